@@ -62,6 +62,7 @@ class Gate(IntEnum):
     RELINKS = 8  # no gate: a page links to known URLs that are queued or held
     NEWS = 9  # no gate: what the same filter at another agent has found
     VOID = 10  # no gate: a wall answered for these pages
+    TAIL = 11  # no gate: what befell held URLs (filters/tail/history.py)
 
 
 class LinkColumns(NamedTuple):

@@ -37,13 +37,13 @@ from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import hostname_of, origin_of, site_of
 from thresher.filters.base import NOTHING_LEARNED, Gate, LinkColumns, LinkJudgement, LinkRuling
 from thresher.filters.capabilities import Relinks
+from thresher.filters.evidence.audits import is_audited
 from thresher.filters.evidence.decay import Recent
 from thresher.filters.spec import FilterSpec
 
 J = TypeVar("J")
 Asked = tuple[str, Effect]  # who asks, for what
 
-_AUDIT_SCALE = 1 << 32
 _encode = msgspec.msgpack.Encoder().encode
 
 
@@ -98,7 +98,7 @@ class Panel:
         """
         self.specs = tuple(specs)
         self._stands = stands
-        self._audit_below = int(audit_share * _AUDIT_SCALE)
+        self._audit_share = audit_share
         self._memories = {spec.name: memory_of(spec.name) for spec in specs}
         self._enforcing = frozenset(spec.name for spec in specs if spec.mode is Mode.ENFORCE)
         self._recent = {spec.name: spec.recent for spec in specs if spec.recent}
@@ -327,6 +327,8 @@ class Panel:
     def replay(self, records: Iterable[Record]) -> None:
         """Teach the filters from the journal what they learned when it was written."""
         for record in records:
+            if record.gate == Gate.TAIL:  # no filter's memory: crawler/analysis/tail_replay.py
+                continue
             if record.gate == Gate.STUDY:
                 for name, finding in record.measures:
                     if name in self._learners:
@@ -377,7 +379,7 @@ class Panel:
             return frozenset(), effects
         position = {text: i for i, text in enumerate(batch.texts)}
         touched = set(refused) | {position[e.url] for _, e in effects if isinstance(e, Rewrite) and e.url in position}
-        audited = frozenset(i for i in touched if int.from_bytes(batch.keys[i][-4:], "big") < self._audit_below)
+        audited = frozenset(i for i in touched if is_audited(batch.keys[i], self._audit_share))
         spared = {batch.texts[i] for i in audited}
         return audited, [(who, e) for who, e in effects if not (isinstance(e, Rewrite | Hold) and e.url in spared)]
 

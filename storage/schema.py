@@ -378,7 +378,9 @@ class AnnouncedRecord(msgspec.Struct, array_like=True):
 
 
 class JournalEntry(msgspec.Struct, array_like=True):
-    """What the filters of one gate measured and how the panel judged: enough to teach empty memories the same again."""
+    """What the filters of one gate measured and how the panel judged: enough to teach empty memories the same again. Or of one visit
+    what befell postponed URLs (filters/tail/history.py), enough to bring empty tails to the same state again.
+    """
 
     gate: int
     judgement: bytes

@@ -1,5 +1,7 @@
 """What one filter costs a crawl: `python -m benchmarks.speed.filter_cost [FILTER] [--pages 6000] [--pairs 3]` (near_replica unless told).
 
+`all` in place of a filter: the own steps of every filter in one crawl with all of them on, µs a page, and their share of a page's time.
+
 Pairs of crawls of the demo web's ordinary pages (25 KB, 60 links), one without the filter and one with it, in turn, in this process: CPU
 seconds a page, the store's writer thread included, and how much more the second took, which on a shared machine is mostly noise. Beside
 that the filter's own steps, each clocked by the CPU time of the crawling thread, as a share of all else that the same crawl took: both
@@ -16,53 +18,17 @@ import tempfile
 import time
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import msgspec
-from msgspec.structs import replace
 
 from thresher.config.settings import Settings
 from thresher.crawler.agent.agent import Agent
+from thresher.crawler.analysis.filter_clock import clocked
 from thresher.crawler.bench.crawl_bench import bench_settings
 from thresher.crawler.demo.process import ServerProcess
 from thresher.filters.registry import specs
 from thresher.filters.spec import FilterSpec
 from thresher.storage.store import Store
-
-_STEPS = ("listens", "measure", "decide", "observe")
-
-
-class Clocked:
-    """A part of a filter with a clock on each step."""
-
-    def __init__(self, part: Any, gate: str, spent: Counter[str]) -> None:
-        self.name, self.measure_type = part.name, part.measure_type
-        for step in _STEPS:
-            if hasattr(part, step):
-                setattr(self, step, _clocked(getattr(part, step), f"{gate}.{step}", spent))
-
-
-def _clocked(step: Any, name: str, spent: Counter[str]) -> Any:
-    def run(*arguments: Any) -> Any:
-        before = time.thread_time_ns()
-        begun = time.thread_time_ns()
-        try:
-            return step(*arguments)
-        finally:
-            spent[name] += time.thread_time_ns() - begun - (begun - before)  # without what reading the clock takes
-
-    return run
-
-
-def clocked(every: tuple[FilterSpec, ...], name: str, spent: Counter[str]) -> tuple[FilterSpec, ...]:
-    """Return the filters, the parts of one of them with clocks that add nanoseconds to `spent`."""
-    gates = ("learned", "redirect", "page", "relinks")
-    return tuple(
-        replace(spec, **{gate: Clocked(part, gate, spent) for gate in gates if (part := getattr(spec, gate)) is not None})
-        if spec.name == name
-        else spec
-        for spec in every
-    )
 
 
 async def _crawl(path: Path, settings: Settings, filters: tuple[FilterSpec, ...]) -> int:
@@ -76,13 +42,14 @@ async def _crawl(path: Path, settings: Settings, filters: tuple[FilterSpec, ...]
     return pages[-1]
 
 
-def crawl(settings: Settings, name: str, mode: str, spent: Counter[str]) -> tuple[float, int]:
-    """Crawl with the filter in a mode; return CPU seconds a page, and pages."""
-    part = msgspec.structs.replace(getattr(settings.filters, name), mode=mode)
-    settings = msgspec.structs.replace(settings, filters=msgspec.structs.replace(settings.filters, **{name: part}))
+def crawl(settings: Settings, modes: dict[str, str], spent: Counter[str]) -> tuple[float, int]:
+    """Crawl with some filters in other modes, these with clocks; return CPU seconds a page, and pages."""
+    parts = {name: msgspec.structs.replace(getattr(settings.filters, name), mode=mode) for name, mode in modes.items()}
+    settings = msgspec.structs.replace(settings, filters=msgspec.structs.replace(settings.filters, **parts))
+    filters = tuple(clocked(spec, spent) if spec.name in modes else spec for spec in specs(settings, settings.seeds))
     with tempfile.TemporaryDirectory(prefix="thresher-cost-") as directory:
         before = time.process_time()
-        n_pages = asyncio.run(_crawl(Path(directory) / "store", settings, clocked(specs(settings, settings.seeds), name, spent)))
+        n_pages = asyncio.run(_crawl(Path(directory) / "store", settings, filters))
         return (time.process_time() - before) / n_pages, n_pages
 
 
@@ -95,18 +62,36 @@ def main() -> None:
     more, own_shares = [], []
     with ServerProcess("bench_median", changes={"n_sites": 100, "n_seeds": 200}) as server:
         settings = bench_settings(server, of.pages)
-        crawl(bench_settings(server, 500), of.filter, "off", Counter())  # so that the first one does not pay for what is loaded once
+        if of.filter == "all":
+            _all(settings)
+            return
+        crawl(bench_settings(server, 500), {of.filter: "off"}, Counter())  # so that the first one does not pay for what is loaded once
         for _ in range(of.pairs):
             spent: Counter[str] = Counter()
-            without, _ = crawl(settings, of.filter, "off", spent)
-            found, n_pages = crawl(settings, of.filter, "enforce", spent)
-            own = {step: round(ns / n_pages / 1e3, 1) for step, ns in spent.items()}
+            without, _ = crawl(settings, {of.filter: "off"}, spent)
+            found, n_pages = crawl(settings, {of.filter: "enforce"}, spent)
+            own = {step.partition(" ")[2]: round(ns / n_pages / 1e3, 1) for step, ns in spent.items()}
             more.append(found / without - 1.0)
             own_shares.append(sum(own.values()) / (found * 1e6 - sum(own.values())))
             line = {"off_us": round(without * 1e6), "enforce_us": round(found * 1e6), "more": round(more[-1], 4)}
             print(json.dumps({**line, "own_us": own, "own_share": round(own_shares[-1], 4)}), flush=True)
     medians = {"more_median": round(statistics.median(more), 4), "own_share_median": round(statistics.median(own_shares), 4)}
     print(json.dumps({"filter": of.filter, "pairs": of.pairs, **medians}))
+
+
+def _all(settings: Settings) -> None:
+    """Crawl with every filter on; print what each costs a page, and what all do."""
+    modes = {name for name in settings.filters.__struct_fields__ if hasattr(getattr(settings.filters, name), "mode")}
+    spent: Counter[str] = Counter()
+    found, n_pages = crawl(settings, dict.fromkeys(sorted(modes), "enforce"), spent)
+    own: dict[str, dict[str, float]] = {}
+    for step, ns in spent.most_common():
+        name, _, where = step.partition(" ")
+        own.setdefault(name, {})[where] = round(ns / n_pages / 1e3, 1)
+    for name, steps in own.items():
+        print(json.dumps({"filter": name, "own_us": round(sum(steps.values()), 1), **steps}))
+    whole = sum(spent.values()) / n_pages / 1e3
+    print(json.dumps({"page_us": round(found * 1e6), "own_us": round(whole, 1), "own_share": round(whole / found / 1e6, 4)}))
 
 
 if __name__ == "__main__":

@@ -37,7 +37,7 @@ async def prepare(
         store.end_visit()
         await committer.drain()
         context.suspects.acquit()
-    committer.whole(settler.tail_service.reopen)
+    committer.whole(settler.tail_service.reopen, context.clock())
     committer.whole(Offered(store, context, settler, inbox).carry_out, context.clock())
     await learn_earlier(store, context.settings.archive.dedup, committer, stopping=stopping)
     await Seeder(store, settler.admission, context.urls, context.ownership).run(

@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 import msgspec
 
+from thresher.crawler.analysis.tail_replay import notes
+from thresher.filters.tail.history import Closed
 from thresher.filters.tail.records import TailClass
 from thresher.storage.view import View
 
@@ -48,3 +50,22 @@ def _figures(host: str, of: TailClass) -> ClassFigures:
     new = sum(cohort.hits for cohort in of.cohorts)
     left_alone = sum(cohort.left for cohort in of.cohorts if cohort.is_closed)
     return ClassFigures(host, of.holder, of.known, drawn, new, of.left, left_alone)
+
+
+class LeftAlone(NamedTuple):
+    """What was left alone of a host at one time."""
+
+    host: str
+    at: float  # s, unix time
+    holders: list[str]
+    n: int  # URLs
+    at_most: int  # of these that are new, as was proved; -1: nothing was
+
+
+def left_alone(view: View) -> Iterator[LeftAlone]:
+    """Yield what was left alone, by the journal, in order of time; what was opened again and closed again comes twice."""
+    for note in notes(view):
+        for step in note.steps:
+            if isinstance(step, Closed):
+                host = view.tables.queues.host(step.queue)
+                yield LeftAlone(host.name if host is not None else step.queue.hex(), note.at, step.holders, step.n, step.n_good)

@@ -41,6 +41,7 @@ COMMANDS = {
     "soft-errors": "soft_errors",
     "dust": "dust",
     "patterns": "patterns",
+    "filters": "filters",
     "replicas": "replicas",
     "depth": "depth",
     "demo": "demo",
@@ -62,6 +63,7 @@ READERS = (
     "soft-errors",
     "dust",
     "patterns",
+    "filters",
     "replicas",
     "depth",
 )

@@ -26,9 +26,9 @@ from thresher.filters.depth_cutoff.chains import Action
 from thresher.filters.depth_cutoff.evidence import Place
 from thresher.filters.depth_cutoff.filter import holder, rule_of
 from thresher.filters.depth_cutoff.fit import SHARES, Depths, Fit, best, depths, of_actions, suggested
-from thresher.filters.depth_cutoff.interval import Interval
 from thresher.filters.depth_cutoff.models import F64, Model
 from thresher.filters.depth_cutoff.sessions import Sessions
+from thresher.filters.evidence.intervals import Interval
 from thresher.storage.export.reading import reading as reading_store
 from thresher.storage.export.target import replacing
 from thresher.storage.view import View

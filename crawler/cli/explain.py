@@ -79,6 +79,7 @@ def _print(story: Story) -> None:
         ("", _identity(story)),
         ("the way from a seed", _way(story)),
         ("waiting", _waiting(story)),
+        ("postponed", _postponed(story)),
         ("requests", _requests(story)),
         ("page", _page(story)),
         ("verdicts", _verdicts(story)),
@@ -125,6 +126,11 @@ def _identity(story: Story) -> Iterator[_Row]:
 def _way(story: Story) -> Iterator[_Row]:
     for hop in story.chain:
         yield f"{hop.how} from", f"{hop.url} (depth {hop.depth})"
+
+
+def _postponed(story: Story) -> Iterator[_Row]:
+    for event in story.history:
+        yield str(event.at), event.what
 
 
 def _waiting(story: Story) -> Iterator[_Row]:

@@ -16,7 +16,7 @@ from thresher.crawler.cli.common import config_option, crawl_config, load_config
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.core.url import URLSpace
 from thresher.crawler.core.url_rules import url_rules
-from thresher.filters.pattern_yield.evidence import interval
+from thresher.filters.evidence.intervals import at_any_time
 from thresher.filters.pattern_yield.filter import NAME, holder
 from thresher.filters.pattern_yield.records import Pattern, patterns_of
 from thresher.filters.pattern_yield.replay import Replay
@@ -172,7 +172,7 @@ def _learn(answer: LoggedAnswer, answers: Answers, replay: Replay) -> None:
 
 def _row(site: str, pattern: Pattern) -> Row:
     of = pattern.evidence
-    low, high = interval(of.fetched, of.worth)
+    low, high = at_any_time(of.fetched, of.worth)
     return {
         "site": site,
         "pattern": pattern.form,

@@ -79,7 +79,7 @@ class Inbox:
     def do(self, deed: Deed, now: float) -> None:
         """Do what a message asks for; the caller ends the visit."""
         deed(now)
-        self._settler.learning.write()
+        self._settler.learning.write(now)
 
     def send_on(self, packed: bytes) -> bool:
         """Send a message on if its site has moved to another agent since it was sent; return whether it has."""

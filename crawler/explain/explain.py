@@ -21,6 +21,7 @@ from thresher.crawler.core.ports import Entry, HostRecord, Lane, SeenRow
 from thresher.crawler.core.url import BadURL, URLSpace
 from thresher.crawler.core.url_rules import url_rules
 from thresher.crawler.explain.announced import announced
+from thresher.crawler.explain.held import history
 from thresher.crawler.explain.requisite import needed
 from thresher.crawler.explain.spelling import steps
 from thresher.crawler.explain.story import Hop, Story, Waiting
@@ -101,6 +102,7 @@ class Explainer:
         story.holders = self._view.tables.held.holders(url.key)
         of = class_of(self._view, url.key)
         story.held_class = of._asdict() if of is not None else None
+        story.history = history(self._view, url.key, row)
         alias = self._view.tables.aliases.get(url.key)
         if alias is not None:
             story.alias_of = {"url": alias.to_text, "rule": alias.rule}

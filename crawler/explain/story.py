@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from thresher.crawler.explain.announced import Announced
+from thresher.crawler.explain.held import Event
 from thresher.crawler.explain.requisite import Needed
 from thresher.crawler.explain.spelling import Step
 from thresher.crawler.explain.today import Today
@@ -69,6 +70,7 @@ class Story(msgspec.Struct, kw_only=True):
     alias_of: dict[str, str] | None = None
     holders: list[str] = []
     held_class: dict[str, str | int] | None = None  # the class that it waits in
+    history: list[Event] = []  # of a URL that was held in a class
     crashes: int = 0  # of our own processes while they worked on it
     skips: list[dict[str, Any]] = []
     today: Today | None = None

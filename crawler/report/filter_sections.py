@@ -14,7 +14,7 @@ from thresher.crawler.report.tables import filter_of
 from thresher.filters.depth_cutoff import filter as depth_cutoff
 from thresher.filters.depth_cutoff.evidence import Place
 from thresher.filters.dust.rules import LearnedRule
-from thresher.filters.pattern_yield.evidence import interval
+from thresher.filters.evidence.intervals import at_any_time
 from thresher.storage.export.judged import Standing, verdict_object
 from thresher.storage.schema import VerdictRecord
 
@@ -163,7 +163,7 @@ def patterns(crawl: Crawl) -> Section | None:
     rows: list[tuple[Cell, ...]] = []
     for _, pattern, n_held in found.barren:
         of = pattern.evidence
-        low, high = interval(of.fetched, of.worth)
+        low, high = at_any_time(of.fetched, of.worth)
         rows.append((pattern.form, of.fetched, of.worth, f"{low:.1%} – {high:.1%}", n_held))
     names = ("pattern", "fetched", "worth it", "yield, 95 %", "URLs held")
     return Section("patterns", "Site patterns cut", (element("p", head), table(names, rows)))

@@ -13,9 +13,10 @@ from thresher.crawler.core.model import CrawlURL, RedirectPair
 from thresher.crawler.settlement.effects import Effector
 from thresher.crawler.settlement.redirect_pairs import Pairs
 from thresher.crawler.visit import VisitContext
-from thresher.filters.base import LinkJudgement
+from thresher.filters.base import Gate, LinkJudgement
 from thresher.filters.panel import Asked, Deliberation, Learned, Record
 from thresher.storage.tables import Tables
+from thresher.storage.tables.journal import TAIL
 
 
 class Learning:
@@ -28,10 +29,12 @@ class Learning:
         self._pairs = pairs
         self._notes: list[Record] = []  # of the visit being settled, for the journal
 
-    def write(self) -> None:
+    def write(self, now: float) -> None:
         """Write the visit's journal, and what it changed of tails."""
         self._effects.worthless.clear()
         self._effects.tails.save()
+        if note := self._effects.tails.take_note(now):
+            self._notes.append(Record(Gate.TAIL, b"", [(TAIL, note)]))
         if self._notes:
             self._tables.journal.put(self._notes)
             self._notes = []

@@ -101,7 +101,7 @@ class Settler:
         if self._store.tables.held.is_releasing or self._store.tables.aliases.is_releasing:
             self.learning.apply((), now)
         self._store.tables.rounds.prune(self._store.first_uncommitted)
-        self.learning.write()
+        self.learning.write(now)
         self._store.end_visit()
 
     def _end(self, visit: Visit, now: float) -> None:
@@ -134,7 +134,7 @@ class Settler:
     def on_import(self, visit: Visit, now: float) -> None:
         """Write an answer that an archive has, whose URL waits in no queue, and close it."""
         self._pages.on_import(visit, now)
-        self.learning.write()
+        self.learning.write(now)
         self._store.end_visit()
 
     def unresolvable(self, hostname: str, cause: Cause, detail: str, now: float) -> None:
@@ -147,14 +147,14 @@ class Settler:
             self._effects.on_end(entry.url.key, was_asked=True, is_good=False)
             self.coming.on_first(entry.url, now)
             self._effects.release_aliases(entry.url.key)
-            self.learning.write()
+            self.learning.write(now)
             self._store.end_visit()
 
     def admit_again(self, source: CrawlURL, sifted: Sifted, now: float) -> None:
         """Write the links of a page that was stored before; the caller closes the visit."""
         self.admission.admit(source, sifted, now)
         self.learning.learn((sifted.deliberation,), now)
-        self.learning.write()
+        self.learning.write(now)
 
     def admit_foreign(self, source: CrawlURL, sifted: Sifted, gift: float, now: float, *, is_redirect: bool) -> None:
         """Write what a page of another agent names of our sites; the caller closes the visit."""
@@ -164,14 +164,14 @@ class Settler:
     def announce_next(self, now: float) -> None:
         """Admit some of what sitemaps announce: a visit of its own."""
         self.sitemaps.admit_next(now)
-        self.learning.write()
+        self.learning.write(now)
         self._store.end_visit()
 
     def readmit(self, url: CrawlURL, row: SeenRow, deliberation: Deliberation[LinkJudgement], now: float) -> None:
         """Queue a URL that was refused before; the caller closes the visit."""
         self.admission.requeue(url, row, now)
         self.learning.learn((deliberation,), now)
-        self.learning.write()
+        self.learning.write(now)
 
     def on_request(self, asker: Asker, effect: Request, now: float) -> None:
         """A filter, perhaps at another agent, asks for a request to one of our hosts."""
@@ -181,10 +181,10 @@ class Settler:
     def on_study_end(self, who: str, site: bytes, finding: bytes, now: float) -> None:
         """Let a filter learn from the study that it asked for; a visit of its own."""
         self._findings.on_study_end(who, site, finding, now)
-        self.learning.write()
+        self.learning.write(now)
         self._store.end_visit()
 
     def on_finding(self, who: str, site: bytes, finding: bytes, now: float) -> None:
         """Let a filter learn from a study; the caller ends the visit."""
         self.learning.carry_out(self._context.panel.on_finding(who, site, finding), now)
-        self.learning.write()
+        self.learning.write(now)

@@ -4,18 +4,22 @@
 
 Which class is served next and when a tail is closed, filters/tail/serve.py says; here its records are read and written. A draw is written
 in the commit that queues its URL and ends in the commit that settles it, so that a crash counts none twice and forgets none.
+What befalls a tail is told to the journal in the same commit (filters/tail/history.py).
 
 Memory: the records of the hosts met last. Time: 5 µs a postponed URL, 1 µs a page of a host that has no tail.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import msgspec
 
 from thresher.filters.evidence.audits import draw_order
+from thresher.filters.evidence.bounds import error_of, upper_bound
 from thresher.filters.evidence.decay import Recent
+from thresher.filters.tail.history import Closed, History, Left, Passed, Reopened, Ruled, Served, Settled, Unasked, Useful, Voided
+from thresher.filters.tail.history import Held as WasHeld
 from thresher.filters.tail.membership import join, leave
 from thresher.filters.tail.records import Draw, HostTail, TailClass, TailPolicy
 from thresher.filters.tail.serve import End, Promotion, audits, promote, settle, void
@@ -42,6 +46,12 @@ class _Loaded:
         self.changed: set[bytes] = set()  # tags
         self.is_asking = False  # something is to be closed, if the host is itself
 
+    @property
+    def tested(self) -> tuple[int, int, int]:
+        """What changes where a class is closed, a test begun, or a cohort's sample begun anew."""
+        begun = sum(cohort.test for of in self.classes.values() for cohort in of.cohorts)
+        return self.host.n_closed, self.host.test, begun
+
 
 class Tails:
     """The tails of all hosts of a store."""
@@ -54,6 +64,7 @@ class Tails:
         self._known = known
         self._met: dict[bytes, _Loaded | None] = {}  # None: the host has no tail
         self._dirty: dict[bytes, _Loaded] = {}
+        self._history = History(Ruled(policy.tail_yield, policy.share, policy.audit_share))
 
     # -- into a tail
 
@@ -64,15 +75,18 @@ class Tails:
         """
         loaded = self._load(queue) or self._begin(queue, n_useful)
         tag = class_tag(holder)
-        of = loaded.classes.get(tag)
+        of, known = loaded.classes.get(tag), None
         if of is None:
-            of = loaded.classes[tag] = TailClass(holder, recent=self._known(holder) or Recent())
+            known = self._known(holder) or Recent()
+            of = loaded.classes[tag] = TailClass(holder, recent=msgspec.structs.replace(known))
         order = draw_order(b"", holder.encode(), key)  # a key is a hash with the crawl's secret already
         place = TailPlace(queue, tag, join(of), order, is_inherited)
         self._tables.add(key, place)
         self._change(queue, loaded, tag)
         audit = audits(of, self._policy)
-        return self._draw(queue, loaded, audit) if audit is not None else []
+        keys = self._draw(queue, loaded, audit) if audit is not None else []
+        self._history.add(WasHeld(queue, holder, is_inherited, n_useful, known, [key], list(keys)))
+        return keys
 
     def leave(self, key: bytes) -> None:
         """Let a URL wait no longer that was freed or refused; nothing if it does not wait."""
@@ -87,6 +101,7 @@ class Tails:
         leave(of, place.cohort)
         self._tables.remove(key, place)
         self._change(place.queue, loaded, place.tag)
+        self._history.add(Left(key))
 
     def is_inherited(self, key: bytes) -> bool:
         """Return whether a URL waits only because pages of its class alone have named it."""
@@ -103,16 +118,23 @@ class Tails:
         loaded = self._load(queue)
         if loaded is None:
             return []
-        n_closed, test = loaded.host.n_closed, loaded.host.test
+        before, n_closed = loaded.tested, loaded.host.n_closed
         keys: list[bytes] = []
+        holder = ""
         classes = [loaded.classes[tag] for tag in sorted(loaded.classes)]
+        n_open = {of.holder: _n_open(of) for of in classes}
         while not keys and isinstance(answer := promote(loaded.host, classes, self._policy, may_close=may_close), Promotion):
-            keys = self._draw(queue, loaded, answer)
+            keys, holder = self._draw(queue, loaded, answer), answer.draw.holder
         loaded.is_asking = not keys and answer is End.ASKS
-        if (loaded.host.n_closed, loaded.host.test) != (n_closed, test):
+        if loaded.tested != before:
             self._counters.add(CLOSED, loaded.host.n_closed - n_closed)
             loaded.changed.update(loaded.classes)
             self._dirty[queue] = loaded
+        if keys or loaded.tested != before:
+            self._history.add(Served(queue, holder, keys, may_close))
+        if loaded.host.n_closed > n_closed:
+            closed = [of for of in classes if _n_open(of) < n_open[of.holder]]
+            self._history.add(Closed(queue, [of.holder for of in closed], *self._bound(closed)))
         return keys
 
     def is_asking(self, queue: bytes) -> bool:
@@ -127,6 +149,17 @@ class Tails:
             void(loaded.host, loaded.classes.values())
             loaded.changed.update(loaded.classes)
             self._dirty[queue] = loaded
+            self._history.add(Voided(queue))
+
+    def _bound(self, closed: Sequence[TailClass]) -> tuple[int, int]:
+        """Return how many URLs of classes that were closed just now are left alone, and how many of these may be good: -1 if unproved."""
+        newest = max((cohort.test for of in closed for cohort in of.cohorts if cohort.is_closed), default=0)
+        cohorts = [cohort for of in closed for cohort in of.cohorts if cohort.is_closed]
+        n = sum(cohort.left - cohort.pending for cohort in cohorts)
+        strata = [cohort.stratum for cohort in cohorts if cohort.stratum is not None and cohort.test == newest]
+        if not newest or len(strata) < len(cohorts) or not 0 < self._policy.tail_yield < 1:
+            return n, -1
+        return n, upper_bound(strata, self._policy.tail_yield, error_of(self._policy.error, newest))
 
     def class_of(self, key: bytes) -> str:
         """Return the class that a URL was drawn from and that its fetch is charged to, "" if none was."""
@@ -143,6 +176,7 @@ class Tails:
         loaded, tag = self._loaded(queue), class_tag(draw.holder)
         settle(loaded.host, loaded.classes[tag], draw, is_good, policy=self._policy)
         self._end(key, queue, loaded, tag)
+        self._history.add(Settled(key, is_good))
         return True
 
     def unasked(self, key: bytes) -> bool:
@@ -156,6 +190,7 @@ class Tails:
         loaded.classes[tag].cohorts[draw.cohort].pending -= 1
         leave(loaded.classes[tag], draw.cohort)
         self._end(key, queue, loaded, tag)
+        self._history.add(Unasked(key))
         return True
 
     def passes_on(self, key: bytes, to: bytes) -> None:
@@ -164,6 +199,7 @@ class Tails:
         if found is not None and to[:8] == key[:8]:
             self._tables.put_draw(to, *found)
             self._tables.end_draw(key)
+            self._history.add(Passed(key, to))
 
     def useful(self, queue: bytes) -> None:
         """Count a page of a host that gave something new and was not drawn."""
@@ -171,6 +207,7 @@ class Tails:
         if loaded is not None:
             loaded.host.useful += 1
             self._dirty[queue] = loaded
+            self._history.add(Useful(queue))
 
     # -- records
 
@@ -184,12 +221,17 @@ class Tails:
 
     def reopen(self) -> None:
         """Let every closed class be judged anew: the threshold has changed."""
+        self._history.add(Reopened())
         after = b""
         while queues := self.queues(after, 1000):
             for queue in queues:
                 self._reopen(queue, self._loaded(queue))
             after = queues[-1]
             self.save()
+
+    def take_note(self, now: float) -> bytes:
+        """Return what befell tails since the last note, for the journal of the same group; b"" for nothing."""
+        return self._history.take(now)
 
     def save(self) -> None:
         """Write what has changed to the open group."""
@@ -260,6 +302,10 @@ class Tails:
     def _change(self, queue: bytes, loaded: _Loaded, tag: bytes) -> None:
         loaded.changed.add(tag)
         self._dirty[queue] = loaded
+
+
+def _n_open(of: TailClass) -> int:
+    return sum(not cohort.is_closed for cohort in of.cohorts)
 
 
 def lineage(holder: str, shape: str) -> str:

@@ -17,7 +17,7 @@ _HOSTS_AT_ONCE = 200  # whose tails are looked at in one commit: some millisecon
 class TailService:
     """Tells the tails what visits came to, and draws from them."""
 
-    def __init__(self, store: Store, context: VisitContext, effects: Effector, *, close: Callable[[], None]) -> None:
+    def __init__(self, store: Store, context: VisitContext, effects: Effector, *, close: Callable[[float], None]) -> None:
         """close: writes the journal, and what has changed of tails"""
         self._store = store
         self._context = context
@@ -59,12 +59,13 @@ class TailService:
         """Whether anything of any host was ever postponed."""
         return bool(self._effects.tails.queues(b"", 1))
 
-    def reopen(self) -> None:
+    def reopen(self, now: float) -> None:
         """Let what was left alone be judged anew if that was under another threshold than today's; a visit of its own."""
         threshold = pack_f64(self._context.settings.filters.tail_yield)
         if self._store.get(META, Meta.TAIL_YIELD) != threshold:
             self._effects.tails.reopen()
             self._store.put(META, Meta.TAIL_YIELD, threshold)
+            self._close(now)
             self._store.end_visit()
 
     def serve(self, now: float, after: bytes = b"") -> bytes | None:
@@ -79,6 +80,6 @@ class TailService:
             tried = queues[-1]
         if not n_drawn and after:
             return self.serve(now)
-        self._close()
+        self._close(now)
         self._store.end_visit()
         return tried if n_drawn else None

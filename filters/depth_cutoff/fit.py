@@ -16,7 +16,7 @@ import numpy.typing as npt
 from thresher.filters.depth_cutoff.cached import tally
 from thresher.filters.depth_cutoff.cached import views as views_of
 from thresher.filters.depth_cutoff.chains import Action, chain, solve
-from thresher.filters.depth_cutoff.interval import MOST_GROUPS, Interval, of_mean, of_share
+from thresher.filters.depth_cutoff.interval import MOST_GROUPS, of_mean, of_share
 from thresher.filters.depth_cutoff.models import (
     F64,
     MODELS,
@@ -30,6 +30,7 @@ from thresher.filters.depth_cutoff.models import (
     stationary,
 )
 from thresher.filters.depth_cutoff.sessions import Sessions
+from thresher.filters.evidence.intervals import Interval
 
 I64 = npt.NDArray[np.int64]
 SHARES = (0.5, 0.8, 0.9, 0.95)

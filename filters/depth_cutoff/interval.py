@@ -13,8 +13,9 @@ from math import sqrt
 
 import numpy as np
 
+from thresher.filters.evidence.intervals import Interval, wilson
+
 MOST_GROUPS = 30
-Interval = tuple[float, float]
 _Z = 1.959963984540054  # 95 %
 _T = (12.7062, 4.3027)  # 95 %, of 1 and 2 degrees of freedom
 
@@ -30,7 +31,7 @@ def of_share(share: float, without: Sequence[float], n: float) -> Interval:
         return 0.0, 1.0
     shrunk = (share * n + 1) / (n + 2)
     variance = _variance(without)
-    return _wilson(share, min(shrunk * (1 - shrunk) / variance, n) if variance > 0 else n, _t(len(without) - 1))
+    return wilson(share, min(shrunk * (1 - shrunk) / variance, n) if variance > 0 else n, _t(len(without) - 1))
 
 
 def of_mean(mean: float, without: Sequence[float]) -> Interval:
@@ -44,12 +45,6 @@ def of_mean(mean: float, without: Sequence[float]) -> Interval:
 def _variance(without: Sequence[float]) -> float:
     n = len(without)
     return (n - 1) * float(np.var(without))
-
-
-def _wilson(share: float, n: float, z: float) -> Interval:
-    z2 = z * z
-    middle, half = share + z2 / (2 * n), z * sqrt(share * (1 - share) / n + z2 / (4 * n * n))
-    return max(0.0, (middle - half) / (1 + z2 / n)), min(1.0, (middle + half) / (1 + z2 / n))
 
 
 def _t(freedom: int) -> float:

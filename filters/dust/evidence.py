@@ -18,7 +18,6 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import accumulate, islice
-from math import sqrt
 from typing import Final, NamedTuple
 
 import xxhash
@@ -27,6 +26,7 @@ from thresher.filters.dust.canonize import applier
 from thresher.filters.dust.rules import LearnedRule, Parameter, Rule, Substitution, pieces
 from thresher.filters.dust.tokens import END, START
 from thresher.filters.dust.urllist import UrlList
+from thresher.filters.evidence import intervals
 
 Z: Final = 1.959963984540054  # 95 %
 _MOST_APPLIED: Final = 1000  # URLs of a list to which a rule is applied
@@ -72,11 +72,7 @@ class RuleEvidence:
 def wilson(agree: int, disagree: int, z: float = Z) -> tuple[float, float]:
     """Return the interval of the share of agreeing pairs; (0, 1) for no pair."""
     n = agree + disagree
-    if not n:
-        return 0.0, 1.0
-    p, z2 = agree / n, z * z
-    middle, half = p + z2 / (2 * n), z * sqrt(p * (1 - p) / n + z2 / (4 * n * n))
-    return max(0.0, (middle - half) / (1 + z2 / n)), min(1.0, (middle + half) / (1 + z2 / n))
+    return intervals.wilson(agree / n if n else 0.0, n, z)
 
 
 def is_refuted(agree: int, disagree: int) -> bool:

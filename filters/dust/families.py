@@ -34,7 +34,7 @@ import xxhash
 from thresher.crawler.core.model import Page
 from thresher.crawler.core.ports import Memory
 from thresher.filters.dust.places import HOST, SPELLING, Place, places
-from thresher.filters.evidence.decay import Recent
+from thresher.filters.evidence.decay import Recent, halved
 from thresher.filters.evidence.posterior import lower_share
 
 BELIEF: Final = 0.35  # lower bound of the share of pages alike, from which a URL is postponed
@@ -248,8 +248,7 @@ def _entered(entries: bytes, shown: Shown) -> bytes:
 
 
 def _count(answers: bytes, *, is_alike: bool) -> bytes:
-    n, alike = answers[0] + 1, answers[1] + is_alike
-    return bytes((n, alike)) if n < _MOST else bytes((n // 2, alike // 2))
+    return bytes(halved(answers[0] + 1, answers[1] + is_alike, _MOST))
 
 
 def _may_be_believed(answers: bytes) -> bool:

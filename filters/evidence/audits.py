@@ -11,6 +11,7 @@ from __future__ import annotations
 from hashlib import blake2b
 
 ORDER_BYTES = 8
+_SCALE = 1 << 32
 
 
 def draw_order(secret: bytes, holder: bytes, url_key: bytes) -> bytes:
@@ -26,3 +27,8 @@ def draw_order(secret: bytes, holder: bytes, url_key: bytes) -> bytes:
 def audits_due(known: int, audited: int, share: float) -> int:
     """Return how many URLs of a class are to be drawn now, so that `share` of what it has been given has been audited."""
     return max(0, int(known * share) - audited)
+
+
+def is_audited(url_key: bytes, share: float) -> bool:
+    """Return whether a URL that a filter refuses or rewrites is fetched all the same: always the same `share` of all URLs."""
+    return int.from_bytes(url_key[-4:], "big") < int(share * _SCALE)

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from thresher.filters.evidence.decay import Recent
+from thresher.filters.evidence.decay import Recent, halved
 from thresher.filters.evidence.posterior import lower_share
 
 _SEVERAL = 2  # good draws, below which nothing changes
@@ -52,8 +52,7 @@ class Belief:
         """Take one more fetch into account; return whether the opinion was wrong: what was held is to be released."""
         of.recent.learn(is_good, window=self.window)
         if of.waits:
-            if of.n >= self.window:
-                of.n, of.s = of.n // 2, of.s // 2
+            of.n, of.s = halved(of.n, of.s, int(self.window))
             of.n += 1
             if is_good:
                 return self._draw(of)

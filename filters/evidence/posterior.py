@@ -10,9 +10,9 @@ Time: under 1 µs a class.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from math import sqrt
 
 from thresher.filters.evidence.decay import Recent
+from thresher.filters.evidence.intervals import wilson
 
 STRENGTH = 4.0  # κ: fetches that the prior is worth
 
@@ -40,8 +40,4 @@ def lower_share(n: float, s: float, z: float = 1.64) -> float:
     Args:
         z: 1.64 for one error in twenty on one side.
     """
-    if n <= 0:
-        return 0.0
-    share = s / n
-    middle = share + z * z / (2 * n)
-    return max(0.0, (middle - z * sqrt(share * (1 - share) / n + z * z / (4 * n * n))) / (1 + z * z / n))
+    return wilson(s / n if n > 0 else 0.0, n, z)[0]

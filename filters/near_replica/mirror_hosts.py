@@ -22,7 +22,7 @@ from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import is_home
 from thresher.filters import copy_links
 from thresher.filters.base import NO_EFFECTS, NOTHING_REFUSED, Effects, HeldLink, LinkJudgement, LinkRuling, hold_links
-from thresher.filters.evidence.decay import Recent
+from thresher.filters.evidence.decay import Recent, halved
 from thresher.filters.near_replica.records import HostRecord, Known, host_key, name_of, read
 
 NAME: Final = "near_replica"
@@ -34,9 +34,7 @@ _LASTING: Final = 1e9
 
 def count(host: HostRecord, *, is_alike: bool) -> None:
     """Count one of the latest pages of a host.    is_alike: it replicates one at the same path of another host"""
-    host.lately, host.alike = host.lately + 1, host.alike + is_alike
-    if host.lately >= _MOST:
-        host.lately, host.alike = host.lately // 2, host.alike // 2
+    host.lately, host.alike = halved(host.lately + 1, host.alike + is_alike, _MOST)
 
 
 def count_mirrored(host: HostRecord, original: Known) -> None:

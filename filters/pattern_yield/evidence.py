@@ -8,10 +8,8 @@ Memory: 15 bytes a pattern. Time: 1 µs per fetch.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from math import inf, lgamma, log, log1p
 
 import msgspec
 
@@ -74,31 +72,3 @@ class Rule:
     @cached_property
     def _coarse(self) -> Belief:
         return replace(self.own, barren=SEVERAL * self.own.barren)
-
-
-def interval(n: int, s: int, error: float = 0.05) -> tuple[float, float]:
-    """Return an interval that holds the yield at every n at once with probability 1 − error [ROB70].
-
-    It holds every p whose likelihood is at least `error` of the mean likelihood over all p.
-    """
-    if n == 0:
-        return 0.0, 1.0
-    mean = lgamma(s + 1) + lgamma(n - s + 1) - lgamma(n + 2)
-    least = mean + log(error)
-
-    def likelihood(p: float) -> float:
-        if (p <= 0 and s) or (p >= 1 and s < n):
-            return -inf
-        return (s * log(p) if s else 0.0) + ((n - s) * log1p(-p) if s < n else 0.0)
-
-    return _edge(likelihood, least, s / n, 0.0), _edge(likelihood, least, s / n, 1.0)
-
-
-def _edge(likelihood: Callable[[float], float], least: float, inside: float, outside: float) -> float:
-    """Return where the likelihood falls below `least` between a place where it does not and the end of the scale."""
-    if likelihood(outside) >= least:
-        return outside
-    while abs(outside - inside) > 1e-5:
-        middle = (inside + outside) / 2
-        inside, outside = (middle, outside) if likelihood(middle) >= least else (inside, middle)
-    return outside

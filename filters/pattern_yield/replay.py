@@ -16,12 +16,12 @@ import numpy as np
 from thresher.config.settings import PatternYield
 from thresher.crawler.core.model import CrawlURL, Judgement, LinkBatch
 from thresher.filters.base import LinkJudgement
+from thresher.filters.evidence.audits import is_audited
 from thresher.filters.pattern_yield.filter import LinksMeasure, PageMeasure, YieldOfLinks, YieldOfPages, rule_of
 from thresher.filters.pattern_yield.records import Pattern, patterns_of
 from thresher.filters.pattern_yield.tree import Sites
 from thresher.filters.tail.records import TailPolicy
 
-_AUDIT_BELOW = int(TailPolicy().audit_share * (1 << 32))
 _KEPT = Judgement(keep=True, follow=True, verdicts=())
 
 
@@ -63,7 +63,7 @@ class Replay:
         One that is not is no link to wait for, as inline it would not have been admitted.
         """
         pattern = self._links.of_one(LinkBatch.of(url), self._memory)
-        is_fetched = pattern is None or int.from_bytes(url.key[-4:], "big") < _AUDIT_BELOW
+        is_fetched = pattern is None or is_audited(url.key, TailPolicy().audit_share)
         if not is_fetched and url.via:
             tree = self._sites.tree(self._memory, url.via[:8])
             tree.on_settled(url.via, worth=False)

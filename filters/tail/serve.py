@@ -150,7 +150,7 @@ def _close(host: HostTail, classes: Collection[TailClass]) -> End:
     for of in classes:
         for cohort in of.cohorts:
             if not cohort.is_closed:
-                host.n_closed += cohort.left
+                host.n_closed += cohort.left - cohort.pending
                 cohort.is_closed = True
     host.test += 1
     return End.CLOSED

@@ -10,6 +10,7 @@ from thresher.storage.packing import pack_u64, unpack_u64
 from thresher.storage.rows import Rows
 from thresher.storage.schema import JOURNAL, JOURNAL_ENTRIES, Codec, JournalEntry
 
+TAIL = "tail"  # stands for a filter's name where an entry is about postponed URLs
 _AT_ONCE = 1000
 _LAYOUT = Codec(list[msgspec.Struct])
 

@@ -9,7 +9,7 @@ import pytest
 from benchmarks.quality.deferral.__main__ import measure
 from benchmarks.quality.deferral.kinds import HONEST, HOSTILE, Views, site
 from benchmarks.quality.deferral.opinions import Beliefs
-from benchmarks.quality.deferral.replay import Crawl
+from benchmarks.quality.deferral.replay import crawled
 from thresher.filters.tail.records import TailPolicy
 
 FAMILIES = Beliefs(has_shapes=False)
@@ -34,4 +34,4 @@ def test_half_of_the_oracles_gain_is_had_on_honest_kinds(views: Views) -> None:
 @pytest.mark.parametrize("views", HOSTILE, ids=lambda views: views.__name__)
 def test_with_tail_yield_zero_all_that_a_hostile_kind_has_is_found(views: Views) -> None:
     graph = site(views.__name__, views, n=30)
-    assert Crawl(graph, TailPolicy(tail_yield=0.0), FAMILIES).run().documents == graph.documents
+    assert crawled(graph, TailPolicy(tail_yield=0.0), FAMILIES).documents == graph.documents

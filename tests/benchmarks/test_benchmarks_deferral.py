@@ -12,10 +12,10 @@ import pytest
 
 from benchmarks.quality.deferral import generated
 from benchmarks.quality.deferral.__main__ import Measured, measure, missed
-from benchmarks.quality.deferral.graph import Graph, read
+from benchmarks.quality.deferral.graph import read
 from benchmarks.quality.deferral.opinions import Beliefs
-from benchmarks.quality.deferral.real import filters_of
-from benchmarks.quality.deferral.replay import Crawl, plain
+from benchmarks.quality.deferral.replay import crawled, filters_of, plain
+from thresher.crawler.analysis.recorded_graph import Graph
 from thresher.filters.tail.records import TailPolicy
 
 REAL = filters_of(["pattern_yield", "depth_cutoff", "path_trap"])
@@ -75,21 +75,21 @@ def test_with_tail_yield_zero_the_documents_are_those_of_the_plain_crawl() -> No
     for name in ("forum", "first_barren", "behind_indexes", "sessions"):
         graph = SMALL[name]()
         policy = TailPolicy(tail_yield=0.0, cap=20)
-        assert Crawl(graph, policy, Beliefs()).run().documents == plain(graph).documents
+        assert crawled(graph, policy, Beliefs()).documents == plain(graph).documents
 
 
 def test_under_a_budget_no_tail_is_served_while_any_host_has_fresh_urls() -> None:
     """A tail may be served only after the last fresh fetch of all hosts that are not down."""
     graph = SMALL["many_hosts"]()
     n = len(plain(graph).texts)
-    capped = Crawl(graph, TailPolicy(audit_share=0.0), Beliefs(), max_pages=n).run()
-    free = Crawl(graph, TailPolicy(audit_share=0.0), Beliefs()).run()
+    capped = crawled(graph, TailPolicy(audit_share=0.0), Beliefs(), max_pages=n)
+    free = crawled(graph, TailPolicy(audit_share=0.0), Beliefs())
     assert capped.found(n // 2) > free.found(n // 2)
 
 
 def test_a_crawl_is_the_same_twice_and_another_with_another_secret() -> None:
     graph = SMALL["first_barren"]()
-    first, again, other = (Crawl(graph, TailPolicy(), Beliefs(), secret=secret).run().texts for secret in (b"a", b"a", b"b"))
+    first, again, other = (crawled(graph, TailPolicy(), Beliefs(), secret=secret).texts for secret in (b"a", b"a", b"b"))
     assert first == again != other
 
 

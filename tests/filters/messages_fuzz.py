@@ -232,5 +232,5 @@ def _take(agent: Agent, store: Store, step: Step, now: float) -> None:
         return
     panel = agent._context.panel
     agent._settler.learning.learn((panel.page(step) if isinstance(step, Page) else panel.redirect(step),), now)
-    agent._settler.learning.write()
+    agent._settler.learning.write(now)
     store.end_visit()

@@ -1,24 +1,32 @@
-"""A model of tails: held, drawn, settled, freed, closed, opened again, killed and gone on with, each URL is in one place."""
+"""A model of tails: held, drawn, settled, freed, closed, opened again, killed, moved to another shard, each URL is in one place."""
 
 from __future__ import annotations
 
 import shutil
 import tempfile
 from copy import deepcopy
+from heapq import merge
 from pathlib import Path
 
 from hypothesis import settings as profile
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from thresher.config.settings import Limits, Settings
+from thresher.crawler.analysis.tail_replay import notes, replayed
+from thresher.crawler.core.ownership import N_PARTITIONS
 from thresher.crawler.settlement.tail import CLOSED, Tails, policy_of
+from thresher.filters.base import Gate
+from thresher.storage.moving import Move
+from thresher.storage.schema import TAIL_CLASSES, TAIL_DRAWS, TAIL_HOSTS, TAIL_MEMBERS, TAIL_PLACES, JournalEntry
 from thresher.storage.store import Store
+from thresher.storage.tables.journal import TAIL
 from thresher.storage.tables.tail import PENDING
 
 QUEUES = [b"s" * 8 + bytes([i]) * 8 for i in range(2)]
 HOLDERS = ["pattern_yield /a", "depth_cutoff 3 /b", "links exact_duplicate > /c"]
 SETTINGS = Settings(limits=Limits(min_free_disk=0))
+TABLES = (TAIL_HOSTS, TAIL_CLASSES, TAIL_MEMBERS, TAIL_PLACES, TAIL_DRAWS)
 picks = st.integers(0, 10**6)
 
 
@@ -28,14 +36,24 @@ class TailModel(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.path = Path(tempfile.mkdtemp(prefix="tail-model-"))
-        self.store = Store.create(self.path / "c", SETTINGS, 0.0, secret=bytes(32))
+        self.stores = [Store.create(self.path / str(shard), SETTINGS, 0.0, secret=bytes(32)) for shard in range(2)]
+        self.at = 0  # the shard that has the site
         self.threshold = 0.02
         self.tails = self._tails()
         self.waiting: dict[bytes, tuple[bytes, str]] = {}
         self.drawn: dict[bytes, tuple[bytes, str]] = {}
         self.n_known: dict[tuple[bytes, str], int] = {}
-        self.n_made = 0
+        self.n_made = self.n_commits = 0
         self.committed = deepcopy((self.waiting, self.drawn, self.n_known))
+
+    @initialize(threshold=st.sampled_from([0.02, 0.3, 1.0]))
+    def begin(self, threshold: float) -> None:
+        self.threshold = threshold
+        self.tails = self._tails()
+
+    @property
+    def store(self) -> Store:
+        return self.stores[self.at]
 
     def _tails(self) -> Tails:
         return Tails(self.store.tables.tail, self.store.counters, policy_of(self.threshold, 0.1, 0.05), known=lambda holder: None)
@@ -59,6 +77,8 @@ class TailModel(RuleBasedStateMachine):
         """The host has nothing else, again and again; what is drawn is barren."""
         for _ in range(n):
             keys = self.tails.next(queue)
+            if not keys:
+                return
             self._draw(keys)
             for key in keys:
                 self.drawn.pop(key)
@@ -96,21 +116,46 @@ class TailModel(RuleBasedStateMachine):
 
     @rule()
     def commit(self) -> None:
+        self.n_commits += 1
         self.tails.save()
+        if note := self.tails.take_note(self.n_commits):
+            self.store.tables.journal.put([JournalEntry(Gate.TAIL, b"", [(TAIL, note)])])
         self.store.end_visit()
         self.store.flush().result()
+        self.the_journal_tells_the_same()
         self.committed = deepcopy((self.waiting, self.drawn, self.n_known))
 
-    @rule(threshold=st.sampled_from([0.0, 0.02, 1.0]))
+    @rule(threshold=st.sampled_from([0.0, 0.02, 0.3, 1.0]))
     def kill_and_go_on(self, threshold: float) -> None:
         """What was not committed is gone; a resume may have another threshold."""
         self.store.close(commit=False)
-        self.store = Store.open(self.path / "c", SETTINGS, 0.0)
+        self.stores[self.at] = Store.open(self.path / str(self.at), SETTINGS, 0.0)
         self.waiting, self.drawn, self.n_known = deepcopy(self.committed)
         is_other, self.threshold = threshold != self.threshold, threshold
         self.tails = self._tails()
         if is_other:
             self.tails.reopen()
+
+    @rule()
+    def move(self) -> None:
+        """The site's partition moves to the other shard, whose agent goes on with it."""
+        self.commit()
+        Move(self.store, self.stores[1 - self.at], shard=self.at, first=0, last=N_PARTITIONS - 1).run()
+        self.at = 1 - self.at
+        self.tails = self._tails()
+        assert not any(self.stores[1 - self.at].scan(table) for table in TABLES), "nothing is left behind"
+        self.the_journal_tells_the_same()
+
+    def _count(self, counter: str) -> int:
+        return sum(store.counters.get(counter) for store in self.stores)
+
+    def the_journal_tells_the_same(self) -> None:
+        """Its replay into empty tables gives equal ones. Mutation: `Served` was written only where something was drawn."""
+        again = replayed(merge(*map(notes, self.stores), key=lambda note: note.at))
+        for table in TABLES:
+            assert dict(self.store.scan(table)) == again.rows(table), table
+        for counter in (PENDING, CLOSED):
+            assert again.counters[counter] == self._count(counter)
 
     @invariant()
     def each_url_is_in_one_place(self) -> None:
@@ -123,8 +168,8 @@ class TailModel(RuleBasedStateMachine):
         for key, (_, holder) in self.drawn.items():
             assert self.tails._tables.place(key) is None
             assert self.tails.class_of(key) == holder
-        assert self.store.counters.get(PENDING) == len(self.drawn)
-        assert 0 <= self.store.counters.get(CLOSED) <= len(self.waiting)
+        assert self._count(PENDING) == len(self.drawn)
+        assert 0 <= self._count(CLOSED) <= len(self.waiting)
 
     @invariant()
     def classes_count_their_urls(self) -> None:
@@ -136,7 +181,10 @@ class TailModel(RuleBasedStateMachine):
                 assert of.left == sum(at == mine for at in (*self.waiting.values(), *self.drawn.values()))
 
     def teardown(self) -> None:
-        """With a threshold of nought all that is finite is drawn."""
+        """What is left is left alone, or drawn; then, with a threshold of nought, all that is finite is drawn."""
+        for queue in QUEUES:
+            self.serve(queue, 400)
+        self.commit()
         self.threshold = 0.0
         self.tails.save()
         self.tails = self._tails()
@@ -148,7 +196,8 @@ class TailModel(RuleBasedStateMachine):
                     del self.drawn[key]
                     self.tails.settle(key, is_good=False)
         assert not self.waiting
-        self.store.close(commit=False)
+        for store in self.stores:
+            store.close(commit=False)
         shutil.rmtree(self.path)
 
 

@@ -9,15 +9,18 @@ import msgspec
 from little_web import Crawled, LittleWeb, crawl, settings
 
 from thresher.config.settings import ExactDuplicate, Filters, Limits, PatternYield
+from thresher.crawler.analysis.tail_replay import notes, replayed
 from thresher.crawler.analysis.tails import classes
 from thresher.crawler.core.model import State
 from thresher.crawler.explain.explain import Explainer
 from thresher.crawler.explain.wording import recorded
+from thresher.storage.schema import TAIL_CLASSES, TAIL_DRAWS, TAIL_HOSTS, TAIL_MEMBERS, TAIL_PLACES
 from thresher.storage.view import View
 
 LOGIN = "Log in to see this page. " + " ".join(f"form{i}" for i in range(30))
 N = 220
 SAME = " ".join(f"shared{i}" for i in range(200))
+TABLES = (TAIL_HOSTS, TAIL_CLASSES, TAIL_MEMBERS, TAIL_PLACES, TAIL_DRAWS)
 KEPT = {"media", "exact_duplicate", "pattern_yield"}
 
 
@@ -92,7 +95,7 @@ async def test_a_budget_of_the_whole_crawl_is_spent_on_other_hosts_before_a_tail
 
 
 async def test_a_resume_with_another_threshold_goes_on_with_what_was_left_alone(tmp_path: Path) -> None:
-    """Mutation: a closed class stayed closed."""
+    """The journal of both lives tells it. Mutations: a closed class stayed closed; a reopening was not journalled."""
     async with LittleWeb() as web:
         forum(web)
         await crawl(tmp_path / "c", settings(web, ["a.test/"], filters=filters(tail_yield=1.0)))
@@ -101,6 +104,12 @@ async def test_a_resume_with_another_threshold_goes_on_with_what_was_left_alone(
     assert n < 2 * N + 1 == len(web.requests)
     assert held(crawled) == set()
     assert crawled.status.left_alone == 0
+    with View(tmp_path / "c") as view:
+        last = next(url for url in crawled.rows if url.endswith(web.requests[-1].removeprefix("a.test")))
+        told = Explainer(view, view.settings, 0.0).story(last).history
+        again = replayed(notes(view))
+        assert {table: again.rows(table) for table in TABLES} == {table: dict(view.rows(table)) for table in TABLES}
+    assert [event.what.partition(" ")[0] for event in told] == ["waits", "left", "judged", "drawn,", "fetched:"]
 
 
 async def test_what_only_a_copy_names_comes_last_and_what_a_new_page_names_too_does_not(tmp_path: Path) -> None:
@@ -136,3 +145,7 @@ async def test_the_classes_and_what_became_of_them_are_told(tmp_path: Path) -> N
     assert of.holder.startswith("pattern_yield ")
     assert "left alone" in recorded(story)
     assert "filters.tail_yield=0" in recorded(story)
+    assert [event.what for event in story.history] == [
+        f"waits in the class {of.holder}: held by it",
+        f"left alone with {len(left) - 1} others of its host",
+    ]

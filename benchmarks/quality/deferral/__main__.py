@@ -25,12 +25,13 @@ from pathlib import Path
 
 from benchmarks.quality.deferral.classes import WORST, closings
 from benchmarks.quality.deferral.generated import ADVERSARIES, SITES
-from benchmarks.quality.deferral.graph import Graph, read
+from benchmarks.quality.deferral.graph import read
 from benchmarks.quality.deferral.kinds import KINDS
 from benchmarks.quality.deferral.opinions import Beliefs
-from benchmarks.quality.deferral.real import RealFilters, filters_of
-from benchmarks.quality.deferral.replay import Crawl, Result, plain
+from benchmarks.quality.deferral.replay import crawled, filters_of, plain
 from thresher.config.settings import Settings
+from thresher.crawler.analysis.recorded_graph import Graph
+from thresher.crawler.analysis.replayed_crawl import Result
 from thresher.filters.tail.records import TailPolicy
 
 POINTS = (0.1, 0.25, 0.5, 0.75, 1.0)
@@ -79,13 +80,8 @@ def measure(graph: Graph, policy: TailPolicy, beliefs: Beliefs, settings: Settin
     """Crawl a graph plainly and with deferral. settings: of the real filters, if they are to judge"""
     base = plain(graph)
     n = len(base.texts)
-
-    def crawled(max_pages: int) -> Result:
-        filters = None if settings is None else RealFilters(graph, settings)
-        return Crawl(graph, policy, beliefs, max_pages=max_pages, filters=filters).run()
-
-    free = crawled(0)
-    capped = free if graph.has_one_host else crawled(n)
+    free = crawled(graph, policy, beliefs, settings=settings)
+    capped = free if graph.has_one_host else crawled(graph, policy, beliefs, settings=settings, max_pages=n)
     budgets = [max(1, int(n * point)) for point in POINTS]
     documents = base.documents
     found = [capped.found(budget) for budget in budgets]

@@ -9,7 +9,7 @@ import random
 from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations, permutations
 
-from benchmarks.quality.deferral.graph import Graph
+from thresher.crawler.analysis.recorded_graph import Graph
 
 _AT = "http://site.example"
 

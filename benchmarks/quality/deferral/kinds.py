@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import permutations
 
-from benchmarks.quality.deferral.graph import Graph
+from thresher.crawler.analysis.recorded_graph import Graph
 
 _AT = "http://site.example"
 _A_LIST = 25

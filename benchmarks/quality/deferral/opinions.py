@@ -61,6 +61,7 @@ class Opinions:
 
     def __init__(self, beliefs: Beliefs, memory: Notes) -> None:
         self._beliefs = beliefs
+        self.has_lineage = beliefs.has_lineage
         self._recent: dict[str, Recent] = defaultdict(Recent)
         self._words: Counter[int] = Counter()
         self._memory = memory

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from thresher.filters.evidence.intervals import at_any_time
 from thresher.filters.evidence.opinion import Belief
-from thresher.filters.pattern_yield.evidence import SEVERAL, Rule, YieldEvidence, interval
+from thresher.filters.pattern_yield.evidence import SEVERAL, Rule, YieldEvidence
 
 RULE = Rule(Belief())
 
@@ -37,7 +38,7 @@ def test_the_interval_holds_the_truth_at_every_look() -> None:
     for true in (0.03, 0.5):
         looks = [10, 30, 100, 300]
         counts = np.cumsum(rng.random((500, 300)) < true, axis=1)
-        missed = sum(any(not low <= true <= high for low, high in (interval(n, int(row[n - 1])) for n in looks)) for row in counts)
+        missed = sum(any(not low <= true <= high for low, high in (at_any_time(n, int(row[n - 1])) for n in looks)) for row in counts)
         assert missed <= 25
-    assert interval(0, 0) == (0.0, 1.0)
-    assert interval(10, 10)[1] == 1.0
+    assert at_any_time(0, 0) == (0.0, 1.0)
+    assert at_any_time(10, 10)[1] == 1.0

@@ -1,0 +1,42 @@
+"""A filter with a clock on each of its steps: the processor time of the thread that runs them. Reading it costs about 1 µs a step."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from typing import Any
+
+import msgspec
+
+from thresher.filters.spec import FilterSpec
+
+_GATES = ("static", "learned", "redirect", "page", "relinks", "head")
+_STEPS = ("refuses", "listens", "measure", "decide", "observe")
+
+
+def clocked(spec: FilterSpec, spent: Counter[str]) -> FilterSpec:
+    """Return the filter with clocks that add nanoseconds to `spent`, by "NAME gate.step"."""
+    parts = {gate: part for gate in _GATES if (part := getattr(spec, gate)) is not None}
+    return msgspec.structs.replace(spec, **{gate: _Clocked(part, f"{spec.name} {gate}", spent) for gate, part in parts.items()})
+
+
+class _Clocked:
+    """A part of a filter."""
+
+    def __init__(self, part: Any, name: str, spent: Counter[str]) -> None:
+        self.name, self.measure_type = part.name, getattr(part, "measure_type", None)
+        for step in _STEPS:
+            if hasattr(part, step):
+                setattr(self, step, _with_clock(getattr(part, step), f"{name}.{step}", spent))
+
+
+def _with_clock(step: Any, name: str, spent: Counter[str]) -> Any:
+    def run(*arguments: Any) -> Any:
+        before = time.thread_time_ns()
+        begun = time.thread_time_ns()
+        try:
+            return step(*arguments)
+        finally:
+            spent[name] += time.thread_time_ns() - begun - (begun - before)  # without what reading the clock takes
+
+    return run

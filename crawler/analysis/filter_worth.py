@@ -1,0 +1,182 @@
+"""What each filter saved and lost in a crawl: the crawl is replayed with all of them, without each, and without any.
+
+A replay is a crawl of what was recorded (replayed_crawl.py) with the real filters and empty memories. What is said of a filter is the
+difference between the replay without it and the one with all: requests that it saves, documents that are lost to it, and those that come
+later. A document is a text, by its digest. One that is not found is a near copy if a page that resembles it is.
+
+Not known is what URLs answer that the crawl never fetched: a replay that asks for one counts the request and learns nothing, so where
+filters were on, requests that one of them saves are counted and the documents behind them are not. Gates that refuse by a URL's form alone
+(scope, media, danger) left nothing to replay. Requests of filters (probes, validations) are not made again: they are told what the
+journal has.
+
+Memory: the graph (recorded_store.py), and the memories of one replay. Time: some 1 ms an answer and replay.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+import numpy as np
+
+from thresher.config.settings import Settings
+from thresher.crawler.analysis.filter_clock import clocked
+from thresher.crawler.analysis.recorded_graph import is_document
+from thresher.crawler.analysis.recorded_store import Recorded
+from thresher.crawler.analysis.replayed_crawl import Crawl, Result
+from thresher.crawler.analysis.replayed_panel import ReplayedPanel
+from thresher.crawler.core.minhash import minhash
+from thresher.crawler.core.model import U64, Mode
+from thresher.crawler.core.url import URLSpace
+from thresher.crawler.settlement.tail import policy_of
+from thresher.filters.registry import specs
+from thresher.filters.spec import FilterSpec
+
+ALL, NONE = "all", "none"
+NEAR = 0.9  # share of minima that a near copy has in common
+_SLOTS, _SHINGLE = 128, 5
+_HALF = 2
+_PARTS = ("learned", "redirect", "page", "relinks")
+
+
+@dataclass
+class Replay:
+    """One replay: with all filters, with none, or without one."""
+
+    name: str
+    result: Result
+    cpu_s: dict[str, float]  # of each filter's own steps
+
+    @property
+    def n_requests(self) -> int:
+        return len(self.result.texts) + len(self.result.unknown)
+
+    def places(self) -> dict[str, int]:
+        """Return after how many requests each document was found."""
+        return {text: n for n, text in enumerate(self.result.texts, 1) if is_document(text)}
+
+
+class Worth(msgspec.Struct, kw_only=True):
+    """What one filter came to, or all of them together."""
+
+    filter: str
+    requests: int  # with it
+    requests_without: int
+    saved: int
+    unknown: int  # of the requests without it, URLs whose answers nobody knows
+    lost: int  # documents that are found without it and not with it, near copies left out
+    near: int  # and those of which a near copy is found
+    late: int  # documents of the first half of the requests without it that come in the second with it
+    unkept: int  # documents that are found and dropped with every page that shows them
+    classes: int  # of which something is left when all ends
+    left: int  # URLs in them
+    cpu_us: float  # of its own steps, a request
+
+
+@dataclass
+class Judged:
+    """All replays of a crawl."""
+
+    recorded: Recorded
+    replays: dict[str, Replay] = field(default_factory=dict)
+
+    def worths(self) -> Iterator[Worth]:
+        """Yield what all filters together came to, then each."""
+        for name, replay in self.replays.items():
+            if name != ALL:
+                yield self._worth(name, replay)
+
+    def _worth(self, name: str, without: Replay) -> Worth:
+        whole = self.replays[ALL]
+        mine = [of for of in whole.result.left if name in (NONE, of.partition(" ")[0])]
+        places, before = whole.places(), without.places()
+        missing = [text for text in before if text not in places]
+        n_near = self._n_near(missing, places)
+        half = without.n_requests / _HALF
+        cpu_s = sum(whole.cpu_s.values()) if name == NONE else whole.cpu_s.get(name, 0.0)
+        return Worth(
+            filter=ALL if name == NONE else name,
+            requests=whole.n_requests,
+            requests_without=without.n_requests,
+            saved=without.n_requests - whole.n_requests,
+            unknown=len(without.result.unknown),
+            lost=len(missing) - n_near,
+            near=n_near,
+            late=sum(n <= half < places[text] for text, n in before.items() if text in places),
+            unkept=len(whole.result.unkept - without.result.unkept),
+            classes=len(mine),
+            left=sum(whole.result.left[of] for of in mine),
+            cpu_us=round(1e6 * cpu_s / max(1, whole.n_requests), 1),
+        )
+
+    def _n_near(self, missing: Sequence[str], found: dict[str, int]) -> int:
+        """Return how many missing texts resemble one that was found."""
+        if not missing:
+            return 0
+        tokens = self._tokens()
+        sketches = np.array([_sketch(tokens[text]) for text in found if text in tokens])
+        if not len(sketches):
+            return 0
+        shares = [(sketches == _sketch(tokens[text])).mean(axis=1).max() for text in missing if text in tokens]
+        return sum(share >= NEAR for share in shares)
+
+    def _tokens(self) -> dict[str, U64]:
+        graph = self.recorded.graph
+        return {graph.texts[number]: page.tokens for number, page in graph.pages.items() if graph.texts[number] and page.tokens.size}
+
+
+def replays_of(settings: Settings) -> list[str]:
+    """Return the names of a crawl's replays: with all filters, without any, without each that learns and enforces."""
+    return [ALL, NONE, *(spec.name for spec in specs(settings, settings.seeds) if _learns(spec))]
+
+
+def judge(
+    recorded: Recorded,
+    settings: Settings,
+    space: URLSpace,
+    *,
+    begun: Callable[[str], None] = lambda _name: None,
+    progress: Callable[[int], None] = lambda _n: None,
+) -> Judged:
+    """Replay a crawl.    begun: told the name of each replay; progress: told after each request"""
+    judged = Judged(recorded)
+    for name in replays_of(settings):
+        begun(name)
+        judged.replays[name] = _replay(recorded, settings, space, name, progress)
+    return judged
+
+
+def _replay(recorded: Recorded, settings: Settings, space: URLSpace, name: str, progress: Callable[[int], None]) -> Replay:
+    of = settings.filters
+    wanted = [spec for spec in specs(_without(settings, name), settings.seeds) if _learns(spec)]
+    spent: Counter[str] = Counter()
+    panel = ReplayedPanel(recorded.graph, [clocked(spec, spent) for spec in wanted], space, audit_share=of.audit_share)
+    policy = policy_of(of.tail_yield, of.tail_share, of.audit_share)
+    crawl = Crawl(recorded.graph, policy, filters=panel, trusts_filters=True, progress=progress)
+    result = crawl.run()
+    cpu_s: defaultdict[str, float] = defaultdict(float)
+    for step, ns in spent.items():
+        cpu_s[step.partition(" ")[0]] += ns / 1e9
+    return Replay(name, result, dict(cpu_s))
+
+
+def _learns(spec: FilterSpec) -> bool:
+    """Return whether a filter can be replayed: it enforces, and has more than a rule on URLs or heads."""
+    return spec.mode is Mode.ENFORCE and any(getattr(spec, part) is not None for part in _PARTS)
+
+
+def _without(settings: Settings, name: str) -> Settings:
+    """Return the settings without one filter, or any; others learn from its word no more."""
+    of = settings.filters
+    off = {
+        each: msgspec.structs.replace(getattr(of, each), mode="off")
+        for each in of.__struct_fields__
+        if hasattr(getattr(of, each), "mode") and name in (NONE, each)
+    }
+    return msgspec.structs.replace(settings, filters=msgspec.structs.replace(of, **off))
+
+
+def _sketch(tokens: U64) -> U64:
+    return minhash(tokens, _SLOTS, _SHINGLE)

@@ -1,0 +1,89 @@
+"""What a crawl was answered, as a graph: each URL's answer and the URLs it names, for crawls that are simulated over it."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from thresher.crawler.core.model import Page
+from thresher.filters.panel import Record
+
+
+@dataclass
+class Graph:
+    """URLs by number, 0 is the seed; what is asked of one that answers nothing is a fetch for nothing."""
+
+    name: str
+    urls: list[str] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)  # hash of the visible text; "": not a page, or no status 200
+    links: list[Sequence[int]] = field(default_factory=list)
+    statuses: list[int] = field(default_factory=list)  # of HTTP
+    parked: frozenset[str] = frozenset()  # hosts that answer nothing while the crawl lasts
+    outage: tuple[int, int] = (0, 0)  # requests, from and to, that are all answered by one text and no link
+    roots: Sequence[int] = (0,)  # that nothing names
+    n_answered: int | None = None  # URLs from this number on are named, and nobody knows what they answer; None: all are known
+    pages: Mapping[int, Page] = field(default_factory=dict)  # what was read of answers; without it, pages are made from texts
+    told: Mapping[int, Sequence[Record]] = field(default_factory=dict)  # what filters were told after an answer: of requests, of studies
+
+    _numbers: dict[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.statuses += [200 if text else 404 for text in self.texts[len(self.statuses) :]]
+
+    def add(self, url: str, text: str, links: Sequence[int] = (), *, status: int = 0) -> int:
+        """Add a URL; return its number. status: 0 if its text says it, 200 or 404"""
+        self.urls.append(url)
+        self.texts.append(text)
+        self.links.append(links)
+        self.statuses.append(status or (200 if text else 404))
+        return len(self.urls) - 1
+
+    def number_of(self, url: str) -> int:
+        """Return the number of a URL that something else than a link names, a new one whose answer nobody knows if there is none."""
+        if not self._numbers:
+            self._numbers.update((text, number) for number, text in enumerate(self.urls))
+        if url not in self._numbers:
+            self._numbers[url] = self.add(url, "")
+            self.n_answered = self._numbers[url] if self.n_answered is None else self.n_answered
+        return self._numbers[url]
+
+    def host(self, number: int) -> str:
+        """Return the host of a URL."""
+        return urlsplit(self.urls[number]).netloc
+
+    def is_known(self, number: int) -> bool:
+        """Return whether it is known what a URL answers."""
+        return self.n_answered is None or number < self.n_answered
+
+    def is_redirect(self, number: int) -> bool:
+        """Return whether a URL answers with a redirect, whose target is its one link."""
+        return 300 <= self.statuses[number] < 400 and len(self.links[number]) == 1
+
+    @property
+    def has_one_host(self) -> bool:
+        """Return whether all URLs lie on one host."""
+        return len({urlsplit(url).netloc for url in self.urls}) == 1
+
+    @property
+    def documents(self) -> set[str]:
+        """Return the texts that a crawl may find."""
+        return {text for number in self.reachable() if is_document(text := self.texts[number])}
+
+    def reachable(self) -> list[int]:
+        """Return all URLs that links lead to from the roots, breadth-first."""
+        seen, queue, order = set(self.roots), deque(self.roots), []
+        while queue:
+            number = queue.popleft()
+            order.append(number)
+            for target in self.links[number]:
+                if target not in seen:
+                    seen.add(target)
+                    queue.append(target)
+        return order
+
+
+def is_document(text: str) -> bool:
+    """Return whether a text is worth to be found: not "", not a page that only differs (generated.py)."""
+    return bool(text) and not text.startswith("~")

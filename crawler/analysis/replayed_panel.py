@@ -1,0 +1,223 @@
+"""The real filters over a recorded graph: their panel, with memories of its own.
+
+Pages are those that were read again from a store; where there are none, as in recordings of texts alone, a page's words are drawn from its
+text's hash, so that equal hashes are equal pages and all others have nothing in common. Redirects are followed as a crawl does it: the pair
+is told when its end has settled. Requests of filters are not made: what the crawl's journal has of answers and findings is told after the
+same answer as it was then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import blake2b
+from typing import NamedTuple
+
+import numpy as np
+from msgspec.structs import replace
+
+from thresher.crawler.analysis.recorded_graph import Graph
+from thresher.crawler.core.model import (
+    CrawlURL,
+    Directives,
+    Effect,
+    Hold,
+    Judgement,
+    LinkBatch,
+    Page,
+    RedirectPair,
+    Release,
+    ReleaseURL,
+    Request,
+    Rewrite,
+    Worthless,
+)
+from thresher.crawler.core.ports import Memory
+from thresher.crawler.core.url import URLRules, URLSpace
+from thresher.filters.base import Gate, LinkJudgement
+from thresher.filters.capabilities import Relinks
+from thresher.filters.evidence.decay import Recent
+from thresher.filters.panel import Deliberation, Panel
+from thresher.filters.pattern_yield.replay import Rows
+from thresher.filters.spec import FilterSpec
+
+_WORDS = 80  # of a page
+SPACE = URLSpace(bytes(16), URLRules(ports=None))
+
+
+class Judged(NamedTuple):
+    """What the panel says of an answer and its links, and asks for."""
+
+    held: dict[int, str]  # new links, by whom
+    left_out: frozenset[int]  # new links that are refused, or aliases
+    aliases: list[int]  # what they are aliases of
+    asked: list[Effect]
+    is_good: bool  # it gave something new
+    is_kept: bool
+    stopped_by: str  # the filter for which its links are not followed as others are, "" if they are
+    n_asked: int  # requests that filters ask for
+
+
+class Ruling(NamedTuple):
+    """What the panel says of a URL whose turn has come."""
+
+    holder: str = ""
+    is_refused: bool = False
+    alias: int | None = None  # what it is an alias of
+
+
+class ReplayedPanel:
+    """The panel of a simulated crawl."""
+
+    def __init__(self, graph: Graph, specs: Sequence[FilterSpec], space: URLSpace = SPACE, *, audit_share: float = 0.0) -> None:
+        """specs: with empty memories"""
+        self._graph = graph
+        self._space = space
+        self._memories: dict[str, Memory] = {}
+        self._specs = {spec.name: spec for spec in specs}
+        self._panel = Panel(list(specs), self._memory, audit_share=audit_share)
+        self._urls = {root: space.url(space.canonical(graph.urls[root])) for root in graph.roots}
+        self._numbers = {url.key: number for number, url in self._urls.items()}
+        self._settled: dict[int, str] = {}  # what was asked for, and the text it showed
+        self._waiting: dict[int, list[int]] = {}  # URL → redirects that end at it
+
+    def judged(self, number: int, text: str, new: Sequence[int], waiting: Sequence[int]) -> Judged:
+        """Let the panel judge an answer and its links, and learn from both.
+
+        new: its links that nobody has named before; waiting: those that were not asked for yet
+        """
+        source, is_redirect = self._urls[number], self._graph.is_redirect(number)
+        self._place(source, new, is_redirect=is_redirect)
+        shown = None if is_redirect else self._page(source, text, number)
+        page = None if shown is None else self._panel.page(shown)
+        links = self._panel.links(self._batch(source, new, is_redirect=is_redirect)) if new else None
+        asked: list[Effect] = []
+        for deliberation in (page, links):
+            if deliberation is not None:
+                asked += [effect for _, effect in (*deliberation.effects, *self._panel.learn(deliberation)[0])]
+        if page is not None and waiting and self._panel.wants_relinks(source):
+            relinks = Relinks(source, [self._urls[target].key for target in waiting])
+            asked += [effect for _, effect in self._panel.learn(self._panel.relinks(relinks, page.judgement))[0]]
+        asked += self._ended(number, text)
+        asked += self._told(number)
+        return self._summed(source, shown, page, links, new, asked)
+
+    def _summed(
+        self,
+        source: CrawlURL,
+        shown: Page | None,
+        page: Deliberation[Judgement] | None,
+        links: Deliberation[LinkJudgement] | None,
+        new: Sequence[int],
+        asked: list[Effect],
+    ) -> Judged:
+        held = {number: e.holder for e in asked if isinstance(e, Hold) and (number := self._number(e.url)) is not None}
+        rewrites = {number: e.to for e in asked if isinstance(e, Rewrite) and (number := self._number(e.url)) is not None}
+        refused = {new[i] for i in links.judgement.refused if i not in links.audited} if links is not None else set()
+        judgement = page.judgement if page is not None else None
+        worthless = any(isinstance(effect, Worthless) and effect.key == source.key for effect in asked)
+        stops = [v.filter for v in judgement.verdicts if not v.follow and self._panel.enforces(v.filter)] if judgement is not None else []
+        return Judged(
+            held,
+            frozenset(refused | set(rewrites)),
+            [self._number_of_alias(to, source) for to in rewrites.values()],
+            [e for e in asked if isinstance(e, Release) or (isinstance(e, ReleaseURL) and e.key in self._numbers)],
+            shown is not None and shown.status == 200 and judgement is not None and judgement.is_new and not worthless,
+            judgement is not None and judgement.keep,
+            stops[0] if stops and judgement is not None and not judgement.follow else "",
+            sum(isinstance(effect, Request) for effect in asked),
+        )
+
+    def turn(self, number: int) -> Ruling:
+        """Return what is said of a URL whose turn has come."""
+        turn = self._panel.turn(self._urls[number])
+        for _, effect in turn.held:
+            if isinstance(effect, Hold):
+                return Ruling(effect.holder)
+            if isinstance(effect, Rewrite):
+                return Ruling(alias=self._number_of_alias(effect.to, self._urls[number]))
+        return Ruling(is_refused=turn.refused is not None)
+
+    def recent(self, holder: str) -> Recent | None:
+        """Return what a class has come to before it was opened; None if no filter knows it."""
+        name = holder.partition(" ")[0]
+        spec = self._specs.get(name)
+        return spec.recent(holder, self._memories[name]) if spec is not None and spec.recent is not None else None
+
+    def number(self, key: bytes) -> int:
+        """Return the number of a URL by its key."""
+        return self._numbers[key]
+
+    def _number(self, text: str) -> int | None:
+        """Return the number of a URL, None if nothing has named it in this replay."""
+        return self._numbers.get(self._space.key(text))
+
+    def _number_of_alias(self, text: str, alias: CrawlURL) -> int:
+        """Return the number of what an alias leads to, at the alias's place in the crawl; a new one if nothing has named it."""
+        key = self._space.key(self._space.canonical(text))
+        if key not in self._numbers:
+            number = self._graph.number_of(text)
+            url = self._space.url(self._space.canonical(text), via=alias.key)
+            self._urls[number] = replace(url, site_depth=alias.site_depth, seed_distance=alias.seed_distance)
+            self._numbers[key] = number
+        return self._numbers[key]
+
+    def _batch(self, source: CrawlURL, new: Sequence[int], *, is_redirect: bool) -> LinkBatch:
+        urls = [self._urls[target] for target in new]
+        return LinkBatch(
+            source,
+            [url.text for url in urls],
+            [url.host for url in urls],
+            [url.site for url in urls],
+            [url.key for url in urls],
+            [url.site_depth for url in urls],
+            is_redirect,
+        )
+
+    def _told(self, number: int) -> list[Effect]:
+        """Tell the filters what they were told after this answer; return what they ask for."""
+        asked: list[Effect] = []
+        for record in self._graph.told.get(number, ()):
+            for name, data in record.measures:
+                if record.gate == Gate.STUDY:
+                    asked += [effect for _, effect in self._panel.on_finding(name, record.judgement, data)[0]]
+                elif record.gate == Gate.ANSWER:
+                    asked += [effect for _, effect in self._panel.on_reduced_answer(name, data)[0]]
+                else:
+                    asked += [effect for _, effect in self._panel.on_news(name, data)[0]]
+        return asked
+
+    def _memory(self, name: str) -> Memory:
+        return self._memories.setdefault(name, Rows())
+
+    def _place(self, source: CrawlURL, new: Sequence[int], *, is_redirect: bool) -> None:
+        """Give new URLs their places in the crawl."""
+        for target in new:
+            url = self._space.url(self._space.canonical(self._graph.urls[target]), via=source.key)
+            depth = source.site_depth + (not is_redirect) if url.site == source.site else 0
+            self._urls[target] = replace(url, site_depth=depth, seed_distance=source.seed_distance + (not is_redirect))
+            self._numbers[url.key] = target
+
+    def _page(self, url: CrawlURL, text: str, number: int) -> Page:
+        if (read := self._graph.pages.get(number)) is not None:
+            return replace(read, url=url)
+        seed = int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big")
+        tokens = np.random.default_rng(seed).integers(0, 1 << 63, _WORDS if text else 0, dtype=np.uint64)
+        status = self._graph.statuses[number] if text == self._graph.texts[number] else 200
+        links = tuple([self._graph.urls[target] for target in self._graph.links[number]])
+        fingerprint = seed.to_bytes(16, "big") if text else b""
+        return Page(url, status, "text/html", "", "", tokens, fingerprint, links, "", Directives(), _WORDS)
+
+    def _ended(self, number: int, text: str) -> list[Effect]:
+        """Judge the redirects that end at a URL; one that ends at a redirect goes on to where that leads."""
+        self._settled[number] = text
+        ended = self._waiting.pop(number, [])
+        links = self._graph.links[number]
+        if self._graph.is_redirect(number) and links:
+            self._waiting.setdefault(links[0], []).extend([*ended, number])
+            return self._ended(links[0], self._settled[links[0]]) if self._settled.get(links[0]) is not None and links[0] != number else []
+        asked = []
+        for original in ended:
+            pair = RedirectPair(self._urls[original], self._urls[number], 1, self._graph.statuses[number])
+            deliberation = self._panel.redirect(pair)
+            asked += [effect for _, effect in (*deliberation.effects, *self._panel.learn(deliberation)[0])]
+        return asked

@@ -1,0 +1,101 @@
+"""`thresher filters`: what each filter saved and lost in a crawl, by replays with each of them left out."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+import click
+import msgspec
+
+from thresher.crawler.analysis.filter_worth import ALL, NONE, Judged, Worth, judge, replays_of
+from thresher.crawler.analysis.recorded_store import read_graph
+from thresher.crawler.analysis.tails import left_alone
+from thresher.crawler.cli.common import config_option, crawl_config, directory_argument, print_json, print_table, set_option
+from thresher.crawler.core.url import URLSpace
+from thresher.crawler.core.url_rules import url_rules
+from thresher.storage.export.reading import reading
+from thresher.storage.view import View
+
+_LIMIT = 20_000  # answers
+_EVERY_S = 5.0
+_WORDS = {ALL: "with all filters", NONE: "without any"}
+
+
+@click.command(epilog="Example: thresher filters example")
+@directory_argument
+@click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", help="How to print.  [default: table]")
+@click.option("--answers", type=click.IntRange(1), default=_LIMIT, metavar="N", help=f"Replay the first N answers.  [default: {_LIMIT}]")
+@config_option
+@set_option
+def filters(directory: str, form: str, answers: int, configs: tuple[str, ...], sets: tuple[str, ...]) -> int:
+    """Replay the crawl in DIR with each filter left out, and print what each saved and lost there.
+
+    DIR is finished or stopped. Its answers are crawled again from the store with the real filters, all that enforce, then without each,
+    then without any; --set filters.NAME.mode=enforce adds one that was off. `saved` are requests, `lost` documents (texts) that only the
+    replay without the filter finds, `near` those of which a near copy is found, `late` documents that come in the second half in place of
+    the first, `unkept` those that are dropped with every page that shows them. `left` URLs of `classes` were held to the end.
+    What URLs answer that the crawl has never fetched is not known: `unknown` counts those that are asked for without the filter. A crawl
+    with filters in `observe` leaves nothing unknown.
+    """
+    with reading(Path(directory)) as view:
+        settings = crawl_config(view.settings, configs, sets)
+        space = URLSpace(view.secret, url_rules(settings))
+        recorded = read_graph(view, space, limit=answers, progress=_Progress("answers read"))
+        progress = _Progress("requests replayed")
+        names = replays_of(settings)
+        judged = judge(recorded, settings, space, begun=lambda name: progress.begin(_words(name, names)), progress=progress)
+        if form == "json":
+            _print_json(judged, view)
+        else:
+            _print(judged, view)
+    return 0
+
+
+def _words(name: str, names: list[str]) -> str:
+    return f"replay {names.index(name) + 1} of {len(names)}, {_WORDS.get(name, f'without {name}')}"
+
+
+class _Progress:
+    """Says on standard error how far it is, every few seconds."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._n = 0
+        self._at = time.monotonic()
+
+    def begin(self, what: str) -> None:
+        self._what, self._n, self._at = f"requests, {what}", 0, time.monotonic()
+        click.echo(what, err=True)
+
+    def __call__(self, n: int) -> None:
+        self._n += n
+        if self._n % 256 == 0 and time.monotonic() - self._at > _EVERY_S:
+            self._at = time.monotonic()
+            print(f"{self._n:,} {self._what}", file=sys.stderr, flush=True)
+
+
+def _print_json(judged: Judged, view: View) -> None:
+    recorded = judged.recorded
+    for worth in judged.worths():
+        print_json({"kind": "filter", **msgspec.structs.asdict(worth)})
+    for closed in left_alone(view):
+        print_json({"kind": "closed", **closed._asdict()})
+    known = recorded.graph.n_answered
+    unknown = {"answers": known, "left_out": recorded.n_left_out, "unread": recorded.n_unread, "unnamed": recorded.n_unnamed}
+    print_json({"kind": "recorded", **unknown, "never_fetched": len(recorded.graph.urls) - (known or 0)})
+
+
+def _print(judged: Judged, view: View) -> None:
+    rows = [list(msgspec.structs.astuple(worth)) for worth in judged.worths()]
+    print_table([name.replace("_", " ") for name in Worth.__struct_fields__], rows)
+    for closed in left_alone(view):
+        proof = (
+            f"at most {closed.at_most:,} of them new, as was proved" if closed.at_most >= 0 else "not proved, as filters.tail_yield is 1"
+        )
+        click.echo(f"left alone on {closed.host}: {closed.n:,} URLs of {len(closed.holders)} classes, {proof}")
+    recorded = judged.recorded
+    known = recorded.graph.n_answered or 0
+    said = f"{known:,} answers; what {len(recorded.graph.urls) - known:,} URLs would have answered that were never fetched is not known"
+    click.echo(said + (f"; {recorded.n_left_out:,} answers past --answers were left out" if recorded.n_left_out else ""), err=True)
