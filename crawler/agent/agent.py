@@ -100,7 +100,7 @@ class Agent:
         self._ended = asyncio.Event()
         self._quiet = asyncio.Event()  # after the end has begun: set when nothing is in flight, or when it is no longer waited for
         self._figures = Figures(totals, self._frontier, began_at=self._started_at, is_one_of_several=team is not None)
-        self._paused, self._prepared = "", False
+        self._low_disk, self._prepared = "", False
         self._wait: Wait = Wait(self._started_at, "starting")
         self._tails_at: bytes | None = b""  # host up to which tails were served; None: none has anything to serve
         self._dry: Wait | None = None  # the last answer of the frontier, while nothing has been settled since
