@@ -27,7 +27,7 @@ from collections.abc import Iterator
 import msgspec
 
 from thresher.config.settings import SoftError
-from thresher.crawler.core.model import Effect, Judgement, Page, Revise, Verdict
+from thresher.crawler.core.model import Effect, Judgement, Page, Reason, Revise, Verdict
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import is_home, origin_of
 from thresher.filters.base import NO_EFFECTS, NOTHING_LEARNED, Effects
@@ -160,7 +160,7 @@ class PageGate:
             _learn_good_page(measure, directory, host, memory)
         if _is_suspect(measure, host):
             return tuple(self._suspect(measure, memory))
-        may_echo = measure.may_echo and (judgement.is_new or measure.form == "password")  # a copy to the word says no name of its own
+        may_echo = measure.may_echo and (not _is_copy(judgement) or measure.form == "password")
         return tuple(self._echo(measure, host, memory)) if may_echo else NO_EFFECTS
 
     def _find(self, measure: PageLooks, host: Host, memory: Memory) -> tuple[str, str]:
@@ -261,6 +261,11 @@ def _is_known_form(measure: PageLooks, host: Host, memory: Memory) -> bool:
         return False
     echo = ECHOES.get(memory, echo_key(measure.host, measure.look))
     return echo is not None and echo.is_judged and measure.page != echo.pages[0]
+
+
+def _is_copy(judgement: Judgement) -> bool:
+    """Return whether a page is a copy to the word: it says no name of its own. A near copy may be the same sentence with another name."""
+    return any(verdict.reason is Reason.DUPLICATE_CONTENT for verdict in judgement.verdicts)
 
 
 def _is_news(measure: PageLooks, memory: Memory) -> bool:
