@@ -106,6 +106,7 @@ def options(server: ServerProcess, **sections: Any) -> Options:
         "dns": {"static": server.web.static_dns()},
         "retry": {"scale": 0.005},
         "sitemaps": "off",  # the demo web has none, and its log is counted
+        "filters": {"canary": {"mode": "off"}},  # whose requests would be counted, too
     }
     for name, section in sections.items():
         base[name] = merged(base.get(name, {}), section) if isinstance(section, dict) else section

@@ -75,7 +75,7 @@ async def run(path: Path, n_pages: int = N_PAGES, sites: Sequence[Site] = (*HONE
         web.page(f"{_PORTAL}/", *apps)
         limits = Limits(min_free_disk=0, max_wait=1.0)
         seeds = [f"{host}/" for host in (*hosts, _PORTAL)]
-        configuration = settings(web, seeds, limits=limits, filters=Filters())
+        configuration = settings(web, seeds, limits=limits, filters=Filters(), canaries=True)
         crawled = await crawl(path, configuration)
         return [_outcome(web, crawled, host, site, n_pages) for host, site in hosts.items()]
 

@@ -406,7 +406,7 @@ class Agent:
 
     def _publish(self, state: str) -> None:
         status = self._figures.to_publish(self._clock(), n_in_flight=len(self._in_flight))
-        status.state = "stopping" if state in ("crawling", "waiting") and self._ending else state  # type: ignore[assignment]
+        status.state = "stopping" if state in ("crawling", "waiting") and self._ending else state  # type: ignore[assignment]  # one of its words
         waits_for = "" if state == "crawling" else self._wait.why or self._frontier.why(status.at)
         status.why = self._ending.why if self._ending else self._trouble() or waits_for
         if self._member is not None and isinstance(status, Report):

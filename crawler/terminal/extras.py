@@ -36,7 +36,7 @@ def require(option: str, *, module: str, extra: str) -> None:
     Args:
         option: The option of a command that needs the extra.
         module: Name of the module.
-        extra: Name of the extra, as in `pip install thresher[NAME]`.
+        extra: Name of the extra, as pyproject.toml has it.
 
     Raises:
         UsageError: If the extra is not installed; it says how to install it.

@@ -27,9 +27,10 @@ Memory: records.py. Time: 10 µs an answer.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import msgspec
+from msgspec import Meta
 
 from thresher.config.settings import Canary
 from thresher.crawler.core.model import Again, Answer, Cause, Effect, Mode, Purpose, Request, Rest, Void, Well
@@ -38,7 +39,7 @@ from thresher.filters.base import NO_EFFECTS, Effects
 from thresher.filters.canary import records
 from thresher.filters.canary.likeness import is_changing, is_like, lost
 from thresher.filters.canary.records import NAME, Candidate, Stage, Suspect, Watch
-from thresher.filters.canary.sighting import ALIKE, is_error, of_failure, of_page, of_redirect, words_for
+from thresher.filters.canary.sighting import ALIKE, TOKEN, is_error, of_failure, of_page, of_redirect, words_for
 from thresher.filters.soft_error.looks import Look, look_of
 from thresher.filters.spec import FilterSpec
 
@@ -60,15 +61,19 @@ def spec(settings: Canary) -> FilterSpec:
     return FilterSpec(NAME, Mode(settings.mode), prober=part, peer_filter=part)
 
 
+_Key = Annotated[bytes, Meta(min_length=16, max_length=16)]
+_Token = Annotated[bytes, Meta(max_length=TOKEN)]  # b"": it says nothing
+
+
 class Seen(msgspec.Struct, array_like=True, tag=0, frozen=True):
     """What a URL of the crawl was answered."""
 
-    queue: bytes
-    key: bytes
+    queue: _Key
+    key: _Key
     url: str
-    token: bytes
-    least: int
-    via: bytes = b""  # key of what redirected to it
+    token: _Token
+    least: Annotated[int, Meta(ge=0, le=1 << 16)]
+    via: Annotated[bytes, Meta(max_length=16)] = b""  # key of what redirected to it
     is_kept: bool = False
     look: Look | None = None  # of a page that becomes a candidate
 
@@ -76,7 +81,7 @@ class Seen(msgspec.Struct, array_like=True, tag=0, frozen=True):
 class Wish(msgspec.Struct, array_like=True, tag=1, frozen=True):
     """Something is to be decided about a host for good: a canary is wanted."""
 
-    queue: bytes
+    queue: _Key
 
 
 class Found(msgspec.Struct, array_like=True, frozen=True):

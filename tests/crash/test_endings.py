@@ -118,15 +118,15 @@ class Display:
 SIGNALS_ITSELF = """
 import os, signal
 from pathlib import Path
-from thresher.crawler.settlement.settler import Settler
-settle, left = Settler._on_fetched, [{n}]
+from thresher.crawler.settlement.pages import Pages
+settle, left = Pages._on_fetched, [{n}]
 def counted(self, made, outcome, now):
     settle(self, made, outcome, now)
     left[0] -= 1
     if left[0] == 0 and not Path(once).exists():
         Path(once).touch()
         os.kill(os.getpid(), signal.{number})
-Settler._on_fetched = counted
+Pages._on_fetched = counted
 """
 
 

@@ -212,7 +212,7 @@ _QUICK: dict[str, dict[str, Any]] = {
         "dead_after": 1000,
     },
     "fetch": {"allow_addresses": ["127.0.0.0/8"], "allow_ports": "any", "concurrency": 32},
-    "filters": {"soft_error": {"max_probes": 0}},  # whose requests would stand among those that a story counts
+    "filters": {"soft_error": {"max_probes": 0}, "canary": {"mode": "off"}},  # whose requests would stand among those that a story counts
     "dns": {"static": {".test": "127.0.0.1"}},
     "retry": {"scale": 1e-4},
 }

@@ -20,7 +20,7 @@ from typing import Any, Self
 
 import msgspec
 
-from thresher.config.settings import Dns, Fetch, Filters, Identity, Limits, Politeness, Retry, Settings, SoftError
+from thresher.config.settings import Canary, Dns, Fetch, Filters, Identity, Limits, Politeness, Retry, Settings, SoftError
 from thresher.config.settings import Scope as ScopeSettings
 from thresher.crawler.core.model import State
 from thresher.crawler.core.ports import SeenRow
@@ -158,8 +158,15 @@ def no_held_url_is_fetched(configuration: Settings) -> Settings:
     return msgspec.structs.replace(configuration, filters=msgspec.structs.replace(configuration.filters, tail_yield=1.0))
 
 
-def settings(web: LittleWeb, seeds: Sequence[str], **sections: Any) -> Settings:
-    """Return a configuration without waits or probes, of the whole web from places as seeds. sections: Structs in place of these."""
+def settings(web: LittleWeb, seeds: Sequence[str], *, canaries: bool = False, **sections: Any) -> Settings:
+    """Return a configuration without waits, probes or canaries, of the whole web.
+
+    Args:
+        web: What is crawled.
+        seeds: Places.
+        canaries: Whether there are canaries, whose requests would stand among those that a story counts.
+        sections: Structs in place of these.
+    """
     base: dict[str, Any] = {
         "identity": Identity(agent="thresher-test", contact="https://example.org/bot"),
         "scope": ScopeSettings(type="any"),
@@ -171,7 +178,13 @@ def settings(web: LittleWeb, seeds: Sequence[str], **sections: Any) -> Settings:
         "filters": Filters(audit_share=0.0, tail_yield=0.0, soft_error=SoftError(max_probes=0)),
         "sitemaps": "off",  # stories name each request; those of sitemaps turn them on
     }
-    return Settings(seeds=[web.url(seed) for seed in seeds], **{**base, **sections})
+    made = Settings(seeds=[web.url(seed) for seed in seeds], **{**base, **sections})
+    return made if canaries else without_canaries(made)
+
+
+def without_canaries(of: Settings) -> Settings:
+    """Return a configuration in which no page is asked for again to see whether a wall answers."""
+    return msgspec.structs.replace(of, filters=msgspec.structs.replace(of.filters, canary=Canary(mode="off")))
 
 
 @dataclass

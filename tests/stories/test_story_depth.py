@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Container, Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -12,12 +13,14 @@ from little_web import LittleWeb, crawl, settings
 
 from benchmarks.quality.depth_crawl import crawl as crawl_labelled
 from benchmarks.quality.depth_crawl import settings_of
-from thresher.config.settings import DepthCutoff, Filters, PatternYield
+from thresher.config.settings import DepthCutoff, Filters, NearReplica, PatternYield
 from thresher.crawler.analysis.depth_evidence import read_evidence
 from thresher.crawler.core.model import State
 from thresher.crawler.demo.labelled import LabelledWeb
 from thresher.crawler.demo.process import ServerProcess
 from thresher.storage.view import View
+
+OTHERS_OFF: dict[str, Any] = {"near_replica": NearReplica(mode="off"), "pattern_yield": PatternYield(mode="off")}
 
 N_PAGES = 80
 BUDGET = 2_500
@@ -98,7 +101,7 @@ async def test_what_was_cut_is_fetched_when_later_pages_raise_the_limit(tmp_path
         for i in range(n):
             named = range(45 + i, n, 45) if i < 45 else ()
             web.page(f"a.test/items/{i}", *(f"a.test/items/{to}" for to in named), text=f"{old} {i}" if i < 45 else prose())
-        filters = Filters(audit_share=0.1, tail_yield=1.0, depth_cutoff=DepthCutoff(mode="enforce"), pattern_yield=PatternYield(mode="off"))
+        filters = Filters(audit_share=0.1, tail_yield=1.0, depth_cutoff=DepthCutoff(mode="enforce"), **OTHERS_OFF)
         crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"], filters=filters))
     new = [crawled.rows[web.url(f"a.test/items/{i}")].state for i in range(45, n)]
     assert State.HELD not in new
@@ -120,7 +123,7 @@ async def test_what_a_worthless_page_named_is_fetched_once_a_good_page_names_it(
             web.page(f"a.test/list/{1000 + i}", text=f"{old} {1000 + i}")
         for i in range(n):
             web.page(f"a.test/book/{i}", f"a.test/book/{i + 1}", *(["a.test/list/1010"] if i == n - 1 else []), text=prose())
-        filters = Filters(audit_share=0, tail_yield=1.0, depth_cutoff=DepthCutoff(mode="enforce"), pattern_yield=PatternYield(mode="off"))
+        filters = Filters(audit_share=0, tail_yield=1.0, depth_cutoff=DepthCutoff(mode="enforce"), **OTHERS_OFF)
         crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"], filters=filters))
     assert crawled.rows[web.url("a.test/list/1009")].state is State.HELD
     assert crawled.rows[web.url("a.test/list/1010")].state is State.DONE

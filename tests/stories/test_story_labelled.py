@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from little_web import LittleWeb, crawl, settings
@@ -26,7 +27,7 @@ async def test_a_crawl_without_filters_fetches_exactly_the_truth(tmp_path: Path)
     demo_settings = profile("labelled", parts=("soft", "aliases", "patterns", "replicas", "rank"), part_pages=10, part_sites=4)
     async with Server(demo_settings) as server:
         assert isinstance(server.web, LabelledWeb)
-        sections = {
+        sections: dict[str, Any] = {
             "fetch": Fetch(allow_addresses=["127.0.0.0/8"], allow_ports=[server.port], concurrency=32),
             "dns": Dns(static=server.web.static_dns()),
             "sitemaps": "off",

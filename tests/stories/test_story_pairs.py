@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from little_web import Crawled, LittleWeb, crawl, settings
@@ -17,7 +18,7 @@ from thresher.filters.registry import specs
 from thresher.filters.spec import FilterSpec
 
 
-async def crawl_pairs(tmp_path: Path, web: LittleWeb, *seeds: str, **sections: object) -> tuple[Crawled, PairWitness]:
+async def crawl_pairs(tmp_path: Path, web: LittleWeb, *seeds: str, **sections: Any) -> tuple[Crawled, PairWitness]:
     witness = PairWitness()
     configuration = settings(web, seeds or ["a.test/"], **sections)
     every = specs(configuration, configuration.seeds)

@@ -179,8 +179,8 @@ async def crawled(path: Path, kinds: dict[str, Kind], mode: str = "enforce") -> 
         slow = Politeness(
             min_delay=0.0, delay_factor=0.0, jitter=0.0, address_delay=0.0, backoff_initial=0.01, backoff_max=0.02, dead_after=10_000
         )
-        of = Filters(audit_share=0.0, tail_yield=0.0, soft_error=SoftError(max_probes=0), canary=Canary(mode=mode))  # type: ignore[arg-type]
-        found = await crawl(path, settings(web, [f"{kind}.test/" for kind in kinds], filters=of, politeness=slow))
+        of = Filters(audit_share=0.0, tail_yield=0.0, soft_error=SoftError(max_probes=0), canary=Canary(mode=mode))  # type: ignore[arg-type]  # a word of the three
+        found = await crawl(path, settings(web, [f"{kind}.test/" for kind in kinds], filters=of, politeness=slow, canaries=True))
     with View(path) as view:
         return found, n, {one.host.partition(".")[0]: one for one in standings(view)}
 
