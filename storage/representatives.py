@@ -1,8 +1,8 @@
 """Which known URLs are one page: by the redirect log, by the rules that rewrote them, and by what filters said of the pages.
 
-A redirect leads to its target, an alias to what it was rewritten to, a copy to the page that it copies (`copy_of` in a verdict's
-evidence). Pages that are errors, by their status or by a filter's word, are no page at all; so is what redirects to one. What filters
-that only observe said counts as well.
+A redirect leads to its target, an alias to what it was rewritten to, a copy or near copy to the page that it copies (`copy_of` or
+`replica_of` in a verdict's evidence). Pages that are errors, by their status or by a filter's word, are no page at all; so is what redirects
+to one. What filters that only observe said counts as well.
 
 Memory: 8 bytes a URL. Time: 5 µs a page.
 """
@@ -21,7 +21,7 @@ from thresher.storage.view import View
 
 NONE = -1  # no page
 _CHUNK = 1000
-_COPY_OF = "copy_of"
+_COPIES = ("copy_of", "replica_of")  # in a verdict's evidence
 
 
 def representatives(view: View, known: Known) -> I64:
@@ -61,8 +61,9 @@ def _end(page: PageRecord, revisions: list[RevisionRecord] | tuple[()]) -> bytes
     """Return the key of the page that stands for this one, b"" if it is no page, None if it stands for itself."""
     verdicts = [word.verdict for word in standing(page, revisions)]
     for verdict in verdicts:
-        if copied := verdict.evidence.get(_COPY_OF):
-            return bytes.fromhex(str(copied))
+        for name in _COPIES:
+            if copied := verdict.evidence.get(name):
+                return bytes.fromhex(str(copied))
     is_error = page.status >= 400 or page.status == 0 or not all(verdict.keep for verdict in verdicts)
     return b"" if is_error else None
 
