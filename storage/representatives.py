@@ -1,7 +1,7 @@
 """Which known URLs are one page: by the redirect log, by the rules that rewrote them, and by what filters said of the pages.
 
 A redirect leads to its target, an alias to what it was rewritten to, a copy or near copy to the page that it copies (`copy_of` or
-`replica_of` in a verdict's evidence). Pages that are errors, by their status or by a filter's word, are no page at all; so is what redirects
+`replica_of` in a verdict's evidence). Pages that are errors, by their status or by a filter's word, are no page at all; so is what leads
 to one. What filters that only observe said counts as well.
 
 Memory: 8 bytes a URL. Time: 5 µs a page.
