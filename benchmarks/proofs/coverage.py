@@ -25,11 +25,7 @@ PRODUCT = ("config", "crawler", "filters", "storage")
 UNITS = {  # the folder of tests, and the room that they are about
     "config": "config",
     "core": "crawler/core",
-    "explain": "crawler/explain",
-    "filters": "filters",
     "graph": "crawler/graph",
-    "page": "crawler/page",
-    "storage": "storage",
 }
 _CONFIG = """[run]
 branch = true

@@ -54,7 +54,7 @@ class Fetching:
 
     async def _crawl(self, urls: list[str]) -> None:
         settings = msgspec.structs.replace(self._settings, seeds=urls)
-        await Crawl(self._directory, settings=settings, filters=()).run()
+        await Crawl(self._directory, settings=settings, specs=()).run()
 
 
 @contextmanager

@@ -109,7 +109,7 @@ class Crawl:
         *,
         config: str | Path | Sequence[str | Path] = (),
         settings: Settings | None = None,
-        filters: Sequence[FilterSpec] | None = None,
+        specs: Sequence[FilterSpec] | None = None,
         **options: Any,
     ) -> None:
         """Take what the crawl is to be.
@@ -118,8 +118,8 @@ class Crawl:
             directory: The directory of the crawl; one that holds a crawl is resumed, with these options and further seeds.
             config: YAML files.
             settings: A whole configuration with its seeds, taken as it is; without the arguments before it, and without options.
-            filters: In place of the configured ones.
-            options: Sections of the configuration, as limits={"max_pages": 100}.
+            specs: Filters in place of the configured ones.
+            options: Sections of the configuration, as limits={"max_pages": 100} or filters={"dust": {"mode": "off"}}.
         """
         assert settings is None or not (seeds or config or options), "settings are whole"
         self._settings = settings
@@ -127,7 +127,7 @@ class Crawl:
         self._seeds = [seeds] if isinstance(seeds, str) else list(seeds)
         self._configs = [str(path) for path in ([config] if isinstance(config, str | Path) else config)]
         self._sets = list(_sets(options))
-        self._filters = filters
+        self._specs = specs
         self._agent: Agent | None = None
         self._stop_asked = ""
 
@@ -202,7 +202,7 @@ class Crawl:
             if on_status is not None:
                 on_status(told)
 
-        agent = self._agent = Agent(self.directory, store, store.settings, report=report, filters=self._filters)
+        agent = self._agent = Agent(self.directory, store, store.settings, report=report, filters=self._specs)
         try:
             if self._stop_asked:
                 agent.stop(self._stop_asked)

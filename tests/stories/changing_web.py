@@ -158,7 +158,7 @@ async def go_on(path: Path, web: ChangingWeb, **sections: Any) -> Crawled:
 
 async def _run(path: Path, configuration: Settings, plugged: Sequence[FilterSpec] | None = None) -> Crawled:
     statuses: list[Status] = []
-    ending = await Crawl(path, settings=configuration, filters=plugged).run(on_status=statuses.append)
+    ending = await Crawl(path, settings=configuration, specs=plugged).run(on_status=statuses.append)
     assert verify(path) == []
     return read(path, ending, statuses[-1])
 

@@ -213,7 +213,7 @@ async def crawl(path: Path, configuration: Settings, filters: Sequence[FilterSpe
     statuses: list[Status] = []
     if not (path / "state").exists():
         Store.create(path, configuration, 0.0, secret=SECRET).close()
-    ending = await Crawl(path, settings=configuration, filters=filters).run(on_status=statuses.append)
+    ending = await Crawl(path, settings=configuration, specs=filters).run(on_status=statuses.append)
     faults = verify(path)
     assert faults == [], "\n".join(faults[:20])
     return read(path, ending, statuses[-1])
