@@ -11,7 +11,7 @@ import re2
 
 from thresher.config.errors import ConfigError
 from thresher.config.settings import Settings
-from thresher.config.yaml_tree import shown
+from thresher.config.shown import shown
 
 Where = Callable[[str], str]  # dotted key → where it was given, "" for a default
 

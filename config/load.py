@@ -31,7 +31,8 @@ from thresher.config.plugins import settings_type
 from thresher.config.render import as_json_text, as_yaml
 from thresher.config.schema import Leaf
 from thresher.config.settings import Settings
-from thresher.config.yaml_tree import Listing, Node, Place, Scalar, shown
+from thresher.config.shown import shown
+from thresher.config.yaml_tree import Listing, Node, Place, Scalar
 
 PREFIX = "THRESHER_"
 NO_OPTION = "THRESHER_NATIVE"  # read before there is any configuration (crawler/native)

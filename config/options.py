@@ -11,7 +11,7 @@ from msgspec import inspect as types
 
 from thresher.config.plugins import settings_type
 from thresher.config.scalars import Unit
-from thresher.config.yaml_tree import shown
+from thresher.config.shown import shown
 
 _NEAR = 0.6
 _SHORT, _NEAR_SHORT = 3, 0.8  # letters of a key that resembles many; how near it must come

@@ -10,7 +10,7 @@ import msgspec
 
 from thresher.config.scalars import FALSE, NULLS, TRUE
 from thresher.config.settings import Settings
-from thresher.config.yaml_tree import shown
+from thresher.config.shown import shown
 
 _WIDTH = 100
 _BARE = re.compile(r"[A-Za-z][A-Za-z0-9_-]*(?:/[A-Za-z0-9_+-]+)?")

@@ -17,7 +17,8 @@ from thresher.config import scalars
 from thresher.config.errors import ConfigError
 from thresher.config.options import bare, example, fields_of, in_yaml, known, nearest, root
 from thresher.config.scalars import MismatchError, Range, Unit
-from thresher.config.yaml_tree import Listing, Mapping, Node, Place, Scalar, shown
+from thresher.config.shown import shown
+from thresher.config.yaml_tree import Listing, Mapping, Node, Place, Scalar
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,6 @@ Time: about 2 µs a value; the largest document allowed takes 30 ms.
 from __future__ import annotations
 
 import codecs
-import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -19,6 +18,7 @@ from itertools import islice
 import yaml
 
 from thresher.config.errors import ConfigError
+from thresher.config.shown import shown
 
 MAX_BYTES = 256 << 10
 MAX_DEPTH = 20
@@ -72,12 +72,6 @@ class Mapping:
 
 Node = Scalar | Listing | Mapping
 Placer = Callable[[int, int], Place]  # line and column, from 1
-
-
-def shown(text: str, limit: int = 60) -> str:
-    """Return `text` in quotes for a message: one line, nothing unprintable, cut to `limit` characters."""
-    cut = text if len(text) <= limit else text[: limit - 1] + "…"
-    return '"' + "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in cut) + '"'
 
 
 def decode(content: bytes, name: str) -> str:

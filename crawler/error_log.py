@@ -22,7 +22,7 @@ _FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 
 def divert(directory: Path) -> TextIO:
-    """Let standard error be the log in `directory`; return the operator's stream. On a disk that refuses it stays what it was."""
+    """Redirect standard error to the log in `directory`; return the operator's stream. If the disk refuses, nothing is redirected."""
     operator = os.fdopen(os.dup(2), "w", buffering=1, encoding="utf-8", errors="backslashreplace")
     try:
         log = os.open(directory / NAME, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, MODE)
@@ -43,7 +43,7 @@ class _OneLine(logging.Formatter):
 
 
 def log_to(operator: TextIO, level: str) -> None:
-    """Let the program's own log go to the operator, a line each; what has more lines is also in the error log as a whole."""
+    """Send the program's log to the operator, one line each; a message of several lines is also written to the error log in full."""
     short, full = logging.StreamHandler(operator), logging.StreamHandler(sys.stderr)
     short.setFormatter(_OneLine(_FORMAT))
     full.setFormatter(logging.Formatter(_FORMAT))
@@ -53,7 +53,7 @@ def log_to(operator: TextIO, level: str) -> None:
 
 
 def forget_empty(directory: Path) -> None:
-    """Remove a log that nothing was written to; nobody may have it open any more."""
+    """Remove an empty log; no process may have it open any more."""
     path = directory / NAME
     if path.is_file() and path.stat().st_size == 0:
         path.unlink()

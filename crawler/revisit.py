@@ -9,11 +9,9 @@ what filters learn from pages they learned at its first visit.
 from __future__ import annotations
 
 from thresher.crawler.core.change import Comparison, Text, compare, compare_with_sketch, text_of
-from thresher.crawler.core.errors import ThresherError
 from thresher.crawler.core.frontier import Lease
 from thresher.crawler.core.model import Fetched, Head, Outcome, Page, Reason, Redirect
-from thresher.crawler.gates.link_gate import Skip
-from thresher.crawler.visit import Visit, VisitContext, ask_robots, failed_by_us, read_page, redirected
+from thresher.crawler.visit import Visit, VisitContext, guarded, read_page, redirected, stopped
 from thresher.storage.schema import PageRecord
 from thresher.storage.tables.bodies import digest
 from thresher.storage.tables.rounds import CheckRecord
@@ -25,8 +23,7 @@ _HTML = "text/html"
 async def revisit(lease: Lease, context: VisitContext) -> Visit:
     """Make the journey of a revisit that `lease` reserves."""
     url = lease.entry.url
-    refusal = context.links.check(url.text)
-    stop = Visit(lease, refused=Skip(url.text, *refusal)) if isinstance(refusal, tuple) else await ask_robots(lease, context)
+    stop = await stopped(lease, context.links.check(url.text), context)
     if stop is not None:
         return stop
     conditions = context.rounds.conditions(url.key, context.urls.queue_key(url.host))
@@ -38,12 +35,7 @@ async def revisit(lease: Lease, context: VisitContext) -> Visit:
         max_body=bounds.max_body,
         total_timeout=bounds.total_timeout,
     )
-    try:
-        made = await _after_response(lease, outcome, context)
-    except (ThresherError, MemoryError):  # no page's fault alone, as in visit.py
-        raise
-    except Exception as error:  # noqa: BLE001 - one page's fault in our own code must not end the crawl
-        made = failed_by_us(lease, outcome, error)
+    made = await guarded(lease, outcome, _after_response(lease, outcome, context))
     made.was_conditional = bool(conditions)
     return made
 

@@ -1,4 +1,4 @@
-"""The version, as the User-Agent and `thresher --version` say it; the package takes its own from here."""
+"""The version in the User-Agent and in `thresher --version`; the package's metadata take it from here."""
 
 from typing import Final
 

@@ -1,17 +1,16 @@
-"""The journey of one URL: from its lease to a `Visit`, everything that one request produced. Read this file first.
+"""The journey of one page: from its lease to a `Visit`, everything that one request produced. Read this file first.
 
     robots → open → redirect? → head gate → body → batch reader → page gate → links
 
-`visit` awaits the network and the batch reader, nothing else, and writes nothing. What it found out is written by
-`crawler/settlement/settler.py`, in one transaction with the URL's removal from its queue. From the page gate to the end of the settlement
-nothing awaits, so that two copies that arrive together are not both kept.
+What is requested for another purpose has a journey of its own (journeys.py). `visit` awaits the network and the batch reader, nothing else,
+and writes nothing. What it found out is written by `crawler/settlement/pages.py`, in one transaction with the URL's removal from its queue.
+From the page gate to the end of the settlement nothing awaits, so that two copies that arrive together are not both kept.
 """
 
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable
-from tempfile import TemporaryFile
+from collections.abc import Awaitable, Callable
 
 import msgspec
 
@@ -24,13 +23,11 @@ from thresher.crawler.core.cookies import ChainCookies
 from thresher.crawler.core.errors import ThresherError
 from thresher.crawler.core.frontier import Lease
 from thresher.crawler.core.model import (
-    FILTERS_OWN,
     Cause,
     CrawlURL,
     Directives,
     Failed,
     Fetched,
-    Flag,
     Head,
     Judgement,
     Outcome,
@@ -62,8 +59,6 @@ from thresher.storage.tables.pages import Pages
 from thresher.storage.tables.rounds import Rounds
 
 _OF_LINKS_AND_SITEMAPS = (Purpose.PAGE, Purpose.ANNOUNCED)
-_NOT_A_PAGE = (Purpose.SITEMAP, Purpose.REQUISITE)
-_NO_FAULT_OF_SITEMAPS = frozenset((Reason.OUT_OF_SCOPE, Reason.BAD_TYPE, Reason.PATH_TRAP, Reason.PREFIX_BUDGET))
 
 
 class VisitContext(msgspec.Struct, frozen=True):
@@ -133,21 +128,11 @@ class Visit(msgspec.Struct):
 
 
 async def visit(lease: Lease, context: VisitContext) -> Visit:
-    """Make the journey of the URL that `lease` reserves."""
+    """Make the journey of the page that `lease` reserves."""
     url = lease.entry.url
-    if url.purpose is Purpose.ROBOTS:
-        return Visit(lease, await _robots_txt(url, context), robots_of=context.robots.waiting_for(url))
-    is_sitemap = url.purpose is Purpose.SITEMAP
-    refusal = _fault_of_no_page(url, context) if url.purpose in _NOT_A_PAGE else context.links.check(url.text)
-    stop = Visit(lease, refused=Skip(url.text, *refusal)) if isinstance(refusal, tuple) else await ask_robots(lease, context)
+    stop = await stopped(lease, context.links.check(url.text), context) or await ask_policy(lease, context)
     if stop is not None:
         return stop
-    if is_sitemap:
-        return await _sitemap(lease, context)
-    if url.purpose not in FILTERS_OWN and (asked := context.ai.request(url, context.clock())) is not None:
-        return Visit(lease, await _tdmrep(asked, context), policy_of=url.host)
-    if url.purpose is Purpose.REQUISITE:
-        return await _requisite(lease, context)
     if context.requisites is not None and url.purpose in _OF_LINKS_AND_SITEMAPS and context.requisites.has(url.key):
         return Visit(lease, refused=Skip(url.text, Reason.REQUISITE, "archive"))
     turn = _turn(lease, context)
@@ -156,19 +141,52 @@ async def visit(lease: Lease, context: VisitContext) -> Visit:
         return Visit(lease, refused=Skip(url.text, verdict.reason or Reason.REFUSED_BY_FILTER, verdict.filter), saved_by=verdict.filter)
     if turn.held:
         return Visit(lease, held=turn.held)
+    said: list[str] = []
+    outcome = await request(url, context, said)
+    made = await guarded(lease, outcome, _after_response(lease, outcome, context))
+    made.said = (*turn.said, *said)
+    return made
+
+
+async def stopped(lease: Lease, refusal: bytes | tuple[Reason, str] | None, context: VisitContext) -> Visit | None:
+    """Return the visit that takes place instead of a request, for what a gate says or for robots.txt; None if the URL may be requested."""
+    if isinstance(refusal, tuple):
+        return Visit(lease, refused=Skip(lease.entry.url.text, *refusal))
+    return await ask_robots(lease, context)
+
+
+async def ask_policy(lease: Lease, context: VisitContext) -> Visit | None:
+    """Return the visit that asks for an origin's tdmrep.json instead, None if that is known."""
+    url = lease.entry.url
+    asked = context.ai.request(url, context.clock())
+    if asked is None:
+        return None
+    outcome = await context.fetcher.fetch(asked, max_body=TDMREP_BYTES, total_timeout=context.settings.robots.timeout)
+    return Visit(lease, outcome, policy_of=url.host)
+
+
+async def request(url: CrawlURL, context: VisitContext, said: list[str]) -> Outcome:
+    """Request a page, as far as its head gates let its body be read.    said: takes the filters that would refuse it"""
+
+    def gate(head: Head) -> tuple[Reason, str] | None:
+        refusal = context.panel.head(head)
+        if refusal is None:
+            said.extend(context.panel.head_said(head))
+        return refusal
+
     cookie = context.cookies.header(url.text) if context.cookies is not None else ""
     bounds = context.overriding.of(url.text).fetch
-    outcome = await context.fetcher.fetch(
-        url, head_gate=context.panel.head, cookie=cookie, max_body=bounds.max_body, total_timeout=bounds.total_timeout
-    )
+    return await context.fetcher.fetch(url, head_gate=gate, cookie=cookie, max_body=bounds.max_body, total_timeout=bounds.total_timeout)
+
+
+async def guarded(lease: Lease, outcome: Outcome, journey: Awaitable[Visit]) -> Visit:
+    """Return what a journey comes to after its answer; one page's fault in our own code is recorded, and does not end the crawl."""
     try:
-        made = await _after_response(lease, outcome, context)
+        return await journey
     except (ThresherError, MemoryError):  # no page's fault alone: the store is damaged, its disk refuses, there is no memory left
         raise
-    except Exception as error:  # noqa: BLE001 - one page's fault in our own code must not end the crawl: it is recorded with its traceback
+    except Exception as error:  # noqa: BLE001 - one page's fault in our own code: it is recorded with its traceback
         return failed_by_us(lease, outcome, error)
-    made.said = turn.said
-    return made
 
 
 def failed_by_us(lease: Lease, outcome: Outcome, error: Exception) -> Visit:
@@ -191,9 +209,9 @@ async def ask_robots(lease: Lease, context: VisitContext) -> Visit | None:
         case Standing.UNREACHABLE:
             return Visit(lease, deferred=(standing.until, "robots.txt unreachable"))
         case Standing.UNKNOWN:
-            outcome = await _robots_txt(context.robots.request(url.host), context)
+            outcome = await robots_txt(context.robots.request(url.host), context)
             if isinstance(outcome, Failed) and (outcome.cause is Cause.BLOCKED_ADDRESS or context.bare.gives_way(url, outcome)):
-                return _failed(lease, msgspec.structs.replace(outcome, url=url), context)  # as the URL itself would
+                return failed(lease, msgspec.structs.replace(outcome, url=url), context)  # as the URL itself would
             return Visit(lease, outcome, robots_of={url.host}, deferred=(0.0, ""))
         case Standing.ALLOWED:
             return None
@@ -202,44 +220,6 @@ async def ask_robots(lease: Lease, context: VisitContext) -> Visit | None:
 async def imported(lease: Lease, outcome: Outcome, context: VisitContext) -> Visit:
     """Make the journey of an answer that an archive has: from its head on, without any request."""
     return await _after_response(lease, outcome, context)
-
-
-def sitemap_fault(text: str, context: VisitContext) -> tuple[Reason, str] | None:
-    """Return why a sitemap may not be requested, and who says so: it may lie out of scope and look like no page, like a robots.txt."""
-    if context.settings.sitemaps == "off":
-        return Reason.EXCLUDED, "sitemaps"
-    return requisite_fault(text, context)
-
-
-def requisite_fault(text: str, context: VisitContext) -> tuple[Reason, str] | None:
-    """Return why what is no page may not be requested, and who says so."""
-    answer = context.links.check(text)
-    return None if isinstance(answer, bytes) or answer[0] in _NO_FAULT_OF_SITEMAPS else answer
-
-
-def _fault_of_no_page(url: CrawlURL, context: VisitContext) -> tuple[Reason, str] | None:
-    return (sitemap_fault if url.purpose is Purpose.SITEMAP else requisite_fault)(url.text, context)
-
-
-async def _requisite(lease: Lease, context: VisitContext) -> Visit:
-    """Request what a page needs to be shown; a style sheet needs more: `settlement/requisites.py` asks for it."""
-    visit = Visit(lease, await context.fetcher.fetch(lease.entry.url))
-    if isinstance(visit.outcome, Fetched) and context.requisites is not None:
-        visit.requisites = await context.requisites.read(visit.outcome)
-    return visit
-
-
-async def _sitemap(lease: Lease, context: VisitContext) -> Visit:
-    """Request a sitemap and read it; where it leads on, `settlement/sitemaps.py` says."""
-    with TemporaryFile() as file:  # a body of 50 MiB in memory would be there twice
-        outcome = await context.fetcher.fetch(lease.entry.url, max_body=context.settings.limits.max_sitemap_size, sink=file.write)
-        visit = Visit(lease, outcome)
-        if isinstance(outcome, Fetched) and outcome.head.status == 200:
-            file.write(outcome.body)
-            visit.sitemap = await context.sitemaps.read(file)
-            if Flag.TRUNCATED_SIZE in outcome.flags:
-                visit.sitemap.notes.append("cut where limits.max_sitemap_size ends")
-    return visit
 
 
 def _turn(lease: Lease, context: VisitContext) -> Turn:
@@ -252,21 +232,18 @@ def _turn(lease: Lease, context: VisitContext) -> Turn:
     )
 
 
-async def _robots_txt(url: CrawlURL, context: VisitContext) -> Outcome:
+async def robots_txt(url: CrawlURL, context: VisitContext) -> Outcome:
+    """Request a robots.txt, and parse a large one off the loop."""
     settings = context.settings.robots
     outcome = await context.fetcher.fetch(url, max_body=settings.max_bytes, total_timeout=settings.timeout)
     await context.robots.read_ahead(outcome)
     return outcome
 
 
-async def _tdmrep(url: CrawlURL, context: VisitContext) -> Outcome:
-    return await context.fetcher.fetch(url, max_body=TDMREP_BYTES, total_timeout=context.settings.robots.timeout)
-
-
 async def _after_response(lease: Lease, outcome: Outcome, context: VisitContext) -> Visit:
     match outcome:
         case Failed():
-            return _failed(lease, outcome, context)
+            return failed(lease, outcome, context)
         case Redirect():
             return redirected(lease, outcome, context)
         case Fetched(refused=None):
@@ -282,37 +259,43 @@ async def _after_response(lease: Lease, outcome: Outcome, context: VisitContext)
 
 
 async def _needed_by(outcome: Fetched, reading: PageReading, context: VisitContext) -> list[str] | None:
-    if context.requisites is None or outcome.url.purpose in FILTERS_OWN:
-        return None
-    return await context.requisites.read(outcome, reading.page.flags)
+    return await context.requisites.read(outcome, reading.page.flags) if context.requisites is not None else None
 
 
-def _failed(lease: Lease, outcome: Failed, context: VisitContext) -> Visit:
+def failed(lease: Lease, outcome: Failed, context: VisitContext) -> Visit:
     """Let a seed that was given without a scheme give way to its http form where https cannot be spoken."""
     return Visit(lease, outcome, gives_way=context.bare.gives_way(outcome.url, outcome))
 
 
 def redirected(lease: Lease, outcome: Redirect, context: VisitContext) -> Visit:
     """Judge the target as a link is judged; it waits in its own host's queue."""
+    made = to_target(lease, outcome, context, takes_cookie=_takes_cookie)
+    if made.refused is None and not made.asks_again:
+        made.sifted = context.links.sift(outcome.url, context.links.gate([made.target]), is_redirect=True)
+    return made
+
+
+def to_target(
+    lease: Lease, outcome: Redirect, context: VisitContext, *, takes_cookie: Callable[[Redirect, str, VisitContext], bool] | None = None
+) -> Visit:
+    """Return the visit of a redirect whose target is still to be judged.    takes_cookie: lets the chain go on with its cookies"""
     url = outcome.url
     try:
         target = context.urls.canonical(outcome.target, url.text)
     except BadURL as error:
         return Visit(lease, outcome, refused=Skip(presentable(outcome.target)[:2048], Reason.REDIRECT_INVALID, str(error.reason)))
-    if asks_again := _takes_cookie(outcome, target, context):
-        return Visit(lease, outcome, target=target, asks_again=asks_again)
+    if takes_cookie is not None and takes_cookie(outcome, target, context):
+        return Visit(lease, outcome, target=target, asks_again=True)
     if target == url.text:
         return Visit(lease, outcome, target=target, refused=Skip(target, Reason.REDIRECT_LIMIT, "redirect to itself"))
     if url.hops >= context.overriding.of(url.text).limits.max_redirects:
         return Visit(lease, outcome, target=target, refused=Skip(target, Reason.REDIRECT_LIMIT, "limits"))
-    if url.purpose in FILTERS_OWN:
-        return Visit(lease, outcome, target=target)
-    return Visit(lease, outcome, target=target, sifted=context.links.sift(url, context.links.gate([target]), is_redirect=True))
+    return Visit(lease, outcome, target=target)
 
 
 def _takes_cookie(outcome: Redirect, target: str, context: VisitContext) -> bool:
     """Let a chain of redirects go on with its cookies; return whether it comes back to a URL of its own that may answer otherwise now."""
-    if context.cookies is None or outcome.url.purpose in FILTERS_OWN or not isinstance(context.links.check(target), bytes):
+    if context.cookies is None or not isinstance(context.links.check(target), bytes):
         return False
     set_cookies, at_most = outcome.head.all(b"set-cookie"), context.overriding.of(outcome.url.text).limits.max_redirects
     return context.cookies.on_redirect(outcome.url.text, target, set_cookies, context.clock(), at_most=at_most)
@@ -322,8 +305,6 @@ def read_page(lease: Lease, outcome: Fetched, reading: PageReading, context: Vis
     """Have the page judged, and sift its links if they may be followed; an opinion of a filter only puts them last."""
     page = reading.page
     visit = Visit(lease, outcome, page=page, charset=reading.charset)
-    if page.url.purpose in FILTERS_OWN:
-        return visit
     visit.deliberation = context.panel.page(page, reading.measures)
     follow = 200 <= page.status < 300 and not is_nofollow(page.directives, outcome.head, context.overriding.of(page.url.text))
     visit.sifted = context.links.sift(page.url, reading.links) if follow else Sifted()

@@ -1,4 +1,4 @@
-"""The contract of a filter, the same at every gate.
+"""The contract of a filter, the same at every gate. What it may do beside: capabilities.py; how both make one filter: spec.py.
 
 `measure` is pure and may be slow; its result is written to the journal. A value that is too expensive to compute for every subject may be
 computed when it is first read: the measure keeps a reference to its subject, which is not written to the journal. Subjects never change, so
@@ -23,7 +23,7 @@ nothing but recorded verdicts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import IntEnum
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -32,21 +32,17 @@ import numpy as np
 import numpy.typing as npt
 
 from thresher.crawler.core.model import (
-    Answer,
-    CrawlURL,
     Effect,
     Head,
     Hold,
     Judgement,
     LinkBatch,
-    Mode,
     Page,
     Reason,
     RedirectPair,
     Verdict,
 )
 from thresher.crawler.core.ports import Memory
-from thresher.filters.evidence.decay import Recent
 
 Effects = tuple[Effect, ...]
 NO_EFFECTS: Effects = ()
@@ -78,13 +74,6 @@ class LinkColumns(NamedTuple):
     def of(cls, text: str, host: str, site: str) -> LinkColumns:
         """Make the columns of one URL."""
         return cls((text,), (host,), (site,))
-
-
-class Relinks(NamedTuple):
-    """Links of a judged page to URLs that were known before and are queued or held."""
-
-    source: CrawlURL
-    keys: Sequence[bytes]
 
 
 class LinkRuling(msgspec.Struct, frozen=True):
@@ -183,116 +172,3 @@ class HeadFilter(Protocol):
     name: str
 
     def refuses(self, head: Head, /) -> Reason | None: ...
-
-
-class RelinkListener(Protocol):
-    """A filter that learns which queued or held URLs a page links to again, with the panel's judgement of the page."""
-
-    name: str
-    measure_type: type[Any]  # what `measure` returns: a msgspec type, for the journal
-
-    def listens(self, source: CrawlURL, memory: Memory, /) -> bool:
-        """Return whether the filter may learn anything from the links of this page. Asked of every page."""
-        ...
-
-    def measure(self, relinks: Relinks, /) -> Any:
-        """Reduce the links to what learning needs. Pure."""
-        ...
-
-    def observe(self, measure: Any, judgement: Judgement, memory: Memory, /) -> Effects:
-        """Learn from the links. `NOTHING_LEARNED` if the memory did not change."""
-        ...
-
-
-class Prober(Protocol):
-    """A filter that makes requests of its own: it is called when each has ended, and may write its memory then."""
-
-    name: str
-    answer_type: type[Any]  # what `reduce` returns: a msgspec type, for the journal
-
-    def reduce(self, answer: Answer, /) -> Any:
-        """Reduce the answer to what learning needs. Pure."""
-        ...
-
-    def on_answer(self, reduced: Any, memory: Memory, /) -> Effects:
-        """Learn from an answer, as `reduce` returned it."""
-        ...
-
-
-class BackgroundLearner(Protocol):
-    """A filter that computes for longer than the event loop may be blocked. It asks for a computation by the effect `Study`:
-
-    gather (in the loop) → study (pure, in another process: `crawler/children/studies.py` names it) → on_finding (in the loop, in a commit
-    of its own)
-    """
-
-    name: str
-    finding_type: type[Any]  # type of a study's result, which is encoded in msgpack
-
-    def gather(self, site: bytes, memory: Memory, /) -> Iterator[bytes]:
-        """Yield a copy of what is to be studied, in pieces of a few milliseconds' work each: other tasks run between them.
-
-        Args:
-            site: First 8 bytes of the keys of the site's URLs.
-            memory: The filter's memory.
-        """
-        ...
-
-    def on_finding(self, site: bytes, finding: Any, memory: Memory, /) -> Effects:
-        """Learn from the finding.
-
-        What the filter has observed since `gather` is in the memory, but not in the finding.
-
-        Args:
-            site: First 8 bytes of the keys of the site's URLs.
-            finding: The result of the study, a `finding_type`.
-            memory: The filter's memory.
-        """
-        ...
-
-
-class PeerFilter(Protocol):
-    """A filter that learns facts about sites of other agents: it sends them to the site's owner (`Tell`), where `on_news` is called.
-
-    Each message is delivered once, in the order in which its sender sent it. Two agents may find the same fact, though: a fact that arrives
-    twice must count once.
-    """
-
-    name: str
-    news_type: Any  # a msgspec type, or a union of such types, for channels and journal
-
-    def on_news(self, news: Any, memory: Memory, /) -> Effects:
-        """Learn from a message of the same filter at another agent."""
-        ...
-
-
-Again = Callable[[bytes, Memory], bool]
-
-
-def always(_key: bytes, _memory: Memory, /) -> bool:
-    """Return True: every URL is judged again when its turn comes."""
-    return True
-
-
-class FilterSpec(msgspec.Struct, frozen=True):
-    """One configured filter: its mode and its parts by gate."""
-
-    name: str
-    mode: Mode
-    static: StaticFilter | None = None
-    learned: LinkFilter | None = None
-    head: HeadFilter | None = None
-    redirect: RedirectFilter | None = None
-    page: PageFilter | None = None
-    relinks: RelinkListener | None = None
-    prober: Prober | None = None
-    learner: BackgroundLearner | None = None
-    peer_filter: PeerFilter | None = None  # used only where there are several agents
-    again: Again | None = None  # given a URL's key when its turn comes: does `learned` judge it again? A URL that it holds is not fetched
-    recent: Callable[[str, Memory], Recent | None] | None = None  # what the fetches of a class came to before the class existed
-    unread: bool = False  # `page` also observes answers whose body the head gate refused, as pages without text that are not kept
-
-    def parts(self) -> Sequence[tuple[Gate, Any]]:
-        """Return the parts that learn, with their gates."""
-        parts = ((Gate.LEARNED, self.learned), (Gate.REDIRECT, self.redirect), (Gate.PAGE, self.page))
-        return [(gate, part) for gate, part in parts if part is not None]

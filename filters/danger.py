@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from typing import NamedTuple
 from urllib.parse import unquote_plus
 
@@ -167,6 +167,7 @@ def _loose(names: str) -> str:
     return "|".join("[^&;]*".join("".join(map(_sign, part)) for part in name.split("*")) for name in names.split("|"))
 
 
+@cache
 def _sign(sign: str) -> str:
     return re2.escape(sign) if sign.isalnum() or sign in "-._" else f"(?:{re2.escape(sign)}|%{ord(sign):02x})"
 

@@ -27,7 +27,8 @@ from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.sketch import fingerprint, token_hashes
 from thresher.crawler.core.url import is_home
 from thresher.filters import copy_links
-from thresher.filters.base import NO_EFFECTS, Effects, FilterSpec
+from thresher.filters.base import NO_EFFECTS, Effects
+from thresher.filters.spec import FilterSpec
 
 NAME = "exact_duplicate"
 _FOOT: Final = 32  # words

@@ -35,8 +35,10 @@ from thresher.crawler.core.model import (
 )
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import hostname_of, origin_of, site_of
-from thresher.filters.base import NOTHING_LEARNED, FilterSpec, Gate, LinkColumns, LinkJudgement, LinkRuling, Relinks
+from thresher.filters.base import NOTHING_LEARNED, Gate, LinkColumns, LinkJudgement, LinkRuling
+from thresher.filters.capabilities import Relinks
 from thresher.filters.evidence.decay import Recent
+from thresher.filters.spec import FilterSpec
 
 J = TypeVar("J")
 Asked = tuple[str, Effect]  # who asks, for what
@@ -138,6 +140,14 @@ class Panel:
             if spec.mode is Mode.ENFORCE and (reason := part.refuses(head)):
                 return reason, spec.name
         return None
+
+    def static_said(self, links: LinkColumns) -> list[str]:
+        """Return the filters that would refuse links if they did not only observe, each once for a link."""
+        return [spec.name for spec, part in self._static if spec.mode is Mode.OBSERVE for _ in part.refuses(links)]
+
+    def head_said(self, head: Head) -> list[str]:
+        """Return the filters that would refuse the body if they did not only observe."""
+        return [spec.name for spec, part in self._head if spec.mode is Mode.OBSERVE and part.refuses(head)]
 
     def turn(self, url: CrawlURL) -> Turn:
         """Ask again, before a URL is requested, who holds, rewrites or refuses it by now, and which observers would."""
@@ -284,6 +294,10 @@ class Panel:
     def gather(self, learner: str, site: bytes) -> Iterator[bytes]:
         """Yield a copy of what a filter wants to have studied, piece by piece."""
         return self._learners[learner].gather(site, self._memories[learner])
+
+    def study_of(self, learner: str) -> str:
+        """Return the place of the function with which a filter's material is studied, `module:function`."""
+        return self._learners[learner].study
 
     def on_finding(self, learner: str, site: bytes, finding: bytes) -> Learned:
         """Tell a filter what a study came to; return what it asks for and what the journal keeps. An observer asks for studies alone."""

@@ -36,7 +36,6 @@ from thresher.filters.base import (
     NOTHING_LEARNED,
     NOTHING_REFUSED,
     Effects,
-    FilterSpec,
     HeldLink,
     LinkColumns,
     LinkJudgement,
@@ -46,6 +45,7 @@ from thresher.filters.base import (
 from thresher.filters.evidence.decay import Recent
 from thresher.filters.path_shapes import calendar_of, shape_of
 from thresher.filters.pattern_yield.news import Said, news, said
+from thresher.filters.spec import FilterSpec
 
 NAME = "path_trap"
 LATELY: Final = 8  # texts that a shape remembers

@@ -11,7 +11,8 @@ from thresher.config.plugins import Plugin, plugins
 from thresher.config.settings import Settings
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.core.model import Mode
-from thresher.filters.base import FilterSpec
+from thresher.filters.capabilities import BackgroundLearner, study_at
+from thresher.filters.spec import FilterSpec
 
 _METHODS = {
     "static": ("refuses",),
@@ -19,6 +20,10 @@ _METHODS = {
     "learned": ("measure", "decide", "observe"),
     "redirect": ("measure", "decide", "observe"),
     "page": ("measure", "decide", "observe"),
+    "relinks": ("listens", "measure", "observe"),
+    "prober": ("reduce", "on_answer"),
+    "learner": ("gather", "on_finding"),
+    "peer_filter": ("on_news",),
 }
 
 
@@ -56,17 +61,30 @@ def _spec(plugin: Plugin, options: Any) -> FilterSpec:
     except Exception as error:  # the plug-in's own code, at the start of a crawl
         raise _unusable(plugin, f"{type(error).__name__}: {error}") from error
     if not isinstance(made, FilterSpec):
-        raise _unusable(plugin, f"its `spec` gave {type(made).__name__}, expected thresher.filters.base.FilterSpec")
+        raise _unusable(plugin, f"its `spec` gave {type(made).__name__}, expected thresher.filters.spec.FilterSpec")
     if made.name != plugin.name:
         raise _unusable(plugin, f"its `spec` is called {made.name!r}, expected the entry point's name")
-    for gate, methods in _METHODS.items():
-        part = getattr(made, gate)
+    for field, methods in _METHODS.items():
+        part = getattr(made, field)
         missing = [name for name in methods if part is not None and not callable(getattr(part, name, None))]
         if missing:
-            raise _unusable(plugin, f"its part for the gate {gate} has no {', '.join(missing)}")
+            raise _unusable(plugin, f"its part `{field}` has no {', '.join(missing)}")
         if part is not None and getattr(part, "name", None) != plugin.name:
-            raise _unusable(plugin, f"its part for the gate {gate} has another name than {plugin.name!r}")
+            raise _unusable(plugin, f"its part `{field}` has another name than {plugin.name!r}")
+    if made.learner is not None:
+        _check_study(plugin, made.learner)
     return made
+
+
+def _check_study(plugin: Plugin, learner: BackgroundLearner) -> None:
+    """Import a study here, before the crawl begins, and not only in the process that does it."""
+    place = getattr(learner, "study", "")
+    try:
+        study = study_at(place)
+    except (ImportError, AttributeError, ValueError, TypeError) as error:
+        raise _unusable(plugin, f"its `study` is {place!r}, expected module:function: {error}") from None
+    if not callable(study):
+        raise _unusable(plugin, f"its `study` {place!r} is no function")
 
 
 def _unusable(plugin: Plugin, why: str) -> UsageError:

@@ -16,8 +16,8 @@ from thresher.crawler.core.document_types import accepted_types
 from thresher.crawler.core.model import Mode
 from thresher.crawler.core.ownership import Ownership
 from thresher.filters import exact_duplicate, media, path_trap, scope
-from thresher.filters.base import FilterSpec
 from thresher.filters.plugin import plugged
+from thresher.filters.spec import FilterSpec
 
 
 def specs(settings: Settings, seeds: Sequence[str], owners: Ownership | None = None) -> tuple[FilterSpec, ...]:
@@ -28,14 +28,7 @@ def specs(settings: Settings, seeds: Sequence[str], owners: Ownership | None = N
     """
     of = settings.filters
     every = (
-        FilterSpec("scope", Mode.ENFORCE, static=scope.ScopeFilter(settings.scope, settings.overrides, seeds)),
-        FilterSpec(
-            media.NAME,
-            Mode(of.media.mode),
-            static=media.ExtensionFilter(of.media, documents=settings.parse.documents),
-            head=media.TypeFilter(of.media, accepted_types(settings.fetch.accept_types, documents=settings.parse.documents)),
-        ),
-        path_trap.spec(of.path_trap, judges=judges(of)),
+        *_of_links(settings, seeds),
         _spec("soft_error", of, owners=owners),
         exact_duplicate.spec(of.exact_duplicate),
         _spec("near_replica", of, owners=owners, tells_copies=of.exact_duplicate.mode != "enforce"),
@@ -45,6 +38,27 @@ def specs(settings: Settings, seeds: Sequence[str], owners: Ownership | None = N
         *plugged(settings),
     )
     return tuple(spec for spec in every if spec is not None and spec.mode is not Mode.OFF)
+
+
+def static_specs(settings: Settings, seeds: Sequence[str]) -> tuple[FilterSpec, ...]:
+    """Build only the configured filters with a static gate, in the order of `specs`: a command that crawls nothing needs no other."""
+    every = (*_of_links(settings, seeds), *plugged(settings))
+    return tuple(spec for spec in every if spec.static is not None and spec.mode is not Mode.OFF)
+
+
+def _of_links(settings: Settings, seeds: Sequence[str]) -> tuple[FilterSpec, ...]:
+    """Build the filters that judge a link by its URL. None of ours that comes later has a static gate."""
+    of = settings.filters
+    return (
+        FilterSpec("scope", Mode.ENFORCE, static=scope.ScopeFilter(settings.scope, settings.overrides, seeds)),
+        FilterSpec(
+            media.NAME,
+            Mode(of.media.mode),
+            static=media.ExtensionFilter(of.media, documents=settings.parse.documents),
+            head=media.TypeFilter(of.media, accepted_types(settings.fetch.accept_types, documents=settings.parse.documents)),
+        ),
+        path_trap.spec(of.path_trap, judges=judges(of)),
+    )
 
 
 def _spec(name: str, of: Filters, **others: Any) -> FilterSpec | None:

@@ -1,4 +1,4 @@
-"""Is this file safe to map? Answered by plain reads, before LMDB maps it: a page past the end of a mapped file is a SIGBUS.
+"""Checks by plain reads whether a file is safe to map, before LMDB maps it: reading past the end of a mapped file is a SIGBUS.
 
 LMDB 0.9 (little-endian, 64 bits) keeps two meta pages at the start of data.mdb and uses the one of the later transaction:
 

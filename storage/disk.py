@@ -1,10 +1,10 @@
 """The two LMDB environments of a store, with one read snapshot of each.
 
-The loop's thread reads the snapshots, the writer's thread commits and renews them. A short lock keeps the one from reading while the
-other swaps a snapshot or remaps a grown file: LMDB's map may only move while no transaction of this process is open.
+The event loop's thread reads the snapshots, the writer's thread commits and renews them. A short lock prevents reads while the writer
+replaces a snapshot or remaps a grown file: LMDB's map may only move while no transaction of this process is open.
 Reading an older or a newer snapshot gives the same answers, because the rows between them are still in the overlay.
 
-A map that is full is doubled and the same rows are written again: nothing is lost, nobody is told.
+A full map is doubled and the same rows are written again; nothing is lost.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _PUTS_PER_TURN = 1000
 
 
 class Write(NamedTuple):
-    """What one table's share of a commit changes, in key order."""
+    """The changes of one commit to one table, in key order."""
 
     table: str
     deletes: list[bytes]
@@ -148,7 +148,7 @@ class Disk:
                 time.sleep(0)
 
     def _grow(self, env: str) -> None:
-        """Double the map. No transaction of ours is open meanwhile; other processes are told by LMDB itself."""
+        """Double the map. No transaction of ours is open meanwhile; LMDB itself informs other processes."""
         with self._lock:
             self._snapshots[env].abort()
             self._envs[env].set_mapsize(2 * self._envs[env].info()["map_size"])

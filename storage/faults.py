@@ -1,4 +1,4 @@
-"""Whose fault is it? LMDB's and the system's errors as errors with an exit code."""
+"""Translates errors of LMDB and of the system into errors with an exit code: is the disk, the store or our code at fault?"""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _ROT = (lmdb.CorruptedError, lmdb.PageNotFoundError, lmdb.InvalidError, lmdb.Cur
 
 
 def is_disk(error: BaseException) -> bool:
-    """Is the disk to blame? py-lmdb's errors carry no number, only the system's words for it."""
+    """Return whether the disk is at fault. py-lmdb's errors have no number, only the system's text for it."""
     if isinstance(error, lmdb.Error):
         return isinstance(error, lmdb.DiskError | lmdb.ReadonlyError) or any(os.strerror(number) in str(error) for number in _DISK_ERRNOS)
     return isinstance(error, OSError) and error.errno in _DISK_ERRNOS
 
 
 def is_ours(error: BaseException) -> bool:
-    """Does `as_ours` know whose fault this is?"""
+    """Return whether `as_ours` can translate the error."""
     return isinstance(error, ThresherError | lmdb.Error) or is_disk(error)
 
 
@@ -50,7 +50,7 @@ def as_ours(error: BaseException) -> ThresherError:
 
 
 def as_readers(path: Path, error: BaseException) -> ThresherError:
-    """Translate what stopped somebody who only reads the store in `path`."""
+    """Translate an error that stopped a reader of the store in `path`."""
     if isinstance(error, lmdb.MemoryError):
         ours: ThresherError = UsageError(
             f"{error}: {address_space_in_words()}, and whoever reads a store maps its files, which takes no memory. Raise the limit, "

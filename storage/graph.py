@@ -1,4 +1,4 @@
-"""The link graph of a whole crawl as arrays, read in one pass: who links to whom, by number, and what is known of each.
+"""The link graph of a whole crawl as arrays, read in one pass: the links between numbered URLs, and the records of the URLs.
 
 A node is a URL's sequence number; 0 and the numbers of filters' own requests are of no URL. Links of a page that was fetched again are
 those of its last visit. A redirect is no link: see `redirects`.

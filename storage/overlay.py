@@ -88,7 +88,7 @@ class Group:
 
 
 def shadow(upper: Iterable[Change], lower: Iterable[Change]) -> Iterator[Change]:
-    """Merge two sorted runs; of equal keys the upper one's stands."""
+    """Merge two sorted runs; of equal keys the upper run's row counts."""
     above, below = iter(upper), iter(lower)
     a, b = next(above, None), next(below, None)
     while a is not None and b is not None:

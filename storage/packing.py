@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thresher.crawler.core.model import Purpose, Reason, State
-from thresher.storage.schema import SeenRow
+from thresher.crawler.core.ports import SeenRow
 
 _U64 = struct.Struct(">Q")
 _I64 = struct.Struct(">q")

@@ -28,7 +28,7 @@ Ranges = list[tuple[int, int, int]]  # first and last partition, agent
 
 
 class Partitions(msgspec.Struct, forbid_unknown_fields=True):
-    """What the file says."""
+    """The content of the file."""
 
     shards: int  # that there are, with an agent or without
     owners: Ranges

@@ -69,7 +69,6 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 import msgspec
 
-from thresher.crawler.core.model import Purpose, Reason, State
 from thresher.crawler.core.ports import HostRecord, SiteRecord
 
 # 2: links as differences of seven bits a byte, worth in `seen`; 3: a seal behind each value; 4: sitemaps, and a lane for what they
@@ -221,20 +220,6 @@ class Meta:
 
 
 # Records -----------------------------------------------------------------------------------------------------------------------------
-
-
-class SeenRow(NamedTuple):
-    """What is known of a URL."""
-
-    state: State
-    reason: Reason | None
-    site_depth: int
-    seed_distance: int
-    hops: int
-    purpose: Purpose
-    seq: int  # its number in `urls`, in the order of discovery, from 1
-    visit: int  # that settled it last; 0: none yet
-    worth: int = 0  # level of its cash while it waits, 0 to 31 (crawler/core/order/cash.py)
 
 
 class UrlRecord(msgspec.Struct, array_like=True):

@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thresher.crawler.core.model import State
+from thresher.crawler.core.ports import SeenRow
 from thresher.storage.overlay import Row
 from thresher.storage.packing import (
     pack_f64,
@@ -54,7 +55,6 @@ from thresher.storage.schema import (
     Codec,
     Meta,
     PageRecord,
-    SeenRow,
     SkipLine,
     UrlRecord,
 )

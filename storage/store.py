@@ -25,22 +25,21 @@ from typing import Self
 import lmdb
 import msgspec
 
-from thresher.config.plugins import missing, settings_type
 from thresher.config.settings import Settings
-from thresher.crawler.core.errors import NoCrawlError, StoreError
+from thresher.crawler.core.errors import StoreError
 from thresher.storage.archive.files import open_archive
 from thresher.storage.archive.record import Record
+from thresher.storage.directory import check_version, decode_config, not_empty, require_new, require_store
 from thresher.storage.disk import Disk, Write
 from thresher.storage.faults import as_ours
-from thresher.storage.lock import CrawlLock, lock_holder
+from thresher.storage.lock import CrawlLock
 from thresher.storage.overlay import Change, Group, Row, shadow
 from thresher.storage.packing import pack_f64, pack_skips, pack_u64, unpack_f64, unpack_skips, unpack_u64
-from thresher.storage.partitions import is_shard
 from thresher.storage.schema import META, RESULTS, STATE, TABLES, VERSION, Meta
 from thresher.storage.segments import SegmentWriter
 from thresher.storage.tables import Tables
 from thresher.storage.tables.counters import Counters
-from thresher.storage.unfinished import MADE, is_unfinished, is_without_rows, may_be_new, take_away
+from thresher.storage.unfinished import MADE, is_without_rows, take_away
 from thresher.storage.writer import Writer
 
 PATIENCE_S = 10.0
@@ -334,56 +333,6 @@ class Store:
         self.close(commit=kind is None)
 
 
-def require_store(path: Path) -> None:
-    """Raise `NoCrawlError` where no store is, `StoreError` where half of one is, or where one must have been."""
-    if is_unfinished(path):
-        if holder := lock_holder(path):
-            raise NoCrawlError(f"{path}: no crawl here yet: process {holder} is creating it. Try again in a moment")
-        raise NoCrawlError(
-            f"{path}: no crawl here, only what a creation left that failed or was killed; nothing was crawled into it. "
-            f"Start the crawl again with `crawl … -o {path}`"
-        )
-    missing = [f"{name}/data.mdb" for name in (STATE, RESULTS) if not (path / name / "data.mdb").is_file()]
-    if not missing:
-        return
-    if len(missing) == 1 or is_shard(path.name) or (path / "status.json").exists():
-        raise StoreError(f"{path}: {' and '.join(missing)} of a crawl's store is gone. Restore this directory from a backup")
-    raise NoCrawlError(f"{path}: no crawl here: expected state/data.mdb and results/data.mdb. Start one with `crawl … -o {path}`")
-
-
-def require_new(path: Path) -> None:
-    """Raise `StoreError` where no store may be created: beside other files, or where the half of one is left that is made last."""
-    if path.exists() and not path.is_dir():
-        raise StoreError(f"{path}: expected a directory, found a file. Name another directory")
-    if path.is_dir() and not may_be_new(path):
-        raise _not_empty(path)
-    if (path / RESULTS / "data.mdb").is_file() and not (path / STATE / "data.mdb").is_file():
-        require_store(path)
-
-
-def check_version(path: Path, value: bytes | None) -> None:
-    """Raise `StoreError` unless the schema is ours."""
-    if value is None or len(value) != 8:
-        raise StoreError(
-            f"{path}: expected a schema version in state/data.mdb, found none: it is no crawl's, or it is damaged. Name the directory of a "
-            "crawl, or restore this one from a backup"
-        )
-    if (found := unpack_u64(value)) != VERSION:
-        raise StoreError(f"{path}: schema version {found}, expected {VERSION}. Use the thresher that wrote it, or start a new crawl")
-
-
-def decode_config(path: Path, value: bytes | None) -> Settings:
-    """Return the stored configuration."""
-    try:
-        return msgspec.json.decode(value or b"", type=settings_type())
-    except msgspec.MsgspecError as error:
-        if names := missing(value or b""):
-            raise StoreError(
-                f"{path}: filters.{names[0]}: configured, but no installed plug-in has this filter. Install the one that does"
-            ) from None
-        raise StoreError(f"{path}: its stored configuration cannot be used ({error}). Give one with `-c`") from None
-
-
 def _least_map(path: Path) -> int:
     """Return a size of the maps with which the configuration can be read that says how large they are to be."""
     return max((path / name / "data.mdb").stat().st_size for name in (STATE, RESULTS)) + _SPARE_BYTES
@@ -403,7 +352,7 @@ def _write_first(path: Path, disk: Disk, settings: Settings, now: float, secret:
         StoreError: If it is one.
     """
     if disk.get(META, Meta.VERSION) is not None:
-        raise _not_empty(path)
+        raise not_empty(path)
     rows = {
         Meta.VERSION: pack_u64(VERSION),
         Meta.SECRET: secret,
@@ -416,10 +365,6 @@ def _write_first(path: Path, disk: Disk, settings: Settings, now: float, secret:
     }
     disk.commit(STATE, [Write(META, [], sorted(rows.items()))])
     disk.renew()
-
-
-def _not_empty(path: Path) -> StoreError:
-    return StoreError(f"{path}: not empty. Continue a crawl with `resume {path}`, or name a new directory")
 
 
 def _cut_results(disk: Disk, watermark: int) -> None:

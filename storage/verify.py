@@ -20,6 +20,7 @@ from thresher.crawler.core.errors import StoreError
 from thresher.crawler.core.model import Purpose, State
 from thresher.crawler.core.robots import RobotsRecord
 from thresher.storage.archive.checking import archive_problems
+from thresher.storage.directory import require_store
 from thresher.storage.lock import lock_holder
 from thresher.storage.packing import (
     is_elsewhere,
@@ -68,7 +69,6 @@ from thresher.storage.schema import (
     Meta,
 )
 from thresher.storage.shards import ShardsView, open_view
-from thresher.storage.store import require_store
 from thresher.storage.tables.bodies import digest
 from thresher.storage.tables.quarantine import COUNTED
 from thresher.storage.verify_channels import verify_channels

@@ -16,7 +16,9 @@ import lmdb
 
 from thresher.crawler.core.errors import StoreError
 from thresher.crawler.core.model import State
+from thresher.crawler.core.ports import SeenRow
 from thresher.storage.check import check_data_file
+from thresher.storage.directory import check_version, decode_config, require_store
 from thresher.storage.disk import rows_within
 from thresher.storage.faults import as_readers
 from thresher.storage.overlay import Row
@@ -39,14 +41,12 @@ from thresher.storage.schema import (
     EdgeRecord,
     Meta,
     PageRecord,
-    SeenRow,
     SkipLine,
     UrlRecord,
 )
 from thresher.storage.seal import Seals
 from thresher.storage.segments import read_lines
 from thresher.storage.span import Span, cursor_after, spans_since
-from thresher.storage.store import check_version, decode_config, require_store
 from thresher.storage.tables import Tables
 from thresher.storage.tables.counters import Counters
 

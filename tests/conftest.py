@@ -6,12 +6,13 @@ that changes what Python or the command line does, and numpy's library starts no
 
 from __future__ import annotations
 
+import gc
 import ipaddress
 import os
 import signal
 import sys
 from asyncio import AbstractEventLoop
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 
 import pytest
 import uvloop
@@ -62,6 +63,24 @@ def _watch(event: str, args: tuple[object, ...]) -> None:
 
 
 sys.addaudithook(_watch)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let one of several workers run all tests of a group, so that what they share is made once."""
+    config.addinivalue_line("markers", "xdist_group(name): tests that one worker runs, since they share a crawl or an installation")
+    if getattr(config.option, "dist", "no") == "load":
+        config.option.dist = "loadgroup"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Look for no garbage among tests while they are collected, and never among those: they stay to the end."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
 
 
 @pytest.fixture(autouse=True)

@@ -22,7 +22,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -41,8 +41,11 @@ ROOT = Path(__file__).parents[1]
 AGENT = "thresher-test"
 CONTACT = "https://example.org/bot"
 _PORTS = range(11_000, 32_000)  # below those that the kernel gives to clients, so that one stays free between two servers
-_LONGEST_S = 120.0
+_LONGEST_S = 600.0
 _POLL_S = 0.01
+
+# seconds: a server that answers is waited for, however slow the machine is
+PATIENT = {"connect_timeout": 300.0, "first_byte_timeout": 300.0, "read_timeout": 300.0, "total_timeout": 600.0}
 
 Options = dict[str, Any]
 
@@ -69,6 +72,29 @@ def demo(profile: str, directory: Path, *, port: int = 0, **changes: object) -> 
     return ServerProcess(profile, port=port, log=directory / "server.log", flush_lines=True, changes=changes)
 
 
+class StoppingServer(ServerProcess):
+    """A demo server that stops after each of `counts` requests, until it `goes_on`."""
+
+    def __init__(self, profile: str, *, counts: Sequence[int], **others: Any) -> None:
+        super().__init__(profile, **others)
+        at = self._command.index("-m")
+        self._command[at : at + 2] = [str(Path(__file__).with_name("stopping_server.py")), ",".join(map(str, counts))]
+
+    def goes_on(self) -> None:
+        """Let it answer again."""
+        os.kill(self.pid, signal.SIGCONT)
+
+    def close(self) -> None:
+        if self.is_running:
+            self.goes_on()
+        super().close()
+
+
+def stopping_demo(profile: str, directory: Path, *counts: int, port: int = 0, **changes: object) -> StoppingServer:
+    """Return a `demo` server that stops after so many requests: no crawl of it ends before the test lets it go on."""
+    return StoppingServer(profile, counts=counts, port=port, log=directory / "server.log", flush_lines=True, changes=changes)
+
+
 def options(server: ServerProcess, **sections: Any) -> Options:
     """Return the configuration of a crawl of the whole demo web, as fast as the server can; `sections` are laid over it."""
     base: Options = {
@@ -76,7 +102,7 @@ def options(server: ServerProcess, **sections: Any) -> Options:
         "scope": {"type": "any"},
         "limits": {"min_free_disk": 0, "max_pages_per_host": None, "max_wait": 5.0},
         "politeness": {"min_delay": 0.0, "delay_factor": 0.0, "address_delay": 0.0, "address_connections": 100},
-        "fetch": {"allow_addresses": ["127.0.0.0/8"], "allow_ports": [server.port], "concurrency": 32},
+        "fetch": {"allow_addresses": ["127.0.0.0/8"], "allow_ports": [server.port], "concurrency": 32, **PATIENT},
         "dns": {"static": server.web.static_dns()},
         "retry": {"scale": 0.005},
         "sitemaps": "off",  # the demo web has none, and its log is counted
@@ -169,6 +195,14 @@ class Life:
         if self.running:
             self.process.send_signal(number)
 
+    def stop(self, server: StoppingServer, n: int, number: int) -> int:
+        """Stop the crawl by a signal when the server has stopped after `n` requests in all; return the exit code."""
+        assert self.wait_for_requests(server, n), self.said
+        self.signal(number)
+        wait_until(lambda: not self.running or status(self.store)["state"] == "stopping")
+        server.goes_on()
+        return self.end()
+
     def signal_agent(self, number: int, choose: Callable[[list[int]], int] = min) -> bool:
         """Signal the agent, or one of several; False if there is none."""
         pids = self._running_agents()
@@ -241,7 +275,7 @@ def wait_until(what: Callable[[], bool], timeout_s: float = _LONGEST_S) -> None:
 
 async def until(what: Callable[[], bool]) -> None:
     """Wait for what another process does."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(_LONGEST_S):
         while not what():  # noqa: ASYNC110 - no event comes from another process
             await asyncio.sleep(0.01)
 

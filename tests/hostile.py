@@ -173,8 +173,8 @@ def chunked(*chunks: bytes) -> bytes:
 
 
 async def until(is_so: Callable[[], bool]) -> None:
-    """Wait until something has come about; a test that waits for what does not happen fails after ten seconds."""
-    async with asyncio.timeout(10):
+    """Wait until something has come about; a test that waits for what does not happen fails after five minutes."""
+    async with asyncio.timeout(300):
         while not is_so():  # noqa: ASYNC110 - nothing announces it
             await asyncio.sleep(0.001)
 

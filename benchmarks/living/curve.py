@@ -136,7 +136,7 @@ def compared(site: str, plain: Run, other: Run, clusters: Mapping[str, int], *, 
 
 def tail_start(run: Run) -> int:
     """Return the index at which a crawl's tail starts: from there on, audits exceed other requests by most. What a crawl draws of what
-    filters had put off is an audit, and pages that these name are ordinary ones again.
+    filters held is an audit, and pages that these name are ordinary ones again.
     """
     best, start, ahead = 0, len(run.requests), 0
     for index in range(len(run.requests) - 1, -1, -1):

@@ -28,9 +28,9 @@ from thresher.crawler.core.url import is_home
 from thresher.crawler.demo.demo_settings import profile
 from thresher.crawler.demo.labelled import LabelledWeb
 from thresher.crawler.demo.server import Server
-from thresher.filters.base import FilterSpec
 from thresher.filters.dust import filter as dust
 from thresher.filters.dust.memory import NAME, all_books
+from thresher.filters.spec import FilterSpec
 from thresher.storage.store import Store
 from thresher.storage.view import View
 

@@ -44,10 +44,11 @@ from thresher.crawler.core.url import URLSpace, hostname_of
 from thresher.crawler.core.url_rules import url_rules
 from thresher.crawler.demo.labelled import LabelledWeb
 from thresher.crawler.demo.process import ServerProcess
-from thresher.filters.base import NO_EFFECTS, Effects, FilterSpec
+from thresher.filters.base import NO_EFFECTS, Effects
 from thresher.filters.pattern_yield.filter import NAME
 from thresher.filters.pattern_yield.filter import spec as pattern_yield
 from thresher.filters.registry import specs
+from thresher.filters.spec import FilterSpec
 from thresher.storage.store import Store
 from thresher.storage.view import View
 

@@ -25,8 +25,8 @@ from thresher.config.settings import Settings
 from thresher.crawler.agent.agent import Agent
 from thresher.crawler.bench.crawl_bench import bench_settings
 from thresher.crawler.demo.process import ServerProcess
-from thresher.filters.base import FilterSpec
 from thresher.filters.registry import specs
+from thresher.filters.spec import FilterSpec
 from thresher.storage.store import Store
 
 _STEPS = ("listens", "measure", "decide", "observe")

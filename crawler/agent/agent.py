@@ -7,37 +7,38 @@ wakes it when the next host is ready. The agent owns its parts; they do not know
 from __future__ import annotations
 
 import asyncio
-import random
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from thresher.config.settings import Settings
+from thresher.crawler.agent.alarm import Alarm
 from thresher.crawler.agent.announcer import Announcer
-from thresher.crawler.agent.last_requisites import MAX_PAGES, LastRequisites
-from thresher.crawler.agent.loop_lag import LoopLag
+from thresher.crawler.agent.figures import Figures
+from thresher.crawler.agent.last_requisites import LastRequisites
+from thresher.crawler.agent.limits import CrawlLimits
 from thresher.crawler.agent.name_lookups import Lookups
 from thresher.crawler.agent.preparation import prepare
 from thresher.crawler.agent.suspension import SuspensionDetector
 from thresher.crawler.agent.throttle import Throttle, low_disk
-from thresher.crawler.agent.wiring import assemble
+from thresher.crawler.agent.wiring import assemble, frontier_of
 from thresher.crawler.clock import Clock
 from thresher.crawler.cluster.inbox import Inbox
 from thresher.crawler.cluster.member import Member, Team
 from thresher.crawler.core.errors import DiskError, ThresherError
-from thresher.crawler.core.frontier import Frontier, Lease, Wait
-from thresher.crawler.core.model import Cause, Failed, Purpose
+from thresher.crawler.core.frontier import Lease, Wait
+from thresher.crawler.core.model import Cause, Failed
 from thresher.crawler.ending import Ending, finished
 from thresher.crawler.fetch.request_log import RequestLog
+from thresher.crawler.journeys import make_journey
 from thresher.crawler.page.loop_watch import LoopWatch
-from thresher.crawler.revisit import revisit
 from thresher.crawler.settlement.group_commit import Committer
 from thresher.crawler.settlement.settler import Settler
 from thresher.crawler.settlement.totals import Totals
-from thresher.crawler.status import AgentOrder, Rate, Report, StateName, Status, fill_hosts, usage
-from thresher.crawler.visit import Visit, visit
-from thresher.filters.base import FilterSpec
+from thresher.crawler.status import AgentOrder, Report, Status
+from thresher.crawler.visit import Visit
+from thresher.filters.spec import FilterSpec
 from thresher.storage.store import Store
 
 _GRACE_S = 10.0  # for requests in flight after a stop or at a limit
@@ -45,7 +46,6 @@ _TROUBLE_S = 2.0  # for a disk that refuses writes, once a stop has begun
 _GENTLE = (0, 3, 4)  # endings that let requests in flight finish
 _STARVED_S = 0.05
 _TICK_S = 0.5
-_GRAIN_S = 0.001  # seconds by which a timer of the loop may fire too early
 _DISK_EVERY = 10  # ticks
 
 
@@ -77,15 +77,13 @@ class Agent:
         self._clock = Clock(store.clock)
         self._started_at = self._clock()
         self._context = assemble(directory, store, settings, self._clock, team=team, filters=filters)
-        rng = random.Random()  # noqa: S311 - jitter is no secret
-        self._frontier = Frontier(
-            store.tables.queues, self._context.resolver, settings, urls=self._context.urls, rng=rng, started_at=self._started_at
-        )
-        self._settler = Settler(store, self._frontier, self._context, Totals(store.counters))
+        self._frontier = frontier_of(store, self._context, self._started_at)
+        totals = Totals(store.counters)
+        self._settler = Settler(store, self._frontier, self._context, totals)
         self._committer = Committer(store, settings.store, clock=self._clock, failed=self._on_commit_failure, committed=self._on_commit)
         self._announcer = Announcer(self._settler, self._committer, self._clock)
         self._throttle, self._requests = Throttle(settings.fetch.concurrency), RequestLog(settings.log.requests)
-        self._suspensions, self._loop_lag = SuspensionDetector(), LoopLag()
+        self._suspensions = SuspensionDetector()
         self._watch = LoopWatch(self._context.batch_reader.step, self._context.batch_reader.isolate)
         self._idle: deque[asyncio.Future[Lease | None]] = deque()
         self._in_flight: dict[bytes, Lease] = {}
@@ -97,22 +95,26 @@ class Agent:
             failed=lambda *failure: self._committer.whole(self._settler.unresolvable, *failure),
             done=self._looked_up,
         )
-        self._timer: asyncio.TimerHandle | None = None
+        self._alarm = Alarm(self._clock, self._dispatch)
         self._ending: Ending | None = None
         self._ended = asyncio.Event()
         self._quiet = asyncio.Event()  # after the end has begun: set when nothing is in flight, or when it is no longer waited for
-        self._status = Status() if team is None else Report()
-        self._rate = Rate()
-        self._low_disk, self._prepared = "", False
-        self._left_behind = left_behind or Status()  # counts of shards that no agent has any more: they count for the limits, too
-        round_ = store.tables.rounds.last()
-        self._used_before = (round_.pages_before, round_.bytes_before) if round_ is not None else (0, 0)  # of limits: they are a round's
-        self._before = (self._settler.totals.pages, self._settler.totals.answered)  # when this process began
+        self._figures = Figures(totals, self._frontier, began_at=self._started_at, is_one_of_several=team is not None)
+        self._paused, self._prepared = "", False
         self._wait: Wait = Wait(self._started_at, "starting")
         self._tails_at: bytes | None = b""  # host up to which tails were served; None: none has anything to serve
         self._dry: Wait | None = None  # the last answer of the frontier, while nothing has been settled since
         self._inbox = Inbox(store, self._frontier, self._context, self._settler)
         self._member = self._join(team) if team is not None else None
+        self._limits = CrawlLimits(
+            settings.limits,
+            totals,
+            self._clock,
+            began_at=self._started_at,
+            left_behind=left_behind,
+            last_round=store.tables.rounds.last(),
+            member=self._member,
+        )
 
     def _join(self, team: Team) -> Member:
         """Become one of several agents."""
@@ -192,7 +194,7 @@ class Agent:
                     continue
             try:
                 began = self._suspensions.now()
-                made = await (revisit if lease.entry.url.purpose is Purpose.REVISIT else visit)(lease, self._context)
+                made = await make_journey(lease, self._context)
                 made.outcome = self._suspensions.excuse(made.outcome, began)
                 now = self._clock()
                 self._settle(made, now)
@@ -227,7 +229,7 @@ class Agent:
         popped = self._frontier.pop(self._clock())
         if isinstance(popped, Wait):
             self._wait = self._dry = popped
-            self._sleep_until(popped)
+            self._alarm.set(popped.until)
             return None
         self._in_flight[popped.queue] = popped
         return popped
@@ -255,29 +257,17 @@ class Agent:
             return "the disk is slower than the crawl"
         if len(self._in_flight) >= self._throttle.allowed:
             return "the CPU is the limit"
-        limit = self._over_limit(in_flight=len(self._in_flight))
-        return self._last.but(limit, self._over_limit) if limit else ""
+        limit = self._limits.reached(in_flight=len(self._in_flight))
+        return self._last.but(limit, self._limits.reached) if limit else ""
 
     def _trouble(self) -> str:
         return f"the disk refuses writes: {self._store.trouble}" if self._store.trouble else ""
-
-    def _over_limit(self, in_flight: int) -> str:
-        limits, totals, elsewhere = self._settings.limits, self._settler.totals, self._left_behind
-        pages_before, bytes_before = self._used_before if self._member is None else (0, 0)
-        max_pages = limits.max_pages if self._member is None or limits.max_pages is None else self._member.may_have
-        if max_pages is not None and totals.pages + elsewhere.pages + in_flight - pages_before >= max_pages:
-            return MAX_PAGES
-        if limits.max_bytes is not None and totals.wire_bytes + elsewhere.wire_bytes - bytes_before >= limits.max_bytes:
-            return "limits.max_bytes"
-        if limits.max_time is not None and self._clock() - self._started_at >= limits.max_time:
-            return "limits.max_time"
-        return ""
 
     def _check_end(self) -> None:
         """End the crawl when a limit is reached, even with requests in flight, or when nothing is due within `limits.max_wait`."""
         if self._member is not None or self._ending is not None:
             return
-        limit = self._over_limit(in_flight=0)
+        limit = self._limits.reached(in_flight=0)
         if limit and not self._last.are_lacking(limit):
             self._end(Ending(0, f"{limit} reached"))
             return
@@ -317,16 +307,16 @@ class Agent:
         is_busy = self._ending is not None or self._in_flight or self._lookups.tasks or not self._prepared
         if is_busy or self._store.pending_visits or self._store.committing:
             return ""
-        if (limit := self._over_limit(in_flight=0)) and not self._last.are_lacking(limit):
+        if (limit := self._limits.reached(in_flight=0)) and not self._last.are_lacking(limit):
             return (self._why_idle(self._dry) if self._dry is not None else "") or f"{limit} reached"
         return "" if self._why_throttled() else self._why_idle(self._wait)
 
     def _finish(self, why: str) -> None:
         """End the crawl, since nothing is left to do."""
-        status = self._fill(self._clock())
+        status = self._figures.now(self._clock(), n_in_flight=len(self._in_flight))
         held_up = Counter(host.state for host in self._frontier.hosts(status.at) if host.state != "in delay")
         status.hosts_held_up = dict(held_up.most_common())
-        self._end(finished(why, status, answered_before=self._before[1], max_error_rate=self._settings.limits.max_error_rate))
+        self._end(finished(why, status, answered_before=self._figures.answered_before, max_error_rate=self._settings.limits.max_error_rate))
 
     def _end(self, ending: Ending) -> None:
         if self._ending is None:
@@ -380,14 +370,6 @@ class Agent:
         self._ended.set()
         self._quiet.set()
 
-    def _sleep_until(self, wait: Wait) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        if wait.until is not None:
-            delay = max(0.0, min(wait.until - self._clock(), 60.0))
-            self._timer = asyncio.get_running_loop().call_later(delay + _GRAIN_S, self._dispatch)
-
     def _looked_up(self) -> None:
         if not self._ended.is_set():
             self._on_tick()
@@ -408,28 +390,15 @@ class Agent:
             self._dispatch()
             self._publish("crawling" if self._in_flight else "waiting")
 
-    def _publish(self, state: StateName) -> None:
-        status = self._fill(self._clock())
-        self._loop_lag.fill(status)
-        status.state = "stopping" if state in ("crawling", "waiting") and self._ending else state
+    def _publish(self, state: str) -> None:
+        status = self._figures.to_publish(self._clock(), n_in_flight=len(self._in_flight))
+        status.state = "stopping" if state in ("crawling", "waiting") and self._ending else state  # type: ignore[assignment]
         waits_for = "" if state == "crawling" else self._wait.why or self._frontier.why(status.at)
         status.why = self._ending.why if self._ending else self._trouble() or waits_for
         if self._member is not None and isinstance(status, Report):
             status.idle = self._why_done() if self._member.is_quiet else ""
-            is_over = bool(self._over_limit(in_flight=0))
+            is_over = bool(self._limits.reached(in_flight=0))
             status.has_tail = not is_over and self._tails_at is not None and self._settler.tail_service.has_any
-            status.answered_before = self._before[1]
+            status.answered_before = self._figures.answered_before
             self._member.fill(status)
         self._report(status)
-
-    def _fill(self, now: float) -> Status:
-        """Bring the status up to date."""
-        status = self._status
-        status.at, status.running_s = now, now - self._started_at
-        self._settler.totals.fill(status)
-        fill_hosts(status, self._frontier.snapshot(now))
-        status.run_pages = status.pages - self._before[0]
-        status.in_flight = len(self._in_flight)
-        status.pages_per_s = self._rate.update(now, status.pages)
-        status.cpu_s, status.rss_bytes = usage()
-        return status

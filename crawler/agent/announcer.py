@@ -31,20 +31,20 @@ class Announcer:
         if not self._wake.is_set() and self._settler.sitemaps.is_busy:
             self._wake.set()
 
-    async def run(self, told: Callable[[], None]) -> None:
+    async def run(self, on_chunk: Callable[[], None]) -> None:
         """Admit until cancelled.
 
         Args:
-            told: Called after each chunk: its URLs may be fetched now.
+            on_chunk: Called after each chunk: its URLs may be fetched now.
         """
         while True:
             await self._wake.wait()
             if not self._settler.sitemaps.is_busy:
                 self._wake.clear()
-                told()
+                on_chunk()
             elif self._committer.behind:
                 await asyncio.sleep(_PAUSE_S)
             else:
                 self._committer.whole(self._settler.announce_next, self._clock())
-                told()
+                on_chunk()
                 await asyncio.sleep(0)

@@ -49,7 +49,7 @@ class Offered:
                 self._settler.on_finding(record.who, record.site, record.payload, now)
             case "answer":
                 self._settler.on_request(Asker.read(record.who), Request(record.url, Purpose(record.purpose)), now)
-                self._settler.close()
+                self._settler.learning.write()
             case _:
                 try:
                     deed = None if self._inbox.send_on(record.payload) else self._inbox.read(record.payload)

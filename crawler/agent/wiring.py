@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,11 +12,13 @@ from thresher.crawler.children.studies import Studies
 from thresher.crawler.clock import Clock
 from thresher.crawler.cluster.member import Team
 from thresher.crawler.core.cookies import ChainCookies
+from thresher.crawler.core.frontier import Frontier
 from thresher.crawler.core.overriding import Overriding
 from thresher.crawler.core.own_site import OwnSite
 from thresher.crawler.core.url import URLSpace
 from thresher.crawler.core.url_rules import url_rules
 from thresher.crawler.fetch.address_guard import AddressGuard
+from thresher.crawler.fetch.dns import Names
 from thresher.crawler.fetch.fetcher import Fetcher
 from thresher.crawler.fetch.proxy import names
 from thresher.crawler.gates.ai_preferences import AiPreferences
@@ -28,9 +31,9 @@ from thresher.crawler.page.sitemap_reader import SitemapReader
 from thresher.crawler.settlement.canonical import Canonicals
 from thresher.crawler.version import VERSION
 from thresher.crawler.visit import VisitContext
-from thresher.filters.base import FilterSpec
 from thresher.filters.panel import Panel
 from thresher.filters.registry import specs
+from thresher.filters.spec import FilterSpec
 from thresher.storage.store import Store
 from thresher.storage.tables.bare_seeds import BareSeeds
 
@@ -51,20 +54,8 @@ def assemble(
         filters: Used in place of the registry's.
     """
     identity = settings.identity
-    rules = url_rules(settings)
-    urls = URLSpace(store.secret, rules)
-    guard = AddressGuard(settings.fetch.allow_addresses, OwnSite.of(settings), rules.ports)
-    resolver = names(settings, guard, clock)
-    fetcher = Fetcher(
-        settings.fetch,
-        user_agent=identity.user_agent(VERSION),
-        from_header=identity.from_header,
-        resolver=resolver,
-        guard=guard,
-        address_connections=settings.politeness.address_connections,
-        elsewhere=team.addresses if team else None,
-        records=settings.archive.format == "warc",
-    )
+    urls = URLSpace(store.secret, url_rules(settings))
+    resolver, fetcher = _network(settings, clock, team)
     ownership = team.ownership if team else None
     bare = BareSeeds.of(store)
     chosen = specs(settings, [*settings.seeds, *bare.http_forms()], ownership) if filters is None else filters
@@ -99,3 +90,26 @@ def assemble(
         requisites=RequisiteReader(parser, urls, store.tables.requisites, settings) if settings.archive.requisites else None,
         ownership=ownership,
     )
+
+
+def _network(settings: Settings, clock: Clock, team: Team | None) -> tuple[Names, Fetcher]:
+    """Make what asks for names and what requests URLs, behind one guard of addresses."""
+    guard = AddressGuard(settings.fetch.allow_addresses, OwnSite.of(settings), url_rules(settings).ports)
+    resolver = names(settings, guard, clock)
+    fetcher = Fetcher(
+        settings.fetch,
+        user_agent=settings.identity.user_agent(VERSION),
+        from_header=settings.identity.from_header,
+        resolver=resolver,
+        guard=guard,
+        address_connections=settings.politeness.address_connections,
+        elsewhere=team.addresses if team else None,
+        records=settings.archive.format == "warc",
+    )
+    return resolver, fetcher
+
+
+def frontier_of(store: Store, context: VisitContext, started_at: float) -> Frontier:
+    """Make the frontier of a store."""
+    rng = random.Random()  # noqa: S311 - jitter is no secret
+    return Frontier(store.tables.queues, context.resolver, context.settings, urls=context.urls, rng=rng, started_at=started_at)

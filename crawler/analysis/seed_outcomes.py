@@ -9,6 +9,7 @@ from itertools import islice
 import msgspec
 
 from thresher.crawler.core.model import NEEDS_BROWSER, State
+from thresher.crawler.core.ports import SeenRow
 from thresher.crawler.core.url import URLSpace, origin_of, path_of, queue_name
 from thresher.crawler.core.url_rules import url_rules
 from thresher.storage.export.fields import iso
@@ -29,7 +30,6 @@ from thresher.storage.schema import (
     SEEN,
     VERDICTS,
     PageRecord,
-    SeenRow,
 )
 from thresher.storage.tables.bare_seeds import BareSeeds, http_form
 from thresher.storage.view import View

@@ -12,7 +12,8 @@ from thresher.crawler.children.taking_texts import extracting
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.core.url import BadURL, URLSpace
 from thresher.crawler.core.url_rules import url_rules
-from thresher.crawler.explain.explain import Explainer, Story
+from thresher.crawler.explain.explain import Explainer
+from thresher.crawler.explain.story import Story
 from thresher.crawler.terminal.extras import require
 from thresher.storage.export.content import text_of
 from thresher.storage.export.fields import Kind

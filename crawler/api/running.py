@@ -27,7 +27,7 @@ from thresher.crawler.ending import Ending
 from thresher.crawler.process.supervisor import write_status
 from thresher.crawler.start.opening import check_seeds, create_store, n_agents, reconfigure, with_seeds
 from thresher.crawler.status import Status
-from thresher.filters.base import FilterSpec
+from thresher.filters.spec import FilterSpec
 from thresher.storage.export.content import text_of
 from thresher.storage.partitions import n_agents_of
 from thresher.storage.schema import PageRecord

@@ -1,4 +1,4 @@
-"""What was being worked on when the process died: poison is set aside after a few crashes, pages and all other work.
+"""What was being worked on when the process died: poison is quarantined after a few crashes, pages and all other work.
 
 The work at hand stands in a small mapped file meanwhile. A page cache outlives a crash or a SIGKILL, so the next life finds what it was,
 and counts the death against it before it does anything else. A page is parsed in the isolated parser from then on, and at `limit` deaths it
@@ -10,7 +10,7 @@ guilty once our own code has raised an exception over it, or two processes are g
            "a" ‖ number of a request 8 ‖ nought 8      "f" ‖ site 8 ‖ hash of the filter 8   a finding; "g": what is gathered for it
            "q" ‖ key in the quarantine 10 ‖ nought 6   what is tried once more
 
-The store's own errors and a want of memory are nobody's fault: the first leave no name, the second count as a death without a word.
+The store's own errors and a want of memory accuse no work: the first leave no name, the second count as a death without an exception.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def offered_work(key: bytes) -> bytes:
 
 
 def words_of(trial: TrialRecord | None) -> str:
-    """Return in words what speaks against some work, "" if nothing does."""
+    """Return in words the evidence against some work, "" if there is none."""
     if trial is None:
         return ""
     return trial.raised or f"the agent was gone {trial.deaths} times over it"
@@ -101,7 +101,7 @@ class Suspects:
         return self._table.crashes(key) if self._any else 0
 
     def guilty(self, work: bytes) -> TrialRecord | None:
-        """Return what proves that work kills whoever does it, None if nothing does."""
+        """Return the proof that work kills the process that does it, None if there is none."""
         return self._trials.guilty(work) if self._any_trial else None
 
     def attempt(self, work: bytes, do: Callable[[], None], row: Callable[[str], QuarantineRecord]) -> None:
@@ -122,7 +122,7 @@ class Suspects:
         self.done(work)
 
     def done(self, work: bytes) -> None:
-        """Forget what was said of work that is done, or set aside."""
+        """Forget the trial of work that is done, or quarantined."""
         if self._any_trial:
             self._trials.forget(work)
 
@@ -194,7 +194,7 @@ class Suspects:
 
 
 def is_about_to_know(directory: Path, tables: Tables) -> bool:
-    """Return whether the next life will set aside what the last one left in the slot, and the last one could not yet.
+    """Return whether the next life will quarantined what the last one left in the slot, and the last one could not yet.
 
     Args:
         directory: The directory of the shard whose agent is gone.

@@ -1,4 +1,4 @@
-"""A child process is killed, and whoever kills it waits until it is gone."""
+"""Kills a child process and waits until it is gone."""
 
 from __future__ import annotations
 

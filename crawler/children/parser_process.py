@@ -1,4 +1,4 @@
-"""The child that parses pages nobody dares to parse in the crawler: large ones and those that may be bombs.
+"""The child process that parses pages which are too dangerous to parse in the crawler: large ones, and possible bombs.
 
 It reads requests from its standard input and answers on its standard output, one at a time, until the input ends. Memory, processor time,
 files and core dumps are limited, and it dies with its parent. It may be killed at any moment: it holds nothing.
@@ -121,7 +121,9 @@ def limit(memory: int) -> None:
 
 
 def allow_seconds(timeout: float) -> None:
-    """Let the process use as much processor time from now on before the system kills it: by a timer, and by a limit in whole seconds."""
+    """Limit the processor time that the process may use from now on; the system kills it then: by a timer, and by a limit in whole
+    seconds.
+    """
     signal.setitimer(signal.ITIMER_PROF, timeout)
     hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
     soft = math.ceil(time.process_time() + timeout) + 1

@@ -77,7 +77,7 @@ class Studies:
         material = await self._gathered(who, site)
         try:
             async with asyncio.timeout(_PATIENCE * LONGEST_S):
-                finding = await self._ask_child(who, material)
+                finding = await self._ask_child(self._panel.study_of(who), material)
         except (TimeoutError, OSError, asyncio.IncompleteReadError) as error:
             self._given_up.add((who, site))
             code = await self._end()
@@ -98,11 +98,11 @@ class Studies:
             pieces.append(piece)
             await asyncio.sleep(0)
 
-    async def _ask_child(self, who: str, material: bytes) -> bytes:
+    async def _ask_child(self, study: str, material: bytes) -> bytes:
         child = self._child = self._child or await _start()
         assert child.stdin is not None
         assert child.stdout is not None
-        for message in (who.encode(), material):
+        for message in (study.encode(), material):
             child.stdin.write(LENGTH.pack(len(message)))
             child.stdin.write(message)
             await child.stdin.drain()

@@ -5,7 +5,7 @@ be killed at any moment; it dies with its parent, and of a study that takes more
 its turn on a loaded machine.
 
     message = length (4 bytes, big-endian), bytes
-    parent → child: name of the filter, material, name, material ...        child → parent: finding, finding ...
+    parent → child: place of the study, material, place, material ...        child → parent: finding, finding ...
 """
 
 from __future__ import annotations
@@ -15,15 +15,12 @@ import os
 import resource
 import signal
 import sys
-from collections.abc import Callable
 from typing import Final
 
 from thresher.crawler.children.parser_process import allow_seconds, receive, send
-from thresher.filters.dust import memory as dust
-from thresher.filters.dust.study import study as study_dust
+from thresher.filters.capabilities import study_at
 
 LONGEST_S: Final = 300.0  # processor time of one study
-STUDIES: Final[dict[str, Callable[[bytes], bytes]]] = {dust.NAME: study_dust}
 _MEMORY: Final = 2 << 30  # bytes of address space
 _NICENESS: Final = 5  # the crawl goes before
 _PR_SET_PDEATHSIG: Final = 1
@@ -40,7 +37,7 @@ def main() -> None:
     while name := receive(source):
         material = receive(source)
         allow_seconds(LONGEST_S)
-        send(sink, STUDIES[name.decode()](material))
+        send(sink, study_at(name.decode())(material))
         signal.setitimer(signal.ITIMER_PROF, 0.0)
 
 

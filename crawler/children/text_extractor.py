@@ -77,7 +77,7 @@ class TextExtractor:
         return given, text
 
     def start(self) -> None:
-        """Start a child, so that what is missing is said before any page is read."""
+        """Start a child, so that a missing library is reported before any page is read."""
         child = _Child(self._setup)
         self.text_by, self.language_by = child.made.by, child.made.language_by
         self._idle.put(child)

@@ -51,7 +51,7 @@ class TextRequest(msgspec.Struct, array_like=True, frozen=True):
 
 
 class Text(msgspec.Struct, array_like=True, frozen=True):
-    """What a page says, a paragraph a line."""
+    """The text of a page, a paragraph a line."""
 
     text: str | None = None  # None: see `fault`
     language: str | None = None  # ISO 639-1; None: too little text to tell

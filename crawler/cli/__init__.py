@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import errno
+import gc
 import importlib
 import os
 import sys
 from difflib import get_close_matches
 from keyword import iskeyword
+from types import ModuleType
 
 import click
 
@@ -82,9 +84,18 @@ class Lazy(click.Group):
         if module is None:
             return None
         name = cmd_name.replace("-", "_") + "_" * iskeyword(cmd_name)
-        command = getattr(importlib.import_module(f"thresher.crawler.cli.{module}"), name)
+        command = getattr(_imported(module), name)
         assert isinstance(command, click.Command)
         return command
+
+
+def _imported(name: str) -> ModuleType:
+    """Import a file of this folder. What is imported stays: to look through it for garbage would take a tenth of the start."""
+    gc.disable()
+    try:
+        return importlib.import_module(f"thresher.crawler.cli.{name}")
+    finally:
+        gc.enable()
 
 
 @click.group(cls=Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
@@ -101,9 +112,7 @@ def guarded() -> None:
     """Run the command line as a program: `main`, in a process of its own where a store is read."""
     if len(sys.argv) > 2 and sys.argv[1] in READERS and any(os.path.isdir(f"{word}/state") for word in sys.argv[2:]):  # noqa: PTH112 - any word
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as in `main`; and a process with threads had better not fork
-        from thresher.crawler.cli.guarded import guarded as apart
-
-        apart(main, sys.argv[2:])
+        _imported("guarded").guarded(main, sys.argv[2:])
     else:
         main()
 

@@ -15,7 +15,8 @@ from thresher.crawler.cli.common import config_option, crawl_config, json_option
 from thresher.crawler.cli.status import crawl_state
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.core.url_rules import url_rules
-from thresher.crawler.explain.explain import Explainer, Story, without_store
+from thresher.crawler.explain.explain import Explainer, without_store
+from thresher.crawler.explain.story import Story
 from thresher.crawler.start.seeds import read_seeds
 from thresher.crawler.terminal.printable import printable
 from thresher.storage.export.reading import reading

@@ -12,12 +12,12 @@ import click
 from thresher.crawler.cli.common import directory_argument, json_option, print_json, print_table
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.core.url import BadURL
+from thresher.storage.directory import require_store
 from thresher.storage.export.fields import iso
 from thresher.storage.export.reading import reading
 from thresher.storage.forget import finish, target_of, unfinished
 from thresher.storage.forget import forget as carry_out
 from thresher.storage.partitions import require_crawl
-from thresher.storage.store import require_store
 from thresher.storage.tables.forgotten import ForgottenRecord
 
 _COLUMNS = ("what", "at", "by", "why", "URLs", "pages", "records", "state")

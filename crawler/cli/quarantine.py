@@ -1,4 +1,4 @@
-"""`thresher quarantine`: what killed its receiver and was set aside, and how it is tried again."""
+"""`thresher quarantine`: what killed its receiver and was quarantined, and how it is tried again."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from thresher.storage.tables.quarantine import name_of
 @click.option("--again", is_flag=True, help="Offer it again: `resume` tries it once more.")
 @json_option
 def quarantine(directory: str, rows: tuple[str, ...], again: bool, as_json: bool) -> int:
-    """Show what was set aside in the crawl in DIR because it killed the agent that worked on it.
+    """Show what was quarantined in the crawl in DIR because it killed the agent that worked on it.
 
     That may be a message of one agent to another, what was learned from a study of a site, or the answer to a request that a filter
     made. With --again all of them, or only the given ROWs, are offered again: the next `thresher resume DIR` tries them; what kills its
@@ -43,7 +43,7 @@ def quarantine(directory: str, rows: tuple[str, ...], again: bool, as_json: bool
         for row in shown:
             print_json(row)
     else:
-        print_table(("row", "what", "from", "set aside", "offered", "why"), [list(row.values()) for row in shown])
+        print_table(("row", "what", "from", "quarantined", "offered", "why"), [list(row.values()) for row in shown])
     return 0
 
 

@@ -12,8 +12,8 @@ from thresher.crawler.children import python
 from thresher.crawler.cli.common import directory_argument, json_option, print_json
 from thresher.crawler.core.errors import StoreError
 from thresher.crawler.terminal.printable import printable
+from thresher.storage.directory import require_store
 from thresher.storage.partitions import require_crawl
-from thresher.storage.store import require_store
 
 _CHILD = """
 import sys

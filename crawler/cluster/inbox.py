@@ -79,7 +79,7 @@ class Inbox:
     def do(self, deed: Deed, now: float) -> None:
         """Do what a message asks for; the caller ends the visit."""
         deed(now)
-        self._settler.close()
+        self._settler.learning.write()
 
     def send_on(self, packed: bytes) -> bool:
         """Send a message on if its site has moved to another agent since it was sent; return whether it has."""
@@ -106,27 +106,36 @@ class Inbox:
         Raises:
             Exception: of any kind, if the message cannot be decoded or concerns a site of another agent.
         """
-        url, settler, panel = self._context.urls.url, self._settler, self._context.panel
         message: Message = decode(packed)
         owners, key = self._context.ownership, self._place(message)
         if owners is not None and key and not owners.is_own(key):
             raise ValueError(f"it is about a site that agent {owners.owner(key)} has")
+        match message:
+            case FoundLinks() | Edge() | End():
+                return self._read_found(message)
+            case Ask() | Answered() | News():
+                return self._read_of_filters(message)
+            case _:
+                return self._read_of_no_page(message)
+
+    def _read_found(self, message: FoundLinks | Edge | End) -> Deed:
+        """Return what is to be done with links and redirects."""
+        url, learning = self._context.urls.url, self._settler.learning
         match message:
             case FoundLinks() as links:
                 gated = self._context.links.gate(list(dict.fromkeys(links.texts)))
                 url(links.source)
                 return lambda now: self._links(links, gated, now)
             case Edge() as edge:
-                return lambda now: settler.on_foreign_redirect(edge.original, edge.target, now)
+                return lambda now: learning.on_foreign_redirect(edge.original, edge.target, now)
             case End() as end:
                 target = url(end.target)
-                return lambda now: settler.on_foreign_end(end.original, end.hops, target, end.status, end.fingerprint, now)
-            case RobotsAsk() as ask:
-                hop = robots_hop(ask, url(ask.hop))
-                return lambda now: self._ask(ask, hop, now)
-            case RobotsAnswer() as answer:
-                asked, outcome = url(answer.asked), outcome_of(answer, self._context.urls)
-                return lambda now: settler.robots.on_hop_answer(asked, outcome, now)
+                return lambda now: learning.on_foreign_end(end.original, end.hops, target, end.status, end.fingerprint, now)
+
+    def _read_of_filters(self, message: Ask | Answered | News) -> Deed:
+        """Return what is to be done for a filter at another agent, or with what that has found."""
+        settler, panel = self._settler, self._context.panel
+        match message:
             case Ask() as wish:
                 if Purpose(wish.purpose) not in FILTERS_OWN:
                     raise ValueError(f"a filter asks for a request with the purpose {Purpose(wish.purpose).name}")
@@ -134,7 +143,21 @@ class Inbox:
                 return lambda now: settler.on_request(Asker(wish.who, wish.prober), request, now)
             case Answered() as answered:
                 read = panel.read_answer(answered.who, answered.reduced)
-                return lambda now: settler.carry_out(panel.on_reduced_answer(answered.who, answered.reduced, read), now)
+                return lambda now: settler.learning.carry_out(panel.on_reduced_answer(answered.who, answered.reduced, read), now)
+            case News() as news:
+                found = panel.read_news(news.who, news.news)
+                return lambda now: settler.learning.carry_out(panel.on_news(news.who, news.news, found), now)
+
+    def _read_of_no_page(self, message: RobotsAsk | RobotsAnswer | Submitted | Announced | Needed) -> Deed:
+        """Return what is to be done with robots.txt, sitemaps and requisites."""
+        url, settler = self._context.urls.url, self._settler
+        match message:
+            case RobotsAsk() as ask:
+                hop = robots_hop(ask, url(ask.hop))
+                return lambda now: self._ask(ask, hop, now)
+            case RobotsAnswer() as answer:
+                asked, outcome = url(answer.asked), outcome_of(answer, self._context.urls)
+                return lambda now: settler.robots.on_hop_answer(asked, outcome, now)
             case Submitted() as submitted:
                 url(submitted.sitemap)
                 return lambda now: settler.sitemaps.submit(submitted, now)
@@ -148,9 +171,6 @@ class Inbox:
                 for text in needed.texts:
                     url(text)
                 return lambda now: settler.requisites.want(of, needed.texts, needed.step, needed.hops, now)
-            case News() as news:
-                found = panel.read_news(news.who, news.news)
-                return lambda now: settler.carry_out(panel.on_news(news.who, news.news, found), now)
 
     def _links(self, links: FoundLinks, gated: Gated, now: float) -> None:
         source = self._context.urls.url(links.source, seed_distance=links.seed_distance, site_depth=links.site_depth, hops=links.hops)

@@ -36,7 +36,7 @@ class Member:
         *,
         failed: Callable[[StoreError], None],
     ) -> None:
-        """Connect to nobody yet: `run` does.
+        """Prepare the connections; `run` opens them.
 
         Args:
             directory: of the crawl, below which the sockets lie.

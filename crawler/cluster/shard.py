@@ -1,4 +1,4 @@
-"""An agent's shard: opened, counted from outside, and the table that says which sites belong to it."""
+"""An agent's shard: opens it, counts it from outside, and has the table of the sites that belong to it."""
 
 from __future__ import annotations
 

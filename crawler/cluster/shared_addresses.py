@@ -108,7 +108,7 @@ class SharedAddresses:
         return 0.0
 
     def end(self, address: str, *, was_used: bool) -> None:
-        """Free a reservation. If no request was made and none has started since, the gap that it began is taken back, too."""
+        """Release a reservation. If no request was made and none has started since, the gap that it began is taken back, too."""
         places = self._in_flight[address]
         at = places.pop()
         before, by = self._last[address]
@@ -143,7 +143,7 @@ class SharedAddresses:
         return True
 
     def disconnect(self, address: str) -> None:
-        """Free the reservation of a connection."""
+        """Release the reservation of a connection."""
         places = self._open[address]
         self._add(places.pop() + self._opened, -1)
         if not places:

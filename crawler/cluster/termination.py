@@ -1,17 +1,17 @@
 """When is a crawl of several agents at its end, and how many pages may each still fetch? The supervisor decides it from their reports.
 
-*The end.* An agent rests when nothing is due at it and everything that it did is committed. A wave is a moment at which the newest reports
-say that all agents rest and that every message that was sent has been carried out. The reports are of different times, so a message may
-have been sent after its sender's report and before its receiver's. Therefore all agents are asked to report once more. The crawl is at its
-end if that second wave shows the same counts of messages as the first [MAT87: two equal waves prove that no message was under way at the
-first].
+*The end.* An agent is idle when nothing is due at it and everything that it did is committed. A wave is a moment at which the newest
+reports say that all agents are idle and that every message that was sent has been carried out. The reports are of different times, so a
+message may have been sent after its sender's report and before its receiver's. Therefore all agents are asked to report once more. The
+crawl is at its end if that second wave shows the same counts of messages as the first [MAT87: two equal waves prove that no message was
+under way at the first].
 
-*Tails.* What filters have held is served last, over all hosts of all agents. So when all agents rest, and any of them has a tail that
+*Tails.* What filters have held is served last, over all hosts of all agents. So when all agents are idle, and any of them has a tail that
 may still be served, all are ordered to serve their tails. The crawl is at its end when no agent has such a tail.
 
 *Limits.* `limits.max_pages` is shared out among the agents; the shares never add up to more. An agent that has used up its share gets a
 part of what is left, or of what others have and do not use. Those first confirm that their share is smaller, then it is granted anew. An
-agent that rests gets nothing: it would give its last page back and be granted it again without end.
+idle agent gets nothing: it would give its last page back and be granted it again without end.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping
 
 from thresher.crawler.status import AgentOrder, Report
 
-LIMITS = "limits."  # the reason of an agent that rests begins so if it could do more
+LIMITS = "limits."  # the reason of an idle agent begins so if it could do more
 Counts = list[tuple[dict[str, int], dict[str, int]]]
 
 
@@ -111,7 +111,7 @@ class TerminationDetector:
             self._take_back()
 
     def _take_back(self) -> None:
-        """Make the share of agents that have pages left smaller: by half of these, by all if the agent rests."""
+        """Make the share of agents that have pages left smaller: by half of these, by all if the agent is idle."""
         for agent, report in self._reports.items():
             used = report.pages + report.in_flight
             spare = self._granted[agent] - used

@@ -55,7 +55,7 @@ class PeerTransport:
         behind: Callable[[], bool],
         failed: Callable[[StoreError], None],
     ) -> None:
-        """Connect to nobody yet: `run` does.
+        """Prepare the connections; `run` opens them.
 
         Args:
             directory: where the sockets lie.

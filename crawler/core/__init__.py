@@ -1,1 +1,1 @@
-"""Nouns and rules of a crawl: pure, no I/O, no clock, no dice."""
+"""Values and rules of a crawl. Pure: no I/O, no clock, no randomness."""

@@ -2,9 +2,9 @@ r"""A line of a web server's access log, common or combined format, as a value.
 
     host ident user [17/May/2015:10:05:03 +0000] "GET /a HTTP/1.1" 200 2326 "http://referer" "agent"
 
-The last two fields stand in combined format alone; what servers append to it is left alone. Quotes within a field are escaped by a
-backslash, as Apache and nginx write them. Where no request line came, or none that can be read, the server logs "-", nothing, or the bytes
-as they came, as browsers' spare connections that time out: `"-" 408 0 "-" "-"`. These are log lines too, of no method.
+Only combined format has the last two fields; further fields that servers append are ignored. Quotes within a field are escaped by a
+backslash, as Apache and nginx write them. If a server received no request line, or one that it cannot read, it logs "-", nothing, or the
+received bytes: a browser's spare connection that times out gives `"-" 408 0 "-" "-"`. These are valid log lines; their method is empty.
 
 Pure; crawler/analysis/access_log.py opens the files. Time: 4 µs a line.
 """

@@ -1,4 +1,4 @@
-"""What sites and pages say of their use by AI: read from where they say it, kept as they say it.
+"""What sites and pages state about their use by AI: read where it is stated, stored as it is stated.
 
     robots.txt    groups that name a crawler which gathers for training (`AGENTS`) and disallow the URL; Content-Signal and Content-Usage of
                   the group that speaks to us
@@ -6,8 +6,8 @@
     header        tdm-reservation, tdm-policy, content-usage, content-signal
     page          meta elements of the same names; noai and noimageai of robots meta elements and X-Robots-Tag
 
-`reserves` reads them for one question: does anything say that the text is not for training? Of TDMRep the page's word goes before the
-header's, and that before the file's, as its chapter 6 has it; of all others any one suffices. noimageai speaks of images alone.
+`reserves` answers one question: is the text excluded from training? Of several TDMRep statements the page's counts before the header's, and
+the header's before the file's (TDMRep, chapter 6). Of all other statements one is enough. noimageai concerns images only.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class TdmRule(NamedTuple):
 
 
 class RobotsWords:
-    """What one robots.txt says of AI. Shared by all origins with the same file."""
+    """What one robots.txt states about AI. Shared by all origins with the same file."""
 
     def __init__(self, body: bytes, rules: Rules) -> None:
         """Create the robots words.
@@ -60,26 +60,26 @@ class RobotsWords:
         self._named = named_rules(body, AGENTS)
 
     def of(self, url: str) -> list[str]:
-        """Return what it says of a URL."""
+        """Return what the file states about a URL."""
         denied = [agent for agent in AGENTS if agent in self._named and not self._named[agent](url)]
         said = [f"disallow: {', '.join(denied)}"] if denied else []
         return said + [f"signal: {signal}" for signal in self._signals if _is_for(signal, url)]
 
 
 def _is_for(signal: str, url: str) -> bool:
-    """Return whether a signal speaks of a URL: `Content-Usage: /texts/ train-ai=n` has a path."""
+    """Return whether a signal applies to a URL: one with a path, as `Content-Usage: /texts/ train-ai=n`, applies below it only."""
     pattern = signal.partition(" ")[0]
     return not pattern.startswith("/") or not matcher([("disallow", pattern)])(url)
 
 
 def of_headers(headers: Iterable[tuple[bytes, bytes]]) -> list[str]:
-    """Return what a response's headers say."""
+    """Return what the headers of a response state about AI."""
     found = [(name.lower(), value) for name, value in headers if name.lower() in _HEADERS]
     return [f"{name.decode()}: {' '.join(value.decode('latin-1').split())}"[:_SHOWN] for name, value in found[:MAX_SIGNALS]]
 
 
 def read_tdmrep(body: bytes) -> list[TdmRule]:
-    """Return the rules of a tdmrep.json; what is none has none."""
+    """Return the rules of a tdmrep.json; no rules if the file is not valid."""
     try:
         entries = json.loads(body[:MAX_FILE])
     except (ValueError, RecursionError):
@@ -95,7 +95,7 @@ def read_tdmrep(body: bytes) -> list[TdmRule]:
 
 
 def of_tdmrep(rules: Sequence[TdmRule], url: str) -> list[str]:
-    """Return what a tdmrep.json says of a URL of its origin."""
+    """Return what a tdmrep.json states about a URL of its origin."""
     origin = origin_of(url)
     for rule in rules:
         location = rule.location.removeprefix(origin)
@@ -107,7 +107,7 @@ def of_tdmrep(rules: Sequence[TdmRule], url: str) -> list[str]:
 
 
 def reserves(stated: Iterable[Stated]) -> bool:
-    """Return whether anything says that a page's text is not for training."""
+    """Return whether any statement excludes a page's text from training."""
     tdm: dict[str, bool] = {}
     for source, says, _ in stated:
         if (source == "robots.txt" and says.startswith("disallow:")) or says == "noai":

@@ -1,6 +1,6 @@
-"""What a page says of its links: the words between the tags, `rel`, and the element that links.
+"""The anchors of a page's links: the words between the tags, `rel`, and the element that links.
 
-For exports: a crawl itself needs no anchors, and stores none. A stored body is parsed once more, by the tree, if that is safe.
+Used by exports only: a crawl needs no anchors and stores none. The stored body is parsed again into a tree, if that is safe.
 
 Time: about that of parsing the page. Memory: the tree.
 """
@@ -22,7 +22,7 @@ _WORDS_BESIDE = ("alt", "title", "aria-label")
 
 
 class Anchor(NamedTuple):
-    """How a page links a URL. Of several links to one URL it is the first that has words, else the first."""
+    """How a page links a URL. Of several links to one URL: the first with words, or the first if none has words."""
 
     text: str  # one space between words; of a link without words the `alt` of its first image, else its `title`; "" none
     rel: str  # lower case, one space between values; "" none
@@ -30,7 +30,7 @@ class Anchor(NamedTuple):
 
 
 def anchors(body: bytes, content_type: str, page: str, space: URLSpace) -> dict[str, Anchor] | None:
-    """Return what an HTML page says of each URL that it links.
+    """Return the anchor of each URL that an HTML page links.
 
     Args:
         body: The page as it was stored, without content coding.

@@ -3,17 +3,18 @@
 lexbor has no depth limit, cannot be interrupted and is superlinear in five things: open elements (every tag may walk the stack), open
 formatting elements (each new block opens all of them again, with their attributes), attributes of one element (each is compared with the
 ones before; html and body gather those of all their start tags), distinct names, of tags and of attributes, and comments before html, past
-which the tree walks for each element that is taken out of it. The scan adds up these walks in steps of about two nanoseconds. A page whose
+which the tree walks for each element that is removed from it. The scan adds up these walks in steps of about two nanoseconds. A page whose
 bound exceeds the budget is parsed in the killable process instead, which costs little.
 
-The scan does not follow the parser: comments, scripts, quotes and the parser's many modes may hide any tag from it, in ways that the scan
-would have to repeat without a mistake. So it is pessimistic. Every "<" with a letter behind it opens an element that stays open to the end
-of the page, as if there were no comment and no script. Only one thing is believed to close an element: a clean tag (tags.py) followed by
-the end tag of the same name, with nothing between them but such pairs. That holds wherever the two stand: if the parser sees the first, it
-sees the second while the element is the innermost one. What is between them is counted for as long as it is open.
+The scan does not imitate the parser: comments, scripts, quotes and the parser's many modes may hide any tag, and the scan would have to
+repeat these rules without a mistake. It assumes the worst instead: every "<" with a letter behind it opens an element that stays open to
+the end of the page, as if there were no comments and no scripts. An element counts as closed in one case only: a clean tag (tags.py) is
+followed by the end tag of the same name, with nothing between them but pairs of this kind. This is safe wherever the two tags are: if the
+parser sees the first one, it sees the second one while the element is the innermost. The elements between them count for as long as they
+are open.
 
-Three bounds are tried, each dearer and closer than the one before: by counts alone; by the lengths of tags, the formatting elements that
-differ and a few rounds of pairs (outline.py), which clears nearly all pages below 200 KB; by all pairs (nesting.py).
+Three bounds are computed, each slower and tighter than the one before: by counts alone; by the lengths of tags, the formatting elements
+that differ and a few rounds of pairs (outline.py), which clears nearly all pages below 200 KB; by all pairs (nesting.py).
 
 Time: 10 µs for a page of 6 KB, 60 for one of 12 KB, 80 for an ordinary one of 28 KB, 220 for one of 100 KB. Of manuals, full of formatting,
 110 to 180 µs per 25 KB up to 50 KB, 250 to 320 up to 200 KB and 450 above, where attributes must be counted and all names matched.
@@ -86,7 +87,7 @@ def bomb(body: bytes) -> str:
 
 
 def _of_comments(body: bytes, data: U8, at: I64) -> int:
-    """Bound the steps of taking out what shows no text: for each such element the tree walks over all comments that stand before html."""
+    """Bound the steps of removing elements that show no text: for each of them the tree walks over all comments before html."""
     if at.size**2 // 4 <= BUDGET // 2:
         return 0
     second, third = data[at + 1], data[at + 2] | 0x20

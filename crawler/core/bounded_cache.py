@@ -1,4 +1,4 @@
-"""Remembers the values of a function by its argument, up to a number of them. A value that is known costs one look-up in a dict."""
+"""Caches the values of a function by its argument, up to a number of them. A cached value costs one look-up in a dict."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """From the bytes of a page to UTF-8, and the name of what they were.
 
 Order: byte order mark, charset of the Content-Type header, `<meta>` prescan, strict UTF-8, a statistical detector, windows-1252. A few
-accents prove nothing to statistics (the detector takes "café" for Latin-2, "Señor niño" for Latin-6): where all that is not ASCII may be
-Western European, and is little, it is. What cannot be decoded becomes U+FFFD. Labels and their meaning are those of the WHATWG Encoding
-Standard.
+accents are too little for the detector (it takes "café" for Latin-2, "Señor niño" for Latin-6): if a page has only few characters beyond
+ASCII, and all of them can be Western European, it is read as windows-1252. Bytes that cannot be decoded become U+FFFD. Labels and their
+meaning are those of the WHATWG Encoding Standard.
 
 Differs from the HTML Standard in five points. The prescan reads 4,096 bytes instead of 1,024, because browsers that find the
 declaration later start over. UTF-8 is tried before any guess. UTF-32, which browsers have dropped, is read. A label that means "refuse to
@@ -117,7 +117,7 @@ def _prescan(body: bytes) -> str:
 
 
 def _meta_charset(inside: bytes) -> str:
-    """Return the charset that a `<meta>` names; one that is no superset of ASCII cannot be meant."""
+    """Return the charset that a `<meta>` names; one that is no superset of ASCII is ignored, since the tag itself is ASCII."""
     found: dict[bytes, bytes] = {}
     for name, value in attributes(inside):
         found.setdefault(name, value)

@@ -91,7 +91,7 @@ class ChainCookies:
         return chain.header(url) if chain is not None else ""
 
     def on_redirect(self, url: str, target: str, lines: Iterable[str], now: float, *, at_most: int) -> bool:
-        """Let the chain of a URL that was answered by a redirect go on at its target.
+        """Continue the chain of a URL, which was answered by a redirect, at its target.
 
         Returns whether the target is to be asked for again although the chain has passed it: it has learned a cookie since.
 

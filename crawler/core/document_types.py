@@ -1,4 +1,4 @@
-"""Media types and extensions of documents that carry text and links and are no markup: PDF, and the zipped XML of office programs."""
+"""Media types and extensions of documents with text and links that are not markup: PDF, and the zipped XML of office programs."""
 
 from __future__ import annotations
 

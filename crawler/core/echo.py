@@ -1,9 +1,9 @@
 """The words of a page without those that its URL contains already.
 
 Each page of a calendar shows its own day, an edit form its article, a login form the page that it leads back to; the URL contains the same
-words. Without them all such pages are equal. Left out are the words of each path segment and parameter value where
-they stand in a row as the URL spells them, of a value with colons (wikis: namespace:page) also those behind the last, and where it spells a
-date, all dates of that form, since such pages name their neighbours.
+words. Without these words all such pages are equal. For each path segment and each parameter value, its words are left out wherever they
+stand in a row in the page. Of a value with colons (wikis: namespace:page) the words after the last colon are left out, too. If a value is a
+date, all dates of its form are left out, since the page of a day links to the days before and after.
 
 Time: 10 µs a page of 1,000 words, 50 if its URL holds a date.
 """

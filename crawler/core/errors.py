@@ -1,7 +1,7 @@
-"""Errors that an operator can act on. What the web does wrong is a value (`Failed`), never an exception.
+"""Errors that an operator can act on. A fault of the web is a value (`Failed`), never an exception.
 
-`ConfigError` is config's own (config imports nothing of ours) and no `ThresherError`: an edge that turns errors into exit codes catches
-`(ThresherError, ConfigError)`; both carry `exit_code`.
+`ConfigError` lies in config/, which imports nothing of ours, so it is no `ThresherError`: code that turns errors into exit codes catches
+`(ThresherError, ConfigError)`; both have `exit_code`.
 """
 
 from __future__ import annotations

@@ -31,10 +31,10 @@ from thresher.crawler.core.overview import FrontierSnapshot, HostView, snapshot,
 from thresher.crawler.core.politeness import RETRIES, Pace, Rulebook
 from thresher.crawler.core.ports import AddressBook, AddressUse, Entry, HostRecord, Lane, QueueStore, SiteRecord
 from thresher.crawler.core.url import URLSpace, hostname_of
+from thresher.crawler.core.waiting_rows import WaitingRows
 from thresher.crawler.core.workbench import Workbench
 
 __all__ = ["Frontier", "FrontierSnapshot", "HostView", "Lease", "Retry", "Wait"]
-_RETRIES_SEARCHED = 10_000  # rows of a retry lane looked through for one URL
 
 
 class Frontier:
@@ -59,6 +59,7 @@ class Frontier:
         self._outage = Outage()
         self._n_in_flight = 0
         self._intake = Intake(store, self._bench, self.order, settings, urls)
+        self._waiting = WaitingRows(store, self._bench, self._intake, self.order, urls)
         self._now = started_at
 
     # -- into the queue
@@ -120,28 +121,8 @@ class Frontier:
         return True
 
     def raise_rank(self, waiting: Entry, rank: int) -> bool | None:
-        """Move a waiting URL forward that was found again nearer to its site's entry or a seed, or that has come to be worth more.
-
-        Args:
-            waiting: The row's present lane and rank, with the URL as it is now.
-            rank: The row's new rank.
-
-        Returns:
-            Whether the row was moved. False: it is no longer in the queue. None: it is leased, and may be deferred.
-        """
-        queue = self._urls.queue_key(waiting.url.host)
-        host = self._bench.hosts.get(queue)
-        if waiting.lane not in (Lane.FRESH, Lane.ANNOUNCED) or not self._store.has(queue, waiting):
-            return False
-        if host is not None and host.leased is not None and host.leased.seq == waiting.seq:
-            return None
-        entry = waiting._replace(lane=Lane.FRESH, rank=rank)
-        self._store.delete(queue, waiting)
-        self._store.put(queue, entry)
-        if host is not None:
-            host.remove(waiting)
-            self._intake.insert(host, entry, self._now)
-        return True
+        """Move a waiting URL forward; see `WaitingRows.raise_rank`."""
+        return self._waiting.raise_rank(waiting, rank, self._now)
 
     def is_drained(self, queue: bytes, now: float) -> bool:
         """Return whether a host has nothing to request but second tries that are not due, and is neither parked nor backs off."""
@@ -163,35 +144,7 @@ class Frontier:
 
     def withdraw(self, url: CrawlURL, seq: int, worth: int = 0) -> bool:
         """Take a waiting URL out of its queue; False if it does not wait there (it may be in flight)."""
-        queue = self._urls.queue_key(url.host)
-        host = self._bench.hosts.get(queue)
-        if host is not None and host.leased is not None and host.leased.seq == seq:
-            return False
-        entry = self._find(queue, url, seq, worth)
-        if entry is None:
-            return False
-        self._store.delete(queue, entry)
-        record = host.record if host is not None else self._store.host(queue)
-        assert record is not None
-        record.n_queued -= 1
-        self._store.save_host(queue, record)
-        if host is not None:
-            host.remove(entry)
-            if host.leased is None:
-                self._bench.place(host, self._now)
-        return True
-
-    def _find(self, queue: bytes, url: CrawlURL, seq: int, worth: int) -> Entry | None:
-        for lane, rank in (
-            (Lane.FRESH, self.order.rank(url.site_depth, worth)),
-            (Lane.AHEAD, 0),
-            (Lane.ANNOUNCED, url.site_depth),
-            (Lane.TAIL, 0),
-        ):
-            entry = Entry(lane, rank, seq, 0, url)
-            if self._store.has(queue, entry):
-                return entry
-        return next((entry for entry in self._store.head(queue, Lane.RETRY, _RETRIES_SEARCHED) if entry.seq == seq), None)
+        return self._waiting.withdraw(url, seq, worth, self._now)
 
     # -- out of it
 

@@ -1,15 +1,15 @@
 """From the bytes of a page to its links, title, directives and visible text: one native pass, or one tree, built once [lexbor].
 
-Where thresher.crawler.native is there, `prepared` has it take the page, in linear time and without a bomb scan; a page that needs a tree,
-and every page without it, goes through `bomb` and `parse`. Both ways find the same.
+If thresher.crawler.native was built, `prepared` reads the page with it, in linear time and without a bomb scan. A page that needs a tree,
+and every page where it was not built, goes through `bomb` and `parse`. Both ways find the same.
 
-`read` is the whole way; `prepared` and `finished` are its halves, for whoever takes many pages through the one and then through the other.
-The steps stand alone for tests and tools. `scan` takes links from a page that has no tree, because building it killed the parser: a bounded
-search by regular expression in its first 256 KiB.
+`read` does everything; `prepared` and `finished` are its two halves, for a caller that takes a batch of pages through each half in turn.
+The steps are functions of their own for tests and tools. `scan` finds links in a page whose tree cannot be built, because that killed the
+parser: by regular expressions, in its first 256 KiB.
 
 Links are what a reader without scripts can follow: a, area, frame, iframe, link rel=next/prev/alternate/canonical and meta refresh, in the
 order of the page, those in noscript included, those in template and comments not. Text is what such a page shows, without noscript. Every
-element ends a word: without style sheets nobody can say which elements are blocks, and "HomeNews" of a menu is worse than "H 2 O".
+element ends a word: without style sheets it is unknown which elements are blocks, and "HomeNews" of a menu is worse than "H 2 O".
 
 Never ask a hostile tree for `.html` (recursive: it overflows the C stack) or `unwrap_tags` (quadratic).
 
@@ -158,7 +158,7 @@ class _Finds:
 def read(
     body: bytes, content_type: str, mime_type: str, *, agent: str, max_links: int, headers: Iterable[str] = (), is_isolated: bool = False
 ) -> Parsed | None:
-    """Take a page as it came from the wire all the way.
+    """Read a page as it came from the wire.
 
     `headers` are the values of X-Robots-Tag. Returns None if the page must be parsed in a process that can be killed; `is_isolated`
     says that this is such a process.
@@ -168,7 +168,7 @@ def read(
 
 
 def prepared(body: bytes, content_type: str, mime_type: str, *, is_isolated: bool = False, max_links: int = _MOST_LINKS) -> Source | None:
-    """Take the first half of the way: decode the page and see whether it may be parsed here; None if it may not.
+    """Do the first half of `read`: decode the page, and check whether it may be parsed in this process; None if not.
 
     The native pass takes it right away, in linear time, unless it needs a tree; max_links: at least that of `finished`.
     """
@@ -183,7 +183,7 @@ def prepared(body: bytes, content_type: str, mime_type: str, *, is_isolated: boo
 
 
 def finished(source: Source, *, agent: str, max_links: int, headers: Iterable[str] = ()) -> Parsed:
-    """Take the second half of the way."""
+    """Do the second half of `read`."""
     match source.form:
         case Form.HTML if source.taken is not None:
             title, text, links, n_links, others = source.taken
@@ -205,7 +205,7 @@ def is_binary(body: bytes, content_type: str) -> bool:
 
 
 def parse(body_utf8: bytes, charset: str, *, agent: str, max_links: int, headers: Iterable[str] = ()) -> Parsed:
-    """Build the tree and take everything from it. A hostile page keeps this busy for minutes: see `bomb`."""
+    """Build the tree and read everything from it. A hostile page keeps this busy for minutes: see `bomb`."""
     tree = LexborHTMLParser(body_utf8, options=LexborDocumentOptions.WO_EVENTS)
     finds = _Finds(max_links)
     for node in tree.css(_NAMED):
@@ -235,7 +235,7 @@ def plain(body_utf8: bytes, charset: str, *, agent: str = "", headers: Iterable[
 
 
 def scan(body_utf8: bytes, charset: str, max_links: int, *, agent: str = "", headers: Iterable[str] = ()) -> Parsed:
-    """Take links and directives from the first 256 KiB without building a tree: in linear time, and blind to scripts and comments."""
+    """Find links and directives in the first 256 KiB without a tree: in linear time; scripts and comments are searched like markup."""
     finds = _Finds(max_links)
     title = ""
     for found in _SCANNED.finditer(body_utf8[:SCAN_BYTES]):
@@ -250,7 +250,7 @@ def scan(body_utf8: bytes, charset: str, max_links: int, *, agent: str = "", hea
 
 
 def _visible_text(tree: LexborHTMLParser) -> str:
-    """Return the words of the body, white space between them. The tree loses what shows no text."""
+    """Return the words of the body, with white space between them. Elements that show no text are removed from the tree."""
     body = tree.body
     if body is None:
         return ""

@@ -1,10 +1,10 @@
 """The bytes that came for one request, cut into their parts: interim answers, head, body, payload [RFC 9112].
 
-The client has read these bytes by its own parser already; here they are cut again from outside, as an archive needs them: what is written
-down is what came, and the payload is what is left of the body once its chunks are joined. Content codings are left alone.
+The client's parser has read these bytes before; here they are split again for the archive, which stores the bytes as they came. The payload
+is the body with its chunks joined. Content codings are not decoded.
 
-Lines end in CRLF or LF, as the client takes them. Time: 3 µs for a body of 25 KB, 1 µs a chunk; linear in whatever comes.
-Memory: the body once more if it is chunked.
+Lines end in CRLF or LF, as the client accepts them. Time: 3 µs for a body of 25 KB, 1 µs a chunk; linear for any input.
+Memory: a copy of the body if it is chunked.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _BODILESS: Final = re.compile(rb"HTTP/1\.[0-9] (?:204|304)\b")
 
 
 class Message(NamedTuple):
-    """An answer's parts; one after the other they are all that came."""
+    """The parts of an answer; joined in order they are all bytes that came."""
 
     interim: bytes  # answers of status 1xx, and empty lines before the final one
     head: bytes  # with the blank line that ends it, if that came
@@ -33,7 +33,7 @@ class Message(NamedTuple):
 
 
 def split(received: bytes, n_interim: int = 0) -> Message:
-    """Cut what came for one request.
+    """Split the bytes that came for one request.
 
     Args:
         n_interim: Answers of status 1xx before the final one.
@@ -71,7 +71,7 @@ def _past_newlines(received: bytes, at: int) -> int:
 
 
 def _dechunked(body: bytes) -> tuple[bytes, int]:
-    """Return the chunks' content, and how long the body is: as far as it came, or up to what is no chunk."""
+    """Return the content of the chunks, and the length of the body in bytes; it ends early where it was cut or is no chunk."""
     content: list[bytes] = []
     at = 0
     while (newline := body.find(b"\n", at)) >= 0:

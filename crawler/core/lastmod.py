@@ -1,9 +1,9 @@
-"""When sitemaps say that pages changed, and how far a site is to be believed about it.
+"""`lastmod` of sitemaps: when a page is said to have changed, and how far a host's statements can be trusted.
 
-A `lastmod` can be checked where the page's own answer dates it: `Last-Modified`, unless that is the time of the answer, as pages made on
-demand say. A lastmod within a day of it holds (many are dates without a time, in a time zone of their own); any other does not, and one in
-the future never does. What a host has proven is the lower end of Wilson's 95 % interval of the share that held: 0 before any evidence, .57
-after five that held, .91 after forty. That is the weight with which a lastmod of the host is used.
+A `lastmod` can be checked if the page's answer has a `Last-Modified` that is not the time of the answer itself (pages made on demand send
+that). It is right if both differ by less than a day, since many lastmods are dates without a time, in an unknown time zone; a lastmod in
+the future is wrong. The trust in a host is the lower end of Wilson's 95 % interval of the share that was right: 0 before any check, .57
+after five right ones, .91 after forty. A lastmod of the host is used with this weight.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def holds(lastmod: float, last_modified: float, answered_at: float) -> bool | No
 
 
 def believed(n_held: int, n_false: int) -> float:
-    """Return how far a host's lastmods are to be believed, 0 to 1."""
+    """Return how far a host's lastmods can be trusted, 0 to 1."""
     n = n_held + n_false
     if not n:
         return 0.0

@@ -1,20 +1,20 @@
 """The messages between agents: msgpack, tagged by kind.
 
-| message       | to the agent that has      | and there it means                                                        |
+| message       | sent to the agent that has | meaning                                                                   |
 |---------------|----------------------------|---------------------------------------------------------------------------|
-| `FoundLinks`       | the sites linked to        | a page, or a redirect, of another agent's names these URLs                |
-| `Edge`        | the target's site          | a URL of another agent redirects to one of yours: tell when it has settled |
-| `End`         | the original's site        | the chain of redirects that your URL is in has come to its end            |
-| `RobotsAsk`   | the site of a hop          | a robots.txt of another agent's was redirected to this URL: ask there     |
-| `RobotsAnswer`| the site that was asked first | how that was answered                                                  |
-| `Ask`         | the site of a URL          | a filter wants to have it requested: do, and answer                       |
-| `Answered`    | what the filter asked for  | what it learns from the answer                                            |
-| `News`        | a site                     | a filter has found something about it, or for it                          |
-| `Submitted`   | the site of a sitemap      | it may speak for these hosts: read it                                     |
-| `Announced`   | the sites announced        | a sitemap of another agent's names these URLs                             |
-| `Needed`      | the sites of requisites    | a page or style sheet of another agent's needs these to be shown          |
+| `FoundLinks`       | the sites linked to        | a page, or a redirect, of the sender links to these URLs                  |
+| `Edge`        | the target's site          | a URL of the sender redirects to this one: answer once it has settled     |
+| `End`         | the original's site        | the chain of redirects that begins at this URL has ended                  |
+| `RobotsAsk`   | the site of a hop          | a robots.txt of the sender was redirected to this URL: request it         |
+| `RobotsAnswer`| the site that was asked first | the answer to that request                                             |
+| `Ask`         | the site of a URL          | a filter of the sender asks for this URL: request it, and answer          |
+| `Answered`    | what the filter asked for  | the answer, reduced to what the filter learns from                        |
+| `News`        | a site                     | the same filter at the sender has found a fact about the site             |
+| `Submitted`   | the site of a sitemap      | it may announce URLs of these hosts: read it                              |
+| `Announced`   | the sites announced        | a sitemap of the sender names these URLs                                  |
+| `Needed`      | the sites of requisites    | a page or style sheet of the sender needs these to be shown               |
 
-What no agent would write is refused when it is decoded: a key of another length, a negative count.
+Decoding refuses values that no agent writes: a key of another length, a negative count.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Edge(_Message, tag=2):
 
 
 class End(_Message, tag=3):
-    """Where a chain of redirects ended: what its target was answered."""
+    """How a chain of redirects ended: the answer of its target."""
 
     original: Key  # of the URL that `Edge` told of
     hops: Count  # from there to the target
@@ -82,7 +82,7 @@ class RobotsAsk(_Message, tag=4):
 
 
 class RobotsAnswer(_Message, tag=5):
-    """An outcome, as far as robots.txt is judged by it."""
+    """The part of an outcome by which a robots.txt is judged."""
 
     asked: str
     status: Code  # 0: failed
@@ -106,7 +106,7 @@ class Ask(_Message, tag=6):
 
 
 class Answered(_Message, tag=7):
-    """What came of it."""
+    """The result of a filter's request."""
 
     who: str
     reduced: bytes  # msgpack of the filter's `answer_type`
@@ -137,7 +137,7 @@ class Announced(_Message, tag=10):
 
 
 class Needed(_Message, tag=12):
-    """What a page, a style sheet or a redirect of another agent's leads to, in canonical form, as `Requisites.want` is told of it."""
+    """What a page, a style sheet or a redirect of another agent's leads to, in canonical form, as `Requisites.want` gets it."""
 
     source: str
     seed_distance: Count

@@ -1,9 +1,9 @@
 """Shingles and MinHash: how much of two texts is the same, from a few hundred bytes each [BRO97, LOZ12].
 
 A shingle is w words in a row. The resemblance of two texts is the share of their distinct shingles that both have. One permutation: each
-shingle has one hash, its place among 2⁶⁴ says to which of k slots it belongs, and a slot keeps the least hash that fell into it. Two texts
-agree in a slot with a probability of their resemblance. A slot that stayed empty borrows from another one that is chosen by the
-slot alone, the same for every text [SHR17]; so sketches of short texts can be compared too.
+shingle has one 64-bit hash. The range of hashes is divided into k slots, and each slot keeps the least hash that falls into it. Two texts
+agree in a slot with a probability equal to their resemblance. An empty slot copies another slot's value; which one depends on the slot's
+number only, not on the text [SHR17]. So sketches of short texts can be compared, too.
 
 Memory: 8·k bytes. Time: 15 µs for 2,000 words and k = 128. No loop runs over words.
 """
@@ -85,7 +85,7 @@ def _least(hashes: U64, k: int) -> npt.NDArray[np.int64]:
 
 
 def _lent(least: npt.NDArray[np.int64]) -> U64:
-    """Let the slots that stayed empty borrow, in place."""
+    """Fill empty slots with values of other slots, in place."""
     if least.max() == _NOTHING:
         _borrow(least, least == _NOTHING)
     return least.view(np.uint64)
@@ -120,7 +120,7 @@ def _blank(k: int) -> npt.NDArray[np.int64]:
 
 @lru_cache(maxsize=8)
 def _lenders(k: int) -> npt.NDArray[np.intp]:
-    """Return whom each slot asks, in turn.
+    """Return the slots from which each empty slot may copy, in the order in which they are tried.
 
     Returns:
         (k, min(4·k, 1024)) slot numbers, the same in every process.

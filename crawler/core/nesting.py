@@ -1,10 +1,10 @@
-"""How long the elements of a page may stay open at most, by what cannot but close them.
+"""An upper bound on how long the elements of a page stay open, from the end tags that certainly close them.
 
 An element is taken to be closed by an end tag if both tags are clean (tags.py) and only such pairs stand between them: if the parser sees
-the start tag, the element is the innermost one again when the end tag comes. Whatever else stands between them (a comment that holds tags,
-an element without end, a quote that may hide something) leaves all elements around it open to the end of the page. Nothing else is
-believed. Elements without content drop out, and so do shapes of svg that end in "/>": where that means nothing, they are elements of no
-kind known to HTML, and any end tag closes them with its own.
+the start tag, the element is the innermost one again when the end tag comes. If anything else stands between them (a comment with tags,
+an element without an end, a quote that may hide something), all elements around it count as open to the end of the page. Elements without
+content are left out, and so are shapes of svg that end in "/>": outside of svg "/>" has no effect, but there they are elements unknown to
+HTML, which any end tag of an outer element closes.
 
 Pairs are found from the inside out, a round for each level. Time: 300 µs for 3,000 tags.
 """
@@ -118,7 +118,7 @@ def _pairs(items: _Items, left: I64) -> tuple[I64, I64, I64]:
 
 
 def _take_in(waiting: I64, starts: I64, ends: I64) -> int:
-    """Let pairs close the elements within that wait for any end tag; return how long these are open, added up."""
+    """Close the elements inside of pairs that any end tag closes; return for how long they are open, added up."""
     before = np.concatenate(([0], waiting.cumsum()))
     inside = before[ends] - before[starts]
     some = inside > 0
@@ -168,7 +168,7 @@ def _number_long(tags: Tags, is_end: Bools, is_long: Bools, kinds: I8) -> I64:
 
 
 def _are_clean_comments(tags: Tags, second: np.ndarray) -> Bools:
-    """Tell which comments, and what the parser takes for some, end before anything else that looks like markup."""
+    """Return which comments, real or bogus ones, end before anything else that looks like markup."""
     clean = np.zeros(second.size, dtype=np.bool_)
     these = ((second == ord("!")) | (second == ord("?"))).nonzero()[0]
     following = np.append(tags.at[1:], len(tags.body))

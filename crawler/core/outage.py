@@ -1,13 +1,13 @@
 """Decides whether our own network is down, or only hosts are: F13.
 
-When at least 80 % of the last 50 conclusive requests, over at least 5 hosts, failed before any peer answered, the fault is taken to be on
-our side: the crawl pauses, nothing that fails is held against host or URL, and one trial every few seconds (5, 10, 20, then 30) finds out
-when it is over. The first answer from any peer ends the outage.
+If at least 80 % of the last 50 conclusive requests, over at least 5 hosts, failed before any peer answered, our own network is taken to be
+down: the crawl pauses, failures do not count against host or URL, and one trial after 5, 10, 20, then every 30 seconds checks whether it is
+over. The first answer from any peer ends the outage.
 
-A proxy that fails three times in a row is ours, too: the crawl pauses in the same way until an answer comes through it.
+A proxy that fails three times in a row counts as our network: the crawl pauses in the same way until an answer comes through it.
 
-The tail of every crawl is dead hosts, which fail in the same way. So a failure is evidence only if its host answered before, as long as any
-host has answered in this life at all. A refused connection, a failed handshake or a time-out after connecting is no evidence either way.
+Near its end every crawl meets mostly dead hosts, which fail in the same way. So, once any host has answered in this process, a failure
+counts only if its host has answered before. A refused connection, a failed handshake or a time-out after connecting is not conclusive.
 
 Memory: 50 pairs. Time: O(50) per failure, O(1) per success.
 """

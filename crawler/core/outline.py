@@ -1,6 +1,6 @@
-"""A first bound on the work of building a page's tree, which clears nearly all ordinary pages: from few vector operations.
+"""A first bound on the work of building a page's tree, from a few vector operations; nearly all ordinary pages pass it.
 
-It stands on facts that no page can hide from the scan:
+It relies on facts that no page can hide from the scan:
 
 - A tag that the parser sees ends at the first ">" behind it, unless a quote that opens a value stands before that ">" and its pair behind
   it. Where no quote of the page can be such a one, every tag is just as long as it looks.
@@ -91,7 +91,7 @@ def outlined(body: bytes, data: U8, at: I64, glance: I8) -> Tags | None:
 
 
 def _hides_an_end(body: bytes, data: U8, quotes: I64, quote: bytes) -> bool:
-    """Tell whether one of these quotes may open a value that holds a ">"."""
+    """Return whether one of these quotes may open an attribute value that contains a ">"."""
     quotes = quotes[BEFORE_VALUE[data[quotes - 1]]]
     if quotes.size > _MOST_QUOTES:
         return True

@@ -1,9 +1,9 @@
 """The settings that hold for one URL: the general ones, with those of every override that covers it.
 
-An override covers a domain with its subdomains, or what begins with a URL prefix (config/surt.py has the third spelling). Of all that cover
-a URL each setting is taken from the longest that has it; so a prefix wins over its host, and a host over its domain.
+An override covers a domain with its subdomains, or all URLs that begin with a prefix (config/surt.py has the third spelling). If several
+overrides cover a URL and have the same setting, the longest one counts; so a prefix wins over its host, and a host over its domain.
 
-What is a host's (gaps, back-off, budgets) is asked once a host: politeness.py, `Rulebook`. Here is what is a URL's.
+Settings of hosts (gaps, backoff, budgets) are looked up once for each host: politeness.py, `Rulebook`. This module has those of URLs.
 
 Time: 0.1 µs without overrides, 1 µs for each with them. Memory: the settings of each combination met.
 """

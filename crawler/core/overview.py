@@ -1,4 +1,4 @@
-"""How the crawl's hosts are: what progress display and `thresher hosts` show of a running crawl."""
+"""A summary of the crawl's hosts, for the progress display and `thresher hosts`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from thresher.crawler.core.workbench import Workbench
 
 @dataclass(frozen=True, slots=True)
 class FrontierSnapshot:
-    """How the crawl's hosts are, for people."""
+    """Numbers of hosts by state, for people."""
 
     active: int  # on the workbench, not backing off
     waiting: int  # in the store, waiting for a place or for their time
@@ -54,7 +54,7 @@ def snapshot(bench: Workbench, n_in_flight: int, n_known_hosts: int, network_dow
 
 
 def why(bench: Workbench, outage: Outage, n_in_flight: int, now: float) -> str:
-    """Say what is waited for, and by which rules. Time: O(bench)."""
+    """Return in words what hosts wait for, and by which rules. Time: O(bench)."""
     if outage.is_down and now < outage.next_trial:
         return f"{outage.what} down; next trial in {outage.next_trial - now:.0f} s"
     words = bench.why(now, n_in_flight)

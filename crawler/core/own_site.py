@@ -1,7 +1,7 @@
-"""The addresses of one's own site: which host names stood for which addresses, at which ports, when the crawl began.
+"""The addresses of one's own site: to which addresses its host names resolved, and at which ports, when the crawl began.
 
 An exemption holds for a triple of name, port and address, compared at every connect: another name that resolves to a pinned address,
-another port there, and a pinned name that resolves elsewhere later have none. What may be pinned, crawler/start/pinning.py decides. O(1).
+another port there, and a pinned name that later resolves elsewhere are not exempt. crawler/start/pinning.py decides what is pinned. O(1).
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Who owns which sites, where several agents crawl together: site → partition → agent.
+"""Which agent owns which sites, where several agents crawl together: site → partition → agent.
 
-A site belongs to one of 4,096 partitions, the top 12 bits of its keyed hash, which are the first of its URLs' keys; an explicit table says
-which agent has each partition. So all hosts of a site belong to one agent, a partition is one range of keys, and another number of agents
+A site belongs to one of 4,096 partitions, the top 12 bits of its keyed hash, which are also the first bits of its URLs' keys; a table gives
+the agent of each partition. So all hosts of a site belong to one agent, a partition is one range of keys, and another number of agents
 moves as few partitions as can be.
 
-Memory: 4 KiB. Time: 0.1 µs a look-up; with one agent there is no table and nobody asks.
+Memory: 4 KiB. Time: 0.1 µs a look-up; with one agent there is no table and no look-up.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Where a URL begins to wait in its host's queue: among what links named, by the crawl's order, or behind it, among what sitemaps named."""
+"""The first place of a URL in its host's queue: among linked URLs, by the crawl's order, or behind them, among URLs of sitemaps."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 
 import msgspec
 
-from thresher.crawler.core.model import CrawlURL
+from thresher.crawler.core.model import CrawlURL, Purpose, Reason, State
 
 
 class Lane(IntEnum):
@@ -23,6 +23,20 @@ class Lane(IntEnum):
     FRESH = 2  # rank by the crawl's order (crawler/core/order)
     ANNOUNCED = 3  # what sitemaps named and no link: rank by directory depth; a small share is served before FRESH is empty
     TAIL = 4  # drawn from what filters held, when the host had nothing else: rank 0
+
+
+class SeenRow(NamedTuple):
+    """What is known of a URL."""
+
+    state: State
+    reason: Reason | None
+    site_depth: int
+    seed_distance: int
+    hops: int
+    purpose: Purpose
+    seq: int  # its number in `urls`, in the order of discovery, from 1
+    visit: int  # that settled it last; 0: none yet
+    worth: int = 0  # level of its cash while it waits, 0 to 31 (crawler/core/order/cash.py)
 
 
 class Entry(NamedTuple):

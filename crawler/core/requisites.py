@@ -7,8 +7,8 @@ by scripts (`data-src`, `data-srcset`). A page that names no icon has /favicon.i
 
 Not found: what scripts put together, and frames, which are pages: links lead to them.
 
-Whoever calls this on what strangers wrote does so where it can be killed (crawler/children/parser_process.py): lexbor is quadratic on some
-pages. Time: 150 µs per 25 KB of HTML, 0.5 s per MB of CSS.
+Call this on pages of the web only in a process that may be killed (crawler/children/parser_process.py): lexbor is quadratic on some pages.
+Time: 150 µs per 25 KB of HTML, 0.5 s per MB of CSS.
 """
 
 from __future__ import annotations

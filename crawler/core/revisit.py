@@ -24,7 +24,7 @@ _ALL = 1 << 64
 
 
 class Validators(NamedTuple):
-    """What a server gave to tell later whether a page is still the same: values of headers as received, "" for none."""
+    """The validators of an answer (ETag, Last-Modified): values of headers as received, "" for none."""
 
     etag: str = ""
     last_modified: str = ""
@@ -59,7 +59,7 @@ def _seconds(text: str) -> float | None:
 
 
 def is_drawn(key: bytes, number: int, share: float) -> bool:
-    """Draw a URL in a round; the lot is its keyed hash, so that nobody outside can foresee it and a life that goes on draws the same."""
+    """Return whether a URL is drawn in a round. Its keyed hash decides: a site cannot predict it, and a resumed crawl draws the same."""
     return xxhash.xxh3_64_intdigest(key + number.to_bytes(8, "big")) < share * _ALL
 
 

@@ -2,13 +2,13 @@
 
     body ─ gunzip, by steps of 64 KiB ─ what is it? ─ lxml's push parser, a target in place of a tree │ lines ─► chunks of `Entry`
 
-Of the hardened parsers lxml was chosen: the expat of this Python is older than 2.6, whose fix a slow token needs. lxml is fed piece by
-piece and tells a target of elements, as `iterparse` does, and builds no tree. It loads no DTD, resolves no
-entity, opens no connection, and ends at libxml2's limits (256 levels, 10 MB in a text). A document with a DTD is refused where that is
-declared, before any entity can be used. It does not recover: at a bare "&" libxml2 would go on with another URL than was written. Such
-a file is read a second time with its bare ampersands escaped.
+lxml is used because older versions of expat (before 2.6) need quadratic time for a long token. lxml is fed piece by piece, calls a target
+for each element, as `iterparse` does, and builds no tree. It loads no DTD, resolves no entity, opens no connection, and stops at libxml2's
+limits (256 levels, 10 MB in a text). A document with a DTD is refused at the declaration, before any entity can be used. lxml's recovery is
+off: at a bare "&" libxml2 would continue with another URL than was written. Such a file is read a second time with its bare ampersands
+escaped.
 
-What a limit cuts off is told in words; what came before it counts. Memory: what is found, some steps of 64 KiB. Time: 7 µs a URL.
+If a limit cuts a sitemap, a note says so; the entries before the cut count. Memory: what is found, some steps of 64 KiB. Time: 7 µs a URL.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Entry(msgspec.Struct, array_like=True, frozen=True):
 
 
 class SitemapLimits(msgspec.Struct, array_like=True, frozen=True):
-    """How much of a sitemap is read."""
+    """Limits on the size of a sitemap."""
 
     max_bytes: int  # decoded
     max_urls: int
@@ -59,7 +59,9 @@ class SitemapLimits(msgspec.Struct, array_like=True, frozen=True):
 
 
 class Reading(msgspec.Struct, array_like=True):
-    """What was read of a sitemap. `chunks` are msgpack of lists of `Entry`, so that they can be stored without being looked at."""
+    """The content of a sitemap as far as it was read. `chunks` are msgpack of lists of `Entry`, so that they can be stored without being
+    looked at.
+    """
 
     kind: str = ""  # urlset, index, text, rss, atom; "": it is no sitemap
     chunks: list[bytes] = []
@@ -79,7 +81,7 @@ class _StopReading(Exception):  # noqa: N818 - no error: enough was read
 
 
 def read(body: bytes | Source, limits: SitemapLimits) -> Reading:
-    """Read a sitemap; never raises for what it holds."""
+    """Read a sitemap. Its content never causes an exception."""
     source = partial(_steps, body) if isinstance(body, bytes) else body
     first = _Reader(limits)
     fault = first.run(source, mends=False)

@@ -1,16 +1,16 @@
-"""From visible text to the hashes of its words, in order: what every sketch of a page's content is made from.
+"""From visible text to the hashes of its words, in order. All sketches of a page's content are made from them.
 
 A word is a run of letters, digits and marks of any script; an ideograph or kana is a word by itself, since these scripts put no space
-between words. Thai, Lao, Burmese and Khmer put none either, and a letter of theirs says little by itself: there a word is three letters in
-a row, one beginning at every letter. Case is folded where the lower case is one character. Every character beyond U+FFFF (emoji, rare
+between words. Thai, Lao, Burmese and Khmer have no spaces either, but a single letter means little: there each three letters in a row are
+a word, one beginning at every letter. Case is folded where the lower case is one character. Every character beyond U+FFFF (emoji, rare
 ideographs) counts as a letter.
 
 The hash of a word c0 c1 ... is Σ r[ci]·Bⁱ mod 2⁶⁴, scrambled, where r is a table of random numbers. The sums of all words are differences
 of one running sum over the text, r[c]·Bʲ at place j, divided by B to the power of the word's place; B is odd, so it has an inverse. No
 loop runs over words, characters or bytes. Equal words have equal hashes wherever they stand; different words collide once in 2⁶⁴, unless
-somebody takes the trouble. Hashes depend on nothing but the text: they are the same in every process and crawl.
+an attacker searches for collisions. Hashes depend on the text only: they are the same in every process and crawl.
 
-Only the first 262,144 characters are told apart word by word; what follows counts as one more word.
+Only the first 262,144 characters are split into words; the rest counts as one more word.
 
 Time: 65 µs for 10 KB of text in numpy, 12 with the native code, which loops over them. Memory: 5 MB of tables.
 """
@@ -98,7 +98,7 @@ def token_hashes(text: str) -> U64:
 
 
 def _token_hashes(text: str) -> U64:
-    """Take all words at once by vector operations."""
+    """Hash all words at once by vector operations."""
     units = np.frombuffer(text.encode("utf-16-le", "surrogatepass"), dtype="<u2")
     rest = b""
     if units.size > MAX_UNITS:
@@ -140,7 +140,7 @@ def _words(units: npt.NDArray[np.uint16]) -> tuple[npt.NDArray[np.int64], npt.ND
 
 
 def _lengthened(starts: npt.NDArray[np.int64], ends: npt.NDArray[np.int64], is_unspaced: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
-    """Let words of one unspaced letter end behind the letters that follow, up to `_UNSPACED_LENGTH` in all."""
+    """Extend words of one unspaced letter by the letters that follow, up to `_UNSPACED_LENGTH` in all."""
     longer, goes_on = ends.copy(), is_unspaced
     for step in range(1, _UNSPACED_LENGTH):
         goes_on = goes_on[:-1] & is_unspaced[step:] & (starts[step:] - starts[:-step] == step)

@@ -1,16 +1,17 @@
-"""Who may start now: hosts that are ready, each in need of its own address and its site at once.
+"""Which ready host may start a request now: it needs a free connection of its address and of its site at the same time.
 
 A slot is an address (at most `address_connections` in flight, `address_delay` between starts) or a site (at most `site_connections`, and
 no more than what its page budget has left). Hosts that share both an address and a site stand in one *line*, by their precedence in the
-crawl's order. A line stands in exactly one place: the heap of ready lines, or the waiting heap of the slot that blocks it. A slot that
-gets free wakes one line; a line that leaves the ready heap for any reason lets both its slots wake the next. So
+crawl's order. A line stands in exactly one place: the heap of ready lines, or the waiting heap of the slot that blocks it. When
+a slot becomes free, it moves one waiting line to the ready heap; when a line leaves the ready heap for any reason, both its slots move the
+next one. This keeps the invariant:
 
-    a slot with room and a waiting line has a line on its way in the ready heap, or a timer.
+    if a slot has room and a line waits for it, one of its lines is in the ready heap, or a timer is set.
 
-One name on a busy address costs O(log n) per start, and 1,000 hosts of one site on one address cost one line. Items of heaps that no longer
-hold (a host re-placed, a line moved) are recognised by their ticket and dropped when they surface.
+One name on a busy address costs O(log n) per start, and 1,000 hosts of one site on one address cost one line. Outdated items
+of the heaps (a host or a line was moved) are recognised by their ticket and dropped when they reach the top.
 
-Memory: ~400 bytes per line and slot in use; a slot at rest is forgotten.
+Memory: ~400 bytes per line and slot in use; an idle slot is forgotten.
 """
 
 from __future__ import annotations
@@ -117,7 +118,7 @@ class Slots:
         return room is not None and room <= 0
 
     def add(self, host: HostQueue, precedence: int) -> None:
-        """Let a host stand in line for its `address` and its site; its ticket marks the place."""
+        """Put a host into the line for its `address` and its site; its ticket marks the place."""
         line = self._line(host.address, host.key[:8], host.is_own)
         heappush(line.heap, (precedence, host.ticket, host))
         line.count(1)
@@ -161,7 +162,7 @@ class Slots:
         return address
 
     def release(self, host: HostQueue, now: float, *, n_pages: int, was_used: bool) -> list[HostQueue]:
-        """Free a reservation, as if it had never been if no request was made.
+        """Release a reservation, as if it had never been if no request was made.
 
         Returns the hosts that stand in line although their site's budget is used up: they are to be dropped.
         """

@@ -1,8 +1,8 @@
-"""Where the tags of a page may be, read from its source by vector operations, without believing that the page means what it seems to say.
+"""Where the tags of a page may be, read from its source by vector operations, without trusting its comments, scripts and quotes.
 
 A parser sees no start tag where no "<" and a letter stand; whether it sees one that does stand there depends on comments, text modes and
-quotes that a hostile page may arrange. So everything that looks like a tag is taken for one. `is_clean` says that a tag, if the parser
-comes upon it as one, ends at its first ">", before anything else that looks like markup; then nothing in it hides what follows.
+quotes that a hostile page may arrange. So everything that looks like a tag counts as one. `is_clean`: if the parser reads it as a tag,
+the tag ends at its first ">", before anything else that looks like markup; then it hides nothing that follows.
 
     at       of each "<" that a letter, "/", "!" or "?" follows
     ends     of the first ">" behind it; the length of the body if there is none
@@ -220,7 +220,7 @@ def weights(tags: Tags) -> I64:
 
 
 def close(tags: Tags, starts: I64, ends: I64) -> Bools:
-    """Tell of pairs of tags whether the one is the end tag of the other, both clean; names of 8 bytes and more are not looked at."""
+    """Return of pairs of tags whether the one is the end tag of the other, both clean; names of 8 bytes and more are not looked at."""
     at, last = tags.at, tags.at.size - 1
     are_there = ends <= last
     ends = np.minimum(ends, last)

@@ -117,7 +117,7 @@ def site_of(hostname: str) -> str:
     """
     if ":" in hostname or hostname.rpartition(".")[2].isdigit():
         return hostname
-    return suffixes().privatesuffix(hostname) or hostname
+    return suffixes(hostname).privatesuffix(hostname) or hostname
 
 
 def path_of(url: str) -> str:

@@ -1,8 +1,8 @@
-"""The hosts that wait in the store, ordered by the time they are due, and the cursor that reads them once.
+"""The hosts in the store that wait for their turn, ordered by the time they are due, and the cursor that reads each once.
 
-The cursor only moves forward: rows of hosts on the workbench and of parked hosts lie behind it, so that a new life, whose cursor starts
-at the beginning, finds them all again. Places are distinct and never behind the cursor: a host filed now comes after every host filed
-before for now, which is what keeps hosts in the order of their discovery.
+The cursor only moves forward. The rows of hosts that are on the workbench or parked lie behind it, so that the next process, whose cursor
+starts at the beginning, finds them again. Due times are distinct and never behind the cursor: a host that is due now is filed after all
+hosts that were filed as due before. This keeps hosts in the order of their discovery.
 
 Memory: O(1).
 """
@@ -15,7 +15,7 @@ from thresher.crawler.core.ports import HostRecord, QueueStore
 
 
 class WaitingHosts:
-    """The line of hosts in the store."""
+    """The queue of hosts in the store."""
 
     def __init__(self, store: QueueStore, started_at: float) -> None:
         self._store = store
@@ -25,19 +25,19 @@ class WaitingHosts:
         self.next_at = 0.0  # nothing past the cursor is due before; inf: nothing is there
 
     def push_due(self, queue: bytes, record: HostRecord, now: float) -> None:
-        """Let a host stand at the end of the line of those that are due; saves its record."""
+        """File a host as due now, after all that are due; save its record."""
         self._last_due = max(ceil(now * 1e6), round(self._last_due * 1e6) + 1) / 1e6
         self._move(queue, record, self._last_due)
 
     def push(self, queue: bytes, record: HostRecord, at: float) -> None:
-        """Let a host wait until `at`; saves its record."""
+        """File a host as due at `at`; save its record."""
         if at > self._last_due:
             self._move(queue, record, ceil(at * 1e6) / 1e6)
         else:
             self.push_due(queue, record, at)
 
     def leave(self, queue: bytes, record: HostRecord) -> None:
-        """Let a host go whose queue is empty; saves its record."""
+        """Remove the row of a host whose queue is empty; save its record."""
         self._move(queue, record, 0.0)
 
     def _move(self, queue: bytes, record: HostRecord, due: float) -> None:

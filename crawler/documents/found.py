@@ -39,11 +39,11 @@ class Document:
         return self.is_cut
 
     def name(self, title: str) -> None:
-        """Take the first title that says something."""
+        """Keep the first title that is not empty."""
         self.title = self.title or " ".join(title[: 4 * _MAX_TITLE].split())[:_MAX_TITLE]
 
     def say(self, paragraph: str) -> None:
-        """Take a paragraph, if it says anything."""
+        """Add a paragraph, unless it is empty."""
         if words := " ".join(paragraph.replace("\0", "").split()):
             self._paragraphs.append(words[: MAX_TEXT - self._n_characters])
             self._n_characters += len(self._paragraphs[-1]) + 1

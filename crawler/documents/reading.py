@@ -21,7 +21,7 @@ def is_document(mime_type: str) -> bool:
 
 
 def read_document(body: bytes, mime_type: str, *, max_links: int, seconds: float) -> Document:
-    """Return what a document says; raises ValueError for one that cannot be read, MemoryError where there is too little.
+    """Return the text and links of a document; raises ValueError for one that cannot be read, MemoryError where there is too little.
 
     Args:
         seconds: The seconds of processor time after which the child is killed.

@@ -16,19 +16,21 @@ from thresher.crawler.core.governing import governed, options_of
 from thresher.crawler.core.model import NO_KEY, CrawlURL, Purpose, Reason, State
 from thresher.crawler.core.order.by_name import order_by_name
 from thresher.crawler.core.politeness import Rulebook, rule_of
-from thresher.crawler.core.ports import Entry, HostRecord, Lane
+from thresher.crawler.core.ports import Entry, HostRecord, Lane, SeenRow
 from thresher.crawler.core.url import BadURL, URLSpace
 from thresher.crawler.core.url_rules import url_rules
-from thresher.crawler.explain.announced import Announced, announced
-from thresher.crawler.explain.requisite import Needed, needed
-from thresher.crawler.explain.spelling import Step, steps
+from thresher.crawler.explain.announced import announced
+from thresher.crawler.explain.requisite import needed
+from thresher.crawler.explain.spelling import steps
+from thresher.crawler.explain.story import Hop, Story, Waiting
 from thresher.crawler.explain.today import Today, decide
-from thresher.crawler.explain.visited_again import VisitedAgain, visited_again, words_of
+from thresher.crawler.explain.visited_again import visited_again, words_of
+from thresher.crawler.explain.wording import recorded
 from thresher.storage.export.fields import iso
 from thresher.storage.export.judged import Standing, named_keys, verdict_object
 from thresher.storage.export.pages import page_object
 from thresher.storage.export.texts import Texts
-from thresher.storage.schema import PageRecord, SeenRow, SkipLine, UrlRecord
+from thresher.storage.schema import PageRecord, SkipLine, UrlRecord
 from thresher.storage.tables.bare_seeds import BareSeeds, http_form
 from thresher.storage.view import View
 
@@ -36,68 +38,6 @@ _MOST_HOPS = 100  # of the way from a seed
 _MOST_AHEAD = 10_000  # rows of a queue that are counted
 _MOST_ORIGINALS = 20  # redirects to the URL that are named
 _MOST_SKIPS = 10
-
-
-class Hop(msgspec.Struct, kw_only=True):
-    """One step back on the way from a seed: the URL that named the one before."""
-
-    url: str
-    how: str  # link, redirect, alias
-    depth: int | None
-
-
-class Waiting(msgspec.Struct, kw_only=True):
-    """The URL's place in its host's queue, and the host's clock."""
-
-    host: str
-    lane: str
-    rank: int
-    attempts: int
-    ahead: int | None  # URLs of the host that come first; None: more than are counted
-    due_at: str | None  # not before; None: at once
-    why: str
-    next_at: str | None
-    backoff_until: str | None
-    crawl_delay: float | None
-    failures: int  # in a row
-    parked: str | None
-    parked_until: str | None
-
-
-class Story(msgspec.Struct, kw_only=True):
-    """Everything that is known of a URL, and `answer`, which says it in a sentence."""
-
-    asked: str
-    url: str | None = None  # canonical form
-    steps: list[Step] = []
-    state: str = "unknown"  # or bad_url, or a state of the store
-    reason: str | None = None
-    option: str | None = None  # what governs the reason, by commas
-    detail: str | None = None
-    found_at: str | None = None
-    announced: Announced | None = None
-    visited_again: VisitedAgain | None = None
-    requisite: Needed | None = None
-    chain: list[Hop] = []  # from what named the URL back to a seed
-    depth: int | None = None
-    site_depth: int | None = None
-    hops: int | None = None
-    purpose: str | None = None
-    crawl: str = ""  # what the crawl is doing, or how it ended; "" if the teller was not told
-    waiting: Waiting | None = None
-    failure: dict[str, Any] | None = None
-    page: dict[str, Any] | None = None
-    verdicts: list[dict[str, Any]] = []  # all that were given, oldest first
-    redirect: dict[str, Any] | None = None
-    redirected_from: list[str] = []
-    end_of_chain: dict[str, Any] | None = None
-    alias_of: dict[str, str] | None = None
-    holders: list[str] = []
-    held_class: dict[str, str | int] | None = None  # the class that it waits in
-    crashes: int = 0  # of our own processes while they worked on it
-    skips: list[dict[str, Any]] = []
-    today: Today | None = None
-    answer: str = ""
 
 
 class Explainer:
@@ -321,87 +261,3 @@ def _option(story: Story) -> str | None:
     """Return the options that govern what stood in the URL's way."""
     failed = story.failure["reason"] if story.failure is not None else story.skips[0]["reason"] if story.skips else ""
     return options_of(story.reason or failed) or None
-
-
-def recorded(story: Story) -> str:
-    """Return in a sentence what the store says of a URL."""
-    match story.state:
-        case "bad_url":
-            return f"It is no URL that this crawl may request: {governed(story.reason or '', story.detail or '')}."
-        case "unknown":
-            return _never_known(story)
-        case "queued":
-            crawl = f" The crawl is {story.crawl}." if story.crawl else ""
-            return f"It waits to be fetched: {story.waiting.why}.{crawl}" if story.waiting else f"It is just being fetched.{crawl}"
-        case "held":
-            return f"It is held by {', '.join(story.holders) or 'nobody'}.{_its_class(story)}"
-        case "alias":
-            alias = story.alias_of or {"url": "another URL", "rule": "that is gone"}
-            return f"It was not fetched, as an alias of {alias['url']} (rule {alias['rule']})."
-        case "refused":
-            by = f" by {story.skips[0]['by']}" if story.skips and story.skips[0]["by"] else ""
-            return f"It was found and not fetched: {governed(story.reason or '')}{by}."
-        case "outbox":
-            return "It belongs to another agent, which has not taken it over yet."
-        case _:
-            return _done(story)
-
-
-def _never_known(story: Story) -> str:
-    if story.requisite is not None:
-        return story.requisite.words
-    if not story.skips:
-        return "It is not known to this crawl: no page that was read names it, or it was refused by a rule beyond what the log keeps."
-    first = story.skips[0]
-    by = f" by {first['by']}" if first["by"] else ""
-    return f"It was found and not taken up: {governed(first['reason'])}{by}."
-
-
-def _later(story: Story) -> str:
-    """Return what was said of it after it had been recorded, the last word of each filter."""
-    last = {verdict["filter"]: verdict for verdict in story.verdicts if "revised_at" in verdict}
-    words = []
-    for name, verdict in last.items():
-        kind = f", {verdict['evidence']['kind']}" if "kind" in verdict["evidence"] else ""
-        if "canonical" in verdict["evidence"]:
-            words.append(f" At {verdict['revised_at']} it was found by {name} to be an alias of {verdict['evidence']['canonical']}.")
-            continue
-        word = f"judged {verdict['reason'] or 'no good'}{kind}" if not verdict["keep"] else "cleared"
-        words.append(f" At {verdict['revised_at']} it was {word} by {name}.")
-    return "".join(words)
-
-
-def _done(story: Story) -> str:
-    if story.redirect is not None:
-        to, end = story.redirect, story.end_of_chain
-        came_to = f"; the target is {to['state']}"
-        if end is not None and end["end"] == "loop":
-            came_to = f"; that is a loop: after {end['hops']} hop(s) it comes back to a URL of its own"
-        elif end is not None and end["end"] == "too_long":
-            came_to += f"; its chain of {end['hops']} hops is too long to be followed to an end"
-        elif end is not None and end["url"] is not None:
-            came_to = f", which came to {end['url']} in {end['hops']} hops" if end["url"] != to["to"] else ", where the chain ends"
-        why = f"; not followed: {story.reason}" if story.reason else ""
-        return f"It was fetched at {to['at']} and redirected ({to['status']}) to {to['to']}{came_to}{why}.{_later(story)}"
-    failure, page = story.failure, story.page
-    if page is not None and not page["failed"]:
-        dropped = [verdict["filter"] for verdict in page["verdicts"] if not verdict["keep"]]
-        fate = "kept" if page["keep"] else f"not kept ({', '.join(dropped) or 'by a filter'})"
-        return f"It was fetched at {page['fetched_at']} with status {page['status']}, and {fate}.{_later(story)}"
-    if failure is not None and story.reason is not None:
-        return f"It was requested at {failure['at']} and its body refused: {governed(story.reason, failure['detail'])}."
-    if failure is not None:
-        tries = f"after {failure['attempts']} tries" if failure["attempts"] > 1 else "at the first try"
-        return f"It could not be fetched, {tries}: {governed(failure['reason'], failure['detail'])}."
-    return f"It is done: {story.reason or 'its record is of a later visit'}."
-
-
-def _its_class(story: Story) -> str:
-    """Say what became of the class that a held URL waits in."""
-    of = story.held_class
-    if of is None:
-        return ""
-    said = f" Of {of['known']:,} URLs of its class {of['drawn']:,} were fetched, {of['new']:,} of them gave something new"
-    if of["left_alone"]:
-        return f"{said}: the rest is left alone. `thresher resume DIR --set filters.tail_yield=0` fetches it."
-    return f"{said}. It is fetched when its host has nothing better."

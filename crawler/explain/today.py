@@ -21,10 +21,11 @@ from thresher.crawler.fetch.address_guard import AddressGuard
 from thresher.crawler.fetch.given_addresses import GivenAddresses
 from thresher.crawler.gates.link_gate import LinkGate
 from thresher.crawler.gates.robots_cache import RobotsCache, Standing
-from thresher.filters.base import FilterSpec, LinkColumns
+from thresher.filters.base import LinkColumns
 from thresher.filters.panel import Panel
 from thresher.filters.registry import specs
 from thresher.filters.scope import ScopeFilter
+from thresher.filters.spec import FilterSpec
 from thresher.storage.export.fields import iso
 from thresher.storage.view import View
 

@@ -1,6 +1,6 @@
 """The connections of the crawl by the address they lead to: at most `politeness.address_connections` at one, idle ones among them.
 
-Every socket is opened here, past the address guard, and counts from then until its descriptor is closed, whoever closes it: while it
+Every socket is opened here, past the address guard, and counts from then until its descriptor is closed, by any party: while it
 connects, while it carries a request, while it is kept for the next one, while TLS says good-bye. Requests are bounded before (slots.py),
 so where an address is full and a request needs a connection, one of them carries none: the one that has been idle longest is closed, and
 the new one is opened when its descriptor is free, not before.
@@ -56,7 +56,7 @@ class ConnectionUse(Protocol):
         ...
 
     def disconnect(self, address: str) -> None:
-        """Free a reservation."""
+        """Release a reservation."""
         ...
 
     def has_calls(self) -> bool:

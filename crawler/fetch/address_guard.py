@@ -1,6 +1,6 @@
 """Which addresses may be reached: the one gate that every connect of the crawler passes.
 
-A page decides where its links point, and whoever runs a name server decides what a name resolves to; neither may aim the crawler
+A page decides where its links point, and the owner of a name server decides what a name resolves to; neither may direct the crawler
 at what stands behind our own firewall. Names are filtered when they resolve (crawler/fetch/dns.py), and every socket is checked again
 at the moment it is opened with the very address it will connect to, so that literals, redirects and answers that change between
 two look-ups make no difference.
@@ -122,7 +122,7 @@ class AddressGuard:
         return socket.socket(family, kind, protocol)
 
     def refuses_port(self, address: str, port: int) -> str:
-        """Return why nobody may connect there, whatever name led to it, "" if one may."""
+        """Return why no connection to the address is allowed, under any name; "" if one is."""
         why, is_own = self._judged(address), self._own.has_socket(address, port)
         if why and (why in NEVER_OWN or not is_own):
             return why

@@ -2,7 +2,7 @@
 
 aiohttp's parser bounds lines, but not what a response may cost beyond its body: 64 MB of chunk extensions pass as a body of two
 bytes, interim responses without end as silence. `WireProtocol` counts every byte before the parser sees it and ends the connection
-when the budget is spent, when a 21st interim response comes, and when a byte arrives on a connection that nobody asks anything of:
+when the budget is spent, when a 21st interim response comes, and when a byte arrives on a connection without a request:
 else the answer to a question not yet asked would be given to the next URL.
 
 It rests on parts of aiohttp that are not public: `ResponseHandler`, installed as `connector._factory`, its `_payload`, `_buffer` and

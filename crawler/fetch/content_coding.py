@@ -50,7 +50,7 @@ _CHECKSUM_FAULTS = ("incorrect data check", "incorrect length check", "doesn't m
 
 
 class DecodeError(Exception):
-    """The body cannot be decoded as its header says."""
+    """The body cannot be decoded by the coding that its header names."""
 
     def __init__(self, cause: Cause, detail: str) -> None:
         super().__init__(detail)
@@ -100,7 +100,7 @@ class _Inflate:
 
 
 class _Deflate:
-    """zlib or raw: the first two bytes tell."""
+    """zlib or raw deflate: the first two bytes decide."""
 
     def __init__(self) -> None:
         self._start = b""

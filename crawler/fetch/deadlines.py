@@ -85,7 +85,7 @@ class Watches:
 
 
 class Watch:
-    """Cancels the task that makes it when a limit is broken; `absorb` tells that cancellation from one from outside."""
+    """Cancels the task that makes it when a limit is broken; `absorb` distinguishes this cancellation from one from outside."""
 
     def __init__(self, watches: Watches, exchange: Exchange, total_s: float) -> None:
         task = asyncio.current_task()
@@ -124,7 +124,7 @@ class Watch:
         return self._task.uncancel() <= self._n_cancelled
 
     def look(self, now: float) -> None:
-        """Cancel the task if a limit is broken, else say when to look again."""
+        """Cancel the task if a limit is broken, else return when to check again."""
         deadline, cause, detail = self._next(now)
         if now >= self._end_at:
             self._expire()

@@ -24,11 +24,7 @@ import socket
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from math import inf
-from typing import Protocol
-
-import aiodns
-import pycares
-from pycares import errno
+from typing import TYPE_CHECKING, Protocol
 
 from thresher.config.settings import Dns
 from thresher.crawler.clock import Clock
@@ -36,18 +32,20 @@ from thresher.crawler.core.model import Cause
 from thresher.crawler.fetch.address_guard import AddressGuard
 from thresher.crawler.fetch.given_addresses import GivenAddresses
 
+if TYPE_CHECKING:
+    import aiodns  # imported when the first name is asked for: behind a proxy, and where all names are given, none is
+
 CACHED_NAMES = 131_072
 FAILURE_TTL_S = 30.0
 RESERVATION_S = 1.0  # an answer without any lifetime is still good for the request that it was asked for
 _TRIES = 2
 _NOSORT = 1 << 7  # ARES_AI_NOSORT, which pycares does not name: sorting opens a socket per address
-_FLAGS = pycares.ARES_FLAG_EDNS | pycares.ARES_FLAG_NOSEARCH  # names are absolute: no search domain is ever appended
 
 _CAUSES = {
-    errno.ARES_ENODATA: Cause.DNS_NODATA,
-    errno.ARES_ENOTFOUND: Cause.DNS_NXDOMAIN,
-    errno.ARES_EBADNAME: Cause.DNS_NXDOMAIN,
-    errno.ARES_ETIMEOUT: Cause.DNS_TIMEOUT,
+    "ARES_ENODATA": Cause.DNS_NODATA,
+    "ARES_ENOTFOUND": Cause.DNS_NXDOMAIN,
+    "ARES_EBADNAME": Cause.DNS_NXDOMAIN,
+    "ARES_ETIMEOUT": Cause.DNS_TIMEOUT,
 }
 _FINAL = frozenset((Cause.DNS_NXDOMAIN, Cause.DNS_NODATA))
 
@@ -170,16 +168,20 @@ class Resolver:
             done.set_result(None)
 
     async def _query(self, hostname: str) -> _Known:
+        import aiodns
+        import pycares
+
         if self._channel is None:
+            flags = pycares.ARES_FLAG_EDNS | pycares.ARES_FLAG_NOSEARCH  # names are absolute: no search domain is ever appended
             self._channel = aiodns.DNSResolver(
-                nameservers=self._settings.servers or None, timeout=self._settings.timeout, tries=_TRIES, flags=_FLAGS
+                nameservers=self._settings.servers or None, timeout=self._settings.timeout, tries=_TRIES, flags=flags
             )
         try:
             async with asyncio.timeout(self._settings.timeout * (_TRIES + 1)):
                 result = await self._channel.getaddrinfo(hostname, socket.AF_UNSPEC, type=socket.SOCK_STREAM, flags=_NOSORT)
         except aiodns.error.DNSError as error:
             code, detail = error.args[0], str(error.args[1])
-            return self._fail(hostname, _CAUSES.get(code, Cause.DNS_FAIL), detail, self._clock())
+            return self._fail(hostname, _CAUSES.get(pycares.errno.errorcode.get(code, ""), Cause.DNS_FAIL), detail, self._clock())
         except TimeoutError:
             return self._fail(hostname, Cause.DNS_TIMEOUT, "no answer", self._clock())
         ttl_s = min((node.ttl for node in result.nodes), default=0)

@@ -1,4 +1,4 @@
-"""One exchange as the wire saw it, whoever speaks the protocol: what deadlines.py times, causes.py explains and the client fills in."""
+"""The record of one exchange, for both clients: a client fills it in, deadlines.py times it, and causes.py explains its failure."""
 
 from __future__ import annotations
 
@@ -115,5 +115,5 @@ class Connections:
         self._open.add(connection)
 
     def on_lost(self, connection: object) -> None:
-        """Forget a connection. Also to be called where connecting fails: uvloop may have told of its beginning, and tells of no end."""
+        """Forget a connection. Call it, too, when connecting fails: uvloop may have called `on_open` and then does not call `on_lost`."""
         self._open.discard(connection)

@@ -27,26 +27,23 @@ import resource
 import ssl
 import time
 from collections.abc import Callable, Sequence
-from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from datetime import UTC
-from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from msgspec import structs
 
 from thresher.config.settings import Fetch
 from thresher.crawler.core.model import Cause, CrawlURL, Failed, Fetched, Flag, Head, Outcome, Reason, Redirect
-from thresher.crawler.core.politeness import parse_retry_after
 from thresher.crawler.core.url import hostname_of
-from thresher.crawler.core.url_spelling import latin1_href
 from thresher.crawler.fetch.address_connections import AddressConnections, ConnectionUse
 from thresher.crawler.fetch.address_guard import AddressGuard
+from thresher.crawler.fetch.client import Body, Client, Response
 from thresher.crawler.fetch.content_coding import ACCEPT_ENCODING, ARCHIVABLE, BodyDecoder, DecodeError
 from thresher.crawler.fetch.credentials import RequestHeader, read_credentials
 from thresher.crawler.fetch.deadlines import Deadlines, Watch, Watches
 from thresher.crawler.fetch.dns import LookupFailed, Names
 from thresher.crawler.fetch.exchange import Connections, Exchange, Recording
+from thresher.crawler.fetch.heads import cause_of, is_odd_transfer, location_of, retry_after_s
 from thresher.crawler.fetch.lean_client import LeanClient
 from thresher.crawler.fetch.local_end import LocalEnd, Sockets
 from thresher.crawler.fetch.proxy import Proxy, ProxySockets
@@ -55,58 +52,14 @@ WIRE_LEEWAY = 2 << 20  # bytes on the wire beyond fetch.max_body
 SMALL_BODY = 64 << 10  # bytes: of a body that nobody wants, read so that the connection can be kept
 GLANCE_S = 2.0  # and for how long
 RATE_GRACE_S = 10.0
-RETRY_AFTER_MAX_S = 86_400.0
-RETRY_AFTER_UNREADABLE_S = 60.0
 
 _REDIRECTS = frozenset((301, 302, 303, 307, 308))
-_THROTTLED = frozenset((429, 503))
-_TRY_AGAIN = frozenset((408, 425))
 
 if TYPE_CHECKING:
     from thresher.crawler.fetch.aiohttp_client import AiohttpClient
 
 HeadGate = Callable[[Head], tuple[Reason, str] | None]  # why the body is not wanted, and which filter says so
 Conditions = Sequence[tuple[bytes, bytes]]  # headers that make a request conditional
-
-
-class Body(Protocol):
-    """The body of a response as it comes from the wire."""
-
-    async def readany(self) -> bytes: ...
-
-    def is_eof(self) -> bool: ...
-
-    def at_eof(self) -> bool: ...
-
-
-class Response(Protocol):
-    """A response whose head has been received."""
-
-    @property
-    def status(self) -> int: ...
-
-    @property
-    def raw_headers(self) -> tuple[tuple[bytes, bytes], ...]: ...
-
-    @property
-    def content(self) -> Body: ...
-
-    def close(self) -> None:
-        """Give up the connection with what is still on it."""
-
-
-class Client(Protocol):
-    """Whoever speaks HTTP/1.1: lean_client.py or aiohttp_client.py."""
-
-    faults: tuple[type[Exception], ...]  # what reading a response may raise
-
-    def blame(self, error: Exception, exchange: Exchange, /) -> tuple[Cause, str]:
-        """Return why the request failed."""
-        ...
-
-    def get(self, text: str, exchange: Exchange, headers: Sequence[RequestHeader] = ..., /) -> AbstractAsyncContextManager[Response]: ...
-
-    async def close(self) -> None: ...
 
 
 class Fetcher:
@@ -230,14 +183,14 @@ class _Fetch:
         head = Head(self.url, status, response.raw_headers, exchange.address, exchange.head_at - exchange.sent_at)
         is_recorded = exchange.recording is not None
         if status in _REDIRECTS:
-            target = _location(head)
+            target = location_of(head)
             if target:
                 await self._glance(response, watch, head, is_wanted=is_recorded)
                 return Redirect(self.url, head, target, exchange.wire_bytes, self._elapsed_s())
         if status == 407 and exchange.is_proxied:
             await self._glance(response, watch, head)
             return self.failed(Cause.PROXY, "the proxy wants other credentials: status 407", elapsed_s=self._elapsed_s())
-        cause = _cause_of(status)
+        cause = cause_of(status)
         if cause is not None:
             body = await self._glance(response, watch, head, is_wanted=is_recorded)
             asked_s = retry_after_s(head, time.time())
@@ -270,7 +223,7 @@ class _Fetch:
         except self.client.faults as error:
             cause, detail = self.client.blame(error, exchange)
             return self._spoilt(head, cause, detail, decoder.body if cause is Cause.INCOMPLETE else b"")
-        if _is_odd_transfer(head):
+        if is_odd_transfer(head):
             decoder.flags.add(Flag.BAD_TRANSFER_ENCODING)
         return Fetched(self.url, head, decoder.body, exchange.wire_bytes, self._elapsed_s(), frozenset(decoder.flags))
 
@@ -333,54 +286,11 @@ class _Fetch:
         return Failed(self.url, cause, detail, elapsed_s, self.exchange.wire_bytes, retry_after_s, head, body)
 
 
-def retry_after_s(head: Head, wall_now: float) -> float | None:
-    """Return the seconds that the server asks us to wait, at most a day; None if it does not ask.
-
-    A date is read against the response's own Date. What is neither form counts as a minute on 429 and 503, for it does ask.
-    """
-    text = head.get(b"retry-after")
-    if not text:
-        return None
-    asked_s = parse_retry_after(text, _sent_at(head.get(b"date"), wall_now))
-    if asked_s is None:
-        return RETRY_AFTER_UNREADABLE_S if head.status in _THROTTLED else None
-    return min(asked_s, RETRY_AFTER_MAX_S)
-
-
-def _sent_at(date: str, wall_now: float) -> float:
-    try:
-        at = parsedate_to_datetime(date[:64])
-        return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
-    except (ValueError, TypeError, OverflowError, IndexError):
-        return wall_now
-
-
-def _cause_of(status: int) -> Cause | None:
-    """Return the cause of a status that asks for another try, None of any other."""
-    if status < 400:
-        return None
-    if status == 429:
-        return Cause.HTTP_429
-    if status >= 500:
-        return Cause.HTTP_5XX
-    return Cause.HTTP_RETRY if status in _TRY_AGAIN else None
-
-
 def _was_stale(outcome: Outcome, exchange: Exchange) -> bool:
     """Return whether a kept connection turned out to be closed before the request reached the server."""
     if not isinstance(outcome, Failed) or not exchange.is_reused or exchange.wire_bytes:
         return False
     return outcome.cause in (Cause.DISCONNECTED, Cause.CONN_RESET)
-
-
-def _location(head: Head) -> str:
-    """Return the first Location as text, bytes beyond ASCII percent-encoded, "" if there is none."""
-    return next((latin1_href(value).strip() for name, value in head.headers if name.lower() == b"location"), "")
-
-
-def _is_odd_transfer(head: Head) -> bool:
-    """Return whether the body came in a transfer coding other than chunked, which nobody undid."""
-    return any(value.lower() not in ("", "chunked", "identity") for value in head.all(b"transfer-encoding"))
 
 
 def _client_class(name: str) -> type[LeanClient | AiohttpClient]:

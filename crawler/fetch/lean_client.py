@@ -2,7 +2,7 @@
 
 It does what aiohttp's client does for a crawler, in a fifth of the Python: no session, no cookie jar, no timers, no header objects. Every
 guard stands here as it does around aiohttp (aiohttp_protocol.py): every byte counted and bounded, interim responses bounded, header lines
-bounded in number and length, a byte that nobody asked for ends the connection (lean_connection.py), and every socket is opened by the
+bounded in number and length, a byte that no request asked for ends the connection (lean_connection.py), and every socket is opened by the
 address guard.
 
 What goes wrong is a `WireFault` with its cause, or the exception of the connect. The same tests run against both clients.
@@ -94,7 +94,7 @@ class LeanClient:
         return connection
 
     def _requests(self, text: str, target: str, authority: str, headers: Sequence[RequestHeader]) -> tuple[bytes, bytes]:
-        """Return the request as it is sent, and as an archive may have it: what is secret and what is the proxy's is not the web's."""
+        """Return the request as it is sent, and as an archive may have it: without secrets and without headers for the proxy."""
         lines = [b"GET %s HTTP/1.1\r\nHost: %s\r\n%s" % (target.encode(), authority.encode(), self._head)]
         if not headers and self._proxy is None:
             return lines[0] + b"\r\n", b""
@@ -122,7 +122,7 @@ class LeanClient:
         self._wake(connection)
 
     def _drop(self, connection: LeanConnection) -> None:
-        """Close an idle connection, which nobody can take any more."""
+        """Close an idle connection, so that no request can use it any more."""
         self._wake(connection)
         connection.close()
 

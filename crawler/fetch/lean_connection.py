@@ -1,7 +1,7 @@
 """One connection of the lean client (lean_client.py): the response that is being read from it, parsed by llhttp under our own bounds.
 
-Every byte is counted and bounded, interim responses and header lines too, and a byte that nobody asked for ends the connection. What breaks
-a rule, or off, is a `WireFault` with its cause; what came before it can still be read.
+Every byte is counted and bounded, interim responses and header lines too, and a byte that no request asked for ends the connection. What
+breaks a rule, or off, is a `WireFault` with its cause; what came before it can still be read.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ RawHeaders = tuple[tuple[bytes, bytes], ...]
 
 
 class Owner(Protocol):
-    """Who has made the connection, and is told of its beginning and end."""
+    """The owner of the connection; it is called when the connection opens and when it is lost."""
 
     def on_open(self, connection: LeanConnection, /) -> None: ...
 
@@ -157,7 +157,7 @@ class LeanConnection(asyncio.Protocol):
             self._wake()
             self.close()
 
-    # What the transport tells
+    # Called by the transport
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)  # uvloop's are no subclass
@@ -205,7 +205,7 @@ class LeanConnection(asyncio.Protocol):
             self._transport.pause_reading()
         self._wake()
 
-    # What the parser tells
+    # Called by the parser
 
     def on_message_begin(self) -> None:
         if self._is_complete:

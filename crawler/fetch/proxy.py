@@ -6,10 +6,10 @@
 What the address guard still promises. No socket is opened to anything but the addresses and the port of the proxy, whatever a page, a
 redirect or a name server says (`ProxySockets`), and no name but the proxy's is looked up. Addresses that stand in URLs, names of
 `dns.static`, and localhost are judged as ever (`ProxyNames`). What another name resolves to is known to the proxy alone: that it must not
-lead into a private network is for the proxy's own rules. Since nobody knows which names share an address, those of one registrable domain
+lead into a private network is for the proxy's own rules. Since it is unknown which names share an address, those of one registrable domain
 count as one for `politeness.address_connections` and `address_delay`.
 
-Who is to blame. A proxy that cannot be reached, wants credentials or speaks no sense is our fault (`Cause.PROXY`): the URL keeps its
+Faults. A proxy that cannot be reached, wants credentials or sends invalid answers is our fault (`Cause.PROXY`): the URL keeps its
 tries, no host is held to be dead, and after three in a row the crawl pauses and tries again every few seconds. What the proxy forbids is
 final for the URL (`Cause.PROXY_REFUSED`). That it reached the host and the host failed is the host's fault, as without a proxy.
 
@@ -193,7 +193,7 @@ def proxy_fault(detail: str) -> WireFault:
 
 
 def names(settings: Settings, guard: AddressGuard, clock: Callable[[], float] | None = None) -> Names:
-    """Return who knows names: a resolver of our own, or, where a proxy resolves them, nobody.
+    """Return the source of addresses: a resolver of our own, or none if a proxy resolves names.
 
     Args:
         clock: As `Resolver` has it.

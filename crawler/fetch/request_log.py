@@ -1,4 +1,4 @@
-"""One line per request, on request (`log.requests`): what was asked, what came, how long it took. Control characters cannot forge a line.
+"""One line per request, on request (`log.requests`): request, answer, duration. Control characters cannot forge a line.
 
     2026-11-21T09:30:00.123Z  200  26112  0.104  page  127.0.0.5  https://a.example/
 

@@ -1,4 +1,4 @@
-"""What is said of a page's use by AI, gathered from where it is said; and /.well-known/tdmrep.json, where a crawl asks for it.
+"""Collects the statements about a page's use by AI; requests /.well-known/tdmrep.json if the configuration asks for it.
 
 Files and headers that come anyway are always read. tdmrep.json is a request of its own: once for each origin and `robots.cache_ttl`, in
 place of the first page and at the pace of its host, if its robots.txt allows it, and only with `ai_preferences: obey`: what is not known
@@ -37,7 +37,7 @@ _ROBOTS_BYTES: Final = 64 << 10  # of a robots.txt that are read for this
 
 
 class AiPreferences:
-    """What is said of pages. One per agent."""
+    """The statements about pages. One object per agent."""
 
     def __init__(self, policies: Policies, files: RobotsTable, robots: RobotsCache, urls: URLSpace, settings: Settings) -> None:
         self._policies, self._files, self._robots, self._urls = policies, files, robots, urls
@@ -69,7 +69,7 @@ class AiPreferences:
         self._remember(origin, record)
 
     def of(self, url: CrawlURL, headers: tuple[tuple[bytes, bytes], ...], signals: tuple[str, ...]) -> list[Stated]:
-        """Return what is said of a page.
+        """Return the statements about a page.
 
         Args:
             signals: The signals of its own markup and X-Robots-Tag.
@@ -86,7 +86,7 @@ class AiPreferences:
         return stated
 
     def disallows(self, stated: list[Stated]) -> bool:
-        """Return whether the body of a page is not to be kept for what is said of it."""
+        """Return whether a page's statements forbid to store its body."""
         return self.obeys and reserves(stated)
 
     def _of_file(self, name: bytes, record: RobotsRecord) -> RobotsWords:

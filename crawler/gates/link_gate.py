@@ -18,10 +18,10 @@ from thresher.config.settings import Settings
 from thresher.crawler.core.model import CrawlURL, LinkBatch, Reason
 from thresher.crawler.core.overriding import covers
 from thresher.crawler.core.ownership import Ownership
+from thresher.crawler.core.ports import SeenRow
 from thresher.crawler.core.url import URLSpace, directory_depth, hostname_of, origin_of, queue_name, site_of
 from thresher.filters.base import LinkColumns, LinkJudgement
 from thresher.filters.panel import Deliberation, Panel
-from thresher.storage.schema import SeenRow
 from thresher.storage.tables.forgotten import ForgottenRecord
 from thresher.storage.tables.seen import SeenSet
 
@@ -61,6 +61,7 @@ class Sifted(msgspec.Struct, frozen=True):
     deliberation: Deliberation[LinkJudgement] | None = None
     skips: list[Skip] = msgspec.field(default_factory=list)
     foreign: LinkBatch | None = None  # new here, and of sites that other agents have
+    said: Sequence[str] = ()  # filters that would refuse a new link at the static gate if they did not only observe, once for each link
 
 
 class LinkGate:
@@ -133,7 +134,8 @@ class LinkGate:
         if not fresh:
             return Sifted(known, None, None, sifted.skips, foreign)
         batch = self._batch(source, fresh, fresh_keys, is_redirect)
-        return Sifted(known, batch, self._panel.links(batch), sifted.skips, foreign)
+        said = self._panel.static_said(LinkColumns(batch.texts, batch.hosts, batch.sites))
+        return Sifted(known, batch, self._panel.links(batch), sifted.skips, foreign, said)
 
     def check(self, text: str) -> bytes | tuple[Reason, str]:
         """Return the URL's key if the static gate passes it, else why not and who says so."""

@@ -1,4 +1,4 @@
-"""What the robots.txt of every origin says, kept in the store for a day; parsed rules of the files in use, few, in memory.
+"""The robots.txt of every origin, kept in the store for a day; the parsed rules of the few files in use are in memory.
 
 robots.txt is the first URL of every origin's queue: it is fetched in place of the first page, under the same host's politeness. A
 redirected robots.txt is followed hop by hop through the frontier, at each target host's pace and without asking that host's robots;
@@ -37,7 +37,7 @@ Waiting = str | PeerAsking  # for a robots.txt: an origin of ours, or another ag
 
 
 class Standing(Enum):
-    """What robots.txt says of one URL right now."""
+    """The present decision of robots.txt on one URL."""
 
     ALLOWED = "allowed"
     DENIED = "denied"
@@ -94,7 +94,7 @@ class RobotsCache:
         return _ALLOWED if record.kind == "allow" else RobotsAnswer(Standing.UNREACHABLE, record.expires_at)
 
     def obeys(self, url: CrawlURL) -> bool:
-        """Return whether robots.txt counts for this URL: `robots.obey`, or the longest override that says otherwise."""
+        """Return whether robots.txt is obeyed for this URL: `robots.obey`, or the longest override that sets it."""
         if self._obeys:
             for match, obeys in self._obeys:
                 if covers(match, url.text, url.host):

@@ -1,6 +1,6 @@
 """Pages that only a browser can read: challenges that run a script first, and shells that a script fills.
 
-Such a page answers 200 and says nothing of what it stands for. It is flagged, listed (`thresher export --what browser`) for a crawler that
+Such a page answers 200 but has no content without scripts. It is flagged, listed (`thresher export --what browser`) for a crawler that
 has a browser, and counts for nobody as a good page. The signs are of the markup and of the headers, not of words that a reader would see:
 
     challenge     a header by which a firewall names its own challenge, or the script of one, on a page of few words

@@ -101,7 +101,7 @@ class Parser:
             await self._idle.pop().end()
 
     async def _ask(self, request: ParseRequest) -> Parsed | Needs | Flag | None:
-        """Have a child parse a page; a flag says how the child died of it. Callers beyond the number of children wait their turn.
+        """Let a child process parse a page; a flag names how the child died of it. More callers than children wait for their turn.
 
         None: the child neither answered nor died, though it was given much longer than the page may take.
         """

@@ -39,12 +39,12 @@ class AgentLife:
         self._note = note
         self._process: asyncio.subprocess.Process | None = None
 
-    async def run(self, signals: Iterable[int], heard: Callable[[Report], None]) -> int:
+    async def run(self, signals: Iterable[int], on_report: Callable[[Report], None]) -> int:
         """Run the process to its end; return its exit code (negative: the signal that killed it).
 
         Args:
             signals: Sent to the process first, as they came before it was there.
-            heard: Called with each report; if it raises, the process is killed.
+            on_report: Called with each report; if it raises, the process is killed.
         """
         with _interrupt_blocked():
             process = await asyncio.create_subprocess_exec(
@@ -62,7 +62,7 @@ class AgentLife:
         limit_s = max(self._silence_s, START_S)
         try:
             while line := await self._next_line(process, process.stdout, limit_s):
-                heard(_decode(line))
+                on_report(_decode(line))
                 limit_s = self._silence_s
             return await process.wait()
         finally:

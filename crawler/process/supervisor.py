@@ -6,7 +6,7 @@ is known to kill agents (crawler/children/crash_suspects.py). An agent that dies
 with exit 1; the state is safe. Exit codes that an agent chooses itself (done, stopped, locked, disk full …) are never followed by a
 restart.
 
-A crawl of one agent ends when that agent does. Of several, an agent that has nothing to do rests; when all rest
+A crawl of one agent ends when that agent does. Of several, an agent that has nothing to do is idle; when all are idle
 (crawler/cluster/termination.py) the supervisor orders them to end. If an agent ends before that, the others are ordered to stop, with the
 reason, and the gravest exit code is the crawl's. An agent that has sent no status counts in the crawl's status with what its shard has
 committed.

@@ -33,7 +33,7 @@ from thresher.crawler.terminal.progress import clock, size
 _STATES = {
     "done": "fetched or given up",
     "queued": "waiting",
-    "held": "held back by filters",
+    "held": "held by filters",
     "alias": "aliases of others",
     "refused": "refused",
     "outbox": "of other agents",

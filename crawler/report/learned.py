@@ -44,7 +44,7 @@ class Dust:
 
 @dataclass(slots=True)
 class Patterns:
-    """Patterns of URLs that yield nothing: (site, pattern, URLs held back)."""
+    """Patterns of URLs that yield nothing: (site, pattern, URLs held)."""
 
     n_known: int = 0
     n_barren: int = 0
@@ -55,7 +55,7 @@ class Patterns:
 class Depth:
     """How deep sites deserve to be crawled. levels: of all sites together.
 
-    places: (site, place, URLs held back) of places that are cut before the deepest level known of their site.
+    places: (site, place, URLs held) of places that are cut before the deepest level known of their site.
     """
 
     n_places: int = 0

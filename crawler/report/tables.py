@@ -156,7 +156,7 @@ def read_skips(view: View) -> dict[tuple[str, str], Sample[Skip]]:
 
 @dataclass(slots=True)
 class Held:
-    """What filters hold back. largest: holders and how many URLs they hold."""
+    """What filters hold. largest: holders and how many URLs they hold."""
 
     by_filter: Counter[str] = field(default_factory=Counter)
     samples: dict[str, Sample[tuple[bytes, str]]] = field(default_factory=dict)  # (key, holder)

@@ -1,10 +1,9 @@
 """Admission: the links of a page become known URLs, each in one state, with a row in its host's queue if it is to be fetched.
 
-A URL that waits and is found again nearer is moved forward: to the smaller of both depths, and to depth 0 once a second other site
-links to it, or a second redirect leads to it; to the fewer clicks from a seed and the fewer redirects. So is one that comes to be
-worth more, under an order that uses cash (crawler/core/order/cash.py). One in whose name its host's robots.txt is being asked for is moved
-when that has been answered. Pages fetched since then are not moved, nor is what waits for another try. What a sitemap
-announced and a link comes to name is moved among what links name.
+A URL that waits and is found again nearer is moved forward (crawler/core/found_again.py). So is one that comes to be worth more, under an
+order that uses cash (crawler/core/order/cash.py). One in whose name its host's robots.txt is being asked for is moved when that has been
+answered. Pages fetched since then are not moved, nor is what waits for another try. What a sitemap announced and a link comes to name is
+moved among what links name.
 """
 
 from __future__ import annotations
@@ -13,24 +12,24 @@ import logging
 
 import msgspec
 
+from thresher.crawler.core.found_again import Finding, Nearer, found_again, nearest_of
 from thresher.crawler.core.frontier import Frontier
 from thresher.crawler.core.model import CrawlURL, Failed, LinkBatch, Purpose, Reason, State
 from thresher.crawler.core.order.cash import Cash
 from thresher.crawler.core.placing import place as place_of
-from thresher.crawler.core.ports import Entry
-from thresher.crawler.core.url import directory_depth, origin_of
+from thresher.crawler.core.ports import Entry, SeenRow
+from thresher.crawler.core.url import origin_of
 from thresher.crawler.gates.link_gate import Sifted, Skip
 from thresher.crawler.settlement.effects import Effector
 from thresher.crawler.settlement.outbox import Outbox
+from thresher.crawler.settlement.skips import note_skip
 from thresher.crawler.settlement.totals import Totals
 from thresher.crawler.visit import VisitContext
 from thresher.filters.base import LinkJudgement
 from thresher.filters.panel import Deliberation
-from thresher.storage.schema import SeenRow
 from thresher.storage.tables import Tables
 from thresher.storage.tables.bare_seeds import http_form
 
-_ANNOUNCED = Purpose.ANNOUNCED
 _log = logging.getLogger(__name__)
 _REMEMBERED = 32_768  # URLs whose finders are; 5 MB
 
@@ -62,29 +61,17 @@ class Admission:
             of_class: What an opinion puts last names them: those of its site that nobody named before wait in that class.
         """
         for skip in sifted.skips:
-            self._skip(skip, source.key)
-        site, step, hops = source.key[:8], not is_redirect, source.hops + 1 if is_redirect else 0
-        depth, distance = source.site_depth + step, source.seed_distance + step
-        each, gain = self._gift(source, sifted) if gift is None else gift, self._cash.gain
-        for key, row, text in sifted.known:
-            state, _, row_depth, row_distance, row_hops, purpose, seq, _, before = row
-            if state is State.QUEUED:
-                worth = gain(seq, before, each) if each else before
-                if (
-                    worth != before
-                    or distance < row_distance
-                    or hops < row_hops
-                    or purpose is _ANNOUNCED
-                    or (row_depth and (depth < row_depth or key[:8] != site or (is_redirect and row_hops)))
-                ):
-                    nearest = row._replace(seed_distance=min(distance, row_distance), hops=min(hops, row_hops), worth=worth)
-                    if purpose is _ANNOUNCED:
-                        nearest = nearest._replace(seed_distance=distance, hops=hops, purpose=Purpose.PAGE)
-                    self._rediscovered(source, key, row, nearest, text, step=step)
+            note_skip(self._tables, self._totals, skip, source.key)
+        each = self._gift(source, sifted) if gift is None else gift
+        finding, worth = Finding.of(source, is_redirect=is_redirect), self._cash.giver(each)
+        for nearer in found_again(finding, sifted.known, State.QUEUED, worth=worth, first_site=self._first_site):
+            self._move_forward(nearer)
         numbers = [row.seq for _, row, _ in sifted.known]
         if sifted.deliberation is not None and sifted.deliberation.said:
             for verdict in sifted.deliberation.said.values():
                 self._totals.count_would_save(verdict.filter)
+        for name in sifted.said:
+            self._totals.count_would_save(name)
         if sifted.fresh is not None:
             numbers += self._admit_new(sifted.fresh, sifted.deliberation, each, now, of_class)
         if self._frontier.order.counts_sites:
@@ -115,14 +102,14 @@ class Admission:
         if isinstance(answer, bytes):
             self.enqueue(url, now)
         else:
-            self._skip(Skip(url.text, *answer), b"")
+            note_skip(self._tables, self._totals, Skip(url.text, *answer), b"")
             self._tables.seen.add(url, State.REFUSED, answer[0], now)
 
     def give_way(self, url: CrawlURL, failure: Failed, now: float) -> None:
         """Refuse a seed given without a scheme that https does not reach, and queue its http form in its place."""
         http = self._context.urls.url(http_form(url.text))
         _log.warning("%s: no connection by https (%s, %s); %s is asked for", url.text, failure.cause, failure.detail, http.text)
-        self._skip(Skip(url.text, Reason.NO_HTTPS, str(failure.cause)), url.via)
+        note_skip(self._tables, self._totals, Skip(url.text, Reason.NO_HTTPS, str(failure.cause)), url.via)
         self._tables.seen.settle(url.key, State.REFUSED, Reason.NO_HTTPS)
         if self._tables.seen.row(http.key) is None:
             self.seed(http, now)
@@ -131,7 +118,7 @@ class Admission:
         """Make a new URL known and queue it with what it is given; return its sequence number, -1 if it is refused and only counted."""
         refusal = self._frontier.refuses(url)
         if refusal is not None:
-            self._skip(Skip(url.text, refusal, "limits"), url.via)
+            note_skip(self._tables, self._totals, Skip(url.text, refusal, "limits"), url.via)
             return self._refused(url, refusal, "limits", now)
         worth = self._cash.level_of(1.0 + cash)
         seq = self._tables.seen.add(url, State.QUEUED, None, now, worth)
@@ -209,28 +196,15 @@ class Admission:
         if verdict is None:
             return self._effects.hold_or_rewrite(url, deliberation.effects, now)
         reason = verdict.reason or Reason.REFUSED_BY_FILTER
-        self._skip(Skip(url.text, reason, verdict.filter), url.via)
+        note_skip(self._tables, self._totals, Skip(url.text, reason, verdict.filter), url.via)
         self._totals.count_saved(verdict.filter)
         return self._refused(url, reason, verdict.filter, now)
 
-    def _rediscovered(self, source: CrawlURL, key: bytes, row: SeenRow, nearest: SeenRow, text: str, *, step: bool) -> None:
-        """Move a waiting URL forward if this link brings it nearer, or makes it worth more."""
-        if not step and row.hops:
-            depth = 0  # the second redirect that leads there: what many redirects lead to is to be known soon
-        elif key[:8] == source.key[:8]:
-            depth = source.site_depth + step
-        else:
-            is_found_twice = row.purpose is not _ANNOUNCED and self._found_by(row.seq)[:8] not in (
-                b"",
-                key[:8],
-                source.key[:8],
-            )  # third site
-            depth = 0 if is_found_twice else directory_depth(text)
-        nearest = nearest._replace(site_depth=depth if row.purpose is _ANNOUNCED else min(depth, row.site_depth))
+    def _move_forward(self, found: Nearer) -> None:
+        """Move a waiting URL forward that was found nearer, or has come to be worth more."""
+        key, text, row, nearest = found
         if row.seq in self._later:
-            nearest = _nearest(nearest, self._later[row.seq][1])
-        if nearest == row:
-            return
+            nearest = nearest_of(nearest, self._later[row.seq][1])
         origin = origin_of(text)
         via = self._found_by(row.seq)
         place = (nearest.seed_distance, nearest.site_depth, nearest.hops)
@@ -253,6 +227,9 @@ class Admission:
         if seq in self._later:
             self._move(*self._later.pop(seq))
 
+    def _first_site(self, seq: int) -> bytes:
+        return self._found_by(seq)[:8]
+
     def _found_by(self, seq: int) -> bytes:
         """Return the key of the page that named a URL first, b"" for a seed; remembered, as the pages of one site repeat their links."""
         via = self._finders.get(seq)
@@ -266,18 +243,3 @@ class Admission:
         if len(self._finders) >= _REMEMBERED:
             self._finders.clear()
         self._finders.update(dict.fromkeys(seqs, via))
-
-    def _skip(self, skip: Skip, via: bytes) -> None:
-        self._totals.skip(skip.reason)
-        self._tables.skips.add(skip.text, skip.reason, via=via, by=skip.by)
-
-
-def _nearest(one: SeenRow, other: SeenRow) -> SeenRow:
-    """Return the best of what two finders say of a URL."""
-    return one._replace(
-        seed_distance=min(one.seed_distance, other.seed_distance),
-        site_depth=min(one.site_depth, other.site_depth),
-        hops=min(one.hops, other.hops),
-        worth=max(one.worth, other.worth),
-        purpose=min(one.purpose, other.purpose),
-    )

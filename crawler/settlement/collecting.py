@@ -16,12 +16,12 @@ from collections.abc import Callable
 from thresher.crawler.core.frontier import Frontier
 from thresher.crawler.core.model import CrawlURL, Purpose, Reason, State
 from thresher.crawler.core.placing import place
-from thresher.crawler.core.ports import Entry
+from thresher.crawler.core.ports import Entry, SeenRow
 from thresher.crawler.core.selection import Selection
 from thresher.crawler.core.url import hostname_of
 from thresher.crawler.settlement.group_commit import Committer
 from thresher.crawler.visit import VisitContext
-from thresher.storage.schema import HOSTS, SeenRow
+from thresher.storage.schema import HOSTS
 from thresher.storage.store import Store
 from thresher.storage.tables.rounds import ASKER, CheckRecord, RevisitRecord, RoundRecord, first_check
 

@@ -46,7 +46,7 @@ from thresher.crawler.core.model import (
     Worthless,
 )
 from thresher.crawler.core.placing import place
-from thresher.crawler.core.ports import Entry, Lane
+from thresher.crawler.core.ports import Entry, Lane, SeenRow
 from thresher.crawler.core.url import BadURL
 from thresher.crawler.settlement.canonical import Canonicals
 from thresher.crawler.settlement.outbox import Outbox
@@ -55,7 +55,6 @@ from thresher.crawler.settlement.totals import Totals
 from thresher.crawler.visit import VisitContext
 from thresher.filters.panel import Asked, Learned, Record
 from thresher.filters.pattern_yield.patterns import shape_of
-from thresher.storage.schema import SeenRow
 from thresher.storage.tables import Tables
 from thresher.storage.tables.requests import Asker
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from thresher.crawler.core.found_again import Finding, found_again
 from thresher.crawler.core.messages import (
     Announced,
     Answered,
@@ -31,10 +32,8 @@ from thresher.crawler.core.model import CrawlURL, Outcome, Purpose, State, Tell
 from thresher.crawler.core.order.cash import Cash
 from thresher.crawler.core.ownership import Ownership
 from thresher.crawler.core.sitemap import Entry
-from thresher.crawler.core.url import directory_depth
 from thresher.crawler.gates.link_gate import Sifted
 from thresher.crawler.gates.robots_cache import PeerAsking
-from thresher.storage.schema import SeenRow
 from thresher.storage.tables import Tables
 
 _REMEMBERED = 65_536  # URLs whose finders are; 8 MB
@@ -67,23 +66,14 @@ class Outbox:
             seqs, sites = range(first, first + len(foreign)), set(foreign.by_site)
             if gift:
                 cash.begin_all(seqs, 1.0 + gift)
-        hops, distance = source.hops + 1 if is_redirect else 0, source.seed_distance + (not is_redirect)
-        site, found_by, gain = source.key[:8], self._found_by, cash.gain
-        for key, row, text in sifted.known:
-            if row.state is State.OUTBOX:
-                sites.add(key[:8])
-                worth = gain(row.seq, row.worth, gift) if gift else row.worth
-                if (
-                    worth != row.worth
-                    or distance < row.seed_distance
-                    or hops < row.hops
-                    or (row.site_depth and (found_by(row.seq) != site or (is_redirect and row.hops)))
-                ):
-                    nearest = row._replace(seed_distance=min(distance, row.seed_distance), hops=min(hops, row.hops), worth=worth)
-                    self._again(source, key, row, nearest, text, cash.step(row.worth, worth), is_redirect=is_redirect)
+        sites.update(key[:8] for key, row, _ in sifted.known if row.state is State.OUTBOX)
+        finding, worth = Finding.of(source, is_redirect=is_redirect), cash.giver(gift)
+        for key, text, row, nearest in found_again(finding, sifted.known, State.OUTBOX, worth=worth, first_site=self._found_by):
+            self._tables.seen.update(key, nearest)  # its owner moves it forward for this link
+            self._send_links(source, [(key, text)], (), cash.step(row.worth, nearest.worth), is_redirect=is_redirect)
         if sites:
             found = [] if foreign is None else [*zip(foreign.keys, foreign.texts, strict=True)]
-            self._send_links(source, found, self._first_linked(site, sites), gift, is_redirect=is_redirect)
+            self._send_links(source, found, self._first_linked(source.key[:8], sites), gift, is_redirect=is_redirect)
         return [*seqs]
 
     def _found_by(self, seq: int) -> bytes:
@@ -122,14 +112,6 @@ class Outbox:
         new = sorted(sites - lately)
         lately.update(new)
         return [site for site in new if self._tables.site_links.is_first(source, site)]
-
-    def _again(self, source: CrawlURL, key: bytes, row: SeenRow, nearest: SeenRow, text: str, gift: float, *, is_redirect: bool) -> None:
-        """Send a known URL again if its owner would move it forward for this link."""
-        depth = 0 if is_redirect and row.hops else 0 if self._found_by(row.seq) not in (b"", source.key[:8]) else directory_depth(text)
-        nearest = nearest._replace(site_depth=min(depth, row.site_depth))
-        if nearest != row:
-            self._tables.seen.update(key, nearest)
-            self._send_links(source, [(key, text)], (), gift, is_redirect=is_redirect)
 
     def target(self, alias: CrawlURL, target: CrawlURL) -> None:
         """Send the URL that an alias stands for; it takes the alias's place in the crawl."""

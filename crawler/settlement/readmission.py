@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from thresher.crawler.core.model import CrawlURL, LinkBatch, Purpose, Reason, State
+from thresher.crawler.core.ports import SeenRow
 from thresher.crawler.settlement.group_commit import Committer
 from thresher.crawler.settlement.settler import Settler
 from thresher.crawler.visit import VisitContext
-from thresher.storage.schema import META, Meta, PageRecord, SeenRow
+from thresher.storage.schema import META, Meta, PageRecord
 from thresher.storage.store import Store
 
 _GROUP = 256

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from thresher.crawler.core.model import CrawlURL, RedirectPair, State
+from thresher.crawler.core.ports import SeenRow
 from thresher.crawler.core.url import URLSpace
 from thresher.crawler.settlement.outbox import Outbox
-from thresher.storage.schema import SeenRow
 from thresher.storage.tables import Tables
 from thresher.storage.tables.redirects import MAX_HOPS
 

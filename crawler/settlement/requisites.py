@@ -23,9 +23,11 @@ from thresher.crawler.core.ports import Entry, Lane
 from thresher.crawler.core.requisites import MAX_HOPS
 from thresher.crawler.core.url import BadURL
 from thresher.crawler.gates.link_gate import Skip, presentable
+from thresher.crawler.journeys import requisite_fault
 from thresher.crawler.settlement.outbox import Outbox
+from thresher.crawler.settlement.skips import note_skip
 from thresher.crawler.settlement.totals import Totals
-from thresher.crawler.visit import Visit, VisitContext, requisite_fault
+from thresher.crawler.visit import Visit, VisitContext
 from thresher.storage.schema import RequisiteRecord
 from thresher.storage.store import Store
 from thresher.storage.tables.requisites import ASKER
@@ -99,7 +101,7 @@ class Requisites:
     def _ask(self, url: CrawlURL, now: float) -> None:
         """Queue a requisite that is not known, unless a rule forbids it or a page has brought it."""
         if fault := requisite_fault(url.text, self._context):
-            self._skip(Skip(url.text, *fault), url.via)
+            note_skip(self._store.tables, self._totals, Skip(url.text, *fault), url.via)
             return
         record = RequisiteRecord(url.text, url.via, url.site_depth)
         if self._was_page(url, record, now):
@@ -152,8 +154,15 @@ class Requisites:
             self._follow(entry.url, outcome.target, now)
         self.on_page(visit, now)
 
-    def on_given_up(self, entry: Entry, why: str, now: float, *, state: str = "refused") -> None:
-        """A requisite will not be requested."""
+    def on_refusal(self, visit: Visit, skip: Skip, now: float) -> None:
+        """A requisite may not be requested."""
+        self._give_up(visit.lease.entry, "refused", f"{skip.reason} {skip.by}", now)
+
+    def on_unreachable(self, entry: Entry, failure: Failed, now: float) -> None:
+        """The last try found no address."""
+        self._give_up(entry, "failed", f"{failure.cause} {failure.detail}", now)
+
+    def _give_up(self, entry: Entry, state: str, why: str, now: float) -> None:
         record = self._end(entry, now)
         record.state, record.why = state, why
         self._tables.save(entry.url.key, record)
@@ -170,23 +179,21 @@ class Requisites:
     def _follow(self, url: CrawlURL, target: str, now: float) -> None:
         """Ask for what a requisite redirects to."""
         if url.hops >= self._context.settings.limits.max_redirects:
-            self._skip(Skip(presentable(target)[:2048], Reason.REDIRECT_LIMIT, "limits"), url.key)
+            note_skip(self._store.tables, self._totals, Skip(presentable(target)[:2048], Reason.REDIRECT_LIMIT, "limits"), url.key)
             return
         try:
             text = self._context.urls.canonical(target, url.text)
         except BadURL as error:
-            self._skip(Skip(presentable(target)[:2048], Reason.REDIRECT_INVALID, str(error.reason)), url.key)
+            note_skip(
+                self._store.tables, self._totals, Skip(presentable(target)[:2048], Reason.REDIRECT_INVALID, str(error.reason)), url.key
+            )
             return
         self.want(url, [text], url.site_depth, url.hops + 1, now)
 
     def _refuse(self, url: CrawlURL, record: RequisiteRecord, skip: Skip) -> None:
         record.state, record.why = "refused", f"{skip.reason} {skip.by}"
         self._tables.save(url.key, record)
-        self._skip(skip, url.via)
-
-    def _skip(self, skip: Skip, via: bytes) -> None:
-        self._totals.skip(skip.reason)
-        self._store.tables.skips.add(skip.text, skip.reason, via=via, by=skip.by)
+        note_skip(self._store.tables, self._totals, skip, url.via)
 
 
 def hop_of(url: CrawlURL) -> int:

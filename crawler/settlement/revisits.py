@@ -28,7 +28,7 @@ from thresher.crawler.core.frontier import Frontier
 from thresher.crawler.core.model import CrawlURL, Failed, Fetched, Outcome, Reason, Redirect, State
 from thresher.crawler.core.ports import Entry, Lane
 from thresher.crawler.core.revisit import GONE, MOST_LOST, WINDOW, Validators, has_lied, is_drawn, is_gone, is_sudden
-from thresher.crawler.gates.link_gate import presentable
+from thresher.crawler.gates.link_gate import Skip, presentable
 from thresher.crawler.settlement.admission import Admission
 from thresher.crawler.settlement.page_record import page_record
 from thresher.crawler.settlement.totals import Totals
@@ -79,15 +79,16 @@ class Revisits:
         if retry is None:
             _Answer(self, visit, outcome, self._ended(entry), now).settle()
 
-    def on_given_up(self, entry: Entry, why: str, now: float) -> None:
-        """A revisit will not be made: the URL is refused by now, or its host has no address."""
+    def on_refusal(self, visit: Visit, skip: Skip, now: float) -> None:
+        """A revisit will not be made: the URL is refused by now."""
+        entry, why = visit.lease.entry, f"not requested: {skip.reason} ({skip.by})"
         revisit = self._ended(entry)
         check = self.check(entry.url, now)
         check.failed, check.at, check.round = why[:300], now, revisit.round
         self._store.tables.rounds.save_check(entry.url.key, check)
         self.count(revisit, "refused", 0, now)
 
-    def unreachable(self, entry: Entry, failure: Failed, now: float) -> None:
+    def on_unreachable(self, entry: Entry, failure: Failed, now: float) -> None:
         """The last try of a revisit found no address."""
         self._totals.count_failure(failure.cause, terminal=True)
         _Answer(self, None, failure, self._ended(entry), now).settle()

@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from thresher.crawler.core.frontier import Frontier
 from thresher.crawler.core.model import Cause, CrawlURL, Failed, Outcome, Redirect
 from thresher.crawler.core.politeness import RETRIES
+from thresher.crawler.core.ports import Entry
+from thresher.crawler.gates.link_gate import Skip
 from thresher.crawler.gates.robots_cache import PeerAsking, Waiting
 from thresher.crawler.settlement.outbox import Outbox
 from thresher.crawler.settlement.sitemaps import Sitemaps
@@ -34,17 +36,16 @@ class RobotsAnswers:
         self._sitemaps = sitemaps
         self._outbox = outbox
 
-    def on_answer(self, visit: Visit, now: float) -> None:
+    def on_answer(self, visit: Visit, outcome: Outcome, now: float) -> None:
         """A robots.txt has been answered: in the place of a page, or as a hop of a redirected one."""
-        outcome, lease, book = visit.outcome, visit.lease, self._context.robots
-        assert outcome is not None
+        lease, robots = visit.lease, self._context.robots
         self._totals.request(outcome.wire_bytes, robots=True)
         if isinstance(outcome, Failed):
             self._totals.count_failure(outcome.cause, terminal=False)
         if isinstance(outcome, Failed) and not RETRIES[outcome.cause].counts_as_try:
             self._later(visit, outcome, now)
             return
-        hop = book.hop(visit.robots_of, outcome) if isinstance(outcome, Redirect) else None
+        hop = robots.hop(visit.robots_of, outcome) if isinstance(outcome, Redirect) else None
         until, why = (
             (now + ROBOTS_HOP_WAIT_S, "robots.txt redirected") if hop else self._learn(visit.robots_of, outcome, now, lease.entry.url)
         )
@@ -68,6 +69,14 @@ class RobotsAnswers:
         self._context.robots.wait_for(failure.url, visit.robots_of)
         if not self._frontier.request_ahead(failure.url, now):
             self.no_hop(failure, now)
+
+    def on_refusal(self, visit: Visit, skip: Skip, now: float) -> None:
+        """No rule holds for a robots.txt."""
+        raise AssertionError(f"{skip.text}: a robots.txt was refused as {skip.reason}")
+
+    def on_unreachable(self, entry: Entry, failure: Failed, now: float) -> None:
+        """The last try of a hop found no address."""
+        self.no_hop(failure, now)
 
     def no_hop(self, failure: Failed, now: float) -> None:
         """A robots.txt was redirected to a host that cannot be asked: the origins that wait for it are told that it is unreachable."""

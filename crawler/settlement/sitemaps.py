@@ -28,10 +28,12 @@ from thresher.crawler.core.robots import RobotsRecord
 from thresher.crawler.core.sitemap import Entry, Reading, decode_chunk
 from thresher.crawler.core.url import BadURL, directory_depth, is_home, origin_of, path_of, queue_name
 from thresher.crawler.gates.link_gate import Skip, presentable
+from thresher.crawler.journeys import sitemap_fault
 from thresher.crawler.settlement.admission import Admission
 from thresher.crawler.settlement.outbox import Outbox
+from thresher.crawler.settlement.skips import note_skip
 from thresher.crawler.settlement.totals import Totals
-from thresher.crawler.visit import Visit, VisitContext, sitemap_fault
+from thresher.crawler.visit import Visit, VisitContext
 from thresher.filters.base import LinkJudgement
 from thresher.filters.panel import Deliberation
 from thresher.storage.schema import AnnouncedRecord, AnnouncerRecord, SitemapRecord
@@ -110,7 +112,7 @@ class Sitemaps:
         try:
             text = self._context.urls.canonical(submitted.sitemap, submitted.by)
         except BadURL as error:
-            self._skip(Skip(presentable(submitted.sitemap)[:2048], error.reason, "sitemaps"), b"")
+            note_skip(self._store.tables, self._totals, Skip(presentable(submitted.sitemap)[:2048], error.reason, "sitemaps"), b"")
             return
         url = self._context.urls.url(text, seed_distance=1, site_depth=1 + submitted.level, hops=submitted.hops, purpose=Purpose.SITEMAP)
         if self._outbox is not None and not self._outbox.is_own(url.key):
@@ -131,7 +133,7 @@ class Sitemaps:
         host = self._tables.announcer(queue) or AnnouncerRecord(queue_name(url.host))
         if host.n_sitemaps >= self._limits.max_sitemaps_per_host:
             host.n_refused += 1
-            self._skip(Skip(url.text, Reason.SITEMAP_LIMIT, "limits"), b"")
+            note_skip(self._store.tables, self._totals, Skip(url.text, Reason.SITEMAP_LIMIT, "limits"), b"")
         else:
             host.n_sitemaps += 1
             self._request(url, record, now)
@@ -182,9 +184,14 @@ class Sitemaps:
             case _:
                 self._read(entry.url, record, visit.sitemap, now)
 
-    def on_given_up(self, entry: Row, why: str) -> None:
-        """A sitemap will not be requested."""
-        self._fail(entry.url, self._end(entry), why)
+    def on_refusal(self, visit: Visit, skip: Skip, now: float) -> None:
+        """A sitemap may not be requested."""
+        entry = visit.lease.entry
+        self._fail(entry.url, self._end(entry), f"not requested: {skip.reason} ({skip.by})")
+
+    def on_unreachable(self, entry: Row, failure: Failed, now: float) -> None:
+        """The last try found no address."""
+        self._fail(entry.url, self._end(entry), f"{failure.cause}: {failure.detail}")
 
     def _end(self, entry: Row) -> SitemapRecord:
         """Forget a request; return the record of its sitemap as it begins anew."""
@@ -367,11 +374,7 @@ class Sitemaps:
 
     def _count(self, counts: Counter[str], skip: Skip, via: bytes) -> None:
         counts[skip.reason] += 1
-        self._skip(skip, via)
-
-    def _skip(self, skip: Skip, via: bytes) -> None:
-        self._totals.skip(skip.reason)
-        self._store.tables.skips.add(skip.text, skip.reason, via=via, by=skip.by)
+        note_skip(self._store.tables, self._totals, skip, via)
 
 
 def _distance(text: str) -> int:

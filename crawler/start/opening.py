@@ -31,14 +31,15 @@ from thresher.crawler.terminal.extras import require
 from thresher.filters.base import LinkColumns
 from thresher.filters.plugin import check as check_plugins
 from thresher.filters.plugin import plugged
-from thresher.filters.registry import specs
+from thresher.filters.registry import static_specs
+from thresher.storage.directory import require_new, require_store
 from thresher.storage.forget import finish, unfinished
 from thresher.storage.lock import CrawlLock, lock_holder
 from thresher.storage.partitions import FILE as PARTITIONS
 from thresher.storage.partitions import Partitions, is_shard, ranges_of, require_crawl, shard_path, shard_paths, write_partitions
 from thresher.storage.rot import require_sound_pages
 from thresher.storage.schema import META, STATE, Meta
-from thresher.storage.store import Store, require_new, require_store
+from thresher.storage.store import Store
 from thresher.storage.tables.bare_seeds import BareSeeds
 from thresher.storage.unfinished import may_be_new
 from thresher.storage.view import View
@@ -88,7 +89,7 @@ def n_agents(settings: Settings) -> int:
 
 def check_seeds(settings: Settings) -> None:
     """Raise UsageError if the configuration refuses every seed: such a crawl would end before it began."""
-    gates = [spec.static for spec in specs(settings, settings.seeds) if spec.static and spec.mode is Mode.ENFORCE]
+    gates = [spec.static for spec in static_specs(settings, settings.seeds) if spec.static and spec.mode is Mode.ENFORCE]
     refused: list[str] = []
     for seed in settings.seeds:
         origin = origin_of(seed)

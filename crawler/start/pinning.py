@@ -145,7 +145,7 @@ class _Pinning:
         return why if why in NEVER_OWN else ""
 
     async def _refusal(self, origin: str, addresses: Sequence[str]) -> str:
-        """Return why the site does not count as the operator's, "" if its token says so."""
+        """Return why the site does not count as the operator's, "" if its token proves that it does."""
         gap_s = self._settings.politeness.min_delay
         if self._settings.robots.obey:
             outcome = await self._robots(origin)

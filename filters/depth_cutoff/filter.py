@@ -34,24 +34,15 @@ from thresher.crawler.core.model import (
     Worthless,
 )
 from thresher.crawler.core.ports import Memory
-from thresher.filters.base import (
-    NO_EFFECTS,
-    NOTHING_LEARNED,
-    NOTHING_REFUSED,
-    Effects,
-    FilterSpec,
-    HeldLink,
-    LinkJudgement,
-    LinkRuling,
-    Relinks,
-    hold_links,
-)
+from thresher.filters.base import NO_EFFECTS, NOTHING_LEARNED, NOTHING_REFUSED, Effects, HeldLink, LinkJudgement, LinkRuling, hold_links
+from thresher.filters.capabilities import Relinks
 from thresher.filters.depth_cutoff.evidence import UNLIMITED, Place, Rule
 from thresher.filters.depth_cutoff.ledger import Fetch, Ledger, Released
 from thresher.filters.depth_cutoff.novelty import sample
 from thresher.filters.depth_cutoff.places import kind_of
 from thresher.filters.depth_cutoff.records import LOW, SAMPLE, Sites, is_barren, is_poor, poor_key
 from thresher.filters.pattern_yield.patterns import parse
+from thresher.filters.spec import FilterSpec
 
 NAME = "depth_cutoff"
 _DEEPEST = 63  # holders of a place: one for each depth, this one for all deeper

@@ -53,7 +53,7 @@ from thresher.crawler.core.model import (
 )
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import hostname_of, origin_of
-from thresher.filters.base import NO_EFFECTS, NOTHING_LEARNED, Effects, FilterSpec
+from thresher.filters.base import NO_EFFECTS, NOTHING_LEARNED, Effects
 from thresher.filters.dust import collisions, families
 from thresher.filters.dust.alarm import heard
 from thresher.filters.dust.canonize import Canonizer
@@ -80,6 +80,7 @@ from thresher.filters.dust.records import (
 )
 from thresher.filters.dust.rules import LearnedRule, site_named
 from thresher.filters.dust.study import Finding, Known, written
+from thresher.filters.spec import FilterSpec
 
 _SITE: Final = 8
 _ASK_EVERY: Final = 64  # pages after which a study is asked for again: the last may have been lost in a crash, or pages never come
@@ -269,6 +270,7 @@ class Miner:
     """What is studied off the loop, and what follows."""
 
     name = NAME
+    study = "thresher.filters.dust.study:study"
     finding_type = Finding
 
     def __init__(self, settings: Dust) -> None:

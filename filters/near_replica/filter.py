@@ -38,7 +38,7 @@ from thresher.crawler.core.ownership import Ownership
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import is_home
 from thresher.filters import copy_links
-from thresher.filters.base import NO_EFFECTS, Effects, FilterSpec
+from thresher.filters.base import NO_EFFECTS, Effects
 from thresher.filters.near_replica import compare
 from thresher.filters.near_replica.collide import Grid
 from thresher.filters.near_replica.compare import CompareLimits, Likeness
@@ -76,6 +76,7 @@ from thresher.filters.near_replica.records import (
 )
 from thresher.filters.near_replica.resemblance import SHINGLE
 from thresher.filters.near_replica.sharing import Shared, SharedGate
+from thresher.filters.spec import FilterSpec
 
 _WEIGHTS: Final = bucket_table(COMPONENTS)
 _SILENT: Final = Verdict(NAME)

@@ -32,13 +32,14 @@ from thresher.config.settings import PatternYield
 from thresher.crawler.core.model import Judgement, LinkBatch, Mode, Page, Reason, RedirectPair, Release, Verdict, Worthless
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import is_home, origin_of
-from thresher.filters.base import NO_EFFECTS, NOTHING_LEARNED, Effects, FilterSpec, HeldLink, LinkJudgement, LinkRuling, hold_links
+from thresher.filters.base import NO_EFFECTS, NOTHING_LEARNED, Effects, HeldLink, LinkJudgement, LinkRuling, hold_links
 from thresher.filters.evidence.opinion import Belief
 from thresher.filters.pattern_yield.evidence import Rule
 from thresher.filters.pattern_yield.news import TELLS_COPIES, Said, canonical_of, news, said
 from thresher.filters.pattern_yield.patterns import Parts, parse
 from thresher.filters.pattern_yield.records import GOOD_RUN, SAMPLE, Fetch, Pattern, text_key
 from thresher.filters.pattern_yield.tree import Sites, Tree
+from thresher.filters.spec import FilterSpec
 
 NAME = "pattern_yield"
 _MIN_TOKENS = 20  # of a text that tells pages apart

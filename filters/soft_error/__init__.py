@@ -1,1 +1,1 @@
-"""Soft errors: answers that hide an error, told from the redirect log [LEE09], from a probe [BBKT04] and from what pages look like."""
+"""Soft errors: answers that hide an error, recognised by the redirect log [LEE09], by a probe [BBKT04] and by how pages look."""

@@ -1,15 +1,16 @@
 """Weights and threshold from the log itself, judged on proxy labels [LEE09, figures 1 and 2].
 
-θ = 3 fits millions of pairs: every count grows with the log, and in a small one nothing reaches it. The label that needs no human is an
-error word in the target that is not in the original (url_kind.names_error). It misses soft errors without such a word, a host's home page
-for one; they stand among the negatives and lower precision as it is measured here, not recall. As they score like those with a word,
-they lower the gain of every threshold by the same share and so leave the best threshold, that of largest recall - false-positive rate
-(Youden's J), where it is. Those that score lower all the same, farms of hosts with one URL each, are why the lowest threshold within 2 %
-of the largest J is taken: J is flat there, and on a sample of 10 % of a simulated log recall is .999 with it and .55 to .99 without.
+θ = 3 fits logs of millions of pairs: every count grows with the log, and in a small log no pair reaches it. A label that needs no human:
+the target has an error word that the original does not have (url_kind.names_error). It misses soft errors without an error word, as
+redirects to the home page; these count as negatives here, which lowers the measured precision but not recall. Since their scores are
+distributed like those of labelled pairs, they lower J of every threshold by the same share, and the best threshold stays the same (J is
+recall minus false-positive rate, Youden's index). Some score lower, as farms of hosts with one URL each. So the lowest threshold whose J is
+within 2 % of the largest is taken: J is flat there; on a 10 % sample of a simulated log recall is .999 with this rule and .55 to .99
+without.
 
-Weights. Where soft errors are rare log10 I hurts: hosts of one URL that leads to a portal look like a target of many. `best_weights`
-shrinks k1 alone, by the area under the ROC of the proxies. It is a choice: on a simulated log of 41,515 redirects, 10 % of them soft,
-k1 = ¼ brings precision from .56 to .95 and recall from 1.0 to .89, since farms, hosts of one URL too, are lost
+Weights. Where soft errors are rare, log10 I does harm: many hosts with one URL each, which all redirect to a portal, look like soft errors.
+`best_weights` reduces k1 only, by the area under the ROC of the labels. This is a trade-off: on a simulated log of 41,515 redirects, 10 %
+of them soft, k1 = ¼ brings precision from .56 to .95 and recall from 1.0 to .89, since farms, hosts of one URL too, are lost
 (benchmarks/quality/soft_errors_log.py).
 
 Time: 0.3 s a million pairs for a curve.

@@ -1,9 +1,9 @@
-"""The soft-error filter as it is plugged in: redirect gate, page gate, learned gate, and what probes come to.
+"""The soft-error filter with its parts: redirect gate, page gate, learned gate, and the prober.
 
 `spec` puts together RedirectGate (redirects.py), PageGate (pages.py), Prober (prober.py), and here:
     LinkGate    links that lead to a known soft error only are not enqueued: those of a form ("/login?next=…") that soft errors lead to, and
-                those of a directory that answers everything, once `give_up_after` soft errors were met there for each good page. What was
-                queued before is asked again when its turn comes
+                those of a directory that answers everything, once it has shown `give_up_after` soft errors for each good page. A URL that
+                was queued before is judged again when its turn comes
 
 The four share one memory (records.py, stream.py) and, of the same mode, one verdict name.
 """
@@ -16,7 +16,7 @@ from thresher.config.settings import SoftError
 from thresher.crawler.core.model import CrawlURL, LinkBatch, Mode, Verdict
 from thresher.crawler.core.ownership import Ownership
 from thresher.crawler.core.ports import Memory
-from thresher.filters.base import NO_EFFECTS, NOTHING_REFUSED, Effects, FilterSpec, LinkJudgement, LinkRuling
+from thresher.filters.base import NO_EFFECTS, NOTHING_REFUSED, Effects, LinkJudgement, LinkRuling
 from thresher.filters.soft_error import probe
 from thresher.filters.soft_error.kinds import Kind
 from thresher.filters.soft_error.pages import PageGate
@@ -24,6 +24,7 @@ from thresher.filters.soft_error.prober import Prober
 from thresher.filters.soft_error.records import DIRECTORIES, NAME, TEMPLATES, FaultySites, soft_error
 from thresher.filters.soft_error.redirect_gate import RedirectGate, target_key, template
 from thresher.filters.soft_error.sharing import Shared, SharedGate, SharedProber
+from thresher.filters.spec import FilterSpec
 
 _SITE = 8
 
@@ -50,7 +51,7 @@ def spec(settings: SoftError, owners: Ownership | None = None) -> FilterSpec:
 
 
 class SoftErrorLinkGate:
-    """Learned gate; it learns nothing itself. One read for each site, two for each link to a site with a fault."""
+    """Learned gate; other parts write the memory that it reads. One read for each site, two for each link to a site with a fault."""
 
     name = NAME
     measure_type = NoneType

@@ -10,7 +10,7 @@ The registers are read by Ertl's improved estimator (New cardinality estimation 
 alg. 6): unbiased from small to large counts, without thresholds or tables. Standard error 1.04 / 2^6 = 1.6 %, .0071 in log10 units; the
 count never falls while things are added.
 
-Why exact so long: 511 hashes take no more room than the registers, and most hosts and targets of a crawl stay below.
+Counts are exact up to 511, since 511 hashes take no more room than the registers, and most hosts and targets of a crawl stay below.
 Time: 1 µs to add, 15 µs to count registers.
 """
 

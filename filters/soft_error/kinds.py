@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from enum import StrEnum
+from functools import cache
 from typing import NamedTuple
 
 import re2
@@ -58,7 +59,8 @@ class Hint(NamedTuple):
 NO_HINT = Hint()
 
 
-def _pattern(lines: Iterable[str]) -> str:
+@cache
+def _pattern(lines: tuple[str, ...]) -> str:
     """Return the phrases as a pattern; what begins or ends with an ASCII letter is whole words, so that "catalog in" is no "log in"."""
     return "|".join(sorted(map(_whole, _each(lines)), key=len, reverse=True))
 

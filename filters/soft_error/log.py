@@ -1,7 +1,6 @@
 """A redirect log in memory: distinct URLs and hosts by number, and the pairs of them.
 
-An original that is mentioned with several targets, as in a log of years, is one of its host and so counts with one target, the last
-mentioned: where it leads today.
+A log of years may have an original with several targets. It counts once, with its last target, which is where it leads today.
 
 Memory: 8 bytes a mention, and each distinct URL once, with 120 bytes of its own. Time: 2 µs a pair beside the question of its spelling.
 """

@@ -1,16 +1,16 @@
-"""What a page looks like, in a few hundred bytes, so that pages that show the same error are told from pages of the same template.
+"""How a page looks, in a few hundred bytes: enough to distinguish pages that show the same error from pages of the same template.
 
-Sketch: the 64 smallest different hashes of word pairs, 4 bytes each (a bottom-64 sketch [BRO97]): for texts of up to 64 different pairs
-the whole set, so that resemblance is exact where it matters, on short pages; else an estimate with a standard error below .06. What quotes
-the page's own URL is taken out first, since error pages say what was asked for. A word may also stand in both by chance ("?ref=home"): two
-pages are as near as they are with or without what they quote.
+Sketch: the 64 smallest different hashes of word pairs, 4 bytes each (a bottom-64 sketch [BRO97]): for texts of up to 64 different pairs the
+whole set, so that resemblance is exact where it matters, on short pages; else an estimate with a standard error below .06. Words that quote
+the page's own URL are removed first, since error pages name the missing URL. A word may also be in both by chance ("?ref=home"): so two
+pages are compared with and without these words, and the smaller distance counts.
 
 Two looks match if their titles and lengths agree and their distance (1 - resemblance) is within a tolerance: that between two probes of one
 template if both are known [BBKT04 compares one page with one probe; thin templates make honest pages look like it], else `NEARLY_EQUAL`.
 Two probes that are farther apart than `MOST_SPREAD` show no template by which a page could be known.
 
-A sketch of a long text does not see three words of its own in four hundred of a template. Where nothing but the look speaks, the texts must
-therefore be one: `text` is a hash of all words in order, without what quotes the URL.
+The sketch of a long text does not show that three of its words differ among four hundred of a template. If the look is the only evidence,
+the texts must therefore be equal: `text` is a hash of all words in order, without those that quote the URL.
 
 Time: 20 µs for a page of 100 words, 45 µs for one of 1,500; 10 µs to compare two. Memory: 280 bytes a look.
 """
@@ -147,12 +147,12 @@ def compare(page: Look, probes: Sequence[Look], *, spread: float | None = None) 
 
 
 def is_same_text(a: Look, b: Look) -> bool:
-    """Tell whether two pages say the same to the word, with titles that do not differ."""
+    """Return whether two pages have equal texts, word for word, and titles that do not differ."""
     return bool(a.text) and a.text == b.text and (a.title == b.title or not (a.title and b.title))
 
 
 def is_nearly(a: Look, b: Look) -> bool:
-    """Tell whether two pages are one but for a clock, a name or a count; of a title that quotes a URL nothing is known."""
+    """Return whether two pages differ by no more than a clock, a name or a count. Titles that quote a URL are not compared."""
     if a.title and b.title and a.title != b.title:
         return False
     tolerance = NEARLY_EQUAL + min(AKIN, _CLOCK / max(1, b.n_words))
@@ -207,7 +207,7 @@ def _without_echo(tokens: U64, words: Sequence[str], names: Sequence[Sequence[st
 
 
 def _among(tokens: U64, words: Sequence[str]) -> Bools:
-    """Tell which words of a text are among `words`."""
+    """Return which words of a text are among `words`."""
     hashes = np.array(sorted({word_hash(word) for word in words}), dtype=np.uint64)
     at = np.searchsorted(hashes, tokens)
     at[at == hashes.size] = 0

@@ -1,23 +1,23 @@
-"""The page gate: pages answered 200 that are errors, gates or parked hosts all the same, without any redirect.
+"""The page gate: pages with status 200 and without a redirect that are errors, gates or pages of parked domains.
 
-A page is a suspect if its words hint at an error or a gate (kinds.py). A suspect asks for probes of its places (probe.py) and is a soft
-error if what they show looks like it, and neither what the place shows without a name nor the host's home page does (suspects.py); or if
-redirects of URLs and of a probe land at it; or if pages known to be the host's error pages look like it: those of other places, and what
-it answers with 404. Pages that wait for an answer are kept meanwhile, and their verdict is revised.
+A page is a suspect if its words hint at an error or a gate (kinds.py). For a suspect, probes of its places (probe.py) are requested. It is
+a soft error in three cases: the probe's page looks like it, and neither the control's page nor the host's home page does (suspects.py); or
+redirects of other URLs and of a probe end at it; or it looks like known error pages of the host, those of other places or its 404 pages. A
+page that waits for the answer of a probe is kept; its verdict is revised later.
 
-A page that hints at nothing is a suspect by its structure if it says to the word, but for what quotes its URL, what another page of the
-host said with another name in it: forms to write a missing page, "nothing found for …", in any language. It is a soft error only if a probe
-says the same to the word, and if it asks for text or a password, or its place has shown pages of another length: a greeting says the same
-to everybody, too. So is one that says what the host answers with 404, or what suspects were convicted of. A short page that asks for a
-password on a host whose home page does not is a form to log in, whatever its words; from the third address on that shows it it needs no
-probe, since what is closed is there, and what is not is said to be missing. The first is the form itself.
+A page without such words is a suspect by its structure if its text equals that of another page of the host, apart from words that quote the
+URL: a form to create a missing page, "nothing found for …", in any language. It is a soft error only if the probe's text is equal, too, and
+if the page asks for text or a password, or its place has shown pages of another length; otherwise it may be a greeting, which is the same
+everywhere. A page is also a soft error if its text equals the host's 404 page, or that of a convicted suspect. A short page that asks for a
+password, on a host whose home page does not, is a log-in form, whatever its words. From the third address that shows the form on, no probe
+is needed: the page behind it exists but is closed, since missing pages are answered as missing. The first address is the form itself.
 
-Home pages and seeds are exempt, but for gates that name themselves and parked hosts. Challenge and consent pages that do so in their title
-are set aside at once, but for their few links: they teach no filter anything, and a host that shows nothing else is parked; an honest
-answer to a probe takes the verdict back.
+Home pages and seeds are exempt, except from verdicts on gates that name themselves and on parked domains. A challenge or consent page that
+says so in its title is called a gate at once, but its few links are followed. It teaches no filter, and a host that shows nothing else is
+parked. If a probe is answered honestly, the verdict is taken back.
 
-Cost of an ordinary page: its title is searched for phrases, its text too if it is short, and one record is read. One that quotes its URL
-in up to `_ECHOED` words costs its look and a record of 50 bytes more.
+Cost of an ordinary page: a search for phrases in its title, and in its text if that is short, and one read of a record. A page that quotes
+its URL in up to `_ECHOED` words costs a look and a record of 50 bytes more.
 """
 
 from __future__ import annotations
@@ -164,7 +164,7 @@ class PageGate:
         return tuple(self._echo(measure, host, memory)) if may_echo else NO_EFFECTS
 
     def _find(self, measure: PageLooks, host: Host, memory: Memory) -> tuple[str, str]:
-        """Return the kind of soft error that a page is, "" if nothing says so, and what the probe came to."""
+        """Return the kind of soft error that a page is, "" if it is none, and the result of the probe."""
         if _is_gate_at_sight(measure) and measure.status in (200, 403):
             return ("", "") if self._is_cleared(measure, host, memory) else (measure.hint, "none")
         if measure.status != 200 or (measure.is_exempt and not _may_convict_exempt(measure)):
@@ -185,7 +185,7 @@ class PageGate:
         return "", ""
 
     def _is_cleared(self, measure: PageLooks, host: Host, memory: Memory) -> bool:
-        """Tell whether probes have shown that what a page's title says is no gate of its place."""
+        """Return whether probes have shown that what a page's title says is no gate of its place."""
         if host.day < 0 or measure.status != 200:
             return False
         standing = stand(_suspect_of(measure), host, measure.day, memory)
@@ -200,7 +200,7 @@ class PageGate:
             yield from count_walls(memory, measure.host, host, 1, origin_of(measure.url))
 
     def _echo(self, measure: PageLooks, host: Host, memory: Memory) -> Iterator[Effect]:
-        """Try a page that says what another did but for its name; remember how long the pages of its place are."""
+        """Check whether a page's text equals another page's but for its name; remember how long the pages of its place are."""
         if _is_first_of_its_length(measure, memory):
             is_second = LENGTHS.get(memory, measure.directory) is not None
             LENGTHS.put(memory, measure.directory, 0 if is_second else measure.look.n_words)
@@ -216,7 +216,7 @@ class PageGate:
             yield from self._suspect(msgspec.structs.replace(measure, hint="", made_look=measure.look), memory)
 
     def _suspect(self, measure: PageLooks, memory: Memory, *, is_gate: bool = False) -> Iterator[Effect]:
-        """Ask what a suspect needs to be asked, if nobody has, and let it wait for the answer."""
+        """Request the probe that a suspect needs, unless it was requested, and record that the page waits for the answer."""
         suspect = _suspect_of(measure, is_gate=is_gate)
         standing = stand(suspect, HOSTS.get(memory, measure.host) or Host(), measure.day, memory)
         if standing.step in (Step.PROBE, Step.CONTROL, Step.WAIT):
@@ -235,28 +235,28 @@ def _suspect_of(measure: PageLooks, *, is_gate: bool = False) -> Suspect:
 
 
 def _is_gate_at_sight(measure: PageLooks) -> bool:
-    """Tell whether a page's title says that it is a challenge or asks for consent, and the page hardly more."""
+    """Return whether a page's title names a challenge or a request for consent, and its text is hardly longer."""
     return measure.is_strong and measure.hint in (Kind.CHALLENGE, Kind.CONSENT)
 
 
 def _is_ordinary(measure: PageLooks) -> bool:
-    """Tell whether nothing can be learned from a page of a host that is known to be good."""
+    """Return whether nothing can be learned from a page of a host that is known to be good."""
     return not (measure.hint or measure.is_target) and measure.status == 200
 
 
 def _may_echo(measure: PageLooks) -> bool:
-    """Tell whether a page is looked at for what it quotes of its URL."""
+    """Return whether a page is looked at for what it quotes of its URL."""
     is_open = measure.status == 200 and not (measure.is_exempt or measure.is_target)
     return is_open and measure.hint in ("", Kind.LOGIN) and _ENOUGH_WORDS <= measure.n_words <= _ECHOED
 
 
 def _asks_alone(measure: PageLooks, host: Host) -> bool:
-    """Tell whether a page asks for a password, is short, and the home page does not ask."""
+    """Return whether a page asks for a password, is short, and the home page does not ask."""
     return measure.form == "password" and measure.n_words <= _OF_A_FORM and host.home is not None and not host.asks_at_home
 
 
 def _is_known_form(measure: PageLooks, host: Host, memory: Memory) -> bool:
-    """Tell whether a page shows the form to log in that other addresses of the host have shown."""
+    """Return whether a page shows the form to log in that other addresses of the host have shown."""
     if not (measure.is_echo and _asks_alone(measure, host)):
         return False
     echo = ECHOES.get(memory, echo_key(measure.host, measure.look))
@@ -264,12 +264,12 @@ def _is_known_form(measure: PageLooks, host: Host, memory: Memory) -> bool:
 
 
 def _is_news(measure: PageLooks, memory: Memory) -> bool:
-    """Tell whether there is anything to learn from the words of a page that may be a template's."""
+    """Return whether there is anything to learn from the words of a page that may be a template's."""
     return measure.is_echo or _is_first_of_its_length(measure, memory)
 
 
 def _is_first_of_its_length(measure: PageLooks, memory: Memory) -> bool:
-    """Tell whether a page is the first of its place, or the first that differs from that by more than a name, a clock or a count."""
+    """Return whether a page is the first of its place, or the first that differs from that by more than a name, a clock or a count."""
     first = LENGTHS.get(memory, measure.directory)
     return first is None or (first > 0 and abs(measure.look.n_words - first) > max(_MOST_NAMED, first // _SHARE_NAMED))
 
@@ -285,14 +285,14 @@ def _repeated(measure: PageLooks, memory: Memory) -> Echo:
 
 
 def _is_suspect(measure: PageLooks, host: Host) -> bool:
-    """Tell whether a page's words make it a suspect: of what needs no probe to be told apart from an error, only gates."""
+    """Return whether a page's words make it a suspect: of what needs no probe to be told apart from an error, only gates."""
     if (measure.hint == Kind.LOGIN and not measure.is_target) or (measure.hint == Kind.SHELL and host.is_good):
         return False
     return bool(measure.hint) and (not measure.is_exempt or _may_convict_exempt(measure))
 
 
 def _may_convict_exempt(measure: PageLooks) -> bool:
-    """Tell whether a home page or a seed can be called what its words say: an application's shell is its home page."""
+    """Return whether a home page or a seed can be called what its words say: an application's shell is its home page."""
     return measure.is_strong and measure.hint in GATES and measure.hint != Kind.SHELL
 
 
@@ -308,12 +308,12 @@ def _learn_error_page(measure: PageLooks, host: Host, memory: Memory) -> None:
 
 
 def _has_shown(measure: PageLooks, host: Host) -> bool:
-    """Tell whether the host has shown all that a good page could show of it."""
+    """Return whether a good page can show nothing new of the host."""
     return host.is_good and not _is_better_home(measure, host)
 
 
 def _is_better_home(measure: PageLooks, host: Host) -> bool:
-    """Tell whether a page stands better for the host's home page than what is known: it itself, or a seed that says nothing odd."""
+    """Return whether a page stands better for the host's home page than what is known: it itself, or a seed that says nothing odd."""
     if measure.is_home:
         return not host.is_home
     return host.home is None and measure.is_exempt and measure.hint in ("", Kind.SHELL)

@@ -1,7 +1,7 @@
-"""What error pages, gates and parked hosts say, in some thirty languages and ten scripts: a weak hint, never a verdict.
+"""Phrases of error pages, gates and parked domains, in some thirty languages and ten scripts: a weak hint, never a verdict.
 
-Phrases are lower case, without the words that differ from site to site, and long enough not to be said in
-passing; an article about errors says them all the same, which is why a probe decides.
+Phrases are in lower case, without words that differ from site to site, and long enough not to occur in ordinary
+sentences. An article about errors contains them as well; therefore a probe decides.
 """
 
 from __future__ import annotations

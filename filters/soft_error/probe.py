@@ -1,22 +1,25 @@
-"""Probes: one request for a sibling of a suspect that cannot exist tells how its place answers what is missing [BBKT04].
+"""Probes: a request for a sibling of a suspect that cannot exist shows how its place answers missing pages [BBKT04].
 
-A probe must change what names the page. What does is not known beforehand, so a URL has several places, tried in this order:
+A probe must change the part of the URL that names the page. Which part that is, is unknown; so a URL has several places, tried in this
+order:
 
     /p?ref=a&id=17    /p?id=*      the parameter with the longest value that names no visit (spelling.py), then the next one
                       /p?ref=*
                       /*           the directory of the path: what lies before its last segment ("/a/b" and "/a/b/" are both in "/a/")
     /a/b/c            /a/b/*, /*   for a directory below the root, the root
 
-A control shows whether the name names anything: the URL without it. Of a parameter it is asked first, and a parameter is probed only if
-the page without it is another one: where a site ignores a parameter, nothing is asked by it. Of a directory it is asked once a probe has
-spoken against a page ("/a/b" for "/a/b/*", the home page for "/*"): where it looks like the probe's page, too, suffixes of the path are
-ignored, or everything shows the home page, and the next place is asked. After the last there is none.
+A control is a request for the URL without the name; it shows whether the name matters. For a parameter the control comes first, and the
+probe follows only if the control's page differs: otherwise the site ignores the parameter, and a probe would prove nothing. For a directory
+the control ("/a/b" for "/a/b/*", the home page for "/*") comes after a probe that looks like the suspect. If the control looks like the
+probe, too, the site ignores suffixes of the path, or shows its home page for everything; then the next place is tried. After the last place
+the page is not judged.
 
-A sibling has 25 letters in place of the name and keeps the suspect's extension and final slash, since servers choose who answers by those.
-The letters are a hash under the site's key, which depends on the crawl's secret: nobody can know them before. They change from day to day.
+A sibling has 25 letters in place of the name and keeps the suspect's extension and final slash, since servers choose the program that
+answers by those. The letters are a hash under the site's key, which depends on the crawl's secret, so no site can predict them. They change
+daily.
 
 At most one probe and one control per place and day, two probes where the template is thin (looks.py), and at most `max_probes` requests per
-host and day. They ask under all of politeness, robots.txt and scope; their redirects are followed where the target is not known from
+host and day. Politeness, robots.txt and scope apply to them; their redirects are followed if the target is not known from
 the redirect log.
 """
 
@@ -147,7 +150,7 @@ def sibling(place: Place, site_key: bytes, day: int, n: int = 0) -> str:
 
 
 def is_probed(directory: Directory, day: int) -> bool:
-    """Tell whether what a place was asked is still good, or still out."""
+    """Return whether what a place was asked is still good, or still out."""
     if directory.outcome in (Outcome.NONE, Outcome.FAILED):
         return directory.day == day
     return day - directory.day < TRUST_DAYS

@@ -1,4 +1,4 @@
-"""What probes and controls come to: learns from their answers and judges what waited for them.
+"""Learns from the answers to probes and controls, and judges the pages that waited for them.
 
 A probe is a request for what cannot exist, a control one for what a place shows without a name (probe.py). Redirects of both are followed
 for `_MOST_HOPS` where they lead to what is not known.
@@ -56,7 +56,7 @@ _MOST_IDLE = 16  # parameters of a host
 
 
 class Reduced(msgspec.Struct, array_like=True, frozen=True):
-    """What an answer teaches."""
+    """The part of an answer that is learned from."""
 
     url: str
     key: stream.Key
@@ -79,7 +79,7 @@ class Reduced(msgspec.Struct, array_like=True, frozen=True):
 
 
 class _Case(NamedTuple):
-    """An answer, and what it answers."""
+    """An answer, and the request that it answers."""
 
     answer: Reduced
     asked: Asked
@@ -207,7 +207,7 @@ class Prober:
     # of probes
 
     def _on_failure(self, case: _Case) -> Iterator[Effect]:
-        """Nothing was learned; what the first of two probes said stands."""
+        """A request failed: nothing is learned, and the result of the first of two probes stands."""
         key = case.keys[0]
         directory = DIRECTORIES.get(case.memory, key) or Directory()
         if directory.outcome == Outcome.NONE:
@@ -216,7 +216,7 @@ class Prober:
         yield from self._settle_suspects(case, key)
 
     def _honest(self, case: _Case) -> Iterator[Effect]:
-        """What is missing is said to be missing: clear what was suspected, but for targets that name themselves an error or a gate."""
+        """A missing page was answered as missing: clear the suspects, except targets that name themselves an error or a gate."""
         key, memory = case.keys[0], case.memory
         directory = DIRECTORIES.get(memory, key) or Directory()
         directory.outcome = Outcome.HONEST
@@ -228,7 +228,7 @@ class Prober:
             yield from _take_back(directory, key, "honest_404", memory)
 
     def _on_landing(self, case: _Case) -> Iterator[Effect]:
-        """What is missing leads somewhere, or looks like something."""
+        """A missing page was answered by a redirect or by a page: compare it with the suspects."""
         answer, landings, memory, keys = case.answer, case.landings, case.memory, case.keys
         directory, host = read_places(memory, *keys)
         if landings:
@@ -263,7 +263,7 @@ class Prober:
     # of suspects
 
     def _settle_suspects(self, case: _Case, key: bytes) -> Iterator[Effect]:
-        """Judge the pages that waited for an answer, or ask what comes next."""
+        """Judge the pages that waited for an answer, or request the next probe or control."""
         memory, host_key = case.memory, case.asked.host
         soft: list[tuple[Suspect, Standing]] = []
         for suspect in _forget_suspects(key, memory):
@@ -303,7 +303,7 @@ class Prober:
             yield from count_walls(memory, host_key, host, n_walls, origin_of(case.answer.url))
 
     def _restore(self, suspect: Suspect, case: _Case) -> Iterator[Effect]:
-        """Take back what was said of a page at sight, if an answer says otherwise."""
+        """Take back a verdict that was given without a probe, if the answer contradicts it."""
         if not suspect.is_gate or case.answer.failure or case.answer.hint == suspect.hint:
             return
         host = HOSTS.get(case.memory, case.asked.host) or Host()
@@ -325,7 +325,7 @@ def _revise_first(suspect: Suspect, host: bytes, kind: str, memory: Memory) -> I
 
 
 def _is_landing(suspect: Suspect, case: _Case) -> bool:
-    """Tell whether a redirect of the crawl led to a page, and the probe's, too. The probe's alone may lead to a good page."""
+    """Return whether a redirect of the crawl led to a page, and the probe's, too. The probe's alone may lead to a good page."""
     return suspect.is_target and suspect.page in case.landings
 
 
@@ -354,7 +354,7 @@ def _take_back(directory: Directory, key: bytes, word: str, memory: Memory) -> I
 
 
 def _forget_suspects(directory: bytes, memory: Memory) -> list[Suspect]:
-    """Return who waited for the answer of a place, and let them wait no longer."""
+    """Return the suspects that waited for the answer of a place, and forget them."""
     waiting = SUSPECTS.scan(memory, directory)
     for key, _ in waiting:
         SUSPECTS.delete(memory, key)

@@ -1,4 +1,4 @@
-"""What the filter remembers beside the counts of the redirect log (stream.py), and the words of its verdicts.
+"""The filter's records beside the counts of the redirect log (stream.py), and the texts of its verdicts.
 
     site 8 ‖ "P" ‖ hash of a place 8                   → Directory: what was asked there and answered, what was found there since
     site 8 ‖ "H" ‖ hash of a host 8                    → Host: probes of the day, where probes landed, texts of its error pages, its home
@@ -13,7 +13,7 @@
     site 8 ‖ "K" ‖ hash of a place 8                   → words of its first page, quotes aside; 0 once another has more or fewer
     site 8 ‖ "F"                                       → there if a directory of the site answers everything, or a form is a soft error's
 
-What is evicted (a site has a cap on its memory) is learned anew, at the price of a probe. Directories and hosts go last.
+A site has a cap on its memory; evicted records are learned again, which costs a probe. Directories and hosts are evicted last.
 Memory: 60 bytes a directory or host where nothing is wrong, at most 2 KB a host, 330 bytes a suspect or target.
 """
 
@@ -38,7 +38,7 @@ _SITES_REMEMBERED = 65_536
 
 
 class Outcome(IntEnum):
-    """What the probe of a directory came to."""
+    """The result of the probe of a directory."""
 
     NONE = 0  # not asked, or not answered yet
     HONEST = 1  # an error status: what is missing is said to be missing
@@ -88,7 +88,7 @@ class Directory(msgspec.Struct, array_like=True):
         return self.outcome in (Outcome.TARGET, Outcome.TEXT)
 
     def is_closed(self, give_up_after: int) -> bool:
-        """Tell whether it has shown so many soft errors for each good page that nothing more of it is wanted."""
+        """Return whether it has shown so many soft errors for each good page that nothing more of it is wanted."""
         return self.answers_everything and self.n_soft >= give_up_after * (1 + self.n_good)
 
 
@@ -108,7 +108,7 @@ class Host(msgspec.Struct, array_like=True):
 
 
 class Suspect(msgspec.Struct, array_like=True, frozen=True):
-    """A page whose words hint at an error or a gate, which a probe shall decide about."""
+    """A page whose words hint at an error or a gate; a probe decides."""
 
     page: bytes
     look: Look
@@ -139,7 +139,7 @@ class Target(msgspec.Struct, array_like=True, frozen=True):
 
 
 class Label(msgspec.Struct, array_like=True, frozen=True):
-    """What was said of a URL that redirected."""
+    """The verdict on a URL that redirected."""
 
     directory: bytes
     is_soft: bool
@@ -218,7 +218,7 @@ class FaultySites:
         _FAULTY.put(memory, key[:_SITE], True)
 
     def has(self, key: bytes, memory: Memory) -> bool:
-        """Tell whether the site of a key is entered."""
+        """Return whether the site of a key is entered."""
         site = key[:_SITE]
         known = self._known.get(site)
         if known is None:

@@ -1,6 +1,6 @@
-"""The redirect gate: a pair (original, end of its chain) is judged when it is complete, from the log, a probe, and what the target says.
+"""The redirect gate: judges a pair (original, end of its chain) once it is complete, by the log, a probe, and the target's text.
 
-In this order, the first that speaks decides:
+The first of these rules that applies decides:
     one URL in another spelling (spelling.py)          no redirect of the log: neither counted nor judged
     the target answered with an error status           counted; no soft error, since nothing is hidden
     a probe of the host landed at the same target      soft error; of home pages and seeds only if a gate or a parked host's page is there
@@ -12,7 +12,7 @@ In this order, the first that speaks decides:
     σ at the threshold                                 soft error [LEE09]
 
 A target whose URL quotes the original ("/login?next=…", "/404.asp?404;…") is counted without what it quotes: else each original would have
-a target of its own. A verdict that comes late is given to earlier originals of the target too, whenever its count is small or has reached
+a target of its own. A late verdict is also given to earlier originals of the target, whenever the target's count is small or has reached
 a power of two.
 """
 
@@ -84,7 +84,7 @@ class PairFeatures(msgspec.Struct, array_like=True, frozen=True):
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """What speaks for a soft error, if anything does."""
+    """The evidence for a soft error, if there is any."""
 
     kind: str = ""  # a Kind; "": nothing
     probe: str = ""
@@ -163,7 +163,7 @@ class RedirectGate:
         return tuple(effects)
 
     def _find(self, measure: PairFeatures, keys: PairKeys, evidence: RedirectEvidence, memory: Memory) -> Finding:
-        """Return what today's memory says of a pair."""
+        """Judge a pair by the present memory."""
         if 400 <= measure.status < 600:
             return Finding()
         directory, host = read_places(memory, measure.directory, keys.host)
@@ -270,7 +270,7 @@ def template(original: str, target: str) -> str:
 
 
 def is_like_missing(target: Target, directory: Directory, host: Host) -> bool:
-    """Tell whether a target that hints at an error or a gate looks as what is missing does, and the home page does not."""
+    """Return whether a target that hints at an error or a gate looks as what is missing does, and the home page does not."""
     if not target.hint or not directory.looks or (host.home is not None and is_nearly(target.look, host.home)):
         return False
     return compare(target.look, directory.looks) is Likeness.SAME

@@ -25,7 +25,8 @@ from msgspec import Meta
 from thresher.crawler.core.model import Answer, Effect, Judgement, RedirectPair, Tell, Verdict
 from thresher.crawler.core.ownership import Ownership
 from thresher.crawler.core.ports import Memory
-from thresher.filters.base import NO_EFFECTS, Effects, Prober
+from thresher.filters.base import NO_EFFECTS, Effects
+from thresher.filters.capabilities import Prober
 from thresher.filters.soft_error import hyperloglog, stream
 from thresher.filters.soft_error.records import HOPS, NAME, TARGETS, TEMPLATES, FaultySites, Table, Target
 from thresher.filters.soft_error.redirect_gate import PairFeatures, RedirectGate

@@ -56,7 +56,7 @@ class Standing(NamedTuple):
 
 
 def is_gate(hint: str, *, is_strong: bool) -> bool:
-    """Tell whether a page that looks like what is missing is a gate even if home pages look so."""
+    """Return whether a page that looks like what is missing is a gate even if home pages look so."""
     return is_strong and hint in GATES
 
 
@@ -82,7 +82,7 @@ def stand(suspect: Suspect, host: Host, day: int, memory: Memory) -> Standing:
 
 
 def _is_unsaid(suspect: Suspect, key: bytes, directory: Directory, memory: Memory) -> bool:
-    """Tell whether a page's words say nothing and its structure not enough.
+    """Return whether a page's words say nothing and its structure not enough.
 
     Args:
         key: The key of the place that was probed.
@@ -94,7 +94,7 @@ def _is_unsaid(suspect: Suspect, key: bytes, directory: Directory, memory: Memor
 
 
 def _is_innocent(suspect: Suspect, host: Host, *, gate: bool) -> bool:
-    """Tell whether the evidence would convict an honest home page, too, or if it is a shell, a host that shows more than that."""
+    """Return whether the evidence would convict an honest home page, too, or if it is a shell, a host that shows more than that."""
     if suspect.hint == Kind.SHELL and host.is_good:
         return True
     return is_home_too(suspect.look, host) and not (gate and suspect.hint != Kind.SHELL)
@@ -115,7 +115,7 @@ def try_suspect(suspect: Suspect, standing: Standing, keys_host: bytes, day: int
 
 
 def is_home_too(look: Look, host: Host) -> bool:
-    """Tell whether a host's home page looks so."""
+    """Return whether a host's home page looks so."""
     return host.home is not None and is_nearly(look, host.home)
 
 
@@ -168,7 +168,7 @@ def _step_of_parameter(look: Look, place: Place, directory: Directory, day: int)
 
 
 def is_idle(look: Look, directory: Directory) -> bool:
-    """Tell whether a page is the same without the parameter."""
+    """Return whether a page is the same without the parameter."""
     return directory.shown is not None and is_nearly(look, directory.shown)
 
 
@@ -186,7 +186,7 @@ def _step_of_probes(look: Look, directory: Directory, day: int) -> Step:
 
 
 def _is_of_control(directory: Directory) -> bool:
-    """Tell whether the control looks as the probes do."""
+    """Return whether the control looks as the probes do."""
     if directory.shown is None:
         return False
     tolerance = min(MOST_SPREAD, _MARGIN * spread_of(directory.looks))

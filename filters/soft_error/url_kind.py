@@ -142,7 +142,7 @@ def _with_stem(urls: Sequence[str]) -> list[int]:
 
 
 def names_error(original: str, target: str) -> bool:
-    """Tell whether an error word stands in the target and not in the original: the proxy label of [LEE09]."""
+    """Return whether an error word stands in the target and not in the original: the proxy label of [LEE09]."""
     return bool(words(target)) and url_kind(original, target) in ERRORS
 
 
@@ -171,5 +171,5 @@ def _words_of(segment: str) -> set[tuple[str, str]]:
 
 
 def is_root(url: str) -> bool:
-    """Tell whether a canonical URL is a home page: the root, an index file of it, or that of a locale, without a query."""
+    """Return whether a canonical URL is a home page: the root, an index file of it, or that of a locale, without a query."""
     return _HOME.fullmatch(url, url.index("/", 8)) is not None

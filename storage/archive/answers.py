@@ -4,7 +4,7 @@
     resource    a body alone: an answer of status 200 of the record's type
     revisit     the head alone, and where its body lies
 
-A file that is torn, or in parts no archive, gives what can be read of it; `faults` says what could not, and where. Memory: a record.
+Of a damaged file all readable records are given; `faults` lists what could not be read, and where. Memory: one record.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Answers:
             self._look_behind(at)
 
     def _look_behind(self, at: int) -> None:
-        """Say it if the file ends in the middle of a packed record: the reader takes that for its end.
+        """Note a fault if the file ends in the middle of a packed record, since the reader takes that for the end.
 
         Args:
             at: The last record's place.

@@ -1,12 +1,12 @@
-"""Taking records out of an archive, in place: the bytes of a visit's records become a tombstone of exactly the same length.
+"""Removes records from an archive in place: the bytes of a visit's records become a tombstone of exactly the same length.
 
-Where every other record lies, and what an index says of it, stays true. A tombstone is one gzip member with one `metadata` record that
-names no URL: the number of its visit, when it was forgotten, and padding. It is written as stored blocks of deflate, whose length can be
-chosen to the byte; where the records were so short that it does not fit so, it is packed, and the member's header makes up for the rest.
+So the places of all other records, and the entries of indexes for them, stay valid. A tombstone is one gzip member with one `metadata`
+record that names no URL: the number of its visit, when it was forgotten, and padding. It is written as stored blocks of deflate, whose
+length can be chosen to the byte. If the records were too short for that, it is compressed, and the header of the member is padded.
 
     1f 8b 08 .. │ stored block: 00|01, length 2, ~length 2, bytes … │ CRC-32 4 │ length 4        [RFC 1951, 3.2.4; RFC 1952]
 
-Writing is repeated after a kill: the places stand in the store before the first byte is written (storage/forget.py).
+After a kill the writing is repeated: the places are stored before the first byte is written (storage/forget.py).
 
 Time: reading an archive for the records of a URL costs 100 µs a visit. Memory: the records of one visit, unpacked.
 """
@@ -38,7 +38,7 @@ _PER_BLOCK: Final = 5
 
 
 def places_of(view: View, is_meant: Callable[[str], bool]) -> Iterator[Blank]:
-    """Yield the visits whose records are of a URL that is meant, and where these lie. What cannot be unpacked is passed over."""
+    """Yield the visits whose records belong to one of the URLs, and where these lie. Records that cannot be unpacked are skipped."""
     name = archive_name(view.path, view.secret)
     for key, packed in view.rows(CAPTURES):
         visit, place = unpack_u64(key), PLACE.decode(packed)

@@ -1,4 +1,4 @@
-"""Is the archive what its store says? Every visit's records lie where they are said to, whole, one behind the other, and nothing else does.
+"""Checks an archive against its store: the records of every visit are complete at their places, one after the other, and nothing else is.
 
 Each member is unpacked, which compares its checksum, and the last record of each visit is asked for the visit's number.
 Memory: the records of one visit, unpacked. Time: about 100 µs a visit.

@@ -1,8 +1,8 @@
 """The WARC files of a store: DIR/archive/NAME-NNNNNN.warc.gz, append-only, each of at most `archive.max_file`.
 
-A group's records are appended and synced before its results are committed, and count once its state is: where the last committed record
-ends stands in `meta`, beside the watermark of the results. What lies past it is cut off at the next opening, so that a kill or a full disk
-in the middle of a record leaves no trace, and each visit has its records exactly once.
+A group's records are appended and synced before its results are committed, and are valid once its state is committed: the end of the last
+committed record is in `meta`, beside the watermark of the results. The next opening cuts off all bytes past it. So a kill or a full disk in
+the middle of a record leaves no trace, and each visit has its records exactly once.
 
 Every file begins with a `warcinfo`. Another configuration, or another version of Thresher, begins another file. Names are unique among
 crawls, so that files of several can lie in one folder.
@@ -63,7 +63,7 @@ def cut(folder: Path, name: str, end: ArchiveEnd) -> None:
 
 
 def open_archive(path: Path, secret: bytes, settings: Archive, end: bytes | None) -> ArchiveWriter | None:
-    """Open the archive of a store if one is to be written; either way cut off what of it was never committed.
+    """Open the archive of a store if the configuration has one. In any case cut off all bytes that were never committed.
 
     Args:
         end: `Meta.ARCHIVE`.
@@ -98,7 +98,8 @@ class ArchiveWriter:
         return [(visit, b"".join(map(member, records))) for visit, records in visits]
 
     def append(self, packed: Packed) -> tuple[ArchiveEnd, list[tuple[int, Place]]]:
-        """Write and sync; return the end that makes it count, and where each visit's records lie. What failed is overwritten by the next.
+        """Write and sync; return the end that makes it count, and where each visit's records lie. A failed append is overwritten by the
+        next one.
 
         The records of a visit are never parted.
         """

@@ -1,4 +1,4 @@
-"""A record becomes bytes: put together by FastWARC, packed by ISA-L as a gzip member of its own.
+"""The bytes of a record: formatted by FastWARC, compressed by ISA-L as a gzip member of its own.
 
 ISA-L packs HTML of 22 KB in 42 µs to 5.4 KB; zlib's fastest level takes 159 µs and 5.6 KB, its usual one 319 µs and 4.8 KB, zlib-ng's 61 µs
 and 6.8 KB, or 186 µs and 4.8 KB (`python -m benchmarks.speed.archiving`). Memory: three times the block.

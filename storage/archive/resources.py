@@ -1,7 +1,7 @@
 """A WARC file of a crawl that wrote no archive: `resource` records of the bodies that its store has.
 
-What was on the wire is gone: no heads, no requests, bodies decoded. A `resource` record claims no more than that. A `metadata` record
-beside it has the status and the headers as they were parsed.
+The bytes of the wire are not stored: there are no heads and no requests, and bodies are decoded. A `resource` record states just that. A
+`metadata` record beside it has the status and the headers as they were parsed.
 """
 
 from __future__ import annotations

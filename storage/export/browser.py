@@ -1,4 +1,4 @@
-"""`browser`: pages that only a browser can read. `--fields url --format tsv` makes of them a list of seeds for a crawler that has one."""
+"""`browser`: pages that only a browser can read. `--fields url --format tsv` makes a list of seeds for a crawler with a browser."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a stored body says: its characters and its visible text. Parsed anew, so that no text is stored twice."""
+"""The characters and the visible text of a stored body. It is parsed again, so that no text is stored twice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an export consists of: a kind names its fields in order, and where its rows come from."""
+"""The parts of an export: a kind has fields, in order, and a source of rows."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Field(Generic[R]):
 
 @dataclass(frozen=True, slots=True)
 class Kind(Generic[R]):
-    """One kind of export. `rows` is told which fields are wanted, so that what nobody asked for is not read."""
+    """One kind of export. `rows` gets the names of the wanted fields, so that it need not read what the others need."""
 
     name: str
     rows: Callable[[View, frozenset[str]], Iterator[R]]

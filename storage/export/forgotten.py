@@ -1,4 +1,4 @@
-"""`forgotten`: what the operator has had taken down, a tombstone each."""
+"""`forgotten`: the tombstones of what the operator has had taken down."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A page's verdicts as they stand today: pages are append-only, revisions lie beside them."""
+"""A page's present verdicts: records of pages are append-only, revisions are stored beside them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def follows(page: PageRecord, verdicts: Sequence[Standing]) -> bool:
 
 
 def _stands(was: bool, words: Sequence[tuple[bool, float]]) -> bool:
-    """Only enforcing filters revise, so a revision decides; what was refused is let off when no filter refuses it any more."""
+    """A revision decides, since only enforcing filters revise; a refused page is released when no filter refuses it any more."""
     revised = [word for word, at in words if at]
     if not all(revised):
         return False
@@ -45,13 +45,13 @@ def _stands(was: bool, words: Sequence[tuple[bool, float]]) -> bool:
 
 
 def named_keys(verdicts: Iterable[Standing]) -> list[bytes]:
-    """Return the keys of URLs that the verdicts give as evidence, like the page that a copy copies."""
+    """Return the keys of URLs in the evidence of the verdicts, as the original of a copy."""
     values = [value for standing in verdicts for value in standing.verdict.evidence.values()]
     return [bytes.fromhex(value) for value in values if isinstance(value, str) and _KEY.fullmatch(value)]
 
 
 def verdict_object(standing: Standing, texts: Mapping[bytes, str]) -> dict[str, Any]:
-    """Return a verdict as people and programs see it, with `texts` in place of the keys of URLs."""
+    """Return a verdict as exports and `explain` show it, with `texts` in place of the keys of URLs."""
     verdict, revised_at = standing
     names = {key.hex(): text for key, text in texts.items()}
     shown = {

@@ -1,7 +1,8 @@
-"""Labels of seeds, for all that was found from them: a URL has the label of the seed that its first way in the crawl began at.
+"""Labels of seeds, for all URLs that were found from them: a URL has the label of the seed at which its first path in the crawl began.
 
-The way goes back by what named a URL first, page by page; a seed with a label of its own has that one, whoever links to it. Without labels
-in the configuration nothing is read. Time: one read for each URL that is no neighbour of one before it. Memory: 100,000 answers.
+The path is followed backwards, from each URL to the page that named it first. A seed with a label keeps its own label, whichever page links
+to it. Without labels in the configuration nothing is read. Time: one read for each URL that is no neighbour of one before it. Memory:
+100,000 answers.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _LONGEST_WAY = 10_000  # pages; no crawl goes as deep
 
 
 class Labels:
-    """Answers for many URLs at a time, from memory what was asked lately."""
+    """Looks up the labels of many URLs at a time; caches recent answers."""
 
     def __init__(self, rows: Rows, settings: Settings, secret: bytes) -> None:
         self._rows = rows
@@ -66,7 +67,7 @@ class Labels:
         return key in self._known
 
     def _named_by(self, keys: list[bytes]) -> dict[bytes, bytes]:
-        """Return for each key that of what named it first."""
+        """Return for each URL's key the key of the page that named it first."""
         distinct = list(dict.fromkeys(keys))
         seen = [(key, unpack_seen(value).seq) for key, value in zip(distinct, self._rows.get_many(SEEN, distinct), strict=True) if value]
         records = self._rows.get_many(URLS, [pack_u64(seq) for _, seq in seen])

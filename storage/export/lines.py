@@ -1,9 +1,9 @@
-"""One record as one line: JSON that any strict parser takes, CSV by RFC 4180 and TSV that no spreadsheet executes.
+"""One record as one line: JSON that any strict parser accepts, CSV by RFC 4180, and TSV. No cell is executed by a spreadsheet.
 
-A crawled text may hold line ends, lone surrogates and what a spreadsheet takes for a formula. JSON is written in ASCII without control
+A crawled text may contain line ends, lone surrogates, and formulas of a spreadsheet. JSON is written in ASCII without control
 characters, with lone surrogates replaced and numbers that JSON lacks as null. In CSV and TSV a cell that begins with = + - @ TAB CR or LF,
-blanks aside, or has a line that does, gets a ' before it; numbers are never touched. TSV has no quotes, but spreadsheets believe it has:
-there a cell that begins with " gets the ' too, or it would hide a formula, and the tabs and lines up to the next ".
+blanks aside, or has a line that does, gets a ' before it; numbers are never touched. TSV has no quotes, but spreadsheets read them:
+there a cell that begins with " gets the ' too, since otherwise it could hide a formula and would swallow tabs and lines up to the next ".
 
 Time: 6 µs for a record of 25 fields as JSON, 15 as CSV.
 """

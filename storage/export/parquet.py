@@ -3,7 +3,7 @@
 Schema 2, which stands in each file's metadata as `thresher.schema`, beside `thresher.kind`:
 
     timestamp[ms, UTC]      fetched_at, found_at, failed_at, at, announced_at, lastmod, checked_at
-    int64                   status, depth, site_depth, hops, bytes, wire_bytes, links, visit, attempts, n, final_status, urls, told,
+    int64                   status, depth, site_depth, hops, bytes, wire_bytes, links, visit, attempts, n, final_status, urls,
                             characters, round
     double                  elapsed, in seconds; lastmod_believed, priority, language_confidence, amount
     bool                    keep, follow, noindex, nofollow, has_body, cross_site, linked, newest, ai_reserved; `final` of urls
@@ -47,7 +47,6 @@ _NAMES: Final = {
         "n",
         "final_status",
         "urls",
-        "notes",
         "round",
         "characters",
     ),

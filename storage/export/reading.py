@@ -1,4 +1,4 @@
-"""A view for commands: what a damaged file does to a reader becomes one message with an exit code."""
+"""A view of a store for commands: any error of a damaged file becomes one message with an exit code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`requisites`: everything that pages need to be shown, with what became of it: why an archive has something, or has it not."""
+"""`requisites`: everything that pages need to be shown, and what became of it: why an archive has or lacks a file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CHUNK = 1000
 
 
 class RequisiteRow(NamedTuple):
-    """A requisite, and what named it first."""
+    """A requisite, and the page or style sheet that named it first."""
 
     record: RequisiteRecord
     via: str | None
@@ -31,7 +31,7 @@ def rows(view: View, wanted: frozenset[str]) -> Iterator[RequisiteRow]:
 
 
 def _other(view: View, key: bytes) -> str | None:
-    """Return the text of what is no page: a style sheet, or a redirect of another requisite."""
+    """Return the URL of a source that is no page: a style sheet, or another requisite that redirects."""
     record = view.tables.requisites.get(key)
     return record.text if record is not None else None
 

@@ -1,4 +1,4 @@
-"""Whole tables as records, for those who count: hosts in the order of their sites, revised verdicts."""
+"""Whole tables as records, for statistics: hosts in the order of their sites, revised verdicts."""
 
 from __future__ import annotations
 

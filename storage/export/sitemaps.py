@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from thresher.crawler.core.lastmod import believed
 from thresher.crawler.core.model import Purpose
+from thresher.crawler.core.ports import SeenRow
 from thresher.crawler.core.url import URLSpace, origin_of
 from thresher.crawler.core.url_rules import url_rules
 from thresher.storage.export.fields import Field, Kind, iso
@@ -38,7 +39,6 @@ from thresher.storage.schema import (
     AnnouncerRecord,
     Meta,
     PageRecord,
-    SeenRow,
     SitemapRecord,
     UrlRecord,
 )

@@ -1,6 +1,6 @@
 """An output file that is whole or absent: written beside its place, synced, then renamed into it.
 
-It holds what a crawl found: its owner's alone, unless it takes the place of a file that others may read.
+Only its owner may read it, since it contains what a crawl found, unless it replaces a file that others may read.
 """
 
 from __future__ import annotations

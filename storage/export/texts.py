@@ -1,4 +1,4 @@
-"""Texts of known URLs, many at a time: rows name URLs by key or number, people by text."""
+"""Texts of known URLs, many at a time: rows refer to URLs by key or number, exports show their texts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MOST = 50_000  # texts remembered, about 10 MB
 
 
 class Texts:
-    """Answers from memory what was asked lately: a page's links share their source, a site's pages their referrers."""
+    """Caches recent answers: a page's links share their source, a site's pages their referrers."""
 
     def __init__(self, view: View) -> None:
         self._view = view

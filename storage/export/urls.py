@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from itertools import islice
 
 from thresher.crawler.core.model import Purpose
+from thresher.crawler.core.ports import SeenRow
 from thresher.storage.export.fields import Field, Kind, iso
 from thresher.storage.export.labels import Labels
 from thresher.storage.export.texts import Texts
-from thresher.storage.schema import FAILURE, FAILURES, FailureRecord, SeenRow, UrlRecord
+from thresher.storage.schema import FAILURE, FAILURES, FailureRecord, UrlRecord
 from thresher.storage.view import View
 
 _CHUNK = 1000

@@ -2,7 +2,7 @@
 
 aliases     key 16                       → AliasRecord
 alias_of    key of the target 16 ‖ key   → (empty)
-letting_go  key of the target 16         → (empty)        its aliases are freed a part at a time, in as many commits
+letting_go  key of the target 16         → (empty)        its aliases are released a part at a time, in as many commits
 
 An alias depends on its target: when that comes to nothing, the alias is an ordinary URL again.
 """
@@ -22,7 +22,7 @@ class Aliases:
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
-        self._may_release = True  # until it is seen that no target's aliases are being freed
+        self._may_release = True  # until it is seen that no target's aliases are being released
 
     def put(self, key: bytes, to_text: str, rule: str, to_key: bytes = b"") -> None:
         """Record an alias.
@@ -55,12 +55,12 @@ class Aliases:
         return bool(self._rows.scan(ALIAS_OF, target, limit=1))
 
     def release(self, target: bytes) -> None:
-        """Let `free` name the aliases of a target, a part at a time."""
+        """Mark the aliases of a target as released; `take_released` returns them, a part at a time."""
         self._rows.put(LETTING_GO, target, b"")
         self._may_release = True
 
     def take_released(self, limit: int) -> list[bytes]:
-        """Return up to `limit` aliases of a target that lets them go; the caller forgets each."""
+        """Return up to `limit` aliases of a released target; the caller forgets each."""
         first = self._rows.scan(LETTING_GO, b"", limit=1) if self._may_release else []
         if not first:
             self._may_release = False
@@ -73,5 +73,5 @@ class Aliases:
 
     @property
     def is_releasing(self) -> bool:
-        """Whether `free` may have something to do."""
+        """Whether `take_released` may return any."""
         return self._may_release

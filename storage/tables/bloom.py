@@ -18,7 +18,7 @@ _BITS_PER_KEY: Final = 16
 
 
 class Met:
-    """A set of keys that may say of a key that was never added that it was."""
+    """A Bloom filter of keys: it may answer that a key was added which was not, never the reverse."""
 
     def __init__(self) -> None:
         self._bitmaps: list[tuple[bytearray, int]] = []  # and the mask of its places, the latest last

@@ -1,8 +1,8 @@
-"""The durable ends of the channels between agents: what was sent and is not known to have arrived, and how far each sender was heard.
+"""The durable ends of the channels between agents: messages that were sent and not acknowledged, and each sender's last received number.
 
 A message to an agent is a row of `outbox`, written in the commit of the visit that makes it, under the channel's next number from 1. The
 receiver carries it out and moves its watermark for that sender in one commit; then it acknowledges up to there, and the sender deletes.
-A number is never used twice and never passed over, so a message is carried out once, in order, whoever dies and whenever.
+No number is used twice or skipped; so each message is carried out once, in order, even if either agent dies at any moment.
 
 What is sent must be read from disk, not from the open group: a number that a crash took back would be given to another message.
 """

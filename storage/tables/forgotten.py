@@ -1,4 +1,4 @@
-"""What the operator has had taken down: a row for each URL or host, that says who, when and why, and that keeps it from coming back.
+"""What the operator has had taken down: a row for each URL or host with who, when and why, which also prevents that it is fetched again.
 
 forgotten   key of the URL 16, or of the host queue 16 → ForgottenRecord
 

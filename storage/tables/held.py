@@ -1,8 +1,8 @@
-"""URLs that filters set back, by holder and by URL; a URL is free when its last holder has released it.
+"""URLs that filters hold, by holder and by URL; a URL is released when its last holder has released it.
 
 held       holder hash 8 ‖ key 16 → holder        release walks one holder's rows
 held_by    key 16 ‖ holder hash 8 → holder        who holds this URL?
-releasing  holder hash 8 → holder                 what it holds is freed a part at a time, in as many commits
+releasing  holder hash 8 → holder                 what it holds is released a part at a time, in as many commits
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ from thresher.storage.schema import HELD, HELD_BY, RELEASING
 
 
 class Held:
-    """Both tables always tell the same."""
+    """The holds, in two tables with the same content: by holder and by URL."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
         self._may_release = True  # until it is seen that no holder is being released
 
     def hold(self, key: bytes, holder: str) -> None:
-        """Let one more holder hold the URL."""
+        """Add a holder to a URL."""
         tag = _tag(holder)
         self._rows.put(HELD, tag + key, holder.encode())
         self._rows.put(HELD_BY, key + tag, holder.encode())
 
     def release(self, holder: str) -> None:
-        """Let `free` drop every hold of `holder`, a part at a time; it may hold others meanwhile."""
+        """Mark a holder as released; `take_released` drops its holds, a part at a time. It may hold other URLs meanwhile."""
         self._rows.put(RELEASING, _tag(holder), holder.encode())
         self._may_release = True
 
     def take_released(self, limit: int, holder: str = "") -> list[bytes]:
-        """Drop up to `limit` holds of `holder`, or of any that is being released; return the keys that nobody holds any more, in order."""
+        """Drop up to `limit` holds of `holder`, or of any released holder; return the keys without any holder left, in order."""
         first = self._rows.scan(RELEASING, _tag(holder) if holder else b"", limit=1) if self._may_release else []
         if not first:
             self._may_release = bool(holder)
@@ -52,7 +52,7 @@ class Held:
 
     @property
     def is_releasing(self) -> bool:
-        """Whether `free` may have something to do."""
+        """Whether `take_released` may return any."""
         return self._may_release
 
     def forget(self, key: bytes) -> None:

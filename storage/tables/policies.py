@@ -1,4 +1,4 @@
-"""What each origin's /.well-known/tdmrep.json says, where a crawl asks for it."""
+"""The /.well-known/tdmrep.json of each origin, if the configuration asks for them."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Work that killed its process: what it is accused of, and, once it is guilty, the work itself, set aside instead of being done.
+"""Work that killed its process: what it is accused of, and, once it is guilty, the work itself, quarantined instead of being done.
 
-A message of another agent is set aside in the visit that moves its sender's watermark, a filter's answer in the one that ends the request:
-so nothing is acknowledged that is neither done nor kept here. Rows are numbered by the shard that they were set aside in, and keep their
-key where they move to another. What is here is counted by what it is, for `thresher status`.
+A message of another agent is quarantined in the visit that moves its sender's watermark, a filter's answer in the one that ends the
+request: so nothing is acknowledged that is neither done nor kept here. Rows are numbered by the shard that they were quarantined in, and
+keep their key where they move to another. What is here is counted by what it is, for `thresher status`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Trials:
         self._rows = rows
 
     def guilty(self, work: bytes) -> TrialRecord | None:
-        """Return what proves that work kills whoever does it, None if nothing does.
+        """Return the proof that work kills the process that does it, None if there is none.
 
         An exception is proof: the same work raises it again. A process that is gone without a word may have been killed by another; of
         two that are gone over the same work, so short a time each, it is to blame.
@@ -59,7 +59,7 @@ class Trials:
             self._rows.counters.add(ACCUSED)
 
     def forget(self, work: bytes) -> None:
-        """Delete what was said of work that is done, or set aside."""
+        """Delete the trial of work that is done, or quarantined."""
         self._rows.delete(TRIALS, work)
 
     def any(self) -> bool:
@@ -75,7 +75,7 @@ def _is_proof(trial: TrialRecord) -> bool:
 
 
 class Quarantine:
-    """What was set aside, in the order in which it was."""
+    """What was quarantined, in the order in which it was."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows

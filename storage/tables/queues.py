@@ -4,7 +4,7 @@ A queue's rows lie together in the order in which they are served: lane, rank, d
 time of their turn. The text of a waiting URL stands once, in `urls`.
 
 Records of hosts and sites are changed many times in a group, by each new URL and each request: they are encoded once, when it is flushed.
-Those met lately stay decoded: whoever asks for one gets the very object that was saved, and saves it after every change.
+Recent ones stay decoded: each caller gets the same object and saves it after every change.
 """
 
 from __future__ import annotations

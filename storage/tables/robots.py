@@ -14,7 +14,7 @@ _LEVEL = 3
 
 
 class RobotsTable:
-    """What each origin's robots.txt said and until when that holds."""
+    """The robots.txt of each origin, and until when it is valid."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows

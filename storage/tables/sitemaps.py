@@ -60,7 +60,7 @@ class SitemapTables:
         self._rows.put(ANNOUNCED, key, ANNOUNCED_URL.encode(record))
 
     def add_chunks(self, sitemap: bytes, chunks: Iterable[bytes]) -> None:
-        """Let what a sitemap says wait to be admitted, in its order."""
+        """Queue the entries of a sitemap for admission, in its order."""
         for number, chunk in enumerate(chunks):
             self._rows.put(ANNOUNCING, sitemap + number.to_bytes(_NUMBER, "big"), chunk)
         self._after, self._may_have_chunks = b"", True

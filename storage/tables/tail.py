@@ -65,7 +65,7 @@ class TailTables:
         self._rows.put(TAIL_CLASSES, queue + class_tag(holder), record)
 
     def add(self, key: bytes, place: TailPlace) -> None:
-        """Let a URL wait."""
+        """Add a URL to its class."""
         self._rows.put(TAIL_MEMBERS, member_key(place), key)
         self._rows.put(TAIL_PLACES, key, _PLACE.pack(place.queue[8:], place.tag, place.cohort, place.order, place.is_inherited))
 
@@ -78,7 +78,7 @@ class TailTables:
         return TailPlace(key[:8] + queue, tag, cohort, order, is_inherited)
 
     def remove(self, key: bytes, place: TailPlace) -> None:
-        """Let a URL wait no longer."""
+        """Remove a URL from its class."""
         self._rows.delete(TAIL_MEMBERS, member_key(place))
         self._rows.delete(TAIL_PLACES, key)
 

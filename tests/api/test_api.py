@@ -125,7 +125,7 @@ def test_ctrl_c_stops_gracefully(server: ServerProcess, tmp_path: Path) -> None:
     script = tmp_path / "job.py"
     script.write_text(
         "import sys, thresher\n"
-        f"options = {few(server, 10_000, politeness={'min_delay': 0.2, 'delay_factor': 0.0})!r}\n"
+        f"options = {few(server, 10_000, politeness={'min_delay': 2.0, 'delay_factor': 0.0})!r}\n"
         "outcome = thresher.crawl(sys.argv[2:], sys.argv[1], on_page=lambda page: print(page.url, flush=True), **options)\n"
         "print(outcome.code, outcome.why, flush=True)\n"
     )
@@ -135,7 +135,7 @@ def test_ctrl_c_stops_gracefully(server: ServerProcess, tmp_path: Path) -> None:
         assert job.stdout.readline().startswith("http")
         job.send_signal(signal.SIGINT)
         assert job.stdout.read().splitlines()[-1] == "3 stopped by Ctrl-C"
-        assert job.wait(60) == 0
+        assert job.wait(600) == 0
     assert verify(tmp_path / "x") == []
 
 
@@ -175,7 +175,7 @@ def test_a_running_crawl_can_be_read(server: ServerProcess, tmp_path: Path) -> N
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environ) as job:
         assert job.stdout is not None
         url = job.stdout.readline().strip()
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 600
         with thresher.open(tmp_path / "x") as read:
             assert url in {row["url"] for row in read.pages("url")}
         assert time.monotonic() < deadline

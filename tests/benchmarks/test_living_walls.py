@@ -56,7 +56,7 @@ def test_sessions_are_minted_anew_and_the_site_never_sees_them() -> None:
 
 def test_a_proxy_hands_on_what_the_site_answers_and_remembers_what_stood(tmp_path: Path) -> None:
     with serving_tiny(tmp_path, is_fronted=True) as place, walled(place, 1, []) as walls:
-        connection = HTTPConnection(place.address, place.port, timeout=20)
+        connection = HTTPConnection(place.address, place.port, timeout=300)
         for path, status in (("/3?sid=0123456789abcdef", 200), ("/none", 404)):
             connection.request("GET", path, headers={"Host": "tiny.example"})
             response = connection.getresponse()

@@ -15,6 +15,7 @@ from thresher.crawler.children import python
 from thresher.crawler.children.crash_suspects import Suspects
 from thresher.crawler.children.studies import Studies
 from thresher.crawler.page.parser import Parser
+from thresher.filters.dust.filter import Miner
 from thresher.filters.dust.study import Known, written
 from thresher.storage.store import Store
 
@@ -55,7 +56,7 @@ def thresher(*arguments: str) -> subprocess.CompletedProcess[str]:
     """Run the command as its script does, which does not look into the working directory."""
     command = [sys.executable, "-P", "-m", "thresher", *arguments]
     environ = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    return subprocess.run(command, env=environ, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(command, env=environ, capture_output=True, text=True, timeout=600, check=False)
 
 
 def test_a_crawl_in_a_folder_of_look_alikes_is_not_touched_by_them(hostile: Path) -> None:
@@ -80,7 +81,7 @@ async def test_the_study_process_imports_nothing_from_the_working_directory(host
         studies = Studies(_Curious(), suspects, store.tables.quarantine)  # type: ignore[arg-type]  # the one question that studies ask of a panel
         studies.ask("dust", b"12345678")
         running = asyncio.create_task(studies.run(lambda _who, _site, finding: said.set_result(finding)))
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(600):
             found = await said
         running.cancel()
         await asyncio.wait((running,))
@@ -91,6 +92,7 @@ async def test_the_study_process_imports_nothing_from_the_working_directory(host
 class _Curious:
     """Has a site studied of which it knows no URL."""
 
+    study_of = staticmethod(lambda _who: Miner.study)
     gather = staticmethod(lambda _who, _site: iter((written(Known([], {}, mines=False, max_rules=1)),)))
 
 

@@ -19,15 +19,14 @@ def study(material):
     return b"found"
 
 study_process.LONGEST_S = 0.2
-study_process.STUDIES = {"f": study}
 study_process.main()
 """
 
 
 def studied(*seconds: str) -> tuple[int, bytes]:
     """Return the exit code of a child, and what it answered, after studies that compute for so many seconds and wait for longer."""
-    asked = b"".join(LENGTH.pack(len(part)) + part for one in seconds for part in (b"f", one.encode()))
-    ran = subprocess.run(python.code(_CHILD), env=python.environment(), input=asked, capture_output=True, timeout=60, check=False)
+    asked = b"".join(LENGTH.pack(len(part)) + part for one in seconds for part in (b"__main__:study", one.encode()))
+    ran = subprocess.run(python.code(_CHILD), env=python.environment(), input=asked, capture_output=True, timeout=600, check=False)
     return ran.returncode, ran.stdout
 
 

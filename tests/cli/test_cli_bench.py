@@ -27,7 +27,7 @@ def bench(*options: str, on_one_core: bool = False) -> subprocess.CompletedProce
     command = [sys.executable, "-m", "thresher", "bench", "crawl", "--hosts", "10", "--runs", "1", *options]
     core = {min(os.sched_getaffinity(0))} if on_one_core else os.sched_getaffinity(0)
     narrow = partial(os.sched_setaffinity, 0, core)
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, preexec_fn=narrow, check=False)
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600, preexec_fn=narrow, check=False)
 
 
 def test_a_benchmark_counts_its_pages_and_splits_its_time_over_tls_and_on_one_core_too() -> None:

@@ -81,3 +81,9 @@ def test_an_export_that_fails_leaves_nothing(thresher: Command, crawl: Path, tmp
     failed = thresher("export", crawl, "--format", "parquet", "-o", tmp_path / "pages")
     assert (failed.code, "No space left" in failed.err) == (74, True)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_notes_of_sitemaps_are_text() -> None:
+    """Mutation: their column was of whole numbers, and the export of sitemaps failed."""
+    table = module.arrow_table("sitemaps", ["url", "notes"], [["https://a.example/s.xml", ["status 404"]], ["https://a.example/", []]])
+    assert table.column("notes").to_pylist() == ['["status 404"]', "[]"]

@@ -101,7 +101,7 @@ class Writer:
             assert self._process.stdout.readline() == "done\n"
 
     def close(self) -> None:
-        self._process.communicate(timeout=60)
+        self._process.communicate(timeout=600)
 
 
 @pytest.fixture

@@ -83,4 +83,4 @@ def test_a_stream_that_is_followed_goes_on_with_what_is_found(store: Path) -> No
         row = json.loads(child.stdout.readline())
         assert (row["url"], row["kind"]) == ("https://a.example/c", "new")
         child.send_signal(signal.SIGINT)
-        assert child.wait(60) == 130
+        assert child.wait(600) == 130

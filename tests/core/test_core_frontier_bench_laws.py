@@ -13,7 +13,7 @@ from thresher.crawler.core.model import Cause, CrawlURL, Outcome
 from thresher.crawler.core.slots import Line
 
 seeds = st.integers(min_value=0, max_value=2**32)
-fewer = settings(max_examples=8, deadline=None)
+fewer = settings(max_examples=5, deadline=None)
 
 
 @fewer

@@ -86,7 +86,7 @@ def test_the_delay_doubles_with_each_5xx_and_comes_back_slowly() -> None:
     assert [host.answer(page(URL)) for _ in range(3)] == pytest.approx([8.0, 2.0, 1.0])
 
 
-def test_a_503_without_retry_after_holds_the_host_back_and_doubles() -> None:
+def test_a_503_without_retry_after_makes_the_host_wait_and_doubles() -> None:
     """F57, P27, P29."""
     host = Host(delay_factor=0.0)
     waits = [host.answer(failure(URL, Cause.HTTP_5XX, 0.001, status=503)) for _ in range(4)]
@@ -116,7 +116,7 @@ def test_back_off_is_capped_and_forgiven_after_quiet() -> None:
     ],
 )
 @pytest.mark.parametrize("status", [429, 503])
-def test_retry_after_holds_the_whole_host_back(status: int, header: str, wait: float) -> None:
+def test_retry_after_makes_the_whole_host_wait(status: int, header: str, wait: float) -> None:
     """F58, P28: seconds, date, garbage, ten years, a date gone by, none at all, too long to read."""
     host = Host(delay_factor=0.0)
     host.now = START - 0.001

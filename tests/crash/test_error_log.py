@@ -48,7 +48,7 @@ def died(store: Path, body: str) -> tuple[int, str]:
         [*agent(body), str(store)], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
     ) as life:
         assert life.stderr is not None
-        return (life.wait(60), life.stderr.read().decode())
+        return (life.wait(600), life.stderr.read().decode())
 
 
 @pytest.mark.parametrize("how", DEATHS)

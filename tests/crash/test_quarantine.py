@@ -1,4 +1,4 @@
-"""Work that kills its agent costs a life or two, then it is set aside, told of, and tried again when the operator says so."""
+"""Work that kills its agent costs a life or two, then it is quarantined, told of, and tried again when the operator says so."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ async def test_a_message_that_kills_its_receiver_is_quarantined_and_done_when_it
 
 
 @pytest.mark.parametrize("foreign", [1, 2])
-async def test_a_death_that_others_brought_does_not_keep_work_from_being_set_aside(tmp_path: Path, foreign: int) -> None:
+async def test_a_death_that_others_brought_does_not_keep_work_from_being_quarantined(tmp_path: Path, foreign: int) -> None:
     """Three deaths without a page, of which two are the same work's: the next life knows it. Mutation: exit 1, and `resume` once more."""
     Store.create(tmp_path, Settings(), 0.0).close()
     command = (sys.executable, "-c", WORKS_AND_DIES, str(foreign))

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from harness import ROOT, Life, children, crawl, demo, hear_signals, options, resume, wait_until, write_config
+from harness import ROOT, Life, crawl, demo, hear_signals, options, resume, stopping_demo, wait_until, write_config
+from harness import status as status_of
 
 from thresher.crawler.process import supervisor as supervising
 from thresher.crawler.process.supervisor import Supervisor
@@ -49,12 +50,13 @@ async def test_an_agent_that_hears_nothing_is_killed_after_the_second_signal(
 
 def test_nohup_is_respected(tmp_path: Path) -> None:
     """SIGHUP that is ignored at the start stays so."""
-    with demo("kill", tmp_path) as server:
-        paced = write_config(tmp_path, options(server, politeness={"min_delay": 0.05}), server.web.seeds())
-        store, most = tmp_path / "nohup", "limits.max_pages=60"
-        with Life(store, "crawl", "-c", paced, "-o", store, "--set", most, "--progress", "none", before=_nohup) as life:
+    with stopping_demo("kill", tmp_path, 20) as server:
+        config = write_config(tmp_path, options(server), server.web.seeds())
+        store, most = tmp_path / "nohup", "limits.max_pages=30"
+        with Life(store, "crawl", "-c", config, "-o", store, "--set", most, "--progress", "none", before=_nohup) as life:
             assert life.wait_for_requests(server, 20)
             life.signal(signal.SIGHUP)
+            server.goes_on()
             assert life.end() == 0, life.said
 
 
@@ -64,8 +66,8 @@ def test_a_closed_terminal_stops_gracefully_by_its_own_name(tmp_path: Path, envi
 
     Mutation: without `leave` the interpreter's last flush made the exit code 120.
     """
-    with demo("kill", tmp_path) as server:
-        paced = write_config(tmp_path, options(server, politeness={"min_delay": 0.05}), server.web.seeds())
+    with stopping_demo("kill", tmp_path, 20) as server:
+        config = write_config(tmp_path, options(server), server.web.seeds())
         terminal, end = os.openpty()
         command = [
             sys.executable,
@@ -73,7 +75,7 @@ def test_a_closed_terminal_stops_gracefully_by_its_own_name(tmp_path: Path, envi
             "thresher",
             "crawl",
             "-c",
-            str(paced),
+            str(config),
             "-o",
             str(tmp_path / "closed"),
             "--progress",
@@ -84,10 +86,12 @@ def test_a_closed_terminal_stops_gracefully_by_its_own_name(tmp_path: Path, envi
             command, cwd=ROOT, env=surroundings, stdin=subprocess.DEVNULL, stderr=end, preexec_fn=hear_signals
         ) as process:
             os.close(end)
-            wait_until(lambda: bool(children(process.pid)) and (tmp_path / "closed/status.json").exists())
+            wait_until(lambda: process.poll() is not None or status_of(tmp_path / "closed")["state"] == "crawling")
             os.close(terminal)
             process.send_signal(signal.SIGHUP)
-            assert process.wait(60) == 3
+            wait_until(lambda: process.poll() is not None or status_of(tmp_path / "closed")["state"] == "stopping")
+            server.goes_on()
+            assert process.wait(300) == 3
     status = msgspec.json.decode((tmp_path / "closed/status.json").read_bytes())
     assert (status["state"], status["why"]) == ("stopped", "stopped by SIGHUP")
 
@@ -104,7 +108,7 @@ def test_a_signal_while_partitions_move_says_so_and_the_move_is_ended_later(tmp_
             "crawl.reshard = lambda *_: os.kill(os.getpid(), signal.SIGTERM)\n"
             f"sys.argv = ['thresher', 'resume', {str(store)!r}, '--set', 'agents=3', '--set', 'limits.max_pages=80']; main()"
         )
-        stopped = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+        stopped = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
         assert stopped.returncode == 143
         assert f"stopped while its 2 agents were becoming 3; `thresher resume {store}` goes on" in stopped.stderr
         status = msgspec.json.decode((store / "status.json").read_bytes())

@@ -17,8 +17,9 @@ from thresher.config.settings import Filters, Override, PathTrap, Scope, Setting
 from thresher.crawler.core.model import Fetched, Head, Reason, State
 from thresher.crawler.core.robots import RobotsRecord, file_hash
 from thresher.crawler.core.url import BadURL, URLRules, URLSpace
-from thresher.crawler.explain.explain import Explainer, Story, without_store
+from thresher.crawler.explain.explain import Explainer, without_store
 from thresher.crawler.explain.spelling import steps
+from thresher.crawler.explain.story import Story
 from thresher.crawler.settlement.page_record import unread_page
 from thresher.filters.panel import Panel
 from thresher.filters.registry import specs

@@ -7,7 +7,7 @@ from edge import as_sent, bare, fetching, url
 from hostile import Talk, always, chunked, response, serve
 
 from thresher.crawler.core.model import Cause, Failed, Fetched, Flag, Head, Reason, Redirect
-from thresher.crawler.fetch.fetcher import retry_after_s
+from thresher.crawler.fetch.heads import retry_after_s
 
 pytestmark = pytest.mark.usefixtures("each_client")
 

@@ -231,6 +231,6 @@ def _take(agent: Agent, store: Store, step: Step, now: float) -> None:
             agent._inbox.carry_out(OTHER, step, now)
         return
     panel = agent._context.panel
-    agent._settler._learn((panel.page(step) if isinstance(step, Page) else panel.redirect(step),), now)
-    agent._settler.close()
+    agent._settler.learning.learn((panel.page(step) if isinstance(step, Page) else panel.redirect(step),), now)
+    agent._settler.learning.write()
     store.end_visit()

@@ -11,8 +11,8 @@ from webs import Bench, Subject
 
 from thresher.crawler.core.model import CrawlURL, Effect, Page, RedirectPair, Tell
 from thresher.crawler.core.ownership import Ownership, divided
-from thresher.filters.base import FilterSpec
 from thresher.filters.panel import Deliberation, Record
+from thresher.filters.spec import FilterSpec
 
 
 class Team:

@@ -15,8 +15,8 @@ from webs import SEEDS, Subject, pages, settings, urls
 from thresher.config.settings import NearReplica, SoftError
 from thresher.crawler.core.model import LinkBatch, Page
 from thresher.crawler.core.ownership import Ownership
-from thresher.filters.base import FilterSpec
 from thresher.filters.registry import specs
+from thresher.filters.spec import FilterSpec
 
 
 def registered(owners: Ownership | None) -> Sequence[FilterSpec]:

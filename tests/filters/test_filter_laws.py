@@ -24,9 +24,10 @@ from webs import SUBJECTS, Bench, Subject, answers, lives, pages, registered, se
 from thresher.config.settings import Settings
 from thresher.config.settings import Store as StoreSettings
 from thresher.crawler.core.model import Answer, Effect, Mode, Page, Reason, Revise, Verdict
-from thresher.filters.base import FilterSpec, Gate
+from thresher.filters.base import Gate
 from thresher.filters.panel import Record
 from thresher.filters.registry import specs
+from thresher.filters.spec import FilterSpec
 from thresher.storage.store import Store
 
 NAMES = [spec.name for spec in registered()]
@@ -62,7 +63,7 @@ def test_every_filter_of_the_configuration_stands_in_the_registry() -> None:
 
 
 @each_part
-@thorough(40)
+@thorough(20)
 @given(story=lives, data=st.data())
 def test_deciding_twice_gives_the_same_ruling_and_changes_no_memory(
     name: str, gate: Gate, story: list[Subject | Answer], data: st.DataObject
@@ -79,7 +80,7 @@ def test_deciding_twice_gives_the_same_ruling_and_changes_no_memory(
 
 
 @each_filter
-@thorough(40)
+@thorough(20)
 @given(text=urls, content_type=st.sampled_from(("text/html", "image/png", "")))
 def test_a_gate_without_memory_always_says_the_same(name: str, text: str, content_type: str) -> None:
     """Mutation: `ExtensionFilter.refuses` remembered its last URL and refused it the second time."""
@@ -103,7 +104,7 @@ def _naysayers(mode: Mode) -> tuple[FilterSpec, ...]:
 
 
 @each_learner
-@thorough(40)
+@thorough(20)
 @given(story=lives)
 def test_replaying_the_journal_into_empty_memories_gives_equal_memories(name: str, story: list[Subject | Answer]) -> None:
     """Mutation: `replay` passed a judgement that kept everything, or admitted everything, instead of the one in the journal.
@@ -190,7 +191,7 @@ def test_a_page_that_was_kept_does_teach(story: list[Page]) -> None:
 # -- observing
 
 
-@thorough(40)
+@thorough(20)
 @given(story=stories)
 def test_a_filter_that_observes_changes_no_judgement_and_asks_for_nothing(story: list[Subject]) -> None:
     """Mutation: `Panel._judge` took the verdicts of observers into `keep`; `Panel.links` merged their refusals into the judgement."""
@@ -219,7 +220,7 @@ def test_a_filter_that_observes_learns_nothing_from_answers_and_asks_for_nothing
 
 
 @each_filter
-@thorough(40)
+@thorough(20)
 @given(text=urls, content_type=st.sampled_from(("text/html", "image/png")))
 def test_gates_without_memory_are_silent_while_they_observe(name: str, text: str, content_type: str) -> None:
     """Mutation: `Panel.static` asked every filter whatever its mode."""

@@ -15,9 +15,10 @@ from webs import Bench, registered
 
 from thresher.config.settings import PathTrap
 from thresher.crawler.core.model import Effect, Hold, Judgement, LinkBatch, Mode, Purpose, Reason, Release, Request, Rewrite, Verdict
-from thresher.filters.base import FilterSpec, Gate, LinkJudgement
+from thresher.filters.base import Gate, LinkJudgement
 from thresher.filters.panel import Deliberation, decode_judgement, encode_judgement
 from thresher.filters.path_trap import spec as path_trap
+from thresher.filters.spec import FilterSpec
 
 URL = "http://a.example/x"
 
@@ -210,7 +211,7 @@ def _audited(spec: FilterSpec, share: float, subject: LinkBatch) -> Deliberation
 
 @pytest.mark.parametrize("share", [0.01, 0.1, 0.5])
 @pytest.mark.parametrize("how", ["refuse", "rewrite"])
-def test_the_share_of_what_is_set_aside_that_passes_is_the_audit_share(how: str, share: float) -> None:
+def test_the_share_of_what_is_held_or_rewritten_that_passes_is_the_audit_share(how: str, share: float) -> None:
     """Mutation: `_audit` compared the key's first bytes, which are the site's: all of a site passed, or none."""
     spec = {
         "refuse": links("judge", refuses=everything),

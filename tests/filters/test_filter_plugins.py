@@ -18,6 +18,7 @@ from thresher.config import plugins
 from thresher.crawler.core.errors import UsageError
 from thresher.filters import plugin
 
+pytestmark = pytest.mark.xdist_group("filter_plugins")
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "filters/README.md").read_text("utf-8")
 (TOML,) = re.findall(r"```toml\n(.*?)```", README, re.DOTALL)
@@ -103,7 +104,7 @@ def test_its_options_are_checked_like_ours(installed: Path, tmp_path: Path) -> N
 
 HEAD = (
     "from typing import Literal\nimport msgspec\nfrom thresher.crawler.core.model import Mode\n"
-    "from thresher.filters.base import FilterSpec\n"
+    "from thresher.filters.spec import FilterSpec\n"
     "from thresher.filters.plugin import FilterPlugin\n"
     "class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):\n    mode: str = 'enforce'\n"
 )
@@ -129,7 +130,13 @@ def start() -> None:
         (
             HEAD + "plugin = FilterPlugin(Options, lambda options: FilterSpec('torn', Mode.ENFORCE, page=3))",
             "torn",
-            "gate page has no measure",
+            "part `page` has no measure",
+        ),
+        (
+            HEAD + "class Torn:\n    name, study, gather, on_finding = 'torn', 'nowhere:study', print, print\n"
+            "plugin = FilterPlugin(Options, lambda options: FilterSpec('torn', Mode.ENFORCE, learner=Torn()))",
+            "torn",
+            "its `study` is 'nowhere:study', expected module:function",
         ),
         (HEAD + "plugin = FilterPlugin(Options, lambda options: FilterSpec('torn', Mode.ENFORCE))", "dust", "that of a filter of ours"),
     ],

@@ -21,7 +21,7 @@ quick = examples(max_examples=12, deadline=None, derandomize=True, suppress_heal
 
 @pytest.mark.parametrize("mode", ["enforce", "observe"])
 def test_no_valid_message_ends_an_agent_whatever_came_before_and_twice(mode: str) -> None:
-    """Every type, any order, each twice; all are done, none is set aside, and the store keeps its invariants."""
+    """Every type, any order, each twice; all are done, none is quarantined, and the store keeps its invariants."""
 
     @quick
     @given(stories)
@@ -40,7 +40,7 @@ def test_no_valid_message_ends_an_agent_whatever_came_before_and_twice(mode: str
         st.one_of(st.binary(max_size=40), st.builds(_torn, messages.map(encode), st.integers(0, 40), st.binary(max_size=3))), max_size=30
     )
 )
-def test_what_is_no_message_is_set_aside_at_once(story: list[bytes]) -> None:
+def test_what_is_no_message_is_quarantined_at_once(story: list[bytes]) -> None:
     left = told(story)
     assert left.problems == []
     assert left.n_messages == 2 * len(story)

@@ -14,9 +14,10 @@ from subjects import SPACE, answer, batch, page, pair
 from thresher.config.settings import ExactDuplicate, Filters, NearReplica, PathTrap, PatternYield, Settings, SoftError
 from thresher.crawler.core.model import Answer, LinkBatch, Page, RedirectPair
 from thresher.crawler.core.ports import Memory
-from thresher.filters.base import FilterSpec, Gate
+from thresher.filters.base import Gate
 from thresher.filters.panel import Deliberation, Panel, Record
 from thresher.filters.registry import specs
+from thresher.filters.spec import FilterSpec
 
 SEEDS = ("http://a.example/", "http://b.example/docs/")
 Subject = Page | LinkBatch | RedirectPair

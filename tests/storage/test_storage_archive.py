@@ -102,7 +102,7 @@ for n in range(4):
 store.close()
 """
     command = [sys.executable, "-c", code, str(tmp_path), str(Path(__file__).parent), "lift" if is_lifted else ""]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=600)
     assert ("DiskError: the disk refuses" in done.stderr) is not is_lifted, done.stderr
     with View(tmp_path) as view:
         n_committed = view.visit - 1

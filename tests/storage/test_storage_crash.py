@@ -55,7 +55,7 @@ def test_killed_at_a_point_the_store_is_whole_and_goes_on(tmp_path: Path, point:
     """F81, F85: SIGKILL at each step of a commit and of growing the map; then the crawl goes on to the same end."""
     for life, count in enumerate((2, 1)):
         child = start(tmp_path, life, 3000, **crash_at(f"{point}:{count}"))
-        output, _ = child.communicate(timeout=60)
+        output, _ = child.communicate(timeout=600)
         assert child.returncode == -signal.SIGKILL, f"{point} was never reached"
         if (tmp_path / "state" / "data.mdb").exists():
             examine(tmp_path, output)
@@ -82,6 +82,6 @@ def test_killed_at_random_nothing_acknowledged_is_lost(tmp_path: Path) -> None:
 def test_a_design_that_commits_new_urls_apart_is_caught(tmp_path: Path) -> None:
     """F81: the check on the check. With new URLs in a second transaction, a kill between the two loses them, and `verify` says so."""
     child = start(tmp_path, 1, 3000, **crash_at("after_state_commit:3", design="split_txn"))
-    child.communicate(timeout=60)
+    child.communicate(timeout=600)
     assert child.returncode == -signal.SIGKILL
     assert verify(tmp_path) != []

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from thresher.config.settings import Settings
 from thresher.config.settings import Store as StoreSettings
 from thresher.crawler.core.model import CrawlURL, LinkBatch, Purpose, Reason, State, Verdict
-from thresher.crawler.core.ports import Entry, HostRecord, Lane, QueueStore, SiteRecord
+from thresher.crawler.core.ports import Entry, HostRecord, Lane, QueueStore, SeenRow, SiteRecord
 from thresher.crawler.core.ports import Memory as MemoryPort
 from thresher.crawler.core.robots import RobotsRecord, file_hash
 from thresher.filters.panel import Record
 from thresher.storage.packing import REASONS, pack_links, pack_seen, unpack_links, unpack_seen
 from thresher.storage.schema import QUEUE as QUEUE_TABLE
-from thresher.storage.schema import FailureRecord, PageRecord, SeenRow
+from thresher.storage.schema import FailureRecord, PageRecord
 from thresher.storage.store import Store
 from thresher.storage.tables.held import Held
 from thresher.storage.tables.memory import Memory
@@ -307,7 +307,7 @@ def release(store: Store, holder: str) -> list[bytes]:
     return store.tables.held.take_released(10, holder)
 
 
-def test_a_url_is_free_when_its_last_holder_lets_go(store: Store) -> None:
+def test_a_url_is_free_when_its_last_holder_releases_it(store: Store) -> None:
     a, b = url("a").key, url("b").key
     for key, holder in ((a, "dust"), (b, "dust"), (a, "pattern")):
         store.tables.held.hold(key, holder)
@@ -320,7 +320,7 @@ def test_a_url_is_free_when_its_last_holder_lets_go(store: Store) -> None:
     assert (store.tables.held.keys("dust"), store.tables.held.holders(a)) == ([], [])
 
 
-def test_what_a_holder_holds_is_freed_a_part_at_a_time_kills_in_between_included(store: Store) -> None:
+def test_what_a_holder_holds_is_released_a_part_at_a_time_kills_in_between_included(store: Store) -> None:
     """Mutation: `free` forgot the mark after the first part."""
     keys = sorted(url(str(i)).key for i in range(25))
     for key in keys:
@@ -347,7 +347,7 @@ def test_a_rule_records_so_many_rows_and_counts_the_rest(store: Store) -> None:
     assert store.tables.aliases.get(url("a").key) is None
 
 
-def test_the_aliases_of_a_url_are_let_go_a_part_at_a_time(store: Store) -> None:
+def test_the_aliases_of_a_url_are_released_a_part_at_a_time(store: Store) -> None:
     keys = sorted(url(str(n)).key for n in range(5))
     for key in keys:
         store.tables.aliases.put(key, "https://a.example/b", "sessionid", url("b").key)

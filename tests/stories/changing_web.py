@@ -24,7 +24,7 @@ from thresher.config.settings import Dns, Fetch, Filters, Identity, Limits, Poli
 from thresher.config.settings import Store as StoreSettings
 from thresher.crawler.start.rounds import begin_round
 from thresher.crawler.status import Status
-from thresher.filters.base import FilterSpec
+from thresher.filters.spec import FilterSpec
 from thresher.running import Crawl
 from thresher.storage.export.changes import Changes, Row
 from thresher.storage.shards import open_view

@@ -32,15 +32,15 @@ from hostile import Script, Site, Talk, response, serve
 from thresher.config.settings import Settings
 from thresher.crawler.agent.agent import Agent
 from thresher.crawler.core.model import State
-from thresher.crawler.core.ports import HostRecord
+from thresher.crawler.core.ports import HostRecord, SeenRow
 from thresher.crawler.core.robots import RobotsRecord
 from thresher.crawler.core.url_rules import url_rules
 from thresher.crawler.ending import Ending
 from thresher.crawler.start.seeds import read_seeds
 from thresher.crawler.status import Status
-from thresher.filters.base import FilterSpec
+from thresher.filters.spec import FilterSpec
 from thresher.storage.packing import unpack_queue_key, unpack_queue_value
-from thresher.storage.schema import HOST, HOSTS, QUEUE, ROBOTS, Codec, EdgeRecord, FailureRecord, PageRecord, SeenRow, SkipLine
+from thresher.storage.schema import HOST, HOSTS, QUEUE, ROBOTS, Codec, EdgeRecord, FailureRecord, PageRecord, SkipLine
 from thresher.storage.store import Store
 from thresher.storage.verify import verify
 from thresher.storage.view import View

@@ -23,11 +23,12 @@ import msgspec
 from thresher.config.settings import Dns, Fetch, Filters, Identity, Limits, Politeness, Retry, Settings, SoftError
 from thresher.config.settings import Scope as ScopeSettings
 from thresher.crawler.core.model import State
+from thresher.crawler.core.ports import SeenRow
 from thresher.crawler.core.url import URLSpace
 from thresher.crawler.status import Status
-from thresher.filters.base import FilterSpec
+from thresher.filters.spec import FilterSpec
 from thresher.running import Crawl, Outcome
-from thresher.storage.schema import PageRecord, SeenRow
+from thresher.storage.schema import PageRecord
 from thresher.storage.store import Store
 from thresher.storage.verify import verify
 from thresher.storage.view import View

@@ -21,6 +21,7 @@ from thresher.crawler.version import VERSION
 from thresher.storage.export.scans import hosts
 from thresher.storage.shards import ShardsView, open_view
 
+pytestmark = pytest.mark.xdist_group("politeness")
 MIN_DELAY_S, ADDRESS_DELAY_S, ADDRESS_CONNECTIONS = 0.3, 0.03, 2
 
 
@@ -202,7 +203,7 @@ def test_a_host_outside_the_scope_is_never_asked_for_anything(witness: Witness) 
 
 
 @pytest.mark.parametrize(("host", "asked_s"), [("throttled.test", 1.0), ("busy.test", 1.0), ("dated.test", 1.0)])
-def test_retry_after_holds_the_whole_host_back_and_slows_it_afterwards(witness: Witness, host: str, asked_s: float) -> None:
+def test_retry_after_makes_the_whole_host_wait_and_slows_it_afterwards(witness: Witness, host: str, asked_s: float) -> None:
     """P27, P28: 429 and 503, seconds and date (a date may be up to a second less, for it has whole seconds); then half the pace."""
     assert witness.paths(host) == ["/robots.txt", "/", "/", "/1", "/2"]
     gaps = witness.gaps(host)

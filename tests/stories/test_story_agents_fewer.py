@@ -18,7 +18,7 @@ N_AGENTS = (3, 1, 2)  # one after the other
 def test_pages_of_agents_that_are_gone_count_for_the_limit_and_in_the_status(tmp_path: Path) -> None:
     """Mutation: what a shard without an agent counts was left out, and each change gave the crawl its limit anew."""
     store = tmp_path / "store"
-    with demo("kill", tmp_path) as server:
+    with demo("kill", tmp_path, n_sites=6, pages_per_host=[20, 30]) as server:
         config = write_config(tmp_path, options(server), server.web.seeds())
         for n_agents, limit in zip(N_AGENTS, (60, 100, 140), strict=True):
             sets = (f"agents={n_agents}", f"limits.max_pages={limit}")

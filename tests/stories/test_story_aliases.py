@@ -12,7 +12,7 @@ from planted import LinkScript, PageScript
 
 from thresher.config.settings import Limits
 from thresher.crawler.core.model import Effect, Hold, Mode, Purpose, Request, Rewrite, State
-from thresher.filters.base import FilterSpec, always
+from thresher.filters.spec import FilterSpec, always
 
 ALIASES = ("a.test/1?ref=x", "a.test/1?ref=y")
 
@@ -54,7 +54,7 @@ def spoil(web: LittleWeb, how: str) -> None:
 @pytest.mark.parametrize("again", [False, True])
 @pytest.mark.parametrize("how", ["an error", "a redirect", "refused by robots.txt"])
 async def test_every_alias_is_fetched_when_its_canonical_url_is(how: str, again: bool, tmp_path: Path) -> None:
-    """Also where the rule is asked again when their turn comes. Mutations: none let go; the rewrite to what has failed not dropped."""
+    """Also where the rule is asked again when their turn comes. Mutations: none released; the rewrite to what has failed not dropped."""
     async with LittleWeb() as web:
         site(web)
         spoil(web, how)
@@ -106,7 +106,7 @@ async def test_aliases_of_a_page_that_is_dropped_as_an_error_are_fetched(tmp_pat
         assert {found.state(web.url(alias)) for alias in ALIASES} == {State.DONE}
 
 
-async def test_more_aliases_than_one_commit_takes_are_all_let_go(tmp_path: Path) -> None:
+async def test_more_aliases_than_one_commit_takes_are_all_released(tmp_path: Path) -> None:
     async with LittleWeb() as web:
         many = [f"a.test/1?ref={n}" for n in range(520)]
         web.page("a.test/", *many)

@@ -105,7 +105,7 @@ async def test_answers_that_broke_off_are_there_and_marked(tmp_path: Path) -> No
         for name, (_, then, data) in broken.items():
             web.raw(f"a.test/{name}", data, then=then)
         web.page("a.test/", *(f"a.test/{name}" for name in broken))
-        fetch = Fetch(allow_addresses=["127.0.0.0/8"], allow_ports=[web.port], concurrency=8, read_timeout=0.3)
+        fetch = Fetch(allow_addresses=["127.0.0.0/8"], allow_ports=[web.port], concurrency=8, read_timeout=1.0)
         await crawl(tmp_path, archived(web, ["a.test/"], fetch=fetch))
         by_url = answers(tmp_path)
         for name, (why, _, data) in broken.items():

@@ -278,10 +278,17 @@ def test_a_store_in_use_is_named_with_who_uses_it(tmp_path: Path) -> None:
             assert re.fullmatch(rf"thresher: store: in use by process {os.getpid()}\. Wait for it, stop it .*, or .*\n", said.stderr)
 
 
-async def run(directory: Path, zone: Zone, *arguments: str) -> Said:
-    """Crawl while a name server of ours answers."""
+async def run(directory: Path, zone: Zone, *arguments: str, timeout_s: float = 60.0) -> Said:
+    """Crawl while a name server of ours answers.    timeout_s: of a question"""
     async with name_server(zone) as server:
-        options = ("--set", f"dns.servers=[{server.address}]", "--set", "dns.timeout=0.1", "--set", "fetch.allow_addresses=[127.0.0.0/8]")
+        options = (
+            "--set",
+            f"dns.servers=[{server.address}]",
+            "--set",
+            f"dns.timeout={timeout_s}",
+            "--set",
+            "fetch.allow_addresses=[127.0.0.0/8]",
+        )
         return await asyncio.to_thread(thresher, directory, *crawl(*QUICK, *options, *arguments))
 
 
@@ -290,7 +297,8 @@ async def run(directory: Path, zone: Zone, *arguments: str) -> Said:
     [(lambda _: Answer(rcode=3), "dns_nxdomain"), (lambda _: None, "dns_timeout"), (lambda _: Answer(rcode=2), "dns_fail")],
 )
 async def test_a_crawl_without_a_network_ends_and_says_why(tmp_path: Path, zone: Zone, cause: str) -> None:
-    said = await run(tmp_path, zone, "a.example", "b.example", "ftp://c.example/")
+    timeout_s = 0.1 if cause == "dns_timeout" else 60.0
+    said = await run(tmp_path, zone, "a.example", "b.example", "ftp://c.example/", timeout_s=timeout_s)
     assert said.code == 4
     assert re.search(
         rf"^Crawl done: nothing is left to do; 100% of the URLs failed, most by {cause} \(\d+ attempts(?:; dns\.[a-z]+)?\)$",

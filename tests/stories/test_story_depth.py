@@ -1,4 +1,4 @@
-"""Depth cutoffs in whole crawls: endless spaces end, real pages that lie deep are fetched, what is held back is counted and comes back."""
+"""Depth cutoffs in whole crawls: endless spaces end, real pages that lie deep are fetched, what is held is counted and comes back."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ SAID = "The mill grinds the grain of the valley since two hundred years and more
 
 def exported(path: Path) -> list[dict[str, Any]]:
     words = ["export", str(path), "--what", "texts", "--fields", "url,text,language,type"]
-    ran = subprocess.run([sys.executable, "-P", "-m", "thresher", *words], capture_output=True, text=True, check=True, timeout=120)
+    ran = subprocess.run([sys.executable, "-P", "-m", "thresher", *words], capture_output=True, text=True, check=True, timeout=600)
     return [json.loads(line) for line in ran.stdout.splitlines()]
 
 

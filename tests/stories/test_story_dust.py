@@ -86,7 +86,7 @@ async def test_a_canonical_url_that_is_an_error_has_its_alias_fetched_after_all(
         assert second.pages[web.url(f"a.test/story?id={N}")].status == 200
 
 
-async def test_a_rule_that_turns_bad_is_withdrawn_and_what_it_set_aside_is_fetched(tmp_path: Path) -> None:
+async def test_a_rule_that_turns_bad_is_withdrawn_and_what_it_rewrote_is_fetched(tmp_path: Path) -> None:
     """The site changes: from some number on the two names are two stories. A tenth of what is rewritten is fetched all the same."""
     async with LittleWeb() as web:
         forum(web)

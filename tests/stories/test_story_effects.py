@@ -11,8 +11,8 @@ from planted import LinkScript, PageScript
 from thresher.config.settings import Limits
 from thresher.config.settings import Scope as ScopeSettings
 from thresher.crawler.core.model import Effect, Hold, Mode, Purpose, Reason, Release, Request, Revise, Rewrite, State, Verdict
-from thresher.filters.base import FilterSpec
 from thresher.filters.registry import specs
+from thresher.filters.spec import FilterSpec
 from thresher.storage.packing import pack_u64
 from thresher.storage.schema import RULES
 from thresher.storage.store import Store
@@ -121,7 +121,7 @@ async def test_a_url_that_would_be_rewritten_out_of_the_scope_is_fetched_itself(
 # -- Hold and Release
 
 
-async def test_a_held_url_is_fetched_once_its_last_holder_lets_go(tmp_path: Path) -> None:
+async def test_a_held_url_is_fetched_once_its_last_holder_releases_it(tmp_path: Path) -> None:
     async with LittleWeb() as web:
         web.page("a.test/", "a.test/held", "a.test/kept-back", *[f"a.test/{i}" for i in range(4)])
         for i in range(4):

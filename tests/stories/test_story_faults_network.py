@@ -232,7 +232,7 @@ async def test_a_fault_on_the_wire_has_its_number_of_tries(tmp_path: Path) -> No
             web.say(f"{host}/", script)
         web.say("well.test/", page("/1"))
         found = await crawl(
-            tmp_path, web, *(f"{host}/" for host in TRIES), "well.test/", robots={"obey": False}, fetch={"first_byte_timeout": 0.3}
+            tmp_path, web, *(f"{host}/" for host in TRIES), "well.test/", robots={"obey": False}, fetch={"first_byte_timeout": 1.0}
         )
     for host, (_, cause, tries) in TRIES.items():
         known = found[f"{host}/"]

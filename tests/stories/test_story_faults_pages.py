@@ -11,7 +11,7 @@ from hostile import A, Answer, Question, Talk, name_server, response
 from planted import PageScript, SeenPage
 
 from thresher.crawler.core.model import Mode, Page
-from thresher.filters.base import FilterSpec
+from thresher.filters.spec import FilterSpec
 
 PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + bytes(range(256)) * 8
 

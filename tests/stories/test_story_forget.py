@@ -18,7 +18,7 @@ from planted import LinkScript
 
 from thresher.config.settings import Settings
 from thresher.crawler.core.model import Hold, Mode, Reason, State
-from thresher.filters.base import FilterSpec
+from thresher.filters.spec import FilterSpec
 from thresher.storage.archive.cdxj import index_lines, warc_files
 from thresher.storage.export.kinds import KINDS
 from thresher.storage.forget import finish, unfinished

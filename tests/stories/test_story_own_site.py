@@ -147,7 +147,7 @@ def test_a_bare_host_is_asked_by_https_first_and_by_http_where_that_cannot_conne
     store = tmp_path / "crawl"
     with Witness(site) as server:
         bare = f"own.test:{server.port}"
-        with crawl(store, bare, "--profile", "own-site", "--set", "fetch.connect_timeout=0.3", "--scope", "page") as life:
+        with crawl(store, bare, "--profile", "own-site", "--set", "fetch.connect_timeout=2", "--scope", "page") as life:
             assert life.end() == 0
             assert f"https://{bare}/: no connection by https (conn_timeout" in life.said
             assert f"http://{bare}/ is asked for" in life.said

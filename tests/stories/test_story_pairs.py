@@ -13,8 +13,8 @@ from planted import PageScript, PairWitness
 from thresher.config.settings import Frontier, Limits
 from thresher.config.settings import Scope as ScopeSettings
 from thresher.crawler.core.model import Mode, Reason, Rewrite
-from thresher.filters.base import FilterSpec
 from thresher.filters.registry import specs
+from thresher.filters.spec import FilterSpec
 
 
 async def crawl_pairs(tmp_path: Path, web: LittleWeb, *seeds: str, **sections: object) -> tuple[Crawled, PairWitness]:

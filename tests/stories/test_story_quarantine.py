@@ -16,7 +16,8 @@ from thresher.crawler.agent.preparation import prepare
 from thresher.crawler.core.messages import encode
 from thresher.crawler.core.model import Mode, Purpose, Request
 from thresher.crawler.core.ports import Memory
-from thresher.filters.base import NO_EFFECTS, Effects, FilterSpec
+from thresher.filters.base import NO_EFFECTS, Effects
+from thresher.filters.spec import FilterSpec
 from thresher.storage.schema import QuarantineRecord
 from thresher.storage.store import Store
 from thresher.storage.tables.channels import received_durably
@@ -38,7 +39,7 @@ class Frail(PageScript):
         return super().on_answer(reduced, memory)
 
 
-async def test_an_answer_that_kills_the_agent_is_set_aside_and_requested_again_when_it_is_offered(tmp_path: Path) -> None:
+async def test_an_answer_that_kills_the_agent_is_quarantined_and_requested_again_when_it_is_offered(tmp_path: Path) -> None:
     """Mutation: the next life let the filter learn from it again."""
     path = tmp_path / "c"
     async with LittleWeb() as web:
@@ -67,6 +68,7 @@ class Pupil:
     """A background learner of which the finding, or what is gathered, raises an exception."""
 
     name = "pupil"
+    study = "none:none"
     finding_type = str
 
     def __init__(self) -> None:
@@ -107,7 +109,7 @@ def _offered(path: Path) -> list[QuarantineRecord]:
     return [record for _, record in rows]
 
 
-async def test_a_finding_that_kills_the_agent_is_set_aside_not_studied_again_and_done_when_it_is_offered(tmp_path: Path) -> None:
+async def test_a_finding_that_kills_the_agent_is_quarantined_not_studied_again_and_done_when_it_is_offered(tmp_path: Path) -> None:
     pupil, path = Pupil(), tmp_path / "c"
     spec = FilterSpec("pupil", Mode.ENFORCE, learner=pupil)
 
@@ -134,7 +136,7 @@ async def test_a_finding_that_kills_the_agent_is_set_aside_not_studied_again_and
     assert _offered(path) == []
 
 
-async def test_what_cannot_be_read_is_set_aside_in_the_visit_that_acknowledges_it(tmp_path: Path) -> None:
+async def test_what_cannot_be_read_is_quarantined_in_the_visit_that_acknowledges_it(tmp_path: Path) -> None:
     """No life is lost to it. Mutation: the watermark was moved in a visit of its own."""
     path = tmp_path / "c"
 

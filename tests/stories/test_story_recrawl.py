@@ -24,7 +24,7 @@ from thresher.crawler.core.url import URLSpace
 from thresher.crawler.core.url_rules import url_rules
 from thresher.crawler.settlement import collecting
 from thresher.crawler.start.rounds import begin_round
-from thresher.filters.base import FilterSpec
+from thresher.filters.spec import FilterSpec
 from thresher.running import Crawl
 from thresher.storage.export.pages import current_pages
 from thresher.storage.schema import MEMORY

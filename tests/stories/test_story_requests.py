@@ -10,7 +10,7 @@ from planted import LinkScript, PageScript
 
 from thresher.config.settings import Dns, Filters, Limits, Politeness, Retry
 from thresher.crawler.core.model import Hold, Mode, Purpose, Release, Request, Rewrite, State
-from thresher.filters.base import FilterSpec
+from thresher.filters.spec import FilterSpec
 
 RULE = "same page"
 
@@ -78,7 +78,7 @@ async def test_every_probe_is_answered_even_when_there_is_no_answer(tmp_path: Pa
             ["a.test/"],
             limits=Limits(min_free_disk=0, max_wait=5.0, max_hosts_per_site=1),
             retry=Retry(scale=1e-6, max_tries=2),
-            dns=Dns(static={".test": web.address}, servers=["127.0.0.1:9"], timeout=0.05),
+            dns=Dns(static={".test": web.address}, servers=["127.0.0.1:9"]),
         )
         crawled = await crawl(tmp_path / "c", configuration, [pages(prober), links(holder)])
     told = {web.place(answer.url): (answer.failure or web.place(answer.target), answer.status) for answer in prober.answers}
@@ -127,7 +127,7 @@ async def test_a_probe_that_waits_when_the_crawl_stops_is_answered_in_the_next_l
     assert [web.place(answer.url) for answer in prober.answers] == ["a.test/probe"]
 
 
-async def test_an_audit_revives_what_was_set_aside_and_counts_as_a_page(tmp_path: Path) -> None:
+async def test_an_audit_revives_what_was_held_and_counts_as_a_page(tmp_path: Path) -> None:
     async with LittleWeb() as web:
         web.page("a.test/", "a.test/held", "a.test/alias", "a.test/refused", "a.test/last")
         for place in ("held", "alias", "refused", "last", "canonical"):

@@ -13,7 +13,7 @@ from planted import PageScript
 from thresher.config.settings import Limits, Override
 from thresher.config.settings import Scope as ScopeSettings
 from thresher.crawler.core.model import Mode, Reason, State
-from thresher.filters.base import FilterSpec
+from thresher.filters.spec import FilterSpec
 from thresher.storage.view import View
 
 # -- scope

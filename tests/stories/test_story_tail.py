@@ -11,7 +11,8 @@ from little_web import Crawled, LittleWeb, crawl, settings
 from thresher.config.settings import ExactDuplicate, Filters, Limits, PatternYield
 from thresher.crawler.analysis.tails import classes
 from thresher.crawler.core.model import State
-from thresher.crawler.explain.explain import Explainer, recorded
+from thresher.crawler.explain.explain import Explainer
+from thresher.crawler.explain.wording import recorded
 from thresher.storage.view import View
 
 LOGIN = "Log in to see this page. " + " ".join(f"form{i}" for i in range(30))

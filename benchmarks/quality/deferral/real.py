@@ -21,7 +21,7 @@ from thresher.config.settings import Filters, Settings
 from thresher.crawler.core.model import CrawlURL, Directives, Effect, Hold, LinkBatch, Page, RedirectPair, Release, ReleaseURL
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import URLRules, URLSpace
-from thresher.filters.base import Relinks
+from thresher.filters.capabilities import Relinks
 from thresher.filters.evidence.decay import Recent
 from thresher.filters.panel import Panel
 from thresher.filters.pattern_yield.replay import Rows

@@ -1,1 +1,1 @@
-"""The orders of a crawl: which URL of a host goes next, and which of the hosts that are ready. One small file each."""
+"""The orders of a crawl: which URL of a host is requested next, and which of the ready hosts goes first. One small file each."""

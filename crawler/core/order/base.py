@@ -1,8 +1,8 @@
-"""What an order decides.
+"""The protocol of an order.
 
 Within a host, URLs wait by (rank, discovery); among hosts that are ready, the one with the smallest precedence goes first. Politeness comes
-before any order. A rank follows from `site_depth` and `worth`, both of which stand in the `seen` row, so that a row can be found again;
-`worth` is the level of a URL's cash (cash.py), always 0 under an order that does not use cash.
+before any order. A rank is computed from `site_depth` and `worth`, which are both stored in the `seen` row, so that the row in the queue
+can be found again. `worth` is the level of a URL's cash (cash.py); it is always 0 under an order that does not use cash.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Order(Protocol):
-    """An order of the crawl. Pure but for what it reads from the store; asked once a row is written and once a host is ready."""
+    """An order of the crawl. Pure but for reads from the store. Called when a row is written, and when a host becomes ready."""
 
     name: str
     cash_steps: int  # levels of cash to a doubling; 0: pages give none to their links

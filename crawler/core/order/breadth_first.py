@@ -1,12 +1,12 @@
 """Breadth-first: by depth within the site; within a depth by cash, then by discovery [NW01, APC03].
 
-A site's entries and the pages a click from them are one level: an entry is also any page that two other sites link to, and that is no
-nearer to a seed than what the home page links to. To take such pages before a site's menu costs a twentieth of the PageRank that a tenth
-of the demo web gives, and is no more faithful to the depth of [NW01], clicks from a seed.
+A site's entries and the pages one click away from them are one level. The reason: any page that two other sites link to is an entry, too,
+and it is no nearer to a seed than the pages that the home page links to. Fetching entries first would lose a twentieth of the PageRank that
+the first tenth of the demo web gives, and would be no closer to the depth of [NW01], clicks from a seed.
 
-Of the hosts that are ready, those of sites to which many others link for each page that they gave go first, as in host_rank.py, but by
-powers of two: hosts of one power go in the order in which their heads were found. So a host keeps its place while its pages double, and
-the crawl does not go round all hosts page by page, which what is remembered of each site does not like.
+Of the ready hosts, those whose site has the most linking sites per fetched page go first, as in host_rank.py, but compared by powers of
+two; hosts of equal power go in the order in which their next URLs were found. So a host keeps its place until its number of pages has
+doubled, and the crawl does not switch hosts after every page, which would defeat the caches of what is known of each site.
 """
 
 from __future__ import annotations

@@ -12,6 +12,8 @@ Memory: at most 2 × 32,768 sums, 9 MB. Time: 0.2 µs a link.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Callable
+from functools import partial
 from math import inf
 
 HIGHEST = 31
@@ -46,6 +48,10 @@ class Cash:
         cash = (self._young.get(seq) or self._older(seq, worth)) + amount
         self._young[seq] = cash
         return worth if cash < self._ends[worth] else self.level_of(cash)
+
+    def giver(self, amount: float) -> Callable[[int, int], int] | None:
+        """Return a function of a URL's number and level that gives it as much and returns its level after that; None of nothing."""
+        return partial(self.gain, amount=amount) if amount else None
 
     def step(self, before: int, after: int) -> float:
         """Return by how much the least cash of one level is more than that of another."""

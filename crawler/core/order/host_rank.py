@@ -1,8 +1,9 @@
 """Host rank: of the hosts that are ready, one of a site that many other sites link to and that has given few pages yet.
 
-The in-degree in the graph of sites, counted exactly while the crawl runs, is what IRLbot budgets sites by [LLWL08, STAR]: pages that
-endorse each other on one site add nothing to it. Here it is divided by the pages fetched so far, as a site's later pages are worth less
-than its first. Within a host by cash, then by discovery. It finds good pages as soon as the default does, at the price of depth.
+IRLbot sets the budget of a site by its in-degree in the graph of sites, counted exactly while the crawl runs [LLWL08, STAR]: links within
+one site add nothing to it. Here the in-degree is divided by the number of pages fetched so far, since a site's later pages are worth less
+than its first. Within a host: by cash, then by discovery. It finds good pages as early as the default does, but follows breadth-first order
+less.
 """
 
 from __future__ import annotations

@@ -12,7 +12,8 @@ from subjects import SPACE, batch, page
 
 from thresher.config.settings import DepthCutoff
 from thresher.crawler.core.model import Hold, Judgement, Page, ReleaseURL
-from thresher.filters.base import Effects, LinkJudgement, Relinks
+from thresher.filters.base import Effects, LinkJudgement
+from thresher.filters.capabilities import Relinks
 from thresher.filters.depth_cutoff.evidence import UNLIMITED
 from thresher.filters.depth_cutoff.filter import DepthOfLinks, DepthOfPages, DepthOfRedirects, NamedAgain, rule_of
 from thresher.filters.depth_cutoff.ledger import Ledger
@@ -78,7 +79,7 @@ class Crawled:
         self.links.observe(self.links.measure(one), LinkJudgement(np.ones(len(urls), np.bool_), {}), self.memory)
 
     def name_again(self, on: str, *urls: str, judgement: Judgement = KEPT) -> list[str]:
-        """Let a page that was fetched name known URLs; return those that it frees."""
+        """Let a page that was fetched name known URLs; return those that it releases."""
         assert self.relinks.listens(SPACE.url(on), self.memory)
         measure = self.relinks.measure(Relinks(SPACE.url(on), [SPACE.key(url) for url in urls]))
         freed = {effect.key for effect in self.relinks.observe(measure, judgement, self.memory) if isinstance(effect, ReleaseURL)}

@@ -10,7 +10,8 @@ from subjects import SPACE
 
 from thresher.config.settings import DepthCutoff
 from thresher.crawler.core.model import CrawlURL, Hold, LinkBatch, Release
-from thresher.filters.base import LinkJudgement, Relinks
+from thresher.filters.base import LinkJudgement
+from thresher.filters.capabilities import Relinks
 from thresher.filters.depth_cutoff.filter import NamedAgain
 
 
@@ -53,7 +54,7 @@ def test_a_url_whose_turn_has_come_is_judged_by_who_named_it() -> None:
     assert turn(crawled, replace(SPACE.url(view(97)), site_depth=4)) == [], "who is entered from elsewhere is worth a look"
 
 
-def test_a_page_that_is_worth_something_frees_what_worthless_ones_named_before() -> None:
+def test_a_page_that_is_worth_something_releases_what_worthless_ones_named_before() -> None:
     """Mutation: only the first page that named a URL counted; a wiki's page that a form named first was never fetched."""
     crawled = of_wiki()
     crawled.name(view(7), view(99), view(98))
@@ -66,8 +67,8 @@ def test_a_page_that_is_worth_something_frees_what_worthless_ones_named_before()
     assert crawled.name_again(f"{HOST}/w/wiki?id=8", view(99)) == [], "once is enough"
 
 
-def test_what_was_freed_is_freed_again_by_the_journal() -> None:
-    """Mutation: the measure kept no keys, so that a replay freed nothing."""
+def test_what_was_released_is_released_again_by_the_journal() -> None:
+    """Mutation: the measure kept no keys, so that a replay released nothing."""
     crawled = of_wiki()
     crawled.name(view(7), view(99))
     before = dict(crawled.memory.rows)

@@ -15,8 +15,8 @@ from webs import Bench
 from thresher.config.settings import NearReplica
 from thresher.crawler.core.model import Effect, Page, Reason, Revise
 from thresher.crawler.core.ownership import Ownership
-from thresher.filters.base import FilterSpec
 from thresher.filters.near_replica.filter import spec
+from thresher.filters.spec import FilterSpec
 
 
 def specs(owners: Ownership | None) -> Sequence[FilterSpec]:

@@ -8,9 +8,9 @@ from subjects import LONG_TEXT, SPACE, batch, page
 from thresher.config.settings import ExactDuplicate, PatternYield
 from thresher.crawler.core.model import Hold, Mode, Page, Verdict
 from thresher.filters import exact_duplicate
-from thresher.filters.base import FilterSpec
 from thresher.filters.panel import Panel
 from thresher.filters.pattern_yield.filter import spec
+from thresher.filters.spec import FilterSpec
 
 ITEM, COPY = "http://a.example/item/{}", "http://a.example/copy/{}"
 _SURE = PatternYield(mode="enforce")

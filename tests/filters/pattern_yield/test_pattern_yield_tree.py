@@ -1,4 +1,4 @@
-"""What a site's patterns learn, and what they set back: told answer by answer."""
+"""What a site's patterns learn, and what they hold: told answer by answer."""
 
 from __future__ import annotations
 

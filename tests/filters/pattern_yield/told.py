@@ -18,7 +18,7 @@ HOST = "http://a.example"
 
 @dataclass
 class Site:
-    """One site's crawl: what was fetched, what was set back and by which pattern."""
+    """One site's crawl: what was fetched, what was held and by which pattern."""
 
     replay: Replay = field(default_factory=lambda: Replay(PatternYield()))
     fetched: list[str] = field(default_factory=list)

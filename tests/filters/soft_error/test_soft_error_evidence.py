@@ -129,7 +129,7 @@ def test_probes_that_are_unlike_each_other_show_no_template() -> None:
 
 
 def test_a_page_with_the_title_of_a_challenge_is_given_back_if_what_is_missing_is_answered_honestly() -> None:
-    """Mutation: nothing was asked about what was set aside at sight."""
+    """Mutation: nothing was asked about what was called a gate at sight."""
     of = bench()
     stub = at("http://a.example/x/1", "What we check, and how often. More of it soon.", "Security check")
     judgement = of.judge(stub).judgement

@@ -210,7 +210,7 @@ def test_of_a_thin_template_two_probes_tell_and_no_more_are_asked() -> None:
 
 
 @pytest.mark.parametrize("title", ["Just a moment...", "Making sure you're not a bot!", "Attention Required! | Cloudflare"])
-def test_a_challenge_is_set_aside_at_once_and_three_of_them_park_a_host_that_shows_nothing_else(title: str) -> None:
+def test_a_challenge_is_called_a_gate_at_once_and_three_of_them_park_a_host_that_shows_nothing_else(title: str) -> None:
     """P49."""
     challenges = [at(f"http://a.example/{i}", f"Ray {i}", title) for i in range(4)]
     of = bench()

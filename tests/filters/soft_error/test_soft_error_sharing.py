@@ -16,9 +16,9 @@ from webs import Bench
 from thresher.config.settings import SoftError
 from thresher.crawler.core.model import Page, Reason, RedirectPair, Revise
 from thresher.crawler.core.ownership import Ownership
-from thresher.filters.base import FilterSpec
 from thresher.filters.soft_error import stream
 from thresher.filters.soft_error.filter import spec
+from thresher.filters.spec import FilterSpec
 
 THRESHOLD = 1.3  # of 8 originals, 3 of each host; of 4 of one host alone it would be 1.2
 SORRY = "Sorry, the page that you asked for could not be found here. It may have been removed, or its name may have changed."

@@ -66,7 +66,7 @@ REDIRECTS = [
 
 
 @pytest.mark.parametrize(("kind", "original", "target"), SPELLINGS, ids=lambda value: value.replace("/", "|"))
-def test_another_spelling_is_named_by_what_had_to_be_set_aside_last(kind: str, original: str, target: str) -> None:
+def test_another_spelling_is_named_by_what_had_to_be_removed_last(kind: str, original: str, target: str) -> None:
     """Mutation: without any one rung of `_RUNGS` a line of the table fails."""
     assert same_page(original, target) == kind
     assert same_page(target, original) == kind

@@ -1,0 +1,40 @@
+"""The figures of an agent's status: what it has done, how fast, what its hosts do, what it costs."""
+
+from __future__ import annotations
+
+from thresher.crawler.agent.loop_lag import LoopLag
+from thresher.crawler.core.frontier import Frontier
+from thresher.crawler.settlement.totals import Totals
+from thresher.crawler.status import Rate, Report, Status, fill_hosts, usage
+
+
+class Figures:
+    """Brings one status up to date again and again."""
+
+    def __init__(self, totals: Totals, frontier: Frontier, *, began_at: float, is_one_of_several: bool) -> None:
+        self._totals = totals
+        self._frontier = frontier
+        self._began_at = began_at
+        self._status = Report() if is_one_of_several else Status()
+        self._pages_before = totals.pages  # when this process began
+        self.answered_before = totals.answered
+        self._rate = Rate()
+        self._loop_lag = LoopLag()
+
+    def now(self, at: float, *, n_in_flight: int) -> Status:
+        """Return the status as of now; the loop's lag belongs to what is published alone."""
+        status = self._status
+        status.at, status.running_s = at, at - self._began_at
+        self._totals.fill(status)
+        fill_hosts(status, self._frontier.snapshot(at))
+        status.run_pages = status.pages - self._pages_before
+        status.in_flight = n_in_flight
+        status.pages_per_s = self._rate.update(at, status.pages)
+        status.cpu_s, status.rss_bytes = usage()
+        return status
+
+    def to_publish(self, at: float, *, n_in_flight: int) -> Status:
+        """Return the status as of now, with the longest time that the loop was held since it was published last."""
+        status = self.now(at, n_in_flight=n_in_flight)
+        self._loop_lag.fill(status)
+        return status

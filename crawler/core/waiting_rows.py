@@ -1,0 +1,81 @@
+"""Rows of URLs that wait in a queue: one is moved forward, or taken out before its turn."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from thresher.crawler.core.intake import Intake
+from thresher.crawler.core.model import CrawlURL
+from thresher.crawler.core.order.base import Order
+from thresher.crawler.core.ports import Entry, Lane, QueueStore
+from thresher.crawler.core.url import URLSpace
+from thresher.crawler.core.workbench import Workbench
+
+_RETRIES_SEARCHED: Final = 10_000  # rows of a retry lane looked through for one URL
+
+
+class WaitingRows:
+    """Finds and moves them, in the store and on the bench at once. What is in flight is left alone."""
+
+    def __init__(self, store: QueueStore, bench: Workbench, intake: Intake, order: Order, urls: URLSpace) -> None:
+        self._store = store
+        self._bench = bench
+        self._intake = intake
+        self._order = order
+        self._urls = urls
+
+    def raise_rank(self, waiting: Entry, rank: int, now: float) -> bool | None:
+        """Move a waiting URL forward that was found again nearer to its site's entry or a seed, or that has come to be worth more.
+
+        Args:
+            waiting: The row's present lane and rank, with the URL as it is now.
+            rank: The row's new rank.
+
+        Returns:
+            Whether the row was moved. False: it is no longer in the queue. None: it is leased, and may be deferred.
+        """
+        queue = self._urls.queue_key(waiting.url.host)
+        host = self._bench.hosts.get(queue)
+        if waiting.lane not in (Lane.FRESH, Lane.ANNOUNCED) or not self._store.has(queue, waiting):
+            return False
+        if host is not None and host.leased is not None and host.leased.seq == waiting.seq:
+            return None
+        entry = waiting._replace(lane=Lane.FRESH, rank=rank)
+        self._store.delete(queue, waiting)
+        self._store.put(queue, entry)
+        if host is not None:
+            host.remove(waiting)
+            self._intake.insert(host, entry, now)
+        return True
+
+    def withdraw(self, url: CrawlURL, seq: int, worth: int, now: float) -> bool:
+        """Take a waiting URL out of its queue; False if it does not wait there (it may be in flight)."""
+        queue = self._urls.queue_key(url.host)
+        host = self._bench.hosts.get(queue)
+        if host is not None and host.leased is not None and host.leased.seq == seq:
+            return False
+        entry = self._find(queue, url, seq, worth)
+        if entry is None:
+            return False
+        self._store.delete(queue, entry)
+        record = host.record if host is not None else self._store.host(queue)
+        assert record is not None
+        record.n_queued -= 1
+        self._store.save_host(queue, record)
+        if host is not None:
+            host.remove(entry)
+            if host.leased is None:
+                self._bench.place(host, now)
+        return True
+
+    def _find(self, queue: bytes, url: CrawlURL, seq: int, worth: int) -> Entry | None:
+        for lane, rank in (
+            (Lane.FRESH, self._order.rank(url.site_depth, worth)),
+            (Lane.AHEAD, 0),
+            (Lane.ANNOUNCED, url.site_depth),
+            (Lane.TAIL, 0),
+        ):
+            entry = Entry(lane, rank, seq, 0, url)
+            if self._store.has(queue, entry):
+                return entry
+        return next((entry for entry in self._store.head(queue, Lane.RETRY, _RETRIES_SEARCHED) if entry.seq == seq), None)

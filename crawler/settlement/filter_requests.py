@@ -1,0 +1,61 @@
+"""What becomes of a filter's own request, a probe or a validation: the filter that asked, and no other, learns from the answer."""
+
+from __future__ import annotations
+
+from thresher.crawler.children.crash_suspects import answer_work
+from thresher.crawler.core.frontier import Frontier
+from thresher.crawler.core.model import Answer, Failed, Outcome
+from thresher.crawler.core.ports import Entry
+from thresher.crawler.gates.link_gate import Skip
+from thresher.crawler.settlement.effects import Effector
+from thresher.crawler.settlement.learning import Learning
+from thresher.crawler.settlement.totals import Totals
+from thresher.crawler.visit import Visit, VisitContext
+from thresher.storage.schema import QuarantineRecord
+from thresher.storage.tables import Tables
+
+
+class FilterRequests:
+    """Settles them. A `Journey`."""
+
+    def __init__(
+        self, tables: Tables, frontier: Frontier, context: VisitContext, totals: Totals, effects: Effector, learning: Learning
+    ) -> None:
+        self._tables = tables
+        self._frontier = frontier
+        self._context = context
+        self._totals = totals
+        self._effects = effects
+        self._learning = learning
+
+    def on_answer(self, visit: Visit, outcome: Outcome, now: float) -> None:
+        """A filter's own request was answered: only that filter learns."""
+        self._totals.request(outcome.wire_bytes)
+        if self._frontier.finish(visit.lease, outcome, now, is_page=False) is None:
+            self._reply(visit, now)
+
+    def on_refusal(self, visit: Visit, skip: Skip, now: float) -> None:
+        """A filter's request is forbidden: that is its answer."""
+        self._reply(visit, now)
+
+    def on_unreachable(self, entry: Entry, failure: Failed, now: float) -> None:
+        """The last try found no address."""
+        self._tell(entry, Answer(entry.url, now, failure=str(failure.cause)), now)
+
+    def _reply(self, visit: Visit, now: float) -> None:
+        entry, outcome = visit.lease.entry, visit.outcome
+        target = self._context.urls.url(visit.target, purpose=entry.url.purpose) if visit.target else None
+        status = outcome.head.status if outcome is not None and outcome.head is not None else 0
+        self._tell(entry, Answer(entry.url, now, visit.page, status, target, visit.failure), now)
+
+    def _tell(self, entry: Entry, answer: Answer, now: float) -> None:
+        """Tell the filter that asked how its request has ended; one whose answer killed an earlier life is not told."""
+        asker, url = self._tables.requests.pop(entry.seq), answer.url
+        assert asker is not None, f"nobody asked for request {entry.seq} of {url.text}"
+        self._context.suspects.attempt(
+            answer_work(entry.seq),
+            lambda: self._learning.carry_out(self._effects.on_answer(asker, answer), now),
+            lambda why: QuarantineRecord(
+                "answer", f"answers to requests of {asker.who}", now, why, who=asker.stored, url=url.text, purpose=url.purpose
+            ),
+        )

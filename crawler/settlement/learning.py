@@ -1,0 +1,87 @@
+"""What filters learn from a visit, and what follows: their memories, the journal, what they ask for, and the ends of redirects.
+
+One may lead to the next: what filters ask for can end a URL without a request, which ends the redirects that lead there; these are judged,
+and the filters learn from that again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from thresher.crawler.core.model import CrawlURL, RedirectPair
+from thresher.crawler.settlement.effects import Effector
+from thresher.crawler.settlement.redirect_pairs import Pairs
+from thresher.crawler.visit import VisitContext
+from thresher.filters.base import LinkJudgement
+from thresher.filters.panel import Asked, Deliberation, Learned, Record
+from thresher.storage.tables import Tables
+
+
+class Learning:
+    """Lets the filters of the panel learn, and does what they ask for."""
+
+    def __init__(self, tables: Tables, context: VisitContext, effects: Effector, pairs: Pairs) -> None:
+        self._tables = tables
+        self._context = context
+        self._effects = effects
+        self._pairs = pairs
+        self._notes: list[Record] = []  # of the visit being settled, for the journal
+
+    def write(self) -> None:
+        """Write the visit's journal, and what it changed of tails."""
+        self._effects.worthless.clear()
+        self._effects.tails.save()
+        if self._notes:
+            self._tables.journal.put(self._notes)
+            self._notes = []
+
+    def learn(self, deliberations: Iterable[Deliberation[Any] | None], now: float) -> None:
+        """Let the filters observe, write the journal, then do what they ask for."""
+        asked: list[Asked] = []
+        for deliberation in deliberations:
+            if deliberation is not None:
+                effects, record = self._context.panel.learn(deliberation)
+                asked += [*deliberation.effects, *effects]
+                if record is not None:
+                    self._notes.append(record)
+        self.apply(asked, now)
+
+    def learn_links(self, deliberation: Deliberation[LinkJudgement], now: float) -> None:
+        """Let the filters observe what they said of links."""
+        self.learn((deliberation,), now)
+
+    def carry_out(self, learned: Learned, now: float) -> None:
+        """A filter has learned otherwise than by judging."""
+        asked, record = learned
+        if record is not None:
+            self._notes.append(record)
+        self.apply(asked, now)
+
+    def apply(self, asked: Iterable[Asked], now: float) -> None:
+        """Do what filters ask for; a URL that thereby needs no request any more is the end of the redirects that lead to it."""
+        settled, notes = self._effects.apply(asked, now)
+        self._notes += notes
+        for url in settled:
+            self.settle_pairs(url, 0, b"", now)
+
+    def settle_pairs(self, url: CrawlURL, status: int, fingerprint: bytes, now: float) -> None:
+        """A URL has come to its end: judge the redirects that lead there."""
+        self.judge_pairs(self._pairs.on_end(url, status, fingerprint, now), now)
+
+    def on_foreign_redirect(self, original: bytes, target: str, now: float) -> None:
+        """A URL of another agent redirects to one of ours."""
+        self.judge_pairs(self._pairs.on_foreign_redirect(original, target, now), now)
+
+    def on_foreign_end(self, original: bytes, hops: int, target: CrawlURL, status: int, fingerprint: bytes, now: float) -> None:
+        """The chain of redirects that leaves us at `original` has come to its end."""
+        self.judge_pairs(self._pairs.on_foreign_end(original, hops, target, status, fingerprint, now), now)
+
+    def judge_pairs(self, pairs: Iterable[RedirectPair], now: float) -> None:
+        """Judge redirects whose ends are known by now, and let the filters learn from them."""
+        for pair in pairs:
+            deliberation = self._context.panel.redirect(pair)
+            for verdict in deliberation.judgement.verdicts:
+                if not (verdict.keep and verdict.follow):
+                    self._tables.verdicts.revise(pair.original.key, verdict, now)
+            self.learn((deliberation,), now)

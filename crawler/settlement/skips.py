@@ -1,0 +1,13 @@
+"""A URL that is not asked for is counted by its reason and written to the log of skipped URLs."""
+
+from __future__ import annotations
+
+from thresher.crawler.gates.link_gate import Skip
+from thresher.crawler.settlement.totals import Totals
+from thresher.storage.tables import Tables
+
+
+def note_skip(tables: Tables, totals: Totals, skip: Skip, via: bytes) -> None:
+    """Count a skip and log it.    via: key of what named the URL"""
+    totals.skip(skip.reason)
+    tables.skips.add(skip.text, skip.reason, via=via, by=skip.by)

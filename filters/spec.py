@@ -1,0 +1,45 @@
+"""One configured filter: its mode, its parts by gate (base.py), and what else it can do (capabilities.py). The panel is made of these."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+
+from thresher.crawler.core.model import Mode
+from thresher.crawler.core.ports import Memory
+from thresher.filters.base import Gate, HeadFilter, LinkFilter, PageFilter, RedirectFilter, StaticFilter
+from thresher.filters.capabilities import BackgroundLearner, PeerFilter, Prober, RelinkListener
+from thresher.filters.evidence.decay import Recent
+
+Again = Callable[[bytes, Memory], bool]
+
+
+def always(_key: bytes, _memory: Memory, /) -> bool:
+    """Return True: every URL is judged again when its turn comes."""
+    return True
+
+
+class FilterSpec(msgspec.Struct, frozen=True):
+    """One configured filter: its mode and its parts by gate."""
+
+    name: str
+    mode: Mode
+    static: StaticFilter | None = None
+    learned: LinkFilter | None = None
+    head: HeadFilter | None = None
+    redirect: RedirectFilter | None = None
+    page: PageFilter | None = None
+    relinks: RelinkListener | None = None
+    prober: Prober | None = None
+    learner: BackgroundLearner | None = None
+    peer_filter: PeerFilter | None = None  # used only where there are several agents
+    again: Again | None = None  # given a URL's key when its turn comes: does `learned` judge it again? A URL that it holds is not fetched
+    recent: Callable[[str, Memory], Recent | None] | None = None  # what the fetches of a class came to before the class existed
+    unread: bool = False  # `page` also observes answers whose body the head gate refused, as pages without text that are not kept
+
+    def parts(self) -> Sequence[tuple[Gate, Any]]:
+        """Return the parts that learn, with their gates."""
+        parts = ((Gate.LEARNED, self.learned), (Gate.REDIRECT, self.redirect), (Gate.PAGE, self.page))
+        return [(gate, part) for gate, part in parts if part is not None]
