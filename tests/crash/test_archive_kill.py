@@ -20,7 +20,7 @@ from thresher.storage.verify import verify
 SMALL: dict[str, Any] = {"n_sites": 2, "pages_per_host": [8, 10]}
 
 
-@pytest.mark.parametrize("point", ["in_archive:25", "after_archive:2"])
+@pytest.mark.parametrize("point", ["in_archive:25", "after_archive:1"])
 def test_killed_in_mid_archive_every_visit_has_its_records_once(tmp_path: Path, point: str) -> None:
     """F81 for the archive: half a group's records, or a whole group's whose commit did not come, are cut off and written once again."""
     web, store, crashed = replace(bench(**SMALL), archives=True), tmp_path / "store", tmp_path / "crashed"

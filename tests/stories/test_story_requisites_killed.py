@@ -44,7 +44,7 @@ def web(request: Request, server: Witness) -> bytes:
             return page(f'{cdns}<img src="/{n}.png">{request.host} <a href="/{n + 1}">on</a>' if n < 3 else "the end")
 
 
-@pytest.mark.parametrize(("n_agents", "point"), [(1, "in_archive:20"), (2, "after_archive:2")])
+@pytest.mark.parametrize(("n_agents", "point"), [(1, "in_archive:20"), (2, "after_archive:1")])
 def test_killed_a_crawl_still_fetches_all_that_its_pages_need(tmp_path: Path, n_agents: int, point: str) -> None:
     """Mutation: a style sheet's font that is queued in another commit than its style sheet's is lost by some of these."""
     crashed = tmp_path / "crashed"
