@@ -39,12 +39,19 @@ def test_of_more_agents_than_cores_no_multiple_is_given(n_cores: int, times: flo
 @pytest.mark.parametrize(("victim", "says"), [("agent_process", "agent died (SIGKILL, "), ("worker process", "the server ended")])
 def test_an_agent_or_a_server_that_is_killed_in_the_middle_leaves_no_table(victim: str, says: str, tmp_path: Path) -> None:
     run = subprocess.Popen([*COMMAND, "--out", str(tmp_path / "out")], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    deadline = time.monotonic() + 600
-    while not (begun := _children(run.pid, "agent_process")) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert begun
-    os.kill(_children(run.pid, victim)[0], signal.SIGKILL)
-    out, err = run.communicate(timeout=600)
+    try:
+        deadline = time.monotonic() + 600
+        # a list of children that is read while one of them ends may miss others: what was found once is killed
+        begun: list[int] = []
+        victims: list[int] = []
+        while not (begun and victims) and time.monotonic() < deadline:
+            time.sleep(0.02)
+            begun, victims = _children(run.pid, "agent_process"), victims or _children(run.pid, victim)
+        os.kill(victims[0], signal.SIGKILL)
+        out, err = run.communicate(timeout=600)
+    finally:
+        run.kill()
+        run.communicate()
     assert (run.returncode, out) == (1, ""), err
     assert says in err
     assert not any((tmp_path / "out").iterdir())
