@@ -5,6 +5,7 @@
     queue ‖ "T" ‖ token 8      → Count: answers alike since the last good canary
     queue ‖ "S" ‖ key 8        → Suspect: a URL that was answered since then
     queue ‖ "N" ‖ key 8        → 1 byte: how often a URL was fetched again
+    queue ‖ "W"                → which words are common (tongue.py)
     queue ‖ "Q" ‖ token 8      → 2 bytes: answers alike from which a canary is asked for, of what was found honest before
     key 16 ‖ "A?"              → queue's last 8: of a page that is being asked for
 
@@ -102,6 +103,7 @@ class Suspect(msgspec.Struct, array_like=True):
 
     token: bytes
     via: bytes  # key of what redirected to it, b"" if none did
+    speaks: int = 0  # as its host does? tongue.Speech
 
 
 def read_watch(memory: Memory, queue: bytes) -> Watch:

@@ -78,7 +78,18 @@ def in_template(web: LittleWeb, place: str, _: int) -> None:
     web.page(place, text="site menu about contact imprint home search news archive " + "we ask for your consent before you go on " * 3)
 
 
+COMMON = " ".join(f"our{i}" for i in range(40))  # what all pages of a site with a template say
+
+
+def translated(web: LittleWeb, place: str, n: int) -> None:
+    """From the fifteenth request on the site speaks another language for a while: no two of its answers are alike."""
+    text = f"{COMMON} {own(place)}"
+    words = text.translate(str.maketrans("abcdefghijklmnopqrstuvwxyz", "bcdefghijklmnopqrstuvwxyza")) if 15 <= n < 22 else text
+    web.page(place, *links(place), text=words, title=OWN if words == text else "other")
+
+
 HOSTILE: dict[str, Kind] = {
+    "translated": translated,
     "form": wall(says("Log in to see this page, please. " + FORM)),
     "redirect": wall(to_login),
     "consent": wall(says("Before you continue we ask for your consent to store what we like to store on what is yours")),
@@ -191,7 +202,7 @@ def lost(found: Crawled, kind: str) -> list[str]:
     return [name for name in ("", *map(str, range(1, N))) if name not in there]
 
 
-async def test_ten_kinds_of_walls_cost_no_page(tmp_path: Path) -> None:
+async def test_eleven_kinds_of_walls_cost_no_page(tmp_path: Path) -> None:
     """Mutations: nothing was fetched again; answers that were alike asked for no canary."""
     found, n, stands_as = await crawled(tmp_path / "c", HOSTILE)
     assert {kind: missing for kind in HOSTILE if (missing := lost(found, kind))} == {}
