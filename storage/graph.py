@@ -16,7 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from thresher.storage.packing import SEEN_ROW, unpack_links, unpack_seen, unpack_u64
-from thresher.storage.schema import LINKS, PAGES, SEEN, EdgeRecord, Meta
+from thresher.storage.records import EdgeRecord
+from thresher.storage.schema import LINKS, PAGES, SEEN, Meta
 from thresher.storage.view import View
 
 I32 = npt.NDArray[np.int32]

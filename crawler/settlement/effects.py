@@ -28,17 +28,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from thresher.crawler.core.frontier import Frontier
-from thresher.crawler.core.model import (
-    FILTERS_OWN,
+from thresher.crawler.core.effects import (
     Again,
     Answer,
-    CrawlURL,
     Hold,
-    Judgement,
     Park,
-    Purpose,
-    Reason,
     Recall,
     Release,
     ReleaseURL,
@@ -46,13 +40,14 @@ from thresher.crawler.core.model import (
     Rest,
     Revise,
     Rewrite,
-    State,
     Study,
     Tell,
     Void,
     Well,
     Worthless,
 )
+from thresher.crawler.core.frontier import Frontier
+from thresher.crawler.core.model import FILTERS_OWN, CrawlURL, Judgement, Purpose, Reason, State
 from thresher.crawler.core.placing import place
 from thresher.crawler.core.ports import Entry, Lane, SeenRow
 from thresher.crawler.core.url import BadURL
@@ -62,7 +57,8 @@ from thresher.crawler.settlement.outbox import Outbox
 from thresher.crawler.settlement.tail import Tails, lineage, policy_of
 from thresher.crawler.settlement.totals import Totals
 from thresher.crawler.visit import VisitContext
-from thresher.filters.panel import Asked, Learned, Record
+from thresher.filters.journal import Record
+from thresher.filters.panel import Asked, Learned
 from thresher.filters.pattern_yield.patterns import shape_of
 from thresher.storage.tables import Tables
 from thresher.storage.tables.requests import Asker

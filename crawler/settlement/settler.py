@@ -8,8 +8,9 @@ Every write goes to the store's open group; a group holds whole visits only. Not
 
 from __future__ import annotations
 
+from thresher.crawler.core.effects import Request
 from thresher.crawler.core.frontier import Frontier
-from thresher.crawler.core.model import Cause, CrawlURL, Failed, Purpose, Request
+from thresher.crawler.core.model import Cause, CrawlURL, Failed, Purpose
 from thresher.crawler.core.ports import SeenRow
 from thresher.crawler.gates.link_gate import Sifted, Skip
 from thresher.crawler.settlement.admission import Admission

@@ -19,8 +19,8 @@ from thresher.crawler.start.opening import create_store
 from thresher.storage import graph
 from thresher.storage.export.group_graph import HOSTGRAPH_KIND
 from thresher.storage.graph import Known, read_in_links, read_known, read_links, redirects
+from thresher.storage.records import PageRecord
 from thresher.storage.representatives import NONE, representatives
-from thresher.storage.schema import PageRecord
 from thresher.storage.shards import open_view
 from thresher.storage.store import Store
 from thresher.storage.tables.requests import Asker

@@ -17,7 +17,8 @@ from little_web import Crawled, LittleWeb, crawl, no_held_url_is_fetched, settin
 from planted import LinkScript
 
 from thresher.config.settings import Settings
-from thresher.crawler.core.model import Hold, Mode, Reason, State
+from thresher.crawler.core.effects import Hold
+from thresher.crawler.core.model import Mode, Reason, State
 from thresher.filters.spec import FilterSpec
 from thresher.storage.archive.cdxj import index_lines, warc_files
 from thresher.storage.export.kinds import KINDS

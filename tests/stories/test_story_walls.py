@@ -14,7 +14,8 @@ from little_web import Crawled, LittleWeb, crawl, settings
 from thresher.config.settings import Canary, Filters, Politeness, SoftError
 from thresher.crawler.analysis.walls import HostStanding, standings
 from thresher.filters.base import Gate
-from thresher.filters.panel import Panel, Record
+from thresher.filters.journal import Record
+from thresher.filters.panel import Panel
 from thresher.filters.registry import specs
 from thresher.storage.packing import unpack_u64
 from thresher.storage.schema import JOURNAL
