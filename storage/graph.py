@@ -108,13 +108,6 @@ def read_known(view: View) -> Known:
     return known
 
 
-def read_in_links(view: View, seq: int) -> list[int]:
-    """Return the numbers of the pages that link to a URL, ascending. Reads every row: 0.1 µs a link."""
-    sources = read_known(view).visits
-    found = [visits[np.repeat(np.arange(len(visits)), counts)[targets == seq]] for visits, counts, targets in _rows(view, view.visit)]
-    return np.flatnonzero(np.isin(sources, np.concatenate(found)) & (sources > 0)).tolist() if found else []
-
-
 def redirects(view: View) -> Iterator[tuple[int, int, EdgeRecord]]:
     """Yield (number of the original, number of its target, edge) of every redirect; 0 for a target that is not known."""
     edges = view.all_edges()
