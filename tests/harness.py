@@ -23,7 +23,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -220,6 +220,16 @@ class Life:
         code = self.process.wait(timeout_s)
         wait_until(lambda: not any(alive(pid) for pid in self._agents))
         return code
+
+
+@contextlib.contextmanager
+def running(command: Sequence[str | Path], **how: Any) -> Iterator[subprocess.Popen[Any]]:
+    """Run a process; one that still runs when the block is left, as by a test that fails, is killed and waited for."""
+    with subprocess.Popen(command, **how) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def hear_signals() -> None:

@@ -70,9 +70,7 @@ if any(word.endswith("agent_process") for word in sys.orig_argv):
 def test_an_agent_or_a_server_that_is_killed_in_the_middle_leaves_no_table(victim: bytes, says: str, tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text(STRIKES.format(folder=str(FOLDER), victim=victim))
     environ = {**os.environ, "PYTHONPATH": str(tmp_path)}
-    run = subprocess.run(
-        [*COMMAND, "--out", str(tmp_path / "out")], env=environ, capture_output=True, text=True, timeout=600, check=False
-    )
+    run = subprocess.run([*COMMAND, "--out", str(tmp_path / "out")], env=environ, capture_output=True, text=True, timeout=600, check=False)
     assert (run.returncode, run.stdout) == (1, ""), run.stderr
     assert says in run.stderr
     assert not any((tmp_path / "out").iterdir())
