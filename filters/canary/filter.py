@@ -163,8 +163,8 @@ class CanaryFilter:
         allowed = self._floor + self._share * watch.n_answers
         if watch.stage is not Stage.IDLE or watch.n_asked >= _OF_NEWS * allowed:
             return NO_EFFECTS
-        may_ask = watch.n_asked < allowed or not records.is_honest(memory, queue, token)
-        if may_ask and n_alike and n_alike >= records.patience(memory, queue, token, least):
+        may_ask = watch.n_asked < allowed or not records.is_honest(memory, queue, token, news.url)
+        if may_ask and n_alike and n_alike >= records.patience(memory, queue, token, news.url, least):
             return self._ask(watch, queue, token, memory)
         is_due = self._share > 0 and watch.n_asked < allowed and watch.n_answers - watch.good_at >= 2 / self._share
         return self._ask(watch, queue, b"", memory) if is_due else NO_EFFECTS
@@ -281,7 +281,8 @@ class CanaryFilter:
         is_strange = watch.why == tongue.STRANGE and tongue.speech(memory, queue, found.words) is Speech.STRANGE
         if found.token == watch.why or is_strange or not found.was_asked:
             alike = records.counts(memory, queue).get(watch.why)
-            records.be_patient(memory, queue, watch.why, _PATIENCE * (alike.n if alike is not None else ALIKE))
+            if alike is not None:
+                records.be_patient(memory, queue, watch.why, alike.url, _PATIENCE * alike.n)
             return self._well(watch, queue, memory)
         watch.failed = [watch.why]
         watch.told, watch.n_walls = words_for(watch.why), watch.n_walls + 1
