@@ -27,7 +27,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
+import forking
 import msgspec
+from forking import Forked
 
 from thresher.crawler.core.model import State
 from thresher.crawler.demo.log import ROBOTS, Log
@@ -144,18 +146,15 @@ class Life:
         self.store = store
         self._agents: set[int] = set()  # seen so far
         self._errors = store.with_name(store.name + ".stderr")
-        env = {name: value for name, value in os.environ.items() if not name.startswith(("THRESHER_", "CRAWL_"))}
-        with self._errors.open("ab") as stderr:
+        self.process = self._start([*map(str, arguments)], {**forking.clean_environment(), **environ}, before)
+
+    def _start(self, words: list[str], env: dict[str, str], before: Callable[[], None] | None) -> Forked | subprocess.Popen[bytes]:
+        with self._errors.open("ab") as stderr, Path(os.devnull).open("r+b", buffering=0) as nowhere:
             self._mark = stderr.tell()
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "thresher", *map(str, arguments)],
-                cwd=ROOT,
-                env={**env, **environ},
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=stderr,
-                preexec_fn=before,
-            )
+            quiet, told = nowhere.fileno(), stderr.fileno()
+            forked = forking.start(words, cwd=ROOT, env=env, stdin=quiet, stdout=quiet, stderr=told) if before is None else None
+            command = [sys.executable, "-m", "thresher", *words]
+            return forked or subprocess.Popen(command, cwd=ROOT, env=env, stdin=quiet, stdout=quiet, stderr=told, preexec_fn=before)
 
     def __enter__(self) -> Self:
         return self

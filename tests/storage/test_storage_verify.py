@@ -20,6 +20,7 @@ from thresher.crawler.core.model import CrawlURL, Purpose, State
 from thresher.crawler.core.ports import Entry, Lane
 from thresher.crawler.core.robots import RobotsRecord, file_hash
 from thresher.storage.packing import pack_due, pack_links, pack_u64, unpack_seen
+from thresher.storage.records import HOST, PAGE, PAIR, SITE, PairRecord
 from thresher.storage.schema import (
     ALIASES,
     BODIES,
@@ -27,20 +28,16 @@ from thresher.storage.schema import (
     DUE,
     EDGES_IN,
     HELD,
-    HOST,
     HOSTS,
     LINKS,
     MEMORY_BYTES,
     META,
-    PAGE,
     PAGES,
-    PAIR,
     PAIRS,
     QUEUE,
     REQUESTS,
     ROBOTS_FILES,
     SEEN,
-    SITE,
     SITE_LINKS,
     SITES,
     TAIL_CLASSES,
@@ -48,7 +45,6 @@ from thresher.storage.schema import (
     TAIL_PLACES,
     URLS,
     Meta,
-    PairRecord,
 )
 from thresher.storage.store import Store
 from thresher.storage.tables.requests import Asker
