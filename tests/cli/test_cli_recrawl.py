@@ -71,6 +71,7 @@ def test_changes_refuses_what_is_no_place(store: Path) -> None:
 def test_a_stream_that_is_followed_goes_on_with_what_is_found(store: Path) -> None:
     command = [sys.executable, "-m", "thresher", "changes", str(store), "--follow"]
     with running(command, cwd=ROOT, stdout=subprocess.PIPE, preexec_fn=hear_signals) as child:
+        assert child.stdout is not None
         first = [json.loads(child.stdout.readline()) for _ in range(2)]
         assert [row["url"] for row in first] == ["https://a.example/a", "https://a.example/b"]
         with Store.open(store, None, 0.0) as opened:

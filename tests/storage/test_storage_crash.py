@@ -70,6 +70,7 @@ def test_killed_at_random_nothing_acknowledged_is_lost(tmp_path: Path) -> None:
     rng, done = random.Random(81), 0
     for life in range(5):
         with start(tmp_path, life, 10**6) as child:
+            assert child.stdout is not None
             first = child.stdout.readline()
             time.sleep(rng.uniform(0.0, 0.3))
             child.kill()

@@ -279,6 +279,8 @@ def test_a_view_follows_a_crawl_that_runs_and_grows(tmp_path: Path, monkeypatch:
     command = [sys.executable, str(Path(__file__).with_name("store_child.py")), str(tmp_path), "1", "1500", "100"]
     seen = []
     with running(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
         line = process.stdout.readline()
         with View(tmp_path) as view:
             while line:  # of each commit, beside which it is read; after 100 visits it waits
