@@ -77,4 +77,14 @@ def is_error(token: bytes) -> bool:
 
 def words_for(token: bytes) -> str:
     """Return in a word what kind of answer a token stands for."""
-    return {b"C": "a challenge", b"E": "an error", b"F": "a failure", b"P": "another page", b"R": "a redirect"}.get(token[:1], "nothing")
+    return _WORDS.get(token[:1], "nothing")
+
+
+_WORDS: Final = {
+    b"C": "a challenge",
+    b"E": "an error",
+    b"F": "a failure",
+    b"L": "another language",
+    b"P": "another page",
+    b"R": "a redirect",
+}

@@ -116,6 +116,7 @@ class HostRecord(msgspec.Struct, array_like=True):
     mirror_of: str = ""
     lately: int = 0  # pages, older ones half forgotten
     alike: int = 0  # of these, that replicate one at the same path of another host
+    blocks: dict[str, int] = {}  # origin → blocks of time in which pages replicated its own (filters/evidence/blocks.py)
 
     @property
     def is_mirror_still(self) -> bool:
