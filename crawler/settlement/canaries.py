@@ -11,7 +11,8 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from thresher.crawler.core.model import Again, Failed, Fetched, Outcome, Purpose, Redirect, Rest, State, Void, Well
+from thresher.crawler.core.effects import Again, Rest, Void, Well
+from thresher.crawler.core.model import Failed, Fetched, Outcome, Purpose, Redirect, State
 from thresher.crawler.core.politeness import RETRIES
 from thresher.crawler.core.ports import SeenRow
 from thresher.crawler.settlement.totals import FETCHED_AGAIN, WALLED, Totals
@@ -19,7 +20,8 @@ from thresher.crawler.visit import Visit
 from thresher.filters.canary import sighting
 from thresher.filters.canary.records import NAME
 from thresher.filters.canary.sighting import NOTHING, Shown
-from thresher.filters.panel import Asked, Learned, Panel, Record
+from thresher.filters.journal import Record
+from thresher.filters.panel import Asked, Learned, Panel
 from thresher.filters.soft_error.looks import look_of
 from thresher.storage.packing import is_elsewhere
 from thresher.storage.tables import Tables

@@ -33,7 +33,8 @@ import msgspec
 from msgspec import Meta
 
 from thresher.config.settings import Canary
-from thresher.crawler.core.model import Again, Answer, Cause, Effect, Mode, Purpose, Request, Rest, Void, Well
+from thresher.crawler.core.effects import Again, Answer, Effect, Request, Rest, Void, Well
+from thresher.crawler.core.model import Cause, Mode, Purpose
 from thresher.crawler.core.ports import Memory
 from thresher.filters.base import NO_EFFECTS, Effects
 from thresher.filters.canary import records

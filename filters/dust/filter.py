@@ -39,18 +39,8 @@ import msgspec
 import xxhash
 
 from thresher.config.settings import Dust
-from thresher.crawler.core.model import (
-    Effect,
-    Judgement,
-    Mode,
-    Page,
-    Purpose,
-    Reason,
-    Request,
-    Revise,
-    Study,
-    Verdict,
-)
+from thresher.crawler.core.effects import Effect, Request, Revise, Study
+from thresher.crawler.core.model import Judgement, Mode, Page, Purpose, Reason, Verdict
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import hostname_of, origin_of
 from thresher.filters.base import NO_EFFECTS, NOTHING_LEARNED, Effects

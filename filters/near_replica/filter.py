@@ -32,8 +32,9 @@ import msgspec
 import numpy as np
 
 from thresher.config.settings import NearReplica
+from thresher.crawler.core.effects import Effect, Revise
 from thresher.crawler.core.minhash import minhash
-from thresher.crawler.core.model import Effect, Judgement, Mode, Page, Reason, Revise, Verdict
+from thresher.crawler.core.model import Judgement, Mode, Page, Reason, Verdict
 from thresher.crawler.core.ownership import Ownership
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import is_home

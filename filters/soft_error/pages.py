@@ -27,7 +27,8 @@ from collections.abc import Iterator
 import msgspec
 
 from thresher.config.settings import SoftError
-from thresher.crawler.core.model import Effect, Judgement, Page, Reason, Revise, Verdict
+from thresher.crawler.core.effects import Effect, Revise
+from thresher.crawler.core.model import Judgement, Page, Reason, Verdict
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import is_home, origin_of
 from thresher.filters.base import NO_EFFECTS, NOTHING_LEARNED, Effects

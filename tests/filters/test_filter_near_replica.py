@@ -14,7 +14,8 @@ from msgspec.structs import replace
 from subjects import batch, page
 
 from thresher.config.settings import NearReplica
-from thresher.crawler.core.model import Effect, Hold, Judgement, Page, Park, Reason, Revise, Verdict
+from thresher.crawler.core.effects import Effect, Hold, Park, Revise
+from thresher.crawler.core.model import Judgement, Page, Reason, Verdict
 from thresher.filters.base import LinkJudgement
 from thresher.filters.near_replica.filter import ReplicaGate, spec
 from thresher.filters.near_replica.mirror_hosts import MirrorGate, recent

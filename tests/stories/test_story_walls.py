@@ -5,16 +5,20 @@ A wall stands for a number of its host's requests, so that nothing depends on ho
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
+from click.testing import CliRunner
 from little_web import Crawled, LittleWeb, crawl, settings
 
 from thresher.config.settings import Canary, Filters, Politeness, SoftError
 from thresher.crawler.analysis.walls import HostStanding, standings
+from thresher.crawler.cli import thresher
 from thresher.filters.base import Gate
-from thresher.filters.panel import Panel, Record
+from thresher.filters.journal import Record
+from thresher.filters.panel import Panel
 from thresher.filters.registry import specs
 from thresher.storage.packing import unpack_u64
 from thresher.storage.schema import JOURNAL
@@ -200,6 +204,20 @@ async def test_ten_kinds_of_walls_cost_no_page(tmp_path: Path) -> None:
     assert found.status.fetched_again >= 7
     assert max(n.values()) <= 3 * (N + FOR)
     assert_replayed(tmp_path / "c")
+    assert_told(tmp_path / "c", found, stands_as)
+
+
+def assert_told(path: Path, found: Crawled, stands_as: dict[str, HostStanding]) -> None:
+    """`thresher filters` has no row for canaries, as a replay has one answer of each page, but says what they found."""
+    told = CliRunner().invoke(thresher, ["filters", str(path), "--answers", "1", "--format", "json"])
+    rows = [json.loads(line) for line in told.stdout.splitlines()]
+    assert "canary" not in [row.get("filter") for row in rows]
+    (walls,) = [row for row in rows if row["kind"] == "walls"]
+    assert (walls["hosts"], walls["walled"], walls["another"]) == (len(stands_as), 0, 0)
+    assert walls["fetched_again"] == found.status.fetched_again
+    assert walls["walls"] == sum(one.walls for one in stands_as.values()) > 0
+    table = CliRunner().invoke(thresher, ["filters", str(path), "--answers", "1"])
+    assert f"canary, as the crawl counted: a page of {len(stands_as)} hosts was fetched again; {walls['walls']} walls" in table.stdout
 
 
 def assert_replayed(path: Path) -> None:

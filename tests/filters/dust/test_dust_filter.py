@@ -11,14 +11,15 @@ from subjects import SPACE, batch, page
 from webs import Bench
 
 from thresher.config.settings import Dust, ExactDuplicate
-from thresher.crawler.core.model import Effect, Mode, Page, Purpose, Recall, Request, Revise, Rewrite, Study
+from thresher.crawler.core.effects import Effect, Recall, Request, Revise, Rewrite, Study
+from thresher.crawler.core.model import Mode, Page, Purpose
 from thresher.filters import exact_duplicate
 from thresher.filters.dust import filter as dust
 from thresher.filters.dust.memory import NAME, read_book, write_book
 from thresher.filters.dust.records import note_asked, read_progress
 from thresher.filters.dust.rules import LearnedRule, Substitution
 from thresher.filters.dust.study import study
-from thresher.filters.panel import Record
+from thresher.filters.journal import Record
 
 SITE = SPACE.site_key("a.example")
 
