@@ -64,7 +64,9 @@ def main() -> None:
     parser.add_argument("--new-links", type=int, default=0, help="of each page: links that no other page has; 2,000 hosts then")
     of = parser.parse_args()
     more, own_shares = [], []
-    web: dict[str, object] = {"n_sites": 1_000, "n_seeds": 2_000, "new_links": of.new_links} if of.new_links else {"n_sites": 100, "n_seeds": 200}
+    web: dict[str, object] = (
+        {"n_sites": 1_000, "n_seeds": 2_000, "new_links": of.new_links} if of.new_links else {"n_sites": 100, "n_seeds": 200}
+    )
     with ServerProcess("bench_median", changes=web) as server:
         settings = bench_settings(server, of.pages)
         if of.filter == "all":
