@@ -129,7 +129,8 @@ def watches(memory: Memory, site: bytes = b"") -> Iterator[tuple[bytes, Watch]]:
 
 def candidates(memory: Memory, queue: bytes) -> dict[int, Candidate]:
     """Return the pages that may be canaries, by slot."""
-    return {key[-1]: _CANDIDATES.decode(value) for key, value in memory.scan(queue + _CANDIDATE)}
+    values = memory.get_many([queue + _CANDIDATE + bytes((slot,)) for slot in range(N_CANDIDATES)])
+    return {slot: _CANDIDATES.decode(value) for slot, value in enumerate(values) if value is not None}
 
 
 def put_candidate(memory: Memory, queue: bytes, slot: int, candidate: Candidate) -> None:

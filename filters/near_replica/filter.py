@@ -139,7 +139,7 @@ class ReplicaGate:
             signature_of(_normalised(project_buckets(page.tokens, _WEIGHTS))),
             minima.astype(np.uint8).tobytes(),  # their last bytes
             page.tokens.size,
-            children_of(page.links, url.host),
+            children_of(page.links),
             b"" if not page.canonical else name if page.canonical == url.text else name_of(page.canonical),
             at=page.at,
             exempt=exempt,
