@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from harness import ROOT, Life, crawl, demo, hear_signals, options, resume, running, stopping_demo, wait_until, write_config
+from harness import ROOT, Life, crawl, demo, hear_signals, options, resume, running, state_of, stopping_demo, wait_until, write_config
 from harness import status as status_of
 
 from thresher.crawler.process import supervisor as supervising
@@ -84,7 +84,7 @@ def test_a_closed_terminal_stops_gracefully_by_its_own_name(tmp_path: Path, envi
         surroundings = {**os.environ, **environ}
         with running(command, cwd=ROOT, env=surroundings, stdin=subprocess.DEVNULL, stderr=end, preexec_fn=hear_signals) as process:
             os.close(end)
-            wait_until(lambda: process.poll() is not None or status_of(tmp_path / "closed")["state"] == "crawling")
+            wait_until(lambda: process.poll() is not None or state_of(server.pid) == "T")  # else the crawl may stop before the server does
             os.close(terminal)
             process.send_signal(signal.SIGHUP)
             wait_until(lambda: process.poll() is not None or status_of(tmp_path / "closed")["state"] == "stopping")

@@ -115,16 +115,16 @@ async def test_filters_that_observe_change_nothing_but_recorded_verdicts(tmp_pat
 
 async def test_a_wildcard_farm_gets_no_more_than_its_hosts_and_its_share(tmp_path: Path) -> None:
     """F8: rows of the farm's site stay below the cap of hosts, and other sites get at least 90 % of what is fetched."""
-    most = 20
-    async with Server(profile("spam", n_sites=24)) as server:
-        limits = Limits(min_free_disk=0, max_wait=5.0, max_hosts_per_site=most, max_pages_per_site=40)
+    most = 10
+    async with Server(profile("spam", n_sites=24, pages_per_host=(10, 10))) as server:
+        limits = Limits(min_free_disk=0, max_wait=5.0, max_hosts_per_site=most, max_pages_per_site=20)
         configuration = crawl_settings(server, limits=limits)
         with Store.create(tmp_path / "c", configuration, 0.0) as store:
             store.put(RULES, b"limits:site_host_limit", pack_u64(ROWS_PER_RULE - 10))  # of the rows that the farms may have as refused
         crawled = await crawl(tmp_path / "c", configuration)
         truth = unlabelled(server.web).truth()
     ordinary = {url for url in truth.urls if not truth.in_trap(url)}
-    assert len(ordinary & crawled.pages.keys()) == len(ordinary) == 960, "others finish"
+    assert len(ordinary & crawled.pages.keys()) == len(ordinary) == 480, "others finish"
     assert len(ordinary) >= 0.9 * len(crawled.pages)
     refused = [url for url, row in crawled.rows.items() if row.reason is Reason.SITE_HOST_LIMIT]
     assert len(refused) == 10 < crawled.status.skipped["site_host_limit"]

@@ -1,0 +1,44 @@
+"""Commands that are forked are as commands that are started: words, folder, environment, streams, exit code, signals."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import forking
+import pytest
+
+READS = ("check", "-f", "-")  # waits for its standard input
+
+
+def test_a_command_has_its_own_words_folder_and_environment(tmp_path: Path) -> None:
+    (tmp_path / "c.yaml").write_text("limits: {max_pages: many}\n")
+    ran = forking.run(["check", "-c", "c.yaml"], cwd=tmp_path, env={**forking.clean_environment(), "THRESHER_LIMITS__MAX_DEPTH": "deep"})
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert "c.yaml:1:" in ran.stderr
+    assert "THRESHER_LIMITS__MAX_DEPTH" in ran.stderr
+    assert forking.run(["--version"], cwd=tmp_path).stdout.startswith("thresher, version ")
+
+
+def test_a_signal_ends_a_command_and_its_number_is_its_exit_code(tmp_path: Path) -> None:
+    """It stays a child that may be signalled until it is asked; afterwards nobody is."""
+    reads, writes = os.pipe()
+    with Path(os.devnull).open("r+b", buffering=0) as nowhere:
+        streams = {"stdin": reads, "stdout": nowhere.fileno(), "stderr": nowhere.fileno()}
+        process = forking.start([*READS], cwd=tmp_path, env=forking.clean_environment(), **streams)
+        assert process is not None
+        assert process.poll() is None
+        process.kill()
+        assert process.wait() == process.poll() == -signal.SIGKILL
+        process.send_signal(signal.SIGTERM)
+    os.close(reads)
+    os.close(writes)
+
+
+@pytest.mark.parametrize("name", ["PYTHONPATH", "PYTHONUTF8", "THRESHER_NATIVE"])
+def test_what_python_reads_when_it_starts_asks_for_a_real_start(tmp_path: Path, name: str) -> None:
+    environment = {**forking.clean_environment(), name: "0"}
+    with Path(os.devnull).open("r+b", buffering=0) as nowhere:
+        n = nowhere.fileno()
+        assert forking.start(["--version"], cwd=tmp_path, env=environment, stdin=n, stdout=n, stderr=n) is None
