@@ -16,7 +16,8 @@ from webs import Bench, registered
 from thresher.config.settings import PathTrap
 from thresher.crawler.core.model import Effect, Hold, Judgement, LinkBatch, Mode, Purpose, Reason, Release, Request, Rewrite, Verdict
 from thresher.filters.base import Gate, LinkJudgement
-from thresher.filters.panel import Deliberation, decode_judgement, encode_judgement
+from thresher.filters.judgement_codec import decode_judgement, encode_judgement
+from thresher.filters.panel import Deliberation
 from thresher.filters.path_trap import spec as path_trap
 from thresher.filters.spec import FilterSpec
 
