@@ -14,22 +14,8 @@ from typing import Final, NamedTuple
 import msgspec
 
 from thresher.config.settings import Filters, Settings
-from thresher.crawler.core.model import (
-    Effect,
-    Hold,
-    LinkBatch,
-    Mode,
-    Park,
-    Reason,
-    Recall,
-    Release,
-    ReleaseURL,
-    Request,
-    Rewrite,
-    Study,
-    Tell,
-    Verdict,
-)
+from thresher.crawler.core.effects import Effect, Hold, Park, Recall, Release, ReleaseURL, Request, Rewrite, Study, Tell
+from thresher.crawler.core.model import LinkBatch, Mode, Reason, Verdict
 from thresher.crawler.core.overriding import covers
 from thresher.crawler.core.url import origin_of
 from thresher.filters.base import LinkRuling

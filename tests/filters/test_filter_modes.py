@@ -8,7 +8,8 @@ from subjects import batch, page
 from webs import SEEDS, Bench
 
 from thresher.config.settings import ExactDuplicate, Filters, Override, PathTrap, Settings
-from thresher.crawler.core.model import Hold, Mode, Park, Purpose, Reason, Release, Request, Study, Verdict
+from thresher.crawler.core.effects import Hold, Park, Release, Request, Study
+from thresher.crawler.core.model import Mode, Purpose, Reason, Verdict
 from thresher.filters.base import LinkColumns
 from thresher.filters.modes import may_have, modes_by_url, strongest
 from thresher.filters.pattern_yield.news import Said, said

@@ -9,7 +9,8 @@ from msgspec.structs import replace
 from subjects import SPACE, batch, page, pair
 
 from thresher.config.settings import DepthCutoff
-from thresher.crawler.core.model import Judgement, LinkBatch, Release, Verdict
+from thresher.crawler.core.effects import Release
+from thresher.crawler.core.model import Judgement, LinkBatch, Verdict
 from thresher.crawler.core.sketch import token_hashes
 from thresher.filters.base import NOTHING_LEARNED, LinkJudgement
 from thresher.filters.depth_cutoff.advise import advise

@@ -1,4 +1,4 @@
-"""A panel's judgement as the journal keeps it."""
+"""What the journal keeps of each round of the panel, so that empty memories can be taught the same again (`Panel.replay`)."""
 
 from __future__ import annotations
 
@@ -9,6 +9,14 @@ from thresher.crawler.core.model import Judgement, Verdict
 from thresher.filters.base import Gate, LinkJudgement
 
 _encode = msgspec.msgpack.Encoder().encode
+
+
+class Record(msgspec.Struct, array_like=True, frozen=True):
+    """What the journal keeps of one deliberation: enough to replay what was learned from it."""
+
+    gate: int
+    judgement: bytes
+    measures: list[tuple[str, bytes]]  # filter, msgpack of its measure
 
 
 def encode_judgement(judgement: Judgement | LinkJudgement) -> bytes:
