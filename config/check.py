@@ -25,6 +25,7 @@ _ENDPOINT = re.compile(r"(?:\[[0-9a-f:.]+\]|[a-z0-9_.-]+):[0-9]{1,5}")
 _PROXY = re.compile(r"(?:http|socks5)://(?:\[[0-9a-f:.]+\]|[A-Za-z0-9_.-]+):[0-9]{1,5}/?")
 _PREFIX = re.compile(r"(?:https?:)?//[a-z0-9_.:\[\]-]+/[!-~]*")
 _MAX_PATTERN = 2_000
+_MODES = ("off", "observe", "enforce")
 _DANGEROUS = re.compile(r"(?=.)(?:(?:/[^/?&\s]+)+)?(?:\?[^=&?\s]+(?:=[^=&?\s]+)?(?:&[^=&?\s]+(?:=[^=&?\s]+)?)*)?")
 
 RESERVED_HEADERS = {
@@ -279,6 +280,22 @@ def _overrides(settings: Settings) -> Iterable[Problem]:
         if rule in first:
             yield key, "each domain or prefix once", f"{shown(rule)} again (overrides[{first[rule]}])", "Merge the two"
         first[rule] = i
+        yield from _override_modes(settings, i)
+
+
+def _override_modes(settings: Settings, i: int) -> Iterable[Problem]:
+    """Check the filters of an override: the canary judges whole hosts, and the scope has no mode."""
+    of = settings.filters
+    known = [name for name in of.__struct_fields__ if hasattr(getattr(of, name), "mode") and name != "canary"]
+    for name, mode in settings.overrides[i].filters.items():
+        key = f"overrides[{i}].filters.{name}"
+        if name not in known:
+            section, _, option = name.partition(".")
+            section = option if section == "filters" else section
+            advice = f"Write {section}: observe; other options of a filter hold for the whole crawl" if section in known else "Remove it"
+            yield key, f"a filter whose mode may differ by URL ({', '.join(known)})", shown(name), advice
+        elif mode not in _MODES:
+            yield key, "one of off, observe, enforce", shown(mode), f"Write {name}: observe"
 
 
 def _match_advice(rule: str) -> str:

@@ -111,6 +111,7 @@ class Override(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     nofollow_links: bool | None = None
     max_body: Bytes | None = None  # of fetch, as the next
     total_timeout: Timeout | None = None
+    filters: dict[str, str] = field(default_factory=dict)  # name of a filter → its mode
 
     @property
     def rule(self) -> str:

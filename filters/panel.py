@@ -2,8 +2,8 @@
 
 No filter is skipped because an earlier one has spoken: scores are complete. Nothing here awaits, so that between a judgement and what
 is learned from it no other page can slip in. A filter in `observe` has its verdicts recorded and its effects dropped; it changes no
-judgement. An audited share of what enforcing filters refuse at the learned gate passes all the same, chosen by the URL's key, so that a
-replay chooses the same.
+judgement. An override may give a filter another mode for some URLs (modes.py). An audited share of what enforcing filters refuse at the
+learned gate passes all the same, chosen by the URL's key, so that a replay chooses the same.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import msgspec
 import numpy as np
 
-from thresher.crawler.core.effects import Answer, Effect, Hold, Rewrite, Study, Tell
+from thresher.crawler.core.effects import Answer, Effect, Hold, Rewrite
 from thresher.crawler.core.model import (
     NEEDS_BROWSER,
     CrawlURL,
@@ -30,11 +30,12 @@ from thresher.crawler.core.model import (
 )
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import hostname_of, origin_of, site_of
-from thresher.filters.base import NOTHING_LEARNED, Gate, LinkColumns, LinkJudgement, LinkRuling
+from thresher.filters.base import NOTHING_LEARNED, Gate, LinkColumns, LinkJudgement
 from thresher.filters.capabilities import Relinks
 from thresher.filters.evidence.audits import is_audited
 from thresher.filters.evidence.decay import Recent
 from thresher.filters.journal import Record, decode_judgement, encode_judgement
+from thresher.filters.modes import may_have, split_ruling
 from thresher.filters.spec import FilterSpec
 
 J = TypeVar("J")
@@ -54,6 +55,7 @@ class Deliberation(msgspec.Struct, Generic[J], frozen=True):
     effects: tuple[Asked, ...]
     measures: tuple[Any, ...]  # in the order of the gate's filters
     audited: frozenset[int] = frozenset()  # learned gate: positions that pass in spite of a refusal
+    subject: str = ""  # URL of what was judged, "" of links
     said: Mapping[int, Verdict] | None = None  # learned gate: what filters in `observe` would have refused
 
 
@@ -87,6 +89,7 @@ class Panel:
         self.specs = tuple(specs)
         self._stands = stands
         self._audit_share = audit_share
+        self._spec_of = {spec.name: spec for spec in specs}
         self._memories = {spec.name: memory_of(spec.name) for spec in specs}
         self._enforcing = frozenset(spec.name for spec in specs if spec.mode is Mode.ENFORCE)
         self._recent = {spec.name: spec.recent for spec in specs if spec.recent}
@@ -103,9 +106,14 @@ class Panel:
         self._learning[Gate.RELINKS] = [(spec, spec.relinks) for spec in specs if spec.relinks]
         self._again = [(spec, spec.again, spec.learned) for spec in specs if spec.again and spec.learned]
 
-    def enforces(self, name: str) -> bool:
-        """Return whether the filter of this name may change what becomes of a URL."""
-        return name in self._enforcing
+    def enforces(self, name: str, text: str | None = None) -> bool:
+        """Return whether the filter of this name may change what becomes of a URL, or of any if none is given."""
+        return name in self._enforcing and (text is None or self._spec_of[name].mode_of(text) is Mode.ENFORCE)
+
+    def varies(self, name: str) -> bool:
+        """Return whether the mode of a filter differs by URL."""
+        spec = self._spec_of.get(name)
+        return spec is not None and spec.by_url is not None
 
     def recent(self, holder: str) -> Recent | None:
         """Return what the URLs of a class have come to lately, as the filter that names it has seen it."""
@@ -119,23 +127,30 @@ class Panel:
         for spec, part in self._static:
             if spec.mode is Mode.ENFORCE:
                 for i, reason in part.refuses(links).items():
-                    refused.setdefault(i, (reason, spec.name))
+                    if spec.by_url is None or spec.by_url(links.texts[i]) is Mode.ENFORCE:
+                        refused.setdefault(i, (reason, spec.name))
         return refused
 
     def head(self, head: Head) -> tuple[Reason, str] | None:
         """Return why the body is not wanted and by which filter, or None."""
         for spec, part in self._head:
-            if spec.mode is Mode.ENFORCE and (reason := part.refuses(head)):
+            if spec.mode_of(head.url.text) is Mode.ENFORCE and (reason := part.refuses(head)):
                 return reason, spec.name
         return None
 
     def static_said(self, links: LinkColumns) -> list[str]:
         """Return the filters that would refuse links if they did not only observe, each once for a link."""
-        return [spec.name for spec, part in self._static if spec.mode is Mode.OBSERVE for _ in part.refuses(links)]
+        wanted = [(spec, part) for spec, part in self._static if spec.mode is Mode.OBSERVE or spec.by_url is not None]
+        return [
+            spec.name
+            for spec, part in wanted
+            for i in part.refuses(links)
+            if spec.by_url is None or spec.by_url(links.texts[i]) is Mode.OBSERVE
+        ]
 
     def head_said(self, head: Head) -> list[str]:
         """Return the filters that would refuse the body if they did not only observe."""
-        return [spec.name for spec, part in self._head if spec.mode is Mode.OBSERVE and part.refuses(head)]
+        return [spec.name for spec, part in self._head if spec.mode_of(head.url.text) is Mode.OBSERVE and part.refuses(head)]
 
     def turn(self, url: CrawlURL) -> Turn:
         """Ask again, before a URL is requested, who holds, rewrites or refuses it by now, and which observers would."""
@@ -148,11 +163,10 @@ class Panel:
         said: list[str] = []
         for spec, part in asked_again:
             ruling, asked = part.decide(part.measure(batch), self._memories[spec.name])
-            if spec.mode is Mode.ENFORCE:
-                _merge(ruling, into=refused)
-                holds += [(spec.name, each) for each in self._standing(asked) if isinstance(each, Hold | Rewrite) and each.url == url.text]
-            elif ruling.refused:
-                said.append(spec.name)
+            against, would, effects = split_ruling(spec, batch, ruling, asked)
+            _merge(against, into=refused)
+            holds += [(spec.name, each) for each in self._standing(effects) if isinstance(each, Hold | Rewrite) and each.url == url.text]
+            said += [spec.name] if would else []
         if not (holds or refused):
             return Turn((), None, tuple(said)) if said else NO_OBJECTION
         audited, kept = self._audit(batch, refused, holds)
@@ -161,11 +175,14 @@ class Panel:
     def unread(self, page: Page) -> Deliberation[Judgement]:
         """Return what those who want to hear of it learn from an answer whose body was refused."""
         measures = tuple(part.measure(page) for _, part in self._learning[Gate.UNREAD])
-        return Deliberation(Gate.UNREAD, Judgement(keep=False, follow=False, verdicts=()), (), measures)
+        return Deliberation(Gate.UNREAD, Judgement(keep=False, follow=False, verdicts=()), (), measures, subject=page.url.text)
 
     def wants_relinks(self, source: CrawlURL) -> bool:
         """Return whether any filter wants to hear which known URLs a page names."""
-        return any(part.listens(source, self._memories[spec.name]) for spec, part in self._learning[Gate.RELINKS])
+        listeners = self._learning[Gate.RELINKS]
+        return any(
+            spec.mode_of(source.text) is not Mode.OFF and part.listens(source, self._memories[spec.name]) for spec, part in listeners
+        )
 
     def relinks(self, naming: Relinks, judgement: Judgement) -> Deliberation[Judgement]:
         """Return what those who want to hear of it learn from the known URLs that a page names.
@@ -174,7 +191,7 @@ class Panel:
             judgement: The panel's judgement of the page.
         """
         measures = tuple(part.measure(naming) for _, part in self._learning[Gate.RELINKS])
-        return Deliberation(Gate.RELINKS, judgement, (), measures)
+        return Deliberation(Gate.RELINKS, judgement, (), measures, subject=naming.source.text)
 
     def measurers(self) -> list[Callable[[Page], Any]]:
         """Return what each filter at the page gate measures a page by: pure, so that a caller may have many pages measured beforehand."""
@@ -186,14 +203,15 @@ class Panel:
         Args:
             measures: By the `measurers` in their order, if they have been asked already.
         """
-        made = self._judge(Gate.PAGE, measures if measures is not None else [measure(page) for measure in self.measurers()])
+        measured = measures if measures is not None else [measure(page) for measure in self.measurers()]
+        made = self._judge(Gate.PAGE, measured, page.url.text)
         if NEEDS_BROWSER.isdisjoint(page.flags):
             return made
         return msgspec.structs.replace(made, judgement=msgspec.structs.replace(made.judgement, new=False))  # it shows nothing
 
     def redirect(self, pair: RedirectPair) -> Deliberation[Judgement]:
         """Judge a redirect whose end has settled; nothing is learned yet."""
-        return self._judge(Gate.REDIRECT, [part.measure(pair) for _, part in self._learning[Gate.REDIRECT]])
+        return self._judge(Gate.REDIRECT, [part.measure(pair) for _, part in self._learning[Gate.REDIRECT]], pair.original.text)
 
     def links(self, batch: LinkBatch) -> Deliberation[LinkJudgement]:
         """Judge the new links of a page; nothing is learned yet."""
@@ -206,27 +224,31 @@ class Panel:
             measure = part.measure(batch)
             ruling, asked = part.decide(measure, self._memories[spec.name])
             measures.append(measure)
-            _merge(ruling, into=refused if spec.mode is Mode.ENFORCE else said)
-            if spec.mode is Mode.ENFORCE:
-                effects += [(spec.name, effect) for effect in self._standing(asked)]
+            against, would, may = split_ruling(spec, batch, ruling, asked)
+            _merge(against, into=refused)
+            _merge(would, into=said)
+            effects += [(spec.name, effect) for effect in self._standing(may)]
         audited, kept_effects = self._audit(batch, refused, effects)
         if refused:
             admitted[[i for i in refused if i not in audited]] = False
         _leave_out_changed(batch, kept_effects, admitted)
         judgement = LinkJudgement(admitted, refused)
-        return Deliberation(Gate.LEARNED, judgement, tuple(kept_effects), tuple(measures), audited, said)
+        return Deliberation(Gate.LEARNED, judgement, tuple(kept_effects), tuple(measures), audited, said=said)
 
     def learn(self, deliberation: Deliberation[Any]) -> tuple[tuple[Asked, ...], Record | None]:
         """Let every filter at the gate observe the judgement; return what they ask for and what the journal keeps."""
         effects: list[Asked] = []
         measures: list[tuple[str, bytes]] = []
         for (spec, part), measure in zip(self._learning[deliberation.gate], deliberation.measures, strict=True):
+            subject = deliberation.subject
+            if subject and spec.mode_of(subject) is Mode.OFF:
+                continue
             asked = part.observe(measure, deliberation.judgement, self._memories[spec.name])
             if asked is NOTHING_LEARNED:
                 continue
             if part.measure_type is not NoneType:
                 measures.append((spec.name, _encode(measure)))
-            effects += [(spec.name, effect) for effect in asked if self._may(spec.name, effect)]
+            effects += [(spec.name, effect) for effect in asked if may_have(spec, effect, subject)]
         record = Record(deliberation.gate, encode_judgement(deliberation.judgement), measures) if measures else None
         return tuple(effects), record
 
@@ -250,7 +272,7 @@ class Panel:
         if part is None:
             return (), None
         answer = self.read_answer(prober, reduced) if read is None else read
-        asked = tuple((prober, effect) for effect in part.on_answer(answer, self._memories[prober]))
+        asked = tuple((prober, effect) for effect in part.on_answer(answer, self._memories[prober]) if self._may(prober, effect))
         return asked, Record(Gate.ANSWER, b"", [(prober, reduced)])
 
     def read_answer(self, prober: str, reduced: bytes) -> Any:
@@ -276,8 +298,7 @@ class Panel:
         return tuple((name, effect) for effect in asked if self._may(name, effect)), Record(Gate.NEWS, b"", [(name, news)])
 
     def _may(self, name: str, effect: Effect) -> bool:
-        """Return whether a filter may have an effect: one that only observes may but learn."""
-        return name in self._enforcing or isinstance(effect, Study | Tell)
+        return may_have(self._spec_of[name], effect)
 
     def adopts(self, learner: str, site: bytes, finding: bytes) -> bool:
         """Return whether a finding would decide anything for good, as the adoption of a rule does."""
@@ -341,17 +362,23 @@ class Panel:
                 decoded = msgspec.msgpack.decode(measure, type=parts[name].measure_type)
                 parts[name].observe(decoded, judgement, self._memories[name])
 
-    def _judge(self, gate: Gate, measures: Sequence[Any]) -> Deliberation[Judgement]:
-        verdicts = []
+    def _judge(self, gate: Gate, measures: Sequence[Any], subject: str) -> Deliberation[Judgement]:
+        verdicts, observers = [], []
         effects: list[Asked] = []
         keep = follow = new = True
         for (spec, part), measure in zip(self._learning[gate], measures, strict=True):
+            mode = spec.mode_of(subject)
+            if mode is Mode.OFF:
+                continue
             verdict, asked = part.decide(measure, self._memories[spec.name])
             verdicts.append(verdict)
-            if spec.mode is Mode.ENFORCE:
+            if mode is Mode.OBSERVE and spec.mode is Mode.ENFORCE:
+                observers.append(spec.name)
+            if mode is Mode.ENFORCE:
                 keep, follow, new = keep and verdict.keep, follow and verdict.follow, new and verdict.new
-                effects += [(spec.name, effect) for effect in asked]
-        return Deliberation(gate, Judgement(keep, follow, tuple(verdicts), new), tuple(effects), tuple(measures))
+                effects += [(spec.name, effect) for effect in asked if may_have(spec, effect, subject)]
+        judgement = Judgement(keep, follow, tuple(verdicts), new, tuple(observers))
+        return Deliberation(gate, judgement, tuple(effects), tuple(measures), subject=subject)
 
     def _standing(self, effects: Iterable[Effect]) -> Iterator[Effect]:
         """Leave out rewrites to what is out of scope, or has come to nothing: the URL is judged as an ordinary one."""
@@ -372,9 +399,9 @@ class Panel:
         return audited, [(who, e) for who, e in effects if not (isinstance(e, Rewrite | Hold) and e.url in spared)]
 
 
-def _merge(ruling: LinkRuling, *, into: dict[int, Verdict]) -> None:
+def _merge(refused: Mapping[int, Verdict], *, into: dict[int, Verdict]) -> None:
     """Add a filter's refusals; the first filter to refuse a link names the reason."""
-    for i, verdict in ruling.refused.items():
+    for i, verdict in refused.items():
         into.setdefault(i, verdict)
 
 

@@ -8,10 +8,11 @@ from typing import Any
 import msgspec
 
 from thresher.config.plugins import Plugin, plugins
-from thresher.config.settings import Settings
+from thresher.config.settings import Filters, Settings
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.core.model import Mode
 from thresher.filters.capabilities import BackgroundLearner, study_at
+from thresher.filters.modes import strongest
 from thresher.filters.spec import FilterSpec
 
 _METHODS = {
@@ -47,11 +48,12 @@ def check() -> None:
 
 def plugged(settings: Settings) -> list[FilterSpec]:
     """Build the configured filters of other distributions; raises UsageError for one that is not what it must be."""
-    return [_spec(plugin, getattr(settings.filters, plugin.name)) for plugin in plugins() if not plugin.fault and _is_on(plugin, settings)]
+    of = strongest(settings)
+    return [_spec(plugin, getattr(of, plugin.name)) for plugin in plugins() if not plugin.fault and _is_on(plugin, of)]
 
 
-def _is_on(plugin: Plugin, settings: Settings) -> bool:
-    options = getattr(settings.filters, plugin.name, None)
+def _is_on(plugin: Plugin, of: Filters) -> bool:
+    options = getattr(of, plugin.name, None)
     return options is not None and options.mode != Mode.OFF.value
 
 

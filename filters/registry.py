@@ -16,6 +16,7 @@ from thresher.crawler.core.document_types import accepted_types
 from thresher.crawler.core.model import Mode
 from thresher.crawler.core.ownership import Ownership
 from thresher.filters import exact_duplicate, media, path_trap, scope
+from thresher.filters.modes import strongest, with_modes
 from thresher.filters.plugin import plugged
 from thresher.filters.spec import FilterSpec
 
@@ -26,7 +27,7 @@ def specs(settings: Settings, seeds: Sequence[str], owners: Ownership | None = N
     Args:
         owners: The owners of sites, where there are several agents.
     """
-    of = settings.filters
+    of = strongest(settings)
     every = (
         *_of_links(settings, seeds),
         _spec("soft_error", of, owners=owners),
@@ -38,18 +39,18 @@ def specs(settings: Settings, seeds: Sequence[str], owners: Ownership | None = N
         _spec("canary", of),
         *plugged(settings),
     )
-    return tuple(spec for spec in every if spec is not None and spec.mode is not Mode.OFF)
+    return with_modes([spec for spec in every if spec is not None], settings)
 
 
 def static_specs(settings: Settings, seeds: Sequence[str]) -> tuple[FilterSpec, ...]:
     """Build only the configured filters with a static gate, in the order of `specs`: a command that crawls nothing needs no other."""
     every = (*_of_links(settings, seeds), *plugged(settings))
-    return tuple(spec for spec in every if spec.static is not None and spec.mode is not Mode.OFF)
+    return with_modes([spec for spec in every if spec.static is not None], settings)
 
 
 def _of_links(settings: Settings, seeds: Sequence[str]) -> tuple[FilterSpec, ...]:
     """Build the filters that judge a link by its URL. None of ours that comes later has a static gate."""
-    of = settings.filters
+    of = strongest(settings)
     return (
         FilterSpec("scope", Mode.ENFORCE, static=scope.ScopeFilter(settings.scope, settings.overrides, seeds)),
         FilterSpec(

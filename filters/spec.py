@@ -40,7 +40,12 @@ class FilterSpec(msgspec.Struct, frozen=True):
     recent: Callable[[str, Memory], Recent | None] | None = None  # what the fetches of a class came to before the class existed
     adopts: Callable[[bytes, Any, Memory], bool] | None = None  # given a site and a study's finding: would it decide anything for good?
     void: Void | None = None  # given a site and pages (key, URL) that a wall answered for: it forgets what they showed
+    by_url: Callable[[str], Mode] | None = None  # the mode for a URL, where overrides name the filter; `mode` is the strongest of all
     unread: bool = False  # `page` also observes answers whose body the head gate refused, as pages without text that are not kept
+
+    def mode_of(self, text: str) -> Mode:
+        """Return the mode for a canonical URL."""
+        return self.mode if self.by_url is None else self.by_url(text)
 
     def parts(self) -> Sequence[tuple[Gate, Any]]:
         """Return the parts that learn, with their gates."""

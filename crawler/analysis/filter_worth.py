@@ -175,7 +175,11 @@ def _without(settings: Settings, name: str) -> Settings:
         for each in of.__struct_fields__
         if hasattr(getattr(of, each), "mode") and name in (NONE, each)
     }
-    return msgspec.structs.replace(settings, filters=msgspec.structs.replace(of, **off))
+    overrides = [
+        msgspec.structs.replace(one, filters={each: mode for each, mode in one.filters.items() if each not in off})
+        for one in settings.overrides
+    ]
+    return msgspec.structs.replace(settings, filters=msgspec.structs.replace(of, **off), overrides=overrides)
 
 
 def _sketch(tokens: U64) -> U64:

@@ -102,7 +102,7 @@ class ReplayedPanel:
         refused = {new[i] for i in links.judgement.refused if i not in links.audited} if links is not None else set()
         judgement = page.judgement if page is not None else None
         worthless = any(isinstance(effect, Worthless) and effect.key == source.key for effect in asked)
-        stops = [v.filter for v in judgement.verdicts if not v.follow and self._panel.enforces(v.filter)] if judgement is not None else []
+        stops = [v.filter for v in judgement.standing if not v.follow and self._panel.enforces(v.filter)] if judgement is not None else []
         return Judged(
             held,
             frozenset(refused | set(rewrites)),

@@ -213,7 +213,9 @@ def _today(story: Story) -> Iterator[_Row]:
     if story.today is None:
         return
     for ruling in story.today.rulings:
-        mode = "" if ruling.mode == "enforce" else f" [{ruling.mode}]"
+        by = f"override {ruling.override}" if ruling.override else ""
+        said = ", ".join(filter(None, ("" if ruling.mode == "enforce" else ruling.mode, by)))
+        mode = f" [{said}]" if said else ""
         yield f"{ruling.gate}: {ruling.by}{mode}", f"{ruling.answer} ({ruling.detail})" if ruling.detail else ruling.answer
     robots: Any = story.today.robots
     if robots is not None:

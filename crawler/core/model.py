@@ -369,6 +369,12 @@ class Judgement(msgspec.Struct, frozen=True):
     follow: bool
     verdicts: tuple[Verdict, ...]
     new: bool = True
+    observers: tuple[str, ...] = ()  # filters that enforce elsewhere, and by an override only observe here
+
+    @property
+    def standing(self) -> Sequence[Verdict]:
+        """The verdicts from which others may learn: without those of filters that, by an override, only observe here."""
+        return [verdict for verdict in self.verdicts if verdict.filter not in self.observers] if self.observers else self.verdicts
 
     @property
     def is_new(self) -> bool:

@@ -13,7 +13,7 @@ import msgspec
 from thresher.config.settings import Settings
 from thresher.crawler.core.effects import Hold, Rewrite
 from thresher.crawler.core.governing import governed, options_of
-from thresher.crawler.core.model import Cause, CrawlURL, LinkBatch, Reason, Verdict
+from thresher.crawler.core.model import Cause, CrawlURL, LinkBatch, Mode, Reason, Verdict
 from thresher.crawler.core.own_site import OwnSite
 from thresher.crawler.core.robots import RobotsRecord
 from thresher.crawler.core.url import URLSpace, hostname_of, port_of
@@ -23,6 +23,7 @@ from thresher.crawler.fetch.given_addresses import GivenAddresses
 from thresher.crawler.gates.link_gate import LinkGate
 from thresher.crawler.gates.robots_cache import RobotsCache, Standing
 from thresher.filters.base import LinkColumns
+from thresher.filters.modes import modes_by_url
 from thresher.filters.panel import Panel
 from thresher.filters.registry import specs
 from thresher.filters.scope import ScopeFilter
@@ -40,6 +41,7 @@ class Ruling(msgspec.Struct, kw_only=True):
     by: str
     gate: str
     mode: str = "enforce"
+    override: str = ""  # `match` of the override by which the filter has this mode
     answer: str = PASS
     detail: str = ""
 
@@ -81,13 +83,14 @@ def decide(
     filters = specs(settings, settings.seeds)
     rulings = _static(url, filters)
     if view is None:
-        rulings += _address(url, settings)
+        rulings = [*_overridden(rulings, url.text, settings), *_address(url, settings)]
         return Today(rulings=rulings, robots=None, outcome=_outcome(rulings, None))
     panel = Panel(filters, view.tables.memory, audit_share=settings.filters.audit_share)
     gate = LinkGate(space, view.tables.seen, panel, settings)
     if not is_seed:
         rulings += [_depth(url, depth, gate), *_learned(url, panel)]
     rulings += _address(url, settings)
+    rulings = _overridden(rulings, url.text, settings)
     robots = robots_story(url, RobotsCache(view.tables.robots, space, settings, agent=settings.identity.agent), now)
     return Today(rulings=rulings, robots=robots, outcome=_outcome(rulings, robots))
 
@@ -99,12 +102,25 @@ def _static(url: CrawlURL, filters: tuple[FilterSpec, ...]) -> list[Ruling]:
         Ruling(
             by=spec.name,
             gate="static",
-            mode=spec.mode.value,
+            mode=spec.mode_of(url.text).value,
             answer=str(reason or PASS),
             detail=spec.static.detail(links) if reason is Reason.UNSAFE and isinstance(spec.static, ScopeFilter) else "",
         )
         for spec, reason in said
+        if spec.mode_of(url.text) is not Mode.OFF
     ]
+
+
+def _overridden(rulings: list[Ruling], text: str, settings: Settings) -> list[Ruling]:
+    """Name the overrides by which filters have other modes for the URL, also of those that are off for it."""
+    ruled = {name: one for name, modes in modes_by_url(settings).items() if (one := modes.ruled(text)) is not None}
+    named = [msgspec.structs.replace(ruling, override=ruled[ruling.by].match) if ruling.by in ruled else ruling for ruling in rulings]
+    off = [
+        Ruling(by=name, gate="override", mode=one.mode.value, override=one.match, detail="not asked")
+        for name, one in ruled.items()
+        if one.mode is Mode.OFF
+    ]
+    return [*named, *off]
 
 
 def _depth(url: CrawlURL, depth: int | None, gate: LinkGate) -> Ruling:
@@ -117,7 +133,8 @@ def _depth(url: CrawlURL, depth: int | None, gate: LinkGate) -> Ruling:
 def _learned(url: CrawlURL, panel: Panel) -> list[Ruling]:
     """Ask the filters that learn, with the memories as they are; nothing is learned from it."""
     deliberation = panel.links(LinkBatch.of(url))
-    modes = {spec.name: spec.mode.value for spec in panel.specs if spec.learned is not None}
+    of_url = {spec.name: spec.mode_of(url.text) for spec in panel.specs if spec.learned is not None}
+    modes = {name: mode.value for name, mode in of_url.items() if mode is not Mode.OFF}
     said: dict[str, Ruling] = {}
     for verdicts, is_audited in ((deliberation.judgement.refused, bool(deliberation.audited)), (deliberation.said or {}, False)):
         for verdict in verdicts.values():

@@ -23,16 +23,18 @@ from thresher.config.settings import Settings
 from thresher.crawler.children.crash_suspects import Suspects
 from thresher.crawler.core import html
 from thresher.crawler.core.document_types import DOCUMENTS, accepted_types
-from thresher.crawler.core.model import FILTERS_OWN, U64, CrawlURL, Directives, Fetched, Flag, Page, Reason
+from thresher.crawler.core.model import FILTERS_OWN, U64, CrawlURL, Directives, Fetched, Flag, Mode, Page, Reason
 from thresher.crawler.core.overriding import Overriding
-from thresher.crawler.core.parsed import Parsed
+from thresher.crawler.core.parsed import Link, Parsed
 from thresher.crawler.core.sketch import fingerprint, token_hashes
 from thresher.crawler.core.url import BadURL, URLSpace
 from thresher.crawler.gates.link_gate import NONE_GATED, Gated, LinkGate, Skip, presentable
 from thresher.crawler.page.browser_need import browser_need
 from thresher.crawler.page.loop_watch import Step
 from thresher.crawler.page.parser import Parser
+from thresher.filters import media
 from thresher.filters.media import AnnouncedTypes
+from thresher.filters.modes import modes_by_url, strongest
 from thresher.filters.panel import Panel
 
 _PAGES: Final = 64  # of a batch: the more, the less a page costs; 16 cost 5 to 8 % more, 100 not less
@@ -98,7 +100,8 @@ class BatchReader:
         self._settings = settings
         self._overriding = Overriding(settings)
         accepted = accepted_types(settings.fetch.accept_types, documents=settings.parse.documents)
-        self._announced = AnnouncedTypes(settings.filters.media, accepted)
+        self._announced = AnnouncedTypes(strongest(settings).media, accepted)
+        self._media = modes_by_url(settings).get(media.NAME)
         self._urls = urls
         self._clock = clock
         self._waiting: list[_Ticket] = []
@@ -147,8 +150,8 @@ class BatchReader:
             nofollow = [link for link in wanted if "nofollow" in link.rel]
             wanted = tuple(link for link in wanted if "nofollow" not in link.rel)
             skips = [Skip(text, Reason.NOFOLLOW, "robots") for text in self._urls.resolve(base, [link.href for link in nofollow])[0]]
-        if announced := [link.href for link in wanted if link.type and self._announced.are_skipped(link.type)]:
-            wanted = tuple(link for link in wanted if not (link.type and self._announced.are_skipped(link.type)))
+        if announced := [link.href for link in wanted if self._is_announced(link, base)]:
+            wanted = tuple(link for link in wanted if not self._is_announced(link, base))
             skips.extend(Skip(text, Reason.ANNOUNCED_TYPE, "media") for text in self._urls.resolve(base, announced)[0])
         texts, refused = self._urls.resolve(base, [link.href for link in wanted])
         skips.extend(Skip(presentable(href), reason, "url") for href, reason in refused)
@@ -157,6 +160,12 @@ class BatchReader:
             by = f"{n_dropped} links beyond limits.max_links_per_page" if is_cut else f"{n_dropped} links of absurd length"
             skips.append(Skip(url.text, Reason.LINK_LIMIT if is_cut else Reason.TOO_LONG, by))
         return texts, skips
+
+    def _is_announced(self, link: Link, base: str) -> bool:
+        """Return whether a link announces a type for which it is not followed, by the mode for what it leads to."""
+        if not (link.type and self._announced.are_skipped(link.type)):
+            return False
+        return self._media is None or all(self._media(text) is Mode.ENFORCE for text in self._urls.resolve(base, [link.href])[0])
 
     def _is_text(self, outcome: Fetched) -> bool:
         """Return whether a body is to be parsed; one that ended too many lives is not."""

@@ -118,6 +118,8 @@ class Effector:
                     self._audit(effect, now)
                 case Request():
                     self.request(effect, Asker(who), now)
+                case Revise(page=key) | Worthless(key=key) if self._only_observed(who, key):
+                    pass
                 case Revise():
                     self._tables.verdicts.revise(effect.page, effect.verdict, now)
                 case Worthless():
@@ -140,6 +142,13 @@ class Effector:
                 case Well():
                     self.canaries.is_well(effect)
 
+    def _only_observed(self, who: str, key: bytes) -> bool:
+        """Return whether a filter that enforces elsewhere only observes the URL of this key, or is off there."""
+        if not self._context.panel.varies(who):
+            return False
+        row = self._tables.seen.row(key)
+        return row is not None and not self._context.panel.enforces(who, self._tables.seen.url_of(row.seq))
+
     def hold_or_rewrite(self, url: CrawlURL, effects: Iterable[Asked], now: float) -> int:
         """Record a new link that a filter rewrites or holds; return its sequence number, -1 if its rule's rows are used up."""
         for who, effect in effects:
@@ -150,6 +159,12 @@ class Effector:
                 self._totals.count_saved(who)
                 return self._hold_new(url, effect.holder, now, is_inherited=False)
         raise AssertionError(f"{url.text} was set aside by no effect")
+
+    def may_inherit(self, text: str, holder: str) -> bool:
+        """Return whether the filter of a class may put a URL last that only a page of the class has named."""
+        words = holder.split(" ", 2)
+        who = words[1] if words[0] == "links" and len(words) > 1 else words[0]
+        return not self._context.panel.varies(who) or self._context.panel.enforces(who, text)
 
     def inherit(self, url: CrawlURL, holder: str, now: float) -> int:
         """Record a new link that only a page of a class has named as one of that class; return its sequence number."""
@@ -208,7 +223,7 @@ class Effector:
         if judgement.follow:
             return self.tails.class_of(key)
         who = next(
-            (verdict.filter for verdict in judgement.verdicts if not verdict.follow and self._context.panel.enforces(verdict.filter)), ""
+            (verdict.filter for verdict in judgement.standing if not verdict.follow and self._context.panel.enforces(verdict.filter)), ""
         )
         return self.tails.class_of(key) or f"links {who}"
 

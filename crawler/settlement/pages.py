@@ -159,8 +159,8 @@ class Pages:
             self._tables.links.put(numbers)
         for verdict in deliberation.judgement.verdicts:
             if not (verdict.keep and verdict.follow):
-                count = self._totals.count_saved if self._context.panel.enforces(verdict.filter) else self._totals.count_would_save
-                count(verdict.filter)
+                is_enforced = self._context.panel.enforces(verdict.filter, url.text)
+                (self._totals.count_saved if is_enforced else self._totals.count_would_save)(verdict.filter)
         self._learning.learn((deliberation, sifted.deliberation), now)
         self._name_again(url, sifted, deliberation.judgement, now)
         if self._tail_service.is_good(visit) and not of_class:

@@ -55,7 +55,7 @@ def drop_of(judgement: Judgement, *, is_ok: bool) -> str:
         return "error"
     if judgement.is_new and judgement.follow:
         return ""
-    against = [_DROPS.get(verdict.filter, "other") for verdict in judgement.verdicts if verdict.is_against]
+    against = [_DROPS.get(verdict.filter, "other") for verdict in judgement.standing if verdict.is_against]
     return against[0] if against else "other"
 
 

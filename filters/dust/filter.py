@@ -199,7 +199,7 @@ class PageGate:
 
     def _original(self, judgement: Judgement) -> bytes:
         """Return the key of the page whose copy a page is said to be by a filter whose word counts, b"" if it is said of none."""
-        for verdict in judgement.verdicts if self._is_copy(judgement) else ():
+        for verdict in judgement.standing if self._is_copy(judgement) else ():
             if verdict.reason in _COPIES and verdict.filter in self._judges:
                 return bytes.fromhex(str(verdict.evidence.get("copy_of") or verdict.evidence.get("replica_of") or ""))
         return b""
@@ -276,7 +276,7 @@ class PageGate:
     def _is_copy(self, judgement: Judgement) -> bool:
         """Return whether a page showed what the site had shown before."""
         is_known = not (judgement.is_new and judgement.follow)
-        return is_known and any(verdict.reason in _COPIES and verdict.filter in self._judges for verdict in judgement.verdicts)
+        return is_known and any(verdict.reason in _COPIES and verdict.filter in self._judges for verdict in judgement.standing)
 
 
 def _shown(measure: PageMeasure, judgement: Judgement) -> Look:
@@ -376,4 +376,4 @@ def _alias(canonical: str, rule: str) -> Verdict:
 
 def _is_soft_error(judgement: Judgement) -> bool:
     dropped = not (judgement.keep and judgement.follow)
-    return dropped and any(verdict.filter == "soft_error" and not verdict.keep for verdict in judgement.verdicts)
+    return dropped and any(verdict.filter == "soft_error" and not verdict.keep for verdict in judgement.standing)

@@ -38,7 +38,7 @@ def said(judgement: Judgement, judges: Collection[str]) -> Said:
     """Return the panel's word; without verdicts of judges it is taken as it stands. judges: filters that are no mere observers."""
     if judgement.is_new and judgement.follow:
         return Said.NEW
-    against = [verdict for verdict in judgement.verdicts if verdict.filter in judges and verdict.is_against]
+    against = [verdict for verdict in judgement.standing if verdict.filter in judges and verdict.is_against]
     is_doubtful = len(against) == 1 and against[0].reason is not Reason.DUPLICATE_CONTENT and (against[0].new or not against[0].keep)
     return Said.DOUBT if is_doubtful else Said.OLD
 

@@ -13,6 +13,10 @@ from thresher.config.load import load
 DEFAULT_WORDS = "see https://github.com/google/re2/wiki/Syntax"
 DOMAIN_WORDS = "expected a domain or a URL prefix, as canonical URLs have it"
 
+MODES = (
+    "expected a filter whose mode may differ by URL "
+    "(path_trap, media, exact_duplicate, soft_error, pattern_yield, depth_cutoff, near_replica, dust)"
+)
 BAD = [
     (
         'scope: {include: ["(a)\\\\1"]}',
@@ -210,6 +214,21 @@ BAD = [
     (
         "overrides:\n- match: a.example\n- match: a.example\n",
         'crawl.yaml:3:3: overrides[1].match: expected each domain or prefix once, got "a.example" again (overrides[0]). Merge the two',
+    ),
+    (
+        "overrides: [{match: a.example, filters: {dust: sometimes}}]",
+        'crawl.yaml:1:42: overrides[0].filters.dust: expected one of off, observe, enforce, got "sometimes". Write dust: observe',
+    ),
+    (
+        "overrides: [{match: a.example, filters: {canary: off}}]",
+        f'crawl.yaml:1:42: overrides[0].filters.canary: {MODES}, got "canary". Remove it',
+    ),
+    (
+        "overrides: [{match: a.example, filters: {dust.max_rules: 3}}]",
+        (
+            f'crawl.yaml:1:42: overrides[0].filters.dust.max_rules: {MODES}, got "dust.max_rules". '
+            "Write dust: observe; other options of a filter hold for the whole crawl"
+        ),
     ),
 ]
 
