@@ -12,7 +12,7 @@ from thresher.crawler.core.change import Comparison, Text, compare, compare_with
 from thresher.crawler.core.frontier import Lease
 from thresher.crawler.core.model import Fetched, Head, Outcome, Page, Reason, Redirect
 from thresher.crawler.visit import Visit, VisitContext, guarded, read_page, redirected, stopped
-from thresher.storage.schema import PageRecord
+from thresher.storage.records import PageRecord
 from thresher.storage.tables.bodies import digest
 from thresher.storage.tables.rounds import CheckRecord
 

@@ -31,17 +31,8 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from thresher.crawler.core.model import (
-    Effect,
-    Head,
-    Hold,
-    Judgement,
-    LinkBatch,
-    Page,
-    Reason,
-    RedirectPair,
-    Verdict,
-)
+from thresher.crawler.core.effects import Effect, Hold
+from thresher.crawler.core.model import Head, Judgement, LinkBatch, Page, Reason, RedirectPair, Verdict
 from thresher.crawler.core.ports import Memory
 
 Effects = tuple[Effect, ...]

@@ -10,7 +10,8 @@ from importlib import import_module
 from operator import attrgetter
 from typing import Any, NamedTuple, Protocol
 
-from thresher.crawler.core.model import Answer, CrawlURL, Judgement
+from thresher.crawler.core.effects import Answer
+from thresher.crawler.core.model import CrawlURL, Judgement
 from thresher.crawler.core.ports import Memory
 from thresher.filters.base import Effects
 

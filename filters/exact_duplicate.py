@@ -22,7 +22,8 @@ import msgspec
 import numpy as np
 
 from thresher.config.settings import ExactDuplicate
-from thresher.crawler.core.model import U64, Judgement, Mode, Page, Reason, Revise, Verdict
+from thresher.crawler.core.effects import Revise
+from thresher.crawler.core.model import U64, Judgement, Mode, Page, Reason, Verdict
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.sketch import fingerprint, token_hashes
 from thresher.crawler.core.url import is_home

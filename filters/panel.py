@@ -15,22 +15,17 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import msgspec
 import numpy as np
 
+from thresher.crawler.core.effects import Answer, Effect, Hold, Rewrite, Study, Tell
 from thresher.crawler.core.model import (
     NEEDS_BROWSER,
-    Answer,
     CrawlURL,
-    Effect,
     Head,
-    Hold,
     Judgement,
     LinkBatch,
     Mode,
     Page,
     Reason,
     RedirectPair,
-    Rewrite,
-    Study,
-    Tell,
     Verdict,
 )
 from thresher.crawler.core.ports import Memory
@@ -39,20 +34,13 @@ from thresher.filters.base import NOTHING_LEARNED, Gate, LinkColumns, LinkJudgem
 from thresher.filters.capabilities import Relinks
 from thresher.filters.evidence.audits import is_audited
 from thresher.filters.evidence.decay import Recent
+from thresher.filters.journal import Record, decode_judgement, encode_judgement
 from thresher.filters.spec import FilterSpec
 
 J = TypeVar("J")
 Asked = tuple[str, Effect]  # who asks, for what
 
 _encode = msgspec.msgpack.Encoder().encode
-
-
-class Record(msgspec.Struct, array_like=True, frozen=True):
-    """What the journal keeps of one deliberation: enough to replay what was learned from it."""
-
-    gate: int
-    judgement: bytes
-    measures: list[tuple[str, bytes]]  # filter, msgpack of its measure
 
 
 Learned = tuple[tuple[Asked, ...], Record | None]  # what is asked for thereupon, and what the journal keeps
@@ -327,31 +315,31 @@ class Panel:
     def replay(self, records: Iterable[Record]) -> None:
         """Teach the filters from the journal what they learned when it was written."""
         for record in records:
-            if record.gate == Gate.TAIL:  # no filter's memory: crawler/analysis/tail_replay.py
-                continue
-            if record.gate == Gate.STUDY:
-                for name, finding in record.measures:
-                    if name in self._learners:
+            match Gate(record.gate):
+                case Gate.TAIL:  # in no filter's memory: crawler/analysis/tail_replay.py reads it
+                    pass
+                case Gate.STUDY:
+                    for name, finding in record.measures:
                         self.on_finding(name, record.judgement, finding)
-                continue
-            if record.gate == Gate.VOID:
-                pages = [msgspec.msgpack.decode(packed, type=list[tuple[bytes, str]]) for _, packed in record.measures[:1]]
-                self.void(record.judgement, pages[0])
-                continue
-            if record.gate == Gate.ANSWER:
-                for name, reduced in record.measures:
-                    self.on_reduced_answer(name, reduced)
-                continue
-            if record.gate == Gate.NEWS:
-                for name, news in record.measures:
-                    self.on_news(name, news)
-                continue
-            judgement = decode_judgement(Gate(record.gate), record.judgement)
-            parts = {spec.name: part for spec, part in self._learning[Gate(record.gate)]}
-            for name, measure in record.measures:
-                if name in parts:
-                    decoded = msgspec.msgpack.decode(measure, type=parts[name].measure_type)
-                    parts[name].observe(decoded, judgement, self._memories[name])
+                case Gate.VOID:
+                    for _, packed in record.measures[:1]:  # each filter heard of the same pages
+                        self.void(record.judgement, msgspec.msgpack.decode(packed, type=list[tuple[bytes, str]]))
+                case Gate.ANSWER:
+                    for name, reduced in record.measures:
+                        self.on_reduced_answer(name, reduced)
+                case Gate.NEWS:
+                    for name, news in record.measures:
+                        self.on_news(name, news)
+                case gate:
+                    self._observe_again(gate, record)
+
+    def _observe_again(self, gate: Gate, record: Record) -> None:
+        judgement = decode_judgement(gate, record.judgement)
+        parts = {spec.name: part for spec, part in self._learning[gate]}
+        for name, measure in record.measures:
+            if name in parts:
+                decoded = msgspec.msgpack.decode(measure, type=parts[name].measure_type)
+                parts[name].observe(decoded, judgement, self._memories[name])
 
     def _judge(self, gate: Gate, measures: Sequence[Any]) -> Deliberation[Judgement]:
         verdicts = []
@@ -382,21 +370,6 @@ class Panel:
         audited = frozenset(i for i in touched if is_audited(batch.keys[i], self._audit_share))
         spared = {batch.texts[i] for i in audited}
         return audited, [(who, e) for who, e in effects if not (isinstance(e, Rewrite | Hold) and e.url in spared)]
-
-
-def encode_judgement(judgement: Judgement | LinkJudgement) -> bytes:
-    """Write a judgement for the journal."""
-    if isinstance(judgement, LinkJudgement):
-        return _encode((judgement.admitted.tobytes(), dict(judgement.refused)))
-    return _encode(judgement)
-
-
-def decode_judgement(gate: Gate, data: bytes) -> Judgement | LinkJudgement:
-    """Read what `encode_judgement` wrote."""
-    if gate is Gate.LEARNED:
-        mask, refused = msgspec.msgpack.decode(data, type=tuple[bytes, dict[int, Verdict]])
-        return LinkJudgement(np.frombuffer(mask, dtype=np.bool_), refused)
-    return msgspec.msgpack.decode(data, type=Judgement)
 
 
 def _merge(ruling: LinkRuling, *, into: dict[int, Verdict]) -> None:

@@ -28,7 +28,8 @@ import msgspec
 import xxhash
 
 from thresher.config.settings import PathTrap
-from thresher.crawler.core.model import Judgement, LinkBatch, Mode, Page, Reason, Verdict, Worthless
+from thresher.crawler.core.effects import Worthless
+from thresher.crawler.core.model import Judgement, LinkBatch, Mode, Page, Reason, Verdict
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import is_home
 from thresher.filters.base import (

@@ -39,9 +39,9 @@ from thresher.storage.overlay import Row
 from thresher.storage.packing import is_elsewhere, pack_u64, unpack_queue_key, unpack_u64
 from thresher.storage.partitions import shard_paths
 from thresher.storage.private import MODE
+from thresher.storage.records import CAPTURE, PAGE, URL, Codec
 from thresher.storage.schema import (
     BODIES,
-    CAPTURE,
     CAPTURED,
     CHECKS,
     FAILURES,
@@ -49,7 +49,6 @@ from thresher.storage.schema import (
     LINKS,
     MEMORY,
     MEMORY_BYTES,
-    PAGE,
     PAGES,
     QUEUE,
     RESULTS,
@@ -59,10 +58,8 @@ from thresher.storage.schema import (
     STATE,
     SUSPECTS,
     TABLES,
-    URL,
     URLS,
     VERDICTS,
-    Codec,
 )
 from thresher.storage.store import Store
 from thresher.storage.tables.forgotten import ForgottenRecord

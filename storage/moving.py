@@ -19,6 +19,7 @@ from thresher.crawler.core.model import Reason, State
 from thresher.crawler.core.ownership import N_PARTITIONS, first_key
 from thresher.storage.overlay import Row
 from thresher.storage.packing import moved_visit, pack_queue_key, pack_u64, unpack_queue_key, unpack_seen, unpack_u64
+from thresher.storage.records import EDGE, HOST, SITE, URL
 from thresher.storage.schema import (
     ALIAS_OF,
     ALIASES,
@@ -26,7 +27,6 @@ from thresher.storage.schema import (
     ANNOUNCERS,
     ANNOUNCING,
     CHECKS,
-    EDGE,
     EDGES,
     EDGES_IN,
     FAILURES,
@@ -34,7 +34,6 @@ from thresher.storage.schema import (
     FORGOTTEN,
     HELD,
     HELD_BY,
-    HOST,
     HOST_PLANS,
     HOSTS,
     LETTING_GO,
@@ -52,7 +51,6 @@ from thresher.storage.schema import (
     ROBOTS,
     ROBOTS_FILES,
     SEEN,
-    SITE,
     SITE_LINKS,
     SITEMAPS,
     SITES,
@@ -62,7 +60,6 @@ from thresher.storage.schema import (
     TAIL_HOSTS,
     TAIL_MEMBERS,
     TAIL_PLACES,
-    URL,
     URLS,
     VERDICTS,
     WATCHES,

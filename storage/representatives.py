@@ -16,7 +16,8 @@ import numpy as np
 from thresher.crawler.core.url import BadURL, URLRules, URLSpace
 from thresher.storage.export.judged import standing
 from thresher.storage.graph import I64, Known, redirects, seqs_of
-from thresher.storage.schema import ALIAS, ALIASES, REVISIONS, VERDICTS, PageRecord, RevisionRecord
+from thresher.storage.records import ALIAS, REVISIONS, PageRecord, RevisionRecord
+from thresher.storage.schema import ALIASES, VERDICTS
 from thresher.storage.view import View
 
 NONE = -1  # no page

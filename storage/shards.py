@@ -38,6 +38,7 @@ from thresher.storage.packing import (
     visit_of,
 )
 from thresher.storage.partitions import require_crawl, shard_paths
+from thresher.storage.records import Codec, PageRecord, SkipLine, UrlRecord
 from thresher.storage.schema import (
     BODIES,
     CAPTURES,
@@ -52,11 +53,7 @@ from thresher.storage.schema import (
     RULES,
     SEEN,
     URLS,
-    Codec,
     Meta,
-    PageRecord,
-    SkipLine,
-    UrlRecord,
 )
 from thresher.storage.span import cursor_after, spans_since
 from thresher.storage.tables import Tables

@@ -18,7 +18,8 @@ import msgspec
 
 from thresher.crawler.core.errors import StoreError, UsageError
 from thresher.storage.packing import pack_u64, unpack_f64, unpack_skips, unpack_u64
-from thresher.storage.schema import META, URL, URLS, Meta
+from thresher.storage.records import URL
+from thresher.storage.schema import META, URLS, Meta
 
 START: Final = "start"
 _CRAWL: Final = 4  # bytes that name a crawl

@@ -34,39 +34,32 @@ from thresher.storage.packing import (
     unpack_u64,
 )
 from thresher.storage.partitions import require_crawl, shard_paths
+from thresher.storage.records import ALIAS, EDGE, HOST, PAGE, PAIR, SITE, URL, Codec
 from thresher.storage.rot import damaged_pages, damaged_rows
 from thresher.storage.schema import (
-    ALIAS,
     ALIAS_OF,
     ALIASES,
     BODIES,
     DUE,
-    EDGE,
     EDGES,
     EDGES_IN,
     HELD,
     HELD_BY,
-    HOST,
     HOSTS,
     JOURNAL,
     MEMORY,
     MEMORY_BYTES,
     OUTDATED,
-    PAGE,
     PAGES,
-    PAIR,
     PAIRS,
     QUEUE,
     REQUESTS,
     ROBOTS,
     ROBOTS_FILES,
     SEEN,
-    SITE,
     SITE_LINKS,
     SITES,
-    URL,
     URLS,
-    Codec,
     Meta,
 )
 from thresher.storage.shards import ShardsView, open_view

@@ -9,7 +9,8 @@ from thresher.crawler.core.model import State
 from thresher.crawler.core.ownership import partition
 from thresher.storage.packing import unpack_seen, unpack_u64
 from thresher.storage.partitions import read_partitions
-from thresher.storage.schema import HOST, HOSTS, OUTBOX, SEEN, URL, URLS
+from thresher.storage.records import HOST, URL
+from thresher.storage.schema import HOSTS, OUTBOX, SEEN, URLS
 from thresher.storage.view import View
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from thresher.storage.packing import pack_u64, unpack_u64
-from thresher.storage.schema import REQUESTS, REQUISITE, REQUISITE_HOSTS, REQUISITES, URL, URLS
+from thresher.storage.records import REQUISITE, URL
+from thresher.storage.schema import REQUESTS, REQUISITE_HOSTS, REQUISITES, URLS
 from thresher.storage.tables.requisites import ASKER
 from thresher.storage.view import View
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from thresher.crawler.core.model import State
 from thresher.storage.packing import pack_u64, unpack_seen, unpack_u64
-from thresher.storage.schema import CHECKS, HOSTS, OUTDATED, PAGES, REQUESTS, REVISITS, SEEN, URL, URLS
+from thresher.storage.records import URL
+from thresher.storage.schema import CHECKS, HOSTS, OUTDATED, PAGES, REQUESTS, REVISITS, SEEN, URLS
 from thresher.storage.tables.rounds import ASKER
 from thresher.storage.view import View
 

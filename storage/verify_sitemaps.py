@@ -5,19 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from thresher.storage.packing import pack_u64, unpack_seen, unpack_u64
-from thresher.storage.schema import (
-    ANNOUNCED,
-    ANNOUNCED_URL,
-    ANNOUNCER,
-    ANNOUNCERS,
-    ANNOUNCING,
-    REQUESTS,
-    SEEN,
-    SITEMAP,
-    SITEMAPS,
-    URL,
-    URLS,
-)
+from thresher.storage.records import ANNOUNCED_URL, ANNOUNCER, SITEMAP, URL
+from thresher.storage.schema import ANNOUNCED, ANNOUNCERS, ANNOUNCING, REQUESTS, SEEN, SITEMAPS, URLS
 from thresher.storage.tables.sitemaps import ASKER
 from thresher.storage.view import View
 

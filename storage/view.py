@@ -23,27 +23,8 @@ from thresher.storage.disk import rows_within
 from thresher.storage.faults import as_readers
 from thresher.storage.overlay import Row
 from thresher.storage.packing import pack_u64, unpack_f64, unpack_links, unpack_seen, unpack_skips, unpack_u64
-from thresher.storage.schema import (
-    EDGE,
-    EDGES,
-    LINKS,
-    META,
-    PAGE,
-    PAGES,
-    RESULTS,
-    SEEN,
-    SKIP_LINE,
-    STATE,
-    TABLES,
-    URL,
-    URLS,
-    Codec,
-    EdgeRecord,
-    Meta,
-    PageRecord,
-    SkipLine,
-    UrlRecord,
-)
+from thresher.storage.records import EDGE, PAGE, SKIP_LINE, URL, Codec, EdgeRecord, PageRecord, SkipLine, UrlRecord
+from thresher.storage.schema import EDGES, LINKS, META, PAGES, RESULTS, SEEN, STATE, TABLES, URLS, Meta
 from thresher.storage.seal import Seals
 from thresher.storage.segments import read_lines
 from thresher.storage.span import Span, cursor_after, spans_since

@@ -27,7 +27,8 @@ from thresher.storage.disk import Disk, Write
 from thresher.storage.faults import as_ours, is_disk
 from thresher.storage.overlay import Group, Layer
 from thresher.storage.packing import pack_skips, pack_u64
-from thresher.storage.schema import ARCHIVE_END, CAPTURES, META, PLACE, RESULTS, STATE, TABLES, ArchiveEnd, Meta, Raw
+from thresher.storage.records import ARCHIVE_END, PLACE, ArchiveEnd
+from thresher.storage.schema import CAPTURES, META, RESULTS, STATE, TABLES, Meta, Raw
 from thresher.storage.segments import SegmentWriter
 
 _FIRST_WAIT_S = 0.05

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.support.checkout import environment
+from benchmarks.support.wild_markup import NAMES
 from thresher.crawler.children import python
 
 ROOT = Path(__file__).parents[2]
@@ -28,64 +29,7 @@ FLAGS = (
     *("-std=c11", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-fno-omit-frame-pointer", "-shared", "-fPIC"),
     *("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fstack-protector-strong"),
 )
-_NAMES = (
-    *(
-        "a",
-        "b",
-        "i",
-        "p",
-        "div",
-        "li",
-        "ul",
-        "h1",
-        "font",
-        "nobr",
-        "form",
-        "button",
-        "object",
-        "template",
-        "select",
-        "option",
-        "ruby",
-        "rt",
-    ),
-    *(
-        "table",
-        "tr",
-        "td",
-        "th",
-        "tbody",
-        "caption",
-        "col",
-        "colgroup",
-        "html",
-        "head",
-        "body",
-        "base",
-        "link",
-        "meta",
-        "br",
-        "img",
-        "image",
-    ),
-    *(
-        "svg",
-        "math",
-        "foreignObject",
-        "desc",
-        "mi",
-        "x-y",
-        "title",
-        "script",
-        "style",
-        "noscript",
-        "textarea",
-        "iframe",
-        "xmp",
-        "plaintext",
-    ),
-    "frameset",
-)
+_NAMES = (*NAMES, "frameset")
 _BITS: tuple[bytes, ...] = (
     *(f"<{name} href=x{n}>".encode() for n, name in enumerate(_NAMES)),
     *(f"</{name}>".encode() for name in _NAMES),
@@ -172,6 +116,9 @@ def fuzz(library: Path, seconds: float, seed: int) -> None:
         ):
             if words is not None:
                 native.least(words, rng.randrange(1, 9), rng.randrange(1, 17))
+        native.least_links(
+            [f"http://{rng.randrange(9)}/{text[at:]}".encode("utf-8", "replace").decode() for at in range(0, 300, 7)], rng.randrange(65)
+        )
         n_pages, n_bytes = n_pages + 1, n_bytes + len(page)
     print(f"{n_pages:,} pages, {n_bytes >> 20:,} MiB, {n_given_up:,} given up to the tree, in {seconds:.0f} s from seed {seed}: no fault")
 

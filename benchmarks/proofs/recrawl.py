@@ -19,7 +19,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -37,6 +36,7 @@ sys.path[:0] = [str(_TESTS)]
 
 from harness import AGENT, CONTACT, Life, crawl, resume, wait_until, write_config  # found where the suite finds it
 
+from benchmarks.support.loop_server import serving
 from thresher.crawler.children import python
 from thresher.storage.shards import ShardsView, open_view
 from thresher.storage.verify import verify
@@ -117,23 +117,9 @@ class Site:
 
     @contextmanager
     def serving(self) -> Iterator[None]:
-        """Serve on every loopback address, in a thread."""
-        loop = asyncio.new_event_loop()
-        thread = threading.Thread(target=loop.run_forever, daemon=True)
-        thread.start()
-
-        async def start() -> asyncio.Server:
-            return await asyncio.start_server(self.talk, "127.0.0.1", 0)
-
-        server = asyncio.run_coroutine_threadsafe(start(), loop).result(10)
-        self.port = server.sockets[0].getsockname()[1]
-        try:
+        """Serve in a thread of this process."""
+        with serving(self.talk) as self.port:
             yield
-        finally:
-            asyncio.run_coroutine_threadsafe(_stop(server), loop).result(10)
-            loop.call_soon_threadsafe(loop.stop)
-            thread.join()
-            loop.close()
 
     def change(self, rng: random.Random) -> set[str]:
         """Change one page in a hundred and have as many sent again; return the URLs that have changed."""
@@ -144,15 +130,6 @@ class Site:
         for page in chosen[n:]:
             self.clocks[page] += 1
         return {self.url(page) for page in chosen[:n]}
-
-
-async def _stop(server: asyncio.Server) -> None:
-    """Close a server and end whatever its connections still do."""
-    server.close()
-    others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
-    for task in others:
-        task.cancel()
-    await asyncio.gather(*others, return_exceptions=True)
 
 
 @dataclass

@@ -19,13 +19,13 @@ import os
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from benchmarks.support.loop_server import serving as on_loopback
 from thresher.crawler.children import python
 
 MOST_MB: Final = 50.0
@@ -145,17 +145,9 @@ class Server:
 @contextmanager
 def serving(bomb: Bomb | None) -> Iterator[Server]:
     """Serve in a thread of this process."""
-    server, loop = Server(bomb), asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever, daemon=True)
-    thread.start()
-    listening = asyncio.run_coroutine_threadsafe(asyncio.start_server(server.talk, "127.0.0.1", 0), loop).result()
-    server.port = listening.sockets[0].getsockname()[1]
-    try:
+    server = Server(bomb)
+    with on_loopback(server.talk) as server.port:
         yield server
-    finally:
-        loop.call_soon_threadsafe(listening.close)
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join()
 
 
 class Run(NamedTuple):

@@ -21,13 +21,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
 from benchmarks.quality.replay import archive, gallery, served
+from benchmarks.support.loop_server import serving
 from thresher.crawler.children.python import command, environment
 
 _JWARC: Final = "org.netpreserve:jwarc:0.31.1"
@@ -80,17 +80,8 @@ async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) ->
 @contextmanager
 def odd() -> Iterator[str]:
     """Serve the odd answers; give their origin."""
-    loop = asyncio.new_event_loop()
-    server = loop.run_until_complete(asyncio.start_server(_answer, "127.0.0.4", 0))
-    thread = threading.Thread(target=loop.run_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.4:{server.sockets[0].getsockname()[1]}"
-    finally:
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join()
-        server.close()
-        loop.close()
+    with serving(_answer, "127.0.0.4") as port:
+        yield f"http://127.0.0.4:{port}"
 
 
 def judged(name: str, run: list[str], at_most: int = 0) -> bool:

@@ -19,7 +19,7 @@ from thresher.crawler.core.model import CrawlURL, State
 from thresher.crawler.graph.csr import Graph
 from thresher.crawler.graph.pagerank import pagerank
 from thresher.storage.graph import read_links
-from thresher.storage.schema import PageRecord
+from thresher.storage.records import PageRecord
 from thresher.storage.store import Store
 from thresher.storage.view import View
 

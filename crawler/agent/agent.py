@@ -15,13 +15,15 @@ from pathlib import Path
 from thresher.config.settings import Settings
 from thresher.crawler.agent.alarm import Alarm
 from thresher.crawler.agent.announcer import Announcer
+from thresher.crawler.agent.brakes import Brakes
 from thresher.crawler.agent.figures import Figures
+from thresher.crawler.agent.idleness import Idleness
 from thresher.crawler.agent.last_requisites import LastRequisites
 from thresher.crawler.agent.limits import CrawlLimits
 from thresher.crawler.agent.name_lookups import Lookups
 from thresher.crawler.agent.preparation import prepare
 from thresher.crawler.agent.suspension import SuspensionDetector
-from thresher.crawler.agent.throttle import Throttle, low_disk
+from thresher.crawler.agent.tail_turns import TailTurns
 from thresher.crawler.agent.wiring import assemble, frontier_of
 from thresher.crawler.clock import Clock
 from thresher.crawler.cluster.inbox import Inbox
@@ -37,7 +39,7 @@ from thresher.crawler.settlement.group_commit import Committer
 from thresher.crawler.settlement.settler import Settler
 from thresher.crawler.settlement.totals import Totals
 from thresher.crawler.start.rounds import keep_schedule
-from thresher.crawler.status import AgentOrder, Report, Status
+from thresher.crawler.status import AgentOrder, Report, StateName, Status
 from thresher.crawler.visit import Visit
 from thresher.filters.spec import FilterSpec
 from thresher.storage.store import Store
@@ -47,7 +49,6 @@ _TROUBLE_S = 2.0  # for a disk that refuses writes, once a stop has begun
 _GENTLE = (0, 3, 4)  # endings that let requests in flight finish
 _STARVED_S = 0.05
 _TICK_S = 0.5
-_DISK_EVERY = 10  # ticks
 
 
 class Agent:
@@ -84,38 +85,28 @@ class Agent:
         self._settler = Settler(store, self._frontier, self._context, totals)
         self._committer = Committer(store, settings.store, clock=self._clock, failed=self._on_commit_failure, committed=self._on_commit)
         self._announcer = Announcer(self._settler, self._committer, self._clock)
-        self._throttle, self._requests = Throttle(settings.fetch.concurrency), RequestLog(settings.log.requests)
+        self._idleness = Idleness(settings, self._frontier, self._context.studies, self._announcer, self._clock)
+        self._brakes = Brakes(directory, settings, store, self._committer)
+        self._tails = TailTurns(self._settler.tail_service, self._committer, self._clock)
+        self._requests = RequestLog(settings.log.requests)
         self._suspensions = SuspensionDetector()
         self._watch = LoopWatch(self._context.batch_reader.step, self._context.batch_reader.isolate)
         self._idle: deque[asyncio.Future[Lease | None]] = deque()
         self._in_flight: dict[bytes, Lease] = {}
         self._last = LastRequisites(self._settler.requisites, self._frontier, self._in_flight, self._clock)
-        self._lookups = Lookups(
-            self._frontier,
-            self._context.resolver,
-            self._clock,
-            failed=lambda *failure: self._committer.whole(self._settler.unresolvable, *failure),
-            done=self._looked_up,
-        )
+        self._lookups = Lookups(self._frontier, self._context.resolver, self._clock, failed=self._on_lookup_failure, done=self._looked_up)
         self._alarm = Alarm(self._clock, self._dispatch)
         self._ending: Ending | None = None
         self._ended = asyncio.Event()
         self._quiet = asyncio.Event()  # after the end has begun: set when nothing is in flight, or when it is no longer waited for
         self._figures = Figures(totals, self._frontier, began_at=self._started_at, is_one_of_several=team is not None)
-        self._low_disk, self._prepared = "", False
+        self._prepared = False
         self._wait: Wait = Wait(self._started_at, "starting")
-        self._tails_at: bytes | None = b""  # host up to which tails were served; None: none has anything to serve
         self._dry: Wait | None = None  # the last answer of the frontier, while nothing has been settled since
         self._inbox = Inbox(store, self._frontier, self._context, self._settler)
         self._member = self._join(team) if team is not None else None
         self._limits = CrawlLimits(
-            settings.limits,
-            totals,
-            self._clock,
-            began_at=self._started_at,
-            left_behind=left_behind,
-            last_round=store.tables.rounds.last(),
-            member=self._member,
+            store, settings.limits, totals, self._clock, self._started_at, left_behind=left_behind, member=self._member
         )
 
     def _join(self, team: Team) -> Member:
@@ -211,13 +202,13 @@ class Agent:
             if made.outcome is None:
                 await asyncio.sleep(0)  # a visit may have awaited nothing; a thousand of them in a row must not hold the loop
             elif isinstance(made.outcome, Failed) and made.outcome.cause is Cause.NO_DESCRIPTORS:
-                self._throttle.starve(len(self._in_flight) + 1)
+                self._brakes.starve(len(self._in_flight) + 1)
                 await asyncio.sleep(_STARVED_S)  # for want of descriptors: answers must be read before connections are closed
 
     def _settle(self, made: Visit, now: float) -> None:
         """Write what a visit has found out."""
         self._dry = None
-        self._tails_at = self._tails_at or b""
+        self._tails.on_settled()
         with self._context.suspects.watching(made.lease.entry.url.key):
             self._committer.whole(self._settler.settle, made, now)
         self._announcer.on_settled()
@@ -253,17 +244,10 @@ class Agent:
         """Return why no request may start now, or ""."""
         if self._ending is not None:
             return "stopping"
-        if why := self._low_disk or self._trouble():
+        if why := self._brakes.why(len(self._in_flight)):
             return why
-        if self._committer.behind:
-            return "the disk is slower than the crawl"
-        if len(self._in_flight) >= self._throttle.allowed:
-            return "the CPU is the limit"
         limit = self._limits.reached(in_flight=len(self._in_flight))
         return self._last.but(limit, self._limits.reached) if limit else ""
-
-    def _trouble(self) -> str:
-        return f"the disk refuses writes: {self._store.trouble}" if self._store.trouble else ""
 
     def _check_end(self) -> None:
         """End the crawl when a limit is reached, even with requests in flight, or when nothing is due within `limits.max_wait`."""
@@ -277,7 +261,7 @@ class Agent:
             self._end(Ending(0, f"{limit} reached"))
             return
         is_busy = self._in_flight or self._lookups.tasks or self._why_throttled()
-        if is_busy or not (why := self._why_idle(self._wait)):
+        if is_busy or not (why := self._idleness.why(self._wait)):
             return
         if limit:
             self._end(Ending(0, self._last.ending(limit, why)))
@@ -286,35 +270,16 @@ class Agent:
 
     def _serve_tails(self) -> bool:
         """Let hosts that have nothing else go on with what filters held; return whether any does."""
-        self._committer.whole(self._draw_from_tails)
-        if self._tails_at is None:
+        if not self._tails.serve():
             return False
         asyncio.get_running_loop().call_soon(self._on_tick)
         return True
 
     def _use_pause(self) -> None:
         """Go on with what filters hold while no page of a continuous crawl is due."""
-        until = self._wait.until
-        is_pause = self._settings.schedule == "continuous" and until is not None and until > self._clock() and self._tails_at is not None
-        if is_pause and not (self._in_flight or self._lookups.tasks or self._announcer.is_busy or self._why_throttled()):
+        is_pause = self._idleness.is_pause(self._wait) and self._tails.may_have_any
+        if is_pause and not (self._in_flight or self._lookups.tasks or self._why_throttled()):
             self._serve_tails()
-
-    def _draw_from_tails(self) -> None:
-        self._tails_at = self._settler.tail_service.serve(self._clock(), self._tails_at or b"")
-
-    def _why_idle(self, wait: Wait) -> str:
-        """Return why the frontier has nothing due within `limits.max_wait`, by its last answer; "" if it may have something."""
-        if (
-            self._context.studies.busy
-            or self._announcer.is_busy
-            or (wait.until is not None and wait.until - self._clock() <= self._settings.limits.max_wait)
-        ):
-            return ""
-        if wait.until is None:
-            return "nothing is left to do"
-        if self._settings.schedule == "continuous":
-            return ""  # it waits for the next page that is due
-        return f"nothing is due within {self._settings.limits.max_wait:.0f} s ({wait.why or self._frontier.why(self._clock())})"
 
     def _why_done(self) -> str:
         """Return why one of several agents has nothing to do until a message comes; "" if it has work, or work that is not committed."""
@@ -322,8 +287,8 @@ class Agent:
         if is_busy or self._store.pending_visits or self._store.committing:
             return ""
         if (limit := self._limits.reached(in_flight=0)) and not self._last.are_lacking(limit):
-            return (self._why_idle(self._dry) if self._dry is not None else "") or f"{limit} reached"
-        return "" if self._why_throttled() else self._why_idle(self._wait)
+            return (self._idleness.why(self._dry) if self._dry is not None else "") or f"{limit} reached"
+        return "" if self._why_throttled() else self._idleness.why(self._wait)
 
     def _finish(self, why: str) -> None:
         """End the crawl, since nothing is left to do."""
@@ -384,35 +349,34 @@ class Agent:
         self._ended.set()
         self._quiet.set()
 
+    def _on_lookup_failure(self, hostname: str, cause: Cause, detail: str, now: float) -> None:
+        self._committer.whole(self._settler.unresolvable, hostname, cause, detail, now)
+
     def _looked_up(self) -> None:
         if not self._ended.is_set():
             self._on_tick()
 
     async def _tick(self) -> None:
         """Twice a second: publish the status, watch the disk, look again for work."""
-        ticks = 0
         loop = asyncio.get_running_loop()
         while True:
             planned = loop.time() + _TICK_S
             await asyncio.sleep(_TICK_S)
-            self._throttle.note(max(0.0, loop.time() - planned), is_behind=self._context.batch_reader.is_behind)
-            if ticks % _DISK_EVERY == 0:
-                self._low_disk = low_disk(self._directory, self._settings.limits.min_free_disk)
-            ticks += 1
+            self._brakes.look(max(0.0, loop.time() - planned), is_behind=self._context.batch_reader.is_behind)
             self._suspensions.look()
             self._requests.flush()
             self._dispatch()
             self._publish("crawling" if self._in_flight else "waiting")
 
-    def _publish(self, state: str) -> None:
+    def _publish(self, state: StateName) -> None:
         status = self._figures.to_publish(self._clock(), n_in_flight=len(self._in_flight))
-        status.state = "stopping" if state in ("crawling", "waiting") and self._ending else state  # type: ignore[assignment]  # one of its words
+        status.state = "stopping" if state in ("crawling", "waiting") and self._ending else state
         waits_for = "" if state == "crawling" else self._wait.why or self._frontier.why(status.at)
-        status.why = self._ending.why if self._ending else self._trouble() or waits_for
+        status.why = self._ending.why if self._ending else self._brakes.disk_trouble() or waits_for
         if self._member is not None and isinstance(status, Report):
             status.idle = self._why_done() if self._member.is_quiet else ""
             is_over = bool(self._limits.reached(in_flight=0))
-            status.has_tail = not is_over and self._tails_at is not None and self._settler.tail_service.has_any
+            status.has_tail = not is_over and self._tails.has_any
             status.answered_before = self._figures.answered_before
             self._member.fill(status)
         self._report(status)

@@ -30,7 +30,7 @@ from thresher.crawler.settlement.totals import Totals
 from thresher.crawler.visit import imported
 from thresher.storage.archive.answers import Answers, ArchivedAnswer
 from thresher.storage.archive.record import sha1
-from thresher.storage.schema import Capture
+from thresher.storage.records import Capture
 from thresher.storage.store import Store
 
 _REDIRECTS: Final = frozenset((301, 302, 303, 307, 308))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from thresher.config.settings import Limits
 from thresher.crawler.agent.last_requisites import MAX_PAGES
+from thresher.crawler.clock import Clock
 from thresher.crawler.cluster.member import Member
 from thresher.crawler.settlement.totals import Totals
 from thresher.crawler.status import Status
-from thresher.storage.tables.rounds import RoundRecord
+from thresher.storage.store import Store
 
 
 class CrawlLimits:
@@ -17,21 +16,28 @@ class CrawlLimits:
 
     def __init__(
         self,
+        store: Store,
         limits: Limits,
         totals: Totals,
-        clock: Callable[[], float],
-        *,
+        clock: Clock,
         began_at: float,
+        *,
         left_behind: Status | None,
-        last_round: RoundRecord | None,
         member: Member | None,
     ) -> None:
-        """left_behind: counts of shards that no agent has any more: they count, too.    last_round: whose limits they are"""
+        """Create the limits.
+
+        Args:
+            began_at: Beginning of this life, from which its time counts.
+            left_behind: Counts of shards that no agent has any more: they count, too.
+            member: What makes this agent one of several; None: it is alone.
+        """
         self._limits = limits
         self._totals = totals
         self._clock = clock
         self._began_at = began_at
         self._member = member
+        last_round = store.tables.rounds.last()  # the limits hold for the newest round alone
         before = (last_round.pages_before, last_round.bytes_before) if last_round is not None and member is None else (0, 0)
         elsewhere = left_behind or Status()
         self._pages_elsewhere, self._bytes_elsewhere = elsewhere.pages - before[0], elsewhere.wire_bytes - before[1]

@@ -10,10 +10,11 @@ from msgspec.structs import replace
 
 from thresher.crawler.children.crash_suspects import offered_work, words_of
 from thresher.crawler.cluster.inbox import Inbox, unreadable
-from thresher.crawler.core.model import Purpose, Request
+from thresher.crawler.core.effects import Request
+from thresher.crawler.core.model import Purpose
 from thresher.crawler.settlement.settler import Settler
 from thresher.crawler.visit import VisitContext
-from thresher.storage.schema import QuarantineRecord
+from thresher.storage.records import QuarantineRecord
 from thresher.storage.store import Store
 from thresher.storage.tables.requests import Asker
 

@@ -53,19 +53,17 @@ def assemble(
         team: The other agents, if there are any.
         filters: Used in place of the registry's.
     """
-    identity = settings.identity
     urls = URLSpace(store.secret, url_rules(settings))
     resolver, fetcher = _network(settings, clock, team)
     ownership = team.ownership if team else None
     bare = BareSeeds.of(store)
-    chosen = specs(settings, [*settings.seeds, *bare.http_forms()], ownership) if filters is None else filters
-    panel = Panel(chosen, store.tables.memory, audit_share=settings.filters.audit_share, stands=Canonicals(store.tables, urls).stands)
-    parser = Parser(settings.parse, identity.agent, settings.limits.max_links_per_page)
+    if filters is None:
+        filters = specs(settings, [*settings.seeds, *bare.http_forms()], ownership)
+    panel = Panel(filters, store.tables.memory, audit_share=settings.filters.audit_share, stands=Canonicals(store.tables, urls).stands)
+    parser = Parser(settings.parse, settings.identity.agent, settings.limits.max_links_per_page)
     suspects = Suspects(directory, store.tables, shard=ownership.me if ownership is not None else 0)
     links = LinkGate(urls, store.tables.seen, panel, settings, ownership, [record for _, record in store.tables.forgotten.all()])
-    round_ = store.tables.rounds.last()
-    not_before = round_.began_at if round_ is not None else 0.0
-    robots = RobotsCache(store.tables.robots, urls, settings, agent=identity.agent, not_before=not_before)
+    robots = _robots(store, urls, settings)
     return VisitContext(
         settings=settings,
         urls=urls,
@@ -90,6 +88,13 @@ def assemble(
         requisites=RequisiteReader(parser, urls, store.tables.requisites, settings) if settings.archive.requisites else None,
         ownership=ownership,
     )
+
+
+def _robots(store: Store, urls: URLSpace, settings: Settings) -> RobotsCache:
+    """Make the cache of robots.txt files: each round of the crawl asks for them anew."""
+    round_ = store.tables.rounds.last()
+    not_before = round_.began_at if round_ is not None else 0.0
+    return RobotsCache(store.tables.robots, urls, settings, agent=settings.identity.agent, not_before=not_before)
 
 
 def _network(settings: Settings, clock: Clock, team: Team | None) -> tuple[Names, Fetcher]:

@@ -22,7 +22,8 @@ from thresher.crawler.core.errors import UsageError
 from thresher.crawler.core.model import CrawlURL, Judgement, Reason, Verdict
 from thresher.crawler.core.url import BadURL, URLSpace, directory_depth
 from thresher.storage.export.judged import follows, is_new, keeps, standing
-from thresher.storage.schema import REVISIONS, VERDICTS, PageRecord
+from thresher.storage.records import REVISIONS, PageRecord
+from thresher.storage.schema import VERDICTS
 from thresher.storage.view import View
 
 _TEXT_BYTES = 8

@@ -32,7 +32,8 @@ from thresher.storage.export.judged import is_new
 from thresher.storage.export.scans import hosts
 from thresher.storage.graph import read_links
 from thresher.storage.packing import SEEN_ROW, pack_u64
-from thresher.storage.schema import SEEN, URL, URLS, PageRecord
+from thresher.storage.records import URL, PageRecord
+from thresher.storage.schema import SEEN, URLS
 from thresher.storage.view import View
 
 _CHUNK = 4096

@@ -26,7 +26,8 @@ from thresher.storage.export.content import text_of
 from thresher.storage.export.judged import standing
 from thresher.storage.export.pages import current_pages
 from thresher.storage.export.reading import reading
-from thresher.storage.schema import REVISIONS, VERDICTS, PageRecord
+from thresher.storage.records import REVISIONS, PageRecord
+from thresher.storage.schema import VERDICTS
 from thresher.storage.view import View
 
 _SOFT_ERROR = "soft_error"

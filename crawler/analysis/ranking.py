@@ -23,8 +23,9 @@ from thresher.crawler.graph.pagerank import JUMP, Ranks, Variant, layers, pagera
 from thresher.crawler.graph.reading import NamedGraph
 from thresher.storage.graph import StoredLinks, read_links, redirects
 from thresher.storage.packing import pack_u64
+from thresher.storage.records import URL
 from thresher.storage.representatives import representatives
-from thresher.storage.schema import URL, URLS
+from thresher.storage.schema import URLS
 from thresher.storage.view import View
 
 _CHUNK = 1000

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from thresher.crawler.core.model import Page
-from thresher.filters.panel import Record
+from thresher.filters.journal import Record
 
 
 @dataclass

@@ -25,11 +25,11 @@ from thresher.crawler.core.model import NO_KEY, U64, Directives, Flag, Page
 from thresher.crawler.core.sketch import token_hashes
 from thresher.crawler.core.url import URLSpace
 from thresher.filters.base import Gate
-from thresher.filters.panel import Record
+from thresher.filters.journal import Record
 from thresher.storage.export.content import MARKUP, content_type_of
 from thresher.storage.export.pages import current_pages
 from thresher.storage.export.texts import Texts
-from thresher.storage.schema import EdgeRecord, PageRecord
+from thresher.storage.records import EdgeRecord, PageRecord
 from thresher.storage.view import View
 
 _TOLD = frozenset((Gate.ANSWER, Gate.STUDY, Gate.NEWS))

@@ -20,7 +20,8 @@ from typing import BinaryIO
 from thresher.crawler.core.url import BadURL, URLRules, URLSpace
 from thresher.filters.soft_error.log import RedirectLog
 from thresher.storage.export.texts import Texts
-from thresher.storage.schema import PAIR, PAIRS
+from thresher.storage.records import PAIR
+from thresher.storage.schema import PAIRS
 from thresher.storage.view import View
 
 MAX_LINE = 65_536  # bytes

@@ -17,7 +17,7 @@ from typing import Protocol
 
 from thresher.crawler.analysis.recorded_graph import Graph, is_document
 from thresher.crawler.analysis.replayed_panel import Judged, ReplayedPanel
-from thresher.crawler.core.model import Effect, Release, ReleaseURL
+from thresher.crawler.core.effects import Effect, Release, ReleaseURL
 from thresher.crawler.core.url import origin_of
 from thresher.crawler.settlement.tail import lineage
 from thresher.filters.evidence.audits import draw_order

@@ -16,21 +16,8 @@ import numpy as np
 from msgspec.structs import replace
 
 from thresher.crawler.analysis.recorded_graph import Graph
-from thresher.crawler.core.model import (
-    CrawlURL,
-    Directives,
-    Effect,
-    Hold,
-    Judgement,
-    LinkBatch,
-    Page,
-    RedirectPair,
-    Release,
-    ReleaseURL,
-    Request,
-    Rewrite,
-    Worthless,
-)
+from thresher.crawler.core.effects import Effect, Hold, Release, ReleaseURL, Request, Rewrite, Worthless
+from thresher.crawler.core.model import CrawlURL, Directives, Judgement, LinkBatch, Page, RedirectPair
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import URLRules, URLSpace
 from thresher.filters.base import Gate, LinkJudgement

@@ -28,7 +28,7 @@ from thresher.storage.export.content import text_of
 from thresher.storage.export.pages import current_pages
 from thresher.storage.export.texts import Texts
 from thresher.storage.graph import redirects
-from thresher.storage.schema import PageRecord
+from thresher.storage.records import PageRecord
 from thresher.storage.view import View
 
 _MAX_URL = 8192

@@ -17,20 +17,8 @@ from thresher.storage.export.judged import keeps, standing
 from thresher.storage.export.labels import Labels
 from thresher.storage.export.pages import current_pages
 from thresher.storage.packing import unpack_seen
-from thresher.storage.schema import (
-    ALIAS,
-    ALIASES,
-    FAILURE,
-    FAILURES,
-    HOST,
-    HOSTS,
-    PAIR,
-    PAIRS,
-    REVISIONS,
-    SEEN,
-    VERDICTS,
-    PageRecord,
-)
+from thresher.storage.records import ALIAS, FAILURE, HOST, PAIR, REVISIONS, PageRecord
+from thresher.storage.schema import ALIASES, FAILURES, HOSTS, PAIRS, SEEN, VERDICTS
 from thresher.storage.tables.bare_seeds import BareSeeds, http_form
 from thresher.storage.view import View
 

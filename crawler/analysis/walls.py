@@ -30,6 +30,24 @@ def standings(view: View) -> Iterator[HostStanding]:
             yield _standing(record.name if record is not None else queue.hex(), watch)
 
 
+class Walls(NamedTuple):
+    """What canaries came to in a crawl, over all its hosts."""
+
+    hosts: int  # that had a canary
+    walls: int  # that were found before them
+    fetched_again: int  # URLs for which a wall had answered
+    walled: int  # hosts that still are
+    another: int  # hosts that are taken as they are, since the wall stayed
+
+
+def walls(view: View) -> Walls:
+    """Count over the hosts what the crawl's canaries found."""
+    hosts = list(standings(view))
+    states = [host.state for host in hosts]
+    n_walls, n_again = sum(host.walls for host in hosts), sum(host.fetched_again for host in hosts)
+    return Walls(len(hosts), n_walls, n_again, states.count("walled"), states.count("another"))
+
+
 def standing_of(view: View, queue: bytes) -> Watch | None:
     """Return how a host stands, None if nothing is known of it."""
     return find_watch(view.tables.memory(NAME), queue)

@@ -30,7 +30,7 @@ from thresher.crawler.status import Status
 from thresher.filters.spec import FilterSpec
 from thresher.storage.export.content import text_of
 from thresher.storage.partitions import n_agents_of
-from thresher.storage.schema import PageRecord
+from thresher.storage.records import PageRecord
 from thresher.storage.store import Store
 
 _GRACEFUL = (0, 3, 4)

@@ -27,7 +27,7 @@ from thresher.crawler.core.url import URLSpace
 from thresher.crawler.core.url_rules import url_rules
 from thresher.crawler.demo.labelled import LabelledWeb
 from thresher.running import Crawl
-from thresher.storage.schema import PageRecord
+from thresher.storage.records import PageRecord
 from thresher.storage.view import View
 
 PLAIN, ALL = "plain", "all"

@@ -26,7 +26,7 @@ import xxhash
 from thresher.crawler.core.errors import ThresherError
 from thresher.storage.faults import is_disk
 from thresher.storage.packing import pack_u64
-from thresher.storage.schema import QuarantineRecord, TrialRecord
+from thresher.storage.records import QuarantineRecord, TrialRecord
 from thresher.storage.tables import Tables
 
 _SIZE = 512

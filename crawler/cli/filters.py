@@ -12,6 +12,7 @@ import msgspec
 from thresher.crawler.analysis.filter_worth import ALL, NONE, Judged, Worth, judge, replays_of
 from thresher.crawler.analysis.recorded_store import read_graph
 from thresher.crawler.analysis.tails import left_alone
+from thresher.crawler.analysis.walls import Walls, walls
 from thresher.crawler.cli.common import config_option, crawl_config, directory_argument, print_json, print_table, set_option
 from thresher.crawler.core.url import URLSpace
 from thresher.crawler.core.url_rules import url_rules
@@ -37,7 +38,9 @@ def filters(directory: str, form: str, answers: int, configs: tuple[str, ...], s
     replay without the filter finds, `near` those of which a near copy is found, `late` documents that come in the second half in place of
     the first, `unkept` those that are dropped with every page that shows them. `left` URLs of `classes` were held to the end.
     What URLs answer that the crawl has never fetched is not known: `unknown` counts those that are asked for without the filter. A crawl
-    with filters in `observe` leaves nothing unknown.
+    with filters in `observe` leaves nothing unknown. canary has no row, since
+    a replay has one answer of each page: what it found in the crawl itself is
+    printed below.
     """
     with reading(Path(directory)) as view:
         settings = crawl_config(view.settings, configs, sets)
@@ -82,6 +85,8 @@ def _print_json(judged: Judged, view: View) -> None:
         print_json({"kind": "filter", **msgspec.structs.asdict(worth)})
     for closed in left_alone(view):
         print_json({"kind": "closed", **closed._asdict()})
+    if (found := walls(view)).hosts:
+        print_json({"kind": "walls", **found._asdict()})
     known = recorded.graph.n_answered
     unknown = {"answers": known, "left_out": recorded.n_left_out, "unread": recorded.n_unread, "unnamed": recorded.n_unnamed}
     print_json({"kind": "recorded", **unknown, "never_fetched": len(recorded.graph.urls) - (known or 0)})
@@ -95,7 +100,17 @@ def _print(judged: Judged, view: View) -> None:
             f"at most {closed.at_most:,} of them new, as was proved" if closed.at_most >= 0 else "not proved, as filters.tail_yield is 1"
         )
         click.echo(f"left alone on {closed.host}: {closed.n:,} URLs of {len(closed.holders)} classes, {proof}")
+    if (found := walls(view)).hosts:
+        click.echo(_words_of_walls(found))
     recorded = judged.recorded
     known = recorded.graph.n_answered or 0
     said = f"{known:,} answers; what {len(recorded.graph.urls) - known:,} URLs would have answered that were never fetched is not known"
     click.echo(said + (f"; {recorded.n_left_out:,} answers past --answers were left out" if recorded.n_left_out else ""), err=True)
+
+
+def _words_of_walls(found: Walls) -> str:
+    """Say what the filter canary came to in the crawl: a replay has one answer of each page, so it meets no wall."""
+    return (
+        f"canary, as the crawl counted: a page of {found.hosts:,} hosts was fetched again; {found.walls:,} walls, behind which "
+        f"{found.fetched_again:,} URLs were fetched again; {found.walled:,} hosts are walled now, {found.another:,} are taken as they are"
+    )

@@ -12,7 +12,7 @@ from thresher.crawler.core.errors import UsageError
 from thresher.storage.export.fields import iso
 from thresher.storage.export.reading import reading
 from thresher.storage.partitions import shard_paths
-from thresher.storage.schema import QuarantineRecord
+from thresher.storage.records import QuarantineRecord
 from thresher.storage.store import Store
 from thresher.storage.tables.quarantine import name_of
 

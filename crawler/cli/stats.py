@@ -24,7 +24,7 @@ from thresher.storage.export.pages import current_pages
 from thresher.storage.export.pages import rows as page_rows
 from thresher.storage.export.reading import reading
 from thresher.storage.export.scans import hosts, revisions
-from thresher.storage.schema import PageRecord, VerdictRecord
+from thresher.storage.records import PageRecord, VerdictRecord
 from thresher.storage.view import View
 
 _JUDGED = frozenset(("verdicts",))  # what is read beside the records

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from thresher.crawler.children.crash_suspects import message_work
+from thresher.crawler.core.effects import Request
 from thresher.crawler.core.frontier import Frontier
 from thresher.crawler.core.messages import (
     Announced,
@@ -26,13 +27,13 @@ from thresher.crawler.core.messages import (
     decode,
     outcome_of,
 )
-from thresher.crawler.core.model import FILTERS_OWN, Cause, CrawlURL, Failed, Purpose, Request
+from thresher.crawler.core.model import FILTERS_OWN, Cause, CrawlURL, Failed, Purpose
 from thresher.crawler.gates.link_gate import Gated
 from thresher.crawler.gates.robots_cache import PeerAsking
 from thresher.crawler.settlement.outbox import robots_hop
 from thresher.crawler.settlement.settler import Settler
 from thresher.crawler.visit import VisitContext
-from thresher.storage.schema import QuarantineRecord
+from thresher.storage.records import QuarantineRecord
 from thresher.storage.store import Store
 from thresher.storage.tables.requests import Asker
 

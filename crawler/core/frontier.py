@@ -28,6 +28,7 @@ from thresher.crawler.core.model import Cause, CrawlURL, Failed, LinkBatch, Outc
 from thresher.crawler.core.order.by_name import order_by_name
 from thresher.crawler.core.outage import TRIAL_MAX_S, Outage
 from thresher.crawler.core.overview import FrontierSnapshot, HostView, snapshot, views, why
+from thresher.crawler.core.parking import Parking
 from thresher.crawler.core.politeness import RETRIES, Pace, Rulebook
 from thresher.crawler.core.ports import AddressBook, AddressUse, Entry, HostRecord, Lane, QueueStore, SiteRecord
 from thresher.crawler.core.url import URLSpace, hostname_of
@@ -56,6 +57,7 @@ class Frontier:
         self._bench = Workbench(
             store, addresses, settings, order=self.order, pace=self._pace, rulebook=Rulebook(settings), started_at=started_at
         )
+        self._parking = Parking(store, self._bench, self._pace)
         self._outage = Outage()
         self._n_in_flight = 0
         self._intake = Intake(store, self._bench, self.order, settings, urls)
@@ -75,20 +77,16 @@ class Frontier:
 
     def push_requisite(self, entry: Entry, now: float) -> Reason | None:
         """Queue what a page needs to be shown, whatever budget of pages is used up at its host."""
-        refusal, queue = self.push(entry, now), self._urls.queue_key(entry.url.host)
-        record = self._store.host(queue) if refusal is None and queue not in self._bench.hosts else None
-        if record is not None and record.parked == Reason.HOST_BUDGET:
-            self._bench.unpark(queue, record, now)
-        elif record is not None and self._bench.pages_closed and not record.parked:
-            self._bench.waiting.push_due(queue, record, now)
+        refusal = self.push(entry, now)
+        if refusal is None:
+            self._intake.open_budget(self._urls.queue_key(entry.url.host), now, are_pages_closed=self._bench.pages_closed)
         return refusal
 
     def push_visit(self, entry: Entry, now: float) -> Reason | None:
         """Queue the next visit of a page, whatever budget of new pages is used up at its host."""
-        refusal, queue = self.push(entry, now), self._urls.queue_key(entry.url.host)
-        record = self._store.host(queue) if refusal is None and queue not in self._bench.hosts else None
-        if record is not None and record.parked == Reason.HOST_BUDGET:
-            self._bench.unpark(queue, record, now)
+        refusal = self.push(entry, now)
+        if refusal is None:
+            self._intake.open_budget(self._urls.queue_key(entry.url.host), now)
         return refusal
 
     def bring_forward(self, waiting: Entry, rank: int, now: float) -> None:
@@ -357,43 +355,16 @@ class Frontier:
             self._bench.place(host, self._now)
 
     def rest(self, queue: bytes, number: int, now: float) -> None:
-        """Start no request at a host for a while, since a wall stands before it.    number: of rests in a row, from 1"""
-        host = self._bench.hosts.get(queue)
-        if host is None:
-            record = self._store.host(queue)
-            host = self._bench.load(queue, record, now) if record is not None and not record.parked else None
-        if host is None:
-            return
-        self._pace.rest(host.record, host.rules, number, now)
-        self._store.save_host(queue, host.record)
-        if host.leased is None:
-            self._bench.place(host, now)
+        """Start no request at a host for a while, since a wall stands before it; see `Parking.rest`."""
+        self._parking.rest(queue, number, now)
 
     def park(self, queue: bytes, why: str, now: float, *, until: float = 0.0) -> bool:
-        """Start no further request at a host, by an operator's word; False if it is unknown or parked already."""
-        host = self._bench.hosts.get(queue)
-        if host is None:
-            record = self._store.host(queue)
-            host = self._bench.load(queue, record, now) if record is not None and not record.parked else None
-        if host is None:
-            return False
-        if host.leased is not None:
-            host.record.parked, host.record.parked_until = why, until
-        else:
-            self._bench.park(host, why, until=until)
-        return True
+        """Start no further request at a host; see `Parking.park`."""
+        return self._parking.park(queue, why, now, until=until)
 
     def unpark(self, queue: bytes, now: float) -> bool:
-        """Serve a parked host again; False if it is not parked. A budget that is used up parks it anew."""
-        host = self._bench.hosts.get(queue)
-        record = self._store.host(queue) if host is None else host.record
-        if record is None or not record.parked:
-            return False
-        if host is None:
-            self._bench.unpark(queue, record, now)
-        else:  # it was to be parked after its lease
-            record.parked, record.parked_until = "", 0.0
-        return True
+        """Serve a parked host again; see `Parking.unpark`."""
+        return self._parking.unpark(queue, now)
 
     # -- for people
 

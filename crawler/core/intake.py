@@ -37,6 +37,22 @@ class Intake:
         self.insert(host, entry, now)
         return None
 
+    def open_budget(self, queue: bytes, now: float, *, are_pages_closed: bool = False) -> None:
+        """Serve a host that is parked since its budget of pages is used up: what was queued does not count as a page of the budget.
+
+        Args:
+            queue: The host's queue, into which a row was just pushed.
+            now: The time, in seconds.
+            are_pages_closed: Nothing else is fetched any more, so a host that is not parked is to have its turn now.
+        """
+        record = self._store.host(queue) if queue not in self._bench.hosts else None
+        if record is None:
+            return
+        if record.parked == Reason.HOST_BUDGET:
+            self._bench.unpark(queue, record, now)
+        elif are_pages_closed and not record.parked:
+            self._bench.waiting.push_due(queue, record, now)
+
     def strangers(self, hosts: Iterable[str]) -> set[str]:
         """Return the hosts that have no queue yet."""
         bench, queue_key, store = self._bench.hosts, self._urls.queue_key, self._store

@@ -1,7 +1,7 @@
 """The nouns of a crawl: frozen values that every other module speaks in.
 
 A URL's journey makes them in this order: `CrawlURL` → `Head` → `Fetched | Redirect | Failed` → `Page` → `Verdict`s and
-`Effect`s → `Visit`, the unit of commit (crawler/visit.py).
+`Effect`s (effects.py) → `Visit`, the unit of commit (crawler/visit.py).
 """
 
 from __future__ import annotations
@@ -265,8 +265,11 @@ class Directives(msgspec.Struct, frozen=True, gc=False):
     signals: tuple[str, ...] = ()  # AI preference signals, recorded as found
 
 
-class Page(msgspec.Struct, frozen=True):
-    """A response as the page gate sees it. Parsed once."""
+class Page(msgspec.Struct, frozen=True, dict=True):
+    """A response as the page gate sees it, parsed once.
+
+    What several filters make of it lies beside its fields (`vars(page)`), so that it is made once.
+    """
 
     url: CrawlURL
     status: int
@@ -357,127 +360,6 @@ class Verdict(msgspec.Struct, frozen=True):
     def is_against(self) -> bool:
         """Whether it speaks against the page in any way."""
         return not (self.new and self.keep and self.follow)
-
-
-class Rewrite(msgspec.Struct, frozen=True):
-    """Treat `url` as an alias of `to`."""
-
-    url: str
-    to: str
-    rule: str
-
-
-class Hold(msgspec.Struct, frozen=True):
-    """Set `url` back until every holder has released it."""
-
-    url: str
-    holder: str
-
-
-class Release(msgspec.Struct, frozen=True):
-    """Release every URL that `holder` holds."""
-
-    holder: str
-
-
-class ReleaseURL(msgspec.Struct, frozen=True):
-    """Let the filter that asks hold the URL of this key no longer."""
-
-    key: bytes
-
-
-class Request(msgspec.Struct, frozen=True):
-    """Fetch `url` for the filter's own purpose, under all of politeness; redirects are not followed.
-
-    The `Answer` goes to `Prober.on_answer`; that of an audit does not, since an audit is a page of the crawl. The request for a URL that no
-    page has named takes its depths from the URL `beside`, and its links theirs from it; without `beside` no such request is made.
-    """
-
-    url: str
-    purpose: Purpose
-    beside: bytes = NO_KEY  # key of a known URL
-
-
-class Answer(msgspec.Struct, frozen=True):
-    """How a filter's own request ended: with a page, with a redirect, or without either."""
-
-    url: CrawlURL  # in canonical form; of what is no URL the text alone, with a key of zeros
-    at: float
-    page: Page | None = None
-    status: int = 0  # of the response; 0 if there was none
-    target: CrawlURL | None = None  # of a redirect, if it leads to a URL
-    failure: str = ""  # a Cause, or the Reason for which no body was read or no request made; "" of a page and of a redirect
-
-
-class Revise(msgspec.Struct, frozen=True):
-    """Replace the filter's verdict on a page stored earlier, or on a URL that redirected."""
-
-    page: bytes  # key
-    verdict: Verdict
-
-
-class Park(msgspec.Struct, frozen=True):
-    """Fetch nothing more of the host of `origin` for a day."""
-
-    origin: str
-    reason: Reason
-
-
-class Worthless(msgspec.Struct, frozen=True):
-    """What the page of this key shows was worth nothing, though no filter knows its text."""
-
-    key: bytes
-
-
-class Recall(msgspec.Struct, frozen=True):
-    """Queue the aliases again that a rule made."""
-
-    key: bytes  # 8 of a site
-    of: str  # name of the rule
-
-
-class Study(msgspec.Struct, frozen=True):
-    """Have what the filter gathered of a site studied off the event loop. The finding reaches `BackgroundLearner.on_finding`."""
-
-    site: bytes  # 8
-
-
-class Tell(msgspec.Struct, frozen=True):
-    """Send a finding about a site to the same filter at the site's agent, which may be this one: `PeerFilter.on_news`."""
-
-    key: bytes  # begins with the site's 8
-    news: bytes  # msgpack of the filter's `news_type`
-
-
-class Rest(msgspec.Struct, frozen=True):
-    """Fetch nothing of a host for a while: `politeness.backoff_initial`, doubled with each rest in a row."""
-
-    queue: bytes  # 16
-    number: int  # of rests in a row, from 1
-
-
-class Again(msgspec.Struct, frozen=True):
-    """Queue URLs of a host again that were settled by what a wall answered; their records and what was said of them go."""
-
-    queue: bytes
-    keys: tuple[bytes, ...]
-
-
-class Void(msgspec.Struct, frozen=True):
-    """What was learned of a host since its last good canary is no evidence; these of its URLs were answered by a wall."""
-
-    queue: bytes
-    keys: tuple[bytes, ...]
-
-
-class Well(msgspec.Struct, frozen=True):
-    """A host is taken to be itself: what waited for that may be decided."""
-
-    queue: bytes
-    was_walled: bool = False  # it is served again
-
-
-Effect = Rewrite | Hold | Release | ReleaseURL | Request | Revise | Park | Worthless | Recall | Study | Tell | Rest | Again | Void | Well
 
 
 class Judgement(msgspec.Struct, frozen=True):

@@ -28,6 +28,7 @@ from thresher.crawler.core import url_spelling
 from thresher.crawler.core.bounded_cache import BoundedCache
 from thresher.crawler.core.model import NO_KEY, CrawlURL, Purpose, Reason
 from thresher.crawler.core.suffixes import suffixes
+from thresher.crawler.core.unwanted_params import UnwantedParams
 from thresher.crawler.core.url_spelling import (
     ABSOLUTE,
     NO_PAGES,
@@ -46,7 +47,6 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 _LEEWAY = 16  # a link may be this many times longer than the URL it may become: "../", blanks, escapes
 
 _REMEMBERED_LENGTH = 256
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _SEED_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|https?:", re.IGNORECASE)
 
 
@@ -149,9 +149,7 @@ class URLSpace:
         self._rules = rules
         self._max_input = rules.max_length * _LEEWAY
         self._unmeasured = min(rules.max_length, rules.max_path_segments)  # so short a URL is neither too long nor too deep
-        self._strips = bool(rules.strip_params)
-        self._strip_names = frozenset(name for name in rules.strip_params if not name.endswith("*"))
-        self._strip_prefixes = tuple(name[:-1] for name in rules.strip_params if name.endswith("*"))
+        self._unwanted = UnwantedParams(rules.strip_params) if rules.strip_params else None
         self._site_hash = blake2b(digest_size=8, key=secret, person=b"site")
         self._url_hash = blake2b(digest_size=8, key=secret, person=b"url")
         self._queue_hash = blake2b(digest_size=8, key=secret, person=b"queue")
@@ -176,7 +174,9 @@ class URLSpace:
         try:
             url = ada_url.join_url(base, text) if base else ada_url.normalize_url(text)
         except ValueError:
-            url = _join_mended(base, text)
+            url = url_spelling.join_mended(base, text)
+            if not url:
+                raise BadURL(Reason.BAD_URL, "not a URL by the URL standard") from None
         return self._finish(url.partition("#")[0])
 
     def base(self, page: str, href: str) -> str:
@@ -269,8 +269,8 @@ class URLSpace:
         """Put our rules on top of a URL whose origin is canonical; raises BadURL."""
         if "%" in url:
             url = respell_escapes(url)
-        if self._strips and "?" in url:
-            url = self._strip(url)
+        if self._unwanted is not None and "?" in url:
+            url = self._unwanted.strip(url)
         if len(url) > self._unmeasured:
             self._measure(url)
         return url
@@ -298,18 +298,6 @@ class URLSpace:
         if number == 0 or not may_have:
             raise BadURL(Reason.BAD_PORT, f"port {number}")
         return f"{scheme}://{host}:{port}" if port else f"{scheme}://{host}"
-
-    def _strip(self, url: str) -> str:
-        """Drop the query parameters that the rules name."""
-        head, _, query = url.partition("?")
-        params = query.split("&")
-        kept = [param for param in params if not self._is_stripped(param.partition("=")[0])]
-        if len(kept) == len(params):
-            return url
-        return f"{head}?{'&'.join(kept)}" if any(kept) else head
-
-    def _is_stripped(self, name: str) -> bool:
-        return name in self._strip_names or (bool(self._strip_prefixes) and name.startswith(self._strip_prefixes))
 
     def fault(self, origin: str) -> Reason | None:
         """Return why a canonical origin may not be requested under these rules, None if it may: it may stem from a life under others."""
@@ -388,14 +376,3 @@ def _digest(keyed: blake2b, text: str) -> bytes:
     state = keyed.copy()
     state.update(text.encode())
     return state.digest()
-
-
-def _join_mended(base: str, text: str) -> str:
-    """Parse what ada refused once more with lone surrogates replaced, as the URL standard's strings have none; raises BadURL."""
-    if _SURROGATE.search(text) or _SURROGATE.search(base):
-        text, base = (part.encode("utf-16", "surrogatepass").decode("utf-16", "replace") for part in (text, base))
-        try:
-            return ada_url.join_url(base, text) if base else ada_url.normalize_url(text)
-        except ValueError:
-            pass
-    raise BadURL(Reason.BAD_URL, "not a URL by the URL standard")

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 
 import ada_url
 
 from thresher.crawler.core.model import Reason
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _AUTHORITY_END = re.compile(r"[/?#\\]")
 _SCHEMES = {"80": "http", "443": "https"}  # by a port that a seed names
 # What makes an escape not canonical: not two upper-case digits, or an unreserved character's code.
@@ -131,3 +133,12 @@ def scheme_of_port(bare: str) -> str | None:
 
 def _authority_of(bare: str) -> str:
     return _AUTHORITY_END.split(bare.removeprefix("//"), maxsplit=1)[0]
+
+
+def join_mended(base: str, text: str) -> str:
+    """Parse what ada refused once more, lone surrogates replaced (the URL standard's strings have none); return "" if it is no URL."""
+    if _SURROGATE.search(text) or _SURROGATE.search(base):
+        text, base = (part.encode("utf-16", "surrogatepass").decode("utf-16", "replace") for part in (text, base))
+        with suppress(ValueError):
+            return ada_url.join_url(base, text) if base else ada_url.normalize_url(text)
+    return ""

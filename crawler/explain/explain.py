@@ -32,7 +32,7 @@ from thresher.storage.export.fields import iso
 from thresher.storage.export.judged import Standing, named_keys, verdict_object
 from thresher.storage.export.pages import page_object
 from thresher.storage.export.texts import Texts
-from thresher.storage.schema import PageRecord, SkipLine, UrlRecord
+from thresher.storage.records import PageRecord, SkipLine, UrlRecord
 from thresher.storage.tables.bare_seeds import BareSeeds, http_form
 from thresher.storage.view import View
 

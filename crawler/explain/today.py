@@ -11,8 +11,9 @@ from typing import Final
 import msgspec
 
 from thresher.config.settings import Settings
+from thresher.crawler.core.effects import Hold, Rewrite
 from thresher.crawler.core.governing import governed, options_of
-from thresher.crawler.core.model import Cause, CrawlURL, Hold, LinkBatch, Reason, Rewrite, Verdict
+from thresher.crawler.core.model import Cause, CrawlURL, LinkBatch, Reason, Verdict
 from thresher.crawler.core.own_site import OwnSite
 from thresher.crawler.core.robots import RobotsRecord
 from thresher.crawler.core.url import URLSpace, hostname_of, port_of

@@ -27,7 +27,7 @@ from thresher.crawler.core.model import CrawlURL, Fetched, Outcome, Purpose
 from thresher.crawler.core.robots import RobotsRecord
 from thresher.crawler.core.url import URLSpace
 from thresher.crawler.gates.robots_cache import RobotsCache, Standing
-from thresher.storage.schema import PolicyRecord
+from thresher.storage.records import PolicyRecord
 from thresher.storage.tables.policies import Policies
 from thresher.storage.tables.robots import RobotsTable
 

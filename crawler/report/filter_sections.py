@@ -16,7 +16,7 @@ from thresher.filters.depth_cutoff.evidence import Place
 from thresher.filters.dust.rules import LearnedRule
 from thresher.filters.evidence.intervals import at_any_time
 from thresher.storage.export.judged import Standing, verdict_object
-from thresher.storage.schema import VerdictRecord
+from thresher.storage.records import VerdictRecord
 
 _EVIDENCE = 600  # characters of it that are shown
 

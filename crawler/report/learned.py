@@ -27,7 +27,8 @@ from thresher.filters.near_replica import records as replicas
 from thresher.filters.pattern_yield import filter as pattern_yield
 from thresher.filters.pattern_yield.records import Pattern, patterns_of
 from thresher.storage.export.scans import hosts
-from thresher.storage.schema import SITE, SITES
+from thresher.storage.records import SITE
+from thresher.storage.schema import SITES
 from thresher.storage.view import View
 
 SHOWN: Final = 25  # rows of a table

@@ -19,7 +19,7 @@ from thresher.crawler.core.url import origin_of, queue_name
 from thresher.crawler.report.sampling import Sample, Timeline, Traces
 from thresher.storage.export.judged import keeps, verdict_object
 from thresher.storage.export.pages import PageRow, rows
-from thresher.storage.schema import PageRecord
+from thresher.storage.records import PageRecord
 from thresher.storage.view import View
 
 SAMPLES: Final = 6  # of each kind of decision or error

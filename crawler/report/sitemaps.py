@@ -10,7 +10,8 @@ from thresher.crawler.core.model import State
 from thresher.crawler.report.blocks import Section, facts, note, table
 from thresher.crawler.report.sampling import Sample
 from thresher.storage.export.sitemaps import announced, sitemaps, unannounced
-from thresher.storage.schema import ANNOUNCER, ANNOUNCERS, SitemapRecord
+from thresher.storage.records import ANNOUNCER, SitemapRecord
+from thresher.storage.schema import ANNOUNCERS
 from thresher.storage.view import View
 
 _SHOWN = 12

@@ -15,21 +15,8 @@ from thresher.crawler.core.robots import RobotsRecord
 from thresher.crawler.report.pages import SAMPLES
 from thresher.crawler.report.sampling import Largest, Sample, Timeline
 from thresher.storage.export.scans import hosts, revisions
-from thresher.storage.schema import (
-    ALIAS,
-    ALIASES,
-    EDGE,
-    EDGES,
-    FAILURE,
-    FAILURES,
-    HELD,
-    ROBOTS,
-    URL,
-    URLS,
-    Codec,
-    FailureRecord,
-    VerdictRecord,
-)
+from thresher.storage.records import ALIAS, EDGE, FAILURE, URL, Codec, FailureRecord, VerdictRecord
+from thresher.storage.schema import ALIASES, EDGES, FAILURES, HELD, ROBOTS, URLS
 from thresher.storage.view import View
 
 TOP_HOSTS: Final = 20

@@ -31,7 +31,7 @@ from thresher.crawler.settlement.page_record import verdict_records
 from thresher.crawler.visit import Visit
 from thresher.storage.archive.record import FIELDS, HTTP_REQUEST, HTTP_RESPONSE, Kind, Record, fields, labelled, sha1, stamp, urn
 from thresher.storage.export.labels import Labels
-from thresher.storage.schema import Capture
+from thresher.storage.records import Capture
 from thresher.storage.store import Store
 
 _PROFILE: Final = "http://netpreserve.org/warc/1.1/revisit/"

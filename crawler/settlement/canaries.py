@@ -11,7 +11,8 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from thresher.crawler.core.model import Again, Failed, Fetched, Outcome, Purpose, Redirect, Rest, State, Void, Well
+from thresher.crawler.core.effects import Again, Rest, Void, Well
+from thresher.crawler.core.model import Failed, Fetched, Outcome, Purpose, Redirect, State
 from thresher.crawler.core.politeness import RETRIES
 from thresher.crawler.core.ports import SeenRow
 from thresher.crawler.settlement.totals import FETCHED_AGAIN, WALLED, Totals
@@ -19,7 +20,8 @@ from thresher.crawler.visit import Visit
 from thresher.filters.canary import sighting
 from thresher.filters.canary.records import NAME
 from thresher.filters.canary.sighting import NOTHING, Shown
-from thresher.filters.panel import Asked, Learned, Panel, Record
+from thresher.filters.journal import Record
+from thresher.filters.panel import Asked, Learned, Panel
 from thresher.filters.soft_error.looks import look_of
 from thresher.storage.packing import is_elsewhere
 from thresher.storage.tables import Tables
@@ -54,9 +56,10 @@ class Canaries:
         spec = next((spec for spec in panel.specs if spec.name == NAME), None)
         if spec is not None:  # a filter that is off is not imported
             from thresher.filters.canary.filter import CanaryFilter, Seen, Wish
+            from thresher.filters.canary.tongue import words_of
 
             assert isinstance(spec.peer_filter, CanaryFilter)
-            self._part, self._seen, self._wish = spec.peer_filter, Seen, Wish
+            self._part, self._seen, self._wish, self._words_of = spec.peer_filter, Seen, Wish, words_of
             self._memory = tables.memory(NAME)
 
     def seen(self, visit: Visit) -> Learned:
@@ -72,7 +75,8 @@ class Canaries:
         is_kept = page is not None and page.status == 200 and judged is not None and judged.judgement.is_new and not page.flags
         look = look_of(page) if page is not None and is_kept and self._part.wants_look(queue, self._memory) else None
         via = url.via if url.hops else b""
-        return self._told(self._seen(queue, url.key, url.text, shown.token, shown.least, via, is_kept, look))
+        words = self._words_of(page) if page is not None else []
+        return self._told(self._seen(queue, url.key, url.text, shown.token, shown.least, via, is_kept, look, words))
 
     def wish(self, queue: bytes) -> Learned:
         """Ask for a canary of a host, about which something is to be decided."""

@@ -14,7 +14,7 @@ from typing import Final
 from thresher.crawler.core.model import Reason, State
 from thresher.crawler.core.ports import SeenRow
 from thresher.crawler.core.url import BadURL, URLSpace
-from thresher.storage.schema import PageRecord
+from thresher.storage.records import PageRecord
 from thresher.storage.tables import Tables
 
 _FAILED: Final = frozenset((State.HELD, State.REFUSED))

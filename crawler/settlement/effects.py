@@ -5,7 +5,7 @@
 | Rewrite | recorded as alias, target queued | leaves the queue, becomes alias   | nothing                  |
 | Hold    | waits in the holder's class      | leaves the queue for that class   | held: one more holder    |
 | Release | –                                | –                                 | held: queued when no holder is left |
-| Free    | –                                | –                                 | held: queued when only the asking filter held it |
+| ReleaseURL | –                                | –                                 | held: queued when only the asking filter held it |
 | Request | queued ahead of its host's queue, under all of politeness; an audit revives what was set aside and brings forward what waits |
 | Revise  | –                                | –                                 | page, redirect: the newer verdict stands as well |
 | Recall  | –                                | –                                 | alias of the rule: queued, as if no rule had named it |
@@ -18,8 +18,7 @@
 | Well    | what waited for a good canary is decided |||
 | Tell    | the filter learns it where the site is: here, or at the agent that has it |||
 
-A Rewrite that would close a circle of aliases is ignored: one of them must be fetched. An alias whose target comes to nothing
-(canonical.py) is queued as an ordinary URL; the panel drops a Rewrite to what has come to nothing already. An audit of a new URL takes
+Aliases are made and let go in aliases.py; the panel drops a Rewrite to what has come to nothing already. An audit of a new URL takes
 the place in the crawl of the URL that it names beside. A Request that cannot be queued is answered at once; one to a host that another
 agent has is made there, under that host's politeness, and its answer travels back.
 """
@@ -28,17 +27,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from thresher.crawler.core.frontier import Frontier
-from thresher.crawler.core.model import (
-    FILTERS_OWN,
+from thresher.crawler.core.effects import (
     Again,
     Answer,
-    CrawlURL,
     Hold,
-    Judgement,
     Park,
-    Purpose,
-    Reason,
     Recall,
     Release,
     ReleaseURL,
@@ -46,23 +39,24 @@ from thresher.crawler.core.model import (
     Rest,
     Revise,
     Rewrite,
-    State,
     Study,
     Tell,
     Void,
     Well,
     Worthless,
 )
-from thresher.crawler.core.placing import place
-from thresher.crawler.core.ports import Entry, Lane, SeenRow
-from thresher.crawler.core.url import BadURL
+from thresher.crawler.core.frontier import Frontier
+from thresher.crawler.core.model import FILTERS_OWN, CrawlURL, Judgement, Purpose, Reason, State
+from thresher.crawler.core.ports import Entry, Lane
+from thresher.crawler.settlement.aliases import Aliases
 from thresher.crawler.settlement.canaries import Canaries
-from thresher.crawler.settlement.canonical import Canonicals
+from thresher.crawler.settlement.named_urls import NamedURLs
 from thresher.crawler.settlement.outbox import Outbox
 from thresher.crawler.settlement.tail import Tails, lineage, policy_of
 from thresher.crawler.settlement.totals import Totals
 from thresher.crawler.visit import VisitContext
-from thresher.filters.panel import Asked, Learned, Record
+from thresher.filters.journal import Record
+from thresher.filters.panel import Asked, Learned
 from thresher.filters.pattern_yield.patterns import shape_of
 from thresher.storage.tables import Tables
 from thresher.storage.tables.requests import Asker
@@ -70,43 +64,42 @@ from thresher.storage.tables.requests import Asker
 _REVIVABLE = (State.HELD, State.ALIAS, State.REFUSED)
 PARKED_S = 86_400.0
 _RELEASED_AT_ONCE = 500  # URLs in one commit: some 20 ms
-_LONGEST_CIRCLE = 10  # aliases followed to see where a rewrite leads
 
 
 class Effector:
     """Carries out effects on the store and the frontier."""
 
     def __init__(self, tables: Tables, frontier: Frontier, context: VisitContext, totals: Totals, outbox: Outbox | None = None) -> None:
-        """post: to the other agents, if there are any."""
+        """Create what carries out effects.
+
+        Args:
+            outbox: Messages to the other agents; None: there are none.
+        """
         self._outbox = outbox
         self._me = context.ownership.me if context.ownership is not None else 0
         self._tables = tables
         self._frontier = frontier
         self._context = context
         self._totals = totals
-        self._settled: list[CrawlURL] = []
         self._notes: list[Record] = []  # of requests that were answered at once
         self.worthless: set[bytes] = set()  # pages of the visit being settled, by what filters say of them
-        self._targets: list[tuple[str, CrawlURL, bytes]] = []  # of new aliases: text, alias, what names it
-        self._canonicals = Canonicals(tables, context.urls)
         filters = context.settings.filters
         policy = policy_of(filters.tail_yield, filters.tail_share, filters.audit_share)
         self.tails = Tails(tables.tail, totals.counters, policy, known=context.panel.recent)
         self.canaries = Canaries(tables, context.panel, totals)
+        self.named = NamedURLs(tables, frontier, context.urls, totals, self.tails)
+        self._aliases = Aliases(tables, frontier, context, totals, self.named, outbox)
 
     def apply(self, asked: Iterable[Asked], now: float) -> tuple[list[CrawlURL], list[Record]]:
         """Carry out what filters ask for, in order; return URLs that waited and are final without a request, and answers for the journal.
 
         Targets of new aliases are queued first: not before, as they may stand among the links of the same page.
         """
-        targets, self._targets = self._targets, []
-        for text, alias, via in targets:
-            self._queue_target(text, alias, via, now)
+        self._aliases.queue_targets(now)
         self._queue_released(self._tables.held.take_released(_RELEASED_AT_ONCE), now)  # of what was released before
-        for key in self._tables.aliases.take_released(_RELEASED_AT_ONCE):
-            self._unalias(key, now)
+        self._aliases.queue_released(now)
         self._carry_out(asked, now)
-        settled, self._settled = self._settled, []
+        settled = self.named.take_settled()
         notes, self._notes = self._notes, []
         return settled, notes
 
@@ -114,7 +107,7 @@ class Effector:
         for who, effect in asked:
             match effect:
                 case Rewrite():
-                    self._rewrite(effect, who, now)
+                    self._aliases.rewrite(effect, who, now)
                 case Hold():
                     self._hold(effect, who, now)
                 case Release():
@@ -130,7 +123,7 @@ class Effector:
                 case Worthless():
                     self.worthless.add(effect.key)
                 case Recall():
-                    self._recall(effect, now)
+                    self._aliases.recall(effect, now)
                 case Study():
                     self._context.studies.ask(who, effect.site)
                 case Park():
@@ -141,7 +134,7 @@ class Effector:
                     self._frontier.rest(effect.queue, effect.number, now)
                     self.canaries.rests(effect)
                 case Again():
-                    self.canaries.fetch_again(effect, lambda key, row: self._requeue(key, row, Purpose(row.purpose), Lane.FRESH, now))
+                    self.canaries.fetch_again(effect, lambda key, row: self.named.requeue(key, row, Purpose(row.purpose), Lane.FRESH, now))
                 case Void():
                     self._notes += self._void(effect)
                 case Well():
@@ -152,7 +145,7 @@ class Effector:
         for who, effect in effects:
             if isinstance(effect, Rewrite) and effect.url == url.text:
                 self._totals.count_saved(who)
-                return self._new_alias(url, effect, who, now)
+                return self._aliases.add(url, effect, who, now)
             if isinstance(effect, Hold) and effect.url == url.text:
                 self._totals.count_saved(who)
                 return self._hold_new(url, effect.holder, now, is_inherited=False)
@@ -201,7 +194,7 @@ class Effector:
         row = self._tables.seen.row(key)
         assert row is not None, f"{key.hex()} was drawn and is not known"
         self._tables.held.forget(key)
-        self._requeue(key, row, Purpose.AUDIT, lane, now)
+        self.named.requeue(key, row, Purpose.AUDIT, lane, now)
 
     def release_inherited(self, named: Iterable[bytes], now: float) -> None:
         """A page that gave something new, and is of no class, names held URLs: those go on that had only inherited their class."""
@@ -229,7 +222,7 @@ class Effector:
         assert row is not None, f"{url.text} waited and is not known"
         for who, effect in holds:
             if isinstance(effect, Rewrite):
-                self._rewrite_late(url, row, effect, who, now)
+                self._aliases.rewrite_at_turn(url, row, effect, who, now)
                 return
         self._tables.seen.update(url.key, row._replace(state=State.HELD, reason=Reason.HELD_BY_FILTER))
         for who, effect in holds:
@@ -240,91 +233,12 @@ class Effector:
         assert isinstance(first, Hold)
         self._hold_in_class(url, first.holder, now)  # last, as it may be drawn at once
 
-    def _rewrite_late(self, url: CrawlURL, row: SeenRow, effect: Rewrite, who: str, now: float) -> None:
-        """Make a URL whose turn has come an alias; if its target was made its alias before, one of them is fetched: this one."""
-        if self._leads_back(effect.to, url.key):
-            self._requeue(url.key, row, Purpose.AUDIT, Lane.AHEAD, now)
-            return
-        self._totals.count_saved(who)
-        self._tables.seen.update(url.key, row._replace(state=State.ALIAS, reason=Reason.REWRITTEN))
-        self._put_alias(url.key, effect)
-        self._settled.append(url)
-        self._queue_target(effect.to, url, url.key, now)
-
-    def _recall(self, effect: Recall, now: float) -> None:
-        """Queue the aliases of a rule again."""
-        for key in [key for key, alias in self._tables.aliases.of_site(effect.key) if effect.of in alias.rule.split("+")]:
-            self._unalias(key, now)
-
-    def _unalias(self, key: bytes, now: float) -> None:
-        """Queue an alias again as an ordinary URL."""
-        self._tables.aliases.forget(key)
-        row = self._tables.seen.row(key)
-        if row is not None and row.state is State.ALIAS:
-            self._requeue(key, row, Purpose.PAGE, Lane.FRESH, now)
-
-    def release_aliases(self, key: bytes) -> None:
-        """Let the aliases of a URL go on by themselves if it has come to nothing: as many with each visit as a commit may hold."""
-        if self._tables.aliases.has_any(key) and self._canonicals.has_failed(key):
-            self._tables.aliases.release(key)
-
-    def _put_alias(self, key: bytes, effect: Rewrite) -> None:
-        target = self._canonical(effect.to)
-        self._tables.aliases.put(key, effect.to, effect.rule, self._context.urls.key(target) if target else b"")
-
-    def _new_alias(self, url: CrawlURL, effect: Rewrite, who: str, now: float) -> int:
-        seq, via = -1, url.via
-        if self._tables.rules.may_record(f"{who}:{effect.rule}"):
-            seq, via = self._tables.seen.add(url, State.ALIAS, Reason.REWRITTEN, now), url.key
-            self._put_alias(url.key, effect)
-        self._targets.append((effect.to, url, via))
-        return seq
-
-    def _rewrite(self, effect: Rewrite, who: str, now: float) -> None:
-        """Take a waiting URL out of its queue and make it an alias; new ones were made so when they were set aside."""
-        url, row = self._known(effect.url)
-        if url is None or row is None or row.state is not State.QUEUED or self._leads_back(effect.to, url.key):
-            return
-        if self._frontier.withdraw(url, row.seq, row.worth):
-            self._totals.count_saved(who)
-            self._tables.seen.update(url.key, row._replace(state=State.ALIAS, reason=Reason.REWRITTEN))
-            self._put_alias(url.key, effect)
-            self._settled.append(url)
-            self._queue_target(effect.to, url, url.key, now)
-
-    def _leads_back(self, text: str, key: bytes) -> bool:
-        """Return whether the aliases that begin at `text` lead to the URL of this key."""
-        for _ in range(_LONGEST_CIRCLE):
-            target = self._canonical(text)
-            if target is None:
-                return False
-            at = self._context.urls.key(target)
-            alias = self._tables.aliases.get(at)
-            if at == key or alias is None:
-                return at == key
-            text = alias.to_text
-        return True
-
-    def _queue_target(self, text: str, alias: CrawlURL, via: bytes, now: float) -> None:
-        """Queue the canonical URL of an alias, at the alias's own place in the crawl, unless it is known or out of scope."""
-        target = self._canonical(text)
-        if target is None or not isinstance(self._context.links.check(target), bytes):
-            return
-        if self._tables.seen.row(self._context.urls.key(target)) is None:
-            purpose = alias.purpose if alias.purpose is Purpose.ANNOUNCED else Purpose.PAGE
-            own_place = {"seed_distance": alias.seed_distance, "site_depth": alias.site_depth, "hops": alias.hops}
-            url = self._context.urls.url(target, **own_place, purpose=purpose, via=via)
-            if self._is_foreign(url.key) and self._outbox is not None:
-                self._outbox.target(alias, url)
-            else:
-                self._push_new(url, Lane.FRESH, now)
-
     def _is_foreign(self, key: bytes) -> bool:
         """Return whether a URL is of a site that another agent has."""
         return self._outbox is not None and not self._outbox.is_own(key)
 
     def _hold(self, effect: Hold, who: str, now: float) -> None:
-        url, row = self._known(effect.url)
+        url, row = self.named.known(effect.url)
         if url is None or row is None:
             return
         if row.state is State.HELD:
@@ -333,7 +247,7 @@ class Effector:
             self._totals.count_saved(who)
             self._tables.seen.update(url.key, row._replace(state=State.HELD, reason=Reason.HELD_BY_FILTER))
             self._hold_in_class(url, effect.holder, now)
-            self.release_aliases(url.key)
+            self.named.release_aliases(url.key)
 
     def _release(self, holder: str, now: float) -> None:
         """Queue what a holder held: at once up to a bound, the rest with the next visits."""
@@ -345,12 +259,12 @@ class Effector:
             row = self._tables.seen.row(key)
             if row is not None and row.state is State.HELD:
                 self.tails.leave(key)
-                self._requeue(key, row, Purpose(row.purpose), Lane.FRESH, now)
+                self.named.requeue(key, row, Purpose(row.purpose), Lane.FRESH, now)
 
     def request(self, effect: Request, asker: Asker, now: float) -> None:
         """Queue a filter's own request; one that may not be made has failed, and asking again in answer to that is not heard."""
         assert effect.purpose in FILTERS_OWN, f"filter {asker.who} asks for {effect.url} with the purpose of {effect.purpose.name}"
-        text = self._canonical(effect.url)
+        text = self.named.canonical(effect.url)
         url = CrawlURL(effect.url, "", "", bytes(16)) if text is None else self._context.urls.url(text, purpose=effect.purpose)
         passed = (Reason.BAD_URL, "url") if text is None else self._context.links.check(text)
         refusal = None if isinstance(passed, bytes) else passed[0]
@@ -386,7 +300,7 @@ class Effector:
 
     def _audit(self, effect: Request, now: float) -> None:
         """Fetch a URL that was set aside, that waits, or that is not known: then at the place of the URL for whose sake it is fetched."""
-        canonical = self._canonical(effect.url)
+        canonical = self.named.canonical(effect.url)
         if canonical is None:
             return
         key = self._context.urls.key(canonical)
@@ -398,55 +312,15 @@ class Effector:
             url = self._context.urls.url(
                 canonical, seed_distance=beside.seed_distance, site_depth=beside.site_depth, hops=beside.hops, purpose=Purpose.AUDIT
             )
-            self._push_new(url, Lane.AHEAD, now)
+            self.named.push_new(url, Lane.AHEAD, now)
         elif row is None:
             return
         elif row.state is State.QUEUED:
-            url = self._placed(row)
+            url = self.named.placed(row)
             if self._frontier.withdraw(url, row.seq, row.worth):
-                self._push(url, Lane.AHEAD, row.seq, now)
+                self.named.push(url, Lane.AHEAD, row.seq, now)
         elif row.state in _REVIVABLE:
             self._tables.held.forget(key)
             self.tails.leave(key)
             self._tables.aliases.forget(key)
-            self._requeue(key, row, Purpose.AUDIT, Lane.AHEAD, now)
-
-    def _push_new(self, url: CrawlURL, lane: Lane, now: float) -> None:
-        seq = self._tables.seen.add(url, State.QUEUED, None, now)
-        self._push(url, lane, seq, now)
-
-    def _requeue(self, key: bytes, row: SeenRow, purpose: Purpose, lane: Lane, now: float) -> None:
-        row = row._replace(state=State.QUEUED, reason=None, purpose=purpose)
-        self._tables.seen.update(key, row)
-        self._push(self._placed(row), lane, row.seq, now)
-
-    def _push(self, url: CrawlURL, lane: Lane, seq: int, now: float) -> None:
-        row = self._tables.seen.row(url.key)
-        assert row is not None, f"{url.text} is queued and not known"
-        lane, rank = place(self._frontier.order, url, row.worth) if lane is Lane.FRESH else (lane, 0)
-        refusal = self._frontier.push(Entry(lane, rank, seq, 0, url), now)
-        if refusal is not None:
-            self._totals.skip(refusal)
-            self._tables.seen.update(url.key, row._replace(state=State.REFUSED, reason=refusal))
-            self.tails.unasked(url.key)
-            self._settled.append(url)
-            self.release_aliases(url.key)
-
-    def _known(self, text: str) -> tuple[CrawlURL, SeenRow] | tuple[None, None]:
-        """Return what is known of the URL that a filter names, with its place in the crawl."""
-        canonical = self._canonical(text)
-        row = self._tables.seen.row(self._context.urls.key(canonical)) if canonical else None
-        return (self._placed(row), row) if row is not None else (None, None)
-
-    def _placed(self, row: SeenRow) -> CrawlURL:
-        """Return a known URL at its place in the crawl."""
-        known = self._tables.seen.record(row.seq)
-        return self._context.urls.url(
-            known.text, seed_distance=row.seed_distance, site_depth=row.site_depth, hops=row.hops, purpose=row.purpose, via=known.via
-        )
-
-    def _canonical(self, text: str) -> str | None:
-        try:
-            return self._context.urls.canonical(text)
-        except BadURL:
-            return None
+            self.named.requeue(key, row, Purpose.AUDIT, Lane.AHEAD, now)

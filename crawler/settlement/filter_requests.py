@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from thresher.crawler.children.crash_suspects import answer_work
+from thresher.crawler.core.effects import Answer
 from thresher.crawler.core.frontier import Frontier
-from thresher.crawler.core.model import Answer, Failed, Outcome, Purpose
+from thresher.crawler.core.model import Failed, Outcome, Purpose
 from thresher.crawler.core.ports import Entry
 from thresher.crawler.gates.link_gate import Skip
 from thresher.crawler.settlement.effects import Effector
@@ -12,7 +13,7 @@ from thresher.crawler.settlement.findings import Findings
 from thresher.crawler.settlement.learning import Learning
 from thresher.crawler.settlement.totals import Totals
 from thresher.crawler.visit import Visit, VisitContext
-from thresher.storage.schema import QuarantineRecord
+from thresher.storage.records import QuarantineRecord
 from thresher.storage.tables import Tables
 
 

@@ -7,7 +7,7 @@ from thresher.crawler.settlement.effects import Effector
 from thresher.crawler.settlement.learning import Learning
 from thresher.crawler.settlement.tail_service import TailService
 from thresher.crawler.visit import VisitContext
-from thresher.storage.schema import QuarantineRecord
+from thresher.storage.records import QuarantineRecord
 
 
 class Findings:

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from thresher.crawler.core.effects import Tell
 from thresher.crawler.core.found_again import Finding, found_again
 from thresher.crawler.core.messages import (
     Announced,
@@ -28,7 +29,7 @@ from thresher.crawler.core.messages import (
     answer_of,
     encode,
 )
-from thresher.crawler.core.model import CrawlURL, Outcome, Purpose, State, Tell
+from thresher.crawler.core.model import CrawlURL, Outcome, Purpose, State
 from thresher.crawler.core.order.cash import Cash
 from thresher.crawler.core.ownership import Ownership
 from thresher.crawler.core.sitemap import Entry

@@ -9,7 +9,7 @@ import numpy as np
 from thresher.crawler.core.ai_preferences import Stated
 from thresher.crawler.core.model import NO_KEY, Cause, CrawlURL, Directives, Failed, Fetched, Flag, Judgement, Page, Verdict
 from thresher.crawler.page.browser_need import is_challenge
-from thresher.storage.schema import FailureRecord, PageRecord, VerdictRecord
+from thresher.storage.records import FailureRecord, PageRecord, VerdictRecord
 
 _SHORT = 64 << 10  # bytes of an error's page that may be a challenge
 _TITLE = 1_000  # characters of a title that are kept

@@ -21,7 +21,7 @@ from thresher.crawler.settlement.tail_service import TailService
 from thresher.crawler.settlement.totals import Totals
 from thresher.crawler.visit import Visit, VisitContext
 from thresher.filters.capabilities import Relinks
-from thresher.storage.schema import PageRecord
+from thresher.storage.records import PageRecord
 from thresher.storage.tables import Tables
 
 _LEADS_ON: Final = frozenset((301, 302, 303, 307, 308))  # a page with such a status does not say where to

@@ -15,7 +15,8 @@ from thresher.crawler.core.ports import SeenRow
 from thresher.crawler.settlement.group_commit import Committer
 from thresher.crawler.settlement.settler import Settler
 from thresher.crawler.visit import VisitContext
-from thresher.storage.schema import META, Meta, PageRecord
+from thresher.storage.records import PageRecord
+from thresher.storage.schema import META, Meta
 from thresher.storage.store import Store
 
 _GROUP = 256

@@ -28,7 +28,7 @@ from thresher.crawler.settlement.outbox import Outbox
 from thresher.crawler.settlement.skips import note_skip
 from thresher.crawler.settlement.totals import Totals
 from thresher.crawler.visit import Visit, VisitContext
-from thresher.storage.schema import RequisiteRecord
+from thresher.storage.records import RequisiteRecord
 from thresher.storage.store import Store
 from thresher.storage.tables.requisites import ASKER
 

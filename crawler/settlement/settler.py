@@ -8,8 +8,9 @@ Every write goes to the store's open group; a group holds whole visits only. Not
 
 from __future__ import annotations
 
+from thresher.crawler.core.effects import Request
 from thresher.crawler.core.frontier import Frontier
-from thresher.crawler.core.model import Cause, CrawlURL, Failed, Purpose, Request
+from thresher.crawler.core.model import Cause, CrawlURL, Failed, Purpose
 from thresher.crawler.core.ports import SeenRow
 from thresher.crawler.gates.link_gate import Sifted, Skip
 from thresher.crawler.settlement.admission import Admission
@@ -97,7 +98,7 @@ class Settler:
         self.learning.carry_out(self._effects.canaries.seen(visit), now)
         self.tail_service.on_settled(visit, now)
         self.coming.on_settled(visit, now)
-        self._effects.release_aliases(visit.lease.entry.url.key)
+        self._effects.named.release_aliases(visit.lease.entry.url.key)
         if self._store.tables.held.is_releasing or self._store.tables.aliases.is_releasing:
             self.learning.apply((), now)
         self._store.tables.rounds.prune(self._store.first_uncommitted)
@@ -146,7 +147,7 @@ class Settler:
             self._journeys[entry.url.purpose].on_unreachable(entry, Failed(entry.url, cause, detail), now)
             self._effects.on_end(entry.url.key, was_asked=True, is_good=False)
             self.coming.on_first(entry.url, now)
-            self._effects.release_aliases(entry.url.key)
+            self._effects.named.release_aliases(entry.url.key)
             self.learning.write(now)
             self._store.end_visit()
 

@@ -37,7 +37,7 @@ from thresher.crawler.settlement.totals import Totals
 from thresher.crawler.visit import Visit, VisitContext
 from thresher.filters.base import LinkJudgement
 from thresher.filters.panel import Deliberation
-from thresher.storage.schema import AnnouncedRecord, AnnouncerRecord, SitemapRecord
+from thresher.storage.records import AnnouncedRecord, AnnouncerRecord, SitemapRecord
 from thresher.storage.store import Store
 from thresher.storage.tables.sitemaps import ASKER
 

@@ -13,7 +13,8 @@ from thresher.crawler.core.errors import UsageError
 from thresher.crawler.core.model import Reason
 from thresher.crawler.core.selection import Selection
 from thresher.storage.partitions import n_agents_of, shard_paths
-from thresher.storage.schema import HOST, HOSTS
+from thresher.storage.records import HOST
+from thresher.storage.schema import HOSTS
 from thresher.storage.shards import ShardsView, open_view
 from thresher.storage.store import Store
 from thresher.storage.tables.rounds import RoundRecord

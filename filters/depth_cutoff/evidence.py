@@ -17,7 +17,8 @@ words, and yet are documents, as many as there are pages that lead to them. Only
 a place is therefore held for what a worthless page named, and whoever named it after 16 pages in a row without novelty
 (filters/evidence/opinion.py). Held is all that it is: the tail draws from it, and orders it by what its pages came to, those that were
 kept without novelty for half (`yields`). A page that every filter kept is a document of its own, so it is no fetch in vain for the tail,
-which would else be closed over documents; but a place that has shown a thousand of them in a row is taken to have no end (`QUOTA`). What is held up to the limit is released when the opinion was wrong, not when one page was new.
+which would else be closed over documents; but a place that has shown a thousand of them in a row is taken to have no end (`QUOTA`). What is
+held up to the limit is released when the opinion was wrong, not when one page was new.
 
 **q.** Where visitors' logs tell with which probability q they go deeper (`thresher depth fit`), f is q g(ν): the crawl then goes as deep as
 they do, chains included. The floor holds for all cuts that rest on depth, that is those by q and of whole hosts.

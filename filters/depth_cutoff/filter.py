@@ -20,19 +20,8 @@ from operator import itemgetter
 import msgspec
 
 from thresher.config.settings import DepthCutoff
-from thresher.crawler.core.model import (
-    CrawlURL,
-    Judgement,
-    LinkBatch,
-    Mode,
-    Page,
-    Reason,
-    RedirectPair,
-    Release,
-    ReleaseURL,
-    Verdict,
-    Worthless,
-)
+from thresher.crawler.core.effects import Release, ReleaseURL, Worthless
+from thresher.crawler.core.model import CrawlURL, Judgement, LinkBatch, Mode, Page, Reason, RedirectPair, Verdict
 from thresher.crawler.core.ports import Memory
 from thresher.filters.base import NO_EFFECTS, NOTHING_LEARNED, NOTHING_REFUSED, Effects, HeldLink, LinkJudgement, LinkRuling, hold_links
 from thresher.filters.capabilities import Relinks

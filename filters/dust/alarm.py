@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
-from thresher.crawler.core.model import Effect, Recall
+from thresher.crawler.core.effects import Effect, Recall
 from thresher.crawler.core.ports import Memory
 from thresher.filters.base import NO_EFFECTS, Effects
 from thresher.filters.dust.canonize import Canonizer

@@ -39,18 +39,8 @@ import msgspec
 import xxhash
 
 from thresher.config.settings import Dust
-from thresher.crawler.core.model import (
-    Effect,
-    Judgement,
-    Mode,
-    Page,
-    Purpose,
-    Reason,
-    Request,
-    Revise,
-    Study,
-    Verdict,
-)
+from thresher.crawler.core.effects import Effect, Request, Revise, Study
+from thresher.crawler.core.model import Judgement, Mode, Page, Purpose, Reason, Verdict
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import hostname_of, origin_of
 from thresher.filters.base import NO_EFFECTS, NOTHING_LEARNED, Effects
@@ -81,6 +71,7 @@ from thresher.filters.dust.records import (
 )
 from thresher.filters.dust.rules import LearnedRule, site_named
 from thresher.filters.dust.study import Finding, Known, written
+from thresher.filters.evidence.blocks import BLOCK
 from thresher.filters.spec import FilterSpec
 
 _SITE: Final = 8
@@ -330,6 +321,8 @@ class Miner:
         progress.copies = max(progress.copies, finding.n_copies)
         progress.is_judging, progress.outstanding = bool(wanted), len(wanted)
         progress.pending_at = 0 if finding.mined else progress.pending_at
+        if finding.waits and not progress.pending_at:
+            progress.pending_at = progress.n_pages + BLOCK
         progress.asked, progress.asked_at = progress.asked + len(wanted), progress.n_pages
         if finding.mined and progress.n_pages >= progress.next_at:
             grows = _GROWTH if finding.n_unexplained >= _FEWEST_COPIES else 2.0

@@ -28,7 +28,8 @@ import msgspec
 from msgspec import Meta
 
 from thresher.config.settings import NearReplica
-from thresher.crawler.core.model import Effect, Judgement, Page, Reason, Tell, Verdict
+from thresher.crawler.core.effects import Effect, Tell
+from thresher.crawler.core.model import Judgement, Page, Reason, Verdict
 from thresher.crawler.core.ownership import Ownership
 from thresher.crawler.core.ports import Memory
 from thresher.filters.base import NO_EFFECTS, Effects, Filter

@@ -2,7 +2,7 @@
 
 A fetch teaches the most specific pattern of its URL (filters/pattern_yield/patterns.py), and a pattern's first 16 fetches teach the coarser
 one: that stands for what a new one below it may be, and is barren only if several are. A URL is held by the first barren pattern on its way
-to coarser ones, unless one on the way speaks for itself. A most specific pattern that yields less than the rest of its site is held as well.
+to coarser ones, unless one on the way speaks for itself. A most specific pattern that yields less than the rest is held too.
 
 **A fetch was worth it** if the panel kept its page as new, or if a link of it led to a page that was (`Source` waits for what becomes of
 them). A redirect was worth it if what it led to is new and was first found through it.

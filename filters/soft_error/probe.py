@@ -31,7 +31,8 @@ from typing import NamedTuple
 
 import xxhash
 
-from thresher.crawler.core.model import CrawlURL, Purpose, Request
+from thresher.crawler.core.effects import Request
+from thresher.crawler.core.model import CrawlURL, Purpose
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import origin_of, queue_name
 from thresher.filters.soft_error.records import ASKED, DIRECTORIES, HOSTS, Asked, Control, Directory, Host, Outcome

@@ -12,7 +12,8 @@ from typing import NamedTuple
 import msgspec
 
 from thresher.config.settings import SoftError
-from thresher.crawler.core.model import Answer, Effect, Purpose, Request, Revise
+from thresher.crawler.core.effects import Answer, Effect, Request, Revise
+from thresher.crawler.core.model import Purpose
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import origin_of
 from thresher.filters.base import Effects

@@ -26,7 +26,8 @@ import msgspec
 import xxhash
 
 from thresher.config.settings import SoftError
-from thresher.crawler.core.model import CrawlURL, Effect, Judgement, Park, Reason, RedirectPair, Revise, Verdict
+from thresher.crawler.core.effects import Effect, Park, Revise
+from thresher.crawler.core.model import CrawlURL, Judgement, Reason, RedirectPair, Verdict
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import hostname_of, is_home, origin_of
 from thresher.filters.base import NO_EFFECTS, Effects

@@ -22,7 +22,8 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from thresher.crawler.core.model import Answer, Effect, Judgement, RedirectPair, Tell, Verdict
+from thresher.crawler.core.effects import Answer, Effect, Tell
+from thresher.crawler.core.model import Judgement, RedirectPair, Verdict
 from thresher.crawler.core.ownership import Ownership
 from thresher.crawler.core.ports import Memory
 from thresher.filters.base import NO_EFFECTS, Effects

@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import NamedTuple
 
-from thresher.crawler.core.model import Effect
+from thresher.crawler.core.effects import Effect
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import origin_of
 from thresher.filters.soft_error import probe

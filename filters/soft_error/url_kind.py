@@ -141,11 +141,6 @@ def _with_stem(urls: Sequence[str]) -> list[int]:
     return found
 
 
-def names_error(original: str, target: str) -> bool:
-    """Return whether an error word stands in the target and not in the original: the proxy label of [LEE09]."""
-    return bool(words(target)) and url_kind(original, target) in ERRORS
-
-
 @lru_cache(maxsize=1 << 16)
 def words(url: str) -> frozenset[tuple[str, str]]:
     """Return the telling words of a canonical URL: (kind, word)."""

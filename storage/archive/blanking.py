@@ -26,7 +26,8 @@ from thresher.crawler.core.errors import StoreError
 from thresher.storage.archive.files import FOLDER, archive_name, file_path, write_at
 from thresher.storage.archive.record import FIELDS, fields, stamp, urn
 from thresher.storage.packing import unpack_u64
-from thresher.storage.schema import CAPTURES, PLACE, Place
+from thresher.storage.records import PLACE, Place
+from thresher.storage.schema import CAPTURES
 from thresher.storage.tables.forgotten import Blank
 from thresher.storage.view import View
 

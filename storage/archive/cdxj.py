@@ -21,7 +21,8 @@ from fastwarc.warc import ArchiveIterator, WarcRecord, WarcRecordType
 from surt import surt
 
 from thresher.storage.archive.files import FOLDER, archive_name, file_path
-from thresher.storage.schema import ARCHIVE_END, META, Meta
+from thresher.storage.records import ARCHIVE_END
+from thresher.storage.schema import META, Meta
 from thresher.storage.shards import ShardsView
 from thresher.storage.view import View
 

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from thresher.storage.archive.files import FOLDER, archive_name, file_path
 from thresher.storage.packing import unpack_u64
-from thresher.storage.schema import ARCHIVE_END, CAPTURES, META, PLACE, ArchiveEnd, Meta, Place
+from thresher.storage.records import ARCHIVE_END, PLACE, ArchiveEnd, Place
+from thresher.storage.schema import CAPTURES, META, Meta
 from thresher.storage.view import View
 
 

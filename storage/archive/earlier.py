@@ -19,7 +19,7 @@ from typing import IO, Final, cast
 
 import msgspec
 
-from thresher.storage.schema import Capture
+from thresher.storage.records import Capture
 
 _INDEXES: Final = (".cdxj", ".cdxj.gz")
 _ARCHIVES: Final = (".warc.gz", ".warc")

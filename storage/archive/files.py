@@ -22,7 +22,7 @@ from thresher.config.settings import Archive
 from thresher.storage.archive.record import FIELDS, Record, stamp
 from thresher.storage.partitions import is_shard
 from thresher.storage.private import MODE
-from thresher.storage.schema import ARCHIVE_END, ArchiveEnd, Place
+from thresher.storage.records import ARCHIVE_END, ArchiveEnd, Place
 
 FOLDER: Final = "archive"
 SUFFIX: Final = ".warc.gz"

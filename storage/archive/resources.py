@@ -11,7 +11,7 @@ from typing import BinaryIO, Final
 
 from thresher.storage.archive.member import member
 from thresher.storage.archive.record import FIELDS, Record, fields, stamp, urn
-from thresher.storage.schema import PageRecord
+from thresher.storage.records import PageRecord
 from thresher.storage.view import View
 
 _UNKNOWN: Final = "application/octet-stream"

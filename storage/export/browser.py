@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from thresher.crawler.core.model import NEEDS_BROWSER
 from thresher.storage.export.fields import Field, Kind, iso
 from thresher.storage.export.pages import current_pages
-from thresher.storage.schema import PageRecord
+from thresher.storage.records import PageRecord
 from thresher.storage.view import View
 
 

@@ -22,7 +22,8 @@ from thresher.crawler.core.errors import UsageError
 from thresher.crawler.core.model import Purpose
 from thresher.storage.export.fields import iso
 from thresher.storage.packing import pack_u64, unpack_u64
-from thresher.storage.schema import PAGE, PAGES, PageRecord
+from thresher.storage.records import PAGE, PageRecord
+from thresher.storage.schema import PAGES
 from thresher.storage.shards import ShardsView
 from thresher.storage.tables.rounds import ChangeRecord
 from thresher.storage.view import View

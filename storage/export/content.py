@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from thresher.crawler.core import html
-from thresher.storage.schema import PageRecord
+from thresher.storage.records import PageRecord
 
 MARKUP = frozenset(("text/html", "application/xhtml+xml", "text/plain", ""))
 

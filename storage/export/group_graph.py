@@ -15,7 +15,8 @@ from thresher.crawler.core.places import places
 from thresher.storage.export.fields import Field, Kind
 from thresher.storage.graph import read_links
 from thresher.storage.packing import unpack_u64
-from thresher.storage.schema import URL, URLS
+from thresher.storage.records import URL
+from thresher.storage.schema import URLS
 from thresher.storage.view import View
 
 GroupLink = tuple[str, str, int]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from thresher.storage.export.fields import iso
-from thresher.storage.schema import PageRecord, RevisionRecord, VerdictRecord
+from thresher.storage.records import PageRecord, RevisionRecord, VerdictRecord
 
 _KEY = re.compile("[0-9a-f]{32}")
 

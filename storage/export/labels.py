@@ -14,8 +14,9 @@ from thresher.config.settings import Settings
 from thresher.crawler.core.url import BadURL, URLSpace
 from thresher.crawler.core.url_rules import url_rules
 from thresher.storage.packing import pack_u64, unpack_seen
+from thresher.storage.records import URL
 from thresher.storage.rows import Rows
-from thresher.storage.schema import SEEN, URL, URLS
+from thresher.storage.schema import SEEN, URLS
 from thresher.storage.tables.bare_seeds import BareSeeds, http_form
 from thresher.storage.view import View
 

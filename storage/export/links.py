@@ -17,7 +17,7 @@ from thresher.storage.export.fields import Field, Kind
 from thresher.storage.export.labels import Labels
 from thresher.storage.export.pages import current_pages
 from thresher.storage.export.texts import Texts
-from thresher.storage.schema import PageRecord
+from thresher.storage.records import PageRecord
 from thresher.storage.view import View
 
 _ANCHORS = frozenset(("anchor", "rel", "element"))

@@ -16,7 +16,8 @@ from thresher.storage.export.judged import Standing, follows, keeps, named_keys,
 from thresher.storage.export.labels import Labels
 from thresher.storage.export.texts import Texts
 from thresher.storage.packing import unpack_seen
-from thresher.storage.schema import REVISIONS, SEEN, VERDICTS, PageRecord
+from thresher.storage.records import REVISIONS, PageRecord
+from thresher.storage.schema import SEEN, VERDICTS
 from thresher.storage.view import View
 
 _CHUNK = 200

@@ -12,7 +12,8 @@ from itertools import islice
 from thresher.storage.export.fields import Field, Kind, iso
 from thresher.storage.export.labels import Labels
 from thresher.storage.export.texts import Texts
-from thresher.storage.schema import PAIR, PAIRS, EdgeRecord, PairRecord
+from thresher.storage.records import PAIR, EdgeRecord, PairRecord
+from thresher.storage.schema import PAIRS
 from thresher.storage.tables.redirects import ChainEnd
 from thresher.storage.view import View
 

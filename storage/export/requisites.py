@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from thresher.storage.export.fields import Field, Kind, iso
 from thresher.storage.export.texts import Texts
-from thresher.storage.schema import REQUISITE, REQUISITES, RequisiteRecord
+from thresher.storage.records import REQUISITE, RequisiteRecord
+from thresher.storage.schema import REQUISITES
 from thresher.storage.view import View
 
 _CHUNK = 1000

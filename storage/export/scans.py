@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from thresher.crawler.core.ports import HostRecord
-from thresher.storage.schema import HOST, HOSTS, REVISIONS, VERDICTS, RevisionRecord
+from thresher.storage.records import HOST, REVISIONS, RevisionRecord
+from thresher.storage.schema import HOSTS, VERDICTS
 from thresher.storage.view import View
 
 

@@ -24,24 +24,18 @@ from thresher.crawler.core.url_rules import url_rules
 from thresher.storage.export.fields import Field, Kind, iso
 from thresher.storage.export.pages import current_pages
 from thresher.storage.packing import unpack_seen, unpack_u64
-from thresher.storage.schema import (
-    ANNOUNCED,
+from thresher.storage.records import (
     ANNOUNCED_URL,
     ANNOUNCER,
-    ANNOUNCERS,
-    EDGES_IN,
-    SEEN,
     SITEMAP,
-    SITEMAPS,
     URL,
-    URLS,
     AnnouncedRecord,
     AnnouncerRecord,
-    Meta,
     PageRecord,
     SitemapRecord,
     UrlRecord,
 )
+from thresher.storage.schema import ANNOUNCED, ANNOUNCERS, EDGES_IN, SEEN, SITEMAPS, URLS, Meta
 from thresher.storage.view import View
 
 _CHUNK = 1000

@@ -9,7 +9,7 @@ from itertools import islice
 from thresher.storage.export.fields import Field, Kind
 from thresher.storage.export.labels import Labels
 from thresher.storage.export.texts import Texts
-from thresher.storage.schema import SkipLine
+from thresher.storage.records import SkipLine
 from thresher.storage.view import View
 
 _CHUNK = 1000

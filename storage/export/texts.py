@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from thresher.storage.packing import pack_u64, unpack_seen
-from thresher.storage.schema import SEEN, URL, URLS
+from thresher.storage.records import URL
+from thresher.storage.schema import SEEN, URLS
 from thresher.storage.view import View
 
 _MOST = 50_000  # texts remembered, about 10 MB

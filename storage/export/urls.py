@@ -11,7 +11,8 @@ from thresher.crawler.core.ports import SeenRow
 from thresher.storage.export.fields import Field, Kind, iso
 from thresher.storage.export.labels import Labels
 from thresher.storage.export.texts import Texts
-from thresher.storage.schema import FAILURE, FAILURES, FailureRecord, UrlRecord
+from thresher.storage.records import FAILURE, FailureRecord, UrlRecord
+from thresher.storage.schema import FAILURES
 from thresher.storage.view import View
 
 _CHUNK = 1000

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from thresher.storage.export.fields import Field, Kind, iso
 from thresher.storage.packing import unpack_seen
-from thresher.storage.schema import SEEN, PageRecord
+from thresher.storage.records import PageRecord
+from thresher.storage.schema import SEEN
 from thresher.storage.shards import ShardsView
 from thresher.storage.tables.rounds import ChangeRecord
 from thresher.storage.view import View

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from thresher.storage.records import ALIAS, AliasRecord
 from thresher.storage.rows import Rows
-from thresher.storage.schema import ALIAS, ALIAS_OF, ALIASES, LETTING_GO, AliasRecord
+from thresher.storage.schema import ALIAS_OF, ALIASES, LETTING_GO
 
 _KEY = 16
 

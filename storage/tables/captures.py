@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from thresher.storage.packing import pack_u64
+from thresher.storage.records import CAPTURE, PLACE, Capture, Place
 from thresher.storage.rows import Rows
-from thresher.storage.schema import CAPTURE, CAPTURED, CAPTURES, PLACE, Capture, Place
+from thresher.storage.schema import CAPTURED, CAPTURES
 
 
 class Captures:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from thresher.storage.records import FAILURE, FailureRecord
 from thresher.storage.rows import Rows
-from thresher.storage.schema import FAILURE, FAILURES, FailureRecord
+from thresher.storage.schema import FAILURES
 
 
 class Failures:

@@ -12,8 +12,9 @@ from typing import Final
 
 import msgspec
 
+from thresher.storage.records import Codec
 from thresher.storage.rows import Rows
-from thresher.storage.schema import FORGOTTEN, Codec
+from thresher.storage.schema import FORGOTTEN
 
 
 class Blank(msgspec.Struct, array_like=True, frozen=True):

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import msgspec
 
 from thresher.storage.packing import pack_u64, unpack_u64
+from thresher.storage.records import JOURNAL_ENTRIES, Codec, JournalEntry
 from thresher.storage.rows import Rows
-from thresher.storage.schema import JOURNAL, JOURNAL_ENTRIES, Codec, JournalEntry
+from thresher.storage.schema import JOURNAL
 
 TAIL = "tail"  # stands for a filter's name where an entry is about postponed URLs
 _AT_ONCE = 1000

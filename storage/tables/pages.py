@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from thresher.storage.packing import pack_u64, unpack_u64
+from thresher.storage.records import PAGE, PageRecord
 from thresher.storage.rows import Rows
-from thresher.storage.schema import PAGE, PAGES, PageRecord
+from thresher.storage.schema import PAGES
 from thresher.storage.tables.bodies import Bodies, digest
 
 _AT_ONCE = 1000

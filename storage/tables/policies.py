@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from thresher.storage.records import POLICY, PolicyRecord
 from thresher.storage.rows import Rows
-from thresher.storage.schema import POLICIES, POLICY, PolicyRecord
+from thresher.storage.schema import POLICIES
 
 
 class Policies:

@@ -10,8 +10,9 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from thresher.storage.packing import pack_u64, unpack_u64
+from thresher.storage.records import QUARANTINED, TRIAL, QuarantineRecord, TrialRecord
 from thresher.storage.rows import Rows
-from thresher.storage.schema import QUARANTINE, QUARANTINED, TRIAL, TRIALS, QuarantineRecord, TrialRecord
+from thresher.storage.schema import QUARANTINE, TRIALS
 
 COUNTED = "quarantined:"
 ACCUSED = "accused"  # counter: how much work has come to be guilty so far

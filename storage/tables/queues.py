@@ -25,8 +25,9 @@ from thresher.storage.packing import (
     unpack_queue_key,
     unpack_queue_value,
 )
+from thresher.storage.records import HOST, SITE, URL
 from thresher.storage.rows import Rows
-from thresher.storage.schema import DUE, HOST, HOSTS, QUEUE, SITE, SITES, URL, URLS
+from thresher.storage.schema import DUE, HOSTS, QUEUE, SITES, URLS
 
 _N_HOSTS = "hosts"
 _N_DUE = "rows:due"

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal
 
+from thresher.storage.records import EDGE, PAIR, EdgeRecord, PairRecord
 from thresher.storage.rows import Rows
-from thresher.storage.schema import EDGE, EDGES, EDGES_IN, PAIR, PAIRS, EdgeRecord, PairRecord
+from thresher.storage.schema import EDGES, EDGES_IN, PAIRS
 
 MAX_ORIGINS = 10_000  # of one target that are followed at once
 MAX_HOPS = 5  # of a chain that makes a pair

@@ -6,8 +6,9 @@ from typing import Final, NamedTuple, Self
 
 from thresher.crawler.core.model import CrawlURL
 from thresher.storage.packing import pack_u64
+from thresher.storage.records import URL, UrlRecord
 from thresher.storage.rows import Rows
-from thresher.storage.schema import REQUESTS, URL, URLS, UrlRecord
+from thresher.storage.schema import REQUESTS, URLS
 
 _AT: Final = "\n"  # on disk, between who asks and the agent at which it asks; no name contains it
 

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from thresher.storage.packing import pack_u64, unpack_u64
+from thresher.storage.records import REQUISITE, RequisiteRecord
 from thresher.storage.rows import Rows
-from thresher.storage.schema import REQUESTS, REQUISITE, REQUISITE_HOSTS, REQUISITES, RequisiteRecord
+from thresher.storage.schema import REQUESTS, REQUISITE_HOSTS, REQUISITES
 from thresher.storage.tables.requests import Asker
 
 ASKER: Final = Asker("requisites")  # in `requests`; no filter is called so

@@ -6,8 +6,9 @@ from backports import zstd
 
 from thresher.crawler.core.errors import StoreError
 from thresher.crawler.core.robots import RobotsRecord, file_hash
+from thresher.storage.records import Codec
 from thresher.storage.rows import Rows
-from thresher.storage.schema import ROBOTS, ROBOTS_FILES, Codec
+from thresher.storage.schema import ROBOTS, ROBOTS_FILES
 
 _RECORD = Codec(RobotsRecord)
 _LEVEL = 3

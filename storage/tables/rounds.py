@@ -21,20 +21,9 @@ import msgspec
 
 from thresher.crawler.core.revisit import Validators, validators
 from thresher.storage.packing import pack_u64, unpack_u64
+from thresher.storage.records import Codec, PageRecord
 from thresher.storage.rows import Rows
-from thresher.storage.schema import (
-    BODIES,
-    CHANGES,
-    CHECKS,
-    LINKS,
-    OUTDATED,
-    PAGES,
-    REVISITS,
-    ROUNDS,
-    WATCHES,
-    Codec,
-    PageRecord,
-)
+from thresher.storage.schema import BODIES, CHANGES, CHECKS, LINKS, OUTDATED, PAGES, REVISITS, ROUNDS, WATCHES
 from thresher.storage.tables.requests import Asker
 
 ASKER: Final = Asker("recrawl")  # in `requests`; no filter is called so

@@ -10,8 +10,9 @@ from __future__ import annotations
 import xxhash
 
 from thresher.crawler.core.revisit_schedule import FamilyPlan, HostPlan, PagePlan
+from thresher.storage.records import Codec
 from thresher.storage.rows import Rows
-from thresher.storage.schema import FAMILIES, HOST_PLANS, PLANS, Codec
+from thresher.storage.schema import FAMILIES, HOST_PLANS, PLANS
 
 _PAGE = Codec(PagePlan)
 _HOST = Codec(HostPlan)

@@ -13,8 +13,9 @@ from collections.abc import Sequence
 from thresher.crawler.core.model import CrawlURL, LinkBatch, Purpose, Reason, State
 from thresher.crawler.core.ports import SeenRow
 from thresher.storage.packing import pack_new, pack_seen, pack_u64, unpack_seen
+from thresher.storage.records import URL, UrlRecord
 from thresher.storage.rows import Rows
-from thresher.storage.schema import SEEN, URL, URLS, UrlRecord
+from thresher.storage.schema import SEEN, URLS
 
 _GENERATION = 32_768
 _COUNTER = {state: f"state:{state.name.lower()}" for state in State}

@@ -11,19 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from thresher.storage.records import ANNOUNCED_URL, ANNOUNCER, SITEMAP, AnnouncedRecord, AnnouncerRecord, SitemapRecord
 from thresher.storage.rows import Rows
-from thresher.storage.schema import (
-    ANNOUNCED,
-    ANNOUNCED_URL,
-    ANNOUNCER,
-    ANNOUNCERS,
-    ANNOUNCING,
-    SITEMAP,
-    SITEMAPS,
-    AnnouncedRecord,
-    AnnouncerRecord,
-    SitemapRecord,
-)
+from thresher.storage.schema import ANNOUNCED, ANNOUNCERS, ANNOUNCING, SITEMAPS
 from thresher.storage.tables.requests import Asker
 
 ASKER: Final = Asker("sitemaps")  # in `requests`; no filter is called so

@@ -9,8 +9,8 @@ from __future__ import annotations
 import msgspec
 
 from thresher.crawler.core.model import Reason
+from thresher.storage.records import SkipLine
 from thresher.storage.rows import Rows
-from thresher.storage.schema import SkipLine
 
 _SAMPLE_EVERY = 100
 _MOST_COUNTS = 100_000

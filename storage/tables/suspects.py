@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from thresher.storage.records import SUSPECT, SuspectRecord
 from thresher.storage.rows import Rows
-from thresher.storage.schema import SUSPECT, SUSPECTS, SuspectRecord
+from thresher.storage.schema import SUSPECTS
 
 
 class SuspectTable:

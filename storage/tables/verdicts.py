@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from thresher.crawler.core.model import Verdict
+from thresher.storage.records import REVISIONS, RevisionRecord, VerdictRecord
 from thresher.storage.rows import Rows
-from thresher.storage.schema import REVISIONS, VERDICTS, RevisionRecord, VerdictRecord
+from thresher.storage.schema import VERDICTS
 
 
 def verdict_records(verdicts: Iterable[Verdict]) -> list[VerdictRecord]:

@@ -15,7 +15,7 @@ from thresher.crawler.core.robots import RobotsRecord, file_hash
 from thresher.crawler.core.url import URLRules, URLSpace, queue_name
 from thresher.crawler.settlement.totals import Totals
 from thresher.filters.tail.records import Cohort, HostTail, TailClass
-from thresher.storage.schema import FailureRecord, PageRecord
+from thresher.storage.records import FailureRecord, PageRecord
 from thresher.storage.store import Store
 from thresher.storage.tables.tail import TailPlace, class_tag
 from thresher.storage.tables.verdicts import verdict_records

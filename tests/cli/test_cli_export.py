@@ -28,7 +28,7 @@ from thresher.storage.export.judged import Standing, follows, keeps, standing
 from thresher.storage.export.kinds import KINDS
 from thresher.storage.export.pages import current_pages
 from thresher.storage.export.target import replacing
-from thresher.storage.schema import PageRecord, RevisionRecord, VerdictRecord
+from thresher.storage.records import PageRecord, RevisionRecord, VerdictRecord
 from thresher.storage.view import View
 
 ROOT = Path(__file__).parents[2]

@@ -10,7 +10,8 @@ from warcio.archiveiterator import ArchiveIterator
 from thresher.storage.archive.record import labelled, sha1
 from thresher.storage.packing import unpack_u64
 from thresher.storage.partitions import shard_paths
-from thresher.storage.schema import CAPTURES, REQUISITE, REQUISITES
+from thresher.storage.records import REQUISITE
+from thresher.storage.schema import CAPTURES, REQUISITES
 from thresher.storage.view import View
 
 

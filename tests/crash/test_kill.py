@@ -15,7 +15,8 @@ from harness import Findings, crawl, demo, options, shortest_gap, write_config
 from killing import Bench, bench, torment, unreached
 
 from thresher.crawler.demo.plan import Kind
-from thresher.filters.panel import Panel, Record
+from thresher.filters.journal import Record
+from thresher.filters.panel import Panel
 from thresher.filters.registry import specs
 from thresher.storage.packing import unpack_u64
 from thresher.storage.schema import JOURNAL

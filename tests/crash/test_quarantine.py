@@ -27,7 +27,7 @@ from thresher.crawler.start.opening import create_store, reconfigure
 from thresher.crawler.status import Status
 from thresher.crawler.terminal.progress import headline
 from thresher.storage.partitions import ADDRESSES, Partitions, channels_path, ranges_of, shard_path, write_partitions
-from thresher.storage.schema import QuarantineRecord
+from thresher.storage.records import QuarantineRecord
 from thresher.storage.shards import open_view
 from thresher.storage.store import Store
 from thresher.storage.verify import verify

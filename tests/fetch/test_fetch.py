@@ -6,7 +6,6 @@ import asyncio
 import errno
 import socket
 import ssl
-import time
 
 import aiohttp
 import pytest
@@ -36,7 +35,7 @@ async def test_a_page_is_fetched_with_its_head_and_its_size() -> None:
     assert outcome.head.headers[-1] == (b"X-Odd", b"two  words")
     assert outcome.head.address == "127.0.0.1"
     assert outcome.wire_bytes == len(response(b"<p>hello", "X-Odd:  two  words "))
-    assert 0 <= outcome.head.elapsed_s <= outcome.elapsed_s < 5
+    assert 0 <= outcome.head.elapsed_s <= outcome.elapsed_s
     assert not outcome.flags
 
 
@@ -266,10 +265,12 @@ async def test_only_four_of_many_refusing_addresses_are_tried() -> None:
 
     records = [(1, f"127.0.{i // 250}.{i % 250 + 1}") for i in range(30)]
     zone = lambda question: Answer(records if question.kind == 1 else [])  # noqa: E731 - it is the zone's one line
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
-    async with name_server(zone) as dns, fetching(guard=CountingGuard(["127.0.0.0/8"]), dns=Dns(servers=[dns.address])) as fetcher:
-        outcome = await fetcher.fetch(url(f"http://many.example:{port}/"))
+    with socket.socket() as held:  # nobody else may listen there meanwhile
+        held.bind(("0.0.0.0", 0))
+        async with name_server(zone) as dns:
+            names = Dns(servers=[dns.address], timeout=300.0)
+            async with fetching(guard=CountingGuard(["127.0.0.0/8"]), dns=names) as fetcher:
+                outcome = await fetcher.fetch(url(f"http://many.example:{held.getsockname()[1]}/"))
     assert isinstance(outcome, Failed)
     assert outcome.cause is Cause.CONN_REFUSED
     assert len(sockets) <= 10
@@ -329,12 +330,15 @@ async def test_past_the_limit_of_descriptors_no_connection_is_kept() -> None:
     assert site.n_connections == 3
 
 
-async def test_a_cancellation_from_outside_wins_over_a_limit_that_breaks_at_the_same_time() -> None:
+@pytest.mark.parametrize("is_limit_first", [True, False])
+async def test_a_cancellation_from_outside_wins_over_a_limit_that_breaks_at_the_same_time(*, is_limit_first: bool) -> None:
+    """As when the loop is held up until both are due."""
     async with serve(lambda talk: talk.gone()) as site, fetching() as fetcher:
-        task = asyncio.create_task(fetcher.fetch(url(site.url()), total_timeout=0.05))
+        task = asyncio.create_task(fetcher.fetch(url(site.url())))
         await until(lambda: site.n_connections == 1)
-        asyncio.get_running_loop().call_later(0.04, task.cancel)
-        time.sleep(0.1)  # noqa: ASYNC251 - the loop is held up, so that both fall due at once
+        (watch,) = fetcher._watches._running
+        for end in (watch._expire, task.cancel) if is_limit_first else (task.cancel, watch._expire):
+            end()
         with pytest.raises(asyncio.CancelledError):
             await task
 

@@ -35,7 +35,7 @@ from thresher.filters.near_replica.records import Known
 from thresher.filters.registry import specs
 from thresher.filters.soft_error.kinds import Kind
 from thresher.filters.soft_error.prober import Reduced
-from thresher.storage.schema import QuarantineRecord
+from thresher.storage.records import QuarantineRecord
 from thresher.storage.store import Store
 from thresher.storage.verify import _of_shard
 from thresher.storage.view import View

@@ -9,9 +9,11 @@ from typing import Any
 from subjects import SPACE
 from webs import Bench, Subject
 
-from thresher.crawler.core.model import CrawlURL, Effect, Page, RedirectPair, Tell
+from thresher.crawler.core.effects import Effect, Tell
+from thresher.crawler.core.model import CrawlURL, Page, RedirectPair
 from thresher.crawler.core.ownership import Ownership, divided
-from thresher.filters.panel import Deliberation, Record
+from thresher.filters.journal import Record
+from thresher.filters.panel import Deliberation
 from thresher.filters.spec import FilterSpec
 
 

@@ -9,7 +9,8 @@ from msgspec.structs import replace
 from subjects import LONG_TEXT, batch, page
 
 from thresher.config.settings import ExactDuplicate
-from thresher.crawler.core.model import CrawlURL, Judgement, Page, Reason, Revise, Verdict
+from thresher.crawler.core.effects import Revise
+from thresher.crawler.core.model import CrawlURL, Judgement, Page, Reason, Verdict
 from thresher.filters.base import Effects, LinkJudgement
 from thresher.filters.copy_links import Ledger
 from thresher.filters.exact_duplicate import ExactDuplicateFilter

@@ -23,9 +23,10 @@ from webs import SUBJECTS, Bench, Subject, answers, lives, pages, registered, se
 
 from thresher.config.settings import Settings
 from thresher.config.settings import Store as StoreSettings
-from thresher.crawler.core.model import Answer, Effect, Mode, Page, Reason, Revise, Verdict
+from thresher.crawler.core.effects import Answer, Effect, Revise
+from thresher.crawler.core.model import Mode, Page, Reason, Verdict
 from thresher.filters.base import Gate
-from thresher.filters.panel import Record
+from thresher.filters.journal import Record
 from thresher.filters.registry import specs
 from thresher.filters.spec import FilterSpec
 from thresher.storage.store import Store

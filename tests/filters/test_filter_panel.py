@@ -14,9 +14,11 @@ from subjects import LONG_TEXT, SPACE, answer, batch, head, page, pair
 from webs import Bench, registered
 
 from thresher.config.settings import PathTrap
-from thresher.crawler.core.model import Effect, Hold, Judgement, LinkBatch, Mode, Purpose, Reason, Release, Request, Rewrite, Verdict
+from thresher.crawler.core.effects import Effect, Hold, Release, Request, Rewrite
+from thresher.crawler.core.model import Judgement, LinkBatch, Mode, Purpose, Reason, Verdict
 from thresher.filters.base import Gate, LinkJudgement
-from thresher.filters.panel import Deliberation, decode_judgement, encode_judgement
+from thresher.filters.journal import decode_judgement, encode_judgement
+from thresher.filters.panel import Deliberation
 from thresher.filters.path_trap import spec as path_trap
 from thresher.filters.spec import FilterSpec
 

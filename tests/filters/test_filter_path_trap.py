@@ -10,7 +10,8 @@ from subjects import batch, page, refusal
 from webs import Bench
 
 from thresher.config.settings import Filters, PathTrap, Settings
-from thresher.crawler.core.model import Hold, Page, Reason
+from thresher.crawler.core.effects import Hold
+from thresher.crawler.core.model import Page, Reason
 from thresher.filters.path_shapes import calendar_of, shape_of
 from thresher.filters.path_trap import ShapeTrap
 from thresher.filters.path_trap import spec as path_trap

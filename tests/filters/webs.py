@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 from subjects import SPACE, answer, batch, page, pair
 
 from thresher.config.settings import ExactDuplicate, Filters, NearReplica, PathTrap, PatternYield, Settings, SoftError
-from thresher.crawler.core.model import Answer, LinkBatch, Page, RedirectPair
+from thresher.crawler.core.effects import Answer
+from thresher.crawler.core.model import LinkBatch, Page, RedirectPair
 from thresher.crawler.core.ports import Memory
 from thresher.filters.base import Gate
-from thresher.filters.panel import Deliberation, Panel, Record
+from thresher.filters.journal import Record
+from thresher.filters.panel import Deliberation, Panel
 from thresher.filters.registry import specs
 from thresher.filters.spec import FilterSpec
 

@@ -30,7 +30,7 @@ from thresher.filters.pattern_yield import filter as pattern_yield
 from thresher.filters.pattern_yield.evidence import YieldEvidence
 from thresher.filters.pattern_yield.records import Pattern, pattern_key
 from thresher.storage.export.reading import reading
-from thresher.storage.schema import FailureRecord
+from thresher.storage.records import FailureRecord
 from thresher.storage.tables.verdicts import verdict_records
 
 DATA = Path(__file__).parents[3] / "shared/data/conformance/naughty-strings.json"

@@ -14,7 +14,7 @@ from thresher.config.settings import Settings
 from thresher.crawler.core.model import Cause, State
 from thresher.crawler.report.filter_sections import filters
 from thresher.crawler.report.gather import filter_names
-from thresher.storage.schema import FailureRecord
+from thresher.storage.records import FailureRecord
 
 EVERY_PART = {
     *("summary", "throughput", "politeness", "depth", "filters", "skipped", "order", "hosts", "errors"),

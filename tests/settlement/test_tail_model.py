@@ -18,7 +18,8 @@ from thresher.crawler.core.ownership import N_PARTITIONS
 from thresher.crawler.settlement.tail import CLOSED, Tails, policy_of
 from thresher.filters.base import Gate
 from thresher.storage.moving import Move
-from thresher.storage.schema import TAIL_CLASSES, TAIL_DRAWS, TAIL_HOSTS, TAIL_MEMBERS, TAIL_PLACES, JournalEntry
+from thresher.storage.records import JournalEntry
+from thresher.storage.schema import TAIL_CLASSES, TAIL_DRAWS, TAIL_HOSTS, TAIL_MEMBERS, TAIL_PLACES
 from thresher.storage.store import Store
 from thresher.storage.tables.journal import TAIL
 from thresher.storage.tables.tail import PENDING
@@ -113,6 +114,11 @@ class TailModel(RuleBasedStateMachine):
             key = sorted(self.waiting)[pick % len(self.waiting)]
             del self.waiting[key]
             self.tails.leave(key)
+
+    @rule(queue=st.sampled_from(QUEUES))
+    def wall(self, queue: bytes) -> None:
+        """A wall has answered for the host: what was drawn is no evidence."""
+        self.tails.void(queue)
 
     @rule()
     def commit(self) -> None:

@@ -16,7 +16,7 @@ from thresher.config.settings import Settings
 from thresher.config.settings import Store as StoreSettings
 from thresher.crawler.core.model import CrawlURL, Reason, State
 from thresher.crawler.core.ports import Entry, HostRecord, Lane, SiteRecord
-from thresher.storage.schema import PageRecord
+from thresher.storage.records import PageRecord
 from thresher.storage.store import Store
 
 N_HOSTS = 7

@@ -13,7 +13,8 @@ from warcio.archiveiterator import ArchiveIterator
 
 from thresher.config.settings import Archive, Settings
 from thresher.storage.archive.record import FIELDS, Record, fields, stamp
-from thresher.storage.schema import ARCHIVE_END, META, ArchiveEnd, Meta
+from thresher.storage.records import ARCHIVE_END, ArchiveEnd
+from thresher.storage.schema import META, Meta
 from thresher.storage.store import Store
 from thresher.storage.verify import verify
 from thresher.storage.view import View

@@ -18,9 +18,9 @@ from thresher.crawler.core.url import URLRules, URLSpace
 from thresher.crawler.start.opening import create_store
 from thresher.storage import graph
 from thresher.storage.export.group_graph import HOSTGRAPH_KIND
-from thresher.storage.graph import Known, read_in_links, read_known, read_links, redirects
+from thresher.storage.graph import Known, read_known, read_links, redirects
+from thresher.storage.records import PageRecord
 from thresher.storage.representatives import NONE, representatives
-from thresher.storage.schema import PageRecord
 from thresher.storage.shards import open_view
 from thresher.storage.store import Store
 from thresher.storage.tables.requests import Asker
@@ -96,7 +96,6 @@ def test_a_page_fetched_again_has_the_links_of_its_last_visit(crawl: Crawl) -> N
     with crawl.view() as view:
         found = read_links(view)
         assert found.targets.tolist() == [GONE, A]
-        assert [read_in_links(view, seq) for seq in (GONE, A, ONE)] == [[A], [B], []]
 
 
 def test_a_filters_own_request_is_no_url(crawl: Crawl) -> None:
@@ -114,7 +113,6 @@ def test_an_empty_crawl_has_an_empty_graph(tmp_path: Path) -> None:
     with View(tmp_path / "crawl") as view:
         found = read_links(view)
         assert (found.offsets.tolist(), found.targets.tolist()) == ([0, 0], [])
-        assert read_in_links(view, 1) == []
 
 
 def test_redirects_aliases_copies_and_errors_have_representatives(crawl: Crawl) -> None:

@@ -13,7 +13,8 @@ from thresher.crawler.core.ports import Entry, HostRecord, Lane, SiteRecord
 from thresher.crawler.core.url import URLSpace
 from thresher.crawler.core.url_rules import url_rules
 from thresher.storage.packing import pack_u64
-from thresher.storage.schema import BODIES, PAGES, PageRecord
+from thresher.storage.records import PageRecord
+from thresher.storage.schema import BODIES, PAGES
 from thresher.storage.store import Store
 from thresher.storage.tables.rounds import ASKER, ChangeRecord, CheckRecord, RevisitRecord, RoundRecord
 from thresher.storage.verify import verify

@@ -12,7 +12,8 @@ from thresher.crawler.core.model import Purpose
 from thresher.crawler.core.ports import Entry, HostRecord, Lane, SiteRecord
 from thresher.crawler.core.url import URLSpace
 from thresher.crawler.core.url_rules import url_rules
-from thresher.storage.schema import ANNOUNCED, AnnouncedRecord, SitemapRecord
+from thresher.storage.records import AnnouncedRecord, SitemapRecord
+from thresher.storage.schema import ANNOUNCED
 from thresher.storage.store import Store
 from thresher.storage.tables.sitemaps import ASKER
 from thresher.storage.verify import verify

@@ -17,10 +17,10 @@ from thresher.crawler.core.model import CrawlURL, LinkBatch, Purpose, Reason, St
 from thresher.crawler.core.ports import Entry, HostRecord, Lane, QueueStore, SeenRow, SiteRecord
 from thresher.crawler.core.ports import Memory as MemoryPort
 from thresher.crawler.core.robots import RobotsRecord, file_hash
-from thresher.filters.panel import Record
+from thresher.filters.journal import Record
 from thresher.storage.packing import REASONS, pack_links, pack_seen, unpack_links, unpack_seen
+from thresher.storage.records import FailureRecord, PageRecord
 from thresher.storage.schema import QUEUE as QUEUE_TABLE
-from thresher.storage.schema import FailureRecord, PageRecord
 from thresher.storage.store import Store
 from thresher.storage.tables.held import Held
 from thresher.storage.tables.memory import Memory

@@ -40,7 +40,8 @@ from thresher.crawler.start.seeds import read_seeds
 from thresher.crawler.status import Status
 from thresher.filters.spec import FilterSpec
 from thresher.storage.packing import unpack_queue_key, unpack_queue_value
-from thresher.storage.schema import HOST, HOSTS, QUEUE, ROBOTS, Codec, EdgeRecord, FailureRecord, PageRecord, SkipLine
+from thresher.storage.records import HOST, Codec, EdgeRecord, FailureRecord, PageRecord, SkipLine
+from thresher.storage.schema import HOSTS, QUEUE, ROBOTS
 from thresher.storage.store import Store
 from thresher.storage.verify import verify
 from thresher.storage.view import View

@@ -28,7 +28,7 @@ from thresher.crawler.core.url import URLSpace
 from thresher.crawler.status import Status
 from thresher.filters.spec import FilterSpec
 from thresher.running import Crawl, Outcome
-from thresher.storage.schema import PageRecord
+from thresher.storage.records import PageRecord
 from thresher.storage.store import Store
 from thresher.storage.verify import verify
 from thresher.storage.view import View

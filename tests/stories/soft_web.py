@@ -26,7 +26,8 @@ from thresher.crawler.demo.soft import HONEST, SOFT
 from thresher.filters.soft_error.probe import N_LETTERS, directory_of
 from thresher.filters.soft_error.score import sigma
 from thresher.filters.soft_error.spelling import same_page
-from thresher.storage.schema import HOST, HOSTS
+from thresher.storage.records import HOST
+from thresher.storage.schema import HOSTS
 from thresher.storage.view import View
 
 NAME = "soft_error"

@@ -11,7 +11,8 @@ from little_web import Crawled, LittleWeb, crawl, no_held_url_is_fetched, settin
 from planted import LinkScript, PageScript
 
 from thresher.config.settings import Limits
-from thresher.crawler.core.model import Effect, Hold, Mode, Purpose, Request, Rewrite, State
+from thresher.crawler.core.effects import Effect, Hold, Request, Rewrite
+from thresher.crawler.core.model import Mode, Purpose, State
 from thresher.filters.spec import FilterSpec, always
 
 ALIASES = ("a.test/1?ref=x", "a.test/1?ref=y")

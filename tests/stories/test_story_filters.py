@@ -33,7 +33,8 @@ from thresher.crawler.demo.plan import Kind
 from thresher.crawler.demo.server import Server
 from thresher.crawler.demo.truth import split
 from thresher.storage.packing import pack_u64
-from thresher.storage.schema import HOST, HOSTS, RULES
+from thresher.storage.records import HOST
+from thresher.storage.schema import HOSTS, RULES
 from thresher.storage.store import Store
 from thresher.storage.tables.rules import ROWS_PER_RULE
 from thresher.storage.view import View

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from little_web import LittleWeb, crawl, settings
 
-from thresher.crawler.core.model import Effect, Judgement, Mode, Page, Study, Verdict
+from thresher.crawler.core.effects import Effect, Study
+from thresher.crawler.core.model import Judgement, Mode, Page, Verdict
 from thresher.crawler.core.ports import Memory
 from thresher.filters.base import NO_EFFECTS, NOTHING_LEARNED, Effects
 from thresher.filters.registry import specs

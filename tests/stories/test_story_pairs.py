@@ -13,7 +13,8 @@ from planted import PageScript, PairWitness
 
 from thresher.config.settings import Frontier, Limits
 from thresher.config.settings import Scope as ScopeSettings
-from thresher.crawler.core.model import Mode, Reason, Rewrite
+from thresher.crawler.core.effects import Rewrite
+from thresher.crawler.core.model import Mode, Reason
 from thresher.filters.registry import specs
 from thresher.filters.spec import FilterSpec
 

@@ -13,12 +13,13 @@ from planted import PageScript, SeenAnswer
 from thresher.config.settings import Settings
 from thresher.crawler.agent.agent import Agent
 from thresher.crawler.agent.preparation import prepare
+from thresher.crawler.core.effects import Request
 from thresher.crawler.core.messages import encode
-from thresher.crawler.core.model import Mode, Purpose, Request
+from thresher.crawler.core.model import Mode, Purpose
 from thresher.crawler.core.ports import Memory
 from thresher.filters.base import NO_EFFECTS, Effects
 from thresher.filters.spec import FilterSpec
-from thresher.storage.schema import QuarantineRecord
+from thresher.storage.records import QuarantineRecord
 from thresher.storage.store import Store
 from thresher.storage.tables.channels import received_durably
 from thresher.storage.verify import verify

@@ -18,8 +18,9 @@ from witness import page
 from thresher.config.settings import Archive, Fetch, Limits, Recrawl
 from thresher.config.settings import Store as StoreSettings
 from thresher.crawler.cli import thresher
+from thresher.crawler.core.effects import Hold, Rewrite
 from thresher.crawler.core.errors import UsageError
-from thresher.crawler.core.model import Hold, Mode, Rewrite, State
+from thresher.crawler.core.model import Mode, State
 from thresher.crawler.core.url import URLSpace
 from thresher.crawler.core.url_rules import url_rules
 from thresher.crawler.settlement import collecting

@@ -9,7 +9,8 @@ from little_web import LittleWeb, crawl, settings, space
 from planted import LinkScript, PageScript
 
 from thresher.config.settings import Dns, Filters, Limits, Politeness, Retry
-from thresher.crawler.core.model import Hold, Mode, Purpose, Release, Request, Rewrite, State
+from thresher.crawler.core.effects import Hold, Release, Request, Rewrite
+from thresher.crawler.core.model import Mode, Purpose, State
 from thresher.filters.spec import FilterSpec
 
 RULE = "same page"

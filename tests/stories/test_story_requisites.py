@@ -13,7 +13,8 @@ from raw_web import answers, archived, faults, records
 from thresher.config.load import load
 from thresher.config.settings import Archive, Filters, Limits, Scope, Settings, SoftError
 from thresher.crawler.explain.explain import Explainer
-from thresher.storage.schema import REQUISITE, REQUISITES, RequisiteRecord
+from thresher.storage.records import REQUISITE, RequisiteRecord
+from thresher.storage.schema import REQUISITES
 from thresher.storage.view import View
 
 WHOLE = Archive(format="warc", requisites=True)

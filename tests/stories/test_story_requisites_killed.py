@@ -11,7 +11,8 @@ from injecting import crash_at
 from raw_web import faults
 from witness import Request, Witness, page, text
 
-from thresher.storage.schema import REQUISITE, REQUISITES
+from thresher.storage.records import REQUISITE
+from thresher.storage.schema import REQUISITES
 from thresher.storage.shards import open_view
 from thresher.storage.verify import verify
 

@@ -14,7 +14,7 @@ from thresher.crawler.core.model import Purpose, State
 from thresher.crawler.core.url import URLSpace
 from thresher.crawler.core.url_rules import url_rules
 from thresher.storage.export.sitemaps import announced, orphans, unannounced
-from thresher.storage.schema import SitemapRecord
+from thresher.storage.records import SitemapRecord
 from thresher.storage.store import Store
 from thresher.storage.view import View
 

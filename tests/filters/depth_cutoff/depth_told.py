@@ -11,7 +11,8 @@ from msgspec.structs import replace
 from subjects import SPACE, batch, page
 
 from thresher.config.settings import DepthCutoff
-from thresher.crawler.core.model import Hold, Judgement, Page, ReleaseURL
+from thresher.crawler.core.effects import Hold, ReleaseURL
+from thresher.crawler.core.model import Judgement, Page
 from thresher.filters.base import Effects, LinkJudgement
 from thresher.filters.capabilities import Relinks
 from thresher.filters.depth_cutoff.evidence import UNLIMITED

@@ -9,7 +9,8 @@ from msgspec.structs import replace
 from subjects import SPACE
 
 from thresher.config.settings import DepthCutoff
-from thresher.crawler.core.model import CrawlURL, Hold, LinkBatch, Release
+from thresher.crawler.core.effects import Hold, Release
+from thresher.crawler.core.model import CrawlURL, LinkBatch
 from thresher.filters.base import LinkJudgement
 from thresher.filters.capabilities import Relinks
 from thresher.filters.depth_cutoff.filter import NamedAgain

@@ -9,7 +9,8 @@ from msgspec.structs import replace
 from subjects import SPACE, batch, page, pair
 
 from thresher.config.settings import DepthCutoff
-from thresher.crawler.core.model import Judgement, LinkBatch, Release, Verdict, Worthless
+from thresher.crawler.core.effects import Release, Worthless
+from thresher.crawler.core.model import Judgement, LinkBatch, Verdict
 from thresher.crawler.core.sketch import token_hashes
 from thresher.filters.base import NOTHING_LEARNED, LinkJudgement
 from thresher.filters.depth_cutoff.advise import advise
@@ -192,9 +193,9 @@ def test_what_is_cut_comes_back_when_what_was_fetched_beyond_is_new() -> None:
 
 def test_a_page_kept_without_novelty_is_no_fetch_in_vain_until_a_thousand_came_in_a_row() -> None:
     """Pages of a repository browser were documents, and their class was closed over 526 of them. Mutations: always in vain; never."""
-    crawled, vain = of_site(), []
-    for i in range(30, QUOTA + 20):
-        vain.append(any(isinstance(effect, Worthless) for effect in crawled.fetch(day(i), day_text(i), 2)))
+    crawled = of_site()
+    asked = [crawled.fetch(day(i), day_text(i), 2) for i in range(30, QUOTA + 20)]
+    vain = [any(isinstance(effect, Worthless) for effect in effects) for effects in asked]
     assert (vain.index(True) + 30 > QUOTA - 40, vain[-1]) == (True, True)
     fetched = crawled.fetch(f"{HOST}/x/1", day_text(1), 2, DROPPED)
     assert any(isinstance(effect, Worthless) for effect in fetched), "what a filter dropped is in vain"

@@ -13,7 +13,8 @@ from subjects import SPACE, batch, page
 from webs import Bench
 
 from thresher.config.settings import Dust, ExactDuplicate, NearReplica
-from thresher.crawler.core.model import Hold, LinkBatch, Mode, Reason
+from thresher.crawler.core.effects import Hold
+from thresher.crawler.core.model import LinkBatch, Mode, Reason
 from thresher.crawler.core.url import origin_of
 from thresher.filters import exact_duplicate
 from thresher.filters.dust import families

@@ -13,7 +13,8 @@ from team import Team, sites
 from webs import Bench
 
 from thresher.config.settings import NearReplica
-from thresher.crawler.core.model import Effect, Page, Reason, Revise
+from thresher.crawler.core.effects import Effect, Revise
+from thresher.crawler.core.model import Page, Reason
 from thresher.crawler.core.ownership import Ownership
 from thresher.filters.near_replica.filter import spec
 from thresher.filters.spec import FilterSpec

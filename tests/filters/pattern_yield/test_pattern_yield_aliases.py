@@ -6,7 +6,8 @@ from dict_memory import DictMemory
 from subjects import LONG_TEXT, SPACE, batch, page
 
 from thresher.config.settings import ExactDuplicate, PatternYield
-from thresher.crawler.core.model import Hold, Mode, Page, Verdict
+from thresher.crawler.core.effects import Hold
+from thresher.crawler.core.model import Mode, Page, Verdict
 from thresher.filters import exact_duplicate
 from thresher.filters.panel import Panel
 from thresher.filters.pattern_yield.filter import spec

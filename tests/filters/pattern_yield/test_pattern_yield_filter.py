@@ -15,12 +15,14 @@ from subjects import LONG_TEXT, SPACE, batch, page, pair
 
 from thresher.config.settings import Filters, PatternYield, Settings
 from thresher.config.settings import Store as StoreSettings
-from thresher.crawler.core.model import Hold, Judgement, LinkBatch, Page, Reason, Release, Verdict
+from thresher.crawler.core.effects import Hold, Release
+from thresher.crawler.core.model import Judgement, LinkBatch, Page, Reason, Verdict
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.sketch import token_hashes
 from thresher.filters.evidence.decay import Recent
 from thresher.filters.evidence.opinion import Opinion
-from thresher.filters.panel import Panel, Record
+from thresher.filters.journal import Record
+from thresher.filters.panel import Panel
 from thresher.filters.pattern_yield.evidence import YieldEvidence
 from thresher.filters.pattern_yield.filter import holder, spec
 from thresher.filters.pattern_yield.news import Said, news

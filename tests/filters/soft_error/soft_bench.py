@@ -10,7 +10,8 @@ from subjects import SPACE, answer, page, pair
 from webs import Bench
 
 from thresher.config.settings import SoftError
-from thresher.crawler.core.model import Answer, CrawlURL, Effect, Page, Reason, RedirectPair, Request, Revise
+from thresher.crawler.core.effects import Answer, Effect, Request, Revise
+from thresher.crawler.core.model import CrawlURL, Page, Reason, RedirectPair
 from thresher.filters.soft_error.filter import spec
 from thresher.filters.soft_error.probe import N_LETTERS
 

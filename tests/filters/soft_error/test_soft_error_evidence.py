@@ -9,7 +9,7 @@ from soft_bench import LOST, NOT_FOUND, at, bench, is_sibling, learn, requests, 
 from subjects import SPACE, answer, page, pair
 from webs import Bench
 
-from thresher.crawler.core.model import Effect
+from thresher.crawler.core.effects import Effect
 from thresher.filters.soft_error.probe import directory_of
 
 

@@ -7,7 +7,8 @@ from msgspec.structs import replace
 from soft_bench import DAY_S, LOST, NOT_FOUND, at, bench, learn, old, requests, revised, says, tell, tell_with_control, url
 from subjects import SPACE, answer, batch, page, pair
 
-from thresher.crawler.core.model import Park, Purpose, Reason, Request
+from thresher.crawler.core.effects import Park, Request
+from thresher.crawler.core.model import Purpose, Reason
 from thresher.filters.soft_error.probe import directory_of
 
 # -- what is asked

@@ -14,7 +14,8 @@ from team import Team, sites
 from webs import Bench
 
 from thresher.config.settings import SoftError
-from thresher.crawler.core.model import Page, Reason, RedirectPair, Revise
+from thresher.crawler.core.effects import Revise
+from thresher.crawler.core.model import Page, Reason, RedirectPair
 from thresher.crawler.core.ownership import Ownership
 from thresher.filters.soft_error import stream
 from thresher.filters.soft_error.filter import spec

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from thresher.filters.soft_error.url_kind import UrlKind, is_root, names_error, url_kind, url_kinds
+from thresher.filters.soft_error.url_kind import UrlKind, is_root, url_kind, url_kinds
 
 KINDS = [
     (UrlKind.NOT_FOUND, "http://a.example/x", "http://a.example/404.html"),
@@ -52,7 +52,6 @@ NOTHING = [
 def test_the_target_tells_its_kind(kind: UrlKind, original: str, target: str) -> None:
     """Mutation: without a stem in `_STEM` or a pattern a line fails."""
     assert url_kind(original, target) is kind
-    assert names_error(original, target) == (kind in {UrlKind.NOT_FOUND, UrlKind.FORBIDDEN, UrlKind.SERVER_ERROR})
 
 
 @pytest.mark.parametrize(("original", "target"), NOTHING, ids=lambda value: value.replace("/", "|"))
@@ -62,7 +61,7 @@ def test_numbers_headlines_and_words_of_the_original_tell_nothing(original: str,
 
 def test_a_word_that_the_original_has_too_is_no_sign() -> None:
     assert url_kind("http://a.example/not-found", "http://a.example/x/not-found") is None
-    assert not names_error("http://a.example/error.html", "http://a.example/new/error.html")
+    assert url_kind("http://a.example/error.html", "http://a.example/new/error.html") is None
 
 
 def test_many_pairs_are_told_as_one_by_one() -> None:

@@ -1,0 +1,130 @@
+"""URLs that a filter rewrote to another: each is an alias of the one that is fetched in its place.
+
+An alias is recorded for a new link, for a URL that waits, or for one whose turn has come. A rewrite that would close a circle of aliases is
+ignored: one of them must be fetched. Which URLs can stand for their aliases is in canonical.py.
+"""
+
+from __future__ import annotations
+
+from thresher.crawler.core.effects import Recall, Rewrite
+from thresher.crawler.core.frontier import Frontier
+from thresher.crawler.core.model import CrawlURL, Purpose, Reason, State
+from thresher.crawler.core.ports import Lane, SeenRow
+from thresher.crawler.settlement.named_urls import NamedURLs
+from thresher.crawler.settlement.outbox import Outbox
+from thresher.crawler.settlement.totals import Totals
+from thresher.crawler.visit import VisitContext
+from thresher.storage.tables import Tables
+
+_RELEASED_AT_ONCE = 500  # aliases in one commit: some 20 ms
+_LONGEST_CIRCLE = 10  # aliases followed to see where a rewrite leads
+
+
+class Aliases:
+    """Makes aliases, queues what they stand for, and lets them go on by themselves."""
+
+    def __init__(
+        self, tables: Tables, frontier: Frontier, context: VisitContext, totals: Totals, named: NamedURLs, outbox: Outbox | None
+    ) -> None:
+        """Create the aliases of one agent.
+
+        Args:
+            outbox: Messages to the other agents; None: there are none.
+        """
+        self._tables = tables
+        self._frontier = frontier
+        self._urls = context.urls
+        self._links = context.links
+        self._totals = totals
+        self._named = named
+        self._outbox = outbox
+        self._targets: list[tuple[str, CrawlURL, bytes]] = []  # of new aliases: text, alias, key of what names it
+
+    def queue_targets(self, now: float) -> None:
+        """Queue the targets of new aliases, and some of the aliases whose target has come to nothing.
+
+        Not when the alias is made: its target may stand among the links of the same page.
+        """
+        targets, self._targets = self._targets, []
+        for text, alias, via in targets:
+            self._queue_target(text, alias, via, now)
+
+    def queue_released(self, now: float) -> None:
+        """Queue aliases whose target has come to nothing, as many as a commit may hold."""
+        for key in self._tables.aliases.take_released(_RELEASED_AT_ONCE):
+            self.queue_again(key, now)
+
+    def add(self, url: CrawlURL, effect: Rewrite, who: str, now: float) -> int:
+        """Record a new link as an alias; return its sequence number, -1 if its rule may record no more. Its target is queued later."""
+        seq, via = -1, url.via
+        if self._tables.rules.may_record(f"{who}:{effect.rule}"):
+            seq, via = self._tables.seen.add(url, State.ALIAS, Reason.REWRITTEN, now), url.key
+            self._put(url.key, effect)
+        self._targets.append((effect.to, url, via))
+        return seq
+
+    def rewrite(self, effect: Rewrite, who: str, now: float) -> None:
+        """Take a waiting URL out of its queue and make it an alias; new ones were made so when they were set aside."""
+        url, row = self._named.known(effect.url)
+        if url is None or row is None or row.state is not State.QUEUED or self._leads_back(effect.to, url.key):
+            return
+        if self._frontier.withdraw(url, row.seq, row.worth):
+            self._totals.count_saved(who)
+            self._tables.seen.update(url.key, row._replace(state=State.ALIAS, reason=Reason.REWRITTEN))
+            self._put(url.key, effect)
+            self._named.settled.append(url)
+            self._queue_target(effect.to, url, url.key, now)
+
+    def rewrite_at_turn(self, url: CrawlURL, row: SeenRow, effect: Rewrite, who: str, now: float) -> None:
+        """Make a URL whose turn has come an alias; if its target was made its alias before, one of them is fetched: this one."""
+        if self._leads_back(effect.to, url.key):
+            self._named.requeue(url.key, row, Purpose.AUDIT, Lane.AHEAD, now)
+            return
+        self._totals.count_saved(who)
+        self._tables.seen.update(url.key, row._replace(state=State.ALIAS, reason=Reason.REWRITTEN))
+        self._put(url.key, effect)
+        self._named.settled.append(url)
+        self._queue_target(effect.to, url, url.key, now)
+
+    def recall(self, effect: Recall, now: float) -> None:
+        """Queue the aliases of a rule again."""
+        for key in [key for key, alias in self._tables.aliases.of_site(effect.key) if effect.of in alias.rule.split("+")]:
+            self.queue_again(key, now)
+
+    def queue_again(self, key: bytes, now: float) -> None:
+        """Queue an alias again as an ordinary URL."""
+        self._tables.aliases.forget(key)
+        row = self._tables.seen.row(key)
+        if row is not None and row.state is State.ALIAS:
+            self._named.requeue(key, row, Purpose.PAGE, Lane.FRESH, now)
+
+    def _put(self, key: bytes, effect: Rewrite) -> None:
+        target = self._named.canonical(effect.to)
+        self._tables.aliases.put(key, effect.to, effect.rule, self._urls.key(target) if target else b"")
+
+    def _leads_back(self, text: str, key: bytes) -> bool:
+        """Return whether the aliases that begin at `text` lead to the URL of this key."""
+        for _ in range(_LONGEST_CIRCLE):
+            target = self._named.canonical(text)
+            if target is None:
+                return False
+            at = self._urls.key(target)
+            alias = self._tables.aliases.get(at)
+            if at == key or alias is None:
+                return at == key
+            text = alias.to_text
+        return True
+
+    def _queue_target(self, text: str, alias: CrawlURL, via: bytes, now: float) -> None:
+        """Queue the canonical URL of an alias, at the alias's own place in the crawl, unless it is known or out of scope."""
+        target = self._named.canonical(text)
+        if target is None or not isinstance(self._links.check(target), bytes):
+            return
+        if self._tables.seen.row(self._urls.key(target)) is None:
+            purpose = alias.purpose if alias.purpose is Purpose.ANNOUNCED else Purpose.PAGE
+            own_place = {"seed_distance": alias.seed_distance, "site_depth": alias.site_depth, "hops": alias.hops}
+            url = self._urls.url(target, **own_place, purpose=purpose, via=via)
+            if self._outbox is not None and not self._outbox.is_own(url.key):
+                self._outbox.target(alias, url)
+            else:
+                self._named.push_new(url, Lane.FRESH, now)

@@ -1,0 +1,34 @@
+"""What the journal keeps of each round of the panel, so that empty memories can be taught the same again (`Panel.replay`)."""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+
+from thresher.crawler.core.model import Judgement, Verdict
+from thresher.filters.base import Gate, LinkJudgement
+
+_encode = msgspec.msgpack.Encoder().encode
+
+
+class Record(msgspec.Struct, array_like=True, frozen=True):
+    """What the journal keeps of one deliberation: enough to replay what was learned from it."""
+
+    gate: int
+    judgement: bytes
+    measures: list[tuple[str, bytes]]  # filter, msgpack of its measure
+
+
+def encode_judgement(judgement: Judgement | LinkJudgement) -> bytes:
+    """Write a judgement for the journal."""
+    if isinstance(judgement, LinkJudgement):
+        return _encode((judgement.admitted.tobytes(), dict(judgement.refused)))
+    return _encode(judgement)
+
+
+def decode_judgement(gate: Gate, data: bytes) -> Judgement | LinkJudgement:
+    """Read what `encode_judgement` wrote."""
+    if gate is Gate.LEARNED:
+        mask, refused = msgspec.msgpack.decode(data, type=tuple[bytes, dict[int, Verdict]])
+        return LinkJudgement(np.frombuffer(mask, dtype=np.bool_), refused)
+    return msgspec.msgpack.decode(data, type=Judgement)
