@@ -158,8 +158,8 @@ class Crawl:
             for host in list(self._hosts.values()):
                 if not self._is_over():
                     self._serve(host, others_fresh=bool(others - {host.name}))
-            if len(self.result.texts) + len(self.result.unknown) == was:
-                break
+            if len(self.result.texts) + len(self.result.unknown) == was and not others:
+                break  # where hosts had fresh URLs, all of them may have been set aside: then the next round serves tails
         for host in self._hosts.values():
             self.result.left |= {of.holder: of.left for of in host.classes.values() if of.left}
             if host.end is not None:

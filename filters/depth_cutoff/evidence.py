@@ -16,7 +16,9 @@ What surrounds a place speaks for it while nobody has seen it, and a few fetches
 words, and yet are documents, as many as there are pages that lead to them. Only what worthless pages lead to has no end. Beyond its limit
 a place is therefore held for what a worthless page named, and whoever named it after 16 pages in a row without novelty
 (filters/evidence/opinion.py). Held is all that it is: the tail draws from it, and orders it by what its pages came to, those that were
-kept without novelty for half (`yields`). What is held up to the limit is released when the opinion was wrong, not when one page was new.
+kept without novelty for half (`yields`). A page that every filter kept is a document of its own, so it is no fetch in vain for the tail,
+which would else be closed over documents; but a place that has shown a thousand of them in a row is taken to have no end (`QUOTA`). What is
+held up to the limit is released when the opinion was wrong, not when one page was new.
 
 **q.** Where visitors' logs tell with which probability q they go deeper (`thresher depth fit`), f is q g(ν): the crawl then goes as deep as
 they do, chains included. The floor holds for all cuts that rest on depth, that is those by q and of whole hosts.
@@ -43,6 +45,7 @@ ENOUGH = 8  # fetches on a level, from which it speaks for those above it
 WINDOW = 256  # fetches after which counts are halved
 UNLIMITED = 1000  # levels
 SPEAKS = 8  # fetches of a place, before which nothing is cut for it
+QUOTA = 1_000  # pages in a row that were kept without novelty, from which they count as fetched in vain
 BELIEF = Belief(barren=16)  # pages in a row without novelty, from which a place is held whoever names a URL
 _DEEPEST = 63  # level that stands for all deeper ones
 

@@ -126,7 +126,8 @@ class DepthOfPages:
         wrong = ledger.learn(fetch)
         self._sites.saved(memory, site, ledger.save())
         released = _released(wrong, ledger)
-        return (*released, Worthless(key)) if is_barren(memory, key) else released
+        is_vain = bool(drop) or ledger.is_spent
+        return (*released, Worthless(key)) if is_vain and is_barren(memory, key) else released
 
 
 class PairMeasure(msgspec.Struct, array_like=True, frozen=True):

@@ -20,7 +20,7 @@ import msgspec
 import xxhash
 
 from thresher.crawler.core.ports import Memory
-from thresher.filters.depth_cutoff.evidence import BELIEF, PRIOR, SPEAKS, UNLIMITED, Place, Rule
+from thresher.filters.depth_cutoff.evidence import BELIEF, PRIOR, QUOTA, SPEAKS, UNLIMITED, Place, Rule
 from thresher.filters.depth_cutoff.novelty import look
 from thresher.filters.depth_cutoff.places import Places, places
 from thresher.filters.depth_cutoff.records import (
@@ -89,6 +89,7 @@ class Ledger:
         self.head = HEAD.decode(value) if value else Head()
         self.vocabulary = Vocabulary(self.head.n_counted, self.head.counters)
         self._unknown = rule.unknown()
+        self.is_spent = False  # the place of what was learned last has shown nothing new for so long that it has no end
         self._known: dict[str, Place | None] = {}
         self._changed: dict[str, Place] = {}
 
@@ -144,6 +145,7 @@ class Ledger:
         if not is_new:
             self._memory.put(self._site + b"w" + fetch.key, b"", BARREN_WEIGHT)
         self._limits(where, learned, is_new=is_new)
+        self.is_spent = any(self._at(form).opinion.recent.streak >= QUOTA for form in where.ladder())
         if fetch.is_poor:
             self._memory.delete(poor_key(self._site + fetch.key))
             inner = self._at(where.pattern + INNER)

@@ -9,12 +9,12 @@ from msgspec.structs import replace
 from subjects import SPACE, batch, page, pair
 
 from thresher.config.settings import DepthCutoff
-from thresher.crawler.core.effects import Release
+from thresher.crawler.core.effects import Release, Worthless
 from thresher.crawler.core.model import Judgement, LinkBatch, Verdict
 from thresher.crawler.core.sketch import token_hashes
 from thresher.filters.base import NOTHING_LEARNED, LinkJudgement
 from thresher.filters.depth_cutoff.advise import advise
-from thresher.filters.depth_cutoff.evidence import PRIOR, Place, Rule
+from thresher.filters.depth_cutoff.evidence import PRIOR, QUOTA, Place, Rule
 from thresher.filters.depth_cutoff.filter import DepthOfLinks, LinksMeasure, holder
 from thresher.filters.depth_cutoff.novelty import look, sample
 from thresher.filters.depth_cutoff.places import places
@@ -189,6 +189,16 @@ def test_what_is_cut_comes_back_when_what_was_fetched_beyond_is_new() -> None:
         released += [effect.holder for effect in crawled.fetch(day(i), prose(), 3) if isinstance(effect, Release)]
     assert crawled.held(day(200), 3, on=day(5)) == ""
     assert before in released
+
+
+def test_a_page_kept_without_novelty_is_no_fetch_in_vain_until_a_thousand_came_in_a_row() -> None:
+    """Pages of a repository browser were documents, and their class was closed over 526 of them. Mutations: always in vain; never."""
+    crawled = of_site()
+    asked = [crawled.fetch(day(i), day_text(i), 2) for i in range(30, QUOTA + 20)]
+    vain = [any(isinstance(effect, Worthless) for effect in effects) for effects in asked]
+    assert (vain.index(True) + 30 > QUOTA - 40, vain[-1]) == (True, True)
+    fetched = crawled.fetch(f"{HOST}/x/1", day_text(1), 2, DROPPED)
+    assert any(isinstance(effect, Worthless) for effect in fetched), "what a filter dropped is in vain"
 
 
 def test_pages_that_any_filter_dropped_are_not_new() -> None:
