@@ -14,6 +14,7 @@ import sys
 from asyncio import AbstractEventLoop
 from collections.abc import Callable, Generator, Iterator
 
+import forking
 import pytest
 import uvloop
 from edge import CLIENTS, speak_by
@@ -70,6 +71,11 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "xdist_group(name): tests that one worker runs, since they share a crawl or an installation")
     if getattr(config.option, "dist", "no") == "load":
         config.option.dist = "loadgroup"
+
+
+def pytest_unconfigure() -> None:
+    """End the process that forks commands."""
+    forking.close()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -13,6 +13,7 @@ Nothing here judges a crawl by what the crawler says of itself, except `findings
 from __future__ import annotations
 
 import asyncio
+import atexit
 import contextlib
 import os
 import random
@@ -22,11 +23,13 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
+import forking
 import msgspec
+from forking import Forked
 
 from thresher.crawler.core.model import State
 from thresher.crawler.demo.log import ROBOTS, Log
@@ -54,17 +57,18 @@ Options = dict[str, Any]
 
 
 def free_port() -> int:
-    """Return a port that a server may use now, and again after it has ended."""
+    """Return a port that a server may use now, and again after it has ended; nobody else is given it until these tests end."""
     rng = random.SystemRandom()
     while True:
-        port = rng.choice(_PORTS)
-        with socket.socket() as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind(("0.0.0.0", port))
-            except OSError:
-                continue
-            return port
+        port, holder = rng.choice(_PORTS), socket.socket()
+        try:
+            holder.bind(("0.0.0.0", port))
+        except OSError:
+            holder.close()
+            continue
+        holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # lets a server in that asks so, and no other holder, who does not
+        atexit.register(holder.close)
+        return port
 
 
 def demo(profile: str, directory: Path, *, port: int = 0, **changes: object) -> ServerProcess:
@@ -81,12 +85,13 @@ class StoppingServer(ServerProcess):
         self._command[at : at + 2] = [str(Path(__file__).with_name("stopping_server.py")), ",".join(map(str, counts))]
 
     def goes_on(self) -> None:
-        """Let it answer again."""
-        os.kill(self.pid, signal.SIGCONT)
+        """Let it answer again, once it has stopped: its last request is in the log before."""
+        wait_until(lambda: not self.is_running or state_of(self.pid) == "T")
+        send(self.pid, signal.SIGCONT)
 
     def close(self) -> None:
         if self.is_running:
-            self.goes_on()
+            send(self.pid, signal.SIGCONT)
         super().close()
 
 
@@ -141,18 +146,15 @@ class Life:
         self.store = store
         self._agents: set[int] = set()  # seen so far
         self._errors = store.with_name(store.name + ".stderr")
-        env = {name: value for name, value in os.environ.items() if not name.startswith(("THRESHER_", "CRAWL_"))}
-        with self._errors.open("ab") as stderr:
+        self.process = self._start([*map(str, arguments)], {**forking.clean_environment(), **environ}, before)
+
+    def _start(self, words: list[str], env: dict[str, str], before: Callable[[], None] | None) -> Forked | subprocess.Popen[bytes]:
+        with self._errors.open("ab") as stderr, Path(os.devnull).open("r+b", buffering=0) as nowhere:
             self._mark = stderr.tell()
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "thresher", *map(str, arguments)],
-                cwd=ROOT,
-                env={**env, **environ},
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=stderr,
-                preexec_fn=before,
-            )
+            quiet, told = nowhere.fileno(), stderr.fileno()
+            forked = forking.start(words, cwd=ROOT, env=env, stdin=quiet, stdout=quiet, stderr=told) if before is None else None
+            command = [sys.executable, "-m", "thresher", *words]
+            return forked or subprocess.Popen(command, cwd=ROOT, env=env, stdin=quiet, stdout=quiet, stderr=told, preexec_fn=before)
 
     def __enter__(self) -> Self:
         return self
@@ -219,6 +221,16 @@ class Life:
         return code
 
 
+@contextlib.contextmanager
+def running(command: Sequence[str | Path], **how: Any) -> Iterator[subprocess.Popen[Any]]:
+    """Run a process; one that still runs when the block is left, as by a test that fails, is killed and waited for."""
+    with subprocess.Popen(command, **how) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
 def hear_signals() -> None:
     """Let this process die of signals, whatever started the tests had it ignore: nohup SIGHUP, a shell's background SIGINT."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -254,10 +266,15 @@ def is_agent(pid: int) -> bool:
 
 def alive(pid: int) -> bool:
     """Return whether a process is there and no zombie."""
+    return state_of(pid) not in "ZX"
+
+
+def state_of(pid: int) -> str:
+    """Return the letter that the system has for what a process does, as T for one that was stopped; X if there is none."""
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except OSError:
-        return False
+        return "X"
 
 
 def send(pid: int, number: int) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from harness import ROOT, children, hear_signals, wait_until
+from harness import ROOT, children, hear_signals, running, wait_until
 
 from benchmarks.peers import __main__ as peers
 from benchmarks.speed import growth
@@ -21,7 +21,7 @@ from benchmarks.support.ending import exit_with
 def test_growth_leaves_neither_processes_nor_stores(tmp_path: Path, number: signal.Signals) -> None:
     """Mutation: at SIGTERM the child went on, up to 50 million URLs, and its store stayed."""
     command = [sys.executable, "-m", "benchmarks.speed.growth", "--millions", "1", "--directory", str(tmp_path)]
-    with subprocess.Popen(
+    with running(
         command, cwd=ROOT, env={**os.environ, "TMPDIR": str(tmp_path)}, stderr=subprocess.PIPE, text=True, preexec_fn=hear_signals
     ) as run:
         wait_until(lambda: any(tmp_path.glob("*/crawl")))
@@ -51,7 +51,7 @@ def test_bench_crawl_leaves_nothing_and_its_exit_code_says_why(tmp_path: Path, n
         "--agents",
         str(n_agents),
     ]
-    with subprocess.Popen(
+    with running(
         command, cwd=ROOT, env={**os.environ, "TMPDIR": str(tmp_path)}, stderr=subprocess.PIPE, text=True, preexec_fn=hear_signals
     ) as run:
         wait_until(lambda: any(tmp_path.glob("*/crawl/results/data.mdb")) and len(children(run.pid)) > n_agents)

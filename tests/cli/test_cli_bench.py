@@ -1,12 +1,12 @@
 """`thresher bench crawl` and `bench webs`: a figure only of a crawl that was made."""
 
+import contextlib
 import json
 import os
 import signal
 import subprocess
 import sys
 import threading
-import time
 from functools import partial
 from pathlib import Path
 
@@ -81,10 +81,10 @@ def test_an_agent_or_a_server_that_is_killed_or_stops_in_the_middle_leaves_no_fi
     done = threading.Event()
 
     def strike() -> None:
-        while not done.wait(0.05) and len(_children(b"thresher.crawler.process.agent_process")) < agents:
-            pass
-        time.sleep(0.3)
-        os.kill(_children(module)[0], by)
+        while not done.wait(0.05):
+            if len(_children(b"thresher.crawler.process.agent_process")) >= agents and (victims := _children(module)):
+                os.kill(victims[0], by)
+                return
 
     striker = threading.Thread(target=strike)
     striker.start()
@@ -112,8 +112,13 @@ def test_a_crawl_that_gets_no_more_pages_leaves_no_figure() -> None:
 
 
 def _children(module: bytes) -> list[int]:
-    pids = map(int, Path(f"/proc/self/task/{os.getpid()}/children").read_text("ascii").split())
-    return [pid for pid in pids if module in Path(f"/proc/{pid}/cmdline").read_bytes()]
+    """Return those that run this module; a list that is read while one of them ends may miss others."""
+    found = []
+    for pid in Path(f"/proc/self/task/{os.getpid()}/children").read_text("ascii").split():
+        with contextlib.suppress(FileNotFoundError):
+            if module in Path(f"/proc/{pid}/cmdline").read_bytes():
+                found.append(int(pid))
+    return found
 
 
 def test_all_webs_stand_in_one_table_each_filter_left_out_in_turn(

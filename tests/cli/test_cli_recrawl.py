@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from harness import ROOT, hear_signals
+from harness import ROOT, hear_signals, running
 from small_store import SmallStore
 
 from thresher.crawler.cli import thresher
@@ -70,7 +70,7 @@ def test_changes_refuses_what_is_no_place(store: Path) -> None:
 
 def test_a_stream_that_is_followed_goes_on_with_what_is_found(store: Path) -> None:
     command = [sys.executable, "-m", "thresher", "changes", str(store), "--follow"]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, preexec_fn=hear_signals) as child:
+    with running(command, cwd=ROOT, stdout=subprocess.PIPE, preexec_fn=hear_signals) as child:
         assert child.stdout is not None
         first = [json.loads(child.stdout.readline()) for _ in range(2)]
         assert [row["url"] for row in first] == ["https://a.example/a", "https://a.example/b"]

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
+import forking
 import pytest
 
 from thresher.config.errors import ConfigError
@@ -85,9 +83,7 @@ def test_what_contradicts_a_value_that_was_not_read_is_no_mistake(tmp_path: Path
 def test_check_names_all_that_a_crawl_would_complain_about(tmp_path: Path) -> None:
     """From outside: configuration, contact, seeds, in one go."""
     (tmp_path / "crawl.yaml").write_text("politeness:\n  min_delay: soon\n  max_dely: 3\nfetch: {allow_ports: []}\n")
-    environ = {name: value for name, value in os.environ.items() if not name.startswith("THRESHER_")}
-    command = [sys.executable, "-m", "thresher", "check", "-c", "crawl.yaml", "--set", "limits.max_pages=many", "ftp://x/"]
-    ran = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True, check=False)
+    ran = forking.run(["check", "-c", "crawl.yaml", "--set", "limits.max_pages=many", "ftp://x/"], cwd=tmp_path)
     assert (ran.returncode, ran.stdout) == (2, "")
     for words in ("min_delay", "max_dely", "allow_ports", "limits.max_pages", "identity.contact: expected", "no seed can be used"):
         assert ran.stderr.count(words) >= 1, words

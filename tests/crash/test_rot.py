@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import resource
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
+import forking
 import lmdb
 import pytest
 from rotting import PAGE, READS, ROOT, Rot, build
@@ -80,8 +81,10 @@ def test_a_row_of_another_table_or_key_is_not_taken_for_one_of_this(store: Path)
 
 def thresher(*words: str | Path, limit: int | None = None) -> subprocess.CompletedProcess[str]:
     """Run a command in a process of its own.    limit: of address space, bytes"""
-    environ = {name: value for name, value in os.environ.items() if not name.startswith(("THRESHER_", "CRAWL_", "PYTHON"))}
-    bound = (lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit))) if limit else None
+    environ = forking.clean_environment()
+    if limit is None:
+        return forking.run(words, cwd=ROOT, env=environ)
+    bound = partial(resource.setrlimit, resource.RLIMIT_AS, (limit, limit))
     command = [sys.executable, "-m", "thresher", *map(str, words)]
     return subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, check=False, preexec_fn=bound)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from harness import ROOT, Life, crawl, demo, hear_signals, options, resume, stopping_demo, wait_until, write_config
+from harness import ROOT, Life, crawl, demo, hear_signals, options, resume, running, stopping_demo, wait_until, write_config
 from harness import status as status_of
 
 from thresher.crawler.process import supervisor as supervising
@@ -82,9 +82,7 @@ def test_a_closed_terminal_stops_gracefully_by_its_own_name(tmp_path: Path, envi
             "live",
         ]
         surroundings = {**os.environ, **environ}
-        with subprocess.Popen(
-            command, cwd=ROOT, env=surroundings, stdin=subprocess.DEVNULL, stderr=end, preexec_fn=hear_signals
-        ) as process:
+        with running(command, cwd=ROOT, env=surroundings, stdin=subprocess.DEVNULL, stderr=end, preexec_fn=hear_signals) as process:
             os.close(end)
             wait_until(lambda: process.poll() is not None or status_of(tmp_path / "closed")["state"] == "crawling")
             os.close(terminal)

@@ -6,7 +6,6 @@ import asyncio
 import errno
 import socket
 import ssl
-import time
 
 import aiohttp
 import pytest
@@ -36,7 +35,7 @@ async def test_a_page_is_fetched_with_its_head_and_its_size() -> None:
     assert outcome.head.headers[-1] == (b"X-Odd", b"two  words")
     assert outcome.head.address == "127.0.0.1"
     assert outcome.wire_bytes == len(response(b"<p>hello", "X-Odd:  two  words "))
-    assert 0 <= outcome.head.elapsed_s <= outcome.elapsed_s < 5
+    assert 0 <= outcome.head.elapsed_s <= outcome.elapsed_s
     assert not outcome.flags
 
 
@@ -329,12 +328,15 @@ async def test_past_the_limit_of_descriptors_no_connection_is_kept() -> None:
     assert site.n_connections == 3
 
 
-async def test_a_cancellation_from_outside_wins_over_a_limit_that_breaks_at_the_same_time() -> None:
+@pytest.mark.parametrize("is_limit_first", [True, False])
+async def test_a_cancellation_from_outside_wins_over_a_limit_that_breaks_at_the_same_time(*, is_limit_first: bool) -> None:
+    """As when the loop is held up until both are due."""
     async with serve(lambda talk: talk.gone()) as site, fetching() as fetcher:
-        task = asyncio.create_task(fetcher.fetch(url(site.url()), total_timeout=0.05))
+        task = asyncio.create_task(fetcher.fetch(url(site.url())))
         await until(lambda: site.n_connections == 1)
-        asyncio.get_running_loop().call_later(0.04, task.cancel)
-        time.sleep(0.1)  # noqa: ASYNC251 - the loop is held up, so that both fall due at once
+        (watch,) = fetcher._watches._running
+        for end in (watch._expire, task.cancel) if is_limit_first else (task.cancel, watch._expire):
+            end()
         with pytest.raises(asyncio.CancelledError):
             await task
 

@@ -8,9 +8,12 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Any
 
 import pytest
+from harness import running
 from injecting import crash_at
 from store_child import Crawl
 
@@ -26,10 +29,9 @@ POINTS = [
 ]
 
 
-def start(path: Path, seed: int, visits: int, **environ: str) -> subprocess.Popen[str]:
-    env = {**os.environ, **environ}
+def start(path: Path, seed: int, visits: int, **environ: str) -> AbstractContextManager[subprocess.Popen[Any]]:
     command = [sys.executable, str(CHILD), str(path), str(seed), str(visits)]
-    return subprocess.Popen(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, text=True)
+    return running(command, cwd=ROOT, env={**os.environ, **environ}, stdout=subprocess.PIPE, text=True)
 
 
 def acknowledged(output: str) -> tuple[int, int]:
@@ -54,8 +56,8 @@ def examine(path: Path, output: str) -> int:
 def test_killed_at_a_point_the_store_is_whole_and_goes_on(tmp_path: Path, point: str) -> None:
     """F81, F85: SIGKILL at each step of a commit and of growing the map; then the crawl goes on to the same end."""
     for life, count in enumerate((2, 1)):
-        child = start(tmp_path, life, 3000, **crash_at(f"{point}:{count}"))
-        output, _ = child.communicate(timeout=600)
+        with start(tmp_path, life, 3000, **crash_at(f"{point}:{count}")) as child:
+            output, _ = child.communicate(timeout=600)
         assert child.returncode == -signal.SIGKILL, f"{point} was never reached"
         if (tmp_path / "state" / "data.mdb").exists():
             examine(tmp_path, output)
@@ -67,21 +69,19 @@ def test_killed_at_random_nothing_acknowledged_is_lost(tmp_path: Path) -> None:
     """F81: five lives, killed after a random time, on one directory."""
     rng, done = random.Random(81), 0
     for life in range(5):
-        child = start(tmp_path, life, 10**6)
-        assert child.stdout is not None
-        first = child.stdout.readline()
-        time.sleep(rng.uniform(0.0, 0.3))
-        child.kill()
-        output = first + child.stdout.read()
-        child.stdout.close()
-        child.wait()
+        with start(tmp_path, life, 10**6) as child:
+            assert child.stdout is not None
+            first = child.stdout.readline()
+            time.sleep(rng.uniform(0.0, 0.3))
+            child.kill()
+            output = first + child.stdout.read()
         assert examine(tmp_path, output) >= done
         done = acknowledged(output)[0]
 
 
 def test_a_design_that_commits_new_urls_apart_is_caught(tmp_path: Path) -> None:
     """F81: the check on the check. With new URLs in a second transaction, a kill between the two loses them, and `verify` says so."""
-    child = start(tmp_path, 1, 3000, **crash_at("after_state_commit:3", design="split_txn"))
-    child.communicate(timeout=600)
+    with start(tmp_path, 1, 3000, **crash_at("after_state_commit:3", design="split_txn")) as child:
+        child.communicate(timeout=600)
     assert child.returncode == -signal.SIGKILL
     assert verify(tmp_path) != []

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from harness import running
 from store_child import Crawl, url_of
 
 from thresher.config.settings import Settings
@@ -275,27 +276,21 @@ def test_a_view_of_no_store_says_so(tmp_path: Path) -> None:
 def test_a_view_follows_a_crawl_that_runs_and_grows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """F89: readers beside a writer, through the growth of its map; each of their reads is short."""
     monkeypatch.setattr("thresher.storage.view._SPARE_BYTES", 0)
-    child = Path(__file__).with_name("store_child.py")
-    process = subprocess.Popen(
-        [sys.executable, str(child), str(tmp_path), "1", "1500", "100"],
-        cwd=ROOT,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdin is not None
-    assert process.stdout is not None
-    process.stdout.readline()
+    command = [sys.executable, str(Path(__file__).with_name("store_child.py")), str(tmp_path), "1", "1500", "100"]
     seen = []
-    with View(tmp_path) as view:
-        while process.poll() is None:
-            with contextlib.suppress(BrokenPipeError):  # it has ended meanwhile
-                os.write(process.stdin.fileno(), b"\n")
-            seen.append(view.tables.seen.count(State.DONE))
-            assert len(list(view.all_pages())) >= seen[-1]
-        assert len(list(view.all_pages())) == 1500
-    process.stdin.close()
-    process.stdout.close()
+    with running(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        with View(tmp_path) as view:
+            while line:  # of each commit, beside which it is read; after 100 visits it waits
+                if int(line.split()[0]) % 100 == 0:
+                    with contextlib.suppress(BrokenPipeError):  # it has ended meanwhile
+                        os.write(process.stdin.fileno(), b"\n")
+                seen.append(view.tables.seen.count(State.DONE))
+                assert len(list(view.all_pages())) >= seen[-1]
+                line = process.stdout.readline()
+            assert len(list(view.all_pages())) == 1500
     assert seen == sorted(seen)
     assert len(set(seen)) > 2
 

@@ -8,19 +8,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import os
 import re
 import resource
 import signal
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import forking
 import pytest
-from harness import ROOT, Life, wait_until
+from harness import Life, wait_until
 from hostile import Answer, Zone, name_server
 
 from thresher.config.load import load
@@ -198,60 +196,18 @@ STORES = {
 CASES = SEEDS | CONFIGURATION | COMMANDS | STORES
 
 
-FORKER = """
-import json, os, sys
-from thresher.crawler.cli import COMMANDS, main, thresher
-for name in COMMANDS:
-    thresher.get_command(None, name)
-for line in sys.stdin:
-    directory, arguments, environ = json.loads(line)
-    if (pid := os.fork()) == 0:
-        os.chdir(directory)
-        os.environ.update(environ)
-        for number, name in enumerate(("stdin", "stdout", "stderr")):
-            os.dup2(os.open(f"../{name}", os.O_RDWR | os.O_CREAT), number)
-        sys.stdin, sys.argv = open(0), ["thresher", *arguments]
-        main()
-    print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
-"""
-
-
-def clean_environment() -> dict[str, str]:
-    return {name: value for name, value in os.environ.items() if not name.startswith("THRESHER_")}
-
-
-@pytest.fixture(scope="module")
-def forker() -> Iterator[subprocess.Popen[bytes]]:
-    with subprocess.Popen(
-        [sys.executable, "-c", FORKER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=clean_environment(), cwd=ROOT
-    ) as process:
-        yield process
-
-
-def thresher(directory: Path, *arguments: str) -> Said:
+def thresher(directory: Path, *arguments: str, **environ: str) -> Said:
     """Run a command in a directory."""
-    done = subprocess.run(
-        [sys.executable, "-m", "thresher", *arguments],
-        cwd=directory,
-        env=clean_environment(),
-        check=False,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-    )
-    return Said(done.returncode, done.stdout.decode(), done.stderr.decode())
+    done = forking.run(arguments, cwd=directory, env={**forking.clean_environment(), **environ})
+    return Said(done.returncode, done.stdout, done.stderr)
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_bad_input_gets_one_clear_message_and_its_exit_code(forker: subprocess.Popen[bytes], name: str, tmp_path: Path) -> None:
+def test_bad_input_gets_one_clear_message_and_its_exit_code(name: str, tmp_path: Path) -> None:
     """S23, S33, S37 among them."""
-    case, directory = CASES[name], tmp_path / "here"
-    directory.mkdir()
-    case.prepare(directory)
-    assert forker.stdin is not None
-    assert forker.stdout is not None
-    forker.stdin.write(json.dumps((str(directory), case.arguments, case.environ)).encode() + b"\n")
-    forker.stdin.flush()
-    said = Said(int(forker.stdout.readline()), (tmp_path / "stdout").read_text(), (tmp_path / "stderr").read_text())
+    case = CASES[name]
+    case.prepare(tmp_path)
+    said = thresher(tmp_path, *case.arguments, **case.environ)
     assert "Traceback" not in said.stderr
     assert said.code == case.code, said.stderr
     for pattern in case.says:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
+import forking
 import pytest
 from little_web import LittleWeb, crawl, settings
 from sample_documents import PDF, WORD, docx, pdf
@@ -23,7 +22,8 @@ SAID = "The mill grinds the grain of the valley since two hundred years and more
 
 def exported(path: Path) -> list[dict[str, Any]]:
     words = ["export", str(path), "--what", "texts", "--fields", "url,text,language,type"]
-    ran = subprocess.run([sys.executable, "-P", "-m", "thresher", *words], capture_output=True, text=True, check=True, timeout=600)
+    ran = forking.run(words, cwd=path)
+    assert ran.returncode == 0, ran.stderr
     return [json.loads(line) for line in ran.stdout.splitlines()]
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
+import forking
 import msgspec
 import pytest
+from harness import ROOT
 from injecting import crash_at
 from little_web import Crawled, LittleWeb, crawl, no_held_url_is_fetched, settings
 from planted import LinkScript
@@ -45,10 +45,7 @@ def put_pages(web: LittleWeb) -> None:
 
 
 def run(*arguments: str | Path, dies_at: str = "") -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, **crash_at(dies_at)}
-    return subprocess.run(
-        [sys.executable, "-m", "thresher", *map(str, arguments)], capture_output=True, text=True, env=environment, check=False
-    )
+    return forking.run(arguments, cwd=ROOT, env={**forking.clean_environment(), **crash_at(dies_at)})
 
 
 def written(path: Path) -> bytes:

@@ -6,10 +6,9 @@ import asyncio
 import json
 import re
 import ssl
-import subprocess
-import sys
 from pathlib import Path
 
+import forking
 import trustme
 from harness import ROOT, Life, findings
 from hostile import always, response, serve
@@ -47,7 +46,9 @@ def crawl(store: Path, *words: str) -> Life:
 
 
 def told(*words: str | Path) -> str:
-    return subprocess.run([sys.executable, "-m", "thresher", *map(str, words)], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    ran = forking.run(words, cwd=ROOT)
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout
 
 
 def test_each_refusal_on_the_way_names_the_key_to_set_and_the_profile(tmp_path: Path) -> None:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
+import forking
 import pytest
 from little_web import LittleWeb, crawl, settings
 
@@ -17,7 +16,8 @@ from thresher.storage.view import View
 
 
 def command(store: Path) -> list[dict[str, Any]]:
-    ran = subprocess.run([sys.executable, "-m", "thresher", "soft-errors", str(store)], capture_output=True, text=True, check=True)
+    ran = forking.run(["soft-errors", store], cwd=store)
+    assert ran.returncode == 0, ran.stderr
     return [json.loads(line) for line in ran.stdout.splitlines()]
 
 

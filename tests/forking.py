@@ -1,0 +1,147 @@
+"""Starts `thresher` commands without importing them each time: a process that has imported them forks.
+
+Python's start and the imports are a third of a second of CPU, of hundreds of commands. What a command does is the same: its own process,
+streams, folder, environment, signals and exit code, and the agents that it starts are started as ever. What a start itself does is tested
+with real ones (`subprocess`): so is everything whose variables change how Python starts, or what is imported.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+SERVER = Path(__file__).with_name("forking_server.py")
+_READ_AT_START = ("PYTHON", "THRESHER_NATIVE", "OPENBLAS_NUM_THREADS", "LC_ALL")  # read when Python starts, or by what is imported
+
+
+class Forked:
+    """A command that runs, or has ended: as much of `subprocess.Popen` as tests use."""
+
+    def __init__(self, pid: int, ending: socket.socket) -> None:
+        self.pid = pid
+        self.returncode: int | None = None
+        self._ending = ending
+
+    def poll(self) -> int | None:
+        """Return the exit code, negative for a signal; None while it runs."""
+        return self._look(0.0)
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for the end; return the exit code."""
+        code = self._look(timeout)
+        if code is None:
+            raise subprocess.TimeoutExpired("thresher", timeout or 0.0)
+        return code
+
+    def send_signal(self, number: int) -> None:
+        """Signal it, unless it has ended."""
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+    def _look(self, timeout_s: float | None) -> int | None:
+        if self.returncode is None and select.select([self._ending], [], [], timeout_s)[0]:
+            self.returncode = _number(self._ending)
+            self._ending.close()
+        return self.returncode
+
+
+class _Forker:
+    """One server, for all commands of this process."""
+
+    def __init__(self, env: Mapping[str, str]) -> None:
+        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, SERVER, str(theirs.fileno())],
+                env=env,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                pass_fds=[theirs.fileno()],
+            )
+
+    def start(self, words: list[str], cwd: Path, env: Mapping[str, str], streams: list[int]) -> Forked:
+        ending, theirs = socket.socketpair()
+        with theirs:
+            request = json.dumps((words, str(cwd), dict(env))).encode()
+            socket.send_fds(self._control, [request], [*streams, theirs.fileno()])
+        return Forked(_number(ending), ending)
+
+    def close(self) -> None:
+        self._control.close()
+        self._process.wait()
+
+
+_running: list[_Forker] = []
+
+
+def start(words: list[str], *, cwd: Path, env: Mapping[str, str], stdin: int, stdout: int, stderr: int) -> Forked | None:
+    """Start `thresher` with these words.
+
+    Args:
+        words: The command and its arguments.
+        cwd: The folder where it runs.
+        env: Its whole environment.
+        stdin: A descriptor, as the two others.
+        stdout: As above.
+        stderr: As above.
+
+    Returns:
+        The process; None where `env` changes how Python starts, so that a real start is due.
+    """
+    own = clean_environment()
+    if _at_start(env) != _at_start(own):
+        return None
+    if not _running:
+        _running.append(_Forker(own))
+    return _running[0].start(words, cwd, env, [stdin, stdout, stderr])
+
+
+def run(words: Sequence[str | Path], *, cwd: Path, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    """Run `thresher` with these words, and with `clean_environment` unless another one is given, to its end; return what it wrote."""
+    texts, given = [str(word) for word in words], clean_environment() if env is None else env
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, Path(os.devnull).open("rb") as nothing:
+        process = start(texts, cwd=cwd, env=given, stdin=nothing.fileno(), stdout=out.fileno(), stderr=err.fileno())
+        if process is None:
+            command = [sys.executable, "-P", "-m", "thresher", *texts]
+            code = subprocess.run(command, cwd=cwd, env=given, stdin=nothing, stdout=out, stderr=err, check=False).returncode
+        else:
+            code = process.wait()
+        for file in (out, err):
+            file.seek(0)
+        return subprocess.CompletedProcess(texts, code, out.read().decode(), err.read().decode())
+
+
+def clean_environment() -> dict[str, str]:
+    """Return this process's environment without what configures a crawl."""
+    return {name: value for name, value in os.environ.items() if not name.startswith(("THRESHER_", "CRAWL_"))}
+
+
+def _at_start(env: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in env.items() if name.startswith(_READ_AT_START)}
+
+
+def close() -> None:
+    """End the server, once all of its commands have ended."""
+    while _running:
+        _running.pop().close()
+
+
+def _number(of: socket.socket) -> int:
+    """Read a line with a number."""
+    line = b""
+    while not line.endswith(b"\n"):
+        byte = of.recv(1)
+        assert byte, "the process that forks commands is gone"
+        line += byte
+    return int(line)

@@ -1,0 +1,78 @@
+"""Forks `thresher` commands for a test process: forking.py starts it.
+
+Each request is a message with the words, the folder and the environment, and four descriptors: the command's standard streams, and a
+socket over which the command's number comes at once, and its exit code at the end. As with a child of one's own the number stays taken
+until the test process has read the code and closed the socket: a signal never reaches another process.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import socket
+import sys
+from contextlib import suppress
+
+from thresher.crawler.cli import COMMANDS, guarded, thresher
+
+_MOST_BYTES = 1 << 20  # of a request
+
+
+def serve(control: socket.socket) -> None:
+    """Fork a command for each request until the other side closes. Returns in each command's process, ready to run it."""
+    while True:
+        request, descriptors, _, _ = socket.recv_fds(control, _MOST_BYTES, 4)
+        _reap()
+        if not request:
+            break
+        if os.fork() == 0:
+            control.close()
+            _keep(request, descriptors)
+            return
+        for descriptor in descriptors:
+            os.close(descriptor)
+    with suppress(ChildProcessError):
+        while True:
+            os.wait()
+    sys.exit()
+
+
+def _reap() -> None:
+    with suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+
+
+def _keep(request: bytes, descriptors: list[int]) -> None:
+    """Fork the command, wait for its end and tell it. Returns in the command's process."""
+    words, directory, environ = json.loads(request)
+    pid = os.fork()
+    if pid == 0:
+        for number, descriptor in enumerate(descriptors[:3]):
+            os.dup2(descriptor, number)
+        os.closerange(3, max(descriptors) + 1)
+        os.chdir(directory)
+        os.environ.clear()
+        os.environ.update(environ)
+        sys.argv = ["thresher", *words]
+        return
+    for descriptor in descriptors[:3]:
+        os.close(descriptor)
+    with socket.socket(fileno=descriptors[3]) as told, suppress(BrokenPipeError, ConnectionResetError):
+        told.sendall(b"%d\n" % pid)
+        ended = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+        assert ended is not None
+        told.sendall(b"%d\n" % (ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status))
+        told.recv(1)  # nothing: it closes
+    os.waitpid(pid, 0)
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    for name in COMMANDS:
+        thresher.get_command(None, name)  # type: ignore[arg-type]  # of no context
+    gc.collect()
+    gc.freeze()
+    serve(socket.socket(fileno=int(sys.argv[1])))
+    guarded()
