@@ -136,7 +136,13 @@ class Crawl:
         trusts_filters: bool = False,
         progress: Callable[[int], None] = lambda _n: None,
     ) -> None:
-        """opinions: of a host, beside those of `filters`; max_pages: budget of the whole crawl, 0: none; progress: told after a request"""
+        """Create a simulated crawl.
+
+        Args:
+            opinions: Of a host, beside those of `filters`.
+            max_pages: Budget of the whole crawl, 0: none.
+            progress: Told after a request.
+        """
         self._filters = filters
         self._graph, self._policy, self._opinions, self._secret, self._max_pages = graph, policy, opinions, secret, max_pages
         self._trusts_filters = trusts_filters
