@@ -8,7 +8,7 @@ Memory: the rows themselves and 8 bytes per key of a scanned table. Time: O(1) p
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
 
 from thresher.storage.archive.record import Record
@@ -19,14 +19,15 @@ Change = tuple[bytes, bytes | None]  # None: deleted
 
 
 class Layer:
-    """Unwritten rows of one table."""
+    """Unwritten rows of one table. Its keys are sorted when they are asked for: most tables are written far more often than scanned."""
 
-    __slots__ = ("_buckets", "_prefix", "rows")
+    __slots__ = ("_buckets", "_prefix", "_unsorted", "rows")
 
     def __init__(self, prefix: int | None) -> None:
         self.rows: dict[bytes, bytes | None] = {}
         self._prefix = prefix
         self._buckets: dict[bytes, list[bytes]] = {}
+        self._unsorted: set[bytes] = set()  # prefixes of buckets that are out of order
 
     def put(self, key: bytes, value: bytes | None) -> None:
         if self._prefix is not None and key not in self.rows:
@@ -40,20 +41,20 @@ class Layer:
             new.sort()
             bucket = self._buckets.setdefault(new[0][: self._prefix], [])
             assert new[-1].startswith(new[0][: self._prefix]), "rows of several prefixes"
-            is_last = not bucket or new[0] > bucket[-1]
+            if bucket and new[0] < bucket[-1]:
+                self._unsorted.add(new[0][: self._prefix])
             bucket += new
-            if not is_last:
-                bucket.sort()  # two runs in order: they are merged
         known.update(rows)
 
     def _file(self, key: bytes, prefix: int) -> None:
-        bucket = self._buckets.get(key[:prefix])
+        shared = key[:prefix]
+        bucket = self._buckets.get(shared)
         if bucket is None:
-            self._buckets[key[:prefix]] = [key]
-        elif key > bucket[-1]:
-            bucket.append(key)
-        else:
-            insort(bucket, key)
+            self._buckets[shared] = [key]
+            return
+        if key < bucket[-1]:
+            self._unsorted.add(shared)
+        bucket.append(key)
 
     def changes(self, prefix: bytes, start: bytes) -> Iterable[Change]:
         """Return the changes whose keys begin with `prefix` and are not below `start`, in order; () if there is certainly none."""
@@ -65,6 +66,9 @@ class Layer:
         bucket = self._buckets.get(prefix[:width])
         if bucket is None:
             return ()
+        if prefix[:width] in self._unsorted:
+            self._unsorted.discard(prefix[:width])
+            bucket.sort()  # runs in order, mostly: they are merged
         low = bisect_left(bucket, max(prefix, start))
         if len(prefix) == width:
             return ((key, rows[key]) for key in bucket[low:])

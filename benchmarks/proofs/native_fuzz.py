@@ -116,6 +116,9 @@ def fuzz(library: Path, seconds: float, seed: int) -> None:
         ):
             if words is not None:
                 native.least(words, rng.randrange(1, 9), rng.randrange(1, 17))
+        native.least_links(
+            [f"http://{rng.randrange(9)}/{text[at:]}".encode("utf-8", "replace").decode() for at in range(0, 300, 7)], rng.randrange(65)
+        )
         n_pages, n_bytes = n_pages + 1, n_bytes + len(page)
     print(f"{n_pages:,} pages, {n_bytes >> 20:,} MiB, {n_given_up:,} given up to the tree, in {seconds:.0f} s from seed {seed}: no fault")
 

@@ -2,16 +2,16 @@
 
 `all` in place of a filter: the own steps of every filter in one crawl with all of them on, µs a page, and their share of a page's time.
 
-Pairs of crawls of the demo web's ordinary pages (25 KB, 60 links), one without the filter and one with it, in turn, in this process: CPU
-seconds a page, the store's writer thread included, and how much more the second took, which on a shared machine is mostly noise. Beside
-that the filter's own steps, each clocked by the CPU time of the crawling thread, as a share of all else that the same crawl took: both
-are slowed alike by whatever else the machine does.
+Pairs of crawls of the demo web's ordinary pages (25 KB, 60 links; `--new-links` as `thresher bench crawl` has it), one without the filter
+and one with it, in turn, in this process, whose loop and garbage collector are an agent's: CPU seconds a page, the store's writer thread
+included, and how much more the second took, which on a shared machine is mostly noise. Beside that the filter's own steps, each clocked by
+the CPU time of the crawling thread, as a share of all else that the same crawl took: both are slowed alike by whatever else the machine
+does.
 """
 
 from __future__ import annotations
 
 import argparse
-import asyncio
 import json
 import statistics
 import tempfile
@@ -20,12 +20,14 @@ from collections import Counter
 from pathlib import Path
 
 import msgspec
+import uvloop
 
 from thresher.config.settings import Settings
 from thresher.crawler.agent.agent import Agent
 from thresher.crawler.analysis.filter_clock import clocked
 from thresher.crawler.bench.crawl_bench import bench_settings
 from thresher.crawler.demo.process import ServerProcess
+from thresher.crawler.process.agent_process import tune_interpreter
 from thresher.filters.registry import specs
 from thresher.filters.spec import FilterSpec
 from thresher.storage.store import Store
@@ -48,8 +50,9 @@ def crawl(settings: Settings, modes: dict[str, str], spent: Counter[str]) -> tup
     settings = msgspec.structs.replace(settings, filters=msgspec.structs.replace(settings.filters, **parts))
     filters = tuple(clocked(spec, spent) if spec.name in modes else spec for spec in specs(settings, settings.seeds))
     with tempfile.TemporaryDirectory(prefix="thresher-cost-") as directory:
+        tune_interpreter()
         before = time.process_time()
-        n_pages = asyncio.run(_crawl(Path(directory) / "store", settings, filters))
+        n_pages = uvloop.run(_crawl(Path(directory) / "store", settings, filters))
         return (time.process_time() - before) / n_pages, n_pages
 
 
@@ -58,9 +61,13 @@ def main() -> None:
     parser.add_argument("filter", nargs="?", default="near_replica")
     parser.add_argument("--pages", type=int, default=6_000)
     parser.add_argument("--pairs", type=int, default=3)
+    parser.add_argument("--new-links", type=int, default=0, help="of each page: links that no other page has; 2,000 hosts then")
     of = parser.parse_args()
     more, own_shares = [], []
-    with ServerProcess("bench_median", changes={"n_sites": 100, "n_seeds": 200}) as server:
+    web: dict[str, object] = (
+        {"n_sites": 1_000, "n_seeds": 2_000, "new_links": of.new_links} if of.new_links else {"n_sites": 100, "n_seeds": 200}
+    )
+    with ServerProcess("bench_median", changes=web) as server:
         settings = bench_settings(server, of.pages)
         if of.filter == "all":
             _all(settings)

@@ -1,8 +1,9 @@
 """Bodies in, texts out, by children that are killed when a page holds them too long: for exports, which wait and are no event loop.
 
-Each child has a thread that waits for it. Texts come back in the order in which bodies went in, with twice as many pages under way as there
-are children, so that memory is bounded by their bodies. A page may use `parse.timeout` of processor time and `parse.memory` of
-address space; a child that dies of one, or does not answer for much longer, is replaced, and the page has a fault in place of a text.
+Each child has a thread that waits for it. A few pages have one child; there is one more after every 32 pages. Texts come back in the order
+in which bodies went in, with twice as many pages under way as there may be children, so that memory is bounded by their bodies. A page may
+use `parse.timeout` of processor time and `parse.memory` of address space; a child that dies of one, or does not answer for much longer, is
+replaced, and the page has a fault in place of a text.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ _START_S: Final = 120.0
 _PATIENCE: Final = 30.0  # times the processor time that a page may take, on the wall
 _STEP: Final = 1 << 20
 _PER_CHILD: Final = 2  # pages under way for each
+_PAGES_PER_START: Final = 32  # a child takes as long to start, two thirds of a second with the libraries, as for so many
 
 T = TypeVar("T")
 
@@ -43,14 +45,15 @@ class TextExtractor:
         """Create the text extractor.
 
         Args:
-            processes: Children at once, 0 = one for each core.
+            processes: Children at once at most, 0 = one for each core. There is one more after every 32 pages: a start takes as long.
             patience_s: None = 30 times `parse.timeout`.
         """
         self._settings = settings
         self._setup = Setup(is_main, tells_language, settings.memory, settings.timeout)
         self._patience_s = _PATIENCE * settings.timeout if patience_s is None else patience_s
         self._n = processes or len(os.sched_getaffinity(0))
-        self._idle: SimpleQueue[_Child] = SimpleQueue()
+        self._idle: SimpleQueue[_Child | None] = SimpleQueue()  # None: the place of a child that is started when it is needed
+        self._places = 1
         self._threads = ThreadPoolExecutor(self._n, "texts")
         self.text_by = self.language_by = ""
         self.faults: Counter[str] = Counter()  # pages without a text, by why
@@ -62,7 +65,10 @@ class TextExtractor:
             pages: With body, Content-Type and media type; None: the body is gone.
         """
         under_way: deque[tuple[T, Future[Text] | None]] = deque()
-        for given, source in pages:
+        for number, (given, source) in enumerate(pages, 1):
+            if number % _PAGES_PER_START == 0 and self._places < self._n:
+                self._places += 1
+                self._idle.put(None)
             under_way.append((given, self._threads.submit(self._ask, TextRequest(*source)) if source is not None else None))
             if len(under_way) >= _PER_CHILD * self._n:
                 yield self._next(under_way)
@@ -83,24 +89,22 @@ class TextExtractor:
         self._idle.put(child)
 
     def _ask(self, request: TextRequest) -> Text:
+        child, is_in_step = self._idle.get(), False
         try:
-            child = self._idle.get_nowait()
-        except Empty:
-            child = _Child(self._setup)
-        is_in_step = False
-        try:
+            child = child or _Child(self._setup)
             text = child.ask(request, self._patience_s)
             is_in_step = True
         except TimeoutError:
             return Text(fault="no answer")
         except (EOFError, OSError):
+            assert child is not None  # of one that did not start a UsageError tells
             code = child.end()
             return Text(fault="out of time" if code in OUT_OF_TIME else "out of memory" if code == OUT_OF_MEMORY else "crash")
         finally:
-            if is_in_step and child.n_answers < self._settings.recycle_after:
-                self._idle.put(child)
-            else:
+            is_kept = child is not None and is_in_step and child.n_answers < self._settings.recycle_after
+            if child is not None and not is_kept:
                 child.kill()
+            self._idle.put(child if is_kept else None)
         return text
 
     def close(self) -> None:
@@ -108,7 +112,8 @@ class TextExtractor:
         self._threads.shutdown(cancel_futures=True)
         with suppress(Empty):
             while True:
-                self._idle.get_nowait().kill()
+                if (child := self._idle.get_nowait()) is not None:
+                    child.kill()
 
     def __enter__(self) -> Self:
         self.start()

@@ -10,21 +10,26 @@ Memory: 8·k bytes. Time: 15 µs for 2,000 words and k = 128. No loop runs over 
 
 from __future__ import annotations
 
+import heapq
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
+import xxhash
 
 from thresher.crawler.core.model import U64
 from thresher.crawler.native import NATIVE, native
 
 EMPTY: Final = np.uint64(0xFFFF_FFFF_FFFF_FFFF)  # every slot of a text without words
 _NOTHING: Final = np.int64(0x7FFF_FFFF_FFFF_FFFF)  # a slot that no hash fell into, before it borrows
+_NOTHING_BYTES: Final = _NOTHING.tobytes()
 _U = np.uint64
 _STEP: Final = 0x9E3779B97F4A7C15
 _FACTOR: Final = _U(_STEP)
 _MIX: Final = _U(0xD6E8FEB86659FD93)
+_hash = xxhash.xxh32_intdigest
 _FEW: Final = 8  # lenders that each slot asks first: mostly one of them has something
 
 
@@ -66,8 +71,36 @@ def minhash(tokens: U64, k: int, shingle: int) -> U64:
         k: A power of two.
     """
     if NATIVE and tokens.size and shingle > 0 and tokens.flags.c_contiguous and _is_power(k):
-        return _lent(np.frombuffer(native.least(tokens, shingle, k.bit_length() - 1), dtype=np.int64))
+        found = native.least(tokens, shingle, k.bit_length() - 1)
+        least = np.frombuffer(found, dtype=np.int64)
+        return _lent(least) if _NOTHING_BYTES in found else least.view(np.uint64)  # a search of bytes: quicker than a maximum
     return slots(shingles(tokens, shingle), k)
+
+
+def least_links(urls: Sequence[str], most: int) -> list[int]:
+    """Return the sketch of a page's links: the least numbers of them, ascending.
+
+    Args:
+        urls: Canonical.
+        most: How many are kept, 64 at most.
+
+    Returns:
+        32 bits of the hash of path and query, then 32 of the origin's, so that two hosts have the same ones for the same paths.
+    """
+    if NATIVE:
+        return native.least_links(urls, most)
+    return heapq.nsmallest(most, map(_link_number, urls))
+
+
+def _link_number(url: str) -> int:
+    end = url.index("/", 8)  # of its origin
+    return _hash(url[end + 1 :].encode()) << 32 | origin_hash(url[:end])
+
+
+@lru_cache(maxsize=4096)  # pages of a host lead to the same few hosts
+def origin_hash(origin: str) -> int:
+    """Return 32 bits that stand for an origin."""
+    return _hash(origin.encode())
 
 
 def _is_power(k: int) -> bool:

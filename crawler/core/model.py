@@ -265,8 +265,11 @@ class Directives(msgspec.Struct, frozen=True, gc=False):
     signals: tuple[str, ...] = ()  # AI preference signals, recorded as found
 
 
-class Page(msgspec.Struct, frozen=True):
-    """A response as the page gate sees it. Parsed once."""
+class Page(msgspec.Struct, frozen=True, dict=True):
+    """A response as the page gate sees it, parsed once.
+
+    What several filters make of it lies beside its fields (`vars(page)`), so that it is made once.
+    """
 
     url: CrawlURL
     status: int

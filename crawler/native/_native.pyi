@@ -1,5 +1,6 @@
 """What the C code offers; None of it keeps what it is given, but for the tables."""
 
+from collections.abc import Iterable
 from typing import TypeVar
 
 INTERFACE: int
@@ -20,6 +21,9 @@ def words(text: str, most: int, /) -> bytearray | None:
 
 def least(tokens: object, shingle: int, bits: int, /) -> bytearray:
     """Return the least hash, int64, of the shingles of each of 2**bits slots; the greatest int64 where none fell."""
+
+def least_links(urls: Iterable[str], most: int, /) -> list[int]:
+    """Return the least numbers, at most `most`, ascending, of canonical URLs: the XXH32 of path and query, then that of the origin."""
 
 def letters(classes: object, numbers: object, base: int, /) -> None:
     """Give the tables of `words`: int8 classes and uint64 numbers of 65,536 units, and the base of the powers."""

@@ -213,6 +213,52 @@ static PyObject *py_least(PyObject *self, PyObject *args) {
     return out;
 }
 
+/* -- links -------------------------------------------------------------------------------------------------------------------------- */
+
+enum { MOST_LINKS = 64 };
+
+/* The hash of a link's path and query, then that of its origin, as one number; returns 0 if it has no path. */
+static int number_of(PyObject *url, uint64_t *number) {
+    Py_ssize_t length;
+    const char *text = PyUnicode_AsUTF8AndSize(url, &length);
+    if (!text) return 0;
+    size_t n = (size_t)length;
+    Bytes at = (Bytes)text, slash = n > 8 ? memchr(at + 8, '/', n - 8) : NULL;
+    if (!slash) {
+        PyErr_Format(PyExc_ValueError, "least_links: expected canonical URLs, found %R", url);
+        return 0;
+    }
+    size_t origin = (size_t)(slash - at);
+    *number = (uint64_t)xxh32(slash + 1, n - origin - 1) << 32 | xxh32(at, origin);
+    return 1;
+}
+
+PyDoc_STRVAR(least_links_doc, "least_links(urls, most) -> list of int, the least hashes of canonical URLs, ascending");
+
+static PyObject *py_least_links(PyObject *self, PyObject *args) {
+    PyObject *urls, *row, *found = NULL;
+    Py_ssize_t most;
+    uint64_t least[MOST_LINKS], number;
+    size_t n = 0;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "On", &urls, &most)) return NULL;
+    if (most < 0 || most > MOST_LINKS) return PyErr_Format(PyExc_ValueError, "least_links: expected at most %d", MOST_LINKS);
+    if (!(row = PySequence_Tuple(urls))) return NULL;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(row); i++) {
+        if (!number_of(PyTuple_GET_ITEM(row, i), &number)) goto done;
+        n = put_among_least(least, n, (size_t)most, number);
+    }
+    found = PyList_New((Py_ssize_t)n);
+    for (size_t i = 0; found && i < n; i++) {
+        PyObject *value = PyLong_FromUnsignedLongLong(least[i]);
+        if (!value) Py_CLEAR(found);
+        else PyList_SET_ITEM(found, (Py_ssize_t)i, value);
+    }
+done:
+    Py_DECREF(row);
+    return found;
+}
+
 /* -- the module --------------------------------------------------------------------------------------------------------------------- */
 
 PyDoc_STRVAR(entities_doc, "entities({name: text}) gives the named character references, with or without \";\"");
@@ -232,8 +278,9 @@ static PyObject *py_entities(PyObject *self, PyObject *named) {
 
 static PyMethodDef METHODS[] = {
     {"entities", py_entities, METH_O, entities_doc},     {"least", py_least, METH_VARARGS, least_doc},
-    {"letters", py_letters, METH_VARARGS, letters_doc},  {"page", py_page, METH_VARARGS, page_doc},
-    {"words", py_words, METH_VARARGS, words_doc},        {NULL, NULL, 0, NULL},
+    {"letters", py_letters, METH_VARARGS, letters_doc},  {"least_links", py_least_links, METH_VARARGS, least_links_doc},
+    {"page", py_page, METH_VARARGS, page_doc},           {"words", py_words, METH_VARARGS, words_doc},
+    {NULL, NULL, 0, NULL},
 };
 static struct PyModuleDef MODULE = {PyModuleDef_HEAD_INIT, "_native", "A page in one pass; see thresher.crawler.native.", -1, METHODS,
                                     NULL, NULL, NULL, NULL};
@@ -244,6 +291,6 @@ PyMODINIT_FUNC PyInit__native(void) {
     for (int id = 0; id < N_COUNT; id++)
         if (!TAGS[id] && !(TAGS[id] = PyUnicode_InternFromString(NAME_OF[id]))) return NULL;
     PyObject *module = PyModule_Create(&MODULE);
-    if (module && PyModule_AddIntConstant(module, "INTERFACE", 2) < 0) Py_CLEAR(module);
+    if (module && PyModule_AddIntConstant(module, "INTERFACE", 3) < 0) Py_CLEAR(module);
     return module;
 }

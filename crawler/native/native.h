@@ -7,6 +7,7 @@
  * start.c    start tags · end.c  end tags
  * page.c     the pass itself: bytes to links, title, text
  * words.c    text to hashes of words, hashes to least ones
+ * links.c    links to the least hashes of them
  * module.c   what Python sees
  */
 #ifndef THRESHER_NATIVE_H
@@ -178,5 +179,11 @@ void set_letters(const int8_t *classes, const uint64_t *numbers, uint64_t base);
 /* Hash the words of a text of n characters of 1, 2 or 4 bytes into out, which has room for one each unit; returns their number. */
 size_t hash_words(const void *text, size_t n, int width, uint64_t *out);
 void least_hashes(const uint64_t *tokens, size_t n, size_t shingle, int64_t *least, int bits);
+
+/* -- links.c -------------------------------------------------------------------------------------------------------------------- */
+
+uint32_t xxh32(Bytes at, size_t n);
+/* Put a number among the least ones, ascending, of which there are n and room for most; returns how many there are now. */
+size_t put_among_least(uint64_t *least, size_t n, size_t most, uint64_t number);
 
 #endif

@@ -88,6 +88,14 @@ def main(*, patience_s: float = PATIENCE_S) -> None:
     leave(code)
 
 
+def tune_interpreter() -> None:
+    """Let the garbage collector and the switching of threads cost little; before an agent runs, once all that lasts has been made."""
+    gc.collect()
+    gc.freeze()
+    sys.setswitchinterval(_SWITCH_S)
+    gc.set_threshold(_YOUNG_OBJECTS, 20, 20)
+
+
 def _known(error: BaseException) -> ThresherError | None:
     """Return the error with an exit code that is at the bottom of this one, None if there is none."""
     if isinstance(error, BaseExceptionGroup):
@@ -130,10 +138,7 @@ async def _crawl(directory: Path, store: Store, settings: Settings, ownership: O
     loop.add_reader(0, _leash, _Orders(agent))
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, _signalled, agent, number)
-    gc.collect()
-    gc.freeze()
-    sys.setswitchinterval(_SWITCH_S)
-    gc.set_threshold(_YOUNG_OBJECTS, 20, 20)
+    tune_interpreter()
     sampler = Sampler() if stages is not None else None
     if sampler is not None:
         sampler.start()

@@ -56,9 +56,10 @@ class Canaries:
         spec = next((spec for spec in panel.specs if spec.name == NAME), None)
         if spec is not None:  # a filter that is off is not imported
             from thresher.filters.canary.filter import CanaryFilter, Seen, Wish
+            from thresher.filters.canary.tongue import words_of
 
             assert isinstance(spec.peer_filter, CanaryFilter)
-            self._part, self._seen, self._wish = spec.peer_filter, Seen, Wish
+            self._part, self._seen, self._wish, self._words_of = spec.peer_filter, Seen, Wish, words_of
             self._memory = tables.memory(NAME)
 
     def seen(self, visit: Visit) -> Learned:
@@ -74,7 +75,8 @@ class Canaries:
         is_kept = page is not None and page.status == 200 and judged is not None and judged.judgement.is_new and not page.flags
         look = look_of(page) if page is not None and is_kept and self._part.wants_look(queue, self._memory) else None
         via = url.via if url.hops else b""
-        return self._told(self._seen(queue, url.key, url.text, shown.token, shown.least, via, is_kept, look))
+        words = self._words_of(page) if page is not None else []
+        return self._told(self._seen(queue, url.key, url.text, shown.token, shown.least, via, is_kept, look, words))
 
     def wish(self, queue: bytes) -> Learned:
         """Ask for a canary of a host, about which something is to be decided."""

@@ -3,7 +3,8 @@
 Login walls, consent pages, rate limits, maintenance and challenges answer for a whole host, for a while. What is learned meanwhile is
 wrong, and a wall that answers 200 settles the URLs that it stands before. So a canary is asked for
 
-    when answers are alike that were not before (sighting.py): the wall is noticed within a few fetches
+    when answers are alike that were not before (sighting.py), or speak as none before did (tongue.py): a wall is noticed within a few
+    fetches
     before a class of what is postponed is left alone, and before a rule of aliases is taken up
     after `2 / share` answers without one
 
@@ -37,10 +38,11 @@ from thresher.crawler.core.effects import Again, Answer, Effect, Request, Rest, 
 from thresher.crawler.core.model import Cause, Mode, Purpose
 from thresher.crawler.core.ports import Memory
 from thresher.filters.base import NO_EFFECTS, Effects
-from thresher.filters.canary import records
+from thresher.filters.canary import records, tongue
 from thresher.filters.canary.likeness import is_changing, is_like, lost
 from thresher.filters.canary.records import NAME, Candidate, Stage, Suspect, Watch
 from thresher.filters.canary.sighting import ALIKE, TOKEN, is_error, of_failure, of_page, of_redirect, words_for
+from thresher.filters.canary.tongue import Speech
 from thresher.filters.soft_error.looks import Look, look_of
 from thresher.filters.spec import FilterSpec
 
@@ -77,6 +79,7 @@ class Seen(msgspec.Struct, array_like=True, tag=0, frozen=True):
     via: Annotated[bytes, Meta(max_length=16)] = b""  # key of what redirected to it
     is_kept: bool = False
     look: Look | None = None  # of a page that becomes a candidate
+    words: Annotated[list[int], Meta(max_length=32)] = []  # of a page: how it speaks (tongue.py)
 
 
 class Wish(msgspec.Struct, array_like=True, tag=1, frozen=True):
@@ -95,6 +98,7 @@ class Found(msgspec.Struct, array_like=True, frozen=True):
     look: Look | None
     told: str
     was_asked: bool  # False: the request may not be made
+    words: list[int] = []
 
 
 class CanaryFilter:
@@ -141,11 +145,17 @@ class CanaryFilter:
     def _seen(self, news: Seen, watch: Watch, memory: Memory) -> Effects:
         queue = news.queue
         watch.n_answers += 1
+        speaks = tongue.speech(memory, queue, news.words)
         if watch.n_suspects < records.MOST_SUSPECTS:
-            watch.n_suspects += records.put_suspect(memory, queue, news.key, Suspect(news.token, news.via))
+            watch.n_suspects += records.put_suspect(memory, queue, news.key, Suspect(news.token, news.via, speaks))
         n_alike = records.count(memory, queue, news.token, news.url, news.key) if news.token else 0
+        token, least = news.token, news.least
+        if speaks is Speech.STRANGE and n_alike < least:
+            token, least = tongue.STRANGE, tongue.LEAST
+            n_alike = records.count(memory, queue, token, news.url, news.key)
         if news.is_kept:
             watch.n_kept += 1
+            tongue.learn(memory, queue, news.words)
             if news.look is not None:
                 self._keep(news, watch, memory)
         if watch.stage not in (Stage.IDLE, Stage.WALLED) and watch.n_answers - watch.asked_at > _LOST_AFTER:
@@ -153,9 +163,9 @@ class CanaryFilter:
         allowed = self._floor + self._share * watch.n_answers
         if watch.stage is not Stage.IDLE or watch.n_asked >= _OF_NEWS * allowed:
             return NO_EFFECTS
-        may_ask = watch.n_asked < allowed or not records.is_honest(memory, queue, news.token)
-        if may_ask and n_alike and n_alike >= records.patience(memory, queue, news.token, news.least):
-            return self._ask(watch, queue, news.token, memory)
+        may_ask = watch.n_asked < allowed or not records.is_honest(memory, queue, token, news.url)
+        if may_ask and n_alike and n_alike >= records.patience(memory, queue, token, news.url, least):
+            return self._ask(watch, queue, token, memory)
         is_due = self._share > 0 and watch.n_asked < allowed and watch.n_answers - watch.good_at >= 2 / self._share
         return self._ask(watch, queue, b"", memory) if is_due else NO_EFFECTS
 
@@ -199,6 +209,7 @@ class CanaryFilter:
 
     def reduce(self, answer: Answer, /) -> Found:
         page, look, told = answer.page, None, f"status {answer.status}"
+        words = tongue.words_of(page) if page is not None else []
         if page is not None:
             shown = of_page(page)
             look = look_of(page) if page.status == 200 and not is_error(shown.token) else None
@@ -209,7 +220,7 @@ class CanaryFilter:
             shown = of_failure(answer.failure, answer.status)
             told = answer.failure or told
         was_asked = bool(answer.status) or answer.failure in _CAUSES
-        return Found(answer.url.key, answer.at, shown.token, answer.status, look, told, was_asked)
+        return Found(answer.url.key, answer.at, shown.token, answer.status, look, told, was_asked, words)
 
     def on_answer(self, reduced: Found, memory: Memory, /) -> Effects:
         queue = records.take_asked(memory, reduced.key)
@@ -267,9 +278,11 @@ class CanaryFilter:
 
     def _rechecked(self, found: Found, watch: Watch, queue: bytes, memory: Memory) -> Effects:
         """Learn whether answers alike were those of a wall that has fallen meanwhile."""
-        if found.token == watch.why or not found.was_asked:
+        is_strange = watch.why == tongue.STRANGE and tongue.speech(memory, queue, found.words) is Speech.STRANGE
+        if found.token == watch.why or is_strange or not found.was_asked:
             alike = records.counts(memory, queue).get(watch.why)
-            records.be_patient(memory, queue, watch.why, _PATIENCE * (alike.n if alike is not None else ALIKE))
+            if alike is not None:
+                records.be_patient(memory, queue, watch.why, alike.url, _PATIENCE * alike.n)
             return self._well(watch, queue, memory)
         watch.failed = [watch.why]
         watch.told, watch.n_walls = words_for(watch.why), watch.n_walls + 1
@@ -342,7 +355,8 @@ class CanaryFilter:
         many = {token for token, one in alike.items() if one.n >= ALIKE and not records.is_honest(memory, queue, token)}
         is_met = any(one.token in of_canary for one in answers.values())
         if not is_met and not any(map(is_error, of_canary)):
-            return tuple(answers)
+            speaks_own = Speech.OWN if watch.why == tongue.STRANGE else None
+            return tuple(key for key, one in answers.items() if one.speaks != speaks_own)
         kept_out = {token for token in alike if token[:1] in (b"C", b"F")}
         walls = {key for key, one in answers.items() if one.token in of_canary | many | kept_out and one.token}
         return tuple(key for key in sorted(walls) if answers[key].via not in walls)

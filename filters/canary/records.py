@@ -5,7 +5,9 @@
     queue ‖ "T" ‖ token 8      → Count: answers alike since the last good canary
     queue ‖ "S" ‖ key 8        → Suspect: a URL that was answered since then
     queue ‖ "N" ‖ key 8        → 1 byte: how often a URL was fetched again
-    queue ‖ "Q" ‖ token 8      → 2 bytes: answers alike from which a canary is asked for, of what was found honest before
+    queue ‖ "W"                → which words are common (tongue.py)
+    queue ‖ "Q" ‖ token 8 ‖ 4  → 2 bytes: answers alike from which a canary is asked for, of what was found honest before at URLs of one
+                                 directory and the same parameters: a form to log in at its own URL is no wall, at a page's it is
     key 16 ‖ "A?"              → queue's last 8: of a page that is being asked for
 
 A token stands for what an answer shows: pages of one text, redirects to one place, errors of one status and text.
@@ -20,6 +22,7 @@ from enum import IntEnum
 from typing import Final, TypeVar
 
 import msgspec
+import xxhash
 
 from thresher.crawler.core.ports import Memory
 from thresher.filters.soft_error.looks import Look
@@ -102,6 +105,7 @@ class Suspect(msgspec.Struct, array_like=True):
 
     token: bytes
     via: bytes  # key of what redirected to it, b"" if none did
+    speaks: int = 0  # as its host does? tongue.Speech
 
 
 def read_watch(memory: Memory, queue: bytes) -> Watch:
@@ -125,7 +129,8 @@ def watches(memory: Memory, site: bytes = b"") -> Iterator[tuple[bytes, Watch]]:
 
 def candidates(memory: Memory, queue: bytes) -> dict[int, Candidate]:
     """Return the pages that may be canaries, by slot."""
-    return {key[-1]: _CANDIDATES.decode(value) for key, value in memory.scan(queue + _CANDIDATE)}
+    values = memory.get_many([queue + _CANDIDATE + bytes((slot,)) for slot in range(N_CANDIDATES)])
+    return {slot: _CANDIDATES.decode(value) for slot, value in enumerate(values) if value is not None}
 
 
 def put_candidate(memory: Memory, queue: bytes, slot: int, candidate: Candidate) -> None:
@@ -178,20 +183,29 @@ def note_again(memory: Memory, queue: bytes, key: bytes, most: int) -> bool:
     return True
 
 
-def patience(memory: Memory, queue: bytes, token: bytes, least: int) -> int:
-    """Return how many answers alike ask for a canary."""
-    value = memory.get(queue + _HONEST + token)
+def patience(memory: Memory, queue: bytes, token: bytes, url: str, least: int) -> int:
+    """Return how many answers alike ask for a canary when a URL has given one more of them."""
+    value = memory.get(queue + _HONEST + token + _kind_of(url))
     return least if value is None else max(least, int.from_bytes(value, "big"))
 
 
-def is_honest(memory: Memory, queue: bytes, token: bytes) -> bool:
-    """Return whether what a token stands for was found again while the host was well."""
-    return memory.get(queue + _HONEST + token) is not None
+def is_honest(memory: Memory, queue: bytes, token: bytes, url: str = "") -> bool:
+    """Return whether what a token stands for was found again, at URLs of this one's kind or at any, while the host was well."""
+    if url:
+        return memory.get(queue + _HONEST + token + _kind_of(url)) is not None
+    return next(iter(memory.scan(queue + _HONEST + token)), None) is not None
 
 
-def be_patient(memory: Memory, queue: bytes, token: bytes, n: int) -> None:
-    """Ask for the next canary only after so many answers of a token that was found honest."""
-    memory.put(queue + _HONEST + token, min(n, 0xFFFF).to_bytes(2, "big"))
+def be_patient(memory: Memory, queue: bytes, token: bytes, url: str, n: int) -> None:
+    """Ask for the next canary only after so many answers of a token that was found honest at URLs of this kind."""
+    memory.put(queue + _HONEST + token + _kind_of(url), min(n, 0xFFFF).to_bytes(2, "big"))
+
+
+def _kind_of(url: str) -> bytes:
+    """Return four bytes that are equal for URLs of one directory and the same parameters."""
+    path, _, query = url.partition("?")
+    names = sorted({field.partition("=")[0] for field in query.split("&")})
+    return xxhash.xxh32_digest("\n".join((path.rpartition("/")[0], *names)).encode())
 
 
 def note_asked(memory: Memory, queue: bytes, key: bytes) -> None:

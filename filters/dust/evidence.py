@@ -27,6 +27,7 @@ from thresher.filters.dust.rules import LearnedRule, Parameter, Rule, Substituti
 from thresher.filters.dust.tokens import END, START
 from thresher.filters.dust.urllist import UrlList
 from thresher.filters.evidence import intervals
+from thresher.filters.evidence.blocks import are_enough, with_block
 
 Z: Final = 1.959963984540054  # 95 %
 _MOST_APPLIED: Final = 1000  # URLs of a list to which a rule is applied
@@ -67,6 +68,18 @@ class RuleEvidence:
     targets: list[str] = field(default_factory=list)  # where the rule leads each of these
     examples: list[tuple[str, str]] = field(default_factory=list)  # that agree
     effect: int = 0  # equal for rules that lead the same URLs to the same targets
+    blocks: dict[int, int] | None = None  # host → its blocks of time from which pages agree; None: it is not known when they were fetched
+
+    @property
+    def is_of_several_blocks(self) -> bool:
+        """Whether the pages that agree were fetched in enough blocks of time of one host."""
+        return self.blocks is None or any(map(are_enough, self.blocks.values()))
+
+    def add_block(self, *pages: tuple[int, int] | None) -> None:
+        """Note when two pages that agree were fetched."""
+        self.blocks = self.blocks or {}
+        for host, block in filter(None, pages):
+            self.blocks[host] = with_block(self.blocks.get(host, 0), block)
 
 
 def wilson(agree: int, disagree: int, z: float = Z) -> tuple[float, float]:
@@ -148,6 +161,8 @@ def gather(
         found.agree += agrees
         found.equal += agrees and known.equal(instance.at, to)
         found.disagree += not agrees
+        if agrees and (known.seen_at[instance.at] or known.seen_at[to]):
+            found.add_block(known.seen_at[instance.at], known.seen_at[to])
         if agrees and len(found.examples) < _EXAMPLES:
             found.examples.append((url, instance.target))
         other = order.places[(7 * n + 3) % len(order.places)]

@@ -103,8 +103,12 @@ def learn(memory: Memory, site: bytes, url: str, origin: str, shown: Shown) -> i
         stored = memory.get(key)
         if stored is None and _is_skipped(memory, site, place, origin, believed, key):
             continue
+        bare = memory.get(_group(site, place.bare)) if place.bare else None
+        if stored is None and bare is None:  # the first of its group, as most are
+            memory.put(key, _NONE + shown.text + shown.original)
+            continue
         stored = stored or _NONE
-        is_alike = _answer(stored, memory.get(_group(site, place.bare)) if place.bare else None, shown)
+        is_alike = _answer(stored, bare, shown)
         answers = stored[:2]
         if is_alike is not None:
             answers = _count(answers, is_alike=is_alike)
@@ -149,8 +153,14 @@ def _is_skipped(memory: Memory, site: bytes, place: Place, origin: str, believed
     """Return whether a group that is new is one of those that are not worth it."""
     if not key[-1] % _SAMPLE or place.name == SPELLING or place.name in believed:
         return False
-    n, alike = memory.get(site + _POOL + _digest(_names(place, origin)[-1].encode())) or _NONE
+    n, alike = memory.get(site + _pool_of_place(HOST if place.name == HOST else f"{origin} {place.name}")) or _NONE
     return n >= _MOST // 2 and alike <= _HARDLY * n
+
+
+@lru_cache(maxsize=8_192)  # pages of a host have the same places
+def _pool_of_place(name: str) -> bytes:
+    """Return what follows the site in the key of a place's pool.    name: the last of `_names`"""
+    return _POOL + _digest(name.encode())
 
 
 def _count_in_pools(memory: Memory, site: bytes, place: Place, origin: str, here: bytes, *, is_alike: bool) -> tuple[int, bool]:

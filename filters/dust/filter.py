@@ -71,6 +71,7 @@ from thresher.filters.dust.records import (
 )
 from thresher.filters.dust.rules import LearnedRule, site_named
 from thresher.filters.dust.study import Finding, Known, written
+from thresher.filters.evidence.blocks import BLOCK
 from thresher.filters.spec import FilterSpec
 
 _SITE: Final = 8
@@ -320,6 +321,8 @@ class Miner:
         progress.copies = max(progress.copies, finding.n_copies)
         progress.is_judging, progress.outstanding = bool(wanted), len(wanted)
         progress.pending_at = 0 if finding.mined else progress.pending_at
+        if finding.waits and not progress.pending_at:
+            progress.pending_at = progress.n_pages + BLOCK
         progress.asked, progress.asked_at = progress.asked + len(wanted), progress.n_pages
         if finding.mined and progress.n_pages >= progress.next_at:
             grows = _GROWTH if finding.n_unexplained >= _FEWEST_COPIES else 2.0

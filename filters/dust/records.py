@@ -5,7 +5,9 @@
     site 8 ‖ "O"               → origin of the site: links to it, on a sample of its pages
     site 8 ‖ "A" ‖ hash 8      → (empty): a URL that was asked for
     site 8 ‖ "F" ‖ hash 8      → a URL that was fetched and is an alias of this one, which was not
-    site 8 ‖ "P" ‖ hash 8      → one page of the list: bad, met or unmet 1 ‖ fingerprint 8 ‖ sketch 2·64 ‖ key 8 ‖ URL
+    site 8 ‖ "T" ‖ hash 8      → u4: pages of an origin that came into the list
+    site 8 ‖ "P" ‖ hash 8      → one page of the list: form 1 (block of time 6 bits; bad, met or unmet 2 bits) ‖
+                                  fingerprint 8 ‖ sketch 2·64 ‖ key 8 ‖ URL
 
 A page takes 180 bytes and its URL.
 """
@@ -25,6 +27,7 @@ from thresher.crawler.core.ports import Memory
 from thresher.filters.dust.memory import KEPT
 from thresher.filters.dust.similarity import MIN_WORDS, PLACES, resemble, sketch
 from thresher.filters.dust.urllist import Sighting, origin
+from thresher.filters.evidence.blocks import block_of
 
 _SITE: Final = 8
 _PAGE: Final = b"P"
@@ -33,12 +36,15 @@ _ASKED: Final = b"A"
 _COMMON: Final = b"C"
 _ORIGINS: Final = b"O"
 _FETCHED: Final = b"F"
+_TIME: Final = b"T"
 _SKETCH_BYTES: Final = 2 * PLACES
 _PAGE_KEY: Final = 9 + _SKETCH_BYTES
 _URL: Final = _PAGE_KEY + 8
 _BAD: Final = bytes(_PAGE_KEY)
-_MET: Final = b"\x01"
-_UNMET: Final = b"\x02"
+_MET: Final = 1
+_UNMET: Final = 2
+_FORM: Final = 3  # mask of the bits that say which of the three a page is
+_BLOCK_AT: Final = 2  # bit at which its block of time begins
 _LONG: Final = 2_000  # words
 _AT_ONCE: Final = 500  # pages read in one go: 1 ms
 
@@ -148,7 +154,7 @@ def read_look(memory: Memory, site: bytes, url: str) -> Look | None:
     value = memory.get(_key(site, url))
     if value is None or value[_URL:] != url.encode():
         return None
-    return Look(value[1:9], value[9:_PAGE_KEY]) if value[0] else Look()
+    return Look(value[1:9], value[9:_PAGE_KEY]) if value[0] & _FORM else Look()
 
 
 def read_key(memory: Memory, site: bytes, url: str) -> bytes:
@@ -167,9 +173,18 @@ def write_look(memory: Memory, page: bytes, url: str, look: Look, *, is_met: boo
     """Put a page into the list; return whether it is new there.    page: its key; is_met: some page links to it"""
     key = _key(page[:_SITE], url)
     is_new = memory.get(key) is None
-    start = (_MET if is_met else _UNMET) + look.fingerprint + look.sketch if look.is_good else _BAD
+    form = (_MET if is_met else _UNMET) | _next_block(memory, page[:_SITE], url) << _BLOCK_AT
+    start = bytes([form]) + look.fingerprint + look.sketch if look.is_good else _BAD
     memory.put(key, start + page[_SITE:] + url.encode())
     return is_new
+
+
+def _next_block(memory: Memory, site: bytes, url: str) -> int:
+    """Count one more page of a URL's host; return the block of time that it is of."""
+    key = site + _TIME + digest_of(origin(url))
+    n = int.from_bytes(memory.get(key) or b"", "big")
+    memory.put(key, (n + 1).to_bytes(4, "big"), weight=KEPT)
+    return block_of(n)
 
 
 def forget_look(memory: Memory, page: bytes, url: str) -> bool:
@@ -195,10 +210,11 @@ def list_of(memory: Memory, site: bytes) -> Iterator[list[bytes]]:
 def sightings(pages: Iterable[bytes]) -> Iterator[Sighting]:
     """Read what `list_of` returned."""
     for value in pages:
-        is_good = bool(value[0])
+        is_good, url = bool(value[0] & _FORM), value[_URL:].decode()
         values = np.frombuffer(value[9:_PAGE_KEY], dtype="<u2") if is_good else None
         status, fingerprint = (200, value[1:9]) if is_good else (404, b"")
-        yield Sighting(value[_URL:].decode(), status, None, fingerprint, values, is_met=value[:1] != _UNMET)
+        seen_at = xxhash.xxh32_intdigest(origin(url).encode()), value[0] >> _BLOCK_AT
+        yield Sighting(url, status, None, fingerprint, values, is_met=value[0] & _FORM != _UNMET, seen_at=seen_at)
 
 
 def _key(site: bytes, url: str) -> bytes:

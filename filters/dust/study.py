@@ -49,6 +49,7 @@ class Finding(msgspec.Struct, array_like=True, frozen=True):
     open_saving: int = 0  # fetches that the undecided rules would have saved of the list
     new_saving: int = 0  # and those that have become valid
     n_pages: int = 0  # that had come into the list
+    waits: bool = False  # a rule lacks nothing but pages of another time
 
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -94,7 +95,7 @@ def studied(given: Known, pages: Sequence[bytes]) -> Finding:
     fetched = _fetched(pages, canonical, [*settled, *found]) if found else []
     rules, n_copies = [*settled, *found, *waiting], n_aliases + unexplained
     savings = judged.open_saving, judged.new_saving
-    return Finding(rules, wanted, n_copies, unexplained, common, fetched, given.mines, *savings, given.n_pages)
+    return Finding(rules, wanted, n_copies, unexplained, common, fetched, given.mines, *savings, given.n_pages, judged.waits)
 
 
 def _fetched(stored: Sequence[bytes], before: Canonizer, rules: Sequence[LearnedRule]) -> list[tuple[str, str, str]]:

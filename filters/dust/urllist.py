@@ -7,7 +7,7 @@ or empty stay in the list: they are like no other, and a rule that leads to one 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -32,6 +32,7 @@ class Sighting(msgspec.Struct, frozen=True):
     sketch: Sketches | None = None
     is_bad: bool = False  # a soft error, or nothing on it
     is_met: bool = True  # some page links to it; else a rule alone led to it, and it suggests no other
+    seen_at: tuple[int, int] | None = None  # a number of its host, and the host's block of time (filters/evidence/blocks.py)
 
     @property
     def is_good(self) -> bool:
@@ -63,6 +64,7 @@ class UrlList:
     largest: I64
     texts: Texts | None  # None: no text is known of any
     popularity: Mapping[str, int]  # origin → how much the site uses it
+    seen_at: Sequence[tuple[int, int] | None]
 
     @classmethod
     def of(cls, sightings: Iterable[Sighting], popularity: Mapping[str, int] | None = None) -> UrlList:
@@ -82,7 +84,8 @@ class UrlList:
         suggests = is_good & np.array([sighting.is_met for sighting in newest.values()], dtype=np.bool_)
         index = {url: i for i, url in enumerate(urls)}
         used = popularity or Counter(origin(url) for url, good in zip(urls, is_good, strict=True) if good)
-        return cls(urls, index, is_good, suggests, ranges[:, 0], ranges[:, 1], _texts(list(newest.values())), used)
+        seen_at = [sighting.seen_at for sighting in newest.values()]
+        return cls(urls, index, is_good, suggests, ranges[:, 0], ranges[:, 1], _texts(list(newest.values())), used, seen_at)
 
     def __len__(self) -> int:
         return len(self.urls)

@@ -11,7 +11,8 @@ nothing but what valid ones join are left out. A test that ends early is not the
 all pairs that are known, there for nothing, keep below ε.
 
 A list of a crawl that goes on (`INLINE`) says more: which URLs are linked. A rule saves there only where both of its forms are, or several
-URLs lead to one place, and it leads to the form that is linked.
+URLs lead to one place, and it leads to the form that is linked. And it says when pages were fetched: those that agree must be of several
+blocks of time (filters/evidence/blocks.py), or what the site showed for a while would be a rule.
 
 Pages come from a list (`judge`), which names the URLs that it lacks; whoever can fetch fetches these, and judges again.
 """
@@ -93,6 +94,7 @@ class Judgements:
     wanted: dict[str, str]  # and the URL of the list that each of them may be an alias of
     open_saving: int = 0  # fetches that the undecided rules would have saved of the list
     new_saving: int = 0  # and those that are valid
+    waits: bool = False  # a rule lacks nothing but pages of another time
 
 
 def judge(rules: Sequence[LearnedRule], known: UrlList, trial: Trial = SEQUENTIAL, *, given: Sequence[Rule] = ()) -> Judgements:
@@ -105,6 +107,7 @@ def judge(rules: Sequence[LearnedRule], known: UrlList, trial: Trial = SEQUENTIA
     wanted: dict[str, str] = {}
     valid = list(given)
     open_saving = new_saving = 0
+    waits = False
     for learned in rules:
         if learned.disabled or learned.standing == "withdrawn":
             judged.append(learned)
@@ -114,6 +117,7 @@ def judge(rules: Sequence[LearnedRule], known: UrlList, trial: Trial = SEQUENTIA
             if _adds_nothing(case.evidence, canonical):
                 continue
             judged.append(case.learned)
+            waits = waits or case.waits
             if case.learned.standing == "valid":
                 valid.append(case.learned.rule)
                 new_saving += case.saves
@@ -121,7 +125,7 @@ def judge(rules: Sequence[LearnedRule], known: UrlList, trial: Trial = SEQUENTIA
                 open_saving += case.saves
                 for url, beside in _missing(case, known, trial):
                     wanted.setdefault(url, beside)
-    return Judgements(judged, wanted, open_saving, new_saving)
+    return Judgements(judged, wanted, open_saving, new_saving, waits)
 
 
 class _Case(NamedTuple):
@@ -131,6 +135,7 @@ class _Case(NamedTuple):
     evidence: RuleEvidence
     uncharted: Sequence[int] = ()
     saves: int = 0  # fetches of linked URLs
+    waits: bool = False  # it lacks nothing but pages of another time
 
 
 def _tried(learned: LearnedRule, known: UrlList, order: Shuffled, trial: Trial) -> list[_Case]:
@@ -171,6 +176,8 @@ def _judged(learned: LearnedRule, known: UrlList, order: Shuffled, trial: Trial)
     case = _on_pages(learned, known, order, trial)
     if trial.of_crawl and saves < _LEAST_SAVED and case.learned.standing == "valid":
         case = case._replace(learned=msgspec.structs.replace(case.learned, standing="undecided"))
+    if trial.of_crawl and case.learned.standing == "valid" and not case.evidence.is_of_several_blocks:
+        case = case._replace(learned=msgspec.structs.replace(case.learned, standing="undecided"), waits=True)
     return case._replace(saves=saves)
 
 

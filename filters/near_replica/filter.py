@@ -17,8 +17,9 @@ Neighbourhoods decide between equal texts only. A pair of these whose neighbourh
 `_PASS` pages of a host the waiting pairs of its site are compared anew, and the verdict is revised when that changes it. What nothing has
 told apart after `_MOST_TRIES` of these is a replica: the text proves it.
 
-A host most of whose pages replicate those of another host at the same paths is a mirror: said once, by a revision of the verdict on the
-page that settled it; then what waits of it, and links to it, are held and fetched last, or refused (mirror_hosts.py), as `mirrors` says.
+A host most of whose pages replicate those of another host at the same paths, in several blocks of time (filters/evidence/blocks.py), is a
+mirror: said once, by a revision of the verdict on the page that settled it; then what waits of it, and links to it, are held and fetched
+last, or refused (mirror_hosts.py), as `mirrors` says.
 
 Time: benchmarks/speed/replicas_inline.py prints it. Memory: see records.py.
 """
@@ -40,6 +41,7 @@ from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import is_home
 from thresher.filters import copy_links
 from thresher.filters.base import NO_EFFECTS, Effects
+from thresher.filters.evidence.blocks import are_enough
 from thresher.filters.near_replica import compare
 from thresher.filters.near_replica.collide import Grid
 from thresher.filters.near_replica.compare import CompareLimits, Likeness
@@ -137,7 +139,7 @@ class ReplicaGate:
             signature_of(_normalised(project_buckets(page.tokens, _WEIGHTS))),
             minima.astype(np.uint8).tobytes(),  # their last bytes
             page.tokens.size,
-            children_of(page.links, url.host),
+            children_of(page.links),
             b"" if not page.canonical else name if page.canonical == url.text else name_of(page.canonical),
             at=page.at,
             exempt=exempt,
@@ -237,7 +239,7 @@ class ReplicaGate:
         if not host.replicates or host.mirror_of or host.n_pages < _MIN_MIRROR:
             return NO_EFFECTS
         origin, n = max(host.replicates.items(), key=lambda item: item[1])
-        if n < self._settings.mirror_share * host.n_pages:
+        if n < self._settings.mirror_share * host.n_pages or not are_enough(host.blocks.get(origin, 0)):
             return NO_EFFECTS
         host.mirror_of = origin
         note_mirror(page, memory)

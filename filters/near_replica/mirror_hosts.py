@@ -22,6 +22,7 @@ from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import is_home
 from thresher.filters import copy_links
 from thresher.filters.base import NO_EFFECTS, NOTHING_REFUSED, Effects, HeldLink, LinkJudgement, LinkRuling, hold_links
+from thresher.filters.evidence.blocks import block_of, with_block
 from thresher.filters.evidence.decay import Recent, halved
 from thresher.filters.near_replica.records import HostRecord, Known, host_key, name_of, read
 
@@ -40,8 +41,11 @@ def count(host: HostRecord, *, is_alike: bool) -> None:
 def count_mirrored(host: HostRecord, original: Known) -> None:
     """Count for its origin a page that replicates one of the same path; origins met least often make room for others."""
     if len(host.replicates) >= _MOST_ORIGINALS and original.origin not in host.replicates:
-        del host.replicates[min(host.replicates, key=host.replicates.__getitem__)]
+        least = min(host.replicates, key=host.replicates.__getitem__)
+        del host.replicates[least]
+        host.blocks.pop(least, None)
     host.replicates[original.origin] = host.replicates.get(original.origin, 0) + 1
+    host.blocks[original.origin] = with_block(host.blocks.get(original.origin, 0), block_of(max(0, host.n_pages - 1)))
 
 
 def write_host(page: Known, host: HostRecord, memory: Memory) -> None:

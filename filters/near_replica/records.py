@@ -25,7 +25,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Final, TypeVar
 
 import msgspec
@@ -33,6 +32,7 @@ import numpy as np
 import numpy.typing as npt
 import xxhash
 
+from thresher.crawler.core.minhash import least_links, origin_hash
 from thresher.crawler.core.model import U64
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import origin_of
@@ -116,6 +116,7 @@ class HostRecord(msgspec.Struct, array_like=True):
     mirror_of: str = ""
     lately: int = 0  # pages, older ones half forgotten
     alike: int = 0  # of these, that replicate one at the same path of another host
+    blocks: dict[str, int] = {}  # origin → blocks of time in which pages replicated its own (filters/evidence/blocks.py)
 
     @property
     def is_mirror_still(self) -> bool:
@@ -155,34 +156,19 @@ def name_of(url: str) -> bytes:
 
 def name_on(origin: str, url: str) -> bytes:
     """Return the name of a canonical URL of an origin."""
-    return (_origin_half(origin) << 32 | _half(url[len(origin) + 1 :].encode())).to_bytes(8, "big")
+    return (origin_hash(origin) << 32 | _half(url[len(origin) + 1 :].encode())).to_bytes(8, "big")
 
 
-def children_of(urls: Sequence[str], origin: str) -> bytes:
+def children_of(urls: Sequence[str]) -> bytes:
     """Return the links that stand for a page's neighbourhood: the same ones for the same paths on another host.
 
-    urls: distinct, on `origin` or elsewhere    returns: names with their halves exchanged, u8 each, ascending
+    urls: distinct    returns: names with their halves exchanged, u8 each, ascending
     """
-    home, half, n = origin + "/", _origin_half(origin), len(origin) + 1
-    own = [url[n:].encode() for url in urls if url.startswith(home)]
-    found = [path << 32 | half for path in sorted(map(_half, own))[:MOST_CHILDREN]]
-    if len(own) < len(urls):
-        found = sorted([*found, *[_exchanged(url) for url in urls if not url.startswith(home)]])[:MOST_CHILDREN]
+    found = least_links(urls, MOST_CHILDREN)
     return struct.pack(f"<{len(found)}Q", *found)
 
 
-def _exchanged(url: str) -> int:
-    """Return the name of a link with its halves exchanged."""
-    end = url.index("/", 8)  # of its origin
-    return _half(url[end + 1 :].encode()) << 32 | _origin_half(url[:end])
-
-
 _half = xxhash.xxh32_intdigest
-
-
-@lru_cache(maxsize=4096)  # pages of a host lead to the same few hosts
-def _origin_half(origin: str) -> int:
-    return _half(origin.encode())
 
 
 def paths_of(children: U64) -> U64:

@@ -44,7 +44,9 @@ _WORD = re.compile(r"[^\W_\U00010000-\U0010FFFF]+")
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _SCALE = 1 << 32
 _TOP = np.uint64(32)
-
+_MANY = 64  # words of a text that are words of its URL, from which arrays are quicker than a loop
+_LOOK = "look"  # beside the fields of a page
+_OWN_WORDS = "own words"
 
 Bools = npt.NDArray[np.bool_]
 
@@ -72,14 +74,33 @@ class Likeness(Enum):
 
 
 def look_of(page: Page) -> Look:
-    """Reduce a page to its look."""
-    tokens = whole = page.tokens
-    words = _url_words(page.url.text)
-    if tokens.size and words:
-        tokens = _without_echo(tokens, words, [name for name in _names(page.url.text) if name] or [words])
-    text = xxhash.xxh3_64_digest(np.ascontiguousarray(tokens).tobytes()) if tokens.size else b""
-    with_quotes = sketch(whole) if whole.size > tokens.size else b""
-    return Look(sketch(tokens), int(tokens.size), title_key(page.title, words), text, with_quotes)
+    """Reduce a page to its look; once, whoever asks for it."""
+    beside = vars(page)
+    look: Look | None = beside.get(_LOOK)
+    if look is None:
+        tokens, whole = own_words(page), page.tokens
+        with_quotes = sketch(whole) if whole.size > tokens.size else b""
+        title = title_key(page.title, _url_words(page.url.text))
+        look = beside[_LOOK] = Look(sketch(tokens), int(tokens.size), title, text_of(page), with_quotes)
+    return look
+
+
+def text_of(page: Page) -> bytes:
+    """Return the hash of all words of a page in order, without those that quote its URL; b"" if there are none."""
+    tokens = own_words(page)
+    return xxhash.xxh3_64_digest(np.ascontiguousarray(tokens, dtype="<u8").data) if tokens.size else b""
+
+
+def own_words(page: Page) -> U64:
+    """Return the words of a page without those that quote its URL; they are looked for once, whoever asks."""
+    beside = vars(page)
+    own: U64 | None = beside.get(_OWN_WORDS)
+    if own is None:
+        url = page.url.text
+        words = _url_words(url) if page.tokens.size else []
+        names = [name for name in _names(url) if name] or [words] if words else []
+        own = beside[_OWN_WORDS] = _without_echo(page.tokens, words, names) if words else page.tokens
+    return own
 
 
 def sketch(tokens: U64) -> bytes:
@@ -199,20 +220,46 @@ def _without_echo(tokens: U64, words: Sequence[str], names: Sequence[Sequence[st
 
     Not each word of it: those that the template uses too would be missing from one page and not from the next.
     """
-    quoted = _runs(_among(tokens, words), _ECHO)
-    for name in names:
-        quoted |= _runs(_among(tokens, name), min(_ECHO, len(name)))
-    kept: U64 = tokens[~quoted]
+    hashes = [{word_hash(word) for word in group} for group in (words, *names)]
+    least = [_ECHO, *[min(_ECHO, len(name)) for name in names]]
+    among = _among(tokens, set().union(*hashes))
+    places = np.flatnonzero(among)
+    if not places.size:
+        return tokens
+    if places.size <= _MANY:
+        found, at = tokens[places].tolist(), places.tolist()
+        gone = [place for group, n in zip(hashes, least, strict=True) for place in _in_rows(at, found, group, n)]
+        if not gone:
+            return tokens
+        among[:] = False
+        among[gone] = True
+    else:
+        among[:] = False
+        for group, n in zip(hashes, least, strict=True):
+            among |= _runs(_among(tokens, group), n)
+    kept: U64 = tokens[~among]
     return kept
 
 
-def _among(tokens: U64, words: Sequence[str]) -> Bools:
-    """Return which words of a text are among `words`."""
-    hashes = np.array(sorted({word_hash(word) for word in words}), dtype=np.uint64)
-    at = np.searchsorted(hashes, tokens)
-    at[at == hashes.size] = 0
-    found: Bools = hashes[at] == tokens
+def _among(tokens: U64, wanted: set[int]) -> Bools:
+    """Return which words of a text are among `wanted`, of which there is one at least."""
+    hashes = np.array(sorted(wanted), dtype=np.uint64)
+    found: Bools = hashes.take(hashes.searchsorted(tokens), mode="clip") == tokens
     return found
+
+
+def _in_rows(places: Sequence[int], words: Sequence[int], wanted: set[int], least: int) -> list[int]:
+    """Return the places, which ascend, whose words are wanted and stand at least that many in a row: what `_runs` says of few."""
+    found: list[int] = []
+    row: list[int] = []
+    for place, word in zip(places, words, strict=True):
+        if word not in wanted:
+            continue
+        if row and place != row[-1] + 1:
+            found += row if len(row) >= least else []
+            row = []
+        row.append(place)
+    return found + row if len(row) >= least else found
 
 
 def _runs(marks: Bools, least: int) -> Bools:

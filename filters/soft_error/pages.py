@@ -34,7 +34,7 @@ from thresher.crawler.core.url import is_home, origin_of
 from thresher.filters.base import NO_EFFECTS, NOTHING_LEARNED, Effects
 from thresher.filters.soft_error import probe
 from thresher.filters.soft_error.kinds import GATES, WALLS, Kind, hint_of
-from thresher.filters.soft_error.looks import AKIN, NEARLY_EQUAL, Likeness, Look, compare, look_of, may_match
+from thresher.filters.soft_error.looks import AKIN, NEARLY_EQUAL, Likeness, Look, compare, look_of, may_match, own_words
 from thresher.filters.soft_error.records import (
     DIRECTORIES,
     ECHOES,
@@ -85,6 +85,7 @@ class PageLooks(msgspec.Struct, array_like=True, dict=True):
     form: str = ""  # what it asks its reader for
     may_echo: bool = False  # its words may be those of a template around its name
     is_echo: bool = False  # and it quotes its URL, or asks for a password
+    n_own: int = -1  # words without those that quote its URL; -1: not counted
 
     @property
     def directory(self) -> bytes:
@@ -92,6 +93,11 @@ class PageLooks(msgspec.Struct, array_like=True, dict=True):
         if not self.made_directory:
             self.made_directory = probe.directory_key(self.__dict__["seen"].url)
         return self.made_directory
+
+    @property
+    def own(self) -> int:
+        """Words without those that quote the page's URL."""
+        return self.n_own if self.n_own >= 0 else self.look.n_words
 
     @property
     def look(self) -> Look:
@@ -130,7 +136,8 @@ class PageGate:
         measure.__dict__["seen"] = page
         measure.may_echo = _may_echo(measure)
         if measure.may_echo:
-            measure.is_echo = bool(measure.look.whole or page.form == "password") and measure.look.n_words >= _ENOUGH_WORDS
+            measure.n_own = int(own_words(page).size)
+            measure.is_echo = (measure.n_own < n_words or page.form == "password") and measure.n_own >= _ENOUGH_WORDS
         return measure
 
     def decide(self, measure: PageLooks, memory: Memory, /) -> tuple[Verdict, Effects]:
@@ -204,7 +211,7 @@ class PageGate:
         """Check whether a page's text equals another page's but for its name; remember how long the pages of its place are."""
         if _is_first_of_its_length(measure, memory):
             is_second = LENGTHS.get(memory, measure.directory) is not None
-            LENGTHS.put(memory, measure.directory, 0 if is_second else measure.look.n_words)
+            LENGTHS.put(memory, measure.directory, 0 if is_second else measure.own)
         if not measure.is_echo or (measure.form == "password" and not _asks_alone(measure, host)):
             return
         echo = _repeated(measure, memory)
@@ -277,7 +284,7 @@ def _is_news(measure: PageLooks, memory: Memory) -> bool:
 def _is_first_of_its_length(measure: PageLooks, memory: Memory) -> bool:
     """Return whether a page is the first of its place, or the first that differs from that by more than a name, a clock or a count."""
     first = LENGTHS.get(memory, measure.directory)
-    return first is None or (first > 0 and abs(measure.look.n_words - first) > max(_MOST_NAMED, first // _SHARE_NAMED))
+    return first is None or (first > 0 and abs(measure.own - first) > max(_MOST_NAMED, first // _SHARE_NAMED))
 
 
 def _repeated(measure: PageLooks, memory: Memory) -> Echo:

@@ -97,6 +97,8 @@ class HostTail(msgspec.Struct, array_like=True):
     barren_shared: int = 0  # and of those that share a bound
     test: int = 1
     n_closed: int = 0  # URLs that were left alone
+    n_settled: int = 0  # draws that have ended
+    test_from: int = 0  # of them before the test began
 
 
 class Cost(Enum):

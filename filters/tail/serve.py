@@ -9,7 +9,7 @@ whole; the larger ones share one bound (bounds.py), and of these the one is draw
 that is where the worst case hides its good URLs. What a draw finds changes the order at once.
 
 **Tests.** A host's test ends when it closes. It begins anew, with less of the error to spend, if good draws have cost the gambler her
-capital.
+capital. Its draws lie in several blocks of time (filters/evidence/blocks.py): what a host shows in one stretch closes nothing.
 
 **Cost.** Small classes that are not worth while may cost `share` of the host's useful fetches in barren ones, and the price of one bound.
 When that is spent they join the bound of the larger ones: many small classes are one large one, and an endless space cannot live on ever
@@ -24,6 +24,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from thresher.filters.evidence.audits import audits_due
+from thresher.filters.evidence.blocks import ENOUGH, span
 from thresher.filters.evidence.bounds import Stratum, closes, error_of, log_wealth_if_even
 from thresher.filters.evidence.decay import Recent
 from thresher.filters.evidence.posterior import expected, pooled
@@ -106,6 +107,7 @@ def settle(host: HostTail, of: TailClass, draw: Draw, is_good: bool, *, policy: 
     cohort.pending -= 1
     cohort.drawn += 1
     cohort.hits += is_good
+    host.n_settled += 1
     stratum.draw(is_good, bet=draw.bet)
     of.recent.learn(is_good, window=policy.window)
     host.barren_whole += draw.cost is Cost.WHOLE and not is_good
@@ -115,7 +117,7 @@ def settle(host: HostTail, of: TailClass, draw: Draw, is_good: bool, *, policy: 
 
 def void(host: HostTail, classes: Collection[TailClass]) -> None:
     """Begin a new test, with less of the error to spend: what was drawn until now is no evidence, and has cost nothing."""
-    host.test += 1
+    _begin_test(host)
     host.barren_whole = host.barren_shared = 0
     for of in classes:
         of.recent = Recent()
@@ -139,10 +141,10 @@ def _is_proved(host: HostTail, shared: Sequence[TailClass], classes: Collection[
     rest = (cohort for of in classes if of.holder not in holders for cohort in of.cohorts)
     others = [cohort.stratum for cohort in rest if cohort.stratum is not None and cohort.test == host.test and cohort.stratum.bets]
     if closes(strata, policy.tail_yield, error_of(policy.error, host.test), others=others):
-        return True
+        return span(host.test_from, host.n_settled) >= ENOUGH
     n_good = max(1, round(policy.tail_yield * sum(stratum.left for stratum in strata)))
     if log_wealth_if_even(strata, n_good, policy.tail_yield, others=others) < _LOST_CAPITAL:
-        host.test += 1
+        _begin_test(host)
     return False
 
 
@@ -152,8 +154,13 @@ def _close(host: HostTail, classes: Collection[TailClass]) -> End:
             if not cohort.is_closed:
                 host.n_closed += cohort.left - cohort.pending
                 cohort.is_closed = True
-    host.test += 1
+    _begin_test(host)
     return End.CLOSED
+
+
+def _begin_test(host: HostTail) -> None:
+    host.test += 1
+    host.test_from = host.n_settled
 
 
 def _batch(of: TailClass, policy: TailPolicy, *, bet: bool, cost: Cost) -> Promotion:

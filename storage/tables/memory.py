@@ -95,21 +95,26 @@ class Memory:
     def put(self, key: bytes, value: bytes, /, weight: float = 0.0) -> None:
         """Write a record; it may push out lighter ones of its site, or itself if it is the lightest."""
         assert len(key) >= _SITE, f"a key begins with the 8 bytes of its site, found {key.hex()}"
-        earlier = self.get(key)
+        young, site = self._young, key[:_SITE]
+        earlier = young[key] if key in young else self.get(key)
         self._rows.put(MEMORY, self._tag + key, pack_memory(weight, self._rows.visit, value))
         self._remember(key, value)
-        if earlier is None and self._met is not None:
-            self._met.add(key)
-        site = key[:_SITE]
-        before = self.used(site)
-        used = before + len(value) + (len(self._tag) + len(key) + MEMORY_HEADER if earlier is None else -len(earlier))
+        before = self._used.get(site)
+        if before is None:
+            before = self.used(site)
+        if earlier is not None:
+            used = before + len(value) - len(earlier)
+        else:
+            used = before + len(value) + len(self._tag) + len(key) + MEMORY_HEADER
+            if self._met is not None:
+                self._met.add(key)
+                if not before:
+                    self._met.add(site)
         if used > self._site_bytes:
             used = self._evict(site, used)
         if used != before:
             self._used[site] = used
             self._unsaved.add(site)
-            if not before and self._met is not None:
-                self._met.add(site)
 
     def delete(self, key: bytes, /) -> None:
         row = self._tag + key

@@ -10,15 +10,17 @@ import pytest
 
 from benchmarks.peers import __main__ as peers
 from benchmarks.peers import install
-from benchmarks.peers.contestants import CONTESTANTS, Contestant
+from benchmarks.peers.contestants import CONTESTANTS, Contestant, Job
 from benchmarks.peers.run import Budget, Run
 
 
 def shell(name: str, script: str) -> Contestant:
-    """A crawler that is a shell script; {pid} in it is the server's, {url} a page."""
-    return Contestant(
-        name, "a script", lambda _, job: ["sh", "-c", script.format(pid=job.server.pid, url=job.server.web.seeds()[0])], lambda _: None
-    )
+    """A crawler that is a shell script; {pid} in it is the server's, {log} its log, {url} a page."""
+
+    def command(_: Path, job: Job) -> list[str]:
+        return ["sh", "-c", script.format(pid=job.server.pid, log=job.server.log_path, url=job.server.web.seeds()[0])]
+
+    return Contestant(name, "a script", command, lambda _: None)
 
 
 def measured(*chosen: Contestant, budget: Budget) -> dict[str, list[Run]]:
@@ -59,7 +61,8 @@ def test_on_a_web_of_new_links_a_crawler_is_stopped_by_its_budget_with_far_more_
 
 def test_a_crawler_that_hangs_dies_or_fetches_nothing_has_no_figure_and_is_gone() -> None:
     hangs, dies = shell("hangs", "sleep 987654"), shell("dies", "echo out of luck; echo ' at line 1'; kill -9 $$")
-    idle = shell("idle", f"{sys.executable} -c 'import urllib.request as u; u.urlopen(\"{{url}}\").read()'")
+    asks = f"{sys.executable} -c 'import urllib.request as u; u.urlopen(\"{{url}}\").read()'"
+    idle = shell("idle", asks + "; until [ -s {log} ]; do sleep 0.05; done")  # what the server has not written is not judged
     found = measured(hangs, budget=Budget(stalled_s=0.3)) | measured(dies, idle, budget=Budget())
     ended = {name: runs[0].ended for name, runs in found.items()}
     assert ended == {

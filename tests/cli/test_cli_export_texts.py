@@ -13,7 +13,9 @@ from command import Command
 from small_store import NOW, SEED, SmallStore
 
 from thresher.config.settings import Parse, Settings
+from thresher.crawler.children import text_extractor
 from thresher.crawler.children.text_extractor import TextExtractor
+from thresher.crawler.children.text_process import Setup
 
 parquet = pytest.importorskip("pyarrow.parquet")
 pytest.importorskip("trafilatura")
@@ -153,6 +155,7 @@ def test_a_child_that_does_not_answer_is_given_up() -> None:
     """Mutation: no patience."""
     with TextExtractor(Parse(), is_main=False, tells_language=False, processes=1, patience_s=0.2) as extractor:
         child = extractor._idle.get_nowait()
+        assert child is not None
         os.kill(child._process.pid, signal.SIGSTOP)
         extractor._idle.put(child)
         page = (0, (b"<p>words", "text/html", "text/html"))
@@ -160,6 +163,24 @@ def test_a_child_that_does_not_answer_is_given_up() -> None:
         extractor._patience_s = 300.0  # with the child that takes its place: a busy machine may be slow to run it
         answers += extractor.each([page])
     assert [(text.text, text.fault) for _, text in answers] == [(None, "no answer"), ("words", "")]
+
+
+@pytest.mark.parametrize("n_pages", [20, 100])
+def test_a_few_pages_start_one_child_and_many_may_start_more(monkeypatch: pytest.MonkeyPatch, n_pages: int) -> None:
+    """Mutation: a page that finds no idle child starts one; a place is not given back. Whether all places are used is the threads' luck."""
+    started: list[Setup] = []
+
+    class Counted(text_extractor._Child):
+        def __init__(self, setup: Setup) -> None:
+            started.append(setup)
+            super().__init__(setup)
+
+    monkeypatch.setattr(text_extractor, "_Child", Counted)
+    with TextExtractor(Parse(), is_main=False, tells_language=False, processes=4) as extractor:
+        found = [(n, text.text) for n, text in extractor.each((n, (b"<p>w%d" % n, "text/html", "text/html")) for n in range(n_pages))]
+        n_places = extractor._places
+    assert found == [(n, f"w{n}") for n in range(n_pages)]
+    assert 1 <= len(started) <= n_places == 1 + n_pages // 32
 
 
 def test_texts_as_parquet_have_types(thresher: Command, tmp_path: Path) -> None:

@@ -149,8 +149,34 @@ def test_sketches_are_the_same(k: int, shingle: int, n: int, monkeypatch: pytest
     assert (found == minhash.minhash(tokens, k, shingle)).all()
 
 
+LINKS = st.lists(
+    st.builds("http{}://{}/{}".format, st.sampled_from(["", "s"]), st.sampled_from(["a", "www.example.com:8080"]), TEXT), max_size=40
+)
+
+
+@given(LINKS, st.integers(0, 64))
+@settings(max_examples=100, derandomize=True, deadline=None)
+def test_links_have_the_same_least_hashes(urls: list[str], most: int) -> None:
+    """Law. Mutation: the last bytes of a path were hashed from the other end; a number among the least ones took another's place."""
+    urls = [url for url in urls if url.isascii() or url.encode("utf-8", "replace").decode() == url]
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(minhash, "NATIVE", False)
+        expected = minhash.least_links(urls, most)
+    assert native.least_links(urls, most) == expected
+
+
 @pytest.mark.parametrize(
-    "call", ["n.least(b'1234567', 1, 7)", "n.least(b'', 0, 7)", "n.least(b'', 1, 60)", "n.page(b'', 1, int)", "n.letters(b'', b'', 1)"]
+    "call",
+    [
+        "n.least_links(['http://a'], 9)",
+        "n.least_links([1], 9)",
+        "n.least_links([], 65)",
+        "n.least(b'1234567', 1, 7)",
+        "n.least(b'', 0, 7)",
+        "n.least(b'', 1, 60)",
+        "n.page(b'', 1, int)",
+        "n.letters(b'', b'', 1)",
+    ],
 )
 def test_wrong_arguments_are_refused(call: str) -> None:
     with pytest.raises((TypeError, ValueError)):

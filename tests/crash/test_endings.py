@@ -114,17 +114,20 @@ class Display:
         self.notes.append(message)
 
 
-# Of an agent: at its n-th page it sends itself a signal, once over all its lives.
+# Of an agent: at its n-th page it reports, so that its start is over, and sends itself a signal, once over all its lives.
 SIGNALS_ITSELF = """
 import os, signal
 from pathlib import Path
+from thresher.crawler.process import agent_process
 from thresher.crawler.settlement.pages import Pages
+from thresher.crawler.status import Status
 settle, left = Pages._on_fetched, [{n}]
 def counted(self, made, outcome, now):
     settle(self, made, outcome, now)
     left[0] -= 1
     if left[0] == 0 and not Path(once).exists():
         Path(once).touch()
+        agent_process._report(Status())
         os.kill(os.getpid(), signal.{number})
 Pages._on_fetched = counted
 """

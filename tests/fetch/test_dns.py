@@ -31,7 +31,8 @@ class Time:
 async def resolving(zone: Zone, *, clock: Callable[[], float] | None = None, **settings: Any) -> AsyncIterator[tuple[Resolver, NameServer]]:
     """Open a resolver that asks a name server which answers by `zone`."""
     async with name_server(zone) as server:
-        resolver = Resolver(Dns(servers=[server.address], **settings), guard=AddressGuard(["127.0.0.0/8", "10.0.0.0/8"]), clock=clock)
+        patient = {"timeout": 300.0, **settings}  # a busy machine may be slow to answer itself
+        resolver = Resolver(Dns(servers=[server.address], **patient), guard=AddressGuard(["127.0.0.0/8", "10.0.0.0/8"]), clock=clock)
         try:
             yield resolver, server
         finally:

@@ -265,10 +265,12 @@ async def test_only_four_of_many_refusing_addresses_are_tried() -> None:
 
     records = [(1, f"127.0.{i // 250}.{i % 250 + 1}") for i in range(30)]
     zone = lambda question: Answer(records if question.kind == 1 else [])  # noqa: E731 - it is the zone's one line
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
-    async with name_server(zone) as dns, fetching(guard=CountingGuard(["127.0.0.0/8"]), dns=Dns(servers=[dns.address])) as fetcher:
-        outcome = await fetcher.fetch(url(f"http://many.example:{port}/"))
+    with socket.socket() as held:  # nobody else may listen there meanwhile
+        held.bind(("0.0.0.0", 0))
+        async with name_server(zone) as dns:
+            names = Dns(servers=[dns.address], timeout=300.0)
+            async with fetching(guard=CountingGuard(["127.0.0.0/8"]), dns=names) as fetcher:
+                outcome = await fetcher.fetch(url(f"http://many.example:{held.getsockname()[1]}/"))
     assert isinstance(outcome, Failed)
     assert outcome.cause is Cause.CONN_REFUSED
     assert len(sockets) <= 10

@@ -82,6 +82,12 @@ def test_both_clients_make_the_same_of_an_answer(pieces: list[bytes]) -> None:
         return found
 
     lean, aiohttp = asyncio.run(main())
+    if not _agree(lean, aiohttp) and Cause.TOO_SLOW in (lean.get("cause"), aiohttp.get("cause")):
+        lean, aiohttp = asyncio.run(main())  # a busy machine may have kept one of them waiting: a difference is there each time
+    assert _agree(lean, aiohttp), (lean, aiohttp)
+
+
+def _agree(lean: dict[str, Any], aiohttp: dict[str, Any]) -> bool:
     knows_more = "redirect" in lean or lean.get("cause") == Cause.HTTP_5XX  # of an answer whose body is broken
     notices = lean.get("cause") == "protocol" and aiohttp.get("cause") == Cause.TOO_SLOW  # a bad chunk in a segment of its own
-    assert lean == aiohttp or notices or (knows_more and aiohttp.get("cause") == "protocol")
+    return lean == aiohttp or notices or (knows_more and aiohttp.get("cause") == "protocol")

@@ -432,3 +432,20 @@ def test_equal_texts_that_nothing_tells_apart_for_long_are_replicas() -> None:
     [revised] = said
     assert isinstance(revised, Revise)
     assert (revised.page, revised.verdict.keep, revised.verdict.reason) == (copy.url.key, True, Reason.NEAR_REPLICA)
+
+
+def test_what_a_host_shows_in_one_stretch_makes_it_no_mirror() -> None:
+    """Of 24 pages the last 16 replicate, one stretch of two blocks. Mutation: `are_enough` left out of `_mirror`."""
+    bench = Bench(mirror_share=0.6)
+    for i in range(40):
+        bench.meet(shown(f"{A}/{i}", text(i)))
+    own = [shown(f"{B}/own{i}", text(1_000 + i)) for i in range(8)]
+    copies = [shown(f"{B}/{i}", text(i)) for i in range(40)]
+    first = [effect for one in (*own, *copies[:16]) for effect in bench.meet(one)[1]]
+    assert _mirrors_said(first) == []
+    assert _mirrors_said([effect for one in copies[16:18] for effect in bench.meet(one)[1]]) == [(B, A)]
+
+
+def _mirrors_said(effects: list[Effect]) -> list[tuple[object, object]]:
+    found = [one.verdict.evidence for one in effects if isinstance(one, Revise)]
+    return [(evidence["mirror"], evidence["mirror_of"]) for evidence in found if "mirror" in evidence]

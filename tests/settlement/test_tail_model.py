@@ -115,6 +115,11 @@ class TailModel(RuleBasedStateMachine):
             del self.waiting[key]
             self.tails.leave(key)
 
+    @rule(queue=st.sampled_from(QUEUES))
+    def wall(self, queue: bytes) -> None:
+        """A wall has answered for the host: what was drawn is no evidence."""
+        self.tails.void(queue)
+
     @rule()
     def commit(self) -> None:
         self.n_commits += 1

@@ -33,7 +33,13 @@ def settings(**static: str) -> Settings:
     sets = ["identity.contact=me@example.org", "profile=own-site", "politeness.min_delay=0.05", "politeness.max_delay=0.1"]
     own = load(
         [],
-        sets=[*sets, "fetch.allow_addresses=[127.0.0.0/8]", "politeness.delay_factor=0", "politeness.address_delay=0", "robots.timeout=2"],
+        sets=[
+            *sets,
+            "fetch.allow_addresses=[127.0.0.0/8]",
+            "politeness.delay_factor=0",
+            "politeness.address_delay=0",
+            "robots.timeout=300",
+        ],
     ).settings
     return msgspec.structs.replace(own, dns=msgspec.structs.replace(own.dns, static=names))
 

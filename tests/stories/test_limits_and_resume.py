@@ -5,6 +5,7 @@ Judged by the server's log and by what the store holds.
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -54,6 +55,15 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
         with here.crawl(directory) as life:
             assert life.end() == 0, life.said
         yield here._replace(whole=findings(directory / "store"))
+
+
+@pytest.fixture(scope="module")
+def homes(place: Place, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Log]:
+    """A finished crawl of the seeds' hosts alone, to be copied, and what the server saw of it."""
+    directory, before = tmp_path_factory.mktemp("homes"), len(place.server.read_log())
+    with place.crawl(directory, "scope.type=host") as life:
+        assert life.end() == 0, life.said
+    return directory / "store", place.log_of(before)
 
 
 @pytest.fixture
@@ -123,16 +133,17 @@ def test_nothing_deeper_than_max_depth_is_asked_for(place: Place, seen: int, tmp
 # -- scope ----------------------------------------------------------------------------------------------------------------------------
 
 
-def test_a_wider_scope_admits_what_was_refused_and_fetches_nothing_again(place: Place, seen: int, tmp_path: Path) -> None:
+def test_a_wider_scope_admits_what_was_refused_and_fetches_nothing_again(place: Place, homes: tuple[Path, Log], tmp_path: Path) -> None:
     """P54, P40: with scope `host` no other host is asked for anything; widened, the links of stored pages are judged anew."""
-    homes = {queue_name(origin_of(seed)) for seed in place.server.web.seeds()}
-    with place.crawl(tmp_path, "scope.type=host") as life:
-        assert life.end() == 0, life.said
-    assert set(place.log_of(seen).queues()) == homes
+    finished, log = homes
+    assert set(log.queues()) == {queue_name(origin_of(seed)) for seed in place.server.web.seeds()}
+    shutil.copytree(finished, tmp_path / "store")
+    before = len(place.server.read_log())
     with resume(tmp_path / "store", "--set", "scope.type=any") as life:
         assert life.end() == 0, life.said
     assert differences(place.whole, findings(tmp_path / "store")) == ([], [], [])
-    assert refetches(place.log_of(seen), unlabelled(place.server.web).truth()) == {}
+    both = Log(log.requests + place.log_of(before).requests)
+    assert refetches(both, unlabelled(place.server.web).truth()) == {}
     assert verify(tmp_path / "store") == []
 
 
@@ -153,11 +164,10 @@ def test_a_narrower_scope_refuses_what_still_waits(place: Place, tmp_path: Path)
 
 
 async def test_a_readmission_that_is_killed_is_carried_out_by_the_next_life(
-    place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    place: Place, homes: tuple[Path, Log], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """F81: the mark of a changed configuration lasts until all of it is done."""
-    with place.crawl(tmp_path, "scope.type=host") as life:
-        assert life.end() == 0, life.said
+    shutil.copytree(homes[0], tmp_path / "store")
     reconfigure(tmp_path / "store", (), (), (), ("scope.type=any",))
     for name, value in crash_at("before_state_commit:1", once=tmp_path / "crashed").items():
         monkeypatch.setenv(name, value)

@@ -18,9 +18,9 @@ N_AGENTS = (3, 1, 2)  # one after the other
 def test_pages_of_agents_that_are_gone_count_for_the_limit_and_in_the_status(tmp_path: Path) -> None:
     """Mutation: what a shard without an agent counts was left out, and each change gave the crawl its limit anew."""
     store = tmp_path / "store"
-    with demo("kill", tmp_path, n_sites=6, pages_per_host=[20, 30]) as server:
+    with demo("kill", tmp_path, n_sites=6, hosts_per_site=[1, 2], pages_per_host=[10, 12]) as server:
         config = write_config(tmp_path, options(server), server.web.seeds())
-        for n_agents, limit in zip(N_AGENTS, (60, 100, 140), strict=True):
+        for n_agents, limit in zip(N_AGENTS, (24, 40, 56), strict=True):
             sets = (f"agents={n_agents}", f"limits.max_pages={limit}")
             more = [part for each in sets for part in ("--set", each)]
             with resume(store, *more) if store.exists() else crawl(store, config, *more) as life:
@@ -29,7 +29,7 @@ def test_pages_of_agents_that_are_gone_count_for_the_limit_and_in_the_status(tmp
             assert f"{limit:,}, of which" in life.said
         with resume(store, "--set", "agents=1", "--set", "limits.max_pages=null") as life:
             assert life.end() == 0, life.said
-    assert _told(store) == _pages(store) > 140
+    assert _told(store) == _pages(store) > 56
     with open_view(store) as view:
         counted = Status()
         Totals(view.counters).fill(counted)

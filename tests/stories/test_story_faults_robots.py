@@ -58,9 +58,11 @@ async def test_no_answer_forbids_everything_until_there_is_one(tmp_path: Path) -
         limits = {"error_ttl": CHECK_S, "timeout": 0.4}
         found = await crawl(tmp_path, web, *(f"{host}.test/" for host in UNREACHABLE), robots=limits)
     for host in UNREACHABLE:
-        assert web.paths(f"{host}.test") == ["/robots.txt"] * 4 + ["/"]
+        paths = web.paths(f"{host}.test")
+        n_checks = max(4, len(paths) - 1)  # more where a busy machine takes longer over an answer than `robots.timeout`
+        assert paths == ["/robots.txt"] * n_checks + ["/"]
         checks = [seen.began for seen in web.seen(f"{host}.test", "/robots.txt")]  # an end that the client made is seen late
-        assert [after - before >= CHECK_S * 2**n for n, (before, after) in enumerate(pairwise(checks))] == [True] * 3
+        assert [after - before >= CHECK_S * 2**n for n, (before, after) in enumerate(pairwise(checks))] == [True] * (n_checks - 1)
     assert found.causes() == {}
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from click.testing import CliRunner
 from little_web import Crawled, LittleWeb, crawl, settings
 
-from thresher.config.settings import Canary, Filters, Politeness, SoftError
+from thresher.config.settings import Canary, Filters, Limits, Politeness, Settings, SoftError
 from thresher.crawler.analysis.walls import HostStanding, standings
 from thresher.crawler.cli import thresher
 from thresher.filters.base import Gate
@@ -82,7 +82,18 @@ def in_template(web: LittleWeb, place: str, _: int) -> None:
     web.page(place, text="site menu about contact imprint home search news archive " + "we ask for your consent before you go on " * 3)
 
 
+COMMON = " ".join(f"our{i}" for i in range(40))  # what all pages of a site with a template say
+
+
+def translated(web: LittleWeb, place: str, n: int) -> None:
+    """From the fifteenth request on the site speaks another language for a while: no two of its answers are alike."""
+    text = f"{COMMON} {own(place)}"
+    words = text.translate(str.maketrans("abcdefghijklmnopqrstuvwxyz", "bcdefghijklmnopqrstuvwxyza")) if 15 <= n < 22 else text
+    web.page(place, *links(place), text=words, title=OWN if words == text else "other")
+
+
 HOSTILE: dict[str, Kind] = {
+    "translated": translated,
     "form": wall(says("Log in to see this page, please. " + FORM)),
     "redirect": wall(to_login),
     "consent": wall(says("Before you continue we ask for your consent to store what we like to store on what is yours")),
@@ -154,7 +165,43 @@ def rebuilt(web: LittleWeb, place: str, n: int) -> None:
         web.page(place, f"{host}/new0", text=f"moved to a new place, {name} is gone", status=200 if name == "" else 404)
 
 
+def first_are(answer: Kind) -> Kind:
+    """From the tenth request on the pages that may be canaries are answered otherwise, and a closed part makes a canary be asked for."""
+
+    def kind(web: LittleWeb, place: str, n: int) -> None:
+        name = place.partition("/")[2]
+        if n >= 10 and (name == "" or (name.isdigit() and int(name) < 9)):
+            answer(web, place, n)
+        else:
+            closed_part(web, place, n)
+
+    return kind
+
+
+def moved(web: LittleWeb, place: str, _: int) -> None:
+    web.redirect(place, f"{place.partition('/')[0]}/now/{place.partition('/')[2]}")
+
+
+def unfit(web: LittleWeb, place: str, n: int) -> None:
+    """No page has enough words to be a canary."""
+    closed_part(web, place, n)
+    name = place.partition("/")[2]
+    if not name.isdigit() or int(name) < N // 2:
+        put(web, place, own(place, 12))
+
+
+def sessions(web: LittleWeb, place: str, n: int) -> None:
+    """Each page mints a session of its own into its links."""
+    name = place.partition("/")[2].partition("?")[0]
+    links_of = [f"{link}?sid={n:016x}" for link in links(f"{place.partition('/')[0]}/{name}")] if n <= 2 * N else []
+    web.page(place, *links_of, text=own(place.partition("?")[0]), title=OWN)
+
+
 HONEST: dict[str, Kind] = {
+    "gone": first_are(says("this page was deleted", 410)),
+    "moved": first_are(moved),
+    "unfit": unfit,
+    "sessions": sessions,
     "banners": banners,
     "catchall": catch_all,
     "changing": changing,
@@ -195,7 +242,7 @@ def lost(found: Crawled, kind: str) -> list[str]:
     return [name for name in ("", *map(str, range(1, N))) if name not in there]
 
 
-async def test_ten_kinds_of_walls_cost_no_page(tmp_path: Path) -> None:
+async def test_eleven_kinds_of_walls_cost_no_page(tmp_path: Path) -> None:
     """Mutations: nothing was fetched again; answers that were alike asked for no canary."""
     found, n, stands_as = await crawled(tmp_path / "c", HOSTILE)
     assert {kind: missing for kind in HOSTILE if (missing := lost(found, kind))} == {}
@@ -232,7 +279,7 @@ def assert_replayed(path: Path) -> None:
         assert any(entry.gate == Gate.VOID for entry in entries)
 
 
-async def test_ten_kinds_of_honest_hosts_are_not_called_walled_for_ever(tmp_path: Path) -> None:
+async def test_fourteen_kinds_of_honest_hosts_are_not_called_walled_for_ever(tmp_path: Path) -> None:
     """Nothing is lost of them that a crawl without canaries keeps, and few requests go to canaries. Mutation: one canary that failed was
     enough to call a host walled; a host was never taken as it is.
     """
@@ -243,3 +290,46 @@ async def test_ten_kinds_of_honest_hosts_are_not_called_walled_for_ever(tmp_path
     assert {kind: one.state for kind, one in stands_as.items() if one.state == "walled"} == {}
     assert found.status.walled == 0
     assert {host: n[host] - n_plain[host] for host in n if n[host] - n_plain[host] > MOST_BESIDE} == {}
+
+
+async def test_a_host_is_walled_still_when_its_crawl_is_resumed_and_nothing_is_lost(tmp_path: Path) -> None:
+    """The first life ends while the host rests; the next begins with a canary, which finds the wall gone.
+
+    Mutation: what the wall had answered for was not queued again.
+    """
+    stands_still = [True]
+    answer = says("Log in to see this page, please. " + FORM)
+    async with LittleWeb() as web:
+        n: Counter[str] = Counter()
+
+        def heard(place: str) -> None:
+            host = place.partition("/")[0]
+            n[host] += not place.endswith("/robots.txt")
+            if not place.endswith("/robots.txt"):
+                (answer if stands_still[0] and n[host] >= FROM else put_at)(web, place, n[host])
+
+        web.on_request = heard
+        first = await crawl(tmp_path / "c", _resting(web, max_wait=1.0))
+        with View(tmp_path / "c") as view:
+            (standing,) = standings(view)
+        n_asked, stands_still[0] = len(web.requests), False
+        then = await crawl(tmp_path / "c", _resting(web, max_wait=600.0))
+    assert (standing.state, first.status.walled) == ("walled", 1)
+    assert web.requests[n_asked] in web.requests[: FROM - 1], "a page that was kept before"
+    assert lost(then, "a") == []
+    assert then.status.walled == 0
+    assert_replayed(tmp_path / "c")
+
+
+def put_at(web: LittleWeb, place: str, _: int) -> None:
+    put(web, place)
+
+
+def _resting(web: LittleWeb, *, max_wait: float) -> Settings:
+    """Return a configuration in which a walled host rests for longer than the first life waits."""
+    slow = Politeness(
+        min_delay=0.0, delay_factor=0.0, jitter=0.0, address_delay=0.0, backoff_initial=4.0, backoff_max=4.0, dead_after=10_000
+    )
+    of = Filters(audit_share=0.0, tail_yield=0.0, soft_error=SoftError(max_probes=0))
+    limits = Limits(min_free_disk=0, max_wait=max_wait)
+    return settings(web, ["a.test/"], filters=of, politeness=slow, limits=limits, canaries=True)

@@ -91,7 +91,7 @@ class Witness:
         return [after.start - before.end for before, after in pairwise(made)]
 
     def _run(self, work: Coroutine[Any, Any, T]) -> T:
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result(10)
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(600)
 
     async def _stop(self) -> None:
         self._server.close()

@@ -362,7 +362,7 @@ def test_pages_without_text_teach_no_rule(shown: str) -> None:
     at = bench()
     learn(at, [page(f"http://a.example/{form}{number}", shown) for number in range(60) for form in ("story_", "story?id=")])
     studied(at)
-    assert standings(at) == {}
+    assert standings(at) == {RULE: "undecided"}
 
 
 def test_the_list_of_a_site_ends_at_its_cap() -> None:
@@ -449,3 +449,23 @@ def test_while_it_observes_it_studies_and_asks_for_nothing_else() -> None:
     assert set(effects) == {Study(SITE)}
     assert studied(at)[0] == []
     assert not rewrites(at, "http://a.example/story?id=77")
+
+
+def test_what_a_site_showed_for_one_stretch_is_no_rule() -> None:
+    """All pairs that agree are of one block of time of each form: nothing speaks against the rule, and it waits for pages of another time.
+
+    Mutation: `is_of_several_blocks` left out of `_judged`.
+    """
+    at = bench()
+    learn(at, [page(f"http://a.example/about{i}", text(f"chapter{i}")) for i in range(60)])
+    hosts = [f"http://{i}.a.example" for i in range(20)]
+    pairs = [page(f"{host}/{form}{i}", text(f"{host[7:]}story{i}")) for host in hosts for i in range(4) for form in ("story_", "story?id=")]
+    learn(at, pairs)
+    studied(at)
+    assert standings(at) == {RULE: "undecided"}
+    progress = read_progress(at.memories[NAME], SITE)
+    assert progress is not None
+    assert progress.pending_at == progress.n_pages + 8, "it is looked at again soon"
+    learn(at, [page(f"{hosts[0]}/{form}{i}", text(f"story{i}")) for i in range(4, 14) for form in ("story_", "story?id=")])
+    studied(at)
+    assert standings(at)[RULE] == "valid"

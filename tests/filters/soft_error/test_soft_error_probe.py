@@ -13,8 +13,9 @@ from subjects import SPACE, page
 from thresher.crawler.core.sketch import token_hashes, word_hash
 from thresher.crawler.core.url import origin_of
 from thresher.crawler.demo import phrases as demo
+from thresher.filters.soft_error import looks
 from thresher.filters.soft_error.kinds import hint_of
-from thresher.filters.soft_error.looks import Likeness, Look, compare, look_of, resemblance, sketch
+from thresher.filters.soft_error.looks import Likeness, Look, compare, look_of, own_words, resemblance, sketch
 from thresher.filters.soft_error.probe import N_LETTERS, directory_key, directory_of, places, sibling
 from thresher.filters.soft_error.redirect_gate import template
 
@@ -133,6 +134,31 @@ def test_resemblance_is_the_share_of_common_word_pairs(n: int, n_common: int) ->
 
 def look(url: str, text: str, title: str = "") -> Look:
     return look_of(replace(page(url, text), title=title))
+
+
+def test_a_page_is_reduced_to_its_look_once() -> None:
+    """Mutation: the look was not kept beside the page."""
+    one = page("http://a.example/shop/x", "The address /shop/x is unknown here")
+    assert look_of(one) is look_of(one)
+    assert look_of(replace(one, title="another")) is not look_of(one)
+
+
+_QUOTED = st.lists(st.sampled_from(["shop", "old", "17", "html", "a", "example", "menu", "of"]), min_size=1, max_size=80)
+
+
+@examples(max_examples=60, derandomize=True, deadline=None)
+@given(words=_QUOTED, path=st.sampled_from(["/shop/old-17.html", "/old/", "/shop?of=menu:17&a=old", "/x"]))
+def test_few_quoted_words_and_many_are_left_out_alike(words: list[str], path: str) -> None:
+    """Mutation: the loop over few words kept rows that were one word too short."""
+    url, text, before = f"http://a.example{path}", " ".join(words), looks._MANY
+    by_loop = own_words(page(url, text)).tolist()
+    try:
+        looks._MANY = 0
+        assert own_words(page(url, text)).tolist() == by_loop
+        looks._MANY = 1_000
+        assert own_words(page(url, text)).tolist() == by_loop
+    finally:
+        looks._MANY = before
 
 
 def test_an_error_page_looks_the_same_whatever_it_quotes() -> None:

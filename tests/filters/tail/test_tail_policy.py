@@ -7,6 +7,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from thresher.filters.evidence.blocks import BLOCK
 from thresher.filters.evidence.decay import Recent
 from thresher.filters.tail.membership import (
     Membership,
@@ -226,3 +227,18 @@ def test_what_is_proved_closes_nothing_before_the_host_is_known_to_be_itself_and
     void(host, [of])
     assert isinstance(promote(host, [of], POLICY), Promotion), "what was drawn behind the wall proves nothing"
     assert of.known - of.left == n_drawn, "and is fetched all the same"
+
+
+def test_what_a_host_shows_in_one_stretch_closes_nothing() -> None:
+    """Where half of what is left may be good, a few barren draws would be proof. Mutation: `span` left out of `_is_proved`."""
+    policy = TailPolicy(tail_yield=0.5)
+    assert policy.price < 2 * BLOCK
+    host, of = HostTail(useful=1_000), a_class("a", 500, Recent(8, 0))
+    fetched, end = serve(host, [of], {}, policy)
+    assert end is End.CLOSED
+    assert 2 * BLOCK < fetched["a"] <= 3 * BLOCK
+    join(of)
+    for _ in range(200):
+        join(of)
+    more, _ = serve(host, [of], {}, policy)
+    assert more["a"] > BLOCK, "draws of the last test are no evidence for the next"
