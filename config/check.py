@@ -1,4 +1,4 @@
-"""What a type cannot say about a configuration: patterns compile, addresses are addresses, headers are safe, minima lie below maxima."""
+"""Checks that types cannot express: patterns compile, addresses are addresses, headers are safe, minima lie below maxima."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ def _way_out(settings: Settings) -> Iterable[Problem]:
 
 
 def _network_advice(network: str) -> str:
-    """Return what to write instead of a range that is none, "" if it is one."""
+    """Return advice for text that is no network in CIDR form, "" if it is one."""
     try:
         ipaddress.ip_network(network)
     except ValueError:

@@ -60,7 +60,7 @@ class Flag:
 class Loaded:
     """The effective configuration. `origins` has every option by dotted key, and the entries of mappings ("dns.static.a.example").
 
-    `is_whole`: every file could be read; else what is not here may stand in one that could not.
+    `is_whole`: every file could be read. If not, an option that is missing here may have been set in a file that could not be read.
     """
 
     settings: Settings
@@ -91,7 +91,7 @@ def examine(
     stdin: Callable[[], str] | None = None,
     flags: Sequence[Flag] = (),
 ) -> tuple[Loaded, list[ConfigError]]:
-    """Do as `load`, but return the mistakes beside what the rest comes to, without the values that cannot work."""
+    """Merge all layers as `load` does, but return the mistakes beside the configuration that is left without the wrong values."""
     leaves: dict[str, Leaf] = {}
     mistakes: list[ConfigError] = []
     is_whole = True
@@ -103,7 +103,7 @@ def examine(
             is_whole = is_whole and layer.func is not _from_file
     settings = msgspec.convert(_nested(leaves), settings_type())
     unread = tuple(mistake.key for error in mistakes for mistake in error.mistakes if mistake.key)
-    found = check(settings, lambda key: _where(leaves, key))  # what one contradicts may be a default in a wrong value's place
+    found = check(settings, lambda key: _where(leaves, key))  # it may contradict only the default that replaces a wrong value
     mistakes += [mistake for mistake in found if not any(key in str(mistake) for key in unread)]
     if found:
         leaves = {name: leaf for name, leaf in leaves.items() if not any(_is_within(mistake.key, name) for mistake in found)}
@@ -191,7 +191,7 @@ def _from_variable(name: str, value: str, mistakes: list[ConfigError]) -> dict[s
 
 
 def _from_flag(flag: Flag, mistakes: list[ConfigError]) -> dict[str, Leaf]:
-    """Read an option's own flag; its value is text as it stands, never YAML. What the first of its options does not take is one mistake."""
+    """Read a flag, whose value is plain text, never YAML. A wrong value is one mistake, however many options the flag sets."""
     values = (flag.value,) if isinstance(flag.value, str) else flag.value
     place = Place(flag.name, label=f"{flag.name} {shown(' '.join(values))[1:-1]}")
     node: Node = Listing([Scalar(value, False, place) for value in values], place)
@@ -244,7 +244,7 @@ def _nested(leaves: Mapping[str, Leaf]) -> dict[str, object]:
 
 
 def _where(leaves: Mapping[str, Leaf], key: str) -> str:
-    """Return where a value was given, or what it belongs to; "" when nobody gave it."""
+    """Return where a value, or the option that it is part of, was given; "" if it is a default."""
     leaf = next((leaf for name, leaf in leaves.items() if _is_within(key, name)), None)
     if leaf is None:
         return ""

@@ -14,7 +14,7 @@ from thresher.config.scalars import Unit
 from thresher.config.shown import shown
 
 _NEAR = 0.6
-_SHORT, _NEAR_SHORT = 3, 0.8  # letters of a key that resembles many; how near it must come
+_SHORT, _NEAR_SHORT = 3, 0.8  # a key of so few letters resembles many others, and must be so much alike
 
 
 @cache
@@ -69,7 +69,7 @@ def example(field: types.Field) -> str:
 
 
 def words_of(key: str) -> tuple[str, ...]:
-    """Return the fixed words that an option takes, in alphabetical order; () if it takes others only, or there is none of the name."""
+    """Return the fixed words that an option takes, in alphabetical order; () if it takes none, or if there is no such option."""
     field = options().get(key)
     if field is None:
         return ()

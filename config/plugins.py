@@ -2,7 +2,7 @@
 
 An entry point of the group `thresher.filters` leads to an object with `settings`, the class of the filter's options (a msgspec Struct with
 a `mode` and a default for each option), and `spec`, which builds the filter (filters/plugin.py). A plug-in that cannot be used has no
-options; what is wrong with it is told when a crawl starts.
+options; the error is shown when a crawl starts.
 """
 
 from __future__ import annotations

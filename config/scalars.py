@@ -46,7 +46,7 @@ _WHOLE = re.compile(r"[-+]?(?:0|[1-9][0-9]*(?:_[0-9]+)*)")
 _DECIMAL = re.compile(r"[-+]?(?:(?:0|[1-9][0-9]*(?:_[0-9]+)*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]{1,4})?")
 _WITH_UNIT = re.compile(rf"({_DECIMAL.pattern})(\s*)([A-Za-z]+)")
 _MAX_DIGITS = 40
-_LARGE = 100_000  # an upper bound from here on is named only when it is passed
+_LARGE = 100_000  # an upper bound of this size is named in a message only if the value is above it
 
 TRUE = frozenset({"true", "yes", "on"})
 FALSE = frozenset({"false", "no", "off"})

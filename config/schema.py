@@ -1,8 +1,8 @@
 """A tree of YAML values → the options they set, each read as what it is according to config/settings.py.
 
 An option is named by its dotted key ("politeness.min_delay"). Reading yields a `Leaf` per option: its value and the places of the value,
-of its items ("scope.include[2]") and entries ("dns.static.a.example"), so that later checks still name the line. A mistake costs the
-option that it was made in; all of them are collected.
+of its items ("scope.include[2]") and entries ("dns.static.a.example"), so that later checks still name the line. A mistake makes only
+its own option invalid; all mistakes are collected.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def _either(node: Node, kinds: tuple[types.Type, ...], key: str, places: dict[st
     try:
         return _value(node, main, key, places, sample)
     except _WrongError as error:
-        if len(places) > before:  # within the list: its own message says it all
+        if len(places) > before:  # a mistake within the list: it has its own message
             raise
         expected = " or ".join([error.expected, *words, *(["null"] * nullable)])
         advice = "Write null for none" if nullable and _is_null(node) else error.advice

@@ -149,7 +149,7 @@ async def visit(lease: Lease, context: VisitContext) -> Visit:
 
 
 async def stopped(lease: Lease, refusal: bytes | tuple[Reason, str] | None, context: VisitContext) -> Visit | None:
-    """Return the visit that takes place instead of a request, for what a gate says or for robots.txt; None if the URL may be requested."""
+    """Return the visit that is made instead of a request for the URL: a refusal, or its robots.txt; None if the URL may be requested."""
     if isinstance(refusal, tuple):
         return Visit(lease, refused=Skip(lease.entry.url.text, *refusal))
     return await ask_robots(lease, context)
@@ -166,7 +166,13 @@ async def ask_policy(lease: Lease, context: VisitContext) -> Visit | None:
 
 
 async def request(url: CrawlURL, context: VisitContext, said: list[str]) -> Outcome:
-    """Request a page, as far as its head gates let its body be read.    said: takes the filters that would refuse it"""
+    """Request a page; its body is read only if no head gate refuses it.
+
+    Args:
+        url: The page.
+        context: The parts of the agent.
+        said: Gets the names of filters in `observe` that would have refused the body.
+    """
 
     def gate(head: Head) -> tuple[Reason, str] | None:
         refusal = context.panel.head(head)
@@ -180,7 +186,7 @@ async def request(url: CrawlURL, context: VisitContext, said: list[str]) -> Outc
 
 
 async def guarded(lease: Lease, outcome: Outcome, journey: Awaitable[Visit]) -> Visit:
-    """Return what a journey comes to after its answer; one page's fault in our own code is recorded, and does not end the crawl."""
+    """Return the visit that `journey` makes of an answer. If our own code fails with it, the fault is recorded and the crawl goes on."""
     try:
         return await journey
     except (ThresherError, MemoryError):  # no page's fault alone: the store is damaged, its disk refuses, there is no memory left
@@ -200,7 +206,7 @@ def failed_by_us(lease: Lease, outcome: Outcome, error: Exception) -> Visit:
 
 
 async def ask_robots(lease: Lease, context: VisitContext) -> Visit | None:
-    """Return the visit that takes place instead of a request for the URL, or None if it may be requested."""
+    """Return the visit that robots.txt makes necessary instead of a request for the URL; None if the URL may be requested."""
     url = lease.entry.url
     standing = context.robots.ask(url, context.clock())
     match standing.standing:
@@ -223,7 +229,10 @@ async def imported(lease: Lease, outcome: Outcome, context: VisitContext) -> Vis
 
 
 def _turn(lease: Lease, context: VisitContext) -> Turn:
-    """Ask who holds, rewrites or refuses the URL by now; not of audits and second tries. From here to its settlement nothing awaits."""
+    """Ask the filters, now that the URL's turn has come, whether they hold, rewrite or refuse it; not of audits and second tries.
+
+    From here to the end of the settlement nothing awaits.
+    """
     entry = lease.entry
     return (
         context.panel.turn(entry.url)
@@ -278,7 +287,14 @@ def redirected(lease: Lease, outcome: Redirect, context: VisitContext) -> Visit:
 def to_target(
     lease: Lease, outcome: Redirect, context: VisitContext, *, takes_cookie: Callable[[Redirect, str, VisitContext], bool] | None = None
 ) -> Visit:
-    """Return the visit of a redirect whose target is still to be judged.    takes_cookie: lets the chain go on with its cookies"""
+    """Return the visit of a redirect; its target is judged later.
+
+    Args:
+        lease: The URL that redirects.
+        outcome: The redirect.
+        context: The parts of the agent.
+        takes_cookie: Keeps the cookies of a chain; returns whether the chain comes back to a URL of its own that may answer otherwise now.
+    """
     url = outcome.url
     try:
         target = context.urls.canonical(outcome.target, url.text)
@@ -302,7 +318,7 @@ def _takes_cookie(outcome: Redirect, target: str, context: VisitContext) -> bool
 
 
 def read_page(lease: Lease, outcome: Fetched, reading: PageReading, context: VisitContext) -> Visit:
-    """Have the page judged, and sift its links if they may be followed; an opinion of a filter only puts them last."""
+    """Have the panel judge the page, and the link gate its links if they may be followed; a filter's opinion only puts them last."""
     page = reading.page
     visit = Visit(lease, outcome, page=page, charset=reading.charset)
     visit.deliberation = context.panel.page(page, reading.measures)

@@ -1,4 +1,4 @@
-"""Access logs from files, gzip or plain, and from standard input: what is torn or undecodable is counted and left out."""
+"""Reads access logs from files, gzip or plain, and from standard input. Lines that cannot be read are counted and left out."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _A_LOG = "an access log, gzip or plain text"
 
 @dataclass(slots=True)
 class Reading:
-    """What reading came to so far."""
+    """How much was read so far, and how many lines could not be."""
 
     lines: int = 0
     torn: int = 0  # no line of a log, undecodable, or too long

@@ -1,7 +1,7 @@
-"""What a crawl was answered, in its order, from a file or from a store: for algorithms that learn from answers.
+"""The answers of a crawl in their order, from a file or a store: for algorithms that learn from answers.
 
-FILE: JSON lines {"url", "status", "sketch"}, and "via", the URL that named it first, where that is known. "sketch" is whatever stands for
-the visible text: equal sketches, equal texts; null or missing where there is none. DIR: pages by visit, redirects among them by time.
+FILE: JSON lines {"url", "status", "sketch"}, and "via", the URL that named it first, where that is known. "sketch" is any value that is
+equal for pages of equal visible text, and null or missing if there is no text. DIR: pages by visit, redirects among them by time.
 
 Memory: about 1 KB per answer of a file, 300 bytes of a store.
 """
@@ -38,7 +38,7 @@ class LoggedAnswer:
     url: CrawlURL
     status: int
     text: int | None  # what it showed, as a number
-    judgement: Judgement  # of the crawl's filters; a file does not tell, hence `KEPT`
+    judgement: Judgement  # of the crawl's filters; `KEPT` for answers of a file, which has none
     line: dict[str, Any]  # as it is printed again
 
 
@@ -89,7 +89,7 @@ def _lines(name: str) -> Iterator[bytes]:
 
 
 def _answer(line: bytes, space: URLSpace, depths: dict[bytes, int]) -> LoggedAnswer | None:
-    """Return what a line tells, None if it is torn.
+    """Return the answer that a line holds, None if it cannot be read.
 
     Args:
         depths: Clicks from the first page, by key; written.

@@ -1,7 +1,8 @@
-"""What a crawl tells of depth, site by site: levels and places, PageRank by level, entry points by directory depth [BC04].
+"""What a crawl shows of depth, site by site: levels and places, PageRank by level, entry points by directory depth [BC04].
 
-The evidence is what the filter has learned: it looks at a sample of a plain site's pages, which speaks for all that are stored. Where it
-was off, the stored pages are told again in the order of their fetches, with their texts where bodies were stored.
+The evidence is the filter's memory: of a site with nothing unusual it has looked at a sample of the pages, from which the counts of all
+stored pages are estimated. If the filter was off, a new one learns from the stored pages in the order of their fetches, and from their
+texts if bodies were stored.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ def read_evidence(view: View, settings: DepthCutoff) -> DepthEvidence:
 
 
 def _counts(view: View) -> defaultdict[bytes, list[Level]]:
-    """Return each site's stored pages by level, and their links; which of them were new nobody has written down."""
+    """Return each site's stored pages by level, and their links; the store does not say which of them were new."""
     found: defaultdict[bytes, list[Level]] = defaultdict(list)
     depths: dict[bytes, int] = {}
     for _, page in view.all_pages():
@@ -98,7 +99,7 @@ def _counts(view: View) -> defaultdict[bytes, list[Level]]:
 
 
 def _of_all(learned: list[Level], counts: list[Level]) -> list[Level]:
-    """Return what the levels come to if a level's sample, or the site's where it has none, speaks for all that no filter dropped."""
+    """Estimate the counts of all pages that no filter dropped from a level's sample, or from the site's if the level has none."""
     n_looked_at = sum(level.fetched - level.dropped for level in learned)
     overall = sum(level.new for level in learned) / n_looked_at if n_looked_at else 0.0
     found = []

@@ -22,7 +22,7 @@ def draw(
     """Write a PNG.
 
     Args:
-        of_actions: Share of views by level that the chain of measured actions comes to.
+        of_actions: Share of page views by level, computed from the measured actions.
     """
     from matplotlib.figure import Figure
 

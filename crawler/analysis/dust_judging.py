@@ -1,4 +1,6 @@
-"""Judging rules by a list, and by the living site where the list lacks pages: rounds of judging and fetching until all is clear."""
+"""Judges rules by the pages of a list. If the list lacks pages, they are fetched from the site: judging and fetching alternate until every
+rule has a standing.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ from thresher.filters.dust.urllist import Sighting, UrlList
 from thresher.filters.dust.validate import Judgements, Trial, judge
 
 _ROUNDS = 6
-_AT_ONCE = 400  # URLs fetched in a round, so that what they say is heard before more are asked for
+_AT_ONCE = 400  # URLs fetched in a round: the rules are judged by them before more are fetched
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,15 +29,19 @@ class Judged:
 
     @property
     def summary(self) -> str:
-        """How many rules came to what."""
+        """How many rules have each standing, in words."""
         counts = Counter(learned.standing for learned in self.rules)
         parts = [f"{n:,} {standing}" for standing, n in counts.most_common()]
         return ", ".join(parts) + (f"; {self.n_fetched:,} pages asked for" if self.n_fetched else "")
 
 
 def judged(rules: Sequence[LearnedRule], known: UrlList, seen: Sequence[Sighting], trial: Trial, settings: Settings | None) -> Judged:
-    """Judge rules by what is known; with settings fetch what is not. Raises UsageError for settings that no crawl may start with."""
-    if settings is not None and known.texts is None:  # sizes are a makeshift where pages can be had
+    """Judge rules by the pages that are known; with settings, fetch the pages that are not.
+
+    Raises:
+        UsageError: For settings that no crawl may start with.
+    """
+    if settings is not None and known.texts is None:  # sizes say less than pages, and pages can be fetched
         seen = [msgspec.structs.replace(sighting, size=None) for sighting in seen]
         known = UrlList.of(seen)
     first = judge(rules, known, trial)

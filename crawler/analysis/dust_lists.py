@@ -1,4 +1,4 @@
-"""Sites' lists of URLs from where they are kept, for `thresher dust`: a store, JSON lines, or an access log.
+"""Lists of URLs by site for `thresher dust`, read from a store, JSON lines, or an access log.
 
 A store's pages are sketched as they are read, from their bodies; a copy whose body was not stored has the sketch of the page with the same
 text. Time: 0.6 ms a stored page of 25 KB, 20 µs a line. Memory: the URLs and 128 bytes a page.

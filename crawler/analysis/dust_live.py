@@ -59,7 +59,11 @@ class Fetching:
 
 @contextmanager
 def fetching(settings: Settings) -> Iterator[Fetching]:
-    """Give what fetches; its store is gone afterwards. Raises UsageError without a contact."""
+    """Give what fetches; its store is deleted afterwards.
+
+    Raises:
+        UsageError: If the settings name no contact.
+    """
     check_startable(settings)
     limits = msgspec.structs.replace(settings.limits, max_wait=min(settings.limits.max_wait, _LONGEST_WAIT_S), max_redirects=0)
     own = msgspec.structs.replace(settings, scope=Scope(type="page"), filters=Filters(), limits=limits)

@@ -40,7 +40,7 @@ def import_rules(directory: Path, by_site: Mapping[str, Sequence[LearnedRule]]) 
 
 
 def set_disabled(directory: Path, names: Iterable[str], *, disabled: bool) -> list[str]:
-    """Disable rules by name, or let them be applied again; return the names that no rule has. Nothing is changed then."""
+    """Disable rules by name, or let them be applied again; return the names that no rule has: if there are any, nothing is changed."""
     wanted = dict.fromkeys(names)
     with _changing(directory) as stores:
         memories = [store.tables.memory(NAME) for store in stores]

@@ -1,4 +1,4 @@
-"""What all figures of commands share: they need matplotlib, the extra `report`."""
+"""All figures of commands need matplotlib, the extra `report`."""
 
 from __future__ import annotations
 

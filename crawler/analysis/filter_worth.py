@@ -1,13 +1,13 @@
 """What each filter saved and lost in a crawl: the crawl is replayed with all of them, without each, and without any.
 
-A replay is a crawl of what was recorded (replayed_crawl.py) with the real filters and empty memories. What is said of a filter is the
-difference between the replay without it and the one with all: requests that it saves, documents that are lost to it, and those that come
-later. A document is a text, by its digest. One that is not found is a near copy if a page that resembles it is.
+A replay is a crawl of what was recorded (replayed_crawl.py) with the real filters and empty memories. A filter is judged by
+the difference between the replay without it and the one with all: requests that it saves, documents that are lost to it, and those that
+come later. A document is a text, by its digest. One that is not found is a near copy if a page that resembles it is.
 
-Not known is what URLs answer that the crawl never fetched: a replay that asks for one counts the request and learns nothing, so where
-filters were on, requests that one of them saves are counted and the documents behind them are not. Gates that refuse by a URL's form alone
-(scope, media, danger) left nothing to replay. Requests of filters (probes, validations) are not made again: they are told what the
-journal has.
+Nobody knows what URLs would have answered that the crawl never fetched. A replay that asks for one counts the request and learns nothing.
+So if filters were on in the crawl, the requests that one of them saves are counted, but the documents behind them are not. Gates that
+refuse by a URL's form alone (scope, media, danger) left nothing to replay. Requests of filters (probes, validations) are not made again:
+the filter gets the answer that stands in the journal.
 
 Memory: the graph (recorded_store.py), and the memories of one replay. Time: some 1 ms an answer and replay.
 """
@@ -59,7 +59,7 @@ class Replay:
 
 
 class Worth(msgspec.Struct, kw_only=True):
-    """What one filter came to, or all of them together."""
+    """The figures of one filter, or of all of them together."""
 
     filter: str
     requests: int  # with it
@@ -68,10 +68,10 @@ class Worth(msgspec.Struct, kw_only=True):
     unknown: int  # of the requests without it, URLs whose answers nobody knows
     lost: int  # documents that are found without it and not with it, near copies left out
     near: int  # and those of which a near copy is found
-    late: int  # documents of the first half of the requests without it that come in the second with it
+    late: int  # documents that come in the first half of the requests without it, and in the second half with it
     unkept: int  # documents that are found and dropped with every page that shows them
     classes: int  # of which something is left when all ends
-    left: int  # URLs in them
+    left: int  # URLs that are left in them
     cpu_us: float  # of its own steps, a request
 
 
@@ -83,7 +83,7 @@ class Judged:
     replays: dict[str, Replay] = field(default_factory=dict)
 
     def worths(self) -> Iterator[Worth]:
-        """Yield what all filters together came to, then each."""
+        """Yield the figures of all filters together, then of each."""
         for name, replay in self.replays.items():
             if name != ALL:
                 yield self._worth(name, replay)
@@ -140,7 +140,15 @@ def judge(
     begun: Callable[[str], None] = lambda _name: None,
     progress: Callable[[int], None] = lambda _n: None,
 ) -> Judged:
-    """Replay a crawl.    begun: told the name of each replay; progress: told after each request"""
+    """Replay a crawl.
+
+    Args:
+        recorded: Its answers.
+        settings: Those that decide in the replays.
+        space: The form of URLs.
+        begun: Called with the name of each replay before it begins.
+        progress: Called with 1 after each request.
+    """
     judged = Judged(recorded)
     for name in replays_of(settings):
         begun(name)
@@ -168,7 +176,7 @@ def _learns(spec: FilterSpec) -> bool:
 
 
 def _without(settings: Settings, name: str) -> Settings:
-    """Return the settings without one filter, or any; others learn from its word no more."""
+    """Return the settings without one filter, or without any; no other filter learns from the verdicts of one that is left out."""
     of = settings.filters
     off = {
         each: msgspec.structs.replace(getattr(of, each), mode="off")

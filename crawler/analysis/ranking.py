@@ -1,9 +1,9 @@
 """What `rank` ranks: the link graph of a file or of a crawl, at the level of pages, hosts or sites.
 
-Over URLs as they were found, a redirect is a link to its target unless it is told not to be, and a link of a page to itself is none unless
-it is told to be one; both hold for a file as well, which has no redirects of its own. A crawl knows URLs that no link joins, a file cannot:
-`linked` leaves them out. So a crawl and the links exported from it are one graph under the same choices. Collapsed, the URLs of one page
-are one node (storage/representatives.py) and errors are none.
+By default a redirect is a link to its target, and a link of a page to itself does not count; options change both. A crawl knows URLs that
+no link leads to or from, a file of links does not: `linked` leaves them out, so that a crawl and the links exported from it give the same
+graph under the same options. If the graph is collapsed, all URLs of one page are one node (storage/representatives.py), and errors are no
+nodes.
 """
 
 from __future__ import annotations
@@ -147,7 +147,10 @@ def _texts(view: View, seqs: I64, nodes: Iterable[int]) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranking:
-    """A graph at one level with its ranks. members: how many URLs each node has, and of these how many were fetched; None for pages."""
+    """A graph at one level with its ranks.
+
+    `members`: how many URLs each node has, and how many of these were fetched; None for pages.
+    """
 
     level: Level
     graph: Graph

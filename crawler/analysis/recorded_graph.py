@@ -1,4 +1,4 @@
-"""What a crawl was answered, as a graph: each URL's answer and the URLs it names, for crawls that are simulated over it."""
+"""The answers of a crawl as a graph: each URL's answer and the URLs that it names. Crawls are simulated over it."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class Graph:
     statuses: list[int] = field(default_factory=list)  # of HTTP
     parked: frozenset[str] = frozenset()  # hosts that answer nothing while the crawl lasts
     outage: tuple[int, int] = (0, 0)  # requests, from and to, that are all answered by one text and no link
-    roots: Sequence[int] = (0,)  # that nothing names
+    roots: Sequence[int] = (0,)  # URLs that no other names
     n_answered: int | None = None  # URLs from this number on are named, and nobody knows what they answer; None: all are known
     pages: Mapping[int, Page] = field(default_factory=dict)  # what was read of answers; without it, pages are made from texts
-    told: Mapping[int, Sequence[Record]] = field(default_factory=dict)  # what filters were told after an answer: of requests, of studies
+    told: Mapping[int, Sequence[Record]] = field(default_factory=dict)  # answer → journal's records of requests and studies after it
 
     _numbers: dict[str, int] = field(default_factory=dict)
 
@@ -33,7 +33,14 @@ class Graph:
         self.statuses += [200 if text else 404 for text in self.texts[len(self.statuses) :]]
 
     def add(self, url: str, text: str, links: Sequence[int] = (), *, status: int = 0) -> int:
-        """Add a URL; return its number. status: 0 if its text says it, 200 or 404"""
+        """Add a URL; return its number.
+
+        Args:
+            url: The URL.
+            text: Hash of its visible text, "" if it is no page.
+            links: Numbers of the URLs that it names.
+            status: Of HTTP; 0: 200 if there is a text, else 404.
+        """
         self.urls.append(url)
         self.texts.append(text)
         self.links.append(links)

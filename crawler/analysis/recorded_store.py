@@ -2,7 +2,7 @@
 
 A copy whose body was not stored has the text of the page that it copies; of a page without a body and without an original its title and
 the number of its words are all that is known. URLs that links name and that were never fetched are in the graph without an answer.
-What filters were told of their own requests and studies follows the answer before it.
+The answers to filters' own requests, and findings of studies, follow the page after which they came.
 
 Memory: about 20 KB an answer of 60 links, hence `limit`. Time: 1 ms an answer.
 """
@@ -61,7 +61,17 @@ class Recorded:
 
 
 def read_graph(view: View, space: URLSpace, *, limit: int, progress: Callable[[int], None] = lambda _n: None) -> Recorded:
-    """Read the first `limit` answers of a crawl. Raises `UsageError` if there are none.    progress: told after an answer"""
+    """Read the first answers of a crawl.
+
+    Args:
+        view: The store.
+        space: The form of URLs.
+        limit: Most answers that are read.
+        progress: Called with 1 after each answer.
+
+    Raises:
+        UsageError: If the crawl has no answers.
+    """
     answers = merge(_pages(view), iter(_edges(view)), key=lambda answer: answer[:2])
     first = list(islice(answers, limit))
     if not first:
@@ -167,7 +177,7 @@ class _Reader:
         return _NO_WORDS
 
     def _told(self, known: list[_Answer]) -> dict[int, list[Record]]:
-        """Return what filters were told outside of visits of pages, by the answer before it."""
+        """Return the journal's records that belong to no page's visit, by the answer after which they came."""
         told: defaultdict[int, list[Record]] = defaultdict(list)
         by_visit = sorted((answer.visit, number) for number, answer in enumerate(known))
         before, at = 0, 0
@@ -183,7 +193,7 @@ class _Reader:
         return dict(told)
 
     def _roots(self, known: list[_Answer]) -> list[int]:
-        """Return what nothing named; then, in order, what no recorded link leads to."""
+        """Return the URLs that nothing named; then, in their order, those that no recorded link leads to."""
         roots = [number for number, answer in enumerate(known) if answer.page is not None and answer.page.via == NO_KEY] or [0]
         reached = self._reach(roots, set())
         for number in range(len(known)):

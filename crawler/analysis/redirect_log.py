@@ -1,8 +1,8 @@
-"""A redirect log from where it is kept: a file of `original<TAB>target` lines, or the pairs of a store. For commands.
+"""Reads a redirect log from a file of `original<TAB>target` lines, or from the pairs of a store. For commands.
 
-What is no pair is counted by what is wrong with it, and the first of each kind is remembered for the report: torn lines (not two fields),
-bytes that are no UTF-8, lines beyond `MAX_LINE`, texts that are no http or https URL. URLs are put in canonical form as a crawl does;
-a line of two plain URLs (`_PLAIN`) is in it already, as one test per line shows.
+A line that is no pair is counted by its fault, and the first line with each fault is remembered for the message: torn lines (not two
+fields), bytes that are no UTF-8, lines beyond `MAX_LINE`, texts that are no http or https URL. URLs are put in canonical form as a crawl
+does; a line of two plain URLs (`_PLAIN`) is in it already, as one test per line shows.
 
 Time: 5 µs a line, 14 where a URL is not plain. Memory: the log (filters/soft_error/log.py) and one chunk of 1 MiB.
 """

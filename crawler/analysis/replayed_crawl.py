@@ -1,7 +1,7 @@
-"""A crawl of a recorded graph in which opinions hold URLs: the real filters, the real policy of the tail, one request at a time.
+"""A simulated crawl of a recorded graph, with the real filters and the real rules of what is held (filters/tail), one request at a time.
 
-What a page was worth is known by its text, or, as in a crawl, by what the filters say of it (`trusts_filters`). A URL whose answer was
-never recorded costs its request and teaches nothing.
+Whether a page was worth its request is known by its text, or, as in a crawl, by the filters' verdicts (`trusts_filters`). A URL whose
+answer was never recorded costs its request and teaches nothing.
 
 The frontier here is breadth-first within a host. Whether other hosts have fresh URLs is known as it was a round ago, as agents learn it of
 each other by messages.
@@ -136,7 +136,13 @@ class Crawl:
         trusts_filters: bool = False,
         progress: Callable[[int], None] = lambda _n: None,
     ) -> None:
-        """opinions: of a host, beside those of `filters`; max_pages: budget of the whole crawl, 0: none; progress: told after a request"""
+        """Create a simulated crawl.
+
+        Args:
+            opinions: Of a host, beside those of `filters`.
+            max_pages: Budget of the whole crawl, 0: none.
+            progress: Told after a request.
+        """
         self._filters = filters
         self._graph, self._policy, self._opinions, self._secret, self._max_pages = graph, policy, opinions, secret, max_pages
         self._trusts_filters = trusts_filters
@@ -277,7 +283,7 @@ class Crawl:
             self.result.n_own += judged.n_asked
 
     def _source(self, host: Host, number: int, draw: Draw, judged: Judged | None, *, is_good: bool) -> Source:
-        """Return what an answer's links are named by."""
+        """Return the source of an answer's links: by it a class of held URLs is inherited."""
         outcome = Outcome.NEW if is_good else Outcome.BARREN
         if self._trusts_filters and judged is not None:
             return Source(outcome, draw.holder, f"links {judged.stopped_by}" if judged.stopped_by else "")
@@ -286,7 +292,7 @@ class Crawl:
         return Source(outcome, draw.holder if has_lineage else "", follow)
 
     def _ask_in_vain(self, host: Host, number: int, draw: Draw) -> None:
-        """Make a request whose answer nobody knows: no evidence for anything."""
+        """Make a request whose answer was not recorded; nothing is learned from it."""
         self.result.unknown.add(number)
         self._done.add(number)
         if draw.holder:

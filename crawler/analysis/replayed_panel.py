@@ -1,9 +1,9 @@
 """The real filters over a recorded graph: their panel, with memories of its own.
 
 Pages are those that were read again from a store; where there are none, as in recordings of texts alone, a page's words are drawn from its
-text's hash, so that equal hashes are equal pages and all others have nothing in common. Redirects are followed as a crawl does it: the pair
-is told when its end has settled. Requests of filters are not made: what the crawl's journal has of answers and findings is told after the
-same answer as it was then.
+text's hash, so that equal hashes are equal pages and all others have nothing in common. Redirects are followed as in a crawl: the pair
+is judged when its end has settled. Requests of filters are not made: the filters get the answers and findings that stand in the crawl's
+journal, each after the same page as in the crawl.
 """
 
 from __future__ import annotations
@@ -56,7 +56,14 @@ class ReplayedPanel:
     """The panel of a simulated crawl."""
 
     def __init__(self, graph: Graph, specs: Sequence[FilterSpec], space: URLSpace = SPACE, *, audit_share: float = 0.0) -> None:
-        """specs: with empty memories"""
+        """Create the panel.
+
+        Args:
+            graph: The answers.
+            specs: The filters, with empty memories.
+            space: The form of URLs.
+            audit_share: Share of refused links that pass all the same.
+        """
         self._graph = graph
         self._space = space
         self._memories: dict[str, Memory] = {}
@@ -70,7 +77,11 @@ class ReplayedPanel:
     def judged(self, number: int, text: str, new: Sequence[int], waiting: Sequence[int]) -> Judged:
         """Let the panel judge an answer and its links, and learn from both.
 
-        new: its links that nobody has named before; waiting: those that were not asked for yet
+        Args:
+            number: Of the URL.
+            text: Hash of the visible text that it showed.
+            new: Its links that no page has named before.
+            waiting: Its links that were named before and not fetched yet.
         """
         source, is_redirect = self._urls[number], self._graph.is_redirect(number)
         self._place(source, new, is_redirect=is_redirect)

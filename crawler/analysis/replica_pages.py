@@ -1,7 +1,7 @@
-"""Pages with their texts and links from where they are kept, sketched as they are read: JSON lines, or a store. For commands.
+"""Reads pages with their texts and links from JSON lines or a store, and sketches them as they are read. For commands.
 
-A line is `{"url": …, "text": …, "links": […]}`; links may be relative, and are put in canonical form as a crawl does. What is no page is
-counted by what is wrong with it, and the first of each kind is remembered for the report.
+A line is `{"url": …, "text": …, "links": […]}`; links may be relative, and are put in canonical form as a crawl does. A line that is no
+page is counted by its fault, and the first line with each fault is remembered for the message.
 
 A store keeps bodies, so each page is parsed once more for its text. A copy whose body was not stored has the text of the page that it
 copies. A link to a redirect leads to where that ends.

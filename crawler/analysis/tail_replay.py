@@ -1,7 +1,7 @@
-"""Tails brought to the same state again from the journal alone: the real tails, over tables in memory.
+"""Brings tails (what filters hold, host by host) to their state again from the journal alone: the real tails, over tables in memory.
 
-Where partitions have moved, a site's story lies in the journals of several shards: the notes of all are told by their time. What was taken
-down with `thresher forget` is not in the journal either, so that of such a host the tail comes out otherwise.
+If partitions have moved between agents, the notes of a site lie in the journals of several shards; they are read in the order of their
+time. What was taken down with `thresher forget` is not in the journal: the tail of such a host differs from the one in the store.
 
 Memory: some 400 bytes a URL that waits. Time: 10 µs a held URL.
 """
@@ -40,7 +40,14 @@ from thresher.storage.tables.tail import TailTables
 
 
 def notes(store: Stored, first_visit: int = 0) -> Iterator[Note]:
-    """Yield what befell tails, in order of time. Time: 3 µs a visit.    first_visit: where there is one shard, from which on it is told"""
+    """Yield the journal's notes on tails, in order of time.
+
+    Time: 3 µs a visit.
+
+    Args:
+        store: The store.
+        first_visit: Number of the visit to begin with; only for a crawl of one shard.
+    """
     if not isinstance(store, ShardsView):
         return _notes(store.tables, first_visit)
     return merge(*(_notes(shard.tables, 0) for shard in store.shards), key=lambda note: note.at)

@@ -63,7 +63,7 @@ class LeftAlone(NamedTuple):
 
 
 def left_alone(view: View) -> Iterator[LeftAlone]:
-    """Yield what was left alone, by the journal, in order of time; what was opened again and closed again comes twice."""
+    """Yield from the journal, in order of time, what was left alone; a class that was opened and closed again comes twice."""
     for note in notes(view):
         for step in note.steps:
             if isinstance(step, Closed):

@@ -16,11 +16,11 @@ from thresher.crawler.start.opening import create_store, n_agents
 from thresher.crawler.status import Status
 from thresher.storage.partitions import ADDRESSES, channels_path
 
-STALLED_S = 60.0  # without a page, a crawl or its server has stopped
+STALLED_S = 60.0  # without a new page for so long, the crawl or its server has stopped
 
 
 class Watch:
-    """A display that notes when the last page came. A crawl of which an agent or the server dies, or stops, makes no figure."""
+    """A display of progress that notes when the last page came, and raises if an agent or the server has died or stopped."""
 
     def __init__(self, is_served: Callable[[], bool], *, stalled_s: float = STALLED_S) -> None:
         """Create the watch.
@@ -40,10 +40,10 @@ class Watch:
         return self._last_at - self._began
 
     def update(self, status: Status) -> None:
-        """Hear of the crawl.
+        """Take the next status of the crawl.
 
         Raises:
-            UsageError: If it makes no figure.
+            UsageError: If the crawl cannot be measured: an agent or the server has died, or no page comes any more.
         """
         now = time.monotonic()
         self.lag_ms = max(self.lag_ms, status.loop_lag_ms)
@@ -73,7 +73,7 @@ def timed_crawl(
         agent: The command that starts one.
 
     Raises:
-        UsageError: If there is no result.
+        UsageError: If the crawl cannot be measured (`Watch.update`) or fails.
     """
     n = n_agents(settings)
     create_store(directory, settings)

@@ -1,8 +1,8 @@
 """What a page costs: crawls of the demo web by an agent of its own process on one core, the server on another.
 
 Webs: `median` and `small` pages on many hosts; the median web again with `gzip`, and over `tls`; `sites`, 20 sites of some 10,000 URLs
-each, whose aliases, soft errors and replicas teach the filters something. A run that did not fetch what it was to, or whose agent or server
-ended, is no result.
+each, whose aliases, soft errors and replicas teach the filters something. A run is no result if it fetched
+less than was planned, or if its agent or its server died.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Plan:
     new_links: int | None = None  # of each page: links that no other page has; None: as the web has them
 
     def is_met(self, n_pages: int) -> bool:
-        """Return whether a crawl of so many pages is a result. One that may take all of each host's pages may miss one in a hundred."""
+        """Return whether a crawl of so many pages counts as a result. Without a limit per host one page in a hundred may be missing."""
         return n_pages >= (self.pages if self.per_host is None else 0.99 * self.pages)
 
 
@@ -63,7 +63,7 @@ def measure(plan: Plan) -> dict[str, Any]:
     """Make one crawl in a store of its own; return what it cost.
 
     Raises:
-        UsageError: If there is no result.
+        UsageError: If the crawl fetched less than was planned, or its agent or server died.
     """
     cores = sorted(os.sched_getaffinity(0))
     if plan.web == "sites" and plan.new_links:
@@ -100,13 +100,15 @@ def measure(plan: Plan) -> dict[str, Any]:
             "server_busy_share": served / wall_s,
             "peak_rss_bytes": status.rss_bytes,
             "loop_lag_ms_max": lag_ms,
-            "loop_lag_ms_p99": min(status.loop_lag_p99_ms, lag_ms),  # a bin's bound may lie beyond the worst
+            "loop_lag_ms_p99": min(
+                status.loop_lag_p99_ms, lag_ms
+            ),  # the percentile is the upper bound of a bin, which may lie beyond the worst lag
             "stages": json.loads(stages.read_bytes()),
         }
 
 
 def _server(plan: Plan, authority: Path) -> ServerProcess:
-    """Make a web; of `hosts` hosts, two a site, all of them seeds, where it is not one with a size of its own."""
+    """Start the server of the web: `hosts` hosts, two for each site, all of them seeds; the web `sites` has a size of its own."""
     profile, changes = WEBS[plan.web]
     if plan.web != "sites":
         changes = changes | {"n_sites": plan.hosts // 2, "n_seeds": plan.hosts // 2 * 2}
@@ -145,7 +147,7 @@ def _crawl(directory: Path, stages: Path, core: int, server: ServerProcess) -> t
 
 
 def _statuses(process: subprocess.Popen[bytes], watch: Watch) -> Iterator[Status]:
-    """Yield what the agent says until it ends; one that says nothing has stopped."""
+    """Yield the agent's statuses until it ends; an agent that sends none for long has stopped."""
     assert process.stdout is not None
     decode = msgspec.json.Decoder(Status).decode
     rest = b""
@@ -168,7 +170,7 @@ def _cpu_s(pid: int) -> float:
 
 
 def bench_settings(server: ServerProcess, pages: int | None, sets: tuple[str, ...] = (), *, per_host: int | None = None) -> Settings:
-    """Return the configuration of the benchmark: everything on but the waiting."""
+    """Return the configuration of the benchmark: all filters on, all delays of politeness off."""
     base = Settings(
         seeds=server.web.seeds(),
         identity=Identity(agent="thresher-bench", contact="https://example.org/bench"),

@@ -1,11 +1,11 @@
 """What the filters are worth together and each by itself: one labelled web crawled again and again, judged by the web's own labels.
 
-The same crawl with every filter off, which is plain breadth-first; with all of them; with all but one. Each may make the same number of
-requests, those that filters make for themselves counted, robots.txt not; what a crawl did after the last one that counts is left out. A
-page is useful if it is the first that a crawl kept of its document. A document is lost if the crawl did not keep it and will not: it is
-not merely late, waiting or unmet when the requests were used up.
+The same crawl is made with every filter off (plain breadth-first), with all of them, and with all but one. Each crawl may make the same
+number of requests; requests that filters make count, those for robots.txt do not; all that happens after the last request is left out. A
+page is useful if it is the first page of its document that the crawl kept. A document is lost if the crawl did not keep it and never will:
+if it still waits, or was not found before the requests were used up, it is not lost.
 
-Media stays on in all of them: what is no page is fetched by none.
+The filter `media` is on in all crawls, so that none of them fetches images and the like.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ class Outcome:
     wasted: Counter[str]  # fetches that gave none, by part and kind of what they showed
     lost: Counter[str]  # documents, by part, kind and what became of their URLs
     cpu_s: float  # of the requests that count
-    is_cut: bool  # by the number of requests; else there was nothing left to do
+    is_cut: bool  # it ended because the requests were used up; else nothing was left to do
 
     def useful(self, fetches: int) -> int:
         """Return the useful pages of the first so many fetches."""
         return bisect_right(self.useful_at, fetches)
 
     def rate(self, fetches: int) -> float:
-        """Return useful pages per fetch at a budget of so many, which a crawl that ended before has not used up."""
+        """Return useful pages per fetch after so many fetches, or after all of them if the crawl made fewer."""
         return self.useful(fetches) / min(fetches, self.fetches)
 
 
@@ -70,7 +70,7 @@ def ablations(without: Sequence[str]) -> dict[str, list[str]]:
 
 
 def with_filters(settings: Settings, on: Sequence[str]) -> Settings:
-    """Return settings with these filters enforced and the others off; what they hold is not fetched: here their word is judged."""
+    """Return settings with these filters enforced, the others off. URLs that they hold are never fetched here: so wrong opinions show."""
     of = settings.filters
     modes = {name: msgspec.structs.replace(getattr(of, name), mode="enforce" if name in on else "off") for name in names()}
     return msgspec.structs.replace(settings, filters=msgspec.structs.replace(of, tail_yield=1.0, **modes))
@@ -106,7 +106,7 @@ def _cpu_s() -> float:
 
 
 def _fates(path: Path, in_time: set[str]) -> dict[str, str]:
-    """Return what became of each known URL; one that was fetched, but not in time, still waits."""
+    """Return what became of each known URL; one that was fetched after the last request that counts is taken as waiting."""
     with View(path) as view:
         space = URLSpace(view.secret, url_rules(view.settings))
         pages = {page.url: page for _, page in view.all_pages()}
@@ -142,7 +142,7 @@ def _judge(web: LabelledWeb, requested: Sequence[str], fates: Mapping[str, str])
 
 
 def _lost(web: LabelledWeb, fates: Mapping[str, str], *, is_cut: bool) -> Counter[str]:
-    """Count the documents that the crawl has not and will not have."""
+    """Count the documents that the crawl has not kept and never will."""
     lost = Counter[str]()
     for urls in web.truth().documents().values():
         found = {fates.get(url, "not met") for url in urls}

@@ -92,7 +92,7 @@ class Lazy(click.Group):
 
 
 def _imported(name: str) -> ModuleType:
-    """Import a file of this folder. What is imported stays: to look through it for garbage would take a tenth of the start."""
+    """Import a file of this folder with the garbage collector off: looking through new modules would take a tenth of the start."""
     gc.disable()
     try:
         return importlib.import_module(f"thresher.crawler.cli.{name}")
@@ -123,7 +123,7 @@ def main() -> None:
     """Run the command line; every error that an operator can act on is one message and its exit code."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy's library starts one per core, in each process; no matrices are multiplied
     try:
-        if sys.stdout is None or sys.stderr is None:  # closed by whoever started us
+        if sys.stdout is None or sys.stderr is None:  # the program that started us has closed them
             sys.exit(74)
         if "_THRESHER_COMPLETE" in os.environ:
             from thresher.crawler.cli.completion import register
@@ -149,5 +149,5 @@ def main() -> None:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
             raise
         print(f"thresher: standard output cannot be written: {error.strerror}", file=sys.stderr)
-        os._exit(74)  # what Python still buffers for it would only fail again
+        os._exit(74)  # at once: Python would try to write what is still buffered, and fail again
     leave(code if isinstance(code, int) else 0)

@@ -247,7 +247,7 @@ def _show_kinds(plain: Outcome, every: Outcome) -> None:
 
 
 def _show_bars(row: dict[str, Any], budget: int, n_urls: int) -> None:
-    """Say whether all filters together reach what is asked of them, and at which budget."""
+    """Print whether all filters together reach the required ratio and losses (`_BARS`), and at which number of requests."""
     ratio, lost = row["ratio"] or 0.0, row["lost %"]
     is_met = ratio >= _BARS["ratio"] and lost <= _BARS["lost %"]
     click.echo(
@@ -258,7 +258,7 @@ def _show_bars(row: dict[str, Any], budget: int, n_urls: int) -> None:
 
 
 def _report(plan: Plan, results: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the runs of one plan as one: medians, and the worst of what must stay below a bound."""
+    """Return the runs of one plan as one row: the median of each figure, and the worst of those that must stay below a bound."""
     rates = [result["pages_per_cpu_s"] for result in results]
     stages = {stage: statistics.median(result["stages"].get(stage, 0.0) for result in results) for stage in results[0]["stages"]}
     cores = len(os.sched_getaffinity(0))

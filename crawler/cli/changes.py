@@ -1,4 +1,4 @@
-"""`thresher changes`: what the rounds of a crawl have found to be otherwise."""
+"""`thresher changes`: what has changed between the rounds of a crawl."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`thresher check`: is this configuration usable, and what does it come to?"""
+"""`thresher check`: is this configuration usable, and what are its effective values?"""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def check(
 
 
 def _check_seeds(seeds: Sequence[str], files: Sequence[str], settings: Settings) -> str:
-    """Return what the seeds come to, in a line.
+    """Return in one line how many seeds there are, and how many of them can be used.
 
     Raises:
         UsageError: When none can be used.

@@ -136,7 +136,7 @@ def crawl_config(own: Settings, configs: Sequence[str], sets: Sequence[str]) -> 
 
 @contextmanager
 def ended_by_signals() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP raise KeyboardInterrupt, with their number, as SIGINT does: what must be cleared away or said then is."""
+    """Let SIGTERM and SIGHUP raise KeyboardInterrupt, with their number, as SIGINT does, so that `finally` blocks clean up."""
 
     def interrupt(number: int, _frame: object) -> NoReturn:
         raise KeyboardInterrupt(number)
@@ -158,7 +158,7 @@ def interrupted_code(by: KeyboardInterrupt) -> int:
 
 
 def folder(path: Path | None) -> None:
-    """Make a folder for results, before they are measured.
+    """Make a folder for results before the measurement begins, so that a long run cannot fail at its end for want of one.
 
     Raises:
         UsageError: If there can be none.
@@ -176,7 +176,7 @@ def top_of(top: int | None, *, as_json: bool) -> int | None:
 
 
 def complain(text: str) -> None:
-    """Print a message of several lines on standard error; a terminal that is gone changes nothing."""
+    """Print a message of several lines on standard error; if the terminal is gone, nothing is printed and nothing is raised."""
     with suppress(OSError):
         print("\n".join(map(printable, text.split("\n"))), file=sys.stderr, flush=True)
 

@@ -1,6 +1,6 @@
 """`thresher completion`: the line that a shell needs to complete commands, options, and the keys of --set.
 
-bash breaks words at "=", and takes what stands behind it for the word to complete; here KEY=VALUE is one word. "KEY=" gets no blank.
+bash breaks words at "=" and completes only the part behind it; here KEY=VALUE is one word. No blank is added after "KEY=".
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Bash(BashComplete):
 
 
 def register() -> None:
-    """Let this be how bash is answered."""
+    """Have click use this class for bash."""
     add_completion_class(Bash, "bash")
 
 

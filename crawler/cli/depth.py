@@ -52,7 +52,7 @@ class Fitted:
     sessions: Sessions
     depths: Depths
     fits: Mapping[Model, Fit]
-    chain: F64  # share of views by level that the measured actions come to
+    chain: F64  # share of page views by level, computed from the measured actions
     chain_levels: tuple[int, ...]
 
 
@@ -107,7 +107,7 @@ def _fit(logs: tuple[str, ...], exclude: re.Pattern[str] | None, host: str) -> F
 
 
 def _say(found: Fitted) -> None:
-    """Say on standard error what was read and left out."""
+    """Print on standard error how much was read and how much was left out."""
     reading, dropped = found.reading, found.sessions.dropped
     if reading.torn:
         click.echo(f"skipped {reading.torn:,} of {reading.lines:,} lines that are no log lines (first: {reading.first_torn})", err=True)
@@ -158,7 +158,7 @@ def _object(found: Fitted) -> dict[str, Any]:
 
 
 def _rounded(bounds: Interval) -> list[float | None]:
-    """Return an interval for JSON; null for what nothing bounds."""
+    """Return an interval for JSON; null for an end that has no bound."""
     return [round(bound, _DECIMALS) if math.isfinite(bound) else None for bound in bounds]
 
 
@@ -211,7 +211,7 @@ def _errors(of: Fit) -> tuple[str, str]:
 
 
 def _between(bounds: Interval, form: str) -> str:
-    """Return an interval in brackets, nothing where nothing bounds it."""
+    """Return an interval in brackets; "" if it has no bound."""
     low, high = bounds
     return f" ({low:{form}}–{high:{form}})" if math.isfinite(low) else ""
 

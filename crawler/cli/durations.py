@@ -18,7 +18,13 @@ class Duration(click.ParamType[float]):
     name = "TIME"
 
     def __init__(self, example: str, *, least_s: float = 0.0, most_s: float = _LONGEST_S) -> None:
-        """example: what to write instead of what can't be read."""
+        """Create the type.
+
+        Args:
+            example: Value that an error message recommends.
+            least_s: Smallest allowed number of seconds.
+            most_s: Largest allowed number of seconds.
+        """
         self._example = example
         self._range = Range(whole=False, unit="seconds", least=least_s, most=most_s)
 

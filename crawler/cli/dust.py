@@ -213,10 +213,10 @@ class _Canonizers:
 
 
 def _applied(rules: Sequence[SiteRule], path: str, *, unproven: bool) -> list[SiteRule]:
-    """Return the rules that count: valid ones, and with `unproven` those that nobody has judged.
+    """Return the rules to apply: the valid ones, and with `unproven` also those that have not been judged.
 
     Raises:
-        UsageError: If it is only these.
+        UsageError: If no rule was judged, and `unproven` is not given.
     """
     unjudged = [rule for rule in rules if rule.learned.is_unjudged and not rule.learned.disabled]
     if unjudged and not unproven:
@@ -241,7 +241,11 @@ def _read(source: str, site: str) -> dict[str, list[Sighting]]:
 
 
 def _read_rules(path: str) -> list[SiteRule]:
-    """Read a file of rules; raises UsageError at the first line that is none."""
+    """Read a file of rules.
+
+    Raises:
+        UsageError: At the first line that is no rule.
+    """
     found = []
     for number, line in enumerate(_lines(path, "rules as JSON lines"), 1):
         try:

@@ -149,7 +149,7 @@ def _export_archive(directory: str, format_: str, output: str, *, force: bool) -
 
 
 def _check_parquet(output: str) -> None:
-    """Raise UsageError for what can be no Parquet; what no package mends comes first."""
+    """Raise UsageError if Parquet cannot be written: first if it never can be (no file is named), then if the extra is not installed."""
     if output == "-":
         raise UsageError("--format parquet: no stream of lines. Name a file or a folder with -o")
     require("--format parquet", module="pyarrow.parquet", extra="parquet")
@@ -180,7 +180,7 @@ def _lines(text: io.TextIOWrapper, names: Sequence[str], format_: str, *, raw: b
 
 
 class _Shown:
-    """Records on a terminal, which text of the web must not steer: what is not seen is spelt out, and a record is one line."""
+    """Records on a terminal, one a line. Control characters of crawled text are shown as escapes: they could move the cursor."""
 
     def __init__(self, lines: Lines) -> None:
         self._lines = lines
@@ -190,12 +190,12 @@ class _Shown:
 
 
 def _to_stdout(write: Callable[[BinaryIO], object]) -> None:
-    """Write to standard output; a reader that has seen enough (`| head`) is no error."""
+    """Write to standard output. A reader that closes the pipe early (`| head`) is no error."""
     out = sys.stdout.buffer
     try:
         write(out)
         out.flush()
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is still buffered has no reader
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the rest of the buffer has no reader: let Python write it nowhere
     except OSError as error:
         raise DiskError(f"standard output: cannot be written: {error.strerror or error}") from error

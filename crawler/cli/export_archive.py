@@ -15,7 +15,7 @@ _SOFTWARE: Final = f"Thresher/{VERSION}"
 
 
 def check_archive(format_: str, *, what: str, fields: str, output: str) -> None:
-    """Raise UsageError for what does not go together, or lacks its extra."""
+    """Raise UsageError for options that do not go together, or if the extra is not installed."""
     if what != "pages" or fields:
         raise UsageError(f"--format {format_}: writes the whole archive; leave --what and --fields out")
     if format_ != "cdxj" and output == "-":

@@ -1,4 +1,4 @@
-"""Texts for `thresher export --what texts`: the processes that take them, and what they could not take."""
+"""Texts for `thresher export --what texts`: child processes extract them from bodies; pages without a text are counted."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ _SHOWN = 5
 
 @contextmanager
 def taking_texts(view: View, kind: Kind[Any], fields: Sequence[Field[Any]], text: str) -> Iterator[Kind[Any]]:
-    """Give the kind with rows that can be read; other kinds as they are. Says afterwards what had no text.
+    """Give the kind of rows with their texts extracted while they are read; a kind without texts is given as it is.
+
+    Prints on standard error afterwards which pages had no text.
 
     Args:
         text: "main" or "visible".

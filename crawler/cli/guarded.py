@@ -1,7 +1,7 @@
-"""Commands that read a store in memory, where a damaged page may send them anywhere: a process of their own does the reading.
+"""Commands that read a store run in a child process: a damaged file can kill its reader, because lmdb reads pages without checking them.
 
-Whoever waits for it says what killed it, once the store's bytes have been asked without following them (storage/rot.py). Signals reach the
-reader as if nobody waited. Cost: 2 ms.
+If the child is killed, the parent checks the bytes of the store without following them (storage/rot.py), and prints what is wrong. Signals
+that the parent gets are passed on to the child. Cost: 2 ms.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from thresher.storage.rot import damage
 _BY_DAMAGE = frozenset((signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGFPE, signal.SIGILL))
 _PASSED_ON = frozenset((signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
 _PR_SET_PDEATHSIG = 1
-_LOOK_S = 0.2  # a library's thread may have taken the word of the child's end
+_LOOK_S = 0.2  # look this often: a thread of a library may have taken the signal of the child's end
 _FROM_A_PROCESS = 0  # si_code of kill(); a terminal's Ctrl-C has reached the reader already
 
 
 def guarded(run: Callable[[], None], words: list[str]) -> None:
-    """Do `run` in a child and exit as it does; where a store of those that `words` name killed it, with 6 and one line."""
+    """Call `run` in a child process and exit with its code; exit with 6 and one line if a store that `words` name has killed it."""
     heard = _PASSED_ON | {signal.SIGCHLD}
     before = signal.pthread_sigmask(signal.SIG_BLOCK, heard)
     parent = os.getpid()
@@ -74,7 +74,7 @@ def _end_as(code: int, words: list[str]) -> NoReturn:
 
 
 class _ToldError(ThresherError):
-    """What a child could not do, in its words."""
+    """An error of ours that a child process raised, with its message."""
 
     def __init__(self, message: str, exit_code: int) -> None:
         super().__init__(message)
@@ -82,7 +82,11 @@ class _ToldError(ThresherError):
 
 
 def apart(directory: Path, do: Callable[[], str]) -> str:
-    """Return what `do` returns, done in a child; raises what it raises of ours, and that the store in `directory` killed it."""
+    """Call `do` in a child process and return its result.
+
+    Raises:
+        ThresherError: Raised by `do`, or because the store in `directory` is damaged and has killed the child.
+    """
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
@@ -102,7 +106,7 @@ def apart(directory: Path, do: Callable[[], str]) -> str:
 
 
 def _tell(writer: int, do: Callable[[], str]) -> NoReturn:
-    """Do it, write what it came to, and end this process."""
+    """Call `do`, write its result or its error into a pipe, and end this process."""
     try:
         answer = (do(), 0)
     except (ThresherError, ConfigError) as error:
@@ -119,7 +123,7 @@ def _tell(writer: int, do: Callable[[], str]) -> NoReturn:
 
 
 def _damage_in_words(by: str, words: list[str]) -> tuple[str, int]:
-    """Return what is wrong with the stores among a command's words, whose reader a signal killed, and the exit code."""
+    """Return what is wrong with the stores among a command's words, and the exit code, after a signal has killed their reader."""
     for word in words:
         if not (Path(word) / "state").is_dir():
             continue

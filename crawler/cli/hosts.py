@@ -1,4 +1,4 @@
-"""`thresher hosts`: every host queue, and why it waits."""
+"""`thresher hosts`: every host queue, what it has given, and why it waits."""
 
 from __future__ import annotations
 

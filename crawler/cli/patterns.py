@@ -78,7 +78,7 @@ def patterns(
 
 
 def _of_store(view: View, settings: PatternYield, choice: Choice, *, wants_replay: bool) -> Iterator[Row]:
-    """Yield what the crawl's filter has learned; of a crawl without it, and for a replay, what its answers teach."""
+    """Yield what the crawl's filter has learned. For a replay, or if it was off, yield what it learns from the stored answers now."""
     if not wants_replay and any(True for _ in _learned(view)):
         yield from _known(view, choice)
         return
@@ -133,7 +133,7 @@ def _known(view: View, choice: Choice) -> Iterator[Row]:
 
 
 def _told(answers: Answers, settings: PatternYield, choice: Choice, *, wants_replay: bool, judging: Collection[str] = ()) -> Iterator[Row]:
-    """Tell the answers again: yield each as it was decided, or else what all of them teach.
+    """Give the answers to a fresh filter in their order; yield its decision on each, or what it has learned from all of them.
 
     Args:
         judging: Filters that judged the pages.
@@ -150,7 +150,7 @@ def _told(answers: Answers, settings: PatternYield, choice: Choice, *, wants_rep
 
 
 def _decided(told: list[LoggedAnswer], answers: Answers, replay: Replay) -> Iterator[Row]:
-    """Yield each answer's line with the decision; say on standard error what all of them come to."""
+    """Yield each answer's line with the decision; print the totals on standard error."""
     n_fetched, texts, kept = 0, set(), set()
     for answer in told:
         pattern, is_fetched = replay.decide(answer.url)

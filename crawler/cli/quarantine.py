@@ -1,4 +1,4 @@
-"""`thresher quarantine`: what killed its receiver and was quarantined, and how it is tried again."""
+"""`thresher quarantine`: messages, findings and answers that killed the agent that worked on them, and how they are tried again."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def quarantine(directory: str, rows: tuple[str, ...], again: bool, as_json: bool
 
 
 def _offer(path: Path, names: set[str]) -> None:
-    """Mark rows; each shard's in one commit."""
+    """Mark rows to be tried again by the next `resume`; those of one shard in one commit."""
     for shard in shard_paths(path):
         with Store.open(shard, None, time.time()) as store:
             for key, record in store.tables.quarantine.all():

@@ -100,7 +100,7 @@ class _Choice:
 
 @contextmanager
 def _subject(source: str, choice: _Choice, *, wants_measures: bool) -> Iterator[Subject]:
-    """Open a crawl or read a graph file."""
+    """Open a crawl, or read a graph file, as a graph of URLs."""
     if source != "-" and Path(source).is_dir():
         with reading(Path(source)) as view:
             yield of_store(view, collapsed=choice.collapse, with_redirects=choice.with_redirects, self_links=choice.self_links)
@@ -115,7 +115,7 @@ def _subject(source: str, choice: _Choice, *, wants_measures: bool) -> Iterator[
 
 
 def _say(source: str, subject: Subject, found: Ranking, choice: _Choice) -> None:
-    """Say on standard error what was ranked."""
+    """Print on standard error how many nodes and links were ranked."""
     ranks = found.found
     click.echo(
         f"{source}: {found.graph.n_nodes:,} {found.level}s, {found.graph.n_links:,} links, {ranks.n_iterations} iterations", err=True

@@ -36,7 +36,7 @@ class What:
     figure: str | None
 
     def check(self) -> None:
-        """Raise UsageError unless at most one is."""
+        """Raise UsageError if more than one output is wanted."""
         wanted = [
             flag
             for flag, is_set in (
@@ -64,7 +64,7 @@ class _Number(click.FloatRange):
 
 
 _positive = _Number(0, min_open=True)
-_DEFAULTS = NearReplica()  # those of the filter too
+_DEFAULTS = NearReplica()  # the filter has the same defaults
 
 
 def _one_of(names: type[StrEnum]) -> click.Choice[str]:
@@ -213,7 +213,7 @@ def _measured(rp: float, hm: float, resemblance: float, c: float) -> dict[str, A
 
 
 def _read(source: str, recipe: Recipe) -> Reading:
-    """Read the pages and say on standard error what was left out.
+    """Read the pages; print on standard error what was left out.
 
     Raises:
         UsageError: If nothing of it is a page.

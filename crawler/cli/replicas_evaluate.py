@@ -73,7 +73,7 @@ def _draw(path: Path, judged: Judged, ds: list[float], cs: list[float], widest: 
 
 
 def _labels(source: str, urls: list[str]) -> tuple[set[Pair], set[Pair]]:
-    """Read labelled pairs; say how many lines were left out.
+    """Read labelled pairs; print how many lines were left out.
 
     Raises:
         UsageError: If none is left.

@@ -195,7 +195,7 @@ def _lines(scored: Scored) -> Iterator[bytes]:
 
 
 def _say_quality(scored: Scored) -> None:
-    """Print weights, threshold, and how they do on the proxy labels, on standard error."""
+    """Print on standard error the weights, the threshold, and the precision and recall that they have on the proxy labels."""
     n_labelled = int(scored.labels.sum())
     click.echo(
         f"weights {scored.weights.target:g},{scored.weights.ratio:g},{scored.weights.spread:g}   threshold {scored.threshold:.4g}", err=True

@@ -27,7 +27,7 @@ from thresher.storage.export.scans import hosts, revisions
 from thresher.storage.records import PageRecord, VerdictRecord
 from thresher.storage.view import View
 
-_JUDGED = frozenset(("verdicts",))  # what is read beside the records
+_JUDGED = frozenset(("verdicts",))  # columns that are not taken from the records of pages
 Row = dict[str, Any]  # column → value, in the order of the columns: the key, then counts
 
 
@@ -89,7 +89,7 @@ def _by_class(view: View) -> Iterator[Row]:
 
 
 class _Sum:
-    """What pages of one kind come to."""
+    """Sums over the pages of one kind."""
 
     __slots__ = ("bytes", "elapsed_s", "kept", "pages", "wire_bytes")
 
@@ -122,7 +122,7 @@ def _by_type(view: View) -> Iterator[Row]:
 
 
 def _by_status(view: View) -> Iterator[Row]:
-    """Answers of every kind by their counters; pages, which redirects and unwanted types are not, by their records."""
+    """Count answers by status, from counters; pages, bytes and times are sums over the records of pages, which redirects do not have."""
     sums = _sums(view, lambda page: page.status)
     answers = {int(name.removeprefix("status:")): n for name, n in view.counters.all("status:").items()}
     for code in {*sums, *answers}:
@@ -166,9 +166,7 @@ _OF_FILTER = (
 
 
 def _by_filter(view: View) -> Iterator[Row]:
-    """What each filter says of pages and redirects as of now, and what it saved, or would save if it did not only observe: links, and
-    copies' links.
-    """
+    """Count each filter's newest verdicts on pages and redirects, and the links that it saved, or in `observe` would have saved."""
     status = _status(view)
     rows: defaultdict[str, Row] = defaultdict(lambda: dict.fromkeys(_OF_FILTER, 0))
     for column, counts in (("saved", status.saved), ("would_save", status.would_save)):

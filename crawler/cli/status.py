@@ -51,7 +51,7 @@ def status(directory: str, as_json: bool) -> int:
 
 
 def _report(path: Path, view: View) -> Report:
-    """Return the last status; where nobody is left who could have brought it up to date, with the figures of the last commit."""
+    """Return the last status that was written. If no process works on the crawl any more, its figures are those of the last commit."""
     report = _written(path) or _counted(view)
     report.holder = lock_holder(path)
     report.alive = report.holder != 0

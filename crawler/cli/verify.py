@@ -1,4 +1,4 @@
-"""`thresher verify`: every invariant of a store, checked where a damaged file cannot take this process down."""
+"""`thresher verify`: check every invariant of a store, in a child process: a damaged file may kill its reader."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def verify(directory: str, bodies: bool, as_json: bool) -> int:
 
 
 def verified(directory: str, *, bodies: bool) -> list[str]:
-    """Return what is wrong with a store. A child looks: reading a page that a cut file lacks kills the process that does it."""
+    """Return what is wrong with a store. A child process reads it: if the file is cut, reading a missing page kills the reader."""
     command = python.code(_CHILD, directory, str(bodies))
     child = subprocess.run(command, env=python.environment(), stdout=subprocess.PIPE, check=False)  # noqa: S603 - our own interpreter and code
     if child.returncode < 0:

@@ -56,7 +56,11 @@ class Member:
         )
 
     async def run(self, received: Callable[[], None]) -> None:
-        """Exchange messages with the others until cancelled.    heard: called after messages were carried out"""
+        """Exchange messages with the others until cancelled.
+
+        Args:
+            heard: Called after messages were carried out.
+        """
         await self._channels.run(received)
 
     def on_commit(self) -> None:

@@ -42,7 +42,11 @@ class Evidence(msgspec.Struct, array_like=True):
     changed: dict[int, tuple[float, float]] = {}  # half octave of the interval → weight, weighted sum of the intervals
 
     def fade(self, kept: float) -> None:
-        """Let all that was seen so far weigh less.    kept: share, 0 to 1"""
+        """Let all that was seen so far weigh less.
+
+        Args:
+            kept: Share, 0 to 1.
+        """
         self.n *= kept
         self.unchanged_s *= kept
         self.events *= kept
@@ -61,7 +65,11 @@ class Evidence(msgspec.Struct, array_like=True):
         self.changed[at] = (weight + 1.0, total + interval_s)
 
     def dated(self, age_s: float, weight: float = 1.0) -> None:
-        """Note that the last change is `age_s` old.    weight: how far that is believed, 0 to 1"""
+        """Note that the last change is `age_s` old.
+
+        Args:
+            weight: How far that is believed, 0 to 1.
+        """
         self.events += weight
         self.unchanged_s += weight * age_s
 
@@ -98,12 +106,20 @@ def estimate(evidence: Evidence, prior: Prior) -> float:
 
 
 def _pull(changed: list[tuple[float, float]], known: float, rate: float) -> float:
-    """Return what draws the rate upwards: falls as it grows.    changed: mean interval and weighted sum of each bucket"""
+    """Return what draws the rate upwards: falls as it grows.
+
+    Args:
+        changed: Mean interval and weighted sum of each bucket.
+    """
     return known / rate + sum(total / math.expm1(rate * t) for t, total in changed if rate * t < _LARGE)
 
 
 def inherited(families: Iterable[Evidence], rate: float) -> float:
-    """Return the rate that a page inherits from its patterns, the most general first.    rate: of a page of which nothing is known"""
+    """Return the rate that a page inherits from its patterns, the most general first.
+
+    Args:
+        rate: Of a page of which nothing is known.
+    """
     for evidence in families:
         rate = estimate(evidence, Prior(rate))
     return rate

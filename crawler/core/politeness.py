@@ -300,7 +300,11 @@ class Pace:
         return Rule.BACK_OFF if asked is None or wait > asked else Rule.RETRY_AFTER
 
     def rest(self, record: HostRecord, rules: HostRules, number: int, now: float) -> None:
-        """Let a host rest that a wall stands before.    number: of rests in a row, from 1"""
+        """Let a host rest that a wall stands before.
+
+        Args:
+            number: Of rests in a row, from 1.
+        """
         limits = rules.politeness
         wait = min(limits.backoff_initial * 2.0 ** min(number - 1, 30), limits.backoff_max)
         record.backoff_until = max(record.backoff_until, now + self.stretch(wait, rules))

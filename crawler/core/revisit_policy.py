@@ -47,7 +47,11 @@ class Bounds(NamedTuple):
 
 
 def interval_s(policy: Policy, rate: float, weight: float, multiplier: float, bounds: Bounds) -> float:
-    """Return the time between two visits of a page.    multiplier: of its host"""
+    """Return the time between two visits of a page.
+
+    Args:
+        multiplier: Of its host.
+    """
     return float(_intervals(policy, np.array([rate]), np.array([weight]), multiplier, bounds)[0])
 
 
@@ -73,7 +77,11 @@ def multiplier(policy: Policy, shares: Sequence[Share], visits_per_s: float, bou
 
 
 def _intervals(policy: Policy, rates: Reals, weights: Reals, value: float, bounds: Bounds) -> Reals:
-    """Return the intervals of pages, within bounds.    value: the multiplier"""
+    """Return the intervals of pages, within bounds.
+
+    Args:
+        value: The multiplier.
+    """
     least: Reals | float = bounds.least_s
     if policy != "uniform":
         least = np.clip(-math.log1p(-NEEDLESS) / rates, bounds.least_s, bounds.most_s)

@@ -80,7 +80,11 @@ class HostPlan(msgspec.Struct, array_like=True):
         return sum(n for n, _ in self.shares.values())
 
     def count(self, plan: PagePlan, to: int | None, weight: float = 1.0) -> None:
-        """Move a page among those that are counted.    to: half octave of its rate, None: it is not counted any more"""
+        """Move a page among those that are counted.
+
+        Args:
+            to: Half octave of its rate, None: it is not counted any more.
+        """
         if plan.bin is not None:
             n, total = self.shares[plan.bin]
             self.shares[plan.bin] = (n - 1, total - plan.weight)
@@ -158,7 +162,11 @@ class Schedule:
         return plan
 
     def visited(self, page: Page, plan: PagePlan, now: float, *, is_changed: bool, n_new: int, pace_s: float) -> None:
-        """Learn from a visit that has shown whether a page has changed, and give it its next time.    n_new: pages it led to first"""
+        """Learn from a visit that has shown whether a page has changed, and give it its next time.
+
+        Args:
+            n_new: Pages it led to first.
+        """
         interval = max(1.0, now - plan.visited_at)
         host = self._plans.host(page.queue)
         self._note_gap(host, plan, now, pace_s)
@@ -171,7 +179,11 @@ class Schedule:
         self._place(page, plan, host, now)
 
     def defer(self, page: Page, plan: PagePlan, now: float, *, why: str) -> None:
-        """Give a page a time after a visit that showed nothing of it.    why: failed, refused, missing or gone"""
+        """Give a page a time after a visit that showed nothing of it.
+
+        Args:
+            why: Failed, refused, missing or gone.
+        """
         least, most = self._bounds
         host = self._plans.host(page.queue)
         host.last_at = now

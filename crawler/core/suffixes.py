@@ -20,7 +20,11 @@ class Suffixes(PublicSuffixList):
     """The list's rules as canonical hosts are spelled, in ASCII."""
 
     def __init__(self, *, ascii_only: bool) -> None:
-        """ascii_only: without the rules of other scripts."""
+        """Create the list of suffixes.
+
+        Args:
+            ascii_only: Without the rules of other scripts.
+        """
         self._ascii_only = ascii_only
         super().__init__()
 

@@ -43,7 +43,7 @@ _MOST_SKIPS = 10
 
 
 class Explainer:
-    """Tells stories from one store. `settings` are those that decide today; the URLs' form is the store's own."""
+    """Reads the stories of URLs from one store. `settings` decide what would happen today; the canonical form is the store's own."""
 
     def __init__(self, view: View, settings: Settings, now: float, *, crawl: str = "") -> None:
         self._view = view
@@ -131,7 +131,7 @@ class Explainer:
         return "alias" if self._view.tables.aliases.get(source) is not None else "link"
 
     def _outcome(self, story: Story, url: CrawlURL, row: SeenRow) -> None:
-        """Add what its requests came to."""
+        """Add the outcome of its requests."""
         view = self._view
         failure = view.tables.failures.get(url.key)
         if failure is not None:

@@ -1,4 +1,4 @@
-"""What the journal tells of a URL that filters have held: when it began to wait, when its class closed, when it was drawn, and why.
+"""What the journal says of a URL that filters have held: when it began to wait, when its class closed, when it was drawn, and why.
 
 Time: 3 µs a visit since the page that named the URL; nothing for a URL that was never held.
 """

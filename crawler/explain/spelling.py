@@ -1,7 +1,7 @@
 """From a URL as it was written to its canonical form, step by step, for people: which rule changed what.
 
-The form itself is `URLSpace.canonical`'s alone. Here each rule is applied to the text in turn and named if it changes something; what
-is left between the last of them and the canonical form is the URL standard's own reading.
+The canonical form comes from `URLSpace.canonical` alone. Here each rule is applied to the text in turn, and named if it changes the text;
+if the result still differs from the canonical form, the last step is called the URL standard's reading.
 """
 
 from __future__ import annotations

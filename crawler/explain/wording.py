@@ -41,7 +41,7 @@ def _never_known(story: Story) -> str:
 
 
 def _later(story: Story) -> str:
-    """Return what was said of it after it had been recorded, the last word of each filter."""
+    """Return in words the verdicts that came after it had been recorded: the last one of each filter."""
     last = {verdict["filter"]: verdict for verdict in story.verdicts if "revised_at" in verdict}
     words = []
     for name, verdict in last.items():

@@ -1,4 +1,4 @@
-"""What a report is laid out of: sections, figures, tables, lists of numbers."""
+"""The parts that a report is laid out with: sections, figures, tables, lists of numbers."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Ditto:
-    """What stands in the row above; left blank."""
+    """The same value as in the row above: the cell is left blank."""
 
 
 Cell = str | int | float | Bar | Ditto | None

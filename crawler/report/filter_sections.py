@@ -33,7 +33,7 @@ def filters(crawl: Crawl) -> Section | None:
 
 
 def _savings(crawl: Crawl, names: list[str]) -> Markup:
-    """Return the table of what the filters came to; a column of noughts is left out."""
+    """Return the table of the filters' figures; a column with nothing but zeros is left out."""
     saved, would, held = crawl.totals.saved, crawl.totals.would_save, crawl.held.by_filter
     words = {name: crawl.pages.filters.get(name, FilterWords()) for name in names}
     counts: dict[str, list[int]] = {
@@ -82,7 +82,7 @@ def _redirect(crawl: Crawl, key: bytes, target: str, verdict: VerdictRecord) -> 
 
 
 def _holder(holder: str, name: str) -> str:
-    """Return what a holder is named after, without its filter's name."""
+    """Return a holder's name without that of its filter."""
     rest = holder.removeprefix(f"{name} ")
     if name != depth_cutoff.NAME:
         return rest

@@ -1,4 +1,4 @@
-"""All that a report tells of a crawl, read from its store while it runs or after it; nothing is written."""
+"""All that a report shows of a crawl, read from its store while it runs or after it; nothing is written."""
 
 from __future__ import annotations
 

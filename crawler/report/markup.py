@@ -1,7 +1,7 @@
 """HTML and SVG made of elements: text becomes markup only by being escaped.
 
-A child or an attribute's value is either `Markup`, made by `element`, or anything else, whose text is escaped; so that what a page of the
-web says about itself is never more than text. Control, bidirectional and other invisible characters are shown as \\x1b, \\u202e …
+A child or an attribute's value is either `Markup`, made by `element`, or anything else, whose text is escaped; so that text of the web
+never becomes an element of the report. Control, bidirectional and other invisible characters are shown as \\x1b, \\u202e …
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def join(children: Iterable[Child]) -> Markup:
 
 
 def crawled(text: str, head: int = _HEAD) -> Markup:
-    """Return a text of the web that cannot reorder what stands around it.
+    """Return a text of the web, in which invisible and bidirectional characters are escaped: they could reorder the text around it.
 
     Args:
         head: Characters of a long one that are shown, beside its end.

@@ -1,7 +1,7 @@
-"""What the records of a crawl's pages come to, in one pass over them.
+"""Sums and samples over the records of a crawl's pages, in one pass.
 
-Novelty: a page shows something new if no page fetched before it had its text. Gaps between requests of a host are measured from the
-answer that has a record to the next request that led to one: redirects, robots.txt and failures without an answer lie in between.
+Novelty: a page shows something new if no page fetched before it had its text. Gaps between requests of a host are measured from one
+answer with a record to the next request that has one: redirects, robots.txt and failures without an answer may lie in between.
 
 Memory: some MB, whatever the crawl. Time: 30 µs a page.
 """
@@ -32,7 +32,10 @@ _MOST_HOSTS: Final = 50_000
 
 @dataclass(slots=True)
 class Level:
-    """The pages of one depth. of_texts, new_texts: pages with a text that were looked at, and those whose text was new."""
+    """The pages of one depth.
+
+    `of_texts`: pages with a text that were looked at. `new_texts`: those of them whose text was new.
+    """
 
     pages: int = 0
     kept: int = 0
@@ -77,7 +80,7 @@ class Pages:
     errors: dict[int, Sample[str]] = field(default_factory=dict)
     took: list[int] = field(default_factory=lambda: [0] * (len(TIMES) + 1))
     gaps: list[int] = field(default_factory=lambda: [0] * (len(GAPS) + 1))
-    n_short: int = 0  # gaps that were less than what the host was owed
+    n_short: int = 0  # gaps that were shorter than the host's delay
     shortest: float | None = None
 
 
@@ -136,7 +139,7 @@ class _Novelty:
         self._of = self._new = 0.0
 
     def look(self, page: PageRecord) -> tuple[float, float]:
-        """Return for how many pages with a text this one stands, and for how many with a new one."""
+        """Return how many pages with a text this one counts for in the sample, and how many with a new text."""
         text = page.fingerprint
         if not text or not self._texts.follows(text):
             return 0.0, 0.0

@@ -1,4 +1,4 @@
-"""What bounds the memory of a report, however large the crawl: samples, sums over time, and what is known of a share of all keys.
+"""Samples, sums over time, and records of a share of all keys: they bound the memory of a report, however large the crawl is.
 
 All are deterministic: one store makes one report.
 """
@@ -15,7 +15,10 @@ T = TypeVar("T")
 
 
 class Sample(Generic[T]):
-    """A uniform sample of what is offered: the items whose keys have the least hashes. n: how many were offered."""
+    """A uniform sample of what is offered: the items whose keys have the smallest hashes.
+
+    `n`: how many were offered.
+    """
 
     def __init__(self, size: int) -> None:
         self._size = size

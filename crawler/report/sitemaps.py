@@ -20,7 +20,7 @@ _TOLD = 3  # words about one sitemap
 
 @dataclass(slots=True)
 class SitemapNews:
-    """What sitemaps came to."""
+    """Sums over the sitemaps of a crawl."""
 
     states: Counter[str] = field(default_factory=Counter)
     counts: Counter[str] = field(default_factory=Counter)  # of announced URLs, by what became of them
@@ -40,7 +40,7 @@ def read_sitemaps(view: View) -> SitemapNews | None:
     for record in sitemaps(view):
         news.states[record.state] += 1
         news.counts.update(record.counts)
-        if record.notes and (record.by or record.state != "failed"):  # that a guess was wrong is not odd
+        if record.notes and (record.by or record.state != "failed"):  # that a guessed one is not there is nothing to report
             news.odd.offer(record.text, record)
     if not news.states:
         return None

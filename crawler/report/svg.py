@@ -14,7 +14,7 @@ from thresher.crawler.report.markup import Markup, element, join
 _WIDTH, _HEIGHT = 400, 210
 _LEFT, _RIGHT, _TOP, _BOTTOM = 46, 12, 10, 38
 _MOST_TICKS = 5
-_LEAST = 1e-300  # of what an axis can be divided for
+_LEAST = 1e-300  # the smallest range that an axis can be divided into
 
 Format = Callable[[float], str]
 
@@ -30,7 +30,10 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """What is told along one side. most: the value at its end, None: the greatest there is."""
+    """One axis of a plot.
+
+    `most`: the value at its end; None: the greatest value that is drawn.
+    """
 
     label: str
     format: Format = lambda value: short(value)

@@ -1,4 +1,4 @@
-"""What a store's other tables come to: hosts, failures, what was refused, held or rewritten. Each is read once.
+"""Sums over the other tables of a store: hosts, failures, what was refused, held or rewritten. Each is read once.
 
 Memory: samples and the largest; times 1 to 5 µs a row.
 """
@@ -98,7 +98,10 @@ def read_failures(view: View) -> dict[str, Failed]:
 
 @dataclass(slots=True)
 class Redirects:
-    """What one filter says today of URLs that redirected. sample: (key, where it led, verdict)."""
+    """One filter's newest verdicts on URLs that redirected.
+
+    `sample`: (key, where it led, verdict).
+    """
 
     refused: int = 0
     let_off: int = 0
@@ -133,7 +136,7 @@ class Skip:
 
 
 def read_skips(view: View) -> dict[tuple[str, str], Sample[Skip]]:
-    """Return samples of the skipped URLs by (who refused them, reason); `n` is of the lines written, of which very many are left out."""
+    """Return samples of the skipped URLs by (who refused them, reason). `n` counts the lines of the log, which leaves out many URLs."""
     found: dict[tuple[str, str], Sample[Skip]] = {}
     for line in view.all_skipped():
         sample = found.setdefault((line.by, line.reason), Sample(SAMPLES))

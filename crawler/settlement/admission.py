@@ -40,7 +40,11 @@ class Admission:
     def __init__(
         self, tables: Tables, frontier: Frontier, context: VisitContext, totals: Totals, effects: Effector, outbox: Outbox | None = None
     ) -> None:
-        """post: to the other agents, if there are any."""
+        """Create the admission of new links.
+
+        Args:
+            outbox: Messages to the other agents; None: there are none.
+        """
         self._outbox = outbox
         self._tables = tables
         self._frontier = frontier

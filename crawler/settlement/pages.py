@@ -47,7 +47,11 @@ class Pages:
         requisites: Requisites,
         outbox: Outbox | None,
     ) -> None:
-        """outbox: to the other agents, if there are any."""
+        """Create the settlement of pages.
+
+        Args:
+            outbox: Messages to the other agents; None: there are none.
+        """
         self._tables = tables
         self._frontier = frontier
         self._context = context

@@ -23,7 +23,11 @@ class Pairs:
     """Completes pairs from either end and writes each once."""
 
     def __init__(self, tables: Tables, urls: URLSpace, outbox: Outbox | None = None) -> None:
-        """post: to the other agents, if there are any."""
+        """Create the pairs of redirects.
+
+        Args:
+            outbox: Messages to the other agents; None: there are none.
+        """
         self._outbox = outbox
         self._is_own: Callable[[bytes], bool] = outbox.is_own if outbox is not None else lambda _: True
         self._tables = tables

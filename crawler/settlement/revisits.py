@@ -58,7 +58,11 @@ class Revisits:
         *,
         learn: Callable[[Deliberation[LinkJudgement], float], None],
     ) -> None:
-        """learn: lets filters learn from the judgement of new links."""
+        """Create the settlement of revisits.
+
+        Args:
+            learn: Lets filters learn from the judgement of new links.
+        """
         self._store = store
         self._frontier = frontier
         self._context = context

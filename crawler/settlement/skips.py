@@ -8,6 +8,10 @@ from thresher.storage.tables import Tables
 
 
 def note_skip(tables: Tables, totals: Totals, skip: Skip, via: bytes) -> None:
-    """Count a skip and log it.    via: key of what named the URL"""
+    """Count a skip and log it.
+
+    Args:
+        via: Key of what named the URL.
+    """
     totals.skip(skip.reason)
     tables.skips.add(skip.text, skip.reason, via=via, by=skip.by)

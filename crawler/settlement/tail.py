@@ -57,7 +57,11 @@ class Tails:
     """The tails of all hosts of a store."""
 
     def __init__(self, tables: TailTables, counters: Counters, policy: TailPolicy, *, known: Callable[[str], Recent | None]) -> None:
-        """known: what the URLs of a class came to before it was postponed, as its filter has seen it"""
+        """Create the tails of one agent.
+
+        Args:
+            known: What the URLs of a class came to before it was postponed, as its filter has seen it.
+        """
         self._tables = tables
         self._counters = counters
         self._policy = policy

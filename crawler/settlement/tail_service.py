@@ -18,7 +18,11 @@ class TailService:
     """Tells the tails what visits came to, and draws from them."""
 
     def __init__(self, store: Store, context: VisitContext, effects: Effector, *, close: Callable[[float], None]) -> None:
-        """close: writes the journal, and what has changed of tails"""
+        """Create what serves tails.
+
+        Args:
+            close: Writes the journal, and what has changed of tails.
+        """
         self._store = store
         self._context = context
         self._effects = effects

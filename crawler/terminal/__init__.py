@@ -1,1 +1,1 @@
-"""What a person is shown: the progress of a crawl, crawled text made printable, what an extra needs."""
+"""What is printed for people: the progress of a crawl, crawled text without control characters, how to install an extra."""

@@ -1,8 +1,8 @@
-"""What an optional part needs, and how it comes to this copy of Thresher.
+"""What an optional part needs (an "extra"), and the command that installs it into this copy of Thresher.
 
-A message that names a package of an index is a message that whoever owns the name there can answer. So none names `thresher` as one: where
-this copy came from stands in its own metadata (direct_url.json, PEP 610), and beside a checkout lies its pyproject.toml. Without
-either, the packages of the extra are named, as its metadata has them.
+No message names `thresher` as a package of an index: another project may own that name there, and the user would install its code. So the
+message names the place that this copy came from, by its metadata (direct_url.json, PEP 610) or by the pyproject.toml beside a checkout. If
+neither is there, it names the packages of the extra, as the metadata lists them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _ROOT = Path(__file__).resolve().parents[2]
 
 
 class _Origin(msgspec.Struct):
-    """What is used of direct_url.json."""
+    """The fields of direct_url.json that are used."""
 
     url: str
     dir_info: dict[str, bool] | None = None

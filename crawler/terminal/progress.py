@@ -1,4 +1,4 @@
-"""What a person sees of a crawl: one live block on a terminal, a line every 30 s elsewhere, a table at the end. Written to stderr."""
+"""The progress of a crawl on standard error: one live block on a terminal, a line every 30 s elsewhere, a table at the end."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Lines:
 
 
 class Silent:
-    """No progress at all; notes still matter."""
+    """No progress; notes are still printed."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -70,7 +70,7 @@ class Silent:
 
 
 def _say(text: str, stream: TextIO) -> None:
-    """Print a line; a reader that is gone must not end the crawl."""
+    """Print a line. If nobody reads the stream any more, nothing happens: that must not end the crawl."""
     with suppress(OSError):
         print(text, file=stream, flush=True)
 

@@ -58,7 +58,7 @@ def words_of(record: RoundRecord) -> str:
 
 
 def round_rows(view: View, directory: Path) -> list[str]:
-    """Return how the newest round stands, and what it asks its operator."""
+    """Return lines that say how the newest round stands, and which decisions wait for the operator."""
     record = last_round(view)
     if record is None:
         return []

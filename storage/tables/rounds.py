@@ -198,7 +198,11 @@ class Rounds:
         self._may_prune = True
 
     def prune(self, first_uncommitted: int) -> int:
-        """Delete some outdated versions whose successors are on disk; return how many.    first_uncommitted: number of a visit"""
+        """Delete some outdated versions whose successors are on disk; return how many.
+
+        Args:
+            first_uncommitted: Number of a visit.
+        """
         if not self._may_prune:
             return 0
         rows = self._rows.scan(OUTDATED, limit=_PRUNED_AT_ONCE)
