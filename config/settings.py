@@ -316,7 +316,9 @@ class Recrawl(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     audit_share: Share = 0.02  # of the 304s, asked for once more without conditions
     min_change: Share = 0.02  # of the text: less is looked at twice
     park: bool = True  # a host that loses much at once waits for a word of the operator
-    policy: Literal["harmonic", "uniform", "age_optimal"] = "harmonic"  # how `schedule: continuous` shares a host's visits among its pages
+    policy: Literal["harmonic", "uniform", "age_optimal", "fresh"] = (
+        "harmonic"  # how `schedule: continuous` shares a host's visits among its pages
+    )
     min_interval: Annotated[float, Meta(ge=1, le=1e9, extra={"unit": "seconds"})] = 3_600.0  # between two visits of a page
     max_interval: Annotated[float, Meta(ge=1, le=1e9, extra={"unit": "seconds"})] = 30 * 86_400.0
     refresh_share: Share = 0.5  # of a host's requests, for visits that are due while new URLs wait

@@ -3,18 +3,20 @@
     python -m benchmarks.quality.freshness [--seeds 2] [--git DIR …] [--versions 40] [--policy harmonic]
 
 Driven by a virtual clock through the scheduler that crawls (crawler/core/revisit_schedule.py): one host, which gives one request every
-so often. At each request uniform visits the page whose visit lies back the longest, Nutch's the one that is due first, even if it is not
-due yet; so both make every request. Ours makes none while no page is due, and so never makes more.
+so often. Ours makes no request while no page is due; the others make as many as ours made by then, at its times: uniform visits the page
+whose visit lies back the longest, Nutch's and the oracle the one that is due first. New pages are found as soon as they are there, but by
+every other request at most. The oracle knows how often each page changes over its life, and shares the visits so that most copies are fresh
+(policy `fresh`): what estimating costs; no policy that visits at intervals by a page's rate does better.
 
-Webs: planted processes of change, this project's own git history (`--git` names others), and the documentation in an npm package over its
-released versions, which npm downloads once. Each with a host that could visit every page once in an eighth, a quarter and half of the
-longest interval.
+Webs: planted processes of change (a tenth of the pages differs with every request: no policy keeps these fresh), this project's own git
+history (`--git` names others), and the documentation in an npm package over its released versions, which npm downloads once. Each with a
+host that could visit every page once in an eighth, a quarter and half of the longest interval when there are most.
 
     fresh     share of the pages' time for which the copy was as the page was, after a warm-up of a quarter of the span
-    stale     the rest; what ours leaves of it, against the better of the others
+    stale     the rest; what ours leaves of it, against uniform and Nutch's
     missed    changes that no visit followed within the longest interval
 
-Exits with 1 if a change is missed, or if ours is less fresh than uniform over all. Two minutes, and the downloads.
+Exits with 1 if a change is missed, or if ours is less fresh than uniform over all. Three minutes, and the downloads.
 """
 
 from __future__ import annotations
@@ -25,11 +27,12 @@ import sys
 from bisect import bisect_right
 from collections.abc import Sequence
 from heapq import heappop, heappush
+from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from benchmarks.quality.histories import Web, of_git, of_npm, planted
-from thresher.crawler.core.revisit_policy import Bounds, Policy
+from thresher.crawler.core.revisit_policy import Bounds, Policy, Share, interval_s, multiplier
 from thresher.crawler.core.revisit_schedule import FamilyPlan, HostPlan, Options, Page, PagePlan, Schedule
 
 ROUNDS = (1 / 8, 1 / 4, 1 / 2)  # of the longest interval: in which every page could be visited once
@@ -82,6 +85,28 @@ class NutchLike:
     def visited(self, url: str, now: float, *, is_changed: bool) -> float:
         wanted = self._intervals[url] * (0.8 if is_changed else 1.4)
         self._intervals[url] = min(self._bounds.most_s, max(self._bounds.least_s, wanted))
+        return now + self._intervals[url]
+
+    def gone(self, url: str) -> None: ...
+
+
+class Oracle:
+    """Knows each page's rate of change, and shares the visits among pages as is best for that."""
+
+    is_patient = False
+
+    def __init__(self, web: Web, bounds: Bounds, pace_s: float) -> None:
+        lives = [min(page.ends, web.span_s) - page.begins for page in web.pages]
+        rates = [max(len(page.changes), 0.05) / max(1.0, life) for page, life in zip(web.pages, lives, strict=True)]
+        shares = [Share(life / web.span_s, rate, 1.0) for life, rate in zip(lives, rates, strict=True) if life > 0]
+        within = bounds._replace(most_s=0.9 * bounds.most_s)
+        m = multiplier("fresh", shares, 1 / pace_s, within)
+        self._intervals = {page.url: interval_s("fresh", rate, 1.0, m, within) for page, rate in zip(web.pages, rates, strict=True)}
+
+    def begin(self, url: str, now: float) -> float:
+        return now + self._intervals[url] / 2
+
+    def visited(self, url: str, now: float, *, is_changed: bool) -> float:
         return now + self._intervals[url]
 
     def gone(self, url: str) -> None: ...
@@ -150,30 +175,40 @@ class Outcome(NamedTuple):
 class _Run:
     """One scheduler on one web."""
 
-    def __init__(self, web: Web, scheduler: Scheduler, pace_s: float, bounds: Bounds) -> None:
+    def __init__(self, web: Web, scheduler: Scheduler, pace_s: float, bounds: Bounds, turns: Sequence[bool] = ()) -> None:
+        """Prepare a run.    turns: at which a visit may be made, () for all"""
         self._web, self._scheduler, self._pace_s, self._bounds = web, scheduler, pace_s, bounds
         self._warm_s = web.span_s / 4
         self._coming = sorted(range(len(web.pages)), key=lambda i: web.pages[i].begins, reverse=True)
         self._seen: dict[int, float] = {}  # page → last visit
         self._due: list[tuple[float, int, int]] = []
+        self._given = turns
+        self.turns: list[bool] = []  # whether a visit was made
         self._n = self._n_counted = self._n_missed = 0
         self._fresh_s = 0.0
 
     def run(self) -> Outcome:
-        now = 0.0
-        while now < self._web.span_s:
-            if self._coming and self._web.pages[self._coming[-1]].begins <= now:
+        n_turns, n_owed = math.ceil(self._web.span_s / self._pace_s), 0
+        was_find = False
+        for turn in range(n_turns):
+            now = turn * self._pace_s
+            n_owed += self._given[turn] if self._given else 1 - n_owed
+            is_due = bool(self._due) and n_owed > 0 and not (self._scheduler.is_patient and self._due[0][0] > now)
+            is_new = bool(self._coming) and self._web.pages[self._coming[-1]].begins <= now
+            was_find = is_new and not (is_due and was_find)  # new pages have every other request, as `refresh_share` has it
+            self.turns.append(is_due and not was_find)
+            if was_find:
                 self._find(self._coming.pop(), now)
-            elif self._due and not (self._scheduler.is_patient and self._due[0][0] > now):
+            elif is_due:
+                n_owed -= 1
                 self._visit(heappop(self._due)[2], now)
-            now += self._pace_s
         for i in list(self._seen):
             self._account(i, self._web.span_s)
         exists_s = sum(max(0.0, min(page.ends, self._web.span_s) - max(page.begins, self._warm_s)) for page in self._web.pages)
         return Outcome(self._fresh_s / exists_s, self._n_counted, self._n_missed)
 
     def _find(self, i: int, now: float) -> None:
-        """Visit a page for the first time, as soon as it is there: alike for all."""
+        """Visit a page for the first time, alike for all."""
         self._seen[i] = now
         heappush(self._due, (self._scheduler.begin(self._web.pages[i].url, now), i, i))
 
@@ -202,15 +237,18 @@ class _Run:
 
 
 def compare(web: Web, bounds: Bounds, round_s: float, policy: Policy) -> dict[str, Outcome]:
-    """Run the three schedulers on a web whose host could visit every page once in `round_s`."""
-    alive = max(1.0, sum(min(page.ends, web.span_s) - page.begins for page in web.pages) / web.span_s)
-    pace_s = round_s / alive
-    schedulers: dict[str, Scheduler] = {
-        "uniform": Uniform(),
-        "nutch": NutchLike(bounds, round_s),
-        "ours": Ours(policy, bounds, pace_s),
-    }
-    return {name: _Run(web, scheduler, pace_s, bounds).run() for name, scheduler in schedulers.items()}
+    """Run the schedulers, at equal requests, on a web whose host could visit every page once in `round_s` when there are most."""
+    pace_s = round_s / most_at_once(web)
+    ours = _Run(web, Ours(policy, bounds, pace_s), pace_s, bounds)
+    found = {"ours": ours.run()}
+    others: dict[str, Scheduler] = {"uniform": Uniform(), "nutch": NutchLike(bounds, round_s), "oracle": Oracle(web, bounds, pace_s)}
+    return found | {name: _Run(web, scheduler, pace_s, bounds, ours.turns).run() for name, scheduler in others.items()}
+
+
+def most_at_once(web: Web) -> int:
+    """Return how many pages there are when there are most."""
+    events = sorted([(page.begins, 1) for page in web.pages] + [(page.ends, -1) for page in web.pages])
+    return max(accumulate(change for _, change in events))
 
 
 def bounds_of(web: Web) -> Bounds:
@@ -234,16 +272,18 @@ def webs(seeds: int, repositories: Sequence[Path], n_versions: int) -> list[Web]
 
 def told(web: Web, round_s: float, outcomes: dict[str, Outcome]) -> str:
     """Return a line of the table."""
-    uniform, nutch, ours = outcomes["uniform"], outcomes["nutch"], outcomes["ours"]
-    best = max(uniform.fresh, nutch.fresh)
-    left = (1 - ours.fresh) / (1 - best) if best < 1 else 1.0
+    uniform, nutch, ours, oracle = (outcomes[name] for name in ("uniform", "nutch", "ours", "oracle"))
     return (
-        f"{web.name[:30]:30} {len(web.pages):6,} {round_s / bounds_of(web).most_s:6.2f} "
-        f"{uniform.fresh:8.3f} {nutch.fresh:7.3f} {ours.fresh:7.3f} "
-        f"{ours.fresh / uniform.fresh - 1:+8.1%} {ours.fresh / nutch.fresh - 1:+7.1%} {left:6.0%} "
-        f"{ours.n_requests / uniform.n_requests:9.0%} "
-        f"{ours.n_missed:7}"
+        f"{web.name[:22]:22} {len(web.pages):6,} {round_s / bounds_of(web).most_s:6.2f} {ours.n_requests:8,} {uniform.n_requests:8,} "
+        f"{uniform.fresh:8.3f} {nutch.fresh:7.3f} {ours.fresh:7.3f} {oracle.fresh:7.3f} "
+        f"{ours.fresh / uniform.fresh - 1:+7.1%} {ours.fresh / nutch.fresh - 1:+7.1%} {stale_left(ours, uniform):9.0%} "
+        f"{stale_left(ours, nutch):8.0%} {uniform.n_missed:5} {nutch.n_missed:6} {ours.n_missed:5}"
     )
+
+
+def stale_left(ours: Outcome, other: Outcome) -> float:
+    """Return what ours leaves of the time for which the other's copies are out of date."""
+    return (1 - ours.fresh) / (1 - other.fresh) if other.fresh < 1 else 1.0
 
 
 def main() -> None:
@@ -252,11 +292,11 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=2, help="planted webs")
     parser.add_argument("--git", type=Path, action="append", help="repositories in place of this project's own")
     parser.add_argument("--versions", type=int, default=40, help="of the npm package; 0: leave it out")
-    parser.add_argument("--policy", choices=("harmonic", "uniform", "age_optimal"), default="harmonic")
+    parser.add_argument("--policy", choices=("harmonic", "uniform", "age_optimal", "fresh"), default="harmonic")
     chosen = parser.parse_args()
     print(
-        f"{'web':30} {'pages':>6} {'round':>6} {'uniform':>8} {'nutch':>7} {'ours':>7} {'over u':>8} {'over n':>7} {'stale':>6} "
-        f"{'requests':>9} {'missed':>7}"
+        f"{'web':22} {'pages':>6} {'round':>6} {'requests':>8} {'others':>8} {'uniform':>8} {'nutch':>7} {'ours':>7} {'oracle':>7} "
+        f"{'over u':>7} {'over n':>7} {'stale/u':>9} {'/n':>8} {'missed: u':>5} {'n':>3} {'ours':>5}"
     )
     results: list[dict[str, Outcome]] = []
     for web in webs(chosen.seeds, chosen.git or [_ROOT], chosen.versions):
@@ -264,12 +304,21 @@ def main() -> None:
             bounds = bounds_of(web)
             results.append(compare(web, bounds, share * bounds.most_s, chosen.policy))
             print(told(web, share * bounds.most_s, results[-1]), flush=True)
-    mean = {name: sum(found[name].fresh for found in results) / len(results) for name in ("uniform", "nutch", "ours")}
+    sys.exit(_summed(results))
+
+
+def _summed(results: Sequence[dict[str, Outcome]]) -> int:
+    """Print what came of all runs together; return the exit code."""
+    mean = {name: sum(found[name].fresh for found in results) / len(results) for name in ("uniform", "nutch", "ours", "oracle")}
     n_missed = sum(found["ours"].n_missed for found in results)
-    over = {name: mean["ours"] / mean[name] - 1 for name in ("uniform", "nutch")}
-    print(f"mean of all: ours {mean['ours']:.3f}, {over['uniform']:+.1%} over uniform, {over['nutch']:+.1%} over Nutch's")
+    for name in ("ours", "oracle"):
+        fresher = ", ".join(
+            f"{mean[name] / mean[other] - 1:+.1%} over {other} ({1 - (1 - mean[name]) / (1 - mean[other]):.0%} less stale)"
+            for other in ("uniform", "nutch")
+        )
+        print(f"mean of all: {name} {mean[name]:.3f}, {fresher}")
     print(f"{n_missed} changes missed after one longest interval")
-    sys.exit(1 if n_missed or mean["ours"] < mean["uniform"] else 0)
+    return 1 if n_missed or mean["ours"] < mean["uniform"] else 0
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
     uniform       every page alike
     harmonic      least sum of weight · H(changes missed), H the harmonic numbers [KPLH19]: r = (sqrt(c² + 4 w c / m) - c) / 2
     age_optimal   least age of the copies [CG03, 4.3]
+    fresh         most copies as their pages are: greatest sum of w r / (r + c) [AHLPS18]: r = sqrt(w c / m) - c, or the longest interval
 
 r is a page's visits a second, c its rate of change, w its weight, and m the multiplier by which a host's visits add up to what politeness
 leaves of it: one bisection for each host, since no visit of one host can be made at another. Under harmonic a page that changes with
@@ -22,7 +23,7 @@ from typing import Final, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-Policy = Literal["harmonic", "uniform", "age_optimal"]
+Policy = Literal["harmonic", "uniform", "age_optimal", "fresh"]
 Reals = NDArray[np.float64]
 
 NEEDLESS: Final = 0.01  # chance of a change below which a visit is not worth its request
@@ -34,7 +35,7 @@ _LONGEST: Final = 60.0  # exp(-x) is nothing from here on
 class Share(NamedTuple):
     """Pages of a host that are alike: how many, how often each changes, what each is worth."""
 
-    n: int
+    n: float
     rate: float  # changes a second
     weight: float
 
@@ -91,6 +92,9 @@ def _intervals(policy: Policy, rates: Reals, weights: Reals, value: float, bound
         wanted = np.full_like(rates, value)
     elif policy == "harmonic":
         wanted = 2.0 / (rates * np.expm1(0.5 * np.log1p(4.0 * weights / (value * rates))))
+    elif policy == "fresh":
+        visits = np.sqrt(rates) * (np.sqrt(weights / value) - np.sqrt(rates))
+        wanted = 1.0 / np.maximum(visits, 1.0 / bounds.most_s)
     else:
         wanted = _by_age(rates, weights, value, bounds)
     return np.clip(wanted, least, bounds.most_s)

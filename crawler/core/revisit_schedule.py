@@ -7,8 +7,10 @@ A page's rate has its patterns' rates as its prior, so one that was seen once in
 visits are due, the time between two of them; else what politeness would make it. The multiplier that shares this out among the host's
 pages is worked out from their number by rate, in half octaves, again when these have changed by an eighth.
 
-A visit is due at nine tenths of the longest interval at the latest, so that a queue of up to a tenth of it makes none late. Times are
-spread a little by a hash, or a page that changes at noon would always be visited at noon.
+No interval is longer than nine tenths of the longest, so that a queue of up to a tenth of it makes no visit late. A visit is due before
+its interval is over, by a tenth of the time in which the host could visit all of its pages: it waits for its turn for that long, so that a
+host whose visits fall together is not idle between them. Times are spread a little by a hash, or a page that changes at noon would always
+be visited at noon.
 
     no answer                         after the shortest interval, then twice as long each time
     missing                           on the next day (another 404 makes it gone)
@@ -40,7 +42,9 @@ _KEPT: Final = 0.92  # weight that a page's older visits keep with each further 
 _HALF_LIVES: Final = 3.0  # longest intervals after which what a pattern has shown weighs a third
 _LATEST: Final = 0.9  # of the longest interval
 _SPREAD: Final = 0.1  # of an interval, within which a visit comes
-_USED: Final = 0.98  # of the visits that a host gives: a full line never shortens
+_QUEUE: Final = (
+    0.1  # of a round of the host's pages, for which a visit may wait for its turn: so that the host is never idle for want of one
+)
 _MOST_NEWS: Final = 9.0
 _GAP_KEPT: Final = 0.9
 _SOONER: Final = 0.9  # a sitemap moves a visit if it comes so much sooner
@@ -205,7 +209,7 @@ class Schedule:
         """A sitemap says when a page has changed last; return whether its visit comes sooner for that."""
         if not belief or not plan.visited_at < changed_at <= now or plan.why not in ("first", "changed", "unchanged"):
             return False
-        due = max(now, plan.visited_at + max(self._bounds.least_s, (1.0 - belief) * plan.interval_s))
+        due = max(now, plan.visited_at + max(self._bounds.least_s, (1.0 - belief) * (plan.due - plan.visited_at)))
         if due - plan.visited_at > _SOONER * (plan.due - plan.visited_at):
             return False
         plan.due, plan.why = due, "announced"
@@ -227,7 +231,8 @@ class Schedule:
         self._work_out(host)
         wanted = interval_s(self._options.policy, plan.rate, plan.weight, host.multiplier, self._within)
         plan.interval_s = max(self._bounds.least_s, wanted * (1.0 + _SPREAD * (_lot(page.key, now) - 0.5)))
-        plan.due = now + plan.interval_s
+        queue_s = _QUEUE * host.n_pages * host.gap_s
+        plan.due = now + max(self._bounds.least_s, plan.interval_s - queue_s)
         self._plans.save_host(page.queue, host)
         self._plans.save_page(page.key, plan)
 
@@ -266,7 +271,7 @@ class Schedule:
         if is_fresh and host.worked_out_at:
             return
         shares = [Share(n, _rate_of(at), weight / n) for at, (n, weight) in host.shares.items()]
-        host.multiplier = multiplier(self._options.policy, shares, _USED / max(host.gap_s, 1e-3), self._within)
+        host.multiplier = multiplier(self._options.policy, shares, 1.0 / max(host.gap_s, 1e-3), self._within)
         host.n_stale, host.worked_out_at = 0, host.gap_s
 
     def expected_freshness(self, host: HostPlan) -> float:

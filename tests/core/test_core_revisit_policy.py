@@ -12,7 +12,7 @@ from thresher.crawler.core.revisit_policy import NEEDLESS, Bounds, Policy, Share
 
 HOUR_S, DAY_S = 3_600.0, 86_400.0
 BOUNDS = Bounds(HOUR_S, 60 * DAY_S)
-POLICIES: list[Policy] = ["harmonic", "uniform", "age_optimal"]
+POLICIES: list[Policy] = ["harmonic", "uniform", "age_optimal", "fresh"]
 SHARES = st.lists(st.builds(Share, st.integers(1, 1000), st.floats(-19, 0).map(math.exp), st.floats(1, 10)), min_size=1, max_size=8)
 
 
@@ -54,6 +54,19 @@ def test_age_optimal_lessens_age_by_the_same_with_one_more_visit_of_any_page() -
     for share in shares:
         f = 1 / interval_s("age_optimal", share.rate, 1.0, m, BOUNDS)
         assert (age(share.rate, f * 0.999) - age(share.rate, f * 1.001)) / (0.002 * f) == pytest.approx(m, rel=1e-3)
+
+
+def test_fresh_makes_one_more_visit_worth_the_same_at_every_page_that_it_can_keep_up_with() -> None:
+    """The derivative of weight · r / (r + c) by r is the multiplier [AHLPS18]; one that it cannot has its turn alone.
+
+    Broken once (a root left out): fails.
+    """
+    shares = [Share(50, rate / DAY_S, weight) for rate in (0.1, 0.5, 1) for weight in (1.0, 3.0)]
+    m = multiplier("fresh", [*shares, Share(5, 1.0, 1.0)], 200 / DAY_S, BOUNDS)
+    for share in shares:
+        r = 1 / interval_s("fresh", share.rate, share.weight, m, BOUNDS)
+        assert share.weight * share.rate / (r + share.rate) ** 2 == pytest.approx(m, rel=1e-6)
+    assert interval_s("fresh", 1.0, 1.0, m, BOUNDS) == BOUNDS.most_s
 
 
 def test_what_changes_with_every_request_does_not_take_the_visits_of_the_others() -> None:
