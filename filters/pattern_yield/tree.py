@@ -2,7 +2,7 @@
 
 A fetch teaches the most specific pattern of its URL (filters/pattern_yield/patterns.py), and a pattern's first 16 fetches teach the coarser
 one: that stands for what a new one below it may be, and is barren only if several are. A URL is held by the first barren pattern on its way
-to coarser ones, unless one on the way speaks for itself. A most specific pattern that yields less than the rest is held too.
+to coarser ones, unless one on the way speaks for itself.
 
 **A fetch was worth it** if the panel kept its page as new, or if a link of it led to a page that was (`Source` waits for what becomes of
 them). A redirect was worth it if what it led to is new and was first found through it.
@@ -165,13 +165,10 @@ class Tree:
         for entry in pending:
             self.load(entry.forms)
             self._known[entry.forms[0]].text = self.head.run_text
-            self._teach(entry.forms, False, is_open=self._source(self.site + entry.key) is not None)
+            self._teach(entry.forms, False)
 
-    def _teach(self, texts: Sequence[str], worth: bool, *, is_open: bool = False) -> None:
-        """Let the patterns of a URL learn whether a fetch was worth it.    is_open: something that it named may be"""
-        self._compare(self._known[texts[0]])
-        if not is_open:
-            self._count(texts, worth=worth, weight=SAMPLE if worth and self._is_sampled() else 1)
+    def _teach(self, texts: Sequence[str], worth: bool) -> None:
+        """Let the patterns of a URL learn whether a fetch was worth it."""
         taught, spoke = True, False
         for i, text in enumerate(texts):
             pattern = self._known[text]
@@ -187,29 +184,6 @@ class Tree:
             taught = pattern.n_taught < TAUGHT
             pattern.n_taught += taught
 
-    def _count(self, texts: Sequence[str], *, worth: bool, weight: int = 1) -> None:
-        """Count a fetch that nothing held for its site, and for its most specific pattern.    weight: −1 takes a barren one back"""
-        self.load(texts)
-        if not texts or self.barren(texts) is not None:
-            return
-        pattern, fresh = self._known[texts[0]], self.head.fresh
-        clock = fresh.at + (weight > 0)
-        for standing in (fresh, pattern.evidence.standing):
-            standing.age(clock)
-            standing.learn(weight, is_good=worth)
-        self._changed[texts[0]] = pattern
-
-    def _is_sampled(self) -> bool:
-        """Return whether of the fetches that were worth it one in many is learned from."""
-        return self.head.good_run > GOOD_RUN and not self.head.n_barren
-
-    def _compare(self, pattern: Pattern) -> None:
-        """Compare a pattern with the rest of its site, by what was settled when its next fetch is learned from."""
-        of, fresh = pattern.evidence, self.head.fresh
-        before = of.barren
-        of.standing.age(fresh.at)
-        self._judged(pattern, before, is_wrong=self._rule.compare(of, fresh.without(of.standing)))
-
     def _judged(self, pattern: Pattern, was_barren: bool, *, is_wrong: bool) -> None:
         """Count the pattern if it is barren now; release what it holds if that was wrong."""
         self.head.n_barren = max(0, self.head.n_barren + pattern.evidence.barren - was_barren)
@@ -224,8 +198,6 @@ class Tree:
             self._put_source(key, Source([], via, n_links))
         elif self.head.leading:
             self._put_source(key, Source(self.head.leading, via, n_links))
-            if not self._is_pending(key):
-                self._count(self.head.leading, worth=False, weight=-1)
         else:
             return
         self.head.n_sources += 1
@@ -256,8 +228,6 @@ class Tree:
         self._forget(key)
         if worth:
             self._credit(key[8:], source.forms)
-        elif not self._is_pending(key):
-            self._count(source.forms, worth=False)
 
     def _credit(self, key: bytes, texts: list[str]) -> None:
         """A barren page has led to something new: it was worth its fetch."""
@@ -267,17 +237,12 @@ class Tree:
             self.head.pending.remove(waits[0])
             self._teach(texts, True)
             return
-        self._count(texts, worth=True)
         for i, text in enumerate(texts):
             pattern = self._known[text]
             if pattern.evidence.fetched:
                 self._changed[text], before = pattern, pattern.evidence.barren
                 is_wrong = self._rule.credit(pattern.evidence, is_coarse=i > 0)
                 self._judged(pattern, before, is_wrong=is_wrong)
-
-    def _is_pending(self, key: bytes) -> bool:
-        """Return whether a page waits for another text.    key: 16 bytes"""
-        return any(entry.key == key[8:] for entry in self.head.pending)
 
     def take(self, key: bytes) -> Source | None:
         """Return what is known of a redirect whose end has settled, and forget it."""

@@ -58,38 +58,15 @@ def test_listings_that_lead_to_nothing_new_are_cut() -> None:
 
 
 def test_a_translated_site_keeps_its_translations() -> None:
-    """English, German to 60 %, French to 10 %, Italian not at all; what is not translated shows the English text. German comes later."""
+    """English, German to 60 %, French to 10 %, Italian not at all; what is not translated shows the English text."""
     site = Site()
     shares = {"en": 1.0, "de": 0.6, "fr": 0.1, "it": 0.0}
     for i in range(400):
         for language, share in shares.items():
             is_translated = i * 7 % 10 < 10 * share
             site.tell(f"/{language}/guide/{i}", f"{language if is_translated else 'en'} {i}")
-    assert {"/it/guide/<n>"} <= site.barren() <= {"/it/guide/<n>", "/fr/guide/<n>", "/de/guide/<n>"}
-    assert sum(path.startswith("/en/") for path in site.fetched) == 400
-    assert [site.evidence(f"/{language}/guide/<n>").is_surpassed for language in ("de", "it")] == [True, False]
-
-
-def test_a_pattern_that_yields_less_than_the_rest_comes_later_and_back_when_it_yields_as_much() -> None:
-    """Every second tag of a blog lists what another lists. Mutations: nothing was compared; what was drawn freed nothing."""
-    site = Site()
-    for i in range(80):
-        site.tell(f"/{word(i)}/{word(1000 + i)}", f"post {i}")
-        site.tell(f"/tag/{word(i)}", f"posts {i // 2}")
-    held = [path for path in site.held if path.startswith("/tag/")]
-    assert len(held) > 30
-    assert set(site.held) == set(held), "posts are never held"
-    for i in range(2_000, 2_100):
-        site.tell(f"/tag/{word(i)}", f"posts {i}", is_drawn=True)
-    assert not site.barren()
-
-
-def test_a_pattern_that_yields_as_much_as_the_rest_is_not_held() -> None:
-    site = Site()
-    for i in range(300):
-        site.tell(f"/{word(i)}/{word(1000 + i)}", f"post {i if i * 7 % 10 < 6 else 0}")
-        site.tell(f"/tag/{word(i)}", f"posts {i if i * 3 % 10 < 6 else 0}")
-    assert not site.barren()
+    assert {"/it/guide/<n>"} <= site.barren() <= {"/it/guide/<n>", "/fr/guide/<n>"}
+    assert [sum(path.startswith(f"/{language}/") for path in site.fetched) for language in ("en", "de")] == [400, 400]
 
 
 def test_dead_links_of_one_shape_are_cut_whatever_their_pages_say() -> None:
