@@ -31,6 +31,6 @@ class Bodies:
     def get(self, visit: int) -> bytes | None:
         """Return the body of a visit, None if it has none."""
         value = self._rows.get(BODIES, pack_u64(visit))
-        if value is None or type(value) is Raw:
-            return value
-        return zstd.decompress(value)
+        if value is None:
+            return None
+        return bytes(value) if type(value) is Raw else zstd.decompress(value)

@@ -109,7 +109,7 @@ def test_every_pace_of_politeness_is_the_host_s_own() -> None:
     [
         ("{match: 'org,example)/x', dead_aftr: 3}", r"crawl.yaml:2:\d+: overrides\[0\].dead_aftr: unknown key, did you mean dead_after"),
         ("{match: 'org,example)/x', concurrency: 3}", r"overrides\[0\].concurrency: unknown key"),
-        ("{match: 'org,example)/x', filters: {dust: {mode: off}}}", r"overrides\[0\].filters: unknown key"),
+        ("{match: 'org,example)/x', filters: {dust: {mode: off}}}", r"overrides\[0\].filters.dust: expected text, got a mapping"),
         ("{match: 'org,example)/x', jitter: 2}", r"overrides\[0\].jitter: expected a number from 0 to 1"),
         ("{match: 'http://(org,example,', max_body: 1}", r"overrides\[0\].match: expected a domain or a URL prefix"),
         ("{match: 'org,,example)', max_body: 1}", r"overrides\[0\].match: expected a domain or a URL prefix"),

@@ -251,7 +251,9 @@ def test_a_page_and_its_body_come_back(store: Store) -> None:
         page = store.tables.pages.read(visit)
         assert page == record
         assert page is not None
-        assert (page.has_body, len(page.sha256), store.tables.bodies.get(visit)) == (True, 32, b"<p>body" * 1000)
+        body = store.tables.bodies.get(visit)
+        assert (page.has_body, len(page.sha256), body) == (True, 32, b"<p>body" * 1000)
+        assert type(body) is bytes, "a parser in C takes no subclass"
     assert [(number, page.url) for number, page in store.tables.pages.since(0)] == [(visit, "https://a.example/a")]
     assert (store.tables.pages.read(visit + 1), store.tables.bodies.get(visit + 1), len(store.tables.pages)) == (None, None, 1)
 
