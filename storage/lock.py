@@ -5,10 +5,14 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import time
 from contextlib import suppress
 from pathlib import Path
 
 from thresher.crawler.core.errors import StoreLockedError
+
+_PATIENCE_S = 0.4
+_PAUSE_S = 0.02
 
 
 def boot_id() -> str:
@@ -23,20 +27,34 @@ class CrawlLock:
     """Held from construction to `release`."""
 
     def __init__(self, path: Path) -> None:
-        """Take the lock at once; raises `StoreLockedError` naming the holder."""
+        """Take the lock; it is tried again for a little: one that was killed just now ends within moments, and so does a reader.
+
+        Raises:
+            StoreLockedError: Another process holds it; the text names it.
+        """
         self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        until = time.monotonic() + _PATIENCE_S
+        try:
+            while not self._is_taken():
+                if time.monotonic() > until:
+                    holder = os.read(self._fd, 200).decode("ascii", "replace").partition(" ")[0] or "unknown"
+                    advice = f"Wait for it, stop it (kill -INT {holder}), or crawl into another directory"
+                    raise StoreLockedError(f"{path.parent}: in use by process {holder}. {advice}")
+                time.sleep(_PAUSE_S)
+        except BaseException:
+            os.close(self._fd)
+            raise
+        os.ftruncate(self._fd, 0)
+        os.pwrite(self._fd, f"{os.getpid()} {boot_id()}\n".encode(), 0)
+
+    def _is_taken(self) -> bool:
         try:
             fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
-            holder = os.read(self._fd, 200).decode("ascii", "replace").partition(" ")[0] or "unknown"
-            os.close(self._fd)
             if error.errno not in (errno.EAGAIN, errno.EACCES):
                 raise
-            raise StoreLockedError(
-                f"{path.parent}: in use by process {holder}. Wait for it, stop it (kill -INT {holder}), or crawl into another directory"
-            ) from None
-        os.ftruncate(self._fd, 0)
-        os.pwrite(self._fd, f"{os.getpid()} {boot_id()}\n".encode(), 0)
+            return False
+        return True
 
     def release(self) -> None:
         os.close(self._fd)

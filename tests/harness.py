@@ -265,8 +265,11 @@ def is_agent(pid: int) -> bool:
 
 
 def alive(pid: int) -> bool:
-    """Return whether a process is there and no zombie."""
-    return state_of(pid) not in "ZX"
+    """Return whether a process is there and no zombie. While another of its threads writes to the disk it still holds its files."""
+    try:
+        return state_of(pid) not in "ZX" or len(list(Path(f"/proc/{pid}/task").iterdir())) > 1
+    except OSError:
+        return False
 
 
 def state_of(pid: int) -> str:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Event
+from types import SimpleNamespace
 from typing import Any
 
 import lmdb
@@ -165,13 +166,28 @@ def test_a_map_that_is_full_grows_and_nothing_is_lost(tmp_path: Path) -> None:
         assert len(store.scan(SEEN)) == 40_000
 
 
-def test_a_second_crawl_is_refused_at_once_and_told_by_whom(tmp_path: Path) -> None:
+def test_a_second_crawl_is_refused_and_told_by_whom(tmp_path: Path) -> None:
     """F90: exit 5, naming the holder, which lives on: whoever waits for it here waits in vain."""
     with Store.create(tmp_path, Settings(), 0.0):
         with pytest.raises(StoreLockedError, match=str(os.getpid())) as caught:
             Store.open(tmp_path, None, 0.0)
         assert caught.value.exit_code == 5
     Store.open(tmp_path, None, 0.0).close()
+
+
+def test_a_holder_that_ends_within_moments_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As one that was killed just now. Broken once (not tried again): refused."""
+    first = Store.create(tmp_path, Settings(), 0.0)
+    waits: list[float] = []
+
+    def wait(seconds: float) -> None:
+        waits.append(seconds)
+        if len(waits) == 2:
+            first.close()
+
+    monkeypatch.setattr("thresher.storage.lock.time", SimpleNamespace(monotonic=lambda: 0.0, sleep=wait))
+    Store.open(tmp_path, None, 0.0).close()
+    assert len(waits) == 2
 
 
 def test_a_store_is_not_made_where_something_lies(tmp_path: Path) -> None:
