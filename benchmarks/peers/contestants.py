@@ -14,7 +14,7 @@ from pathlib import Path
 
 from benchmarks.support.checkout import ROOT
 from thresher.crawler.bench.crawl_bench import bench_settings
-from thresher.crawler.bench.filter_bench import names, with_filters
+from thresher.crawler.bench.filter_bench import names, with_filters, without_tail
 from thresher.crawler.children import python
 from thresher.crawler.demo.process import ServerProcess
 from thresher.crawler.start.opening import create_store
@@ -56,7 +56,7 @@ def _needs(path: str, install: str) -> Callable[[Path], str | None]:
 def _ours(on: str) -> Callable[[Path, Job], list[str]]:
     def command(_: Path, job: Job) -> list[str]:
         settings = bench_settings(job.server, None)
-        settings = settings if on == "default" else with_filters(settings, names() if on == "every" else [])
+        settings = settings if on == "default" else with_filters(without_tail(settings), names() if on == "every" else [])
         create_store(job.directory / "crawl", settings)
         # a shell, so that standard input stays open: its end would tell the agent that its supervisor is gone
         agent = shlex.join(python.command("thresher.crawler.process.agent_process", str(job.directory / "crawl")))

@@ -19,7 +19,7 @@ from pathlib import Path
 import msgspec
 
 from thresher.crawler.bench.crawl_bench import bench_settings
-from thresher.crawler.bench.filter_bench import names, with_filters
+from thresher.crawler.bench.filter_bench import names, with_filters, without_tail
 from thresher.crawler.cli.common import print_table
 from thresher.crawler.cluster.shared_addresses import create
 from thresher.crawler.core.model import Reason, State
@@ -64,7 +64,7 @@ def _crawl(server: ServerProcess, path: Path, n_agents: int, fetches: int) -> Sa
     base = bench_settings(server, fetches)
     limits = msgspec.structs.replace(base.limits, max_wait=5.0, max_pages_per_host=None)
     politeness = msgspec.structs.replace(base.politeness, min_delay=0.02)
-    settings = with_filters(msgspec.structs.replace(base, limits=limits, politeness=politeness, agents=n_agents), names())
+    settings = with_filters(without_tail(msgspec.structs.replace(base, limits=limits, politeness=politeness, agents=n_agents)), names())
     create_store(path, settings)
     if n_agents > 1:
         create(channels_path(path) / ADDRESSES)

@@ -23,7 +23,7 @@ import msgspec
 
 from thresher.config.settings import Dns, Fetch, Frontier, Identity, Limits, Politeness, Scope, Settings
 from thresher.crawler.bench.agent_bench import STALLED_S, Watch, timed_crawl
-from thresher.crawler.bench.filter_bench import with_filters
+from thresher.crawler.bench.filter_bench import with_filters, without_tail
 from thresher.crawler.children import python
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.demo.process import ServerProcess
@@ -78,7 +78,7 @@ def measure(plan: Plan) -> dict[str, Any]:
             settings = msgspec.structs.replace(
                 settings, fetch=msgspec.structs.replace(settings.fetch, ca_file=str(Path(temporary) / "authority.pem"))
             )
-        settings = settings if plan.on is None else with_filters(settings, plan.on)
+        settings = settings if plan.on is None else with_filters(without_tail(settings), plan.on)
         settings = msgspec.structs.replace(with_sets(settings, plan.sets), agents=plan.agents)
         served = _cpu_s(server.pid)
         if plan.agents > 1:  # their CPU time is not split by stage

@@ -70,10 +70,15 @@ def ablations(without: Sequence[str]) -> dict[str, list[str]]:
 
 
 def with_filters(settings: Settings, on: Sequence[str]) -> Settings:
-    """Return settings with these filters enforced, the others off. URLs that they hold are never fetched here: so wrong opinions show."""
+    """Return settings with these filters enforced, the others off."""
     of = settings.filters
     modes = {name: msgspec.structs.replace(getattr(of, name), mode="enforce" if name in on else "off") for name in names()}
-    return msgspec.structs.replace(settings, filters=msgspec.structs.replace(of, tail_yield=1.0, **modes))
+    return msgspec.structs.replace(settings, filters=msgspec.structs.replace(of, **modes))
+
+
+def without_tail(settings: Settings) -> Settings:
+    """Return settings by which URLs that filters hold are never fetched: so wrong opinions show."""
+    return msgspec.structs.replace(settings, filters=msgspec.structs.replace(settings.filters, tail_yield=1.0))
 
 
 def crawls(web: LabelledWeb, settings: Settings, rows: Mapping[str, Sequence[str]], fetches: int, directory: Path) -> Iterator[Outcome]:
