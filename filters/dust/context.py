@@ -314,6 +314,9 @@ def _is_by_no_chance(dark: I64, n_pairs: int, n_known: int, chance: float) -> bo
     """Return whether one of some parts has no known pair though by chance it would have some.
 
     Args:
-        dark: Numbers of instances of the parts.
+        dark: How many instances each of the parts has.
+        n_pairs: Instances of the rule.
+        n_known: Known pairs among them.
+        chance: Probability below which it is no chance.
     """
     return bool(((1 - n_known / (n_pairs - dark)) ** dark < chance).any())

@@ -134,7 +134,7 @@ class Judged(NamedTuple):
 
 
 def _judged(learned: LearnedRule, known: UrlList, order: Shuffled, atlas: Atlas, *, pooled: bool) -> Iterator[Judged]:
-    """Yield the rule with what the list says, bound to the contexts where it holds; turned if it is refuted so; nothing if either way."""
+    """Yield the rule with its counts over the list, bound to the contexts where it holds; turned round if this direction is refuted."""
     found = gather(learned.rule, known, order, most=_MOST_APPLIED, pooled=pooled)
     family = excepted(learned.rule, found.seen, atlas)
     for rule in [family] if family is not None else narrowed(learned.rule, found.seen, atlas) or [learned.rule]:
