@@ -13,8 +13,8 @@ request without any answer, and of a URL that is refused when its turn comes, th
 The payload digest is of the body without its chunks, as the standard has it; programs that take it of the body as transferred, such as
 `warcio check`, call it wrong for chunked answers. An answer that broke off has `WARC-Truncated` and no payload digest.
 
-The body of a page is left to the record of its answer where that has the same bytes: the store keeps where it lies. The body of a revisit is
-the store's own, so that a takedown of the URL that it refers to takes nothing from it.
+The body of a page is left to the record of its answer where that has the same bytes: the store keeps where it lies. The body of a revisit
+is the store's own, so that a takedown of the URL that it refers to takes nothing from it.
 
 Time: 7 % of the CPU of an ordinary page, packing in the writer's thread another 5 (`python -m benchmarks.speed.archiving`).
 Memory: what was received, until it is committed.

@@ -59,7 +59,9 @@ def body_at(file: Path, place: Place) -> bytes | None:
     except FileNotFoundError:
         raise StoreError(f"{file}: gone, and bodies of pages lie in it. Put it back to where it was") from None
     except (OSError, zlib.error, brotli.error) as error:
-        raise StoreError(f"{file}: damaged at byte {place.offset:,}, where the body of a page lies: {error}. Restore it from a backup") from None
+        raise StoreError(
+            f"{file}: damaged at byte {place.offset:,}, where the body of a page lies: {error}. Restore it from a backup"
+        ) from None
 
 
 def _coding(head: bytes) -> bytes:
