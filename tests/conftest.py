@@ -67,11 +67,22 @@ def _watch(event: str, args: tuple[object, ...]) -> None:
 sys.addaudithook(_watch)
 
 
+# folders whose files take longest: several workers begin with them, so that none is left over with one when the others have ended
+_LONGEST = ("crash", "tests", "stories", "benchmarks", "cli", "storage")
+
+
 def pytest_configure(config: pytest.Config) -> None:
-    """Let one of several workers run all tests of a group, so that what they share is made once."""
-    config.addinivalue_line("markers", "xdist_group(name): tests that one worker runs, since they share a crawl or an installation")
+    """Let one of several workers run all tests of a file, so that what they share is made once; the files in the order of collection."""
     if getattr(config.option, "dist", "no") == "load":
-        config.option.dist = "loadgroup"
+        config.option.dist = "loadfile"
+        config.option.loadscopereorder = False
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put files that take long first."""
+    ranks = {name: rank for rank, name in enumerate(_LONGEST)}
+    items.sort(key=lambda item: ranks.get(item.path.parent.name, len(ranks)))
 
 
 def pytest_unconfigure() -> None:

@@ -20,11 +20,12 @@ from benchmarks.support.ending import exit_with
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_growth_leaves_neither_processes_nor_stores(tmp_path: Path, number: signal.Signals) -> None:
     """Mutation: at SIGTERM the child went on, up to 50 million URLs, and its store stayed."""
-    command = [sys.executable, "-m", "benchmarks.speed.growth", "--millions", "50", "--directory", str(tmp_path)]
+    command = [sys.executable, "-m", "benchmarks.speed.growth", "--millions", "5", "--directory", str(tmp_path)]
     with running(
         command, cwd=ROOT, env={**os.environ, "TMPDIR": str(tmp_path)}, stderr=subprocess.PIPE, text=True, preexec_fn=hear_signals
     ) as run:
-        wait_until(lambda: any(tmp_path.glob("*/crawl")))
+        wait_until(lambda: run.poll() is not None or any(tmp_path.glob("*/crawl")))
+        assert run.poll() is None, run.communicate()
         (child,) = children(run.pid)
         run.send_signal(number)
         _, said = run.communicate(timeout=600)
@@ -54,7 +55,8 @@ def test_bench_crawl_leaves_nothing_and_its_exit_code_says_why(tmp_path: Path, n
     with running(
         command, cwd=ROOT, env={**os.environ, "TMPDIR": str(tmp_path)}, stderr=subprocess.PIPE, text=True, preexec_fn=hear_signals
     ) as run:
-        wait_until(lambda: any(tmp_path.glob("*/crawl/results/data.mdb")) and len(children(run.pid)) > n_agents)
+        wait_until(lambda: run.poll() is not None or (any(tmp_path.glob("*/crawl/results/data.mdb")) and len(children(run.pid)) > n_agents))
+        assert run.poll() is None, run.communicate()
         run.send_signal(number)
         _, said = run.communicate(timeout=600)
     assert run.returncode in (130, 128 + number)

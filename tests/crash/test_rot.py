@@ -22,8 +22,6 @@ from thresher.storage.store import Store
 from thresher.storage.verify import verify
 from thresher.storage.view import View
 
-pytestmark = pytest.mark.xdist_group("rot")
-
 
 @pytest.fixture(scope="module")
 def rot(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rot]:

@@ -16,7 +16,6 @@ from thresher.crawler.documents.reading import read_document
 from thresher.crawler.page.parser import Parser
 
 pytest.importorskip("pypdf")
-pytestmark = pytest.mark.xdist_group("documents")
 THERE = "https://b.example/x"
 
 

@@ -18,7 +18,6 @@ from thresher.config import plugins
 from thresher.crawler.core.errors import UsageError
 from thresher.filters import plugin
 
-pytestmark = pytest.mark.xdist_group("filter_plugins")
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "filters/README.md").read_text("utf-8")
 (TOML,) = re.findall(r"```toml\n(.*?)```", README, re.DOTALL)

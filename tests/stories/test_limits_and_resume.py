@@ -24,7 +24,6 @@ from thresher.crawler.start.opening import reconfigure
 from thresher.crawler.terminal.progress import Silent
 from thresher.storage.verify import verify
 
-pytestmark = pytest.mark.xdist_group("limits_and_resume")
 WEB: dict[str, Any] = {"n_sites": 5, "hosts_per_site": [2, 2], "pages_per_host": [11, 11], "n_seeds": 2}
 ASSETS = (".pdf", ".png", ".zip", ".jpg", ".docx")
 

@@ -21,7 +21,6 @@ from thresher.crawler.version import VERSION
 from thresher.storage.export.scans import hosts
 from thresher.storage.shards import ShardsView, open_view
 
-pytestmark = pytest.mark.xdist_group("politeness")
 MIN_DELAY_S, ADDRESS_DELAY_S, ADDRESS_CONNECTIONS = 0.3, 0.03, 2
 
 
