@@ -32,12 +32,7 @@ import msgspec
 from forking import Forked
 
 from thresher.crawler.core.model import State
-from thresher.crawler.demo.log import ROBOTS, Log
-from thresher.crawler.demo.opening import AnyWeb
-from thresher.crawler.demo.plan import Kind
 from thresher.crawler.demo.process import ServerProcess
-from thresher.crawler.demo.truth import Truth
-from thresher.crawler.demo.web import Web
 from thresher.storage.shards import open_view
 
 ROOT = Path(__file__).parents[1]
@@ -378,33 +373,3 @@ def differences(reference: Findings, found: Findings) -> tuple[list[str], list[s
     extra = sorted(found.urls.keys() - reference.urls.keys())
     other = [f"{url}: {found.urls[url]}, expected {was}" for url, was in reference.urls.items() if found.urls.get(url, was) != was]
     return missing, extra, other
-
-
-# -- what the server saw --------------------------------------------------------------------------------------------------------------
-
-
-def unlabelled(web: AnyWeb) -> Web:
-    """Return the demo web of a server that serves no labelled one, under its own type."""
-    assert isinstance(web, Web)
-    return web
-
-
-def refetches(log: Log, truth: Truth) -> Counter[str]:
-    """Return by URL how often it was asked for beyond what its faults need; robots.txt once per origin."""
-    over: Counter[str] = Counter()
-    for url, n in log.counts().items():
-        planted = truth.urls.get(url)
-        due = 1 + planted.tries if planted is not None and planted.kind is Kind.FAULT else 1
-        if n > due:
-            over[url] = n - due
-    return over
-
-
-def shortest_gap(log: Log) -> float:
-    """Return the shortest time between an answer's end and the next request at the same host queue, in seconds."""
-    return min((gap for gaps in log.gaps().values() for gap in gaps), default=0.0)
-
-
-def n_robots(log: Log) -> Counter[str]:
-    """Return by origin how often robots.txt was asked for."""
-    return Counter(request.host for request in log.requests if request.path == ROBOTS)

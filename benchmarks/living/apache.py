@@ -63,14 +63,6 @@ class Place:
         return f"http://{host}:{self.port}{path}"
 
 
-def free_port(address: str) -> int:
-    """Return a port of the address that nobody listens on just now."""
-    with socket.socket() as listener:
-        listener.bind((address, 0))
-        port: int = listener.getsockname()[1]
-        return port
-
-
 @contextmanager
 def serving(place: Place, site: str, *, modules: str = "") -> Iterator[None]:
     """Serve until the block ends; raises RuntimeError with the server's own words if it does not start.

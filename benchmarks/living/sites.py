@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from sys import stderr
 
-from benchmarks.living.apache import Place, free_port, serving
+from benchmarks.living.apache import Place, serving
 from benchmarks.living.blog import BLOG
 from benchmarks.living.calendar import CALENDAR
 from benchmarks.living.forum import FORUM
@@ -20,6 +20,7 @@ from benchmarks.living.mediawiki import MEDIAWIKI
 from benchmarks.living.repository import REPOSITORY
 from benchmarks.living.site import Site
 from benchmarks.living.wiki import WIKI
+from benchmarks.support.ports import free_port
 
 _ALL = (WIKI, MEDIAWIKI, MANUALS, LANGUAGES, REPOSITORY, GITWEB_SITE, FORUM, CALENDAR, BLOG, LISTINGS, LETTERS)
 SITES = {site.name: site for site in _ALL}

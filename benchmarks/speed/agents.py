@@ -16,7 +16,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import socket
 import statistics
 import sys
 import tempfile
@@ -31,6 +30,7 @@ import msgspec
 from benchmarks.peers.versions import machine
 from benchmarks.support.ending import exit_with
 from benchmarks.support.nginx import serving
+from benchmarks.support.ports import free_port
 from thresher.config.settings import Dns, Fetch, Frontier, Identity, Limits, Politeness, Scope, Settings
 from thresher.crawler.bench.agent_bench import timed_crawl
 from thresher.crawler.cli.common import folder, print_table
@@ -126,7 +126,7 @@ def _row(n: int, found: list[Run], first: list[Run], n_cores: int) -> dict[str, 
 @contextmanager
 def _served(name: str, n_sites: int) -> Iterator[Served]:
     """Write the web's pages to files and serve them."""
-    port = _free_port()
+    port = free_port("0.0.0.0")
     web = Web(profile(f"bench_{name}", n_sites=n_sites, n_seeds=2 * n_sites), port=port)
     with tempfile.TemporaryDirectory(prefix="bench-agents-") as directory:
         files = Path(directory) / "files"
@@ -150,13 +150,6 @@ def _served(name: str, n_sites: int) -> Iterator[Served]:
         )
         with serving(Path(directory) / "nginx", [server], [f"http://127.0.0.1:{port}/"]):
             yield Served(web, port, _worker(int((Path(directory) / "nginx" / "pid").read_text())), n_pages)
-
-
-def _free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
-        return port
 
 
 def _worker(master: int) -> int:

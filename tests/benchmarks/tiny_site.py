@@ -9,8 +9,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from benchmarks.living.apache import Place, free_port
+from benchmarks.living.apache import Place
 from benchmarks.living.site import Site
+from benchmarks.support.ports import free_port
 
 N_PAGES = 16
 ADDRESS = "127.0.8.99"

@@ -29,16 +29,14 @@ from harness import (
     differences,
     findings,
     free_port,
-    n_robots,
     options,
-    refetches,
     resume,
     send,
-    shortest_gap,
     wait_until,
     write_config,
 )
 from injecting import crash_at
+from server_log import n_robots, refetches, shortest_gap
 
 from thresher.crawler.core.errors import StoreError
 from thresher.crawler.demo.log import Log

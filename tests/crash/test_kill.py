@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from harness import Findings, crawl, demo, options, shortest_gap, write_config
+from harness import Findings, crawl, demo, options, write_config
 from killing import Bench, bench, torment, unreached
+from server_log import shortest_gap
 
 from thresher.crawler.demo.plan import Kind
 from thresher.filters.journal import Record

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from harness import unlabelled
+from server_log import unlabelled
 
 from thresher.crawler.demo.demo_settings import DemoSettings, profile
 from thresher.crawler.demo.log import Log

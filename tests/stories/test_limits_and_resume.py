@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 import pytest
-from harness import Findings, Life, crawl, demo, differences, findings, options, refetches, resume, unlabelled, write_config
+from harness import Findings, Life, crawl, demo, differences, findings, options, resume, write_config
 from injecting import crash_at
+from server_log import refetches, unlabelled
 
 from thresher.crawler.core.url import origin_of, queue_name
 from thresher.crawler.demo.log import ROBOTS, Log

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from harness import AGENT, CONTACT, crawl, demo, n_robots, options, refetches, unlabelled, write_config
+from harness import AGENT, CONTACT, crawl, demo, options, write_config
 from judging import TOLERANCE_S, crowded_addresses, crowded_queues, forbidden, n_gaps, short_gaps
+from server_log import n_robots, refetches, unlabelled
 from witness import Request, Witness, links, page, text
 
 from thresher.crawler.demo.atlas import RobotsKind

@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 import pytest
-from harness import unlabelled
 from little_web import Crawled, LittleWeb, crawl, settings
+from server_log import unlabelled
 
 from thresher.config.settings import (
     DepthCutoff,

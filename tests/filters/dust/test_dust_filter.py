@@ -2,132 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-
 import msgspec
 import pytest
+from dust_stories import HALF_KNOWN, OTHER, RULE, SITE, bench, learn, rewrites, standings, stories, story, studied, taught, text
 from msgspec.structs import replace
-from subjects import SPACE, batch, page
-from webs import Bench
+from subjects import SPACE, page
 
-from thresher.config.settings import Dust, ExactDuplicate
-from thresher.crawler.core.effects import Effect, Recall, Request, Revise, Rewrite, Study
+from thresher.crawler.core.effects import Recall, Request, Revise, Study
 from thresher.crawler.core.model import Mode, Page, Purpose
-from thresher.filters import exact_duplicate
-from thresher.filters.dust import filter as dust
 from thresher.filters.dust.memory import NAME, read_book, write_book
 from thresher.filters.dust.records import note_asked, read_progress
-from thresher.filters.dust.rules import LearnedRule, Substitution
 from thresher.filters.dust.study import study
-from thresher.filters.journal import Record
-
-SITE = SPACE.site_key("a.example")
-
-
-def bench(mode: Mode = Mode.ENFORCE, max_urls: int = 10_000) -> Bench:
-    return Bench.of((replace(dust.spec(Dust(first_mining=80, max_urls=max_urls)), mode=mode),))
-
-
-def text(name: str) -> str:
-    return " ".join(f"{name}-{i}" for i in range(60))
-
-
-def story(number: int, form: str = "story_", shows: str = "") -> Page:
-    found: Page = page(f"http://a.example/{form}{number}", text(shows or f"story{number}"))
-    return found
-
-
-def stories(numbers: Iterable[int], forms: Iterable[str] = ("story_", "story?id=")) -> Iterator[Page]:
-    return (story(number, form) for number in numbers for form in forms)
-
-
-def learn(at: Bench, pages: Iterable[Page]) -> tuple[list[Effect], list[Record]]:
-    """Let the filter see pages; return what it asks for, and the journal."""
-    effects, journal = [], []
-    for seen in pages:
-        asked, record = at.panel.learn(at.panel.page(seen))
-        effects += [effect for _, effect in asked]
-        journal += [record] if record is not None else []
-    return effects, journal
-
-
-def studied(at: Bench) -> tuple[list[Effect], Record | None]:
-    """Do the study that the filter asked for; return what it asks for then."""
-    asked, record = at.panel.on_finding(NAME, SITE, study(b"".join(at.panel.gather(NAME, SITE))))
-    return [effect for _, effect in asked], record
-
-
-def rewrites(at: Bench, *links: str) -> dict[str, str]:
-    deliberation = at.panel.links(batch(*links))
-    return {effect.url: effect.to for _, effect in deliberation.effects if isinstance(effect, Rewrite)}
-
-
-def standings(at: Bench) -> dict[str, str]:
-    book = read_book(at.memories[NAME], SITE)
-    return {learned.rule.readable: learned.standing for learned in book.rules} if book else {}
-
-
-HALF_KNOWN = [*stories(range(4)), *stories(range(4, 47), ["story?id="]), *stories(range(47, 90), ["story_"])]  # both forms are linked
-OTHER = LearnedRule(rule=Substitution(source="/tale-", target="/story_"), standing="valid")
-RULE = '"story?id=" → "story_"'
-
-
-def taught() -> Bench:
-    """Return a bench that has learnt the rule of the stories."""
-    at = bench()
-    learn(at, stories(range(50)))
-    studied(at)
-    assert standings(at)[RULE] == "valid"
-    return at
-
-
-def test_a_site_is_studied_when_its_list_is_long_enough_and_again_when_it_has_doubled() -> None:
-    at = bench()
-    asked = [effect for seen in stories(range(240), ["story_"]) for effect in _after(at, seen)]
-    assert asked == [Study(SITE), Study(SITE)]
-    assert read_progress(at.memories[NAME], SITE).next_at == 320  # type: ignore[union-attr]  # None fails the test
-
-
-def _after(at: Bench, seen: Page) -> list[Effect]:
-    effects, _ = learn(at, [seen])
-    if Study(SITE) in effects:
-        studied(at)
-    return effects
-
-
-def test_a_site_is_studied_sooner_while_it_holds_copies_that_no_rule_explains() -> None:
-    at = bench()
-    learn(at, (page for i in range(40) for page in (story(i, "a"), story(i, f"b{i}x", f"story{i}"))))
-    studied(at)
-    assert read_progress(at.memories[NAME], SITE).next_at == 96  # type: ignore[union-attr]  # None fails the test
-
-
-def test_pages_are_compared_under_their_canonical_urls() -> None:
-    at = taught()
-    forms = ("story?id=", "tale-")  # never "story_", so that "tale-" has nothing to be compared with but what the first rule leads to
-    learn(at, stories(range(100, 160), forms))
-    studied(at)
-    assert standings(at)['"/tale-" → "/story_"'] == "valid"
-
-
-def test_a_long_list_is_gathered_in_pieces_that_hold_every_page() -> None:
-    at = bench()
-    learn(at, stories(range(620), ["story_"]))
-    pieces = list(at.panel.gather(NAME, SITE))
-    assert len(pieces) > 2
-    assert all(b"".join(pieces).count(f"story_{number}".encode()) for number in range(620))
-
-
-def test_a_rule_that_is_withdrawn_while_a_study_is_under_way_stays_so() -> None:
-    at = taught()
-    memory = at.memories[NAME]
-    material = b"".join(at.panel.gather(NAME, SITE))
-    book = read_book(memory, SITE)
-    assert book is not None
-    book.rules = [msgspec.structs.replace(learned, standing="withdrawn") for learned in book.rules]
-    write_book(memory, SITE, book)
-    at.panel.on_finding(NAME, SITE, study(material))
-    assert standings(at)[RULE] == "withdrawn"
 
 
 def test_new_links_are_rewritten_by_valid_rules_alone() -> None:
@@ -308,21 +193,6 @@ def test_a_rule_on_many_values_lists_those_for_which_it_does_not_hold() -> None:
     assert [learned.rule.unless for learned in book.rules if learned.is_applied] == [("h=old",)]
 
 
-def test_a_family_of_copies_has_its_site_studied_before_the_list_is_long() -> None:
-    """Mutation: only the growth of the list counted."""
-    at = bench()
-    asked, _ = learn(at, (story(n, form) for n in range(12) for form in ("story_", "story?id=")))
-    assert Study(SITE) in asked
-
-
-def test_copies_that_a_rule_explains_ask_for_no_study() -> None:
-    at = taught()
-    before = read_progress(at.memories[NAME], SITE)
-    assert before is not None
-    asked, _ = learn(at, stories(range(60, 68)))
-    assert Study(SITE) not in asked
-
-
 def test_no_more_is_asked_for_when_what_was_asked_for_is_no_page() -> None:
     at = bench()
     learn(at, HALF_KNOWN)
@@ -365,55 +235,6 @@ def test_pages_without_text_teach_no_rule(shown: str) -> None:
     assert standings(at) == {}
 
 
-def test_the_list_of_a_site_ends_at_its_cap() -> None:
-    at = bench(max_urls=90)
-    learn(at, stories(range(100)))
-    assert read_progress(at.memories[NAME], SITE).n_pages == 90  # type: ignore[union-attr]  # None fails the test
-
-
-def in_company() -> Bench:
-    """Return a bench on which another filter tells copies."""
-    return Bench.of((exact_duplicate.spec(ExactDuplicate()), dust.spec(Dust(first_mining=80), judges=["exact_duplicate"])))
-
-
-def titled(number: int, title: str, form: str = "story_") -> Page:
-    return replace(story(number, form), title=title)
-
-
-def n_listed(at: Bench) -> int:
-    progress = read_progress(at.memories[NAME], SITE)
-    return progress.n_pages if progress else 0
-
-
-def test_of_a_site_without_copies_a_quarter_is_remembered_and_every_page_from_the_third_copy_on() -> None:
-    """Mutation: copies were not counted."""
-    at = in_company()
-    learn(at, [titled(number, f"Story {number}") for number in range(400)])
-    listed = n_listed(at)
-    assert 80 < listed < 160
-    learn(at, [titled(number, f"Story {number}", "story?id=") for number in (1, 2, 3)])
-    learn(at, [titled(number, f"Story {number}") for number in range(400, 450)])
-    assert n_listed(at) >= listed + 50
-
-
-def test_pages_of_one_title_are_remembered_together() -> None:
-    alone = [{form for form in ("a", "b") if _is_listed(titled(number, f"Story {number}", form))} for number in range(200)]
-    apart = sum(len(found) == 1 for found in alone)
-    assert apart < 30, "those chosen by their keys alone"
-    at = in_company()
-    learn(at, [titled(number, "The one title") for number in range(200)])
-    assert n_listed(at) > 150, "a title that every page has says nothing"
-
-
-def test_every_page_is_remembered_once_pages_of_the_sample_have_shared_titles_thrice() -> None:
-    """Forms that name the page they lead back to are no exact copies. Mutation: titles were not compared."""
-    at = in_company()
-    learn(at, [titled(number, f"Story {number // 2}") for number in range(60)])
-    listed = n_listed(at)
-    learn(at, [titled(number, f"Story {number}") for number in range(60, 100)])
-    assert n_listed(at) == listed + 40
-
-
 def test_nothing_is_asked_for_on_behalf_of_a_rule_that_more_speaks_against() -> None:
     """It may lead to pages that nobody wrote. Mutation: whatever was undecided asked."""
     contradicted = [story(4, "story?id=", "other")]
@@ -422,25 +243,6 @@ def test_nothing_is_asked_for_on_behalf_of_a_rule_that_more_speaks_against() -> 
         learn(at, [*stories(range(4)), *more, story(4, "story_"), *stories(range(5, 90), ["story?id="])])
         asked, _ = studied(at)
         assert any(isinstance(effect, Request) for effect in asked) is is_asked
-
-
-def _is_listed(seen: Page) -> bool:
-    at = in_company()
-    learn(at, [seen])
-    return n_listed(at) == 1
-
-
-@pytest.mark.parametrize("of", [bench, in_company])
-def test_replaying_the_journal_with_its_studies_gives_equal_memories(of: Callable[[], Bench]) -> None:
-    lived, replayed = of(), of()
-    journal = learn(lived, stories(range(50)))[1]
-    record = studied(lived)[1]
-    assert record is not None
-    journal.append(record)
-    journal += learn(lived, [*stories(range(100, 104)), story(104), story(104, "story?id=", "other")])[1]
-    replayed.panel.replay(journal)
-    assert replayed.rows(NAME) == lived.rows(NAME)
-    assert standings(replayed)[RULE] == "valid"
 
 
 def test_while_it_observes_it_studies_and_asks_for_nothing_else() -> None:
