@@ -36,7 +36,7 @@ from thresher.crawler.settlement.skips import note_skip
 from thresher.crawler.settlement.totals import Totals
 from thresher.crawler.visit import Visit, VisitContext
 from thresher.filters.base import LinkJudgement
-from thresher.filters.panel import Deliberation
+from thresher.filters.deliberation import Deliberation
 from thresher.storage.records import AnnouncedRecord, AnnouncerRecord, SitemapRecord
 from thresher.storage.store import Store
 from thresher.storage.tables.sitemaps import ASKER
