@@ -79,7 +79,8 @@ def content_of(page: Page) -> Text:
 async def _last_text(check: CheckRecord, context: VisitContext) -> Text | None:
     """Return what the last version showed, None where its body is not stored."""
     visit = check.versions[-1]
-    record, body = context.pages.read(visit), context.bodies.get(visit)
+    record = context.pages.read(visit)
+    body = context.bodies.get(visit) if record is not None and record.has_body else None
     if record is None or body is None:
         return None
     content_type = f"{record.mime_type or _HTML}; charset={record.charset}" if record.charset else record.mime_type

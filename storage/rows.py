@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Protocol
 
 
@@ -38,3 +39,5 @@ class Rows(Protocol):
     def log(self, line: bytes) -> None: ...
 
     def take_seq(self, n: int = 1) -> int: ...
+
+    def archive_file(self, visit: int, serial: int) -> Path: ...

@@ -226,3 +226,7 @@ class Meta:
 
 class Raw(bytes):
     """A value the writer compresses before it is written; until then reads see it as it is."""
+
+
+class Archived(Raw):
+    """A value that the archive has: the writer leaves it out, and until that is on disk reads see it as it is."""

@@ -203,6 +203,9 @@ class ShardsView(View):
             return visit >= self.visit
         return self.shards[visit % len(self.shards)].is_later(visit // len(self.shards))
 
+    def archive_file(self, visit: int, serial: int) -> Path:
+        return self.shards[visit % len(self.shards)].archive_file(visit // len(self.shards), serial)
+
     def all_pages(self) -> Iterator[tuple[int, PageRecord]]:
         """Yield (visit, record) of every page, in the order of the visits; those of a span shard by shard."""
         if self.span is None:

@@ -15,7 +15,7 @@ Memory: the rows of at most two groups. Time: 0.3 µs per put, 0.2 µs per read 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from itertools import islice
 from pathlib import Path
@@ -27,7 +27,7 @@ import msgspec
 
 from thresher.config.settings import Settings
 from thresher.crawler.core.errors import StoreError
-from thresher.storage.archive.files import open_archive
+from thresher.storage.archive.files import FOLDER, archive_name, file_path, open_archive
 from thresher.storage.archive.record import Record
 from thresher.storage.directory import check_version, decode_config, not_empty, require_new, require_store
 from thresher.storage.disk import Disk, Write
@@ -35,7 +35,7 @@ from thresher.storage.faults import as_ours
 from thresher.storage.lock import CrawlLock
 from thresher.storage.overlay import Change, Group, Row, shadow
 from thresher.storage.packing import pack_f64, pack_skips, pack_u64, unpack_f64, unpack_skips, unpack_u64
-from thresher.storage.schema import META, RESULTS, STATE, TABLES, VERSION, Meta
+from thresher.storage.schema import BODIES, META, RESULTS, STATE, TABLES, VERSION, Archived, Meta
 from thresher.storage.segments import SegmentWriter
 from thresher.storage.tables import Tables
 from thresher.storage.tables.counters import Counters
@@ -220,6 +220,22 @@ class Store:
         """Add the records of the visit being settled to the archive."""
         self._open.archive.append((self._next_visit, records))
         self._open.n_bytes += sum(len(record.block) for record in records)
+
+    def leave_body_to_archive(self, may_hold: Callable[[bytes], bool]) -> None:
+        """Let the body of the visit being settled be written to the archive alone, if it has one.
+
+        Args:
+            may_hold: Whether a body can be read from its record.
+        """
+        key, rows = pack_u64(self._next_visit), self._open.layers[BODIES].rows
+        body = rows.get(key)
+        if body is not None and may_hold(body):
+            rows[key] = Archived(body)
+            self._open.n_bytes -= len(body)
+
+    def archive_file(self, visit: int, serial: int) -> Path:
+        """Return the file of the archive with this number; every visit of a store has the same ones."""
+        return file_path(self.path / FOLDER, archive_name(self.path, self.secret), serial)
 
     def reconfigure(self, settings: Settings) -> None:
         """Let this configuration be the crawl's from now on; what it changes for known URLs is the agent's to carry out."""

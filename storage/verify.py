@@ -322,18 +322,23 @@ def _pages(view: View, bodies: bool) -> Iterator[str]:
         if page.purpose in (Purpose.PAGE, Purpose.ANNOUNCED) and page.key in once:
             yield f"page {visit}: {page.url} has a page already"
         once.add(page.key)
-        body = view.get(BODIES, pack_u64(visit))
-        if page.has_body != (body is not None):
-            yield f"page {visit}: {page.url} {'lacks its body' if page.has_body else 'has a body it does not know of'}"
-        elif body is not None and bodies and (problem := _body_problem(body, page.sha256)):
+        has_row, is_archived = view.get(BODIES, pack_u64(visit)) is not None, view.tables.captures.place(visit) is not None
+        if has_row and not page.has_body:
+            yield f"page {visit}: {page.url} has a body it does not know of"
+        elif page.has_body and not (has_row or is_archived):
+            yield f"page {visit}: {page.url} lacks its body"
+        elif page.has_body and bodies and (problem := _body_problem(view, visit, page.sha256)):
             yield f"page {visit}: {page.url}: its body {problem}"
 
 
-def _body_problem(packed: bytes, sha256: bytes) -> str:
+def _body_problem(view: View, visit: int, sha256: bytes) -> str:
     try:
-        return "" if digest(zstd.decompress(packed)) == sha256 else "is not what was fetched: its sha256 differs"
-    except zstd.ZstdError as error:
+        body = view.tables.bodies.get(visit)
+    except (zstd.ZstdError, StoreError) as error:
         return f"cannot be unpacked: {error}"
+    if body is None:
+        return "is not in its record of the archive, nor anywhere else"
+    return "" if digest(body) == sha256 else "is not what was fetched: its sha256 differs"
 
 
 def _results(view: View) -> Iterator[str]:

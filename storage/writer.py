@@ -28,7 +28,7 @@ from thresher.storage.faults import as_ours, is_disk
 from thresher.storage.overlay import Group, Layer
 from thresher.storage.packing import pack_skips, pack_u64
 from thresher.storage.records import ARCHIVE_END, PLACE, ArchiveEnd
-from thresher.storage.schema import CAPTURES, META, RESULTS, STATE, TABLES, Meta, Raw
+from thresher.storage.schema import CAPTURES, META, RESULTS, STATE, TABLES, Archived, Meta, Raw
 from thresher.storage.segments import SegmentWriter
 
 _FIRST_WAIT_S = 0.05
@@ -184,6 +184,6 @@ def _writes(layers: dict[str, Layer], env: str, compressor: zstd.ZstdCompressor)
             value = layer.rows[key]
             if value is None:
                 write.deletes.append(key)
-            else:
+            elif type(value) is not Archived:
                 write.puts.append((key, compressor.compress(value, zstd.ZstdCompressor.FLUSH_FRAME) if type(value) is Raw else value))
         yield write

@@ -1,4 +1,8 @@
-"""Page bodies by visit: the decoded bytes, compressed by the writer thread, proved by their sha256 in the page's record."""
+"""Page bodies by visit: the decoded bytes, compressed by the writer thread, proved by their sha256 in the page's record.
+
+Where the crawl writes an archive, a body lives once: in its record there, and `captures` says where. A row of its own has a body that the
+archive has under another visit, or not byte by byte (storage/archive/bodies.py).
+"""
 
 from __future__ import annotations
 
@@ -6,9 +10,11 @@ import hashlib
 
 from backports import zstd
 
+from thresher.storage.archive.bodies import body_at
 from thresher.storage.packing import pack_u64
+from thresher.storage.records import PLACE
 from thresher.storage.rows import Rows
-from thresher.storage.schema import BODIES, Raw
+from thresher.storage.schema import BODIES, CAPTURES, Raw
 
 _MOST_BYTES = 1 << 30
 
@@ -29,8 +35,16 @@ class Bodies:
         self._rows.put(BODIES, pack_u64(self._rows.visit), Raw(body))
 
     def get(self, visit: int) -> bytes | None:
-        """Return the body of a visit, None if it has none."""
+        """Return the body of a visit, None if it has none. Raises StoreError if it lies in an archive that is gone or damaged.
+
+        Args:
+            visit: Of a page whose record has a body: of any other it may be what the archive has.
+        """
         value = self._rows.get(BODIES, pack_u64(visit))
-        if value is None:
+        if value is not None:
+            return bytes(value) if isinstance(value, Raw) else zstd.decompress(value)
+        packed = self._rows.get(CAPTURES, pack_u64(visit))
+        if packed is None:
             return None
-        return bytes(value) if type(value) is Raw else zstd.decompress(value)
+        place = PLACE.decode(packed)
+        return body_at(self._rows.archive_file(visit, place.serial), place)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import subprocess
 import sys
 import uuid
+import zlib
 from pathlib import Path
 
 import pytest
@@ -12,9 +14,13 @@ from injecting import crash_at
 from warcio.archiveiterator import ArchiveIterator
 
 from thresher.config.settings import Archive, Settings
-from thresher.storage.archive.record import FIELDS, Record, fields, stamp
-from thresher.storage.records import ARCHIVE_END, ArchiveEnd
-from thresher.storage.schema import META, Meta
+from thresher.crawler.core.errors import StoreError
+from thresher.crawler.core.http_message import split
+from thresher.storage.archive.bodies import may_hold
+from thresher.storage.archive.record import FIELDS, HTTP_RESPONSE, Record, fields, stamp
+from thresher.storage.packing import unpack_u64
+from thresher.storage.records import ARCHIVE_END, ArchiveEnd, PageRecord
+from thresher.storage.schema import BODIES, META, Meta
 from thresher.storage.store import Store
 from thresher.storage.verify import verify
 from thresher.storage.view import View
@@ -64,18 +70,22 @@ def test_what_was_never_committed_is_cut_off_at_opening(tmp_path: Path) -> None:
         assert verify(tmp_path) == []
 
 
-def test_without_a_commit_there_is_no_record(tmp_path: Path) -> None:
-    """The first group was written to the archive and its state was not: a reopened store begins anew."""
+@pytest.mark.parametrize("point", ["after_archive:1", "after_results_commit:1"])
+def test_without_a_commit_there_is_no_record_and_no_body(tmp_path: Path, point: str) -> None:
+    """The first group was written to the archive and its state was not: a reopened store begins anew, without the page of that body."""
     code = (
         "import sys; sys.path[:0] = [sys.argv[2], sys.argv[2] + '/..']; from test_storage_archive import *\n"
-        "store = Store.create(Path(sys.argv[1]), SETTINGS, 0.0); visit(store); store.flush().result()"
+        "store = Store.create(Path(sys.argv[1]), SETTINGS, 0.0); visit(store);"
+        "answer(store, b'two', b'two'); store.flush().result()"
     )
     command = [sys.executable, "-c", code, str(tmp_path), str(Path(__file__).parent)]
-    environ = {**crash_at("after_archive:1"), "PATH": "/usr/bin"}
+    environ = {**crash_at(point), "PATH": "/usr/bin"}
     assert subprocess.run(command, cwd=ROOT, env=environ, check=False).returncode == -9
-    assert visits(tmp_path) == [1]
+    assert visits(tmp_path) == [1, 2]
     with Store.open(tmp_path, SETTINGS, 0.0) as store:
         assert visits(tmp_path) == []
+        assert store.tables.pages.since(0) == []
+        assert store.tables.captures.place(2) is None
         assert visit(store) == 1
     assert visits(tmp_path) == [1]
     assert verify(tmp_path) == []
@@ -112,6 +122,43 @@ store.close()
         pass
     assert visits(tmp_path) == list(range(1, n_committed + 1))
     assert verify(tmp_path) == []
+
+
+def answer(store: Store, page: bytes, body: bytes, headers: bytes = b"") -> int:
+    """Settle a visit whose page has a body, and whose answer is in the archive; return its number."""
+    n, text = store.visit, f"http://a.test/{store.visit}"
+    store.tables.pages.put(PageRecord(url=text, key=b"%016d" % n, status=200), body)
+    block = b"HTTP/1.1 200 OK\r\n" + headers + b"\r\n" + page
+    store.capture([Record("response", str(uuid.uuid4()), stamp(0.0), HTTP_RESPONSE, block, [("WARC-Target-URI", text)]), record(n)])
+    message = split(block)
+    store.leave_body_to_archive(lambda kept: may_hold(message, kept, is_plain_sailing=True))
+    store.end_visit()
+    return n
+
+
+def test_a_body_lives_in_the_archive_and_is_read_before_and_after_its_commit(tmp_path: Path) -> None:
+    """What is on its way to the disk is read from memory; what the record would give otherwise is a row of its own."""
+    with Store.create(tmp_path, SETTINGS, 0.0) as store:
+        plain, other = answer(store, b"page one", b"page one"), answer(store, b"page two", b"page 2")
+        members = b"".join(map(gzip.compress, (b"page ", b"three"))) + b"\0\0"
+        packed = answer(store, members, b"page three", b"Content-Encoding: gzip\r\n")
+        bare = answer(store, zlib.compress(b"page four", wbits=-15), b"page four", b"content-encoding: Deflate\r\n")
+        expected = {plain: b"page one", other: b"page 2", packed: b"page three", bare: b"page four"}
+        for _ in range(2):
+            assert {n: store.tables.bodies.get(n) for n in expected} == expected
+            store.flush().result()
+    with View(tmp_path) as view:
+        assert [unpack_u64(key) for key, _ in view.rows(BODIES)] == [other]
+        assert {n: view.tables.bodies.get(n) for n in expected} == expected
+        (file,) = (tmp_path / "archive").glob("*")
+        whole = file.read_bytes()
+        file.write_bytes(whole[: len(whole) // 2] + b"x" * (len(whole) // 2))
+        with pytest.raises(StoreError, match="damaged at byte"):
+            view.tables.bodies.get(bare)
+        file.unlink()
+        with pytest.raises(StoreError, match="gone, and bodies of pages lie in it"):
+            view.tables.bodies.get(plain)
+    assert any("its body cannot be unpacked" in problem for problem in verify(tmp_path))
 
 
 def test_verify_tells_of_an_archive_that_is_not_what_the_store_says(tmp_path: Path) -> None:

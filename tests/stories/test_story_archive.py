@@ -14,7 +14,11 @@ import msgspec
 from little_web import crawl, settings
 from raw_web import RawWeb, Then, answers, archived, faults, files, records
 
-from thresher.config.settings import Fetch, Filters, Limits, Media, SoftError
+from thresher.config.settings import ExactDuplicate, Fetch, Filters, Limits, Media, SoftError
+from thresher.storage.packing import pack_u64
+from thresher.storage.schema import BODIES
+from thresher.storage.verify import verify
+from thresher.storage.view import View
 
 PAGE = b"<html><body>" + b" ".join(b"word%d" % n for n in range(200)) + b"</body></html>"
 OK = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
@@ -73,6 +77,23 @@ async def test_what_was_sent_and_received_is_kept_byte_for_byte(tmp_path: Path) 
     assert "a.test/robots.txt" in web.sent
     assert b"zstd" not in asked[web.url("a.test/gzip")]
     assert faults(tmp_path) == []
+    contents = {"gzip": PAGE + b"gz", "br": PAGE + b"br", "chunked": PAGE + b"chunked", "chunked_gzip": PAGE * 50}
+    in_archive = contents | {"http10": PAGE + b"10", "latin1": PAGE + b"latin", "folded": PAGE + b"folded", "e404": b"none"}
+    assert bodies(tmp_path) == {
+        **{web.url(f"a.test/{name}"): ("archive", content) for name, content in in_archive.items()},
+        web.url("a.test/"): ("archive", web.sent["a.test/"][0].partition(b"\r\n\r\n")[2]),
+    }
+    assert verify(tmp_path) == []
+
+
+def bodies(path: Path) -> dict[str, tuple[str, bytes | None]]:
+    """Return by URL where a page's body lives, and what is read of it."""
+    with View(path) as view:
+        return {
+            page.url: ("store" if view.get(BODIES, pack_u64(visit)) else "archive", view.tables.bodies.get(visit))
+            for visit, page in view.all_pages()
+            if page.has_body
+        }
 
 
 async def test_interim_answers_stand_beside_the_final_one(tmp_path: Path) -> None:
@@ -136,7 +157,7 @@ async def test_the_same_payload_is_kept_once(tmp_path: Path) -> None:
         web.raw("a.test/one", sized(PAGE, b"X-Which: one"))
         web.raw("a.test/two", sized(PAGE, b"X-Which: two"))
         web.page("a.test/", "a.test/one", "a.test/two")
-        await crawl(tmp_path, archived(web, ["a.test/"]))
+        await crawl(tmp_path, archived(web, ["a.test/"], filters=Filters(exact_duplicate=ExactDuplicate(mode="observe"))))
         found = {record.kind: record for name in ("one", "two") for record in answers(tmp_path)[web.url(f"a.test/{name}")]}
     first, second = found["response"], found["revisit"]
     assert second["WARC-Refers-To"] == first["WARC-Record-ID"]
@@ -147,6 +168,8 @@ async def test_the_same_payload_is_kept_once(tmp_path: Path) -> None:
     assert second.block.endswith(b"\r\n\r\n")
     assert len(second.block) < 150
     assert faults(tmp_path) == []
+    assert bodies(tmp_path)[first.url] == ("archive", PAGE)
+    assert bodies(tmp_path).get(second.url) == ("store", PAGE), "a takedown of the first must not take it"
 
 
 async def test_what_filters_refuse_is_there_with_their_words(tmp_path: Path) -> None:

@@ -1,0 +1,91 @@
+"""The body of an answer, read from its record: what a page's record calls its body lives in the archive where the crawl writes one.
+
+A record holds the bytes as they were sent. Its body is what a store would hold: without chunks, and without content coding. `may_hold` says
+of an answer, when it is archived, whether this reading will give the very bytes that the crawl read; any other body stays in LMDB.
+
+Time: 110 µs for 25 KB. Memory: the records of one visit, unpacked.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import brotli
+
+from thresher.crawler.core.errors import StoreError
+from thresher.crawler.core.http_message import Message, split
+from thresher.storage.records import Place
+
+_CODING: Final = re.compile(rb"^content-encoding[ \t]*:([^\r\n]*)", re.IGNORECASE | re.MULTILINE)
+_LENGTH: Final = re.compile(rb"^Content-Length: ([0-9]+)\r$", re.MULTILINE)
+_RESPONSE: Final = b"\r\nWARC-Type: response\r\n"
+_GZIP: Final = 16 + zlib.MAX_WBITS
+
+
+def may_hold(message: Message, body: bytes, *, is_plain_sailing: bool) -> bool:
+    """Return whether the body of an answer can be read from its record.
+
+    Args:
+        body: As the crawl read it.
+        is_plain_sailing: Whether all of it was read and nothing about it was odd.
+    """
+    coding = _coding(message.head)
+    if not coding:
+        return message.payload == body
+    return is_plain_sailing and coding in _DECODERS
+
+
+def body_at(file: Path, place: Place) -> bytes | None:
+    """Return the body of the answer whose records lie at a place, None if no answer is there.
+
+    Raises:
+        StoreError: If the file is gone or damaged.
+    """
+    try:
+        with file.open("rb", buffering=0) as archive:
+            archive.seek(place.offset)
+            record = zlib.decompressobj(_GZIP).decompress(archive.read(place.n_bytes))
+        head, _, block = record.partition(b"\r\n\r\n")
+        if _RESPONSE not in head:
+            return None
+        length = _LENGTH.search(head + b"\r\n")
+        message = split(block[: int(length[1])] if length is not None else block)
+        coding = _coding(message.head)
+        return _DECODERS[coding](message.payload) if coding in _DECODERS else message.payload
+    except FileNotFoundError:
+        raise StoreError(f"{file}: gone, and bodies of pages lie in it. Put it back to where it was") from None
+    except (OSError, zlib.error, brotli.error) as error:
+        raise StoreError(
+            f"{file}: damaged at byte {place.offset:,}, where the body of a page lies: {error}. Restore it from a backup"
+        ) from None
+
+
+def _coding(head: bytes) -> bytes:
+    """Return the content coding that a head names, b"" if it names none."""
+    return b",".join(found.strip() for found in _CODING.findall(head)).lower()
+
+
+def _gunzip(payload: bytes) -> bytes:
+    content, rest = [], payload
+    while rest.strip(b"\0"):
+        member = zlib.decompressobj(_GZIP)
+        content.append(member.decompress(rest))
+        rest = member.unused_data
+    return b"".join(content)
+
+
+def _inflate(payload: bytes) -> bytes:
+    is_zlib = len(payload) > 1 and payload[0] & 0x0F == 8 and (payload[0] << 8 | payload[1]) % 31 == 0
+    return zlib.decompressobj(zlib.MAX_WBITS if is_zlib else -zlib.MAX_WBITS).decompress(payload)
+
+
+def _unbrotli(payload: bytes) -> bytes:
+    content: bytes = brotli.decompress(payload)
+    return content
+
+
+_DECODERS: Final[dict[bytes, Callable[[bytes], bytes]]] = {b"gzip": _gunzip, b"x-gzip": _gunzip, b"deflate": _inflate, b"br": _unbrotli}
