@@ -52,7 +52,8 @@ from thresher.crawler.page.batch_reader import Reading as PageReading
 from thresher.crawler.page.parser import Parser
 from thresher.crawler.page.requisite_reader import RequisiteReader
 from thresher.crawler.page.sitemap_reader import SitemapReader
-from thresher.filters.panel import NO_OBJECTION, Asked, Deliberation, Panel, Turn
+from thresher.filters.deliberation import NO_OBJECTION, Asked, Deliberation, Turn
+from thresher.filters.panel import Panel
 from thresher.storage.tables.bare_seeds import BareSeeds
 from thresher.storage.tables.bodies import Bodies
 from thresher.storage.tables.pages import Pages

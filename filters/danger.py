@@ -152,9 +152,7 @@ class Danger:
 
 
 def _hint(pattern: str) -> str:
-    """Return an expression that matches every link that a pattern may match, and few others: it looks for names at the path's end or a
-    parameter.
-    """
+    """Return an expression that matches every link that a pattern may match, and few others, by names in the path or query."""
     path, _, query = pattern.partition("?")
     names = [name for name in path.removesuffix("**").split("/") if name]
     if names:

@@ -78,8 +78,7 @@ def with_modes(specs: Sequence[FilterSpec], settings: Settings) -> tuple[FilterS
 
 
 def may_have(spec: FilterSpec, effect: Effect, subject: str = "") -> bool:
-    """Return whether a filter may have an effect: an observer may only ask for studies, but every filter may release what it holds, for any
-    URL.
+    """Return whether a filter may have an effect: an observer may only ask for studies; any filter may release what it holds.
 
     Args:
         subject: URL from whose answer the filter learned, "" if it did not learn from a URL's answer.

@@ -3,15 +3,14 @@
 Every filter is asked, even if an earlier one has refused, so that scores are complete. Nothing here awaits: no other page can be judged
 between a judgement and what is learned from it. If a filter observes, its verdicts are recorded and its effects are dropped; it changes no
 judgement. An override may give a filter another mode for some URLs (modes.py). Of what enforcing filters refuse at the learned gate, a
-small
-share passes all the same, as an audit; it is chosen by the URL's key, so that a replay chooses the same links.
+small share passes all the same, as an audit; it is chosen by the URL's key, so that a replay chooses the same links.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import NoneType
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -33,42 +32,14 @@ from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import hostname_of, origin_of, site_of
 from thresher.filters.base import NOTHING_LEARNED, Gate, LinkColumns, LinkJudgement
 from thresher.filters.capabilities import Relinks
-from thresher.filters.evidence.audits import is_audited
+from thresher.filters.deliberation import NO_OBJECTION, Asked, Deliberation, Learned, Turn
 from thresher.filters.evidence.decay import Recent
 from thresher.filters.journal import Record, decode_judgement, encode_judgement
+from thresher.filters.link_rulings import audit, leave_out_changed, merge
 from thresher.filters.modes import may_have, split_ruling
 from thresher.filters.spec import FilterSpec
 
-J = TypeVar("J")
-Asked = tuple[str, Effect]  # the filter that asks, and for what
-
 _encode = msgspec.msgpack.Encoder().encode
-
-
-Learned = tuple[tuple[Asked, ...], Record | None]  # what the filters ask for after learning, and what the journal keeps
-
-
-class Deliberation(msgspec.Struct, Generic[J], frozen=True):
-    """One round of the panel: the judgement, the effects that filters ask for, and the measures that they will learn from."""
-
-    gate: Gate
-    judgement: J
-    effects: tuple[Asked, ...]
-    measures: tuple[Any, ...]  # in the order of the gate's filters
-    audited: frozenset[int] = frozenset()  # learned gate: positions that pass in spite of a refusal
-    subject: str = ""  # URL of what was judged, "" of links
-    said: Mapping[int, Verdict] | None = None  # learned gate: the verdicts of filters that only observe
-
-
-class Turn(NamedTuple):
-    """The panel's answer for a URL that is about to be requested."""
-
-    held: tuple[Asked, ...] = ()  # the filters that hold or rewrite it
-    refused: Verdict | None = None
-    said: tuple[str, ...] = ()  # the observers that would hold or refuse it
-
-
-NO_OBJECTION = Turn()
 
 
 class Panel:
@@ -108,7 +79,7 @@ class Panel:
         self._again = [(spec, spec.again, spec.learned) for spec in specs if spec.again and spec.learned]
 
     def enforces(self, name: str, text: str | None = None) -> bool:
-        """Return whether the filter of this name enforces for a URL; if none is given, for any URL."""
+        """Return whether the filter of this name may change what becomes of a URL, or of any if none is given."""
         return name in self._enforcing and (text is None or self._spec_of[name].mode_of(text) is Mode.ENFORCE)
 
     def varies(self, name: str) -> bool:
@@ -165,12 +136,12 @@ class Panel:
         for spec, part in asked_again:
             ruling, asked = part.decide(part.measure(batch), self._memories[spec.name])
             against, would, effects = split_ruling(spec, batch, ruling, asked)
-            _merge(against, into=refused)
+            merge(against, into=refused)
             holds += [(spec.name, each) for each in self._standing(effects) if isinstance(each, Hold | Rewrite) and each.url == url.text]
             said += [spec.name] if would else []
         if not (holds or refused):
             return Turn((), None, tuple(said)) if said else NO_OBJECTION
-        audited, kept = self._audit(batch, refused, holds)
+        audited, kept = audit(batch, refused, holds, self._audit_share)
         return Turn(tuple(kept), None if audited else refused.get(0), tuple(said))
 
     def unread(self, page: Page) -> Deliberation[Judgement]:
@@ -226,13 +197,13 @@ class Panel:
             ruling, asked = part.decide(measure, self._memories[spec.name])
             measures.append(measure)
             against, would, may = split_ruling(spec, batch, ruling, asked)
-            _merge(against, into=refused)
-            _merge(would, into=said)
+            merge(against, into=refused)
+            merge(would, into=said)
             effects += [(spec.name, effect) for effect in self._standing(may)]
-        audited, kept_effects = self._audit(batch, refused, effects)
+        audited, kept_effects = audit(batch, refused, effects, self._audit_share)
         if refused:
             admitted[[i for i in refused if i not in audited]] = False
-        _leave_out_changed(batch, kept_effects, admitted)
+        leave_out_changed(batch, kept_effects, admitted)
         judgement = LinkJudgement(admitted, refused)
         return Deliberation(Gate.LEARNED, judgement, tuple(kept_effects), tuple(measures), audited, said=said)
 
@@ -259,9 +230,7 @@ class Panel:
         return ((), None) if reduced is None else self.on_reduced_answer(prober, reduced)
 
     def reduce(self, prober: str, answer: Answer) -> bytes | None:
-        """Return the part of an answer that a filter learns from, in a form that can be sent to another agent; None if the filter makes no
-        requests.
-        """
+        """Return the part of an answer that a filter learns from, as bytes that can be sent; None if the filter makes no requests."""
         part = self._probers.get(prober)
         return None if part is None else _encode(part.reduce(answer))
 
@@ -319,7 +288,7 @@ class Panel:
         return spec.adopts(site, msgspec.msgpack.decode(finding, type=part.finding_type), self._memories[learner])
 
     def void(self, site: bytes, pages: Sequence[tuple[bytes, str]]) -> Record | None:
-        """Let the filters forget these pages (key, URL) of a site, since a wall answered for them; return what the journal keeps."""
+        """Let the filters forget what these pages (key, URL) of a site showed; return what the journal keeps of it."""
         told = [spec for spec in self.specs if spec.void is not None]
         for spec in told:
             assert spec.void is not None
@@ -354,7 +323,7 @@ class Panel:
                     for name, finding in record.measures:
                         self.on_finding(name, record.judgement, finding)
                 case Gate.VOID:
-                    for _, packed in record.measures[:1]:  # every filter got the same pages
+                    for _, packed in record.measures[:1]:  # each filter heard of the same pages
                         self.void(record.judgement, msgspec.msgpack.decode(packed, type=list[tuple[bytes, str]]))
                 case Gate.ANSWER:
                     for name, reduced in record.measures:
@@ -398,28 +367,3 @@ class Panel:
     def _may_stand(self, target: str) -> bool:
         origin = origin_of(target)
         return not self.static(LinkColumns.of(target, origin, site_of(hostname_of(origin)))) and self._stands(target)
-
-    def _audit(self, batch: LinkBatch, refused: Mapping[int, Verdict], effects: list[Asked]) -> tuple[frozenset[int], list[Asked]]:
-        """Choose the refused or rewritten links that are fetched all the same, and drop the effects on them. Held links are audited by the
-        tail.
-        """
-        if not refused and not effects:
-            return frozenset(), effects
-        position = {text: i for i, text in enumerate(batch.texts)}
-        touched = set(refused) | {position[e.url] for _, e in effects if isinstance(e, Rewrite) and e.url in position}
-        audited = frozenset(i for i in touched if is_audited(batch.keys[i], self._audit_share))
-        spared = {batch.texts[i] for i in audited}
-        return audited, [(who, e) for who, e in effects if not (isinstance(e, Rewrite | Hold) and e.url in spared)]
-
-
-def _merge(refused: Mapping[int, Verdict], *, into: dict[int, Verdict]) -> None:
-    """Add a filter's refusals; the first filter to refuse a link names the reason."""
-    for i, verdict in refused.items():
-        into.setdefault(i, verdict)
-
-
-def _leave_out_changed(batch: LinkBatch, effects: Iterable[Asked], admitted: Any) -> None:
-    """Remove the links that an effect rewrites or holds from the admitted ones."""
-    aside = {effect.url for _, effect in effects if isinstance(effect, Rewrite | Hold)}
-    if aside:
-        admitted[[i for i, text in enumerate(batch.texts) if text in aside]] = False

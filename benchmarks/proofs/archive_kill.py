@@ -31,7 +31,7 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=1, help="the first of them")
     parser.add_argument("--kills", type=int, default=8, help="of a seed, at most")
     parser.add_argument("--agents", type=int, default=1, help="that crawl together")
-    parser.add_argument("--changes", default=json.dumps(_WEB), help="knobs of the web, as JSON")
+    parser.add_argument("--changes", default=json.dumps(_WEB), help="options of the web, as JSON")
     options = parser.parse_args()
     web = replace(bench(**json.loads(options.changes)), archives=True, agents=options.agents)
     with tempfile.TemporaryDirectory(prefix="archive-kill-") as name:

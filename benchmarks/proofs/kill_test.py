@@ -54,7 +54,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seeds", type=int, default=20, help="how many")
     parser.add_argument("--first", type=int, default=1, help="the first of them")
     parser.add_argument("--kills", type=int, nargs=2, default=(5, 40), metavar=("LEAST", "MOST"), help="kills of a seed")
-    parser.add_argument("--changes", default="{}", help="knobs of the web, as JSON")
+    parser.add_argument("--changes", default="{}", help="options of the web, as JSON")
     parser.add_argument("--agents", type=int, default=1, help="that crawl together")
     parser.add_argument("--without-designs", action="store_true", help="leave out the broken designs")
     return parser.parse_args()

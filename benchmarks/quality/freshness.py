@@ -33,7 +33,7 @@ from typing import NamedTuple, Protocol
 
 from benchmarks.quality.histories import Web, of_git, of_npm, planted
 from thresher.crawler.core.revisit_policy import Bounds, Policy, Share, interval_s, multiplier
-from thresher.crawler.core.revisit_schedule import FamilyPlan, HostPlan, Options, Page, PagePlan, Schedule
+from thresher.crawler.core.revisit_schedule import FamilyPlan, HostPlan, Options, PagePlan, Schedule, ScheduledPage
 
 ROUNDS = (1 / 8, 1 / 4, 1 / 2)  # of the longest interval: in which every page could be visited once
 _CACHE = Path.home() / ".cache/thresher-histories"
@@ -160,8 +160,8 @@ class Ours:
         self._schedule.drop(_page(url), self._plans.pages.pop(url.encode()))
 
 
-def _page(url: str) -> Page:
-    return Page(url.encode(), b"q", url)
+def _page(url: str) -> ScheduledPage:
+    return ScheduledPage(url.encode(), b"q", url)
 
 
 class Outcome(NamedTuple):

@@ -22,8 +22,9 @@ from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import URLRules, URLSpace
 from thresher.filters.base import Gate, LinkJudgement
 from thresher.filters.capabilities import Relinks
+from thresher.filters.deliberation import Deliberation
 from thresher.filters.evidence.decay import Recent
-from thresher.filters.panel import Deliberation, Panel
+from thresher.filters.panel import Panel
 from thresher.filters.pattern_yield.replay import Rows
 from thresher.filters.spec import FilterSpec
 

@@ -27,7 +27,7 @@ from msgspec import Meta
 from thresher.crawler.core.model import Cause, CrawlURL, Failed, Fetched, Flag, Head, Outcome, Reason, Redirect
 from thresher.crawler.core.ownership import MOST_AGENTS
 from thresher.crawler.core.requisites import MAX_HOPS
-from thresher.crawler.core.sitemap import Entry
+from thresher.crawler.core.sitemap import SitemapEntry
 from thresher.crawler.core.url import URLSpace
 
 Key = Annotated[bytes, Meta(min_length=16, max_length=16)]  # of a URL
@@ -133,7 +133,7 @@ class Announced(_Message, tag=10):
     """URLs of another agent's sites that a sitemap names, in canonical form."""
 
     sitemap: str
-    entries: list[Entry]
+    entries: list[SitemapEntry]
 
 
 class Needed(_Message, tag=12):

@@ -119,7 +119,7 @@ class Plans(Protocol):
     def save_family(self, queue: bytes, pattern: str, plan: FamilyPlan) -> None: ...
 
 
-class Page(NamedTuple):
+class ScheduledPage(NamedTuple):
     """A page as the schedule knows it."""
 
     key: bytes
@@ -149,7 +149,7 @@ class Schedule:
         self._within = options.bounds._replace(most_s=max(options.bounds.least_s, _LATEST * options.bounds.most_s))
         self._first_rate = 1.0 / math.sqrt(self._bounds.least_s * self._bounds.most_s)
 
-    def begin(self, page: Page, visited_at: float, *, pace_s: float, dated_at: float = 0.0, belief: float = 1.0) -> PagePlan:
+    def begin(self, page: ScheduledPage, visited_at: float, *, pace_s: float, dated_at: float = 0.0, belief: float = 1.0) -> PagePlan:
         """Give a page its first time after its first visit.
 
         Args:
@@ -165,7 +165,7 @@ class Schedule:
         self._place(page, plan, host, visited_at)
         return plan
 
-    def visited(self, page: Page, plan: PagePlan, now: float, *, is_changed: bool, n_new: int, pace_s: float) -> None:
+    def visited(self, page: ScheduledPage, plan: PagePlan, now: float, *, is_changed: bool, n_new: int, pace_s: float) -> None:
         """Learn from a visit that has shown whether a page has changed, and give it its next time.
 
         Args:
@@ -182,7 +182,7 @@ class Schedule:
         plan.why = "changed" if is_changed else "unchanged"
         self._place(page, plan, host, now)
 
-    def defer(self, page: Page, plan: PagePlan, now: float, *, why: str) -> None:
+    def defer(self, page: ScheduledPage, plan: PagePlan, now: float, *, why: str) -> None:
         """Give a page a time after a visit that showed nothing of it.
 
         Args:
@@ -205,7 +205,7 @@ class Schedule:
         self._plans.save_host(page.queue, host)
         self._plans.save_page(page.key, plan)
 
-    def announced(self, page: Page, plan: PagePlan, changed_at: float, belief: float, now: float) -> bool:
+    def announced(self, page: ScheduledPage, plan: PagePlan, changed_at: float, belief: float, now: float) -> bool:
         """A sitemap says when a page has changed last; return whether its visit comes sooner for that."""
         if not belief or not plan.visited_at < changed_at <= now or plan.why not in ("first", "changed", "unchanged"):
             return False
@@ -216,7 +216,7 @@ class Schedule:
         self._plans.save_page(page.key, plan)
         return True
 
-    def drop(self, page: Page, plan: PagePlan) -> None:
+    def drop(self, page: ScheduledPage, plan: PagePlan) -> None:
         """Let a page have no time any more; the caller deletes its plan."""
         host = self._plans.host(page.queue)
         host.count(plan, None)
@@ -224,7 +224,7 @@ class Schedule:
 
     # -- how
 
-    def _place(self, page: Page, plan: PagePlan, host: HostPlan, now: float) -> None:
+    def _place(self, page: ScheduledPage, plan: PagePlan, host: HostPlan, now: float) -> None:
         """Estimate a page's rate, and give it its time."""
         plan.rate = estimate(plan.evidence, Prior(self._inherited(page, now)))
         host.count(plan, _bin(plan.rate), 1.0 + min(_MOST_NEWS, plan.news))
@@ -236,12 +236,12 @@ class Schedule:
         self._plans.save_host(page.queue, host)
         self._plans.save_page(page.key, plan)
 
-    def _inherited(self, page: Page, now: float) -> float:
+    def _inherited(self, page: ScheduledPage, now: float) -> float:
         """Return the rate of a page of which nothing is known but its URL."""
         known = (self._plans.family(page.queue, pattern) for pattern in branch(page.text))
         return inherited((self._faded(family, now).evidence for family in known if family is not None), self._first_rate)
 
-    def _teach_families(self, page: Page, host: HostPlan, interval: float, now: float, *, is_changed: bool) -> None:
+    def _teach_families(self, page: ScheduledPage, host: HostPlan, interval: float, now: float, *, is_changed: bool) -> None:
         for pattern in branch(page.text):
             family = self._plans.family(page.queue, pattern)
             if family is None:

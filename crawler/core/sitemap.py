@@ -1,6 +1,6 @@
 """Reads sitemaps and feeds: XML, index, gzip, text; RSS and Atom. Pure, bounded, as a stream [sitemaps.org].
 
-    body ─ gunzip, by steps of 64 KiB ─ what is it? ─ lxml's push parser, a target in place of a tree │ lines ─► chunks of `Entry`
+    body ─ gunzip, by steps of 64 KiB ─ what is it? ─ lxml's push parser, a target in place of a tree │ lines ─► chunks of `SitemapEntry`
 
 lxml is used because older versions of expat (before 2.6) need quadratic time for a long token. lxml is fed piece by piece, calls a target
 for each element, as `iterparse` does, and builds no tree. It loads no DTD, resolves no entity, opens no connection, and stops at libxml2's
@@ -40,7 +40,7 @@ _HTML: Final = "no sitemap: an HTML page"
 _FREQUENCIES: Final = frozenset(("always", "hourly", "daily", "weekly", "monthly", "yearly", "never"))
 
 
-class Entry(msgspec.Struct, array_like=True, frozen=True):
+class SitemapEntry(msgspec.Struct, array_like=True, frozen=True):
     """One URL that is announced, as it was written."""
 
     loc: str
@@ -59,8 +59,9 @@ class SitemapLimits(msgspec.Struct, array_like=True, frozen=True):
 
 
 class Reading(msgspec.Struct, array_like=True):
-    """The content of a sitemap as far as it was read. `chunks` are msgpack of lists of `Entry`, so that they can be stored without being
-    looked at.
+    """The content of a sitemap as far as it was read.
+
+    `chunks` are msgpack of lists of `SitemapEntry`, so that they can be stored without being decoded.
     """
 
     kind: str = ""  # urlset, index, text, rss, atom; "": it is no sitemap
@@ -72,7 +73,7 @@ class Reading(msgspec.Struct, array_like=True):
 
 Source = Callable[[], Iterator[bytes]]  # of a body in pieces, from its beginning each time
 
-decode_chunk = msgspec.msgpack.Decoder(list[Entry]).decode
+decode_chunk = msgspec.msgpack.Decoder(list[SitemapEntry]).decode
 _encode = msgspec.msgpack.Encoder().encode
 
 
@@ -102,7 +103,7 @@ class _Reader:
     def __init__(self, limits: SitemapLimits) -> None:
         self.limits = limits
         self.reading = Reading(chunks=[], children=[], notes=[])
-        self._open: list[Entry] = []
+        self._open: list[SitemapEntry] = []
         self._n_beside = 0  # URLs other than a page's own
 
     def run(self, source: Source, *, mends: bool) -> str:
@@ -175,10 +176,10 @@ class _Reader:
             return True
         if not _URL_LINE.match(text) or len(text) > _MAX_TEXT:
             return False
-        self.add(Entry(text.decode("utf-8", "replace")))
+        self.add(SitemapEntry(text.decode("utf-8", "replace")))
         return True
 
-    def add(self, entry: Entry) -> None:
+    def add(self, entry: SitemapEntry) -> None:
         """Take a URL; raises _StopReading when there are enough."""
         reading = self.reading
         if entry.kind != "page":
@@ -224,7 +225,7 @@ class _Target:
         self._text: list[str] | None = None  # of the element that is being read
         self._n_text = 0
         self._said: dict[str, str] = {}
-        self._beside: list[Entry] = []
+        self._beside: list[SitemapEntry] = []
 
     def doctype(self, name: str, _public: str | None, _system: str | None) -> None:
         raise _StopReading(_HTML if name.lower() == "html" else "refused: it has a DTD")
@@ -258,7 +259,7 @@ class _Target:
             if self._kind == "atom" and is_alternate:
                 self._said.setdefault("link", attributes["href"][:_MAX_TEXT])
             elif self._kind == "urlset" and is_alternate:
-                self._beside.append(Entry(attributes["href"][:_MAX_TEXT], "alternate"))
+                self._beside.append(SitemapEntry(attributes["href"][:_MAX_TEXT], "alternate"))
         elif name in _TEXTS and "video" not in space:
             self._text, self._n_text = [], 0
 
@@ -274,7 +275,7 @@ class _Target:
         elif self._text is not None and name in _TEXTS:
             text, self._text = "".join(self._text).strip(), None
             if "image" in space and name == "loc":
-                self._beside.append(Entry(text, "image"))
+                self._beside.append(SitemapEntry(text, "image"))
             elif "image" not in space:
                 self._said.setdefault(name, text)
         self._depth -= 1
@@ -290,7 +291,7 @@ class _Target:
         date = next((said[name] for name in ("lastmod", "updated", "publication_date", "pubDate", "date") if name in said), "")
         frequency = said.get("changefreq", "").lower()
         self._reader.add(
-            Entry(loc, "page", parse_time(date), frequency if frequency in _FREQUENCIES else "", _priority(said.get("priority", "")))
+            SitemapEntry(loc, "page", parse_time(date), frequency if frequency in _FREQUENCIES else "", _priority(said.get("priority", "")))
         )
         for entry in self._beside:
             if entry.loc and entry.loc != loc:

@@ -13,8 +13,9 @@
     session     …sid=4f…                                …
 
 Kinds combine: "host+tracking". Decoys: /courses/lect1/notes-7 and /courses/lect2/notes-7, /politics/7 and /movies/7 are different
-documents of equal length. A page links to URLs of any form; a document in ten is linked under aliases only. Each site has words of its own
-for what its URLs say, its own language, and every third prints a line that differs with every URL.
+documents of equal length. A page links to URLs of any form; one document in ten is linked under aliases only. Each site has its own names
+in
+its URLs and its own language, and on every third site each page prints a line that differs with its URL.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ _OWN_FORM_SHARE = 0.75  # of documents whose section has an alias of its own
 
 
 class Says(NamedTuple):
-    """What a site's URLs say for each thing."""
+    """The names that a site uses in its URLs."""
 
     story: str
     id: str
@@ -88,7 +89,7 @@ class PlantedRule:
 
     kind: str
     site: str
-    source: str  # as it stands in a URL
+    source: str  # as it is written in a URL
     target: str
 
 
@@ -207,7 +208,7 @@ class AliasSite:
                 links[self._throw("linked", form) % len(links)].append(Anchor(form, title))
         return links
 
-    # what stands where
+    # what is at which URL
 
     def find(self, host: str, path: str) -> PageTruth:
         document, kinds = self._resolve(host, path)
@@ -261,7 +262,7 @@ class AliasSite:
     # the truth about rules
 
     def rules(self) -> list[PlantedRule]:
-        """Return every planted rule, as it stands in URLs."""
+        """Return every planted rule, as it is written in URLs."""
         says, site = self.says, self.domain
         story, thread = f"/{says.story}", f"/{says.thread}"
         found = [

@@ -1,11 +1,11 @@
-"""The atlas: which hosts there are, where they live, what each is like, who introduces whom. Drawn whole when a web is made.
+"""The atlas: all hosts of a web, their addresses, the behaviour of each, and which page links to a new host. Drawn when the web is made.
 
-Names stand under the reserved domains .example (sites) and .test (farms), addresses in 127.0.0.0/8.
+Names are in the reserved domains .example (sites) and .test (farms), addresses in 127.0.0.0/8.
 
     oakfield3.example        first host of a site; where the bare name forwards, it is www.oakfield3.example
     docs.oakfield3.example   its other hosts
 
-Every host but the seeds is introduced by a page of a plain host before it, so that whatever robots.txt allows can be reached.
+Every host but the seeds is linked from a page of an earlier plain host, so that all that robots.txt allows can be reached.
 Memory: about 500 bytes per host. Time: 30 µs per host.
 """
 
@@ -35,7 +35,7 @@ class RobotsKind(StrEnum):
 
 
 class Declared(StrEnum):
-    """Where a host says which charset it writes."""
+    """Where a host declares its charset."""
 
     HEADER = "header"
     META = "meta"
@@ -166,7 +166,7 @@ class Atlas:
         return RobotsKind.OPEN
 
     def _n_pages(self, name: str) -> int:
-        """Draw from the range, skewed: half of the hosts lie in its lowest third by ratio."""
+        """Draw from the range, with more small numbers: half of the hosts are in its lowest third by ratio."""
         low, high = self._demo_settings.pages_per_host
         return min(high, round(low * math.pow(high / low, math.pow(self._rng.unit("pages", name), 1.6))))
 

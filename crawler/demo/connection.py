@@ -1,6 +1,7 @@
-"""One connection to the demo server: requests in, answers out in order, each on the log.
+"""One connection to the demo server: requests in, answers out in order, each one in the log.
 
-What HTTP/1.1 it speaks: GET and HEAD without bodies, keep-alive, pipelining, Content-Length always. Anything else is 400 and the end.
+It understands GET and HEAD without bodies, keep-alive and pipelining, and always sends Content-Length. Any other request is answered with
+400, and the connection is closed.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _STATUS_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n" fo
 
 
 class Asked:
-    """A request that waits for its answer."""
+    """A request that is not answered yet."""
 
     __slots__ = ("agent", "host", "is_last", "method", "path", "start", "takes_gzip")
 
@@ -29,7 +30,7 @@ class Asked:
         """Parse a request's head.
 
         Raises:
-            ValueError: If it is none.
+            ValueError: The bytes are no request.
         """
         self.start = time.monotonic()
         lines = head.decode("latin-1").split("\r\n")
@@ -57,7 +58,7 @@ class Asked:
 
 
 class Service(Protocol):
-    """Who serves the connections: answers what is asked, and keeps the log."""
+    """What a connection needs of its server: answers to requests, and the log."""
 
     n_refused: int  # connections from elsewhere
 
@@ -73,7 +74,7 @@ class Service(Protocol):
 
 
 class Connection(asyncio.Protocol):
-    """One client. Answers in order; the next request is looked at once the last answer has left."""
+    """One client. Requests are answered in order; the next one is read when the last answer was sent."""
 
     def __init__(self, server: Service) -> None:
         self._server = server
@@ -87,7 +88,7 @@ class Connection(asyncio.Protocol):
         self._is_reading = True
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast("asyncio.Transport", transport)  # uvloop's is one but does not inherit from it
+        self._transport = cast("asyncio.Transport", transport)  # uvloop's is a transport, but does not inherit from the class
         here, peer = transport.get_extra_info("sockname"), transport.get_extra_info("peername")
         if not (here and peer and here[0].startswith("127.") and peer[0].startswith("127.")):
             self._server.n_refused += 1
@@ -102,7 +103,7 @@ class Connection(asyncio.Protocol):
         self._server.leave(self)
 
     def abort(self) -> None:
-        """Cut the connection; what was asked and not answered is logged at once."""
+        """Cut the connection; requests that were not answered are logged at once."""
         self._give_up()
         self._transport.abort()
 
@@ -141,7 +142,7 @@ class Connection(asyncio.Protocol):
             self._go_on()
 
     def _go_on(self) -> None:
-        """Answer what waits, until an answer is late or does not leave at once."""
+        """Answer the requests in order, until an answer is delayed or cannot be sent at once."""
         while self._asked and self._late is None and self._leaving is None and not self._transport.is_closing():
             asked = self._asked[0]
             reply = self._server.answer(asked.method, asked.host, asked.path)
@@ -169,7 +170,7 @@ class Connection(asyncio.Protocol):
         start = f"{_STATUS_LINES[reply.status]}server: demo\r\n{head}content-length: {len(body)}\r\n{close}\r\n".encode("latin-1")
         n_bytes = 0 if asked.method == "HEAD" else len(body)
         self._leaving = asked, reply.status, n_bytes
-        end = time.monotonic()  # before the kernel has it: the client may go on while this process still waits for its next turn
+        end = time.monotonic()  # before the kernel has it: the client may go on before this process runs again
         self._transport.write(start + body if n_bytes else start)
         if self._leaving is not None and not self._transport.get_write_buffer_size():
             self._leaving = None

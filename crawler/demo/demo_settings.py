@@ -1,6 +1,6 @@
-"""The knobs of the demo web: every option with unit and default, and the ready-made profiles.
+"""The settings of the demo web: every option with unit and default, and the ready-made profiles.
 
-A share is a number from 0 to 1: of sites, of hosts, or of a host's pages (so many planted URLs per page); which one, each knob says.
+A share is a number from 0 to 1: of sites, of hosts, or of a host's pages (so many planted URLs per page), as each option says.
 A range is (least, most), both included.
 """
 
@@ -17,7 +17,7 @@ _NO_RANGES = ("error_statuses", "parts")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DemoSettings:
-    """What one demo web is made of. Two webs with equal knobs and port are equal to the byte."""
+    """The settings of one demo web. Two webs with equal settings and port are equal to the byte."""
 
     seed: int = 0  # 0..2^64-1
 
@@ -34,7 +34,7 @@ class DemoSettings:
     size: Size = "small"  # small: 4,000 bytes, 15 links; median: 25,000 bytes, 60 links; mixed: log-normal around 25,000 and 40
     new_links: int = 0  # of each page: to pages of its host that no other page links to, endless; the others are on every page of the host
     cross_site_share: float = 0.1  # of a page's links: to other sites
-    script_share: float = 0.5  # of sites: script and comments with links that are none
+    script_share: float = 0.5  # of sites: scripts and comments contain text that looks like links
     state_bytes: int = 0  # of a page: data for scripts in its head, as pages made by frameworks carry
     attribute_bytes: int = 0  # around each paragraph: classes and data attributes
     charset_share: float = 0.0  # of hosts: text that is not ASCII, in UTF-8 or a legacy charset
@@ -73,12 +73,12 @@ class DemoSettings:
     crawl_delay_share: float = 0.0  # of hosts whose robots.txt is served: Crawl-delay
     crawl_delay_s: tuple[int, int] = (1, 3)  # seconds
 
-    # labelled parts, for the filters: crawler/demo/labelled.py. Where there are any, the web is made of them, and of the knobs above only
+    # labelled parts, for the filters: crawler/demo/labelled.py. Where there are any, the web is made of them, and of the options above only
     # `seed` counts
     parts: tuple[str, ...] = ()  # of PARTS
     part_sites: int = 0  # sites of a part whose number of sites is free (aliases, rank); 0: as many as the part is meant for
     part_pages: int = 0  # pages of a site of a part, about; 0: as many as the part is meant for
-    shared_sites: int = 0  # sites that the hosts of all parts lie on, in turn; 0: each host has its own
+    shared_sites: int = 0  # sites that share the hosts of all parts among them; 0: each host has its own
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -184,10 +184,14 @@ PROFILES: dict[str, DemoSettings] = {
 
 
 def profile(name: str, **changes: object) -> DemoSettings:
-    """Return a ready-made profile, with `changes`. Raises ValueError for an unknown name or knob."""
+    """Return a ready-made profile, with `changes`.
+
+    Raises:
+        ValueError: For an unknown name or option.
+    """
     if name not in PROFILES:
         raise ValueError(f"profile: expected one of {', '.join(PROFILES)}, got {name!r}")
     known = {field.name for field in fields(DemoSettings)}
     if unknown := sorted(changes.keys() - known):
-        raise ValueError(f"unknown knob {unknown[0]!r}; there are {', '.join(sorted(known))}")
+        raise ValueError(f"unknown option {unknown[0]!r}; there are {', '.join(sorted(known))}")
     return replace(PROFILES[name], **changes)  # type: ignore[arg-type]  # the names are checked above, the values by __post_init__

@@ -1,12 +1,12 @@
-"""Part "depth": endless spaces beside real pages that lie deep.
+"""Part "depth": endless spaces, and real pages that are many clicks deep.
 
     www     /docs/7/              page      a tree of a few levels, on the host of the calendar
-            /novel/chapter-7      page      a chain of 40 pages, each linked from the one before alone
+            /novel/chapter-7      page      a chain of 40 pages, each linked only from the one before
             /cal/2024/05/[17/]    calendar  endless: months before and after, days; no document
     shop    /p/7                  page      products
             /c/3[?page=2]         index     categories: the only way to their products
             /c/3?f.size=m&f.…     facet     endless: facets in any order and number, and always a next page; no document
-    notes   /note?id=7&sid=4f…    session   endless: the same pages under ever new session ids; the document is that of /note?id=7
+    notes   /note?id=7&sid=4f…    session   endless: the same pages with ever new session ids; the document is that of /note?id=7
     tree    /7/                   page      seven levels, 0 to 6, each page with two or three children
 
 Real pages are the documents of the truth. Variant: docs, novel, product, category, note, tree.

@@ -1,6 +1,6 @@
 """The endless parts of the demo web: calendars, and farms whose pages link to ever new subdomains.
 
-Session ids, the third trap, are part of a host's plan: there it is the links that never end, not the pages.
+The third trap, session ids, is part of a host's plan: its pages are few, only the links to them never end.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ class Trap:
     """An endless part of the web."""
 
     kind: Kind
-    host: str  # name; of a farm: ".farm0.test", for all names that end so
-    marker: str = ""  # stands in every URL of it
+    host: str  # name; of a farm: ".farm0.test", for all names that end with it
+    marker: str = ""  # text that is in every URL of it
 
     def holds(self, host: str, path: str) -> bool:
         return (host.endswith(self.host) if self.host.startswith(".") else host == self.host) and self.marker in path

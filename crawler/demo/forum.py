@@ -34,7 +34,7 @@ _RULES_WORDS = 140
 
 
 class Forum:
-    """Threads of posts; its software links each in many ways."""
+    """Threads of posts; the forum's software links each of them in many ways."""
 
     def __init__(self, context: PartContext, host: str, n_threads: int) -> None:
         self._estate = Estate(context, host, subject=1)

@@ -1,11 +1,11 @@
-"""The press: HTML pages of an exact size, from a plan's links and its subject's prose.
+"""Renders HTML pages of an exact size, from a plan's links and the prose of its subject.
 
-    head     title, charset, canonical, robots; on some sites script and comments with links that are none; data for scripts, if wanted
+    head     title, charset, canonical, robots; on some sites scripts and comments with text that looks like links; data for scripts
     header   name and navigation, the same on all pages of the host
-    text     a lead of its own, paragraphs with links, related links, paragraphs up to the wanted size
-    footer   mailto:, javascript: and #fragment links that lead nowhere
+    text     a first sentence of its own, paragraphs with links, related links, paragraphs up to the wanted size
+    footer   mailto:, javascript: and #fragment links, which name no page
 
-Time: 60 µs for 25 KB and 60 links; what a host's pages share is written once.
+Time: 60 µs for 25 KB and 60 links; what a host's pages share is rendered once.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SCRIPT = (
 
 
 class HtmlRenderer:
-    """Prints the pages of one host."""
+    """Renders the pages of one host."""
 
     def __init__(self, host: Host, navigation: list[Link], prose: Prose, *, state_bytes: int = 0, attribute_bytes: int = 0) -> None:
         self._host, self._prose, self._navigation = host, prose, navigation
@@ -44,7 +44,7 @@ class HtmlRenderer:
         )
 
     def page(self, place: Place, links: list[Link], n_bytes: int, *, canonical: str = "", robots: str = "") -> bytes:
-        """Print a page of `n_bytes`, longer only where the links alone need more."""
+        """Render a page of `n_bytes`; it is longer only if its links need more."""
         is_of_tree = place.kind in (Kind.PAGE, Kind.COPY, Kind.NEAR_COPY, Kind.VARIANT)
         key = place.page if is_of_tree else place.path
         has_menu = links[: len(self._navigation)] == self._navigation
@@ -68,7 +68,7 @@ class HtmlRenderer:
         return b"".join((start, self._filler(sentences[n_inline:], n_bytes - len(start) - len(end)), end))
 
     def _state(self, key: str | int) -> bytes:
-        """Return the data that the page brings for scripts which nobody runs."""
+        """Return data for scripts, which nothing executes."""
         if not self._state_bytes:
             return b""
         sentences = self._prose.sentences(self._state_bytes // (len(_ITEM) + 60) + 1, self._host.name, key, "state")
@@ -76,7 +76,7 @@ class HtmlRenderer:
         return b'<script type="application/json" id="state">[%b]</script>\n' % items[: self._state_bytes].rpartition(b",{")[0]
 
     def _filler(self, sentences: list[bytes], n_bytes: int) -> bytes:
-        """Return paragraphs of exactly `n_bytes`, or nothing where there is no room. Cut at a space: those are in no character."""
+        """Return paragraphs of exactly `n_bytes`, or nothing if there is no room. Text is cut at a space, never within a character."""
         if n_bytes < 64 + len(self._opening):
             return b" " * max(0, n_bytes)
         paragraphs = [b" ".join(sentences[i : i + _PARAGRAPH]) for i in range(0, len(sentences), _PARAGRAPH)]
@@ -89,7 +89,7 @@ class HtmlRenderer:
         return b"%b%b%b%b" % (self._opening, text, self._closing, b" " * (room - len(text)))
 
     def notice(self, title: str) -> bytes:
-        """Print a short page without content: an error, a redirect."""
+        """Render a short page without content: an error, a redirect."""
         home = f"<a href=/>{self._host.brand}</a>"
         return f"<!DOCTYPE html>\n<html><head><title>{title}</title></head><body><h1>{title}</h1><p>{home}</p></body></html>\n".encode()
 
@@ -125,7 +125,7 @@ def _list(tag: bytes, links: list[Link]) -> bytes:
 
 
 def _block(n_bytes: int) -> tuple[bytes, bytes]:
-    """Return what stands before and behind a paragraph: with some `n_bytes` of classes and data attributes, if any."""
+    """Return the markup before and after a paragraph, with some `n_bytes` of classes and data attributes, if any."""
     if not n_bytes:
         return b"<p>", b"</p>\n"
     classes = b" ".join(_CLASSES)[: max(0, n_bytes - 60)]

@@ -1,10 +1,10 @@
-"""The truth of a labelled web: for every URL what it is and which document it shows, found by a walk over sheets, not over HTML.
+"""The truth of a labelled web: what each URL is and which document it shows, found by a walk over `PageTruth`, not over HTML.
 
-    label      of any URL whatever, linked or not: what a judge of a filter asks
-    Labels     all that links and redirects lead to from the seeds; of what is endless, one URL per document
+    label      of any URL whatever, linked or not: for judging a filter
+    Labels     all URLs that links and redirects lead to from the seeds; of endless parts, one URL per document
 
-A document is what a reader would call one page: aliases, copies and replicas of it have its id. Nothing worth keeping (error, soft error,
-redirect, trap) has none. So for every part alike: useful fetches are distinct documents, and what a filter lost are documents.
+A document is what a reader would call one page: its aliases, copies and replicas have its id. A URL that is not worth keeping (error, soft
+error, redirect, trap) has none. So in every part useful fetches are distinct documents, and what a filter lost are documents.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from thresher.crawler.demo.truth import split
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """What one URL truly is."""
+    """What one URL is in truth."""
 
     url: str
     part: str  # soft, aliases, patterns, depth, replicas or rank
@@ -30,7 +30,7 @@ class Label:
     status: int
     target: str  # of a redirect: where its one hop leads
     is_endless: bool
-    depth: int  # clicks from the nearest seed, redirects are no clicks; -1 of a URL that was asked for alone
+    depth: int  # clicks from the nearest seed, redirects not counted; -1 for a single URL that was looked up
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Trap:
 
     kind: str
     host: str
-    marker: str  # stands in every URL of it
+    marker: str  # text that is in every URL of it
 
     def holds(self, url: str) -> bool:
         host, path = split(url)
@@ -85,7 +85,11 @@ class Labels:
 
 
 def walk(seeds: Iterable[str], locate: Callable[[str], tuple[str, PageTruth]], traps: tuple[Trap, ...]) -> Labels:
-    """Walk from the seeds, breadth first. `locate` returns the part and the sheet of a URL."""
+    """Walk from the seeds, breadth first.
+
+    Args:
+        locate: Returns the part and the `PageTruth` of a URL.
+    """
     urls: dict[str, Label] = {}
     met: set[str] = set()
     endless: set[str] = set()  # documents of endless spaces

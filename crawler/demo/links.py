@@ -1,7 +1,7 @@
-"""Links of the demo web: where they lead and how they are written.
+"""Links of the demo web: their targets, and how they are written.
 
 Pages write one target in many ways, as real pages do: absolute, without scheme, relative with more `..` than there are directories,
-with a fragment, in capitals, in either quotes or none, `&amp;` or a bare `&`. `Link.url` is the one canonical form of them all.
+with a fragment, in capitals, in either quotes or none, with `&amp;` or a bare `&`. `Link.url` is the canonical form of all of them.
 """
 
 from __future__ import annotations

@@ -1,11 +1,13 @@
-"""The server's log: the one trusted witness of what a crawler asked for, and when.
+r"""The server's log: the record of what a crawler requested and when, which does not depend on the crawler.
 
-One line per request, written when its answer has left or its connection was lost, tab-separated, control characters as \\xNN:
+One line per request, written when its answer was sent or its connection was lost, tab-separated, control characters as \xNN:
 
     start  end  address  host  connection  method  path  status  bytes  agent
 
-start and end are seconds of the monotonic clock, which all processes of a machine share: head of the request complete, last byte of the
-answer handed to the kernel. Status 0: the client went away before it was answered. `host` is the Host header: name and port.
+start and end are seconds of the monotonic clock, which all processes of a machine share: start when the head of the request is complete,
+end
+when the last byte of the answer is handed to the kernel. Status 0: the client disconnected before it was answered. `host` is the Host
+header: name and port.
 """
 
 from __future__ import annotations
@@ -48,14 +50,14 @@ def parse_line(line: str) -> ServedRequest:
     """Return the request of one line.
 
     Raises:
-        ValueError: If it is none.
+        ValueError: The line is no request.
     """
     start, end, address, host, connection, method, path, status, n_bytes, agent = line.rstrip("\n").split("\t")
     return ServedRequest(float(start), float(end), address, host, int(connection), method, path, int(status), int(n_bytes), agent)
 
 
 class Log:
-    """All requests of a log in order of their start, and the questions that a judge of politeness asks."""
+    """All requests of a log in order of their start, and measures of politeness."""
 
     def __init__(self, requests: Iterable[ServedRequest]) -> None:
         self.requests = sorted(requests, key=lambda request: request.start)
@@ -100,11 +102,11 @@ class Log:
         return [host for host, request in self.first_requests().items() if request.path != ROBOTS]
 
     def forbidden(self, allows: Callable[[str, str], bool]) -> list[ServedRequest]:
-        """Return the requests for what `allows(host, path)` (as `Web.allows`) forbids."""
+        """Return the requests that `allows(host, path)` (as `Web.allows`) forbids."""
         return [request for request in self.requests if request.path != ROBOTS and not allows(request.host, request.path)]
 
     def counts(self) -> dict[str, int]:
-        """Return how often each URL (http://host/path) was asked for."""
+        """Return how often each URL (http://host/path) was requested."""
         counts: dict[str, int] = {}
         for request in self.requests:
             url = f"http://{request.host}{request.path}"

@@ -1,4 +1,4 @@
-"""Opens the web that knobs describe: the plain one, or a labelled one where they name parts."""
+"""Opens the web that settings describe: the plain one, or a labelled one if they name parts."""
 
 from __future__ import annotations
 

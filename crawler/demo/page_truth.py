@@ -1,6 +1,6 @@
-"""Sheets: what one URL of a labelled web shows and what it truly is, and how that is printed as HTML.
+"""What one URL of a labelled web shows and what it is in truth, and how it is printed as HTML.
 
-A part of a labelled web answers every URL with one sheet; its text is written only when it is printed, so that the truth over tens of
+A part of a labelled web returns a `PageTruth` for every URL. Its text is made only when it is printed, so that the truth over tens of
 thousands of URLs costs no text. Time: 60 µs to print a page of 250 words and 20 links.
 """
 
@@ -24,7 +24,7 @@ class Anchor(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Skin:
-    """What all pages of a host have in common."""
+    """The template that all pages of a host share."""
 
     lang: str
     brand: str
@@ -34,21 +34,21 @@ class Skin:
 
 
 def no_text() -> Sequence[str]:
-    """Return no paragraphs: the text of a sheet that has none."""
+    """Return no paragraphs: the text of a URL that has none."""
     return ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageTruth:
-    """What stands under one URL."""
+    """What one URL shows, and what it is."""
 
-    kind: str  # what it truly is; the part's module lists its kinds
-    variant: str = ""  # by which software or manner, where a kind has several
-    document: str = ""  # what it shows: equal ids are one document; "" where nothing is worth keeping
+    kind: str  # what it is in truth; the part's module lists its kinds
+    variant: str = ""  # software or manner, if a kind has several
+    document: str = ""  # id of the document that it shows; "" if nothing is worth keeping
     canonical: str = ""  # the document's own URL; "" without document
     status: int = 200
     target: str = ""  # of a redirect: absolute URL
-    is_endless: bool = False  # one of endlessly many
+    is_endless: bool = False  # whether it is one of endlessly many
     title: str = ""
     text: Callable[[], Sequence[str]] = no_text  # paragraphs of plain text
     links: tuple[Anchor, ...] = ()

@@ -1,4 +1,4 @@
-"""What every part of a labelled web stands on: its dice, its names, its texts, and what a part is."""
+"""What all parts of a labelled web use: random draws, names and texts of their own; and what a part is."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ N_WORDS = (110, 300)  # of an ordinary page
 
 
 class PartContext:
-    """Dice, origins and texts of one part. Names and texts of two parts never meet: the part's name is in every throw."""
+    """Random draws, origins and texts of one part. Two parts never share names or texts: the part's name is in every draw."""
 
     def __init__(
         self, part: str, rng: SeededRandom, origin: Callable[[str], str], *, n_sites: int = 0, n_pages: int = 0, n_shared: int = 0
     ) -> None:
-        """Create the part context.
+        """Create the context of a part.
 
         Args:
-            n_sites, n_pages: As asked for; 0: the part's own number.
+            n_sites, n_pages: As configured; 0: the part's own number.
             n_shared: Sites that all parts share; 0: none.
         """
         self.part, self.rng, self.origin = part, rng, origin
@@ -53,21 +53,21 @@ class PartContext:
         return f"{self.rng.pick(SITE_HEADS, of, 'head', number)}{self.rng.pick(SITE_TAILS, of, 'tail', number)}-{of}{number}"
 
     def skin(self, host: str, lang: str = "en", *, subject: int = 0, menu: tuple[Anchor, ...] = (), n_aside: int = 40) -> Skin:
-        """Return a host's template, `n_aside` words beside its menu and brand."""
+        """Return a host's template, with `n_aside` words beside its menu and name."""
         text = self.text(lang, subject)
         aside = tuple(text.paragraphs(n_aside, self.part, "aside", host)) if n_aside else ()
         return Skin(lang, text.title(self.part, "brand", host), menu, aside, f"© {host}")
 
 
 class Part(Protocol):
-    """One labelled part of a web: hosts of its own, and a sheet for every URL of them."""
+    """One labelled part of a web: its hosts, and a `PageTruth` for each of their URLs."""
 
     def hosts(self) -> list[str]: ...
     def seeds(self) -> list[str]: ...
     def traps(self) -> tuple[Trap, ...]: ...
 
     def find(self, host: str, path: str) -> PageTruth:
-        """Return what stands under a path (with query) of one of the part's hosts."""
+        """Return what is at a path (with query) of one of the part's hosts."""
         ...
 
 
@@ -75,12 +75,12 @@ class Site(Protocol):
     """One host of a part."""
 
     def find(self, path: str) -> PageTruth:
-        """Return what stands under a path of the host."""
+        """Return what is at a path of the host."""
         ...
 
 
 class Sites:
-    """A part of hosts that know nothing of one another, each of them a seed."""
+    """A part of hosts that do not link to one another; each of them is a seed."""
 
     def __init__(self, context: PartContext, sites: Mapping[str, Site], traps: tuple[Trap, ...] = ()) -> None:
         """Create the sites.
@@ -180,7 +180,7 @@ def children(node: int, fanout: int, n_nodes: int) -> range:
 
 
 def number_in(path: str, prefix: str, suffix: str = "", *, below: int = 1 << 31) -> int:
-    """Return the number between prefix and suffix of a path, -1 where it is none, not written as it should be, or too large."""
+    """Return the number between prefix and suffix of a path, -1 if it is none, is not in its usual form, or is too large."""
     digits = path.removeprefix(prefix).removesuffix(suffix)
     if f"{prefix}{digits}{suffix}" != path or not (digits.isascii() and digits.isdigit()) or len(digits) > 9:
         return -1

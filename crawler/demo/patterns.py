@@ -51,7 +51,7 @@ def pattern_part(context: PartContext) -> Sites:
 
 
 class Wiki:
-    """Articles that link each other, edit forms, and articles and archives that are not there."""
+    """Articles that link to each other, edit forms, and links to articles and archives that do not exist."""
 
     def __init__(self, context: PartContext, host: str, n_articles: int) -> None:
         self._estate = Estate(context, host, subject=7)
@@ -86,7 +86,7 @@ class Wiki:
 
 
 class Bloomer:
-    """A shop whose first items are gone, with the same notice for all."""
+    """A shop whose first items are sold: all of them show the same notice."""
 
     def __init__(self, context: PartContext, host: str, n_items: int) -> None:
         self._estate, self._n_items = Estate(context, host, subject=8), n_items
@@ -106,7 +106,7 @@ class Bloomer:
 
 
 class Archive:
-    """Posts that only a chain of index pages leads to."""
+    """Posts that can be reached only by a chain of index pages."""
 
     def __init__(self, context: PartContext, host: str, n_posts: int) -> None:
         self._estate = Estate(context, host, subject=6, menu=(("/", "Home"), ("/archive/page/1/", "Archive")))

@@ -1,4 +1,4 @@
-"""What error pages and gates say, in ten languages: a title and a text, each with room for the URL or host that was asked for."""
+"""Texts of error pages and gates in ten languages: a title and a text, each with a place for the requested URL or host."""
 
 from __future__ import annotations
 
@@ -83,5 +83,5 @@ ABOUT_ERRORS = (
 
 
 def phrase(phrases: dict[str, Phrase], lang: str) -> Phrase:
-    """Return the phrase in a language, in English where there is none."""
+    """Return the phrase in a language, in English if there is none."""
     return phrases.get(lang, phrases["en"])

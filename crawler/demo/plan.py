@@ -1,10 +1,10 @@
-"""What one host holds: its tree of pages, what is planted among them, and which page links to what.
+"""The plan of one host: its tree of pages, what is planted among them, and which page links to what.
 
     pages    0 is the home page; page p links to its children p·f+1 … p·f+f (f = fanout), so that each is reached
     planted  redirects, copies, errors, … under paths of their own; each is linked from one page of the tree
     links    of a page: navigation, children, what is planted here, hosts introduced here, then others up to its number
 
-A plan is built when its host is first asked for. Memory: about 350 bytes per page. Time: 6 µs per page.
+A plan is made when its host is first requested. Memory: about 350 bytes per page. Time: 6 µs per page.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Kind(StrEnum):
     ASSET = "asset"  # no HTML
     PRIVATE = "private"  # under Disallow
     SPONSORED = "sponsored"  # linked with rel=nofollow only
-    DEAD_END = "dead_end"  # forbids to follow its links
+    DEAD_END = "dead_end"  # its links must not be followed
     HIDDEN = "hidden"  # linked from a dead end only
     CALENDAR = "calendar"  # endless
     SESSION = "session"  # endless
@@ -57,10 +57,10 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What stands under one path of one host."""
+    """What is at one path of one host."""
 
     kind: Kind
-    path: str  # as a client sends it, without what the server ignores
+    path: str  # as a client sends it, without the part that the server ignores
     page: int = 0  # of the tree: itself, or the one that it copies
     title: str = ""
     status: int = 200  # of a fault: while it fails
@@ -70,7 +70,7 @@ class Place:
     session: str = ""  # the URL's own session id
 
 
-# kind, knob, directory, ending
+# kind, option, directory, ending
 _PLANTED = (
     (Kind.COPY, "duplicate_share", "print", ".html"),
     (Kind.NEAR_COPY, "near_duplicate_share", "mirror", ".html"),
@@ -106,8 +106,8 @@ class Plan:
     # what is planted
 
     def _plant(self) -> None:
-        for kind, knob, directory, ending in _PLANTED:
-            for number in range(self._n_planted(kind, getattr(self._demo_settings, knob))):
+        for kind, option, directory, ending in _PLANTED:
+            for number in range(self._n_planted(kind, getattr(self._demo_settings, option))):
                 self._plant_one(kind, number, directory, ending)
         if self.host.robots is RobotsKind.DISALLOW:
             for number in range(self._n_planted(Kind.PRIVATE, _PRIVATE_SHARE)):
@@ -194,7 +194,7 @@ class Plan:
     def _add(self, place: Place) -> None:
         self._planted[place.path] = place
 
-    # what stands where
+    # what is at which path
 
     def find(self, path: str) -> Place | None:
         """Return the place of a path without an ignored query, or None."""
@@ -211,7 +211,7 @@ class Plan:
     def page_url(self, page: int) -> str:
         return self._pages[page].url if page < len(self._pages) else self.origin + canonical_path(page_path(self._rng, self.host, page)[0])
 
-    # what links to what
+    # which page links to what
 
     def extent(self, page: int) -> tuple[int, int]:
         """Return bytes and links of a page. Log-normal sizes: half of all pages within a factor 2 of the median."""
@@ -270,7 +270,7 @@ class Plan:
         return self.pen.abroad(host, 0 if (throw >> 4) % 100 < 100 * _HOME_SHARE else (throw >> 12) % host.n_pages)
 
     def _others(self, n: int, reach: int, *page: str | int) -> list[Link]:
-        """Return n links to pages below `reach` (and past the navigation, if there are any), distinct as long as there are enough."""
+        """Return n links to pages with numbers below `reach` (and after the navigation, if there are any), distinct if there are enough."""
         first = 1 + _N_NAVIGATION
         pages = self._pages[first : max(reach, first + 1)] or self._pages
         throw = self._rng.throw("others", self.host.name, *page)
@@ -278,7 +278,7 @@ class Plan:
         return [pages[((throw >> 32) + i * stride) % len(pages)] for i in range(n)]
 
     def _links_in_session(self, place: Place) -> list[Link]:
-        """Return the tree's links with the session id that this page hands out: a function of its own id and number."""
+        """Return the tree's links with the session id of this page, which is a function of the id and number in its URL."""
         session = f"{self._rng.throw('session', self.host.name, place.page, place.session):016x}"
         fanout, page = self._demo_settings.fanout, place.page
         wanted = [0, *range(1, 1 + _N_NAVIGATION), *range(page * fanout + 1, page * fanout + fanout + 1)]

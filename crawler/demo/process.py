@@ -1,4 +1,4 @@
-"""A demo server in a process of its own, so that it shares no core and no event loop with the crawler that it is watching."""
+"""A demo server in its own process, so that it shares no core and no event loop with the crawler that it serves."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LONGEST_END_S = 10.0
 class ServerProcess:
     """A server that runs while it is entered and ends with its parent, however that ends: `with ServerProcess("story") as server: …`.
 
-    `changes` are knobs that differ from the profile's; their values must be JSON. `printed`: all
+    `changes` are options that differ from the profile's; their values must be JSON. `printed`: all
     pages are printed before it is entered, so that an answer costs least.
     """
 
@@ -41,7 +41,7 @@ class ServerProcess:
         self.web: AnyWeb  # once entered: what is served, for its truth; pages name the port
         self._process: subprocess.Popen[bytes] | None = None
         self._command = python.command("thresher.crawler.demo.server", "--profile", name, "--port", str(port))
-        self._command += [f"--set={knob}={json.dumps(value)}" for knob, value in (changes or {}).items()]
+        self._command += [f"--set={option}={json.dumps(value)}" for option, value in (changes or {}).items()]
         self._command += ["--log", str(self.log_path.resolve())] if self.log_path is not None else []
         self._command += ["--flush-lines"] if flush_lines else []
         self._command += ["--printed"] if printed else []
@@ -53,13 +53,13 @@ class ServerProcess:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=python.environment(),
-            start_new_session=True,  # a terminal's Ctrl-C does not reach it: it serves until those who crawl it have ended
+            start_new_session=True,  # a terminal's Ctrl-C does not reach it: it serves until the crawl has ended
         )
         assert self._process.stdout is not None
         try:
             line = self._process.stdout.readline()
         except KeyboardInterrupt:
-            self._process.kill()  # it has nothing to tell yet, and nobody to tell it
+            self._process.kill()  # nothing was served yet, so no log is lost
             self.close()
             raise
         if not line:
@@ -78,7 +78,7 @@ class ServerProcess:
         self.close()
 
     def close(self) -> None:
-        """End the server; its log is complete afterwards."""
+        """End the server; after that its log is complete."""
         process, self._process = self._process, None
         if process is None:
             return

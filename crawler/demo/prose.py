@@ -1,8 +1,8 @@
-"""Text that reads and compresses like text: sentences of plausible words, drawn once per subject, joined per page.
+"""Prose that reads and compresses like text: sentences of plausible words, drawn once per subject, joined per page.
 
-A subject's words are drawn by Zipf's law from its own vocabulary and the common words of its language. A page takes its sentences by
-number from its host's subject, so that a page of 25 KB costs one column of numbers and one join, and two pages of one subject share
-few sentences.
+A subject's words are drawn by Zipf's law from its own vocabulary and from the common words of its language. A page takes sentences of its
+host's subject by number, so that a page of 25 KB costs one column of numbers and one join, and two pages of one subject share few
+sentences.
 
 Memory: some 0.4 MB per subject and charset in use.
 """
@@ -58,7 +58,7 @@ def _sentences(rng: SeededRandom, subject: int, tongue: Tongue) -> list[str]:
 
 
 def _zipf(rng: SeededRandom, n: int, tongue: Tongue, subject: int) -> list[str]:
-    """Draw n words: the common ones and the subject's take turns in rank, so that either makes up about half of the text."""
+    """Draw n words. Common words and the subject's words alternate in rank, so that each make up about half of the text."""
     order: list[str] = []
     for i, common in enumerate(tongue.common):
         order.append(common)

@@ -1,18 +1,20 @@
-"""Part "rank": a web whose link graph is known whole, for PageRank and for the order of a crawl.
+"""Part "rank": a web whose whole link graph is known, for PageRank and for the order of a crawl.
 
     sites      sizes by Zipf's law; popularity by Zipf's law too: the larger a site, the more often it is linked to
-    page       /p/7; of variant plain, hub or farm; its document is itself
+    page       /p/7; of variant plain, hub or farm; it is its own document
     links      of a page: its site's menu (home page and five sections), its children in the site's tree, other pages of the site (low
-               numbers more often), and one in five to other sites, popular ones more often, their home pages mostly
-    hub        a popular site, though not one of the twentieth that are the largest, whose pages link to thirty other sites each
-    farm       a local-link farm: hundreds of pages of one site that all link to five of it, one link from outside
+               numbers more often); one in five to other sites, popular ones more often, mostly to their home pages
+    hub        a popular site, but none of the largest twentieth, whose pages link to thirty other sites each
+    farm       a local-link farm: hundreds of pages of one site that all link to five of it; one link from outside
     dangling   one childless page in ten has no links at all
 
-Popularity follows size since on the webs of Chile and Greece taking the largest sites first finds PageRank sooner than breadth-first
-[BCMR05], which needs large sites whose pages are good ones. Here even so it finds it later (benchmarks/quality/graph_orders.py).
+Popularity follows size because on the webs of Chile and Greece a crawl that takes the largest sites first finds PageRank sooner than
+breadth-first [BCMR05]; that can only be so if the pages of large sites are good ones. On this web it is later all the same
+(benchmarks/quality/graph_orders.py).
 
-Every site is introduced by a page of a site before it, so that all is reached from the three seeds. `LabelledWeb.graph` yields every page
-with its links as printed; a page's weight is nowhere stored, PageRank over that graph is the reference [NW01].
+Every site is linked from a page of an earlier site, so that all are reached from the three seeds. `LabelledWeb.graph` yields every page
+with
+its links as printed. A page's weight is stored nowhere: PageRank over that graph is the reference [NW01].
 
 Memory: 100 bytes a site. Time: 30 µs for a page's links.
 """

@@ -1,9 +1,13 @@
 """A redirect log whose truth is known, with the classes of [LEE09]: for tests and benchmarks of the soft-error score.
 
-200 soft hosts with 20 to 2,000 missing pages each, that send them to an error page of their own, to their home page, or to a page of a
-hoster that many share, and that moved some pages honestly; 5 farms of parked hosts; 50 directories whose links go to many hosts, popular
-ones among them; 2,000 hosts that moved page by page; 3,000 hosts of one URL that leads to a popular portal. Soft are what the first
-send to their error pages, and the farms.
+    200 soft hosts       20 to 2,000 missing pages each, redirected to an error page of the host, to its home page, or to a page of a
+                         hoster that many hosts share; some of their pages have moved honestly
+    5 farms              of parked hosts
+    50 directories       whose links go to many hosts, popular ones among them
+    2,000 hosts          that moved page by page
+    3,000 hosts          of one URL that leads to a popular portal
+
+Soft errors are the redirects of soft hosts to error pages, and those of the farms.
 """
 
 from __future__ import annotations

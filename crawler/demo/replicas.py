@@ -117,7 +117,7 @@ class _Book:
 
 
 class _Edition:
-    """The pages of a book, each changed by a share of its own."""
+    """The pages of a book, each with a share of its words changed."""
 
     def __init__(self, context: PartContext, host: str, book: _Book) -> None:
         self._book, self._estate = book, book.beside(context, host)
@@ -141,7 +141,7 @@ class _Edition:
 
 
 class _Mirror:
-    """The pages of a book at the same paths; with gaps, not all of them are there and up to date."""
+    """The pages of a book at the same paths; with gaps: some are missing, some are old versions."""
 
     def __init__(self, context: PartContext, host: str, book: _Book, *, has_gaps: bool) -> None:
         self._book, self._estate, self._has_gaps = book, book.beside(context, host), has_gaps

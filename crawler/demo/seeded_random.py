@@ -1,6 +1,6 @@
-"""Seeded dice without a state: the same question always has the same answer, in every process and version.
+"""Random numbers without a state: the same question has the same answer in every process and version.
 
-A throw is the 64-bit xxh3 of the question's words under the web's seed; columns of throws are splitmix64 of a counter.
+A number is the 64-bit xxh3 of the question's words under the web's seed; columns of numbers are splitmix64 of a counter.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ _BY_30, _BY_27, _BY_31, _BY_32 = np.uint64(30), np.uint64(27), np.uint64(31), np
 
 
 class SeededRandom:
-    """Throws under one seed. Stateless: safe to share."""
+    """Random numbers of one seed. Stateless: safe to share."""
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
 
     def throw(self, *question: Word) -> int:
-        """Return 64 bits."""
+        """Return 64 random bits."""
         return xxhash.xxh3_64_intdigest("\x1f".join(map(str, question)).encode(), self._seed)
 
     def unit(self, *question: Word) -> float:
@@ -46,7 +46,7 @@ class SeededRandom:
         return options[self.throw(*question) % len(options)]
 
     def column(self, n: int, *question: Word) -> U64:
-        """Return n throws at once, n ≤ 65,536."""
+        """Return n numbers at once, n ≤ 65,536."""
         column = _STEPS[:n] + np.uint64(self.throw(*question))
         column ^= column >> _BY_30
         column *= _MIX_1

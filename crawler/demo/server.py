@@ -4,10 +4,11 @@ One listening socket, bound to the loopback device where the kernel allows it; a
 127.0.0.0/8 is cut at once. The Host header picks the host, whatever the address. Requests of one connection are answered in order
 (pipelining), the answers of a slow host late. Attempts are counted per URL for the pages whose first attempts fail (`Web.respond`).
 
-    python -m thresher.crawler.demo.server --profile story --log FILE        prints {"port": …, "pid": …} and serves until standard input
-    ends
+    python -m thresher.crawler.demo.server --profile story --log FILE
 
-Time: 25 µs per request beside the page itself. Memory: the web's, and up to 64 KiB of waiting log.
+It prints {"port": …, "pid": …} and serves until standard input ends.
+
+Time: 25 µs per request, without the page itself. Memory: the web's, and up to 64 KiB of log that is not written yet.
 """
 
 from __future__ import annotations
@@ -99,7 +100,7 @@ class Server:
             self._log.close()
             self._log = None
 
-    # what connections tell
+    # what connections report
 
     def enter(self, connection: Connection) -> int:
         self._connections.add(connection)
@@ -132,7 +133,7 @@ class Server:
             self._flush = asyncio.get_running_loop().call_later(_FLUSH_S, self.flush)
 
     def flush(self) -> None:
-        """Write what waits to the log."""
+        """Write the rest of the log."""
         if self._flush is not None:
             self._flush.cancel()
             self._flush = None
@@ -164,7 +165,7 @@ def main(arguments: list[str] | None = None) -> None:
         prog="python -m thresher.crawler.demo.server", description="Serve a demo web on every loopback address."
     )
     parser.add_argument("--profile", choices=PROFILES, default="demo")
-    parser.add_argument("--set", action="append", default=[], metavar="KNOB=VALUE", help="change a knob; the value is JSON")
+    parser.add_argument("--set", action="append", default=[], metavar="OPTION=VALUE", help="change a option; the value is JSON")
     parser.add_argument("--port", type=int, default=0, help="0: any free one")
     parser.add_argument("--log", help="file to append one line per request to")
     parser.add_argument("--flush-lines", action="store_true", help="write each line at once")
@@ -212,7 +213,7 @@ async def _serve(server: Server) -> None:
 
 def _watch_parent(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:
     """Block on standard input until it ends."""
-    with contextlib.suppress(OSError):  # there never was any
+    with contextlib.suppress(OSError):  # there was none
         while os.read(0, 4096):
             pass
     with contextlib.suppress(RuntimeError):  # the loop was closed before

@@ -1,6 +1,6 @@
-"""Part "soft": soft errors of every kind, told by software, and honest hosts that look like them.
+"""Part "soft": soft errors of every kind, each made by some software, and honest hosts that look like them.
 
-Kinds of URLs, and what a judge makes of them:
+Kinds of URLs, and how a filter is judged by them:
 
     soft     soft_404 soft_root soft_403 soft_5xx parked login_wall challenge consent shell      SOFT
     honest   page moved spelling shortened campaign gone                                         HONEST
@@ -32,7 +32,7 @@ _REDIRECTS = (301, 302, 302, 307)
 
 
 class SoftPart:
-    """Some fifty hosts and a portal that knows them."""
+    """Some fifty hosts, and a portal that links to all of them."""
 
     def __init__(self, context: PartContext) -> None:
         context.n_pages = context.n_pages or N_PAGES
@@ -48,7 +48,7 @@ class SoftPart:
         self._skin = context.skin(self._portal)
 
     def _introduce_peers(self) -> None:
-        """Tell each house which others it redirects to."""
+        """Give each host the others to which it redirects."""
         named = {soft_host.software.variant: soft_host for soft_host in self.houses}
         honest = tuple(soft_host for soft_host in self.houses if soft_host.n_pages and soft_host.software.kind in HONEST)
         for soft_host in self.houses:
@@ -101,7 +101,7 @@ def _host_name(context: PartContext, number: int, software: Software) -> str:
     return context.domain(number - 1 if software.variant == "to_www" else number)
 
 
-# what is no page, by software
+# missing pages, by software
 
 
 def _status(soft_host: SoftErrorHost) -> int:
@@ -118,7 +118,7 @@ def _error_at(
     directory: str = "",
     is_honest_404: bool = False,
 ) -> Software:
-    """Make software that redirects what is no page to an error page answered 200: of the whole host, or of one directory."""
+    """Make software that redirects missing pages to an error page answered 200: one for the host, or one for a directory."""
 
     def answer(soft_host: SoftErrorHost, path: str, number: int) -> PageTruth:
         if path.partition("?")[0] == path_of_error:
@@ -133,7 +133,7 @@ def _error_at(
 
 
 def _error_text(phrase_of: dict[str, Phrase], kind: str, variant: str, *, directory: str = "") -> Software:
-    """Make software that answers what is no page with an error text, at the URL itself and with status 200."""
+    """Make software that answers missing pages with an error text, at the URL itself and with status 200."""
 
     def answer(soft_host: SoftErrorHost, path: str, number: int) -> PageTruth:
         if directory and not path.startswith(f"/{directory}/"):
@@ -222,17 +222,17 @@ def _plain(soft_host: SoftErrorHost, path: str, number: int) -> PageTruth:
 
 
 def _moved_pages(soft_host: SoftErrorHost, path: str, number: int) -> PageTruth:
-    """One old address for one page."""
+    """One old address for each page."""
     return moved(soft_host.page_url(1 + number), "moved", variant="moved") if 0 <= number < soft_host.n_pages - 1 else gone(soft_host.skin)
 
 
 def _host_moved(soft_host: SoftErrorHost, path: str, number: int) -> PageTruth:
-    """The whole host moved, and every path with it."""
+    """The whole host has moved, with all of its paths."""
     return moved(soft_host.peers[0].origin + path, "moved", variant="host_moved")
 
 
 def _slashes(soft_host: SoftErrorHost, path: str, number: int) -> PageTruth:
-    """Sections have a slash at their end, and whoever forgets it is told so."""
+    """Sections have a slash at their end; a URL without it is redirected."""
     if not path.endswith("/"):
         return moved(soft_host.origin + path + "/", "spelling", variant="slashes")
     _, odd = soft_host.numbers(path.rstrip("/"))
@@ -253,7 +253,7 @@ def _shortener(soft_host: SoftErrorHost, path: str, number: int) -> PageTruth:
 
 
 def _shortener_with_dead_codes(soft_host: SoftErrorHost, path: str, number: int) -> PageTruth:
-    """Codes that are dead or never were lead to its home page."""
+    """Codes that are dead or never existed lead to its home page."""
     if path == "/":
         url = soft_host.origin + "/"
         text = partial(soft_host.context.text().paragraphs, 60, soft_host.host)
@@ -272,7 +272,7 @@ def _shortened(soft_host: SoftErrorHost, number: int, variant: str) -> PageTruth
 
 
 def _campaigns(soft_host: SoftErrorHost, path: str, number: int) -> PageTruth:
-    """Many old campaigns, few products, all of them for sale."""
+    """Many old campaigns lead to few products, all of which are for sale."""
     if number < 0:
         return gone(soft_host.skin)
     return moved(soft_host.page_url(1 + number % min(_N_PRODUCTS, soft_host.n_pages - 1)), "campaign", variant="campaigns")

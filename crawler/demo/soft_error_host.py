@@ -1,7 +1,7 @@
-"""A house of the part "soft": one host with its tree of real pages, its odd URLs, and the software that answers whatever is no page.
+"""A host of the part "soft": its tree of real pages, its odd URLs, and the software that answers all URLs that are no pages.
 
     page i      0 is the home page; page i links to its children i·f+1 … i·f+f, and to the odd URLs j with j mod pages = i
-    odd URL j   what the host answers wrongly, or redirects honestly: among the pages' directories, or in one of its own
+    odd URL j   answered with a soft error, or redirected honestly; in the pages' directories, or in one of its own
 
 Odd URLs look like pages: in the same five directories, two words and a number.
 """
@@ -24,7 +24,7 @@ _N_WORDS = (110, 320)  # of a page
 
 @dataclass(frozen=True, slots=True)
 class Software:
-    """How a host answers what is no page of it."""
+    """How a host answers URLs that are no pages of it."""
 
     kind: str  # of its odd URLs
     variant: str
@@ -47,7 +47,7 @@ class SoftErrorHost:
         self.context, self.software, self.lang, self.number = context, software, lang, number
         self.host = host or context.domain(number)
         self.origin = context.origin(self.host)
-        self.peers: tuple[SoftErrorHost, ...] = ()  # other houses that it sends visitors to
+        self.peers: tuple[SoftErrorHost, ...] = ()  # other hosts to which it redirects
         n_urls = max(4, int(context.n_pages * software.size)) if software.size else 0
         self.n_odd = round(n_urls * software.odd_share) if software.has_pages else n_urls
         self.n_pages = n_urls - self.n_odd if software.has_pages else 0
@@ -80,7 +80,7 @@ class SoftErrorHost:
     def page_title(self, page: int) -> str:
         return self.context.text(self.lang, self.number).title(self.host, page)
 
-    # what stands where
+    # what is at which path
 
     def find(self, path: str) -> PageTruth:
         page, odd = self.numbers(path)
@@ -125,7 +125,7 @@ class SoftErrorHost:
         return [*insert[page % max(1, len(insert)) :][:1], *self.context.text(self.lang, self.number).paragraphs(n_words, self.host, page)]
 
     def entries(self) -> Iterator[Anchor]:
-        """Yield what a portal must link so that all of the house is reached."""
+        """Yield what a portal must link to, so that all of the host is reached."""
         if self.n_pages:
             yield Anchor(self.origin + "/", self.skin.brand)
         else:

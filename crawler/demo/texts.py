@@ -1,7 +1,8 @@
 """Plain text of labelled webs, in ten languages: paragraphs of plausible words, each page with rare words of its own.
 
-Most words come by Zipf's law from the common words of the language and those of the subject, the others from sixteen coined words that a
-page uses again and again, as real pages do: so two pages of one subject share words but no sentences, and sketches can tell them.
+Most words are drawn by Zipf's law from the common words of the language and those of the subject. The others are sixteen invented words
+that
+a page repeats, as real pages repeat their names: so two pages of one subject share words but no sentences, and sketches can separate them.
 
 Memory: 40 KB per language and subject. Time: 25 µs per 100 words.
 """
@@ -16,8 +17,8 @@ from thresher.crawler.demo.seeded_random import SeededRandom, Word
 from thresher.crawler.demo.words import COMMON, SUBJECTS, TONGUES, Tongue
 
 _N_TABLE = 4096
-_OWN_SHARE = 0.3  # of a page's words: coined ones
-_N_OWN = 16  # coined words of a page
+_OWN_SHARE = 0.3  # of a page's words: invented ones
+_N_OWN = 16  # invented words of a page
 _N_COINED = 60_000
 _SENTENCE = (7, 16)  # words
 _PARAGRAPH = 60  # words, about
@@ -124,7 +125,7 @@ class Text:
 
 @lru_cache(maxsize=1 << 16)
 def coined(lang: str, number: int) -> str:
-    """Return a made-up word of a language: two to four syllables; numbers below 60,000 give different words."""
+    """Return an invented word of a language: two to four syllables; numbers below 60,000 give different words."""
     syllables = _SYLLABLES.get(lang, _SYLLABLES["latin"])
     word = ""
     number += len(syllables)

@@ -1,4 +1,4 @@
-"""TLS for the demo web: an authority made on the spot, and certificates that clients who are given it accept.
+"""TLS for the demo web: a certificate authority made for the run, and certificates that a client accepts which trusts this authority.
 
 A hundred hosts share a certificate, which SNI picks: one for all would be as long as a page, one for each takes long to make. Needs the
 package trustme, which the extra `dev` brings.
@@ -14,7 +14,14 @@ _HOSTS_OF_A_CERTIFICATE = 100
 
 
 def server_context(hosts: Sequence[str], authority: Path) -> ssl.SSLContext:
-    """Make an authority and what the hosts show; `authority` becomes its certificate, a PEM file. Raises ImportError without trustme."""
+    """Make an authority and the hosts' certificates.
+
+    Args:
+        authority: File to which the authority's certificate is written, in PEM.
+
+    Raises:
+        ImportError: trustme is not installed.
+    """
     import trustme
 
     maker = trustme.CA()

@@ -1,6 +1,6 @@
-"""What is planted in a demo web, and what of it a crawl from the seeds must find.
+"""What is planted in a demo web, and which of its URLs a crawl from the seeds must find.
 
-Walked over the plans, breadth first, without printing a page: an account of the web that is independent of its HTML.
+The walk goes over the plans, breadth first, without rendering a page, so it does not depend on the web's HTML.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ _WITHOUT_LINKS = (Kind.REDIRECT, Kind.GONE, Kind.UNKNOWN, Kind.ASSET)
 
 @dataclass(frozen=True, slots=True)
 class Planted:
-    """One URL as it must be found."""
+    """One URL, as a crawl must find it."""
 
     url: str
     kind: Kind
-    status: int  # in the end: 200 for a fault, which recovers
+    status: int  # of the last answer: 200 for a fault, which recovers
     depth: int  # clicks from the nearest seed; redirects are no clicks
     hops: int = 0  # redirects on the way, since the last link
     target: str = ""  # of a redirect
@@ -35,12 +35,12 @@ class Planted:
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """All that plain allowed links and redirects lead to, endless parts left out."""
+    """All URLs that followed and allowed links and redirects lead to, without the endless parts."""
 
     urls: dict[str, Planted]  # to be fetched, by URL; robots.txt is not among them
     denied: frozenset[str]  # linked, but robots.txt forbids or is broken
     unfollowed: frozenset[str]  # named only by links that are not to be followed
-    cut: frozenset[str]  # one redirect too far
+    cut: frozenset[str]  # beyond the largest number of redirects
     traps: tuple[Trap, ...]  # endless: none of their URLs is in `urls`
 
     def of_kind(self, kind: Kind) -> list[Planted]:
@@ -51,7 +51,7 @@ class Truth:
         return {planted.url: planted.target for planted in self.urls.values() if planted.kind is Kind.REDIRECT}
 
     def copies(self) -> dict[str, str]:
-        """Return URL → URL of the page with the very same body."""
+        """Return URL → URL of the page with exactly the same body."""
         return {planted.url: planted.same_as for planted in self.urls.values() if planted.kind in (Kind.COPY, Kind.VARIANT)}
 
     def in_trap(self, url: str) -> bool:
@@ -59,7 +59,7 @@ class Truth:
 
 
 class Plans(Protocol):
-    """Where everything stands in a web, and what links to it (`Web`)."""
+    """Where everything is in a web, and what links to it (`Web`)."""
 
     def seeds(self) -> list[str]: ...
 

@@ -1,8 +1,8 @@
-"""The demo web: every answer is a pure function of (knobs, port, host, path, attempt).
+"""The demo web: every answer is a pure function of (settings, port, host, path, attempt).
 
-`respond` finds the place of a URL in its host's plan and prints it; nothing is remembered but what could be computed again (plans, and
-recent replies up to `cache_bytes`). The one thing that a URL alone does not decide is a transient error: whoever asks says how often the
-URL was asked for before (`attempt` counts from 1; the server counts requests per URL), and the first `tries` attempts fail.
+`respond` finds the place of a URL in its host's plan and renders it. Only values are stored that could be computed again: plans, and recent
+replies up to `cache_bytes`. The one answer that a URL alone does not decide is a transient error: the caller says how often the URL was
+requested before (`attempt` counts from 1; the server counts requests per URL), and the first `tries` attempts fail.
 """
 
 from __future__ import annotations

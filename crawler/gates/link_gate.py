@@ -21,7 +21,8 @@ from thresher.crawler.core.ownership import Ownership
 from thresher.crawler.core.ports import SeenRow
 from thresher.crawler.core.url import URLSpace, directory_depth, hostname_of, origin_of, queue_name, site_of
 from thresher.filters.base import LinkColumns, LinkJudgement
-from thresher.filters.panel import Deliberation, Panel
+from thresher.filters.deliberation import Deliberation
+from thresher.filters.panel import Panel
 from thresher.storage.tables.forgotten import ForgottenRecord
 from thresher.storage.tables.seen import SeenSet
 

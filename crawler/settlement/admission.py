@@ -26,7 +26,7 @@ from thresher.crawler.settlement.skips import note_skip
 from thresher.crawler.settlement.totals import Totals
 from thresher.crawler.visit import VisitContext
 from thresher.filters.base import LinkJudgement
-from thresher.filters.panel import Deliberation
+from thresher.filters.deliberation import Deliberation
 from thresher.storage.tables import Tables
 from thresher.storage.tables.bare_seeds import http_form
 

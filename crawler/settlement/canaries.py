@@ -20,8 +20,9 @@ from thresher.crawler.visit import Visit
 from thresher.filters.canary import sighting
 from thresher.filters.canary.records import NAME
 from thresher.filters.canary.sighting import NOTHING, Shown
+from thresher.filters.deliberation import Asked, Learned
 from thresher.filters.journal import Record
-from thresher.filters.panel import Asked, Learned, Panel
+from thresher.filters.panel import Panel
 from thresher.filters.soft_error.looks import look_of
 from thresher.storage.packing import is_elsewhere
 from thresher.storage.tables import Tables

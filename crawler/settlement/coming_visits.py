@@ -11,7 +11,7 @@ from thresher.crawler.core.frontier import Frontier
 from thresher.crawler.core.lastmod import believed, parse_time
 from thresher.crawler.core.model import FILTERS_OWN, CrawlURL, Purpose, State
 from thresher.crawler.core.ports import Entry, Lane, SeenRow
-from thresher.crawler.core.revisit_schedule import Page, PagePlan, Schedule, options
+from thresher.crawler.core.revisit_schedule import PagePlan, Schedule, ScheduledPage, options
 from thresher.crawler.visit import Visit, VisitContext
 from thresher.storage.store import Store
 from thresher.storage.tables.rounds import ASKER, CheckRecord, RevisitRecord, first_check
@@ -135,8 +135,8 @@ class ComingVisits:
         record = self._frontier.record(queue)
         return max(1e-3, record.next_at - now) if record is not None else 1.0
 
-    def _page(self, url: CrawlURL) -> Page:
-        return Page(url.key, self._context.urls.queue_key(url.host), url.text)
+    def _page(self, url: CrawlURL) -> ScheduledPage:
+        return ScheduledPage(url.key, self._context.urls.queue_key(url.host), url.text)
 
     def _url(self, row: SeenRow) -> CrawlURL:
         known = self._store.tables.seen.record(row.seq)

@@ -55,8 +55,8 @@ from thresher.crawler.settlement.outbox import Outbox
 from thresher.crawler.settlement.tail import Tails, lineage, policy_of
 from thresher.crawler.settlement.totals import Totals
 from thresher.crawler.visit import VisitContext
+from thresher.filters.deliberation import Asked, Learned
 from thresher.filters.journal import Record
-from thresher.filters.panel import Asked, Learned
 from thresher.filters.pattern_yield.patterns import shape_of
 from thresher.storage.tables import Tables
 from thresher.storage.tables.requests import Asker

@@ -14,8 +14,8 @@ from thresher.crawler.settlement.effects import Effector
 from thresher.crawler.settlement.redirect_pairs import Pairs
 from thresher.crawler.visit import VisitContext
 from thresher.filters.base import Gate, LinkJudgement
+from thresher.filters.deliberation import Asked, Deliberation, Learned
 from thresher.filters.journal import Record
-from thresher.filters.panel import Asked, Deliberation, Learned
 from thresher.storage.tables import Tables
 from thresher.storage.tables.journal import TAIL
 

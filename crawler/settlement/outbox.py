@@ -32,7 +32,7 @@ from thresher.crawler.core.messages import (
 from thresher.crawler.core.model import CrawlURL, Outcome, Purpose, State
 from thresher.crawler.core.order.cash import Cash
 from thresher.crawler.core.ownership import Ownership
-from thresher.crawler.core.sitemap import Entry
+from thresher.crawler.core.sitemap import SitemapEntry
 from thresher.crawler.gates.link_gate import Sifted
 from thresher.crawler.gates.robots_cache import PeerAsking
 from thresher.storage.tables import Tables
@@ -151,9 +151,9 @@ class Outbox:
         """
         self._send(key, submitted)
 
-    def announce(self, sitemap: str, found: Iterable[tuple[bytes, Entry]]) -> None:
+    def announce(self, sitemap: str, found: Iterable[tuple[bytes, SitemapEntry]]) -> None:
         """Tell the owners of URLs what a sitemap says of them."""
-        entries: dict[int, list[Entry]] = {}
+        entries: dict[int, list[SitemapEntry]] = {}
         for key, entry in found:
             entries.setdefault(self._ownership.owner(key), []).append(entry)
         for to in sorted(entries):

@@ -35,7 +35,7 @@ from thresher.crawler.settlement.page_record import page_record
 from thresher.crawler.settlement.totals import Totals
 from thresher.crawler.visit import Visit, VisitContext
 from thresher.filters.base import LinkJudgement
-from thresher.filters.panel import Deliberation
+from thresher.filters.deliberation import Deliberation
 from thresher.storage.packing import is_elsewhere
 from thresher.storage.store import Store
 from thresher.storage.tables.bodies import digest

@@ -34,7 +34,7 @@ from thresher.crawler.settlement.totals import Totals
 from thresher.crawler.version import VERSION
 from thresher.crawler.visit import Visit, VisitContext
 from thresher.filters.base import LinkJudgement
-from thresher.filters.panel import Deliberation
+from thresher.filters.deliberation import Deliberation
 from thresher.storage.store import Store
 from thresher.storage.tables.requests import Asker
 

@@ -22,10 +22,9 @@ from thresher.crawler.core.frontier import Frontier
 from thresher.crawler.core.lastmod import DAY_S, holds, parse_time
 from thresher.crawler.core.messages import Submitted
 from thresher.crawler.core.model import CrawlURL, Failed, Head, LinkBatch, Outcome, Purpose, Reason, Redirect
-from thresher.crawler.core.ports import Entry as Row
-from thresher.crawler.core.ports import Lane
+from thresher.crawler.core.ports import Entry, Lane
 from thresher.crawler.core.robots import RobotsRecord
-from thresher.crawler.core.sitemap import Entry, Reading, decode_chunk
+from thresher.crawler.core.sitemap import Reading, SitemapEntry, decode_chunk
 from thresher.crawler.core.url import BadURL, directory_depth, is_home, origin_of, path_of, queue_name
 from thresher.crawler.gates.link_gate import Skip, presentable
 from thresher.crawler.journeys import sitemap_fault
@@ -36,7 +35,7 @@ from thresher.crawler.settlement.skips import note_skip
 from thresher.crawler.settlement.totals import Totals
 from thresher.crawler.visit import Visit, VisitContext
 from thresher.filters.base import LinkJudgement
-from thresher.filters.panel import Deliberation
+from thresher.filters.deliberation import Deliberation
 from thresher.storage.records import AnnouncedRecord, AnnouncerRecord, SitemapRecord
 from thresher.storage.store import Store
 from thresher.storage.tables.sitemaps import ASKER
@@ -155,8 +154,8 @@ class Sitemaps:
 
     def _request(self, url: CrawlURL, record: SitemapRecord, now: float, *, due: float = 0.0) -> None:
         seq = self._store.tables.requests.add(url, ASKER, now)
-        fresh = Row(Lane.FRESH, self._frontier.order.rank(url.site_depth, 0), seq, 0, url)
-        refusal = self._frontier.push(fresh if due <= now else Row(Lane.RETRY, int(due * 1e6) + 1, seq, 0, url), now)
+        fresh = Entry(Lane.FRESH, self._frontier.order.rank(url.site_depth, 0), seq, 0, url)
+        refusal = self._frontier.push(fresh if due <= now else Entry(Lane.RETRY, int(due * 1e6) + 1, seq, 0, url), now)
         if refusal is None:
             record.state = "waiting"
             self._tables.save_sitemap(url.key, record)
@@ -192,11 +191,11 @@ class Sitemaps:
         entry = visit.lease.entry
         self._fail(entry.url, self._end(entry), f"not requested: {skip.reason} ({skip.by})")
 
-    def on_unreachable(self, entry: Row, failure: Failed, now: float) -> None:
+    def on_unreachable(self, entry: Entry, failure: Failed, now: float) -> None:
         """The last try found no address."""
         self._fail(entry.url, self._end(entry), f"{failure.cause}: {failure.detail}")
 
-    def _end(self, entry: Row) -> SitemapRecord:
+    def _end(self, entry: Entry) -> SitemapRecord:
         """Forget a request; return the record of its sitemap as it begins anew."""
         self._store.tables.requests.pop(entry.seq)
         record = self._tables.sitemap(entry.url.key)
@@ -278,11 +277,11 @@ class Sitemaps:
         self._tables.save_sitemap(key, record)
 
     def _sorted(
-        self, record: SitemapRecord, sitemap: CrawlURL, entries: Iterable[Entry], counts: Counter[str]
-    ) -> tuple[list[Entry], list[tuple[bytes, Entry]]]:
+        self, record: SitemapRecord, sitemap: CrawlURL, entries: Iterable[SitemapEntry], counts: Counter[str]
+    ) -> tuple[list[SitemapEntry], list[tuple[bytes, SitemapEntry]]]:
         """Return what the sitemap may announce, in canonical form: URLs of ours, and others with their keys."""
-        own: list[Entry] = []
-        abroad: list[tuple[bytes, Entry]] = []
+        own: list[SitemapEntry] = []
+        abroad: list[tuple[bytes, SitemapEntry]] = []
         for entry in entries:
             try:
                 text = self._context.urls.canonical(entry.loc, record.text)
@@ -299,10 +298,10 @@ class Sitemaps:
                 own.append(found)
         return own, abroad
 
-    def announce(self, sitemap: CrawlURL, entries: Sequence[Entry], now: float) -> Counter[str]:
+    def announce(self, sitemap: CrawlURL, entries: Sequence[SitemapEntry], now: float) -> Counter[str]:
         """Admit announced URLs of this agent's sites, in canonical form; return how many came to what."""
         counts: Counter[str] = Counter()
-        by_text: dict[str, Entry] = {}
+        by_text: dict[str, SitemapEntry] = {}
         for entry in entries:
             by_text.setdefault(entry.loc, entry)
         gated = self._context.links.gate(list(by_text))
@@ -324,7 +323,7 @@ class Sitemaps:
         return counts
 
     def _admit(
-        self, sitemap: CrawlURL, fresh: list[tuple[str, bytes]], by_text: dict[str, Entry], counts: Counter[str], now: float
+        self, sitemap: CrawlURL, fresh: list[tuple[str, bytes]], by_text: dict[str, SitemapEntry], counts: Counter[str], now: float
     ) -> None:
         """Have the learned gate judge new URLs, and write what becomes of each."""
         texts, keys = zip(*fresh, strict=True)
@@ -354,7 +353,7 @@ class Sitemaps:
         self._tables.save_announcer(queue, host)
         return True
 
-    def _note(self, key: bytes, entry: Entry, sitemap: CrawlURL, now: float) -> None:
+    def _note(self, key: bytes, entry: SitemapEntry, sitemap: CrawlURL, now: float) -> None:
         """Write down what a sitemap says of a URL."""
         known = self._tables.announced(key)
         said = AnnouncedRecord(sitemap.key, entry.kind, now, entry.lastmod, entry.changefreq, entry.priority)

@@ -13,17 +13,15 @@ prior of that is the share of what surrounds the place, without the place's own 
 .95. So a place that was never fetched is judged by what surrounds it, and a few fetches of its own outweigh that.
 
 **Far is not endless.** The forms and indexes of a wiki, or a file as each commit left it, show no new words, and yet they are documents;
-but
-their number is that of the pages that lead to them. Only what worthless pages lead to is endless. So beyond its limit a place is held only
-for URLs that a worthless page named, and for all others after 16 pages in a row without novelty (filters/evidence/opinion.py). The tail
-draws from what is held, and orders it by what its pages gave; a page that was kept without novelty counts half (`yields`). For the tail, a
-page that every filter kept is a document and no barren fetch: otherwise the tail would be closed although it holds documents. But after a
-thousand such pages in a row the place is taken to be endless (`QUOTA`). URLs up to the limit are released when the opinion was wrong, not
-as soon as one page was new.
+but their number is that of the pages that lead to them. Only what worthless pages lead to is endless. So beyond its limit a place is held
+only for URLs that a worthless page named, and for all others after 16 pages in a row without novelty (filters/evidence/opinion.py). The
+tail draws from what is held, and orders it by what its pages gave; a page that was kept without novelty counts half (`yields`). For the
+tail, a page that every filter kept is a document and no barren fetch: otherwise the tail would be closed although it holds documents. But
+after a thousand such pages in a row the place is taken to be endless (`QUOTA`). URLs up to the limit are released when the opinion was
+wrong, not as soon as one page was new.
 
 **q.** If it is known from visitors' logs with which probability q they go deeper (`thresher depth fit`), f is q g(ν): the crawl then goes
-as
-deep as they do, chains included. The floor holds for all cuts by depth alone, that is those by q and those of whole hosts.
+as deep as they do, chains included. The floor holds for all cuts by depth alone, that is those by q and those of whole hosts.
 
 **Decay.** When 256 fetches are counted, all counts are halved, so that a place may change.
 """

@@ -1,15 +1,13 @@
 """Depth cutoffs as a filter: URLs deeper than their place is worth are held.
 
 **Learned gate.** A URL is held if it is deeper than the limit of its place (filters/depth_cutoff/evidence.py) and if either a worthless
-page
-named it, or its place has shown nothing new for long. Its class is one of its host, named after place and depth, from which the tail draws
-(filters/tail/). URLs are judged again just before they are requested, since links are queued before it is known what their page and their
-places are worth. Entries, depth 0, are never held. A URL is released if a page that was worth its fetch names it later. Beyond the ceiling,
-which the user has set, URLs are refused.
+page named it, or its place has shown nothing new for long. Its class is one of its host, named after place and depth, from which the tail
+draws (filters/tail/). URLs are judged again just before they are requested, since links are queued before it is known what their page and
+their places are worth. Entries, depth 0, are never held. A URL is released if a page that was worth its fetch names it later. Beyond the
+ceiling, which the user has set, URLs are refused.
 
 **Page gate.** Every answer is learned from. If a place was held wrongly, its URLs up to the limit are released. **Redirect gate.** A
-redirect
-to a known URL was worth nothing.
+redirect to a known URL was worth nothing.
 
 **Time.** If nothing is cut and hardly any of the latest pages was old (a new site begins so), the filter learns from one page in sixteen,
 chosen by its URL's key, from the first two of each kind of URL, and from all that filters dropped: 150 µs each. A page that is passed over

@@ -3,8 +3,7 @@
 Some clients are left out with all their requests: robots, because they follow links that nobody uses, and attackers, because they invent
 URLs. These are clients that call themselves robots or fetched robots.txt; that sent a request with an attack's marks; or most of whose
 requests failed (connections that never sent a request, status 408, do not count). Of the rest, a request is a page if it was sent whole
-with
-status 200; error answers are kept, as evidence against rules that lead to them.
+with status 200; error answers are kept, as evidence against rules that lead to them.
 """
 
 from __future__ import annotations

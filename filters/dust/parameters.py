@@ -5,8 +5,7 @@ parameter alone: with it and without, or with two values. If neither texts nor s
 
 If a hypothesis does not hold for the whole site, a decision list is learned [RIV87]. Contexts are a directory, a page, another parameter
 with any value or with one (`action=login`), and the parameter's own value (`h=master`, the default). The context that holds for most pairs
-is
-taken first, then the same among the pairs that are left.
+is taken first, then the same among the pairs that are left.
 
 Time: 5 µs per URL and parameter.
 """

@@ -1,10 +1,9 @@
 r"""A rule: URLs of one form are aliases of URLs of another [BKS07, 3].
 
 There are two kinds. A **substitution** exchanges a part of the URL, tokens for tokens: `story?id=` → `story_`. In its parts, ^ and $ are
-the
-beginning and the end of the URL, `{w1}` is any one token of letters and digits, `{n2}` a number (on the other side they are the same text
-again), and a backslash is put before ^ $ { } \ for the character itself. A **parameter rule** drops a parameter of the query, or sets it
-to one value, either whatever its value was or only if it was `when`.
+the beginning and the end of the URL, `{w1}` is any one token of letters and digits, `{n2}` a number (on the other side they are the same
+text again), and a backslash is put before ^ $ { } \ for the character itself. A **parameter rule** drops a parameter of the query, or sets
+it to one value, either whatever its value was or only if it was `when`.
 
 Both may be bound to a context: one host (`host`, with port), one page or directory (`path`; a directory ends in /), and parameters that are
 in the same query (`having`), with any value or with this one. They may have exceptions (`unless`): contexts where they do not hold. What

@@ -147,8 +147,7 @@ def read_line(text: str) -> Sighting:
     """Decode a JSON line {"url", "status", "size", "sketch"}.
 
     "size" is bytes, or [smallest, largest]. "sketch" is a list of numbers of one length for all (MinHash, 0 for an empty place), or any
-    text that
-    is equal for equal pages. "fingerprint" (a text) and "soft_error" (true) are read too; other keys are ignored.
+    text that is equal for equal pages. "fingerprint" (a text) and "soft_error" (true) are read too; other keys are ignored.
 
     Raises:
         ValueError: The line is no such object.

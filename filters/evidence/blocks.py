@@ -2,9 +2,8 @@
 
 For a while a host may answer in a way that is not its usual one: a wall, an outage, an experiment. So its answers are divided into blocks
 of `BLOCK` answers in a row. A rule of aliases, the closing of a class and a mirror need evidence from `ENOUGH` blocks of one host. A wall
-of
-up to `BLOCK` answers touches two blocks at most, so it decides nothing. Blocks are made of answers and not of seconds: a replay makes the
-same ones.
+of up to `BLOCK` answers touches two blocks at most, so it decides nothing. Blocks are made of answers and not of seconds: a replay makes
+the same ones.
 
 Blocks are stored as the bits of a 64-bit number. Blocks that are 64 apart share a bit and count as one, so more evidence may be asked for,
 never less.

@@ -18,8 +18,7 @@ number of classes; tested one by one, each class would need as many.
 
 **Beliefs.** The capital is divided among four yields: 0, .15 τ, .4 τ, .7 τ. One good draw loses all that was bet on 0. Before any draw the
 gambler may stop betting on a stratum, or begin again; that decision may depend on past draws only. Draws without a bet are no evidence. If
-a
-test cannot be won any more, a new one begins with the k-th part of α (`error_of`): together they never spend more than α.
+a test cannot be won any more, a new one begins with the k-th part of α (`error_of`): together they never spend more than α.
 
 It is assumed that the worth of a URL does not change. If other fetches make a URL worthless (its text was found elsewhere), less is left
 than the bound says.
@@ -95,8 +94,7 @@ def closes(strata: Sequence[Stratum], threshold: float, error: float, *, others:
         threshold: 0 is never refuted while anything is left, 1 always.
         error: Probability of being wrong, at most.
         others: All other strata that were bet on in this test, exhausted ones too. Their losses count: otherwise the test could choose
-            which
-            of its draws it uses.
+            which of its draws it uses.
     """
     left = sum(stratum.left for stratum in strata)
     if left == 0 or threshold >= 1:

@@ -1,8 +1,7 @@
 """Intervals for a share of which s of n draws were seen.
 
 `wilson` is Wilson's score interval [WIL27]: for a single look, or for decisions that only hold URLs. `at_any_time` is valid at every look
-at
-once: it contains each share whose likelihood is at least `error` times the mean likelihood over all shares [ROB70].
+at once: it contains each share whose likelihood is at least `error` times the mean likelihood over all shares [ROB70].
 
 Time: under 1 µs and 30 µs.
 """

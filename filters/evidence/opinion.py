@@ -5,8 +5,7 @@ new has such a run some day. What its URLs lose is their place in the queue.
 
 **Resumed.** While a class is held, the URLs that are fetched of it are drawn at random (audits.py). One good draw shows only that the class
 is not empty: it stays held, and the tail serves it by its yield (filters/tail/serve.py). If `resumes` of the draws or more are good, at
-least
-two, URLs found from now on are not held; those that are held already stay in the tail.
+least two, URLs found from now on are not held; those that are held already stay in the tail.
 
 **Wrong.** If the lower bound of the draws' yield reaches `right`, the opinion was wrong: the class is no worse than what is fetched before
 it, and is released. After each such error the next opinion needs twice as many barren fetches in a row, so that a class which is held and

@@ -98,8 +98,7 @@ class Grid:
         tag ‖ box (4 × K, b"" if the tolerance makes one box of everything) → (name ‖ K components f4)*, the latest last
 
     A full box drops its oldest page. Millions of pages would fill the boxes, so they are divided by tags: a page is compared only with
-    those
-    that have a tag in common with it.
+    those that have a tag in common with it.
     """
 
     def __init__(self, tolerance: float, *, capacity: int, name_bytes: int) -> None:

@@ -4,9 +4,9 @@
     r = (R̂ − min) / (max − min) per component, over all pages
 
 E[(R̂¹_j − R̂²_j)²] = ‖d¹ − d²‖²/3, so pages of similar words get similar numbers. There is no dictionary and no stored Π: a weight is a
-hash
-of word and component, the same in every process. Differs from the paper, whose counts make R̂ grow with a page's length: beside raw counts
-(the paper's) there are 1 + ln(count), and that scaled to length 1, which separates pages better (benchmarks/quality/replicas_real.py).
+hash of word and component, the same in every process. Differs from the paper, whose counts make R̂ grow with a page's length: beside raw
+counts (the paper's) there are 1 + ln(count), and that scaled to length 1, which separates pages better
+(benchmarks/quality/replicas_real.py).
 
 Minimum and maximum are fixed once they are taken, and later values are clipped: if the scale changed, old signatures would, too.
 

@@ -73,8 +73,9 @@ def holder(form: str) -> str:
 
 
 class PageMeasure(msgspec.Struct, array_like=True, dict=True):
-    """What learning needs of a page. Most pages are passed over; for the others `read` computes the rest from the page, which is not
-    journaled.
+    """What learning needs of a page. Most pages are passed over; of the others `read` computes the rest from the page.
+
+    The page itself is at hand, but not journaled.
     """
 
     url: str

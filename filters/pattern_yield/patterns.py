@@ -8,8 +8,7 @@
 
 A value is a number, a hash, a rare word or a literal. Each run of digits becomes <n> ("thread-<n>-<n>.html"). 7 to 64 hex digits with a
 letter among them, or a UUID, become <h>. The rest are words: a word that was seen often at its place (path segment 3, parameter "action")
-is
-a literal, any other becomes <w>. A <w> keeps its file extension, and a prefix with a colon that was itself seen often ("Talk:<w>"). No
+is a literal, any other becomes <w>. A <w> keeps its file extension, and a prefix with a colon that was itself seen often ("Talk:<w>"). No
 canonical URL contains `<`, so no literal looks like a class. Parameters are sorted by name.
 
 The caller counts how often a word was seen (`count`): filters/pattern_yield/vocabulary.py does so in bounded space. [LEI10] learns a tree

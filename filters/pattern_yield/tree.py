@@ -107,8 +107,7 @@ class Tree:
         """Record what a page shows apart from what its URL repeats; return whether its pattern or the next coarser one showed that lately.
 
         The next one too, since a word that becomes a literal makes a new pattern, which has shown nothing yet. A text that a pattern shows
-        for the
-        twentieth time is an empty form: its first page was not worth its fetch either, and is counted so.
+        for the twentieth time is an empty form: its first page was not worth its fetch either, and is counted so.
 
         Args:
             is_kept: Whether the panel keeps the page.

@@ -1,8 +1,7 @@
 """Redirects from one agent's sites to another's: counted by the target's owner, and known to all agents that have originals of the target.
 
 If there are several agents, none of them sees all redirects to a target. What belongs to the original's host (its counts, labels, probes)
-is
-exact, since one agent has all of it. What belongs to the target is kept by the target's owner:
+is exact, since one agent has all of it. What belongs to the target is kept by the target's owner:
 
     original's agent ── Counted: a pair, and the count known here ──► owner   adds the original to the target's cell
     original's agent ◄── Tally: the cell, the target's look ────────── owner  adds the cell to its own, judges its originals again

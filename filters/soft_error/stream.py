@@ -9,10 +9,9 @@ batch (score.py) to the last bit; each larger count adds an independent standard
 batch's at three and a half standard errors. A pair that is replayed changes no cell.
 
 **Late evidence.** The first redirects to an error page score low. When a target's count reaches a power of two, `observe` returns
-`rescore`,
-and `relabels` scores the stored originals of that target again: O(log I) times for a target in all. Originals beyond the bound need no
-second look: when they arrive the count is 1,024 already. Dropped records (a site's memory has a cap; lists of originals are dropped first,
-then small counts) are counted again from nothing; a host's three counts are dropped together.
+`rescore`, and `relabels` scores the stored originals of that target again: O(log I) times for a target in all. Originals beyond the bound
+need no second look: when they arrive the count is 1,024 already. Dropped records (a site's memory has a cap; lists of originals are dropped
+first, then small counts) are counted again from nothing; a host's three counts are dropped together.
 
 **Host** means a host queue, as `thresher.crawler.core.url.queue_name` names it: http, https, www. and bare of a name are one host.
 All hosts of a site belong to one agent; a target of another agent is counted there over all agents (sharing.py).

@@ -70,8 +70,7 @@ def promote(host: HostTail, classes: Collection[TailClass], policy: TailPolicy, 
 
     Args:
         classes: All of the host, by holder; equals are served in the order of the holders. Classes that were fetched whole must be there
-            too
-            while the host's test lasts.
+            too while the host's test lasts.
         may_close: No wall is suspected, so that the outcomes of the draws are evidence.
     """
     waiting = [of for of in classes if of.waiting]

@@ -54,3 +54,28 @@ def test_tests_that_fail_fail_the_command_and_the_shares_are_printed_all_the_sam
 
 def test_each_room_that_is_measured_has_tests_of_its_own() -> None:
     assert [tests for tests, room in coverage.UNITS.items() if not (ROOT / "tests" / tests).is_dir() or not (ROOT / room).is_dir()] == []
+
+
+def test_what_an_earlier_call_has_recorded_is_not_run_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Mutation: a record that is there is made anew."""
+    ran: list[str] = []
+
+    def fake(step: list[str], **_: object) -> subprocess.CompletedProcess[str]:
+        ran.extend(word for word in step if word.startswith("tests/"))
+        if "combine" in step:
+            config = Path(next(word for word in step if word.startswith("--rcfile=")).removeprefix("--rcfile="))
+            (tmp_path / config.stem.removeprefix("settings-")).touch()
+        return subprocess.CompletedProcess(step, 0)
+
+    monkeypatch.setattr(subprocess, "run", fake)
+    two = {"one": ["tests/one"], "other": ["tests/other"]}
+    (tmp_path / "one.record").touch()
+    assert coverage.run(two, ["crawler"], [], tmp_path) == 0
+    assert ran == ["tests/other"]
+    coverage.run(two, ["crawler"], [], tmp_path)
+    assert ran == ["tests/other"]
+
+
+def test_the_whole_suite_is_every_test() -> None:
+    listed = {ROOT / path for paths in coverage.parts(is_whole=True).values() for path in paths}
+    assert {file for file in (ROOT / "tests").rglob("test_*.py") if not listed & {file, *file.parents}} == set()

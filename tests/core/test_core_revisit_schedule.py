@@ -9,7 +9,7 @@ import pytest
 from plans_in_memory import PlansInMemory
 
 from thresher.crawler.core.revisit_policy import Bounds
-from thresher.crawler.core.revisit_schedule import Options, Page, PagePlan, Schedule
+from thresher.crawler.core.revisit_schedule import Options, PagePlan, Schedule, ScheduledPage
 from thresher.crawler.core.url_tree import branch
 
 DAY_S = 86_400.0
@@ -22,11 +22,11 @@ def world(bounds: Bounds = BOUNDS) -> tuple[PlansInMemory, Schedule]:
     return plans, Schedule(plans, Options("harmonic", bounds))
 
 
-def page(path: str) -> Page:
-    return Page(path.encode(), b"q", f"http://a.test{path}")
+def page(path: str) -> ScheduledPage:
+    return ScheduledPage(path.encode(), b"q", f"http://a.test{path}")
 
 
-def visit_often(schedule: Schedule, at: Page, plan: PagePlan, *, times: int, is_changed: bool) -> None:
+def visit_often(schedule: Schedule, at: ScheduledPage, plan: PagePlan, *, times: int, is_changed: bool) -> None:
     for i in range(1, times + 1):
         schedule.visited(at, plan, plan.visited_at + DAY_S * (0.9 + 0.01 * (i % 20)), is_changed=is_changed, n_new=0, pace_s=1.0)
 

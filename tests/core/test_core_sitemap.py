@@ -7,7 +7,7 @@ import zlib
 
 import pytest
 
-from thresher.crawler.core.sitemap import MAX_CHILDREN, Entry, Reading, SitemapLimits, decode_chunk, read
+from thresher.crawler.core.sitemap import MAX_CHILDREN, Reading, SitemapEntry, SitemapLimits, decode_chunk, read
 
 LIMITS = SitemapLimits(max_bytes=1 << 20, max_urls=100, feeds=True)
 SPACES = (
@@ -16,7 +16,7 @@ SPACES = (
 )
 
 
-def entries(reading: Reading) -> list[Entry]:
+def entries(reading: Reading) -> list[SitemapEntry]:
     return [entry for chunk in reading.chunks for entry in decode_chunk(chunk)]
 
 
@@ -76,9 +76,9 @@ def test_what_a_sitemap_says_of_a_page_is_kept_where_it_is_sound() -> None:
     wrong = "<lastmod>yesterday</lastmod><changefreq>often</changefreq><priority>7</priority>"
     news = "<news:news><news:publication_date>1970-01-02</news:publication_date></news:news>"
     assert entries(read(urlset(ONE + notes, ONE + wrong, ONE + news), LIMITS)) == [
-        Entry("http://a.example/1", "page", 1714557600.0, "daily", 0.8),
-        Entry("http://a.example/1", "page", 0.0, "", -1.0),
-        Entry("http://a.example/1", "page", 86400.0, "", -1.0),
+        SitemapEntry("http://a.example/1", "page", 1714557600.0, "daily", 0.8),
+        SitemapEntry("http://a.example/1", "page", 0.0, "", -1.0),
+        SitemapEntry("http://a.example/1", "page", 86400.0, "", -1.0),
     ]
 
 

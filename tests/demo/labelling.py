@@ -96,7 +96,7 @@ def check_truth(web: LabelledWeb) -> None:
 
 
 def check_purity(name: str, **changes: object) -> None:
-    """Equal knobs give equal bytes whatever was asked before; another seed gives another web."""
+    """Equal options give equal bytes whatever was asked before; another seed gives another web."""
     first, second = (LabelledWeb(profile(name, **changes), port=PORT) for _ in range(2))
     urls = list(first.truth().urls)[::3]
     assert [_digest(first, url) for url in urls] == [_digest(second, url) for url in reversed(urls)][::-1]

@@ -43,10 +43,10 @@ def test_aliases_documents_and_kinds_are_told_by_the_truth() -> None:
     assert truth.aliases().keys().isdisjoint(truth.aliases().values() & truth.aliases().keys())
 
 
-@pytest.mark.parametrize(("knob", "value"), [("parts", ("soft", "hard")), ("part_pages", -1), ("part_sites", -1)])
-def test_a_wrong_knob_says_so(knob: str, value: object) -> None:
-    with pytest.raises(ValueError, match=f"{knob}|part_sites, part_pages and"):
-        profile("soft", **{knob: value})
+@pytest.mark.parametrize(("option", "value"), [("parts", ("soft", "hard")), ("part_pages", -1), ("part_sites", -1)])
+def test_a_wrong_knob_says_so(option: str, value: object) -> None:
+    with pytest.raises(ValueError, match=f"{option}|part_sites, part_pages and"):
+        profile("soft", **{option: value})
 
 
 def test_hosts_of_all_parts_may_share_sites() -> None:

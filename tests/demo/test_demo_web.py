@@ -334,7 +334,7 @@ def test_pages_compress_like_text() -> None:
         ({"size": "huge"}, "size: expected one of"),
         ({"n_sites": 0}, "at least 1"),
         ({"robots_closed_share": 0.9, "robots_broken_share": 0.9}, "sum of at most 1"),
-        ({"bogus": 1}, "unknown knob 'bogus'"),
+        ({"bogus": 1}, "unknown option 'bogus'"),
     ],
 )
 def test_a_wrong_knob_is_refused_with_words(changes: dict[str, object], message: str) -> None:

@@ -12,8 +12,8 @@ from webs import Bench, Subject
 from thresher.crawler.core.effects import Effect, Tell
 from thresher.crawler.core.model import CrawlURL, Page, RedirectPair
 from thresher.crawler.core.ownership import Ownership, divided
+from thresher.filters.deliberation import Deliberation
 from thresher.filters.journal import Record
-from thresher.filters.panel import Deliberation
 from thresher.filters.spec import FilterSpec
 
 

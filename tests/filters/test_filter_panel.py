@@ -17,8 +17,8 @@ from thresher.config.settings import PathTrap
 from thresher.crawler.core.effects import Effect, Hold, Release, Request, Rewrite
 from thresher.crawler.core.model import Judgement, LinkBatch, Mode, Purpose, Reason, Verdict
 from thresher.filters.base import Gate, LinkJudgement
+from thresher.filters.deliberation import Deliberation
 from thresher.filters.journal import decode_judgement, encode_judgement
-from thresher.filters.panel import Deliberation
 from thresher.filters.path_trap import spec as path_trap
 from thresher.filters.spec import FilterSpec
 

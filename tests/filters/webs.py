@@ -16,8 +16,9 @@ from thresher.crawler.core.effects import Answer
 from thresher.crawler.core.model import LinkBatch, Page, RedirectPair
 from thresher.crawler.core.ports import Memory
 from thresher.filters.base import Gate
+from thresher.filters.deliberation import Deliberation
 from thresher.filters.journal import Record
-from thresher.filters.panel import Deliberation, Panel
+from thresher.filters.panel import Panel
 from thresher.filters.registry import specs
 from thresher.filters.spec import FilterSpec
 

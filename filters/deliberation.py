@@ -1,0 +1,40 @@
+"""What the panel hands on: one round of its filters at a gate, what they learned from it, and the answer for a URL before its request."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import msgspec
+
+from thresher.crawler.core.effects import Effect
+from thresher.crawler.core.model import Verdict
+from thresher.filters.base import Gate
+from thresher.filters.journal import Record
+
+J = TypeVar("J")
+Asked = tuple[str, Effect]  # the filter that asks, and for what
+Learned = tuple[tuple[Asked, ...], Record | None]  # what the filters ask for after learning, and what the journal keeps
+
+
+class Deliberation(msgspec.Struct, Generic[J], frozen=True):
+    """One round of the panel: the judgement, the effects that filters ask for, and the measures that they will learn from."""
+
+    gate: Gate
+    judgement: J
+    effects: tuple[Asked, ...]
+    measures: tuple[Any, ...]  # in the order of the gate's filters
+    audited: frozenset[int] = frozenset()  # learned gate: positions that pass in spite of a refusal
+    subject: str = ""  # URL of what was judged, "" of links
+    said: Mapping[int, Verdict] | None = None  # learned gate: the verdicts of filters that only observe
+
+
+class Turn(NamedTuple):
+    """The panel's answer for a URL that is about to be requested."""
+
+    held: tuple[Asked, ...] = ()  # the filters that hold or rewrite it
+    refused: Verdict | None = None
+    said: tuple[str, ...] = ()  # the observers that would hold or refuse it
+
+
+NO_OBJECTION = Turn()
