@@ -1,10 +1,11 @@
 """Does a browser see in an archive what it saw live?
 
-`python -m benchmarks.quality.replay_browser [FOLDER…] [--pages 20] [--wayback PATH]`. Each FOLDER, by default Debian's python3-doc, is served on loopback, so is the gallery of benchmarks/quality/replay.py, and so is WordPress as
-Debian packages it, with its theme's paintings in every post, in the sizes that WordPress makes of them. Some pages of each are archived
-with what they need and opened in headless Chromium, which has no cache. Then the servers are gone: pywb (`wayback`, of the package pywb, in
-whatever environment) is the browser's proxy, and each page is opened again at its own URL. It rewrites nothing, so that a page is compared
-with itself. Nothing but loopback is reached: the browser knows the address of no other name.
+`python -m benchmarks.quality.replay_browser [FOLDER…] [--pages 20] [--wayback PATH]`. Each FOLDER, by default Debian's python3-doc, is
+served on loopback, so is the gallery of benchmarks/quality/replay.py, and so is WordPress as Debian packages it, with its theme's
+paintings in every post, in the sizes that WordPress makes of them. Some pages of each are archived with what they need and opened in
+headless Chromium, which has no cache. Then the servers are gone: pywb (`wayback`, of the package pywb, in whatever environment) is the
+browser's proxy, and each page is opened again at its own URL. It rewrites nothing, so that a page is compared with itself. Nothing but
+loopback is reached: the browser knows the address of no other name.
 
 Printed for each: pages, what was asked for live and answered, how much of it the replay has, which is missing, and how many screenshots are
 the same to the last pixel. What a page asked for elsewhere is counted and left out. Exit 1 below 99 % of the requests, or if a page that
