@@ -1,4 +1,4 @@
-"""The contract of a filter, the same at every gate. What it may do beside: capabilities.py; how both make one filter: spec.py.
+"""The contract of a filter, the same at every gate. What else a filter can do: capabilities.py; how its parts are put together: spec.py.
 
 `measure` is pure and may be slow; its result is written to the journal. A value that is too expensive to compute for every subject may be
 computed when it is first read: the measure keeps a reference to its subject, which is not written to the journal. Subjects never change, so
@@ -13,7 +13,7 @@ Gates, in the order of a URL's journey:
 | static   | `LinkColumns`  | `Reason`s      | a page's links at a time, before the seen test; no memory, pure, counted only |
 | learned  | `LinkBatch`    | `LinkRuling`   | once per new URL, a page's links at a time                     |
 | head     | `Head`         | `Reason` or no | when the headers have arrived; no memory                       |
-| redirect | `RedirectPair` | `Verdict`      | when a redirect's end has settled                              |
+| redirect | `RedirectPair` | `Verdict`      | when the last page of a chain of redirects is settled          |
 | page     | `Page`         | `Verdict`      | once per response, after the parse                             |
 
 Laws (tests/filters/test_filter_laws.py holds every registered filter to them): deciding twice gives the same ruling; replaying the
@@ -40,7 +40,7 @@ NO_EFFECTS: Effects = ()
 
 
 class Gate(IntEnum):
-    """Where a filter is asked. The number stands in the journal."""
+    """Where a filter is asked. The number is written to the journal."""
 
     STATIC = 0
     LEARNED = 1
@@ -76,7 +76,7 @@ class LinkRuling(msgspec.Struct, frozen=True):
 
 
 class LinkJudgement(msgspec.Struct, frozen=True):
-    """The whole panel's judgement of a batch: which links are admitted, and the verdict that refused each of the others."""
+    """The whole panel's judgement of a batch: the links that are admitted, and for each of the others the verdict that refused it."""
 
     admitted: npt.NDArray[np.bool_]
     refused: Mapping[int, Verdict]
@@ -86,7 +86,7 @@ NOTHING_REFUSED = LinkRuling()
 
 
 class _NothingLearned(tuple[Effect, ...]):
-    """No effects; a type of its own, since there is only one empty tuple."""
+    """No effects. A type of its own, because an empty tuple cannot be told from any other empty tuple."""
 
     __slots__ = ()
 
@@ -110,11 +110,11 @@ class Filter(Protocol[S, M, R, J]):
         ...
 
     def decide(self, measure: M, memory: Memory, /) -> tuple[R, Effects]:
-        """Rule on a subject from today's memory; change nothing."""
+        """Rule on a subject from what the memory holds now; change nothing."""
         ...
 
     def observe(self, measure: M, judgement: J, memory: Memory, /) -> Effects:
-        """Learn from the panel's judgement: the only place that writes the memory. `NOTHING_LEARNED` if it did not."""
+        """Learn from the panel's judgement. Only this method writes the memory; it returns `NOTHING_LEARNED` if it did not."""
         ...
 
 

@@ -1,6 +1,6 @@
-"""What a filter may do beside judging at its gates: hear of links that are named again, make requests, study, know of other agents' sites.
+"""What a filter can do beside judging: notice that links are named again, make requests, study, exchange news with other agents.
 
-Each is optional, and stands in its own field of a `FilterSpec` (spec.py).
+Each is optional, and has a field of its own in `FilterSpec` (spec.py).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class RelinkListener(Protocol):
     measure_type: type[Any]  # what `measure` returns: a msgspec type, for the journal
 
     def listens(self, source: CrawlURL, memory: Memory, /) -> bool:
-        """Return whether the filter may learn anything from the links of this page. Asked of every page."""
+        """Return whether the filter may learn anything from the links of this page. Called for every page."""
         ...
 
     def measure(self, relinks: Relinks, /) -> Any:

@@ -1,10 +1,11 @@
-"""Links of copies: followed as long as enough of them lead to pages that are no copies.
+"""Links of copies: they are followed while enough of them lead to pages that are no copies.
 
-A copy may lead where its original does not: `?h=branch` on a page of a repository's browser stands on every link of it too, and the few
-pages by which the branch differs are met in no other way. Session ids do the same to every link of every page and never end. So there
-are accounts, one for each kind of URL (host, first directory, names of parameters) and one for the site. A new link on a copy is charged,
-a page found by such a link that is no copy pays for `_PAYS`; while less than the budget is unpaid, links of copies are followed. So a
-space of copies costs one budget, and where a site shows everything twice only those kinds are left that lead to something.
+A copy may lead where its original does not. In the web view of a repository, a page with `?h=branch` carries that parameter on all of its
+links, and the few pages by which the branch differs can be reached in no other way. But a session id is carried in the same way, and its
+copies never end. So each kind of URL (host, first directory, names of parameters) has an account, and so has the site. Each new link on a
+copy is a charge of one; a page found by such a link that is no copy pays for `_PAYS` links. While less than the budget is unpaid, links of
+copies are followed. A space of copies therefore costs one budget. Where a site shows everything twice, the only kinds whose links are still
+followed are those that lead to something new.
 
 The page gate decides and marks the copies that are followed; the learned gate beside it (`Ledger`) sees which of their links were new.
 
@@ -23,8 +24,8 @@ from thresher.crawler.core.ports import Memory
 from thresher.filters.base import NO_EFFECTS, NOTHING_REFUSED, Effects, LinkJudgement, LinkRuling
 
 _PAYS: Final = 10  # links for one page that is no copy
-_OF_SITE: Final = 10  # budgets of one kind that a site has in all
-_LASTING: Final = 1e9  # weight of what the rest depends on
+_OF_SITE: Final = 10  # the site's budget, in budgets of one kind
+_LASTING: Final = 1e9  # weight: these records are the last that the memory drops
 _EVERY_KIND: Final = bytes(4)
 
 
@@ -33,7 +34,7 @@ def kind_of(url: CrawlURL) -> bytes:
     return _kind(url.host, url.text)
 
 
-@lru_cache(maxsize=8)  # each page is asked for by every filter that tells copies
+@lru_cache(maxsize=8)  # each page is asked for by every filter that finds copies
 def _kind(host: str, url: str) -> bytes:
     path, _, query = url[len(host) :].partition("?")
     names = "&".join([part.partition("=")[0] for part in query.split("&")]) if query else ""
@@ -41,7 +42,7 @@ def _kind(host: str, url: str) -> bytes:
 
 
 def keys(via: bytes) -> tuple[bytes, ...]:
-    """Return the keys of the records that `pay` will ask for, to be read with others at once."""
+    """Return the keys of the records that `pay` will read, so that the caller can read them together with its own."""
     return (_account_key(via[:8], _EVERY_KIND),) if via else ()
 
 
@@ -77,7 +78,7 @@ def pay(via: bytes, memory: Memory) -> None:
 
 
 class Ledger:
-    """Learned gate: refuses nothing, charges a copy's accounts for each new link on it."""
+    """Learned gate: refuses nothing; charges a copy's accounts for each new link on the copy."""
 
     measure_type = bytes
 
@@ -98,7 +99,7 @@ class Ledger:
 
 
 def _has_marks(site: bytes, memory: Memory) -> bool:
-    """Return whether a copy of the site was ever followed: what a page asks for first, since its host's other pages have asked, too."""
+    """Return whether any copy of the site was ever followed. Checked first: the answer is in the cache, since every page asks."""
     return memory.get(_account_key(site, _EVERY_KIND)) is not None
 
 
@@ -108,7 +109,7 @@ def _unpaid(site: bytes, kind: bytes, memory: Memory) -> int:
 
 
 def _charge(site: bytes, kind: bytes, n_links: int, memory: Memory) -> None:
-    """Add links to what is unpaid; nobody pays ahead."""
+    """Add links to what is unpaid. An account never has credit: less than nothing unpaid counts as nothing."""
     for account in (kind, _EVERY_KIND):
         unpaid = max(0, _unpaid(site, account, memory) + n_links)
         memory.put(_account_key(site, account), unpaid.to_bytes(8, "big"), _LASTING)

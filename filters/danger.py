@@ -1,23 +1,24 @@
-"""Danger: links that do something when they are followed, told by their address before anything else is done with them.
+"""Danger: links that change something when they are followed, recognised by their URL before anything else is done with them.
 
-A crawler that follows such a link logs out, deletes, votes, buys, subscribes or spends a token that was meant for one reader. Software
+A crawler that follows such a link logs out, deletes, votes, buys, subscribes or uses up a token that was meant for one reader. Software
 that does so on a GET writes its links in a few forms; `scope.danger.links` lists them, one pattern each:
 
-    /segment/segment   names at the end of the path; a name without a dot stands for its scripts too ("logout" for "logout.php", ".aspx"),
-                       not for documents ("logout.html")
+    /segment/segment   names at the end of the path; a name without a dot also matches scripts of that name ("logout" matches "logout.php"
+                       and "logout.aspx"), but no documents ("logout.html")
     /segment/**        the same, and everything below
-    ?name=value&name   parameters, in any order, beside any others; "?name" alone: with any value, or none
-    a|b  *  #          either; any letters, one at least if they are all of a value; a number, or a token of letters and digits
+    ?name=value&name   parameters in any order, among any others; "?name" alone: with any value, or none
+    a|b  *  #          either; any letters, at least one if they are the whole value; a number, or a token of letters and digits
 
-Letters have no case. Everything that a pattern names must be there: "/vote?how=*" is `how` with some value at a path that ends in "vote".
+Upper and lower case are equal. A URL matches if it has everything that the pattern names: "/vote?how=*" is a path that ends in "vote" with
+a parameter `how` that has some value.
 
-A page *about* such a thing has the same name: /docs/logout, /wiki/Logout, /2024/05/delete. Below the directories of `manuals` (and on hosts
-whose name begins so) a path says nothing, but for names with a dot or a colon; below those of `titles`, and below a year, a path of one
-plain name says nothing. Values of parameters that name pages (id, title, q, page) stand in no pattern, but for special pages.
+A page *about* such a thing has the same name: /docs/logout, /wiki/Logout, /2024/05/delete. So below the directories of `manuals` (and on
+hosts whose name begins with one of them) a path matches only if its name has a dot or a colon; below those of `titles`, and below a year, a
+path of one plain name does not match. Parameters whose values name pages (id, title, q, page) are in no pattern, except for special pages.
 
-Only links are judged: forms are never sent. A dangerous link is refused before it is known, so that nothing ever releases it.
+Only links are judged: forms are never sent. A dangerous link is refused before it is recorded, so that nothing can release it later.
 
-Time: 2 µs a link, one search for all patterns [RE2]; 100 µs for one that it finds. Memory: none that grows.
+Time: 2 µs a link, by one search for all patterns [RE2]; 100 µs for a link that the search finds. Memory: none that grows.
 """
 
 from __future__ import annotations
@@ -50,8 +51,8 @@ class Pattern(NamedTuple):
     """One line of the list."""
 
     text: str  # as it is listed
-    path: tuple[re.Pattern[str], ...]  # of the segments from the end; () says nothing of the path
-    is_below: bool  # what lies below counts, too
+    path: tuple[re.Pattern[str], ...]  # of the segments from the end; (): any path
+    is_below: bool  # URLs below it match, too
     fields: tuple[_Field, ...]
     is_file: bool  # a name with a dot or a colon: no title
     is_plain: bool  # a path of one name and nothing else
@@ -103,7 +104,7 @@ def _letters(name: str) -> str:
 
 
 class Danger:
-    """The list of a crawl, read when the first link looks like one of it: reading it takes 30 ms."""
+    """The list of a crawl. It is compiled when the first link looks dangerous, since that takes 30 ms."""
 
     def __init__(self, settings: Listed) -> None:
         self._settings = settings
@@ -134,7 +135,7 @@ class Danger:
         return [compiled(text) for text in self._settings.links]
 
     def _is_about(self, pattern: Pattern, segments: Sequence[str], at: int, labels: Iterable[str]) -> bool:
-        """Tell whether a path may as well be a page's title.
+        """Return whether a path may as well be the title of a page about the dangerous thing.
 
         Args:
             at: Position of the first segment that the pattern names.
@@ -151,7 +152,9 @@ class Danger:
 
 
 def _hint(pattern: str) -> str:
-    """Return an expression that finds every link that a pattern may match, and few others: names of the path's end, or of a parameter."""
+    """Return an expression that matches every link that a pattern may match, and few others: it looks for names at the path's end or a
+    parameter.
+    """
     path, _, query = pattern.partition("?")
     names = [name for name in path.removesuffix("**").split("/") if name]
     if names:
@@ -163,7 +166,7 @@ def _hint(pattern: str) -> str:
 
 
 def _loose(names: str) -> str:
-    """Return names as an expression over a URL, in which signs may be escaped."""
+    """Return names as an expression over a URL, in which punctuation may be percent-escaped."""
     return "|".join("[^&;]*".join("".join(map(_sign, part)) for part in name.split("*")) for name in names.split("|"))
 
 

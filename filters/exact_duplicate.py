@@ -1,13 +1,14 @@
-"""Exact duplicates: a page whose visible text a page of the same site showed before.
+"""Exact duplicates: pages whose visible text was already shown by another page of the same site.
 
-The record of a copy is kept, its body is not stored (`store_copies` keeps it; what is learned of a copy is the same either way), its links
-are followed within a budget (copy_links.py).
-Seeds and home pages are never copies. Where two copies exist the canonical one is preferred whichever came first: a page that names
-itself in rel=canonical replaces a kept copy that does not, and the verdict on the older is revised [BMSV18, 4.4 gates links likewise, by
-a digest of the page].
+The record of a copy is kept. Its body is not stored, unless `store_copies` asks for it; what filters learn is the same either way. Its
+links are followed within a budget (copy_links.py).
 
-A clock at the foot of a page would make each of its copies a text of its own. So where a text ends on a time (three numbers in a row or
-more among its last words), these numbers do not count, unless the text is short.
+Seeds and home pages are never copies. If two pages have one text, the canonical one is preferred, whichever came first: a page that names
+itself in rel=canonical replaces a kept page that does not, and the verdict on the older page is revised ([BMSV18, 4.4] also finds copies by
+a digest of the page).
+
+A clock at the foot of a page would give each of its copies a different text. So if a text ends with a time (three or more numbers in a row
+among its last words), these numbers are left out, unless the text is short.
 
 Memory: per site, text fingerprint (16 bytes) → key of the kept page and whether it names itself canonical; 17 bytes a text.
 Time: 6 µs a page.
@@ -44,7 +45,7 @@ def spec(settings: ExactDuplicate) -> FilterSpec:
 
 
 class DigestMeasure(msgspec.Struct, array_like=True, frozen=True):
-    """What telling a copy needs of a page."""
+    """What the filter needs of a page to recognise a copy."""
 
     cell: bytes  # memory key: the site's 8 bytes, then the fingerprint; b"" if the page is no text to compare
     page: bytes  # key of the page
@@ -118,7 +119,7 @@ class ExactDuplicateFilter:
 
 
 def _print(page: Page) -> bytes:
-    """Return 16 bytes that stand for the page's words, a time at their end left out."""
+    """Return 16 bytes that identify the page's words without a time at their end."""
     if page.tokens.size < _WITH_FOOT:
         return page.fingerprint
     foot = page.tokens[-_FOOT:].tolist()

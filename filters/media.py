@@ -1,12 +1,13 @@
-"""Media: what is not a document, told by its name before it is asked for, by its headers before its body is read.
+"""Media: leaves out what is not a document, by the URL before it is requested and by the headers before the body is read.
 
 A URL whose path ends in an extension of `skip_extensions` is not queued. A response whose declared type is not in `fetch.accept_types`,
-or whose declared size passes `max_declared_size`, ends after its headers. An undeclared type passes: the parser sniffs the body.
+or whose declared size is above `max_declared_size`, ends after its headers. A response without a declared type passes: the parser looks at
+the body.
 
 A link may announce a type, too (`<link rel="alternate" type="application/rss+xml">`, oEmbed, JSON: half of the links of a page of
-WordPress). One of `skip_announced` that would not be read is not followed. That is said of the link, not of the URL: a link to the same
-place that announces nothing, or a type that is read, is followed as if there were no other. So what a page mislabels is lost only if
-nobody names it otherwise, and nothing has to be remembered.
+WordPress). If that type is in `skip_announced` and would not be read, the link is not followed. This refuses the link and not the URL:
+another link to the same URL that announces nothing, or a type that is read, is followed as usual. So a page that is announced wrongly is
+lost only if no other link names it, and nothing has to be remembered.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class ExtensionFilter:
 
 
 class AnnouncedTypes:
-    """What links announce that is not worth asking for. Answers are remembered: pages write few types."""
+    """The announced types whose links are not followed. Answers are cached: pages use few types."""
 
     def __init__(self, settings: Media, accept_types: Sequence[str]) -> None:
         self._is_on = settings.mode == "enforce"

@@ -1,9 +1,9 @@
 """The mode of each filter by URL: the general one, or that of the longest override that covers the URL and names the filter.
 
-A filter is built in the strongest mode that it has anywhere, and the panel asks for the mode of each URL. So its memory is one for all
-URLs, and where it observes, or is off, nothing that it has learned elsewhere acts.
+A filter is built in the strongest mode that it has for any URL, and the panel looks up its mode for each URL. So the filter has one memory
+for all URLs; for a URL where it observes or is off, nothing that it has learned from other URLs has an effect.
 
-Time: 1 µs a URL for each override that names filters; nothing where none does.
+Time: 1 µs a URL for each override that names filters; none if there is no such override.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Ruled(NamedTuple):
 
 
 class ModeByURL:
-    """The modes of one filter that overrides name."""
+    """The modes of one filter that is named by overrides."""
 
     def __init__(self, general: Mode, ruled: Sequence[Ruled]) -> None:
         self._general = general
@@ -45,13 +45,13 @@ class ModeByURL:
         return self._general if found is None else found.mode
 
     def ruled(self, text: str) -> Ruled | None:
-        """Return what the longest override that covers a canonical URL says, None if none does."""
+        """Return the longest override that covers a canonical URL, None if none does."""
         origin = origin_of(text)
         return next((one for one in self._ruled if covers(one.rule, text, origin)), None)
 
 
 def modes_by_url(settings: Settings) -> dict[str, ModeByURL]:
-    """Return the filters that overrides name, with their modes by URL."""
+    """Return the filters that overrides name, each with its modes by URL."""
     ruled: dict[str, list[Ruled]] = {}
     for override in settings.overrides:
         for name, mode in override.filters.items():
@@ -60,7 +60,7 @@ def modes_by_url(settings: Settings) -> dict[str, ModeByURL]:
 
 
 def strongest(settings: Settings) -> Filters:
-    """Return the settings of all filters, each in the strongest mode that it has anywhere."""
+    """Return the settings of all filters, each in the strongest mode that it has for any URL."""
     of, most = settings.filters, dict[str, Mode]()
     for override in settings.overrides:
         for name, mode in override.filters.items():
@@ -71,17 +71,18 @@ def strongest(settings: Settings) -> Filters:
 
 
 def with_modes(specs: Sequence[FilterSpec], settings: Settings) -> tuple[FilterSpec, ...]:
-    """Return filters that were built in their strongest mode with the mode of each URL; those that are off everywhere are left out."""
+    """Give filters that were built in their strongest mode the mode of each URL; leave out those that are off for every URL."""
     found = modes_by_url(settings)
     ruled = (msgspec.structs.replace(spec, by_url=found[spec.name]) if spec.name in found else spec for spec in specs)
     return tuple(spec for spec in ruled if spec.mode is not Mode.OFF)
 
 
 def may_have(spec: FilterSpec, effect: Effect, subject: str = "") -> bool:
-    """Return whether a filter may have an effect: one that only observes may but learn, and one that has held may let go anywhere.
+    """Return whether a filter may have an effect: an observer may only ask for studies, but every filter may release what it holds, for any
+    URL.
 
     Args:
-        subject: URL of what the filter learned from, "" if it was no URL's answer.
+        subject: URL from whose answer the filter learned, "" if it did not learn from a URL's answer.
     """
     if spec.mode is not Mode.ENFORCE:
         return isinstance(effect, Study | Tell)
@@ -96,10 +97,10 @@ def may_have(spec: FilterSpec, effect: Effect, subject: str = "") -> bool:
 def split_ruling(
     spec: FilterSpec, batch: LinkBatch, ruling: LinkRuling, asked: Sequence[Effect]
 ) -> tuple[Mapping[int, Verdict], Mapping[int, Verdict], list[Effect]]:
-    """Divide what a filter says of links by its mode for each of them.
+    """Divide a filter's ruling on links by its mode for each link.
 
     Returns:
-        What it refuses, what it would refuse where it observes, by position; and the effects that it may have.
+        What it refuses, and what it would refuse where it only observes, both by position; and the effects that it may have.
     """
     if spec.by_url is None:
         of_all = (ruling.refused, {}) if spec.mode is Mode.ENFORCE else ({}, ruling.refused)
@@ -116,7 +117,7 @@ def split_ruling(
 
 
 def _would(name: str, effect: Effect) -> Verdict:
-    """Return the verdict that is recorded where a filter, which holds or rewrites elsewhere, only observes."""
+    """Return the verdict that is recorded if a filter would hold or rewrite a link, but only observes for its URL."""
     reason = Reason.REWRITTEN if isinstance(effect, Rewrite) else Reason.HELD_BY_FILTER
     by = {"to": effect.to} if isinstance(effect, Rewrite) else {"by": effect.holder} if isinstance(effect, Hold) else {}
     return Verdict(name, keep=False, follow=False, score=1.0, reason=reason, evidence=by)

@@ -1,9 +1,10 @@
 """The panel: asks every filter at a gate, in the registry's order, and makes one judgement of their answers.
 
-No filter is skipped because an earlier one has spoken: scores are complete. Nothing here awaits, so that between a judgement and what
-is learned from it no other page can slip in. A filter in `observe` has its verdicts recorded and its effects dropped; it changes no
-judgement. An override may give a filter another mode for some URLs (modes.py). An audited share of what enforcing filters refuse at the
-learned gate passes all the same, chosen by the URL's key, so that a replay chooses the same.
+Every filter is asked, even if an earlier one has refused, so that scores are complete. Nothing here awaits: no other page can be judged
+between a judgement and what is learned from it. If a filter observes, its verdicts are recorded and its effects are dropped; it changes no
+judgement. An override may give a filter another mode for some URLs (modes.py). Of what enforcing filters refuse at the learned gate, a
+small
+share passes all the same, as an audit; it is chosen by the URL's key, so that a replay chooses the same links.
 """
 
 from __future__ import annotations
@@ -39,16 +40,16 @@ from thresher.filters.modes import may_have, split_ruling
 from thresher.filters.spec import FilterSpec
 
 J = TypeVar("J")
-Asked = tuple[str, Effect]  # who asks, for what
+Asked = tuple[str, Effect]  # the filter that asks, and for what
 
 _encode = msgspec.msgpack.Encoder().encode
 
 
-Learned = tuple[tuple[Asked, ...], Record | None]  # what is asked for thereupon, and what the journal keeps
+Learned = tuple[tuple[Asked, ...], Record | None]  # what the filters ask for after learning, and what the journal keeps
 
 
 class Deliberation(msgspec.Struct, Generic[J], frozen=True):
-    """One round of the panel: the judgement, what the filters ask for beside it, and what they will learn from."""
+    """One round of the panel: the judgement, the effects that filters ask for, and the measures that they will learn from."""
 
     gate: Gate
     judgement: J
@@ -56,15 +57,15 @@ class Deliberation(msgspec.Struct, Generic[J], frozen=True):
     measures: tuple[Any, ...]  # in the order of the gate's filters
     audited: frozenset[int] = frozenset()  # learned gate: positions that pass in spite of a refusal
     subject: str = ""  # URL of what was judged, "" of links
-    said: Mapping[int, Verdict] | None = None  # learned gate: what filters in `observe` would have refused
+    said: Mapping[int, Verdict] | None = None  # learned gate: the verdicts of filters that only observe
 
 
 class Turn(NamedTuple):
-    """What is said of a URL whose turn has come."""
+    """The panel's answer for a URL that is about to be requested."""
 
-    held: tuple[Asked, ...] = ()  # who holds it, or rewrites it
+    held: tuple[Asked, ...] = ()  # the filters that hold or rewrite it
     refused: Verdict | None = None
-    said: tuple[str, ...] = ()  # observers that would hold or refuse it
+    said: tuple[str, ...] = ()  # the observers that would hold or refuse it
 
 
 NO_OBJECTION = Turn()
@@ -107,7 +108,7 @@ class Panel:
         self._again = [(spec, spec.again, spec.learned) for spec in specs if spec.again and spec.learned]
 
     def enforces(self, name: str, text: str | None = None) -> bool:
-        """Return whether the filter of this name may change what becomes of a URL, or of any if none is given."""
+        """Return whether the filter of this name enforces for a URL; if none is given, for any URL."""
         return name in self._enforcing and (text is None or self._spec_of[name].mode_of(text) is Mode.ENFORCE)
 
     def varies(self, name: str) -> bool:
@@ -116,7 +117,7 @@ class Panel:
         return spec is not None and spec.by_url is not None
 
     def recent(self, holder: str) -> Recent | None:
-        """Return what the URLs of a class have come to lately, as the filter that names it has seen it."""
+        """Return what the latest fetches of a class gave, as counted by the filter that named the class."""
         name = holder.partition(" ")[0]
         find = self._recent.get(name)
         return None if find is None else find(holder, self._memories[name])
@@ -139,7 +140,7 @@ class Panel:
         return None
 
     def static_said(self, links: LinkColumns) -> list[str]:
-        """Return the filters that would refuse links if they did not only observe, each once for a link."""
+        """Return the filters that would refuse links but only observe, each once for a link."""
         wanted = [(spec, part) for spec, part in self._static if spec.mode is Mode.OBSERVE or spec.by_url is not None]
         return [
             spec.name
@@ -149,11 +150,11 @@ class Panel:
         ]
 
     def head_said(self, head: Head) -> list[str]:
-        """Return the filters that would refuse the body if they did not only observe."""
+        """Return the filters that would refuse the body but only observe."""
         return [spec.name for spec, part in self._head if spec.mode_of(head.url.text) is Mode.OBSERVE and part.refuses(head)]
 
     def turn(self, url: CrawlURL) -> Turn:
-        """Ask again, before a URL is requested, who holds, rewrites or refuses it by now, and which observers would."""
+        """Judge a URL once more just before it is requested: which filters now hold, rewrite or refuse it, and which observers would."""
         asked_again = [(spec, part) for spec, again, part in self._again if again(url.key, self._memories[spec.name])]
         if not asked_again:
             return NO_OBJECTION
@@ -173,19 +174,19 @@ class Panel:
         return Turn(tuple(kept), None if audited else refused.get(0), tuple(said))
 
     def unread(self, page: Page) -> Deliberation[Judgement]:
-        """Return what those who want to hear of it learn from an answer whose body was refused."""
+        """Let the filters that asked for it (`FilterSpec.unread`) learn from an answer whose body was refused; return what they learned."""
         measures = tuple(part.measure(page) for _, part in self._learning[Gate.UNREAD])
         return Deliberation(Gate.UNREAD, Judgement(keep=False, follow=False, verdicts=()), (), measures, subject=page.url.text)
 
     def wants_relinks(self, source: CrawlURL) -> bool:
-        """Return whether any filter wants to hear which known URLs a page names."""
+        """Return whether any filter wants to know which known URLs a page names."""
         listeners = self._learning[Gate.RELINKS]
         return any(
             spec.mode_of(source.text) is not Mode.OFF and part.listens(source, self._memories[spec.name]) for spec, part in listeners
         )
 
     def relinks(self, naming: Relinks, judgement: Judgement) -> Deliberation[Judgement]:
-        """Return what those who want to hear of it learn from the known URLs that a page names.
+        """Let the filters that asked for it learn from the known URLs that a page names; return what they learned.
 
         Args:
             judgement: The panel's judgement of the page.
@@ -194,7 +195,7 @@ class Panel:
         return Deliberation(Gate.RELINKS, judgement, (), measures, subject=naming.source.text)
 
     def measurers(self) -> list[Callable[[Page], Any]]:
-        """Return what each filter at the page gate measures a page by: pure, so that a caller may have many pages measured beforehand."""
+        """Return the `measure` functions of the filters at the page gate. They are pure, so a caller may measure many pages beforehand."""
         return [part.measure for _, part in self._learning[Gate.PAGE]]
 
     def page(self, page: Page, measures: Sequence[Any] | None = None) -> Deliberation[Judgement]:
@@ -207,7 +208,7 @@ class Panel:
         made = self._judge(Gate.PAGE, measured, page.url.text)
         if NEEDS_BROWSER.isdisjoint(page.flags):
             return made
-        return msgspec.structs.replace(made, judgement=msgspec.structs.replace(made.judgement, new=False))  # it shows nothing
+        return msgspec.structs.replace(made, judgement=msgspec.structs.replace(made.judgement, new=False))  # there is no text to compare
 
     def redirect(self, pair: RedirectPair) -> Deliberation[Judgement]:
         """Judge a redirect whose end has settled; nothing is learned yet."""
@@ -236,7 +237,7 @@ class Panel:
         return Deliberation(Gate.LEARNED, judgement, tuple(kept_effects), tuple(measures), audited, said=said)
 
     def learn(self, deliberation: Deliberation[Any]) -> tuple[tuple[Asked, ...], Record | None]:
-        """Let every filter at the gate observe the judgement; return what they ask for and what the journal keeps."""
+        """Let every filter at the gate observe the judgement; return the effects that they ask for and what the journal keeps."""
         effects: list[Asked] = []
         measures: list[tuple[str, bytes]] = []
         for (spec, part), measure in zip(self._learning[deliberation.gate], deliberation.measures, strict=True):
@@ -253,20 +254,22 @@ class Panel:
         return tuple(effects), record
 
     def on_answer(self, prober: str, answer: Answer) -> Learned:
-        """Tell a filter how a request it made has ended; return what it asks for next and what the journal keeps."""
+        """Give a filter the answer to its own request; return the effects that it asks for next and what the journal keeps."""
         reduced = self.reduce(prober, answer)
         return ((), None) if reduced is None else self.on_reduced_answer(prober, reduced)
 
     def reduce(self, prober: str, answer: Answer) -> bytes | None:
-        """Return what a filter learns from, as it may travel; None if it does not ask."""
+        """Return the part of an answer that a filter learns from, in a form that can be sent to another agent; None if the filter makes no
+        requests.
+        """
         part = self._probers.get(prober)
         return None if part is None else _encode(part.reduce(answer))
 
     def on_reduced_answer(self, prober: str, reduced: bytes, read: Any = None) -> Learned:
-        """Tell a filter of the answer to a request that may have been made by another agent.
+        """Give a filter the answer to its own request, which another agent may have made.
 
         Args:
-            read: By `read_answer`, if it was.
+            read: The result of `read_answer`, if the caller has it already.
         """
         part = self._probers.get(prober)
         if part is None:
@@ -276,20 +279,28 @@ class Panel:
         return asked, Record(Gate.ANSWER, b"", [(prober, reduced)])
 
     def read_answer(self, prober: str, reduced: bytes) -> Any:
-        """Return what a filter learns from an answer, None if there is no such filter. Raises `msgspec.MsgspecError`."""
+        """Decode the reduced answer to a filter's request; return None if there is no such filter.
+
+        Raises:
+            msgspec.MsgspecError: The bytes are no such answer.
+        """
         part = self._probers.get(prober)
         return None if part is None else msgspec.msgpack.decode(reduced, type=part.answer_type)
 
     def read_news(self, name: str, news: bytes) -> Any:
-        """Return what a filter is told, None if there is no such filter. Raises `msgspec.MsgspecError`."""
+        """Decode a filter's message from another agent; return None if there is no such filter.
+
+        Raises:
+            msgspec.MsgspecError: The bytes are no such message.
+        """
         part = self._correspondents.get(name)
         return None if part is None else msgspec.msgpack.decode(news, type=part.news_type)
 
     def on_news(self, name: str, news: bytes, read: Any = None) -> Learned:
-        """Let a filter learn what it was told at another agent.
+        """Let a filter learn from its message from another agent.
 
         Args:
-            read: By `read_news`, if it was.
+            read: The result of `read_news`, if the caller has it already.
         """
         part = self._correspondents.get(name)
         if part is None:
@@ -301,14 +312,14 @@ class Panel:
         return may_have(self._spec_of[name], effect)
 
     def adopts(self, learner: str, site: bytes, finding: bytes) -> bool:
-        """Return whether a finding would decide anything for good, as the adoption of a rule does."""
+        """Return whether a study's finding would decide something for good, as adopting a rule does."""
         spec, part = next((spec for spec in self.specs if spec.name == learner), None), self._learners.get(learner)
         if spec is None or spec.adopts is None or part is None or not self.enforces(learner):
             return False
         return spec.adopts(site, msgspec.msgpack.decode(finding, type=part.finding_type), self._memories[learner])
 
     def void(self, site: bytes, pages: Sequence[tuple[bytes, str]]) -> Record | None:
-        """Let the filters forget what these pages (key, URL) of a site showed; return what the journal keeps of it."""
+        """Let the filters forget these pages (key, URL) of a site, since a wall answered for them; return what the journal keeps."""
         told = [spec for spec in self.specs if spec.void is not None]
         for spec in told:
             assert spec.void is not None
@@ -317,15 +328,15 @@ class Panel:
         return Record(Gate.VOID, site, [(spec.name, packed) for spec in told]) if told and pages else None
 
     def gather(self, learner: str, site: bytes) -> Iterator[bytes]:
-        """Yield a copy of what a filter wants to have studied, piece by piece."""
+        """Yield a copy of the material that a filter wants to have studied, piece by piece."""
         return self._learners[learner].gather(site, self._memories[learner])
 
     def study_of(self, learner: str) -> str:
-        """Return the place of the function with which a filter's material is studied, `module:function`."""
+        """Return the function that studies a filter's material, as `module:function`."""
         return self._learners[learner].study
 
     def on_finding(self, learner: str, site: bytes, finding: bytes) -> Learned:
-        """Tell a filter what a study came to; return what it asks for and what the journal keeps. An observer asks for studies alone."""
+        """Give a filter the result of its study; return what it asks for and what the journal keeps. An observer may only ask to study."""
         part = self._learners.get(learner)
         if part is None:
             return (), None
@@ -343,7 +354,7 @@ class Panel:
                     for name, finding in record.measures:
                         self.on_finding(name, record.judgement, finding)
                 case Gate.VOID:
-                    for _, packed in record.measures[:1]:  # each filter heard of the same pages
+                    for _, packed in record.measures[:1]:  # every filter got the same pages
                         self.void(record.judgement, msgspec.msgpack.decode(packed, type=list[tuple[bytes, str]]))
                 case Gate.ANSWER:
                     for name, reduced in record.measures:
@@ -381,7 +392,7 @@ class Panel:
         return Deliberation(gate, judgement, tuple(effects), tuple(measures), subject=subject)
 
     def _standing(self, effects: Iterable[Effect]) -> Iterator[Effect]:
-        """Leave out rewrites to what is out of scope, or has come to nothing: the URL is judged as an ordinary one."""
+        """Drop rewrites whose target is out of scope or can give no page any more; the URL is then judged as any other."""
         return (effect for effect in effects if not isinstance(effect, Rewrite) or self._may_stand(effect.to))
 
     def _may_stand(self, target: str) -> bool:
@@ -389,7 +400,9 @@ class Panel:
         return not self.static(LinkColumns.of(target, origin, site_of(hostname_of(origin)))) and self._stands(target)
 
     def _audit(self, batch: LinkBatch, refused: Mapping[int, Verdict], effects: list[Asked]) -> tuple[frozenset[int], list[Asked]]:
-        """Choose the refused or rewritten links that are fetched all the same; drop the effects on them. What is held the tail audits."""
+        """Choose the refused or rewritten links that are fetched all the same, and drop the effects on them. Held links are audited by the
+        tail.
+        """
         if not refused and not effects:
             return frozenset(), effects
         position = {text: i for i, text in enumerate(batch.texts)}
@@ -406,7 +419,7 @@ def _merge(refused: Mapping[int, Verdict], *, into: dict[int, Verdict]) -> None:
 
 
 def _leave_out_changed(batch: LinkBatch, effects: Iterable[Asked], admitted: Any) -> None:
-    """Take the links that an effect rewrites or holds out of the admitted ones."""
+    """Remove the links that an effect rewrites or holds from the admitted ones."""
     aside = {effect.url for _, effect in effects if isinstance(effect, Rewrite | Hold)}
     if aside:
         admitted[[i for i, text in enumerate(batch.texts) if text in aside]] = False

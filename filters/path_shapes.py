@@ -1,13 +1,13 @@
-"""The shape of a URL: what all URLs that one script, or one folder's naming, makes have in common. Pure.
+"""The shape of a URL: what the URLs that one script makes, or the files that are named alike in one folder, have in common. Pure.
 
     http://f.example/forum/viewtopic.php?t=17&sid=4f       http://f.example/forum/viewtopic.php?sid&t
     http://f.example/2024/05/topic-17.html                 http://f.example/#/#/topic-#.html
     http://f.example/wiki/Main_Page?action=edit            http://f.example/wiki/*?action
 
-That is the path, digits generalised, the last segment reduced to what stands before its number or to its extension, and the names of the
-parameters. A file with an extension keeps its name if parameters follow: it is the script that makes the pages.
+A shape is the path with its digits generalised, then the names of the parameters. Of the last segment, the part before its number or the
+extension is kept. A file with an extension keeps its name if parameters follow: then it is the script that makes the pages.
 
-The calendar of a URL in which a date stands is the URL with the digits of the dates generalised, and of nothing else: `/2024/05/17/` and
+The calendar of a URL that contains a date is the URL with the digits of the dates generalised, and nothing else: `/2024/05/17/` and
 `/book?room=3&date=2024-05-17` are days, `/2024/05/17/4711.html` is an article of a day.
 
 Time: 2 µs a URL, 4 with a date.
@@ -39,7 +39,7 @@ def shape_of(text: str, host: str) -> str:
 
 
 def calendar_of(text: str, host: str) -> str:
-    """Return the calendar that a canonical URL is a day, month or year of, "" if no date stands in it."""
+    """Return the calendar of a canonical URL that names a day, month or year; "" if the URL contains no date."""
     rest = text[len(host) :]
     dateless = _DATE.sub(lambda date: _DIGITS.sub("#", date[0]), rest)
     return f"{host}{dateless}" if dateless != rest else ""

@@ -1,19 +1,24 @@
-"""Path traps: endless URL spaces, told by the shape of one URL and by what all URLs of one shape have yielded.
+"""Path traps: endless URL spaces, found by the shape of one URL and by what all URLs of one shape have yielded.
 
-By shape (static gate): a path segment that occurs more than `max_segment_repeats` times, more than `max_segments` segments, more than
+**By shape** (static gate): a path segment that occurs more than `max_segment_repeats` times, more than `max_segments` segments, more than
 `max_params` query parameters.
-By yield: of each shape (path_shapes.py) the answers are counted that were nothing new: no 200, a copy or a soft error by the panel's word,
-or a page that shows, beside what its URL says, what one of the last eight of its shape has shown (pattern_yield/news.py). After
-`max_per_prefix` of them a shape is spent, unless one answer in twenty was new: that is an opinion, and its URLs are held
-(filters/tail/) when they are found, and those that wait when their turn comes. A calendar (dates of one form) is spent after `max_calendar`
-such answers. After ten times as many answers, whatever they were, its URLs are refused: calendars never end, and the limit is the user's.
 
-Only answers count. A URL that waits, that a filter holds, or that is the alias of another costs a shape nothing: a forum of any size is
-found whole as long as its topics are new, however fast they are found. One filter's word against a page counts neither way, nor does a new
-text that is too short to tell pages apart.
+**By yield**: for each shape (path_shapes.py) the filter counts the answers that gave nothing new. These are: any status but 200; a page
+that
+the panel judged a copy or a soft error; and a page whose text, without what its URL repeats, is that of one of the last eight pages of the
+shape (pattern_yield/news.py). After `max_per_prefix` such answers the shape is spent, unless one answer in twenty was new. This is an
+opinion:
+its URLs are held (filters/tail/), both those found from now on and those in the queue, when they are about to be requested. A calendar
+(URLs
+with dates of one form) is spent after `max_calendar` such answers. After ten times as many answers of any kind its URLs are refused:
+calendars never end, and the limit is the user's own.
+
+Only answers count. A URL that is queued, held by a filter or the alias of another one adds nothing to the counts, so a forum of any size is
+fetched whole as long as its topics are new, however fast its links are found. A page that only one filter dropped counts neither way, and
+so does a new text that is too short to be compared.
 
 Memory: per site, 17 bytes of key → four numbers and eight texts' hashes of a shape, at most 60 bytes. Time: 10 µs a page of a small shape,
-100 of others; 1 µs a link of a site without a closed shape, 5 of others.
+100 of others; 1 µs a link of a site without a spent shape, 5 of others.
 """
 
 from __future__ import annotations
@@ -49,11 +54,11 @@ from thresher.filters.pattern_yield.news import Said, news, said
 from thresher.filters.spec import FilterSpec
 
 NAME = "path_trap"
-LATELY: Final = 8  # texts that a shape remembers
-YIELDS: Final = 0.05  # share of the answers that are new, from which on a shape is never closed
+LATELY: Final = 8  # latest texts that a shape remembers
+YIELDS: Final = 0.05  # share of new answers from which a shape is never closed
 GENEROUS: Final = 10  # times `max_calendar` answers close a calendar, new ones or not
-_LOOKS_FROM: Final = 100  # th of the bound: of smaller shapes what their pages show is not looked at
-_MIN_TOKENS = 20  # of a text that tells pages apart
+_LOOKS_FROM: Final = 100  # a hundredth of the bound: the texts of smaller shapes are not looked at
+_MIN_TOKENS = 20  # words that a text needs to be compared
 _CLOSED_WEIGHT = 1e12
 _MOST_HELD = 4_096  # classes
 _NO_VERDICT = Verdict(NAME)
@@ -79,7 +84,7 @@ def spec(settings: PathTrap, *, judges: Collection[str] = ()) -> FilterSpec:
 
 
 def holder(spelled: str) -> str:
-    """Return who holds the URLs of a shape or of a calendar."""
+    """Return the name under which the URLs of a shape or of a calendar are held."""
     return f"{NAME} {spelled}"
 
 
@@ -117,13 +122,13 @@ class Shape(msgspec.Struct, array_like=True):
     answered: int = 0
     barren: int = 0
     new: int = 0
-    lately: list[int] = []  # what was shown lately, as 4 bytes of its hash
+    lately: list[int] = []  # latest texts, 4 bytes of each one's hash
 
     def learn(self, *, shows: int, is_old: bool, is_new: bool) -> None:
         """Count one answer.
 
         Args:
-            shows: Hash of what the page shows beside its URL, 0 if that is not known.
+            shows: Hash of the page's text without what its URL repeats, 0 if that is not known.
         """
         self.answered += 1
         if is_old or (shows and shows in self.lately):
@@ -134,7 +139,7 @@ class Shape(msgspec.Struct, array_like=True):
             self.lately = [*self.lately[1 - LATELY :], shows]
 
     def is_spent(self, at_most: int) -> bool:
-        """Return whether so many answers were barren, and hardly any of the others new."""
+        """Return whether this many answers gave nothing new and hardly any of the others did."""
         return self.barren >= at_most and self.new < YIELDS * (self.new + self.barren)
 
 
@@ -143,16 +148,16 @@ _encode: Final = msgspec.msgpack.Encoder().encode
 
 
 class PageMeasure(msgspec.Struct, array_like=True, dict=True):
-    """What learning needs of a page; what it shows is taken from the page, which stands beside it, only if that counts."""
+    """What learning needs of a page. The text's hash is computed only if it is needed; the page itself is at hand, but not journaled."""
 
-    cells: list[bytes]  # where the memory has its shape and its calendar
+    cells: list[bytes]  # memory keys of its shape and its calendar
     is_ok: bool
     shows: int = 0  # 4 bytes of a hash
-    has_text: bool = False  # enough to tell it from others
+    has_text: bool = False  # enough words to be compared
     key: bytes = b""
 
     def read(self) -> None:
-        """Take from the page what it shows, if it stands beside."""
+        """Compute the hash of the text, if the page is at hand (in a replay it is not)."""
         page: Page | None = self.__dict__.get("page")
         if page is not None and not self.shows:
             self.shows = news(page.url.text, page.url.host, page.tokens) & 0xFFFFFFFF or 1
@@ -197,7 +202,7 @@ class YieldCount:
 
 
 class YieldTrap:
-    """Learned gate: holds URLs of spent shapes and calendars, refuses those of calendars without end. Learns nothing."""
+    """Learned gate: holds URLs of spent shapes and calendars; refuses URLs of calendars that have used up their limit. Learns nothing."""
 
     name = NAME
     measure_type = NoneType
@@ -232,13 +237,13 @@ class YieldTrap:
         return (LinkRuling({**ruling.refused, **refused}) if refused else ruling), effects
 
     def _hold(self, by: str, shape: Shape) -> None:
-        """Note what is known of a class that is about to be held."""
+        """Remember the counts of a shape that is about to be held, for `recent`."""
         if len(self._held) >= _MOST_HELD:
             del self._held[next(iter(self._held))]
         self._held[by] = Recent(shape.answered, shape.new, shape.barren)
 
     def recent(self, by: str, memory: Memory, /) -> Recent:
-        """Return what the fetches of a class came to before it was opened. Asked right after something was held by it."""
+        """Return what the latest fetches of a class gave before its URLs were held. Called right after the first URL was held."""
         found = self._held.get(by, Recent())
         return Recent(found.n, found.s, found.streak)
 
@@ -246,7 +251,7 @@ class YieldTrap:
         return NOTHING_LEARNED
 
     def may_hold(self, key: bytes, memory: Memory, /) -> bool:
-        """Return whether a URL of this site may be held or refused when its turn comes."""
+        """Return whether a URL of this site may be held or refused when it is about to be requested."""
         return memory.get(_mark(key[:8])) is not None
 
 
@@ -264,24 +269,24 @@ class _Bounds:
         self._max_calendar = settings.max_calendar
 
     def looks_from(self, cell: bytes) -> int:
-        """Return after how many answers it counts what pages show: looking takes 90 µs, and most shapes are small."""
+        """Return the number of answers from which pages' texts are compared: that takes 90 µs, and most shapes stay small."""
         return (self._max_calendar if _is_calendar(cell) else self._max_per_prefix) // _LOOKS_FROM
 
     def closes(self, cell: bytes, shape: Shape) -> bool:
-        """Return whether URLs of it are held or refused."""
+        """Return whether URLs of a shape are held or refused."""
         return self.is_spent(cell, shape) or self.never_ends(cell, shape)
 
     def is_spent(self, cell: bytes, shape: Shape) -> bool:
-        """Return whether its answers were barren: an opinion."""
+        """Return whether a shape's answers gave nothing new: an opinion."""
         return shape.is_spent(self._max_calendar if _is_calendar(cell) else self._max_per_prefix)
 
     def never_ends(self, cell: bytes, shape: Shape) -> bool:
-        """Return whether it is a calendar that has been given all answers that one is given."""
+        """Return whether a cell is a calendar that has had all the answers that a calendar may have."""
         return _is_calendar(cell) and shape.answered >= GENEROUS * self._max_calendar
 
 
 def _cells(text: str, host: str, site: bytes) -> dict[str, bytes]:
-    """Return what a URL counts for, spelled, and where the memory has it."""
+    """Return the shape and the calendar of a URL, as text, with their keys in the memory."""
     shape = shape_of(text, host)
     cells = {shape: site + b"s" + xxhash.xxh3_64_digest(shape.encode())}
     if calendar := calendar_of(text, host):
@@ -294,7 +299,7 @@ def _is_calendar(cell: bytes) -> bool:
 
 
 def _mark(site: bytes) -> bytes:
-    """Return where it stands that a shape of the site is closed."""
+    """Return the key that says that some shape of the site is closed."""
     return site + b"!"
 
 

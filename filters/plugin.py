@@ -1,4 +1,4 @@
-"""Filters that come with other distributions: what an entry point of the group `thresher.filters` leads to, and their building."""
+"""Filters of other distributions: the object that an entry point of the group `thresher.filters` names, and how it is checked and built."""
 
 from __future__ import annotations
 
@@ -29,10 +29,11 @@ _METHODS = {
 
 
 class FilterPlugin(msgspec.Struct, frozen=True):
-    """What the entry point of a filter leads to.
+    """The object that the entry point of a filter names.
 
-    settings: class of its options, a frozen msgspec Struct with `mode` ("off", "observe" or "enforce") and a default for each.
-    spec: builds the filter from its options; called in each process of a crawl.
+    Attributes:
+        settings: Class of its options: a frozen msgspec Struct with `mode` ("off", "observe" or "enforce"), and a default for each option.
+        spec: Builds the filter from its options; called in each process of a crawl.
     """
 
     settings: type[Any]
@@ -40,14 +41,22 @@ class FilterPlugin(msgspec.Struct, frozen=True):
 
 
 def check() -> None:
-    """Raise UsageError for the first installed plug-in that cannot be used at all."""
+    """Check every installed plug-in.
+
+    Raises:
+        UsageError: For the first that cannot be used at all.
+    """
     for plugin in plugins():
         if plugin.fault:
             raise _unusable(plugin, plugin.fault)
 
 
 def plugged(settings: Settings) -> list[FilterSpec]:
-    """Build the configured filters of other distributions; raises UsageError for one that is not what it must be."""
+    """Build the configured filters of other distributions.
+
+    Raises:
+        UsageError: A plug-in is not what it must be.
+    """
     of = strongest(settings)
     return [_spec(plugin, getattr(of, plugin.name)) for plugin in plugins() if not plugin.fault and _is_on(plugin, of)]
 
@@ -79,7 +88,7 @@ def _spec(plugin: Plugin, options: Any) -> FilterSpec:
 
 
 def _check_study(plugin: Plugin, learner: BackgroundLearner) -> None:
-    """Import a study here, before the crawl begins, and not only in the process that does it."""
+    """Import a study before the crawl begins, so that an error is shown now and not by the process that would run it."""
     place = getattr(learner, "study", "")
     try:
         study = study_at(place)

@@ -1,6 +1,6 @@
 """Every filter of a crawl, one line each; those of other distributions come last.
 
-The order is the order of effect: the first to refuse a link names the reason.
+If several filters refuse a link, the first in this order gives the reason.
 
 A filter that is `off` is not imported: five of them take a third of a second of every start.
 """
@@ -43,13 +43,13 @@ def specs(settings: Settings, seeds: Sequence[str], owners: Ownership | None = N
 
 
 def static_specs(settings: Settings, seeds: Sequence[str]) -> tuple[FilterSpec, ...]:
-    """Build only the configured filters with a static gate, in the order of `specs`: a command that crawls nothing needs no other."""
+    """Build only the configured filters with a static gate, in the order of `specs`: for commands that crawl nothing."""
     every = (*_of_links(settings, seeds), *plugged(settings))
     return with_modes([spec for spec in every if spec.static is not None], settings)
 
 
 def _of_links(settings: Settings, seeds: Sequence[str]) -> tuple[FilterSpec, ...]:
-    """Build the filters that judge a link by its URL. None of ours that comes later has a static gate."""
+    """Build the filters that judge a link by its URL. None of the later ones has a static gate, plug-ins excepted."""
     of = strongest(settings)
     return (
         FilterSpec("scope", Mode.ENFORCE, static=scope.ScopeFilter(settings.scope, settings.overrides, seeds)),
@@ -64,7 +64,7 @@ def _of_links(settings: Settings, seeds: Sequence[str]) -> tuple[FilterSpec, ...
 
 
 def _spec(name: str, of: Filters, **others: Any) -> FilterSpec | None:
-    """Build the filter of a package of its own, None if it is off."""
+    """Build the filter that has a package of its own, None if it is off."""
     settings = getattr(of, name)
     if settings.mode == "off":
         return None
@@ -73,7 +73,7 @@ def _spec(name: str, of: Filters, **others: Any) -> FilterSpec | None:
 
 
 def judges(of: Filters) -> list[str]:
-    """Return the filters whose word on pages counts: those that tell what is not new."""
+    """Return the filters that say whether a page is new; other filters learn from their verdicts."""
     tells_copies = of.exact_duplicate.mode == "enforce"
     others = {"soft_error": of.soft_error.mode, "near_replica": of.near_replica.mode}
     return [*([exact_duplicate.NAME] if tells_copies else ()), *(name for name, mode in others.items() if mode == "enforce")]

@@ -23,7 +23,7 @@ _HOSTS_REMEMBERED = 50_000
 
 
 class ScopeFilter:
-    """Decide membership; O(1) for hosts and domains, O(seeds of the host) for prefixes."""
+    """Decides whether a URL belongs to the crawl. O(1) for hosts and domains, O(seeds of the host) for prefixes."""
 
     name = "scope"
 
@@ -38,14 +38,14 @@ class ScopeFilter:
         self._hosts: set[str] = set()
         self._sites: set[str] = set()
         self._prefixes: dict[str, set[str]] = {}
-        self._whole_hosts: dict[str, bool] = {}  # origin → does all of it belong? for types that ask no more than the host
+        self._whole_hosts: dict[str, bool] = {}  # origin → whether all of it belongs, where that follows from the host alone
         for seed in seeds:
             self._add_seed(seed)
 
     def refuses(self, links: LinkColumns, /) -> Mapping[int, Reason]:
         """Return which links are outside, and why.
 
-        Where no pattern and no word asks for a look at each, all links of a host that belongs as a whole pass together.
+        If no pattern and no dangerous word can concern the batch, all links of a host that belongs as a whole pass together.
         """
         texts, hosts, sites = links
         if self._skipped or self._exclude or self._type in ("prefix", "page") or self._danger.may_be_among(texts):
@@ -73,7 +73,7 @@ class ScopeFilter:
         return Reason.OUT_OF_SCOPE
 
     def detail(self, links: LinkColumns, /) -> str:
-        """Return by which pattern the first link is dangerous, "" by none."""
+        """Return the pattern by which the first link is dangerous, "" if it is not."""
         return self._danger.pattern_of(links.texts[0], links.hosts[0], links.sites[0])
 
     def _belongs(self, text: str, host: str, site: str) -> bool:

@@ -1,4 +1,4 @@
-"""One configured filter: its mode, its parts by gate (base.py), and what else it can do (capabilities.py). The panel is made of these."""
+"""One configured filter: its mode, its parts by gate (base.py), its optional capabilities (capabilities.py). The panel holds these."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Void = Callable[[bytes, Sequence[tuple[bytes, str]], Memory], None]
 
 
 def always(_key: bytes, _memory: Memory, /) -> bool:
-    """Return True: every URL is judged again when its turn comes."""
+    """Return True: every URL is judged again just before it is requested."""
     return True
 
 
@@ -36,18 +36,18 @@ class FilterSpec(msgspec.Struct, frozen=True):
     prober: Prober | None = None
     learner: BackgroundLearner | None = None
     peer_filter: PeerFilter | None = None  # used only where there are several agents
-    again: Again | None = None  # given a URL's key when its turn comes: does `learned` judge it again? A URL that it holds is not fetched
-    recent: Callable[[str, Memory], Recent | None] | None = None  # what the fetches of a class came to before the class existed
-    adopts: Callable[[bytes, Any, Memory], bool] | None = None  # given a site and a study's finding: would it decide anything for good?
-    void: Void | None = None  # given a site and pages (key, URL) that a wall answered for: it forgets what they showed
-    by_url: Callable[[str], Mode] | None = None  # the mode for a URL, where overrides name the filter; `mode` is the strongest of all
-    unread: bool = False  # `page` also observes answers whose body the head gate refused, as pages without text that are not kept
+    again: Again | None = None  # given a URL's key before it is requested: whether `learned` judges it once more
+    recent: Callable[[str, Memory], Recent | None] | None = None  # what the fetches of a class gave before its URLs were held
+    adopts: Callable[[bytes, Any, Memory], bool] | None = None  # given a site and a study's finding: whether that decides anything for good
+    void: Void | None = None  # given a site and pages (key, URL) that a wall answered for: forget what they showed
+    by_url: Callable[[str], Mode] | None = None  # the mode by URL, if overrides name the filter; `mode` is then the strongest of all
+    unread: bool = False  # `page` also observes answers whose body was refused: pages that have no text and are not kept
 
     def mode_of(self, text: str) -> Mode:
         """Return the mode for a canonical URL."""
         return self.mode if self.by_url is None else self.by_url(text)
 
     def parts(self) -> Sequence[tuple[Gate, Any]]:
-        """Return the parts that learn, with their gates."""
+        """Return the parts that learn, each with its gate."""
         parts = ((Gate.LEARNED, self.learned), (Gate.REDIRECT, self.redirect), (Gate.PAGE, self.page))
         return [(gate, part) for gate, part in parts if part is not None]

@@ -25,6 +25,7 @@ MAX_FILE = 1 << 30  # bytes of a seed file
 MAX_LINE = 1 << 16  # bytes of a line
 MAX_LABEL = 200  # characters
 _SHOWN = 5
+_FILE_ENDINGS = (".txt", ".csv", ".tsv", ".yaml", ".yml", ".json", ".jsonl", ".lst")  # none of them is a top-level domain
 _OWN = "A site of your own? --profile own-site lets the crawl reach the very addresses and ports of its seeds"
 _EXPECTED = "expected one URL or host name a line, in UTF-8"
 
@@ -71,6 +72,11 @@ def read_seeds(arguments: Iterable[str], files: Iterable[str], configured: Itera
         raise UsageError(
             f"seed {file!r}: expected a URL or a host name, found the name of a file. Write -f {file} for seeds, -c for configuration"
         )
+    if missing := next(filter(_looks_like_a_file, arguments), None):
+        raise UsageError(
+            f"seed {missing!r}: expected a URL or a host name, found what looks like the name of a file, and no such file. "
+            f"Seeds of a file are given by -f FILE; if it is an address, write it with https:// before it"
+        )
     named = ((f"seed {text!r}", text) for text in chain(arguments, configured))
     for where, line in chain(named, *map(_lines, files)):
         text, _, label = (part.strip() for part in line.partition("\t"))
@@ -93,6 +99,12 @@ def read_seeds(arguments: Iterable[str], files: Iterable[str], configured: Itera
     if not seeds.urls:
         raise UsageError("no seeds: name URLs on the command line, with -f FILE, or as `seeds` in the configuration")
     return seeds
+
+
+def _looks_like_a_file(text: str) -> bool:
+    """Tell whether a seed is rather a mistyped file: it ends like one, and what would be its host is no name of the public DNS."""
+    host, slash, _ = text.partition("/")
+    return text.lower().endswith(_FILE_ENDINGS) and (not slash or "." not in host.strip(".")) and ":" not in host
 
 
 def _lines(file: str) -> Iterator[tuple[str, str]]:

@@ -1,1 +1,1 @@
-"""Canaries: is a host still the one whose pages were kept, or does a wall answer for it?"""
+"""Canaries: is a host still answering as it did when its pages were kept, or does a wall answer for it?"""

@@ -1,27 +1,27 @@
-"""Canaries: a page of a host that was kept is fetched again, to see whether the host is still itself.
+"""Canaries: a page of a host that was kept is fetched again, to see whether the host still answers as itself.
 
-Login walls, consent pages, rate limits, maintenance and challenges answer for a whole host, for a while. What is learned meanwhile is
-wrong, and a wall that answers 200 settles the URLs that it stands before. So a canary is asked for
+Login walls, consent pages, rate limits, maintenance and challenges answer for a whole host, for a while. What filters learn meanwhile is
+wrong, and a wall that answers 200 settles URLs whose pages nobody has seen. So the filter asks for a canary
 
-    when answers are alike that were not before (sighting.py), or speak as none before did (tongue.py): a wall is noticed within a few
-    fetches
-    before a class of what is postponed is left alone, and before a rule of aliases is taken up
-    after `2 / share` answers without one
+    when answers are alike that were not before (sighting.py), or are written in words that no page before used (tongue.py): so a wall is
+    noticed within a few fetches
+    before a class of held URLs is closed, and before a rule of aliases is adopted
+    after `2 / share` answers without a canary
 
-as a request of this filter's own, which is the host's next one. One that fails (another status, a redirect, a text unlike the kept one,
-likeness.py) may have changed: a second canary decides, and where both have changed and differ, the first once more, since a page that
-changes at each request says nothing.
+The canary is a request of this filter's own, the next one of the host. If it fails (another status, a redirect, or a text unlike the kept
+one, likeness.py), the page alone may have changed: a second canary decides. If both pages have changed, and differ from one another, the
+first is fetched once more, since a page that changes with each request proves nothing.
 
-**Walled.** If they fail, evidence since the last good canary is void, the host rests, and is asked for a canary after each rest. When one
-is good, URLs that were answered what the wall answers, or what many others were, are queued again; if no answer was the canary's (another
-language), all of that time are.
+**Walled.** If the canaries fail, the evidence since the last good canary is void. The host rests; after each rest a canary is fetched. When
+one is good again, URLs are queued again if their answer was the wall's or that of many others. If no answer was the same as the canary's
+(the wall is in another language, say), all URLs of that time are.
 
-**A wall that has fallen.** If the canary is good, one of the answers that were alike is asked for again: if it shows something else now, a
-wall stood there, and what it answered is queued again. If not, the site is like that, and four times as many answers alike ask for the
-next.
+**A wall that has fallen.** If the canary is good, one of the answers that were alike is fetched again. If it shows something else now, a
+wall was there, and the URLs that it answered are queued again. If not, the site is like that, and the next canary for this answer is asked
+for only after four times as many.
 
-A host that stays another for `_MOST_RESTS` rests is taken as it is, for `_CHANGED` if no two of its URLs show one thing, or its pages are
-said to be gone: a site that was built anew must not be called walled for ever.
+If a host still fails after `_MOST_RESTS` rests, it is accepted as it is. After `_CHANGED` rests it is, if no two of its URLs show the same
+or if it answers that its pages are gone: a site that was rebuilt must not be called walled for ever.
 
 Memory: records.py. Time: 10 µs an answer.
 """
@@ -46,15 +46,15 @@ from thresher.filters.canary.tongue import Speech
 from thresher.filters.soft_error.looks import Look, look_of
 from thresher.filters.spec import FilterSpec
 
-FEWEST_WORDS: Final = 30  # of a candidate
+FEWEST_WORDS: Final = 30  # bytes of the key of a candidate
 _MOST_RESTS: Final = 20
 _CHANGED: Final = 3
-_MOST_AGAIN: Final = 4  # times that one URL is queued again
-_LOST_AFTER: Final = 50  # answers after which a request of ours is taken to be lost: it goes before all others
+_MOST_AGAIN: Final = 4  # how often one URL may be queued again
+_LOST_AFTER: Final = 50  # answers after which a request of this filter is taken to be lost: it goes before all others
 _SLOTS_AT: Final = (1, 2, 3, 8, 32, 128, 512)  # kept pages that become candidates
-_PATIENCE: Final = 4  # times as many answers alike ask for a canary once they were found honest
-_OF_NEWS: Final = 2  # times its share may go to canaries for the sake of answers alike that were never found honest
-_GONE: Final = (404, 410)  # a site that was built anew answers so for its old pages; hardly any wall does
+_PATIENCE: Final = 4  # factor by which the number of alike answers grows that ask for a canary, once they were found honest
+_OF_NEWS: Final = 2  # factor of `share` that canaries for alike answers may cost if none ever found a wall
+_GONE: Final = (404, 410)  # a rebuilt site answers so for its old pages; hardly any wall does
 _CAUSES: Final = frozenset(map(str, Cause))
 
 
@@ -65,11 +65,11 @@ def spec(settings: Canary) -> FilterSpec:
 
 
 _Key = Annotated[bytes, Meta(min_length=16, max_length=16)]
-_Token = Annotated[bytes, Meta(max_length=TOKEN)]  # b"": it says nothing
+_Token = Annotated[bytes, Meta(max_length=TOKEN)]  # b"": it cannot be used
 
 
 class Seen(msgspec.Struct, array_like=True, tag=0, frozen=True):
-    """What a URL of the crawl was answered."""
+    """One answer to a URL of the crawl."""
 
     queue: _Key
     key: _Key
@@ -79,17 +79,17 @@ class Seen(msgspec.Struct, array_like=True, tag=0, frozen=True):
     via: Annotated[bytes, Meta(max_length=16)] = b""  # key of what redirected to it
     is_kept: bool = False
     look: Look | None = None  # of a page that becomes a candidate
-    words: Annotated[list[int], Meta(max_length=32)] = []  # of a page: how it speaks (tongue.py)
+    words: Annotated[list[int], Meta(max_length=32)] = []  # of a page: whether it uses its host's words (tongue.py)
 
 
 class Wish(msgspec.Struct, array_like=True, tag=1, frozen=True):
-    """Something is to be decided about a host for good: a canary is wanted."""
+    """A decision for good about a host is pending: a canary is wanted."""
 
     queue: _Key
 
 
 class Found(msgspec.Struct, array_like=True, frozen=True):
-    """What a request of ours was answered."""
+    """The answer to a request of this filter."""
 
     key: bytes
     at: float
@@ -102,7 +102,7 @@ class Found(msgspec.Struct, array_like=True, frozen=True):
 
 
 class CanaryFilter:
-    """Learns from every answer of the crawl, and from what it asks for itself."""
+    """Learns from every answer of the crawl, and from the answers to its own requests."""
 
     name = NAME
     news_type: Any = Seen | Wish
@@ -112,7 +112,7 @@ class CanaryFilter:
         self._share = settings.share
         self._floor = settings.floor
 
-    # -- what is asked by others
+    # -- questions of other parts
 
     def wants_look(self, queue: bytes, memory: Memory) -> bool:
         """Return whether the next page of a host that is kept becomes a candidate."""
@@ -120,12 +120,12 @@ class CanaryFilter:
         return (watch.n_kept if watch else 0) + 1 in _SLOTS_AT
 
     def hosts_of(self, site: bytes, memory: Memory) -> list[bytes]:
-        """Return the queues of a site's hosts, those first that have answered most since their last good canary."""
+        """Return the queues of a site's hosts; first those with the most answers since their last good canary."""
         found = dict(records.watches(memory, site))
         return sorted(found, key=lambda queue: found[queue].good_at - found[queue].n_answers)
 
     def may_decide(self, queue: bytes, memory: Memory) -> bool:
-        """Return whether something may be decided about a host now: its last answer was that of a good canary, or it has none."""
+        """Return whether a decision for good may be made about a host now: its last answer was a good canary's, or it has no candidate."""
         watch = records.read_watch(memory, queue)
         if watch.good_at == watch.n_answers and watch.stage is Stage.IDLE:
             return True
@@ -170,7 +170,7 @@ class CanaryFilter:
         return self._ask(watch, queue, b"", memory) if is_due else NO_EFFECTS
 
     def _keep(self, news: Seen, watch: Watch, memory: Memory) -> None:
-        """Let a page that was kept be a candidate, in place of the newest one if there are enough."""
+        """Make a kept page a candidate; if there are enough, it takes the place of the newest one."""
         assert news.look is not None
         found = records.candidates(memory, news.queue)
         free = [slot for slot in range(records.N_CANDIDATES) if slot not in found]
@@ -180,7 +180,7 @@ class CanaryFilter:
             records.put_candidate(memory, news.queue, slot, candidate)
 
     def _usable(self, watch: Watch, queue: bytes, memory: Memory, *, but: bytes = b"") -> list[int]:
-        """Return the slots of candidates, the oldest first; none whose own text is what is suspected."""
+        """Return the slots of candidates, the oldest first, without those whose own text is the suspected one."""
         found = records.candidates(memory, queue)
         return sorted((slot for slot, one in found.items() if one.token != but), key=lambda slot: found[slot].at)
 
@@ -205,7 +205,7 @@ class CanaryFilter:
         records.note_asked(memory, queue, key)
         return (Request(url, Purpose.CANARY),)
 
-    # -- what we asked for ourselves
+    # -- answers to this filter's requests
 
     def reduce(self, answer: Answer, /) -> Found:
         page, look, told = answer.page, None, f"status {answer.status}"
@@ -252,7 +252,7 @@ class CanaryFilter:
         return self._release(watch, queue, memory, is_well=True) if watch.is_walled else self._blind(watch, queue)
 
     def _blind(self, watch: Watch, queue: bytes) -> Effects:
-        """Take a host to be itself of which its pages cannot tell; what was answered stays suspect."""
+        """Treat the host as honest, because none of its candidates can show anything; its suspects stay recorded."""
         watch.stage, watch.good_at = Stage.IDLE, watch.n_answers
         return (Well(queue),)
 
@@ -270,14 +270,14 @@ class CanaryFilter:
         return self._well(watch, queue, memory)
 
     def _well(self, watch: Watch, queue: bytes, memory: Memory) -> Effects:
-        """Believe what was answered until now."""
+        """Accept the answers until now: the canary was good."""
         was_walled = watch.is_walled
         watch.stage, watch.good_at, watch.n_suspects, watch.rests, watch.since = Stage.IDLE, watch.n_answers, 0, 0, 0.0
         records.clear(memory, queue)
         return (Well(queue, was_walled),)
 
     def _rechecked(self, found: Found, watch: Watch, queue: bytes, memory: Memory) -> Effects:
-        """Learn whether answers alike were those of a wall that has fallen meanwhile."""
+        """Learn whether the alike answers were those of a wall that has fallen since."""
         is_strange = watch.why == tongue.STRANGE and tongue.speech(memory, queue, found.words) is Speech.STRANGE
         if found.token == watch.why or is_strange or not found.was_asked:
             alike = records.counts(memory, queue).get(watch.why)
@@ -312,20 +312,20 @@ class CanaryFilter:
         watch.since, watch.n_walls, watch.given_up = found.at, watch.n_walls + 1, False
         for slot, one in records.candidates(memory, queue).items():
             if one.at > watch.good_at and slot != watch.first_slot and one.token in watch.failed:
-                records.drop_candidate(memory, queue, slot)  # it was the wall's
+                records.drop_candidate(memory, queue, slot)  # the answer was the wall's
         watch.slot = watch.first_slot
         watch.is_changed = found.status in _GONE or not self._is_shared(watch, queue, memory)
         return (Void(queue, self._of_wall(watch, queue, memory)), *self._rest(found, watch, queue, memory))
 
     def _is_shared(self, watch: Watch, queue: bytes, memory: Memory) -> bool:
-        """Return whether two URLs show what a canary that failed shows: else its page may have changed alone."""
+        """Return whether two URLs show the same as a failed canary. If not, the canary's page may have changed alone."""
         if len(watch.failed) > len(set(watch.failed)):
             return True
         alike = records.counts(memory, queue)
         return any(token in alike or token[:1] in (b"C", b"F") for token in watch.failed)
 
     def _rest(self, found: Found, watch: Watch, queue: bytes, memory: Memory) -> Effects:
-        """Let the host rest, and ask for a canary then; take it as it is if it has been another for long."""
+        """Let the host rest, then ask for a canary. If it has failed for long, accept it as it is."""
         watch.told = found.told
         if watch.rests >= (_CHANGED if watch.is_changed else _MOST_RESTS):
             watch.given_up = True
@@ -337,7 +337,7 @@ class CanaryFilter:
         return (Rest(queue, watch.rests), *self._fetch(watch, queue, watch.slot, Stage.WALLED, memory))
 
     def _release(self, watch: Watch, queue: bytes, memory: Memory, *, is_well: bool) -> Effects:
-        """Serve a host again, with what its wall had answered queued once more."""
+        """Serve a host again, and queue again the URLs that its wall had answered."""
         watch.given_up = not is_well
         watch.n_asked -= watch.n_of_round  # a wall was found: that was no waste
         again = self._again(self._of_wall(watch, queue, memory), watch, queue, memory)
@@ -349,7 +349,7 @@ class CanaryFilter:
         return (Again(queue, chosen),)
 
     def _of_wall(self, watch: Watch, queue: bytes, memory: Memory) -> tuple[bytes, ...]:
-        """Return the URLs that a wall answered for: those whose answer was the canary's, or that of many; all if none was the canary's."""
+        """Return the URLs that a wall answered for: those with the canary's answer, or with that of many; all if none had the canary's."""
         answers, alike = records.suspects(memory, queue), records.counts(memory, queue)
         of_canary = set(watch.failed)
         many = {token for token, one in alike.items() if one.n >= ALIKE and not records.is_honest(memory, queue, token)}

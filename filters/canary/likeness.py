@@ -1,8 +1,8 @@
-"""Is a page that is fetched again the one that was kept?
+"""Does a page that is fetched again show the same as the one that was kept?
 
-It is if its words are, or if it has most of the word pairs that the kept one had: a banner of an experiment, a notice or a new session's
-links add to a page and take nothing away. How much of itself a page loses between two fetches while its host is well is its own noise
-(`Candidate.spread`); what loses more than twice that, and more than `_SLACK`, is another page.
+It does if its words are equal, or if it has most of the word pairs of the kept page: an experiment's banner, a notice or the links of a new
+session add words and take none away. The share of its word pairs that a page loses between two fetches of a healthy host is its own noise
+(`Candidate.spread`). A page that loses more than twice that, and more than `_SLACK`, is another page.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Final
 from thresher.filters.canary.records import Candidate
 from thresher.filters.soft_error.looks import Look, resemblance
 
-_SLACK: Final = 0.25  # share of a page's word pairs
-_MOST: Final = 0.6  # a page that loses more by itself says nothing
+_SLACK: Final = 0.25  # share of a page's word pairs that it may lose in any case
+_MOST: Final = 0.6  # a page that loses more between two fetches of a healthy host proves nothing
 
 
 def is_like(candidate: Candidate, token: bytes, look: Look | None) -> bool:
@@ -24,7 +24,7 @@ def is_like(candidate: Candidate, token: bytes, look: Look | None) -> bool:
 
 
 def lost(kept: Look, found: Look) -> float:
-    """Return the share of a page's word pairs that another fetch does not have, 0–1, estimated from sketches and lengths."""
+    """Return the share of a page's word pairs that another fetch does not have, 0 to 1, estimated from sketches and lengths."""
     if not kept.sketch or not found.sketch:
         return float(kept.sketch != found.sketch)
     alike = resemblance(kept.sketch, found.sketch)
@@ -33,5 +33,5 @@ def lost(kept: Look, found: Look) -> float:
 
 
 def is_changing(one: Look | None, other: Look | None) -> bool:
-    """Return whether two fetches of a page in a row differ so much that it says nothing of its host."""
+    """Return whether two fetches of a page in a row differ so much that the page proves nothing about its host."""
     return one is not None and other is not None and lost(one, other) > _SLACK

@@ -1,14 +1,14 @@
-"""What is remembered of each host, under its queue's 16 bytes, of which the first 8 are its site's.
+"""The filter's records of each host, under its queue's 16 bytes, of which the first 8 are its site's.
 
-    queue ‖ "H"                → Watch: how the host stands, and what is being asked
+    queue ‖ "H"                → Watch: the host's state, and the request under way
     queue ‖ "K" ‖ slot 1       → Candidate: a page that was kept and may be a canary
     queue ‖ "T" ‖ token 8      → Count: answers alike since the last good canary
     queue ‖ "S" ‖ key 8        → Suspect: a URL that was answered since then
     queue ‖ "N" ‖ key 8        → 1 byte: how often a URL was fetched again
     queue ‖ "W"                → which words are common (tongue.py)
-    queue ‖ "Q" ‖ token 8 ‖ 4  → 2 bytes: answers alike from which a canary is asked for, of what was found honest before at URLs of one
-                                 directory and the same parameters: a form to log in at its own URL is no wall, at a page's it is
-    key 16 ‖ "A?"              → queue's last 8: of a page that is being asked for
+    queue ‖ "Q" ‖ token 8 ‖ 4  → 2 bytes: how many alike answers ask for the next canary, if they were found honest before at URLs of one
+                                 directory and the same parameters: a login form at its own URL is no wall, at a page's URL it is
+    key 16 ‖ "A?"              → queue's last 8: of a page that was requested by this filter
 
 A token stands for what an answer shows: pages of one text, redirects to one place, errors of one status and text.
 
@@ -28,7 +28,7 @@ from thresher.crawler.core.ports import Memory
 from thresher.filters.soft_error.looks import Look
 
 NAME: Final = "canary"
-KEPT: Final = 1e30  # weight of records that are the last to be forgotten
+KEPT: Final = 1e30  # weight: these records are the last that the memory drops
 MOST_SUSPECTS: Final = 2_000
 N_CANDIDATES: Final = 3
 SITE: Final = 8
@@ -40,40 +40,40 @@ _T = TypeVar("_T")
 
 
 class Stage(IntEnum):
-    """What a host's last request of this filter is for."""
+    """The purpose of the filter's last request to a host."""
 
     IDLE = 0
     FIRST = 1  # a canary
-    SECOND = 2  # another, since the first has failed: one page may have changed
-    TWICE = 3  # the first once more: a page that changes at each request says nothing
-    RECHECK = 4  # the canary is good; does what was suspicious show the same again?
+    SECOND = 2  # a second canary, since the first has failed: its page alone may have changed
+    TWICE = 3  # the first canary once more: a page that changes with each request proves nothing
+    RECHECK = 4  # the canary is good: a suspected URL once more, does it still show the same?
     WALLED = 5  # a canary after a rest
 
 
 class Watch(msgspec.Struct, array_like=True):
-    """How a host stands."""
+    """The state of a host."""
 
     n_answers: int = 0  # of URLs of the crawl
     n_kept: int = 0
     n_asked: int = 0  # requests of this filter that found no wall
-    n_of_round: int = 0  # requests since it was last asked whether the host is itself
+    n_of_round: int = 0  # requests since the last time that a canary was wanted
     good_at: int = 0  # answers when the last canary was good
     n_suspects: int = 0
     stage: Stage = Stage.IDLE
     asked_at: int = 0  # answers when the last request was asked for
-    slot: int = 0  # of the canary
-    first_slot: int = 0  # of the first canary of this round
-    why: bytes = b""  # token for which it was asked, b"": none
-    failed: list[bytes] = []  # tokens of what canaries were answered in this round
-    shown: Look | None = None  # by the first canary that failed
-    has_met_wall: bool = False  # a canary showed what is suspected
-    is_changed: bool = False  # what failed canaries show is not one thing: the site may have become another
+    slot: int = 0  # key of the canary
+    first_slot: int = 0  # key of the first canary of this round
+    why: bytes = b""  # the suspected token that this round is about, b"": none
+    failed: list[bytes] = []  # tokens of the canaries' answers in this round
+    shown: Look | None = None  # token of the first canary that failed
+    has_met_wall: bool = False  # a canary showed the suspected token
+    is_changed: bool = False  # failed canaries differ from one another: the site may have been rebuilt
     rests: int = 0  # 0: not walled
     since: float = 0.0  # walled since
-    told: str = ""  # what the wall answered
+    told: str = ""  # tokens of the wall's answers
     n_walls: int = 0
     n_again: int = 0  # URLs that were queued again
-    given_up: bool = False  # taken as it is, after many rests
+    given_up: bool = False  # accepted as it is, after many rests
 
     @property
     def is_walled(self) -> bool:
@@ -88,24 +88,24 @@ class Candidate(msgspec.Struct, array_like=True):
     token: bytes
     look: Look
     at: int  # answers of its host when it was fetched
-    spread: float = 0.0  # how far two fetches of it were apart while the host was well
-    is_changing: bool = False  # it says nothing
+    spread: float = 0.0  # share of its word pairs lost between two fetches while the host was healthy
+    is_changing: bool = False  # it proves nothing: it changes with each request
 
 
 class Count(msgspec.Struct, array_like=True):
     """Answers of one token."""
 
     n: int
-    url: str  # of the last of them
+    url: str  # of the last of these answers
     key: bytes
 
 
 class Suspect(msgspec.Struct, array_like=True):
-    """What a URL was answered."""
+    """The answer to one URL since the last good canary."""
 
     token: bytes
     via: bytes  # key of what redirected to it, b"" if none did
-    speaks: int = 0  # as its host does? tongue.Speech
+    speaks: int = 0  # whether it uses its host's words: tongue.Speech
 
 
 def read_watch(memory: Memory, queue: bytes) -> Watch:
@@ -121,7 +121,7 @@ def write_watch(memory: Memory, queue: bytes, watch: Watch) -> None:
 
 
 def watches(memory: Memory, site: bytes = b"") -> Iterator[tuple[bytes, Watch]]:
-    """Yield (queue, how it stands) of every host, or of those of a site."""
+    """Yield (queue, state) of every host, or of the hosts of a site."""
     for key, value in memory.scan(site):
         if len(key) == QUEUE + 1 and key[QUEUE:] == _WATCH:
             yield key[:QUEUE], _WATCHES.decode(value)
@@ -154,7 +154,7 @@ def counts(memory: Memory, queue: bytes) -> dict[bytes, Count]:
 
 
 def put_suspect(memory: Memory, queue: bytes, key: bytes, suspect: Suspect) -> bool:
-    """Note what a URL was answered; return whether it is the first note of it."""
+    """Record the answer of a URL; return whether it is the first one recorded."""
     row = queue + _SUSPECT + key[SITE:]
     is_new = memory.get(row) is None
     memory.put(row, _encode(suspect), weight=KEPT)
@@ -162,19 +162,19 @@ def put_suspect(memory: Memory, queue: bytes, key: bytes, suspect: Suspect) -> b
 
 
 def suspects(memory: Memory, queue: bytes) -> dict[bytes, Suspect]:
-    """Return what URLs were answered since the last good canary, by key."""
+    """Return the recorded answers since the last good canary, by the URL's key."""
     return {queue[:SITE] + key[QUEUE + 1 :]: _SUSPECTS.decode(value) for key, value in memory.scan(queue + _SUSPECT)}
 
 
 def clear(memory: Memory, queue: bytes) -> None:
-    """Forget what was answered since the last good canary."""
+    """Forget the answers since the last good canary."""
     for part in (_COUNT, _SUSPECT):
         for key, _ in list(memory.scan(queue + part)):
             memory.delete(key)
 
 
 def note_again(memory: Memory, queue: bytes, key: bytes, most: int) -> bool:
-    """Count that a URL is fetched again; return False if it was often enough."""
+    """Count that a URL is fetched again; return False if that has happened often enough."""
     row = queue + _AGAIN + key[SITE:]
     n = (memory.get(row) or b"\0")[0]
     if n >= most:
@@ -184,20 +184,20 @@ def note_again(memory: Memory, queue: bytes, key: bytes, most: int) -> bool:
 
 
 def patience(memory: Memory, queue: bytes, token: bytes, url: str, least: int) -> int:
-    """Return how many answers alike ask for a canary when a URL has given one more of them."""
+    """Return how many alike answers ask for a canary, after a URL has given one more of them."""
     value = memory.get(queue + _HONEST + token + _kind_of(url))
     return least if value is None else max(least, int.from_bytes(value, "big"))
 
 
 def is_honest(memory: Memory, queue: bytes, token: bytes, url: str = "") -> bool:
-    """Return whether what a token stands for was found again, at URLs of this one's kind or at any, while the host was well."""
+    """Return whether a token was shown again while the host was healthy, at URLs like this one or at any."""
     if url:
         return memory.get(queue + _HONEST + token + _kind_of(url)) is not None
     return next(iter(memory.scan(queue + _HONEST + token)), None) is not None
 
 
 def be_patient(memory: Memory, queue: bytes, token: bytes, url: str, n: int) -> None:
-    """Ask for the next canary only after so many answers of a token that was found honest at URLs of this kind."""
+    """Set how many alike answers ask for the next canary, for a token that was found honest at URLs like this one."""
     memory.put(queue + _HONEST + token + _kind_of(url), min(n, 0xFFFF).to_bytes(2, "big"))
 
 
@@ -213,7 +213,7 @@ def note_asked(memory: Memory, queue: bytes, key: bytes) -> None:
 
 
 def take_asked(memory: Memory, key: bytes) -> bytes:
-    """Return the host for whose sake a page was asked for, b"" if none was, and forget it."""
+    """Return the host for which a page was requested by this filter, b"" if it was not, and forget it."""
     row = key + _ASKED
     value = memory.get(row)
     if value is None:

@@ -1,10 +1,10 @@
-"""What an answer shows, in eight bytes, and how many answers alike make one think of a wall.
+"""What an answer shows, as eight bytes, and how many alike answers are suspicious.
 
-    page of 200     its words, without what quotes its own URL: a login form names the page that it stands for
-    challenge       as such, whatever it says
+    page of 200     its words, without those that quote its own URL: a login form names the page in whose place it is shown
+    challenge       always the same, whatever its words
     error           status and words
-    redirect        its target, without the query: a login form is told there where to return to
-    failure         status if there was one, else its cause, once all tries are used up
+    redirect        its target without the query: the query tells a login form where to return to
+    failure         the status if there was one, else the cause, after the last try
 
 Time: 1 µs for a long page, 30 µs for one of up to `_SHORT` words.
 """
@@ -21,20 +21,20 @@ from thresher.filters.soft_error.looks import text_of
 
 TOKEN: Final = 8
 ALIKE: Final = 3  # answers of one token that are suspicious
-GUARDED: Final = 2  # of errors by which a server keeps somebody out, and of pages that say and link little
-AT_ONCE: Final = 1  # of challenges, of forms to log in or to consent, and of what failed to the end
+GUARDED: Final = 2  # of errors that deny access, and of pages with few words and links
+AT_ONCE: Final = 1  # of challenges, of login and consent forms, and of requests whose last try failed
 _GUARDS: Final = frozenset((401, 403, 407, 429, 451, 503))
 _SHORT: Final = 300  # words
-_FEW: Final = 80  # words of a page that says little
+_FEW: Final = 80  # a page of fewer words has little to show
 _FEW_LINKS: Final = 3
-_FEWEST: Final = 5  # words of a page that can be told from another
+_FEWEST: Final = 5  # words that a page needs to be compared
 
 
 class Shown(NamedTuple):
     """What an answer shows."""
 
-    token: bytes  # b"": nothing that could be compared
-    least: int = ALIKE  # so many ask for a canary
+    token: bytes  # b"": nothing that can be compared
+    least: int = ALIKE  # so many alike answers ask for a canary
 
 
 NOTHING: Final = Shown(b"")
@@ -57,12 +57,20 @@ def of_page(page: Page) -> Shown:
 
 
 def of_redirect(target: str) -> Shown:
-    """Return what a redirect shows.    target: its canonical URL"""
+    """Return what a redirect shows.
+
+    Args:
+        target: Its canonical URL.
+    """
     return Shown(_token(b"R", target.partition("?")[0].encode()))
 
 
 def of_failure(cause: str, status: int) -> Shown:
-    """Return what shows a request that has failed for good.    status: 0 if there was none"""
+    """Return what a request shows whose last try has failed.
+
+    Args:
+        status: 0 if there was none.
+    """
     return Shown(_token(b"F", b"%d" % status if status else cause.encode()), AT_ONCE)
 
 
@@ -71,12 +79,12 @@ def _token(kind: bytes, shown: bytes) -> bytes:
 
 
 def is_error(token: bytes) -> bool:
-    """Return whether a token is of what is no page."""
+    """Return whether a token stands for answers that are no pages."""
     return token[:1] in (b"C", b"E", b"F", b"R")
 
 
 def words_for(token: bytes) -> str:
-    """Return in a word what kind of answer a token stands for."""
+    """Return the kind of answer that a token stands for, in a word."""
     return _WORDS.get(token[:1], "nothing")
 
 

@@ -1,13 +1,14 @@
-"""Does a page speak as its host does? A wall that answers in another language says nothing twice: no two of its answers are alike.
+"""Does a page use the words of its host? A wall that answers in another language may give each URL a different text: no answers are alike.
 
-What most pages of a host have in common are the words of its template and the small words of its language. Of each page a sample of
-its first words is looked at, always the same ones of all words that there are. The first `_PAGES` pages that are kept say which of these
-are common; a page that has hardly any of them is **strange**. A part of the site in another language or template is strange, too: it is
-asked for again while the host is well, shows the same, and is patiently taken as it is from then on (`records.patience`).
+The words that most pages of a host have in common are those of its template and the short words of its language. Of each page's first
+words a sample is taken: those whose hashes have certain bits, so that a word is in the sample of every page or of none. The first
+`_PAGES` kept pages define which sampled words are common. A page with hardly any of them is **strange**. Pages of the site's own that are
+in another language or template are strange, too: one is fetched again while the host is healthy, shows the same, and from then on strange
+pages ask for a canary less and less often (`records.patience`).
 
     queue ‖ "W"                → Tongue
 
-Memory: 600 bytes a host until its pages have spoken, then 130. Time: 8 µs a page.
+Memory: 600 bytes a host until `_PAGES` pages were counted, then 130. Time: 8 µs a page.
 """
 
 from __future__ import annotations
@@ -23,48 +24,52 @@ from thresher.crawler.core.model import U64, Page
 from thresher.crawler.core.ports import Memory
 from thresher.filters.canary.records import KEPT
 
-STRANGE: Final = b"L" + bytes(7)  # the token that strange pages have in common
+STRANGE: Final = b"L" + bytes(7)  # the token of all strange pages
 LEAST: Final = 2  # strange pages that ask for a canary
 _ROW: Final = b"W"
 _FIRST: Final = 400  # words of a page that are looked at
-_SAMPLE: Final = np.uint64(3)  # of all words those whose hash has none of these bits
+_SAMPLE: Final = np.uint64(3)  # words are sampled whose hashes have none of these bits
 _HALF: Final = np.uint64(32)
 _MOST: Final = 32  # words of a page's sample
-_FEWEST: Final = 5  # fewer say nothing
+_FEWEST: Final = 5  # a page with fewer is not judged
 _PAGES: Final = 12
-_COMMON: Final = 0.6  # share of them that have a common word
-_HARDLY: Final = 0.25  # share of the common words
+_COMMON: Final = 0.6  # share of the pages that contain a word, from which it is common
+_HARDLY: Final = 0.25  # share of the common words below which a page is strange
 
 
 class Speech(IntEnum):
-    """How a page speaks."""
+    """Whether a page uses its host's words."""
 
-    UNKNOWN = 0  # it has too few words, or its host has none that are common
+    UNKNOWN = 0  # it has too few words, or its host has no common ones
     OWN = 1
     STRANGE = 2
 
 
 class Tongue(msgspec.Struct, array_like=True):
-    """What is known of a host's words."""
+    """The words of a host's pages."""
 
-    n: int = 0  # pages that have spoken, `_PAGES` at most
-    words: dict[int, int] = {}  # sampled word → pages that have it; once all have spoken those that are common
+    n: int = 0  # pages that were counted, `_PAGES` at most
+    words: dict[int, int] = {}  # sampled word → pages that have it; after `_PAGES` pages only the common ones
 
 
 def sampled(words: U64) -> list[int]:
-    """Return the sample of a page's words, distinct.    words: hashes, in order"""
+    """Return the sample of a page's words, each once.
+
+    Args:
+        words: Hashes, in the order of the page.
+    """
     first = words[:_FIRST]
     found: list[int] = np.unique(first[(first & _SAMPLE) == 0] >> _HALF).tolist()
     return found[:_MOST]
 
 
 def words_of(page: Page) -> list[int]:
-    """Return what tells how a page speaks, nothing for an error."""
+    """Return the words by which a page is judged, none for an error."""
     return sampled(page.tokens) if page.status == 200 else []
 
 
 def speech(memory: Memory, queue: bytes, words: Sequence[int]) -> Speech:
-    """Return how a page of a host speaks."""
+    """Return whether a page uses the words of its host."""
     tongue = _read(memory, queue)
     if tongue is None or tongue.n < _PAGES or len(words) < _FEWEST or len(tongue.words) < _FEWEST:
         return Speech.UNKNOWN
@@ -73,7 +78,7 @@ def speech(memory: Memory, queue: bytes, words: Sequence[int]) -> Speech:
 
 
 def learn(memory: Memory, queue: bytes, words: Sequence[int]) -> None:
-    """Let a page that is kept say which words are common."""
+    """Count the words of a kept page."""
     tongue = _read(memory, queue) or Tongue()
     if tongue.n >= _PAGES or len(words) < _FEWEST:
         return

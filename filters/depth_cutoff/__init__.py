@@ -1,1 +1,1 @@
-"""How deep a site deserves to be crawled: models of surfers, their fits, and a cutoff by site that follows a crawl's evidence [BC04]."""
+"""How deep a site is worth crawling: models of surfers, fits to visitors' sessions, and cutoffs by what was fetched [BC04]."""

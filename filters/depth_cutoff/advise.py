@@ -1,4 +1,4 @@
-"""How deep a whole site deserves to be crawled, said in a number and in words, from the evidence of its levels and places [BC04]."""
+"""How deep a whole site is worth crawling, as a number and in words, from the counts of its levels and places [BC04]."""
 
 from __future__ import annotations
 
@@ -8,21 +8,25 @@ from dataclasses import dataclass
 from thresher.filters.depth_cutoff.evidence import PRIOR, Place, Rule
 from thresher.filters.depth_cutoff.records import Level
 
-_FEW = 8  # fetches at a level, below which its novelty is not spoken of
-_DULL = 0.5  # share of new pages below which a level is spoken of
+_FEW = 8  # fetches at a level, below which its share of new pages is not mentioned
+_DULL = 0.5  # share of new pages below which a level is mentioned
 
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """What is suggested for a site. depth: greatest one worth crawling; None: nothing fetched speaks against going deeper."""
+    """The suggestion for a site.
+
+    Attributes:
+        depth: Greatest depth that is worth crawling; None: no fetch is a reason not to go deeper.
+    """
 
     depth: int | None
     why: str
-    cut: tuple[Place, ...]  # places whose limit lies above what is known of the site, the most fetched first
+    cut: tuple[Place, ...]  # places whose limit is less than the depth that was met, the most fetched first
 
 
 def advise(levels: Sequence[Level], places: Sequence[Place], rule: Rule) -> Advice:
-    """Advise on a site by its levels; where places alone are cut, the site as a whole is not."""
+    """Advise on a site by its levels. If only places of it are cut, the site as a whole is not."""
     deepest = max((depth for depth, level in enumerate(levels) if level.fetched), default=0)
     limit, _ = rule.limit(_whole(levels), PRIOR, is_host=True)
     cut = tuple(sorted((place for place in places if place.limit <= deepest and _speaks(place)), key=lambda place: -place.n_ever))
@@ -43,12 +47,12 @@ def advise(levels: Sequence[Level], places: Sequence[Place], rule: Rule) -> Advi
 
 
 def _whole(levels: Sequence[Level]) -> Place:
-    """Return a site's levels as one place."""
+    """Return the counts of a site's levels as one place."""
     place = Place("", [level.fetched for level in levels], [level.new for level in levels])
     place.first = 1
     return place
 
 
 def _speaks(place: Place) -> bool:
-    """Return whether a place was fetched at all and is no whole host."""
+    """Return whether a place was fetched at all and is not a whole host."""
     return bool(place.n_ever) and not place.form.endswith("/*")

@@ -1,19 +1,20 @@
-"""Page views that browsers showed from their caches, estimated: no log has them, and depths without them are too large [BC04].
+"""Estimates the page views that browsers showed from their caches: no log has them, and depths without them are too large [BC04].
 
-Who goes back sees a page that the log does not show again. A click on a link of that page tells of it by its Referer (`Sessions.cached`),
-and that is all: who goes back and then leaves, or goes back twice, leaves no trace. What is missing follows from the models' own
-assumption, that from every view of a page, whatever came before it, the next click leads to a new page with one probability q:
+A visitor who clicks back sees a page for which the log has no new entry. If she then clicks a link of that page, the Referer of the next
+entry names it (`Sessions.cached`). If she leaves then, or clicks back twice, nothing in the log shows the view. The missing views are
+estimated by an assumption that the models make themselves: from every view of a page, whatever came before, the next click leads to a new
+page with one probability q.
 
-    q_i   of the views of level i that the log itself shows, the share whose next click was on this very page: what was done right after a
-          page was sent is seen whole, whatever the cache. Levels with fewer than 30 such views share theirs
-    F_i   views of level i from a cache that a Referer tells of, those that were followed by a click: F_i / q_i were seen
-    E_i   sessions that end below level i. Views that nothing tells of come at the end of a session, where who goes up sees each level at
-          most once: no more than E_i are added, whatever visitors do that no model knows, as opening all links of a page in tabs
+    q_i   of the views of level i that the log itself shows, the share whose next click was on this very page. These need no estimate: what
+          follows right after a page was sent is always logged. Levels with fewer than 30 such views share one q_i
+    F_i   views of level i from a cache that a Referer names, that is those followed by a click: F_i / q_i were seen
+    E_i   sessions that end below level i. Unnamed views are at the end of a session, where a visitor who goes up sees each level at most
+          once: so no more than E_i views are added, even if visitors do what no model describes, as opening all links of a page in tabs
 
-What is told of no way is a click back on the first page: it is taken to leave the site. Surfers of model B simulated, whose clicks back all
-came from the cache: least squares give q = .34 where it is .3, and .63 where it is .6; with these views .30 and .61.
+One case is not estimated: a click back on the first page is taken as leaving the site. In a simulation of surfers of model B whose clicks
+back were all served by the cache, least squares gave q = .34 where it is .3, and .63 where it is .6; with these estimates .30 and .61.
 
-Where no Referer tells of a view from a cache nothing is added, so that a log of browsers that ask again for each page stays as it is.
+If no Referer names a view from a cache, nothing is added: the browsers of such a log asked again for each page.
 
 Time: O(levels) after one pass over the views.
 """
@@ -29,7 +30,7 @@ from thresher.filters.depth_cutoff.chains import Action
 from thresher.filters.depth_cutoff.models import F64
 from thresher.filters.depth_cutoff.sessions import Sessions
 
-_FEWEST = 30  # logged views of a level, below which the levels from the one above on are taken together
+_FEWEST = 30  # with fewer logged views, a level and all deeper ones are taken together
 _LEAST = 1e-9
 
 
@@ -38,8 +39,8 @@ class Tally:
     """Counts by level, [n_levels], or of groups of sessions, [n_groups, n_levels]."""
 
     logged: F64  # views that the log shows
-    cached: F64  # views that a Referer tells of
-    direct: F64  # of the logged: the next click was on this page
+    cached: F64  # views from caches that a Referer names
+    direct: F64  # logged views whose next click was on this page
     ends: F64  # sessions that end on this level
 
     def without(self, group: int) -> Tally:

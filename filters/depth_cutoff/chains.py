@@ -1,4 +1,4 @@
-"""Chains of the paper's atomic actions, by level, solved numerically: the models' common ground, and what measurements come to [BC04].
+"""Markov chains of the paper's atomic actions, by level, solved numerically: for the models, and for measured actions [BC04].
 
     next    one level deeper                      start   to the page where the session began
     fwd     two levels deeper or more             jump    to a page that nothing seen links to: a new level 0
@@ -6,8 +6,8 @@
     back    one level up
     prev    to a level seen so far, each as likely, the current one included
 
-Of a measured move upwards by two levels or more is `prev`; `fwd` goes down by two. Start, jump and exit lead to level 0 and are one action
-to the chain. Model A is {next: q, back: 1-q}, B {next: q, start: 1-q}, C {next: q, prev: 1-q}.
+In measured sessions, a move upwards by two levels or more counts as `prev`; `fwd` goes down by two. Start, jump and exit lead to level 0,
+so the chain treats them as one action. Model A is {next: q, back: 1-q}, B {next: q, start: 1-q}, C {next: q, prev: 1-q}.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ def chain(actions: Mapping[Action, float] | Sequence[Mapping[Action, float]], n_
     """Return the chain over `n_levels` levels, [from, to], rows of sum 1.
 
     Args:
-        actions: Weights, the same for all levels or of each, of which the last holds for the levels beyond. A level without any is left for
-            level 0. What would lead deeper than the last level stays there; back from level 0 stays.
+        actions: Weights, the same for all levels or one mapping for each; the last holds for all deeper levels. From a level without any
+            weight the chain goes to level 0. Moves beyond the deepest level stay on it; `back` from level 0 stays there.
     """
     by_level = [actions] if isinstance(actions, Mapping) else list(actions)
     moves = np.zeros((n_levels, n_levels))
@@ -55,7 +55,7 @@ def chain(actions: Mapping[Action, float] | Sequence[Mapping[Action, float]], n_
 
 
 def _reach(action: Action, level: int, deepest: int) -> tuple[int, int]:
-    """Return the first and the last level to which an action leads, each of them as likely."""
+    """Return the first and the last level to which an action leads; all levels between them are equally likely."""
     match action:
         case Action.NEXT:
             return (to := min(level + 1, deepest)), to
@@ -78,7 +78,7 @@ def solve(moves: F64) -> F64:
         moves: [from, to], rows of sum 1.
 
     Raises:
-        ValueError: If there is more than one, or the chain is none.
+        ValueError: There is more than one such distribution, or the rows are no probabilities.
     """
     n = len(moves)
     if moves.shape != (n, n) or (moves < 0).any() or not np.allclose(moves.sum(axis=1), 1):

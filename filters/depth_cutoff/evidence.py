@@ -1,27 +1,29 @@
-"""How deep one place of a site deserves to be crawled, from what its pages were worth level by level: model B whose levels differ [BC04].
+"""How deep one place of a site is worth crawling, by its share of new pages on each level: model B with varying probabilities [BC04].
 
-A surfer who downloads what is known goes back, says [BC04]: she goes on with a probability f that rises with the share of new pages. A
-**place** is a pattern of URLs, a parameter, a directory, or the whole host. Seen from outside of it, level 0, its first pages are level 1;
-with ν_i the share of new pages among those fetched on level i, f_0 = g(ν_1), f_1 = g(ν_2) … and beyond the deepest level fetched f stays as
-it is there. g is 0 up to ν = .05, a new page for twenty fetches, and 1 from .3 on, a new page for three. The place is worth its levels up
-to the first k whose cumulative share reaches the target. That one rule cuts both a calendar, whose pages are alike, and facets, which all
-lie on one level: where next to nothing is new, k is 0. A chain of pages that are each new goes on. A level is worth no less than a deeper
-one that is known by 8 fetches or more: it leads there.
+In [BC04] a surfer goes one level deeper with a probability f; here f rises with the share of new pages. A **place** is a pattern of URLs, a
+parameter, a directory, or the whole host. Its level 0 is what surrounds it, its first pages are level 1. With ν_i the share of new pages
+among those fetched on level i, f_0 = g(ν_1), f_1 = g(ν_2) and so on; below the deepest level that was fetched, f stays the same. g is 0 up
+to ν = .05, one new page in twenty fetches, and 1 from .3 on, one in three. The place is worth its levels up to the first k whose cumulative
+share reaches the target. This one rule cuts a calendar, whose pages are alike, and also facets, which are all on one level: where next to
+nothing is new, k is 0. A chain of pages each of which is new is not cut. A level is worth at least as much as a deeper one that is known by
+8 fetches or more, since it leads there.
 
-**Smoothing.** ν_i is the mean of a Beta distribution whose prior is the place's own share over all levels, with the weight of 8 fetches;
-that one's prior is the share of what lies around the place, without its own fetches, with the weight of 1.5; that of the whole host is .95.
-What surrounds a place speaks for it while nobody has seen it, and a few fetches overrule that.
+**Smoothing.** ν_i is the mean of a Beta distribution. Its prior is the place's own share over all levels, with the weight of 8 fetches; the
+prior of that is the share of what surrounds the place, without the place's own fetches, with the weight of 1.5; for the whole host it is
+.95. So a place that was never fetched is judged by what surrounds it, and a few fetches of its own outweigh that.
 
-**Far and endless are two things.** Forms and indexes of a wiki, or a file as each commit left it, show nothing new to somebody who counts
-words, and yet are documents, as many as there are pages that lead to them. Only what worthless pages lead to has no end. Beyond its limit
-a place is therefore held for what a worthless page named, and whoever named it after 16 pages in a row without novelty
-(filters/evidence/opinion.py). Held is all that it is: the tail draws from it, and orders it by what its pages came to, those that were
-kept without novelty for half (`yields`). A page that every filter kept is a document of its own, so it is no fetch in vain for the tail,
-which would else be closed over documents; but a place that has shown a thousand of them in a row is taken to have no end (`QUOTA`). What is
-held up to the limit is released when the opinion was wrong, not when one page was new.
+**Far is not endless.** The forms and indexes of a wiki, or a file as each commit left it, show no new words, and yet they are documents;
+but
+their number is that of the pages that lead to them. Only what worthless pages lead to is endless. So beyond its limit a place is held only
+for URLs that a worthless page named, and for all others after 16 pages in a row without novelty (filters/evidence/opinion.py). The tail
+draws from what is held, and orders it by what its pages gave; a page that was kept without novelty counts half (`yields`). For the tail, a
+page that every filter kept is a document and no barren fetch: otherwise the tail would be closed although it holds documents. But after a
+thousand such pages in a row the place is taken to be endless (`QUOTA`). URLs up to the limit are released when the opinion was wrong, not
+as soon as one page was new.
 
-**q.** Where visitors' logs tell with which probability q they go deeper (`thresher depth fit`), f is q g(ν): the crawl then goes as deep as
-they do, chains included. The floor holds for all cuts that rest on depth, that is those by q and of whole hosts.
+**q.** If it is known from visitors' logs with which probability q they go deeper (`thresher depth fit`), f is q g(ν): the crawl then goes
+as
+deep as they do, chains included. The floor holds for all cuts by depth alone, that is those by q and those of whole hosts.
 
 **Decay.** When 256 fetches are counted, all counts are halved, so that a place may change.
 """
@@ -37,35 +39,35 @@ from thresher.filters.evidence.decay import Recent
 from thresher.filters.evidence.opinion import Belief, Opinion
 
 PRIOR = 0.95  # share of new pages on a host of which nothing is known
-WEIGHT = 1.5  # of what lies around a place, in fetches
-LEVEL_WEIGHT = 8.0  # of the whole place for one of its levels, in fetches
-WORTHLESS = 0.05  # share of new pages up to which nobody goes on
-WORTHWHILE = 0.3  # from which everybody does: three fetches for a new page
-ENOUGH = 8  # fetches on a level, from which it speaks for those above it
+WEIGHT = 1.5  # weight of what surrounds a place, in fetches
+LEVEL_WEIGHT = 8.0  # weight of the whole place for one of its levels, in fetches
+WORTHLESS = 0.05  # share of new pages up to which no surfer goes on
+WORTHWHILE = 0.3  # share from which every surfer does: three fetches for a new page
+ENOUGH = 8  # fetches on a level from which the levels above are worth at least as much
 WINDOW = 256  # fetches after which counts are halved
 UNLIMITED = 1000  # levels
-SPEAKS = 8  # fetches of a place, before which nothing is cut for it
-QUOTA = 1_000  # pages in a row that were kept without novelty, from which they count as fetched in vain
-BELIEF = Belief(barren=16)  # pages in a row without novelty, from which a place is held whoever names a URL
+SPEAKS = 8  # fetches of a place before which nothing is cut by its counts
+QUOTA = 1_000  # pages in a row that were kept without novelty, after which such pages count as barren
+BELIEF = Belief(barren=16)  # pages in a row without novelty after which a place is held, whatever page names a URL
 _DEEPEST = 63  # level that stands for all deeper ones
 
 
 class Place(msgspec.Struct, array_like=True):
-    """What is known of one place. fetched, new: by depth in the site."""
+    """The counts of one place. fetched, new: by depth in the site."""
 
     form: str
     fetched: list[int] = []
     new: list[int] = []
     limit: int = UNLIMITED  # greatest depth that is fetched
-    n_taught: int = 0  # worthless fetches that the place around it has learned of
+    n_taught: int = 0  # worthless fetches that were also counted for the place that surrounds it
     n_ever: int = 0  # fetches, never halved
-    first: int = _DEEPEST  # least depth that was fetched, but 0, where sites are entered
-    bound: int = UNLIMITED  # greatest depth that visitors, or the ceiling, are worth going to, whoever names a URL
-    opinion: Opinion = msgspec.field(default_factory=Opinion)  # of what is new here
+    first: int = _DEEPEST  # least depth that was fetched, without 0, where sites are entered
+    bound: int = UNLIMITED  # greatest depth by visitors' q or the ceiling: holds whatever page names a URL
+    opinion: Opinion = msgspec.field(default_factory=Opinion)  # on whether anything new is found here
     kept: Recent = msgspec.field(default_factory=Recent)  # fetches that every filter kept and followed
 
     def learn(self, depth: int, *, is_new: bool, is_good: bool) -> bool:
-        """Take one more fetch into account; return whether the place was held wrongly.
+        """Count one more fetch; return whether the place was held wrongly.
 
         Args:
             is_good: A 200 that every filter kept and followed.
@@ -86,7 +88,7 @@ class Place(msgspec.Struct, array_like=True):
         return BELIEF.learn(self.opinion, is_new)
 
     def yields(self) -> Recent:
-        """Return what its fetches came to lately; one that was kept without novelty counts half."""
+        """Return the yield of its latest fetches; a page that was kept without novelty counts half."""
         recent = self.opinion.recent
         return Recent(recent.n, (recent.s + self.kept.s) / 2, self.kept.streak)
 
@@ -99,14 +101,20 @@ class Place(msgspec.Struct, array_like=True):
         return sum(self.fetched) - sum(self.new)
 
     def share(self, prior: float, *, new: int = 0, old: int = 0) -> float:
-        """Return the share of new pages over all levels, smoothed; new, old: fetches of a place within this one, which are left out."""
+        """Return the share of new pages over all levels, smoothed.
+
+        Args:
+            prior: The share of what surrounds the place.
+            new: New pages of a place within this one, which are left out.
+            old: Pages of that place that were not new, which are left out, too.
+        """
         n_new, n_old = max(0, self.n_new - new), max(0, self.n_old - old)
         return (n_new + WEIGHT * prior) / (n_new + n_old + WEIGHT)
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Where to stop."""
+    """The target and the bounds of cuts."""
 
     target: float  # share of a surfer's page views that is to be crawled, above 0 and below 1
     floor: int  # depth up to which nothing is cut for its depth
@@ -114,7 +122,7 @@ class Rule:
     q: float | None  # probability that a visitor goes deeper, None: unknown
 
     def limit(self, place: Place, prior: float, *, is_host: bool) -> tuple[int, int]:
-        """Return the greatest depth at which a place is fetched, and the one that holds whoever names a URL."""
+        """Return the greatest depth at which a place is fetched, and the one that holds whatever page names a URL."""
         overall = place.share(prior)
         new = _by_level(place, overall)
         limit = place.first - 1 + levels_for_varying(new, self.target, most=UNLIMITED)
@@ -124,7 +132,7 @@ class Rule:
         return min(limit, bound), bound
 
     def unknown(self) -> int:
-        """Return the greatest depth that is fetched where nothing has been fetched yet."""
+        """Return the greatest depth that is fetched of a place of which nothing was fetched yet."""
         return self._by_visitors(1, [1.0])
 
     def _by_visitors(self, first: int, new: list[float]) -> int:
@@ -136,7 +144,7 @@ class Rule:
 
 
 def _by_level(place: Place, overall: float) -> list[float]:
-    """Return with which probability a surfer goes on to each level from the first; the last holds beyond."""
+    """Return the probability with which a surfer goes on to each level from the first; the last value holds for all deeper levels."""
     found: list[float] = []
     deeper = 0.0
     for n_new, n in zip(reversed(place.new[place.first :]), reversed(place.fetched[place.first :]), strict=True):

@@ -1,15 +1,19 @@
-"""Depth cutoffs as a filter: what lies deeper than its place is worth is held.
+"""Depth cutoffs as a filter: URLs deeper than their place is worth are held.
 
-Learned gate: a URL that lies deeper than the limit of its place (filters/depth_cutoff/evidence.py) and was named by a worthless page, or
-whose place has shown nothing new for long, is held in a class of its host, named after place and depth, from which the tail draws
-(filters/tail/); asked again when its turn comes, since a page's links are queued before it is known what the page and their places are
-worth. Entries, depth 0, are never held. A page that is worth something and names such a URL later frees it. Beyond the ceiling, which is
-the user's word, URLs are refused.
-Page gate: every answer teaches; when a place was held wrongly, what it holds up to its limit is released. Redirect gate: a redirect to
-what was known before was worth nothing.
+**Learned gate.** A URL is held if it is deeper than the limit of its place (filters/depth_cutoff/evidence.py) and if either a worthless
+page
+named it, or its place has shown nothing new for long. Its class is one of its host, named after place and depth, from which the tail draws
+(filters/tail/). URLs are judged again just before they are requested, since links are queued before it is known what their page and their
+places are worth. Entries, depth 0, are never held. A URL is released if a page that was worth its fetch names it later. Beyond the ceiling,
+which the user has set, URLs are refused.
 
-**Time.** Where nothing is cut and hardly a page of late was old, as of a new site is assumed, one page in sixteen is learned from, chosen
-by its URL's key, the first two of each kind of URL, and whatever filters dropped: 150 µs each; a page that is passed over costs 6.
+**Page gate.** Every answer is learned from. If a place was held wrongly, its URLs up to the limit are released. **Redirect gate.** A
+redirect
+to a known URL was worth nothing.
+
+**Time.** If nothing is cut and hardly any of the latest pages was old (a new site begins so), the filter learns from one page in sixteen,
+chosen by its URL's key, from the first two of each kind of URL, and from all that filters dropped: 150 µs each. A page that is passed over
+costs 6 µs.
 """
 
 from __future__ import annotations
@@ -34,14 +38,14 @@ from thresher.filters.pattern_yield.patterns import parse
 from thresher.filters.spec import FilterSpec
 
 NAME = "depth_cutoff"
-_DEEPEST = 63  # holders of a place: one for each depth, this one for all deeper
+_DEEPEST = 63  # a place has one holder for each depth; this one is for all deeper
 _NO_VERDICT = Verdict(NAME)
 _SITE = itemgetter(slice(8))  # of a key
 _DROPS = {"exact_duplicate": "duplicate", "near_replica": "near_replica", "soft_error": "soft_error"}
 
 
 def holder(form: str, depth: int) -> str:
-    """Return who holds the URLs of a place at a depth."""
+    """Return the name under which the URLs of a place at a depth are held."""
     return f"{NAME} {min(depth, _DEEPEST)} {form}"
 
 
@@ -60,19 +64,19 @@ def drop_of(judgement: Judgement, *, is_ok: bool) -> str:
 
 
 class PageMeasure(msgspec.Struct, array_like=True, dict=True):
-    """What learning needs of a page. The page itself stands beside it and not in the journal: most are passed over."""
+    """What learning needs of a page. The page itself is at hand but not journaled: most pages are passed over."""
 
     url: str
     host: str
-    key: bytes  # b"" of a URL that a filter made up: it lies at no depth
+    key: bytes  # b"" of a URL that a filter made: it has no depth
     depth: int
     text: int
     is_ok: bool
     n_links: int
-    sampled: bytes = b""  # of novelty.sample, once it was asked for
+    sampled: bytes = b""  # result of novelty.sample, once computed
 
     def asked_for_sample(self) -> bytes:
-        """Return what stands for the page's words."""
+        """Return the sample of the page's words."""
         page: Page | None = self.__dict__.get("page")
         if page is not None and self.is_ok and not self.sampled:
             self.sampled = sample(page.tokens, self.url[len(self.host) :])
@@ -80,13 +84,13 @@ class PageMeasure(msgspec.Struct, array_like=True, dict=True):
 
 
 class DepthOfPages:
-    """Page gate: gives no verdict, and learns from everybody's."""
+    """Page gate: gives no verdict; learns from the verdicts of all filters."""
 
     name = NAME
     measure_type = PageMeasure
 
     def __init__(self, sites: Sites, settings: DepthCutoff, *, samples: bool = True) -> None:
-        """Create the depth of pages.
+        """Create the page gate.
 
         Args:
             samples: Whether one page in sixteen of a plain site is enough to learn from.
@@ -137,12 +141,12 @@ class PairMeasure(msgspec.Struct, array_like=True, frozen=True):
     host: str
     key: bytes
     depth: int
-    text: int  # of the target's key: what the redirect shows
+    text: int  # of the target's key: it stands for what the redirect shows
     is_first: bool  # its target was found through it
 
 
 class DepthOfRedirects:
-    """Redirect gate: downloading an alias is going back."""
+    """Redirect gate: to fetch an alias is, in the model, to go back."""
 
     name = NAME
     measure_type = PairMeasure
@@ -170,23 +174,23 @@ class DepthOfRedirects:
 
 
 class LinksMeasure(msgspec.Struct, array_like=True, dict=True):
-    """What learning needs of a page's new links. Deciding needs their texts too: the batch stands beside it and not in the journal."""
+    """What learning needs of a page's new links. Deciding also needs their texts: the batch itself is at hand, but is not journaled."""
 
     key: bytes  # of the page; b"" if the batch is one known URL that is judged again
     depth: int
     is_redirect: bool
     n_new: int
-    named: list[bytes] = []  # those of the page's own site, 8 bytes each, if it was worth nothing
+    named: list[bytes] = []  # those on the page's own site, 8 bytes each, if the page was worth nothing
 
     def count(self, *, is_barren: bool) -> None:
-        """Fill in what is asked of few pages."""
+        """Fill in the fields that are needed of few pages only."""
         batch: LinkBatch | None = self.__dict__.get("batch")
         if batch is not None:
             self.named = [key[8:] for key in batch.keys if key[:8] == self.key[:8]] if is_barren else []
 
 
 class DepthOfLinks:
-    """Learned gate: holds what lies too deep."""
+    """Learned gate: holds URLs that are too deep."""
 
     name = NAME
     measure_type = LinksMeasure
@@ -216,16 +220,16 @@ class DepthOfLinks:
         return (LinkRuling({**ruling.refused, **beyond}) if beyond else ruling), effects
 
     def _is_beyond(self, batch: LinkBatch, link: HeldLink) -> bool:
-        """Return whether a link lies beyond the ceiling: that is the user's word and no opinion."""
+        """Return whether a link is beyond the ceiling, which the user has set: it is then refused, not held."""
         return self._ceiling is not None and batch.site_depths[link.at] > self._ceiling
 
     def _least(self, memory: Memory, site: bytes) -> int:
-        """Return a depth up to which nothing of a site is cut."""
+        """Return a depth up to which no URL of a site is cut."""
         glance = self._sites.glance(memory, site)
         return min(glance.least_limit(), self._unknown) if glance.n_limited else self._unknown
 
     def _cut(self, batch: LinkBatch, site: bytes, memory: Memory) -> list[HeldLink]:
-        """Return the links of a site that are cut off."""
+        """Return the links of a site that are cut."""
         least = self._least(memory, site)
         deep = [i for i in batch.by_site[site] if batch.site_depths[i] > least]
         if not deep:
@@ -245,7 +249,7 @@ class DepthOfLinks:
         return found
 
     def _names_the_poor(self, batch: LinkBatch, site: bytes, memory: Memory) -> bool:
-        """Return whether what a batch names was named by worthless pages alone, as far as that is known before its page is judged."""
+        """Return whether only worthless pages named the links of a batch, as far as that is known before its page is judged."""
         key = batch.source.key
         if batch.keys[0] == key:
             return is_poor(memory, key)
@@ -268,14 +272,14 @@ class DepthOfLinks:
 
 
 class NamingMeasure(msgspec.Struct, array_like=True, dict=True):
-    """What learning needs of the waiting or held URLs that a page named again."""
+    """What learning needs of queued or held URLs that a page names again."""
 
     source: bytes  # key of the page
-    released: list[bytes] = []  # keys of URLs that worthless pages alone had named, once they were asked for
+    released: list[bytes] = []  # keys of URLs that only worthless pages had named, once looked up
 
 
 class NamedAgain:
-    """Not a gate: a page that is worth something frees what was held because worthless ones had named it."""
+    """No gate: a page that was worth its fetch releases URLs that were held because only worthless pages had named them."""
 
     name = NAME
     measure_type = NamingMeasure
@@ -323,7 +327,7 @@ def spec(settings: DepthCutoff) -> FilterSpec:
 
 
 def _released(released: list[Released], ledger: Ledger) -> Effects:
-    """Return the releases of what was held wrongly, as deep as URLs of the site are known."""
+    """Return the releases of what was held wrongly, down to the greatest known depth of the site."""
     if not released:
         return NO_EFFECTS
     deepest = min(_DEEPEST, max(LOW, len(ledger.head.levels) + 1))

@@ -1,8 +1,8 @@
-"""Fits of the models to measured sessions: q by maximum likelihood and by least squares, how well each model tells the data [BC04].
+"""Fits the models to measured sessions: q by maximum likelihood and by least squares, and how well each model describes the data [BC04].
 
-Page depth is the level of each page view, session depth the deepest level of each session. Least squares are taken on the cumulative shares
-of views by level; the error is their root mean square, `worst` the largest difference. A and B are one distribution by different q, so
-that only C can be told from them. Views from browsers' caches are among the views, as far as they can be estimated (cached.py).
+Page depth is the level of each page view, session depth the deepest level of each session. Least squares are computed on the cumulative
+shares of views by level; the error is their root mean square, `worst` the largest difference. A and B give the same distribution for
+different q, so that only C can be told from them. Views from browsers' caches are counted as far as they can be estimated (cached.py).
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ I64 = npt.NDArray[np.int64]
 SHARES = (0.5, 0.8, 0.9, 0.95)
 _GRID = 64
 _CHAIN_LEVELS = 200
-LEAST_STEPS = 50  # one level deeper, below which no q is suggested
-WIDEST = 0.1  # interval of a q that is suggested
-_FEWEST_MOVES = 30  # out of a level, below which the levels from there on are taken together
+LEAST_STEPS = 50  # moves one level deeper, below which no q is suggested
+WIDEST = 0.1  # widest interval of a q that is suggested
+_FEWEST_MOVES = 30  # with fewer moves out of a level, it and all deeper ones are taken together
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +58,12 @@ class Fit:
 
 @dataclass(frozen=True, slots=True)
 class Depths:
-    """What sessions come to."""
+    """Counts of a set of sessions."""
 
     n_sessions: int
     n_views: int
-    by_level: I64  # page views that the log tells of
-    views: F64  # by level, with those from caches that nothing tells of, estimated
+    by_level: I64  # page views that are in the log
+    views: F64  # by level, with the estimated ones from caches
     views_without: F64  # the same without each of some groups of sessions, [n_groups, n_levels]
     by_session: I64  # sessions by their deepest level
     mean_length: float  # views a session
@@ -81,7 +81,7 @@ class Depths:
 
     @property
     def n_cached(self) -> float:
-        """How many views from caches, that nothing tells of, are estimated."""
+        """How many views from caches are estimated beyond those that Referers name."""
         return max(0.0, float(self.views.sum()) - self.n_views)
 
     def cumulative(self) -> F64:
@@ -147,10 +147,10 @@ def fit(model: Model, by_level: npt.NDArray[np.integer] | F64, without: F64 | No
 
     Args:
         without: Views by level without each of some groups of sessions, [n_groups, n_levels], for the intervals.
-        n_draws: Views that the log tells of and the levels that they lie deep: what one q was drawn as often as.
+        n_draws: How often q was drawn, at most: the logged views and the sum of their levels.
 
     Raises:
-        ValueError: If there are none.
+        ValueError: There are no views.
     """
     n = float(by_level.sum())
     if n <= 0:
@@ -181,10 +181,10 @@ def _most_likely(model: Model, shares: F64) -> float:
 
 
 def _interval(model: Model, q: float, ratios: list[float], n_draws: float) -> Interval:
-    """Return the interval of q by that of its ratio, a share.
+    """Return the interval of q, computed from the interval of its ratio, which is a share.
 
     Args:
-        ratios: Without each group of sessions.
+        ratios: The ratio without each group of sessions.
     """
     low, high = of_share(ratio(model, q), ratios, n_draws)
     return q_of_ratio(model, low), q_of_ratio(model, high)
@@ -196,7 +196,7 @@ def fits(by_level: npt.NDArray[np.integer] | F64, without: F64 | None = None, *,
 
 
 def suggested(of: Depths, fitted: Fit) -> tuple[float | None, str]:
-    """Return the q to suggest for a crawl, None where the log does not say enough, and what speaks for or against it.
+    """Return the q to suggest for a crawl, None if the log has too little data, and the reasons.
 
     Args:
         fitted: Model B, whose q is what `filters.depth_cutoff.q` means.
@@ -213,7 +213,7 @@ def suggested(of: Depths, fitted: Fit) -> tuple[float | None, str]:
 
 
 def best(of: Mapping[Model, Fit]) -> Model:
-    """Return the model of least error: B for A and B, which are one, or C."""
+    """Return the model of least error: B for A and B, which are equal, or C."""
     return "C" if of["C"].error < of["B"].error else "B"
 
 
@@ -232,7 +232,7 @@ def _least(model: Model, cumulative: F64) -> float:
 def of_actions(actions: tuple[Mapping[Action, int], ...]) -> tuple[F64, tuple[int, ...]]:
     """Solve the chain of measured actions; return the shares of views by level, and the smallest k for each of SHARES.
 
-    Levels from the first with fewer than 30 moves on share their actions.
+    From the first level with fewer than 30 moves on, all levels share their actions.
     """
     counts = list(actions)
     first = next((i for i, row in enumerate(counts) if sum(row.values()) < _FEWEST_MOVES), len(counts))

@@ -1,9 +1,9 @@
-"""Intervals for what is fitted to sessions: leave out a group of sessions at a time, and see how much the fit moves [TUK58].
+"""Intervals for values fitted to sessions: leave out one group of sessions at a time, and see how much the value changes [TUK58].
 
-Views of one session are no independent draws, sessions of one visitor neither: visitors in order are cut into up to 30 groups, and the
-spread of the fits without each of them is the variance (delete-a-group jackknife). It becomes a number of draws that would have this
-variance, never more than there are, and that the interval of a share [WIL27], with Student's t of as many groups: so an estimate at
-or near 0 has an interval of its own too (Korn and Graubard 1998).
+The views of one session are not independent draws, nor are the sessions of one visitor. So the visitors, in order, are divided into up to
+30 groups, and the variance is that of the fits without each group (delete-a-group jackknife). From the variance follows a number of
+independent draws that would have it, at most the number of views; the interval is that of a share of so many draws [WIL27], with Student's
+t for the number of groups. So an estimate at or near 0 has an interval, too (Korn and Graubard 1998).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def of_share(share: float, without: Sequence[float], n: float) -> Interval:
 
     Args:
         without: The share without each group.
-        n: Draws that there are at most.
+        n: The largest number of independent draws that is possible.
     """
     if len(without) < 2 or n <= 0:
         return 0.0, 1.0

@@ -1,10 +1,11 @@
-"""One site's evidence over a filter's memory: its places, what they have shown, and its levels.
+"""The evidence of one site over a filter's memory: its places, the word pairs that they have shown, and its levels.
 
-**A fetch was worth it** if the page is a 200 that every filter kept and followed, and there is something new on it against the pages of
-its directory (filters/depth_cutoff/novelty.py). It teaches its pattern, its parameters, the directory and the host; of worthless fetches a
-pattern and a directory teach what lies around them no more than 16, so that one barren place does not speak for all. Those of a pattern's
-URLs that worthless pages named are a place beside it, where only what other filters dropped is worthless: copies lead to copies. While a
-site shows one text for one URL after another, which may be an outage or a consent page, only the first 8 of a row teach.
+**A fetch was worth it** if the page is a 200 that every filter kept and followed, and shows something new compared with the pages of its
+directory (filters/depth_cutoff/novelty.py). It is counted for its pattern, its parameters, its directory and the host. Of the worthless
+fetches of a pattern or directory, at most 16 are also counted for the larger places, so that one barren place does not decide for them all.
+The URLs of a pattern that worthless pages named are a place of their own; there, only what other filters dropped counts as worthless:
+copies lead to copies. While a site shows the same text for one URL after another, which may be an outage or a consent page, only the
+first 8 such answers are learned from.
 
 Records and their sizes: filters/depth_cutoff/records.py. Time: 100 µs per fetch.
 """
@@ -38,9 +39,9 @@ from thresher.filters.depth_cutoff.records import (
 from thresher.filters.pattern_yield.patterns import Parts
 from thresher.filters.pattern_yield.vocabulary import Vocabulary
 
-INNER = " named by worthless pages"  # of a pattern's URLs those: a place of their own
-TAUGHT = 16  # worthless fetches that a place teaches the one around it
-RUN = 8  # of one text in a row that teach
+INNER = " named by worthless pages"  # suffix: a pattern's URLs that worthless pages named are a place of their own
+TAUGHT = 16  # worthless fetches of a place that are also counted for the larger one
+RUN = 8  # answers in a row of one text that are learned from
 _DEEPEST = 63
 _HASH_BYTES = 8
 _FORMS = 4_096  # whose hashes are remembered
@@ -51,14 +52,14 @@ class Fetch(NamedTuple):
 
     parts: Parts
     depth: int
-    text: int  # hash of what it showed, 0: none
+    text: int  # hash of its text, 0: none
     sampled: bytes  # of novelty.sample
     drop: str = ""  # why it was worth nothing: duplicate, near_replica, soft_error, alias, error, other; "": a 200 kept and followed
     n_links: int = 0
     key: bytes = b""  # of the URL within its site
-    kind: int = -1  # of the URL (filters/depth_cutoff/places.py), -1: of no matter
-    stands_for: int = 1  # fetches that it was chosen from
-    is_poor: bool = False  # worthless pages alone have named it
+    kind: int = -1  # of the URL (filters/depth_cutoff/places.py), -1: not needed
+    stands_for: int = 1  # number of fetches of which it is the sample
+    is_poor: bool = False  # only worthless pages have named it
 
     @property
     def is_good(self) -> bool:
@@ -66,7 +67,7 @@ class Fetch(NamedTuple):
 
 
 class Released(NamedTuple):
-    """What a place holds up to a depth is to be fetched."""
+    """The URLs of a place up to a depth are to be released."""
 
     form: str
     depth: int
@@ -76,10 +77,10 @@ _place = msgspec.msgpack.Decoder(Place)
 
 
 class Ledger:
-    """Read from a memory, changed, and written back by `save`."""
+    """One site's evidence: read from a memory, changed, and written back by `save`."""
 
     def __init__(self, memory: Memory, site: bytes, rule: Rule) -> None:
-        """Create the ledger.
+        """Read what a site's places share.
 
         Args:
             site: 8 bytes.
@@ -89,21 +90,21 @@ class Ledger:
         self.head = HEAD.decode(value) if value else Head()
         self.vocabulary = Vocabulary(self.head.n_counted, self.head.counters)
         self._unknown = rule.unknown()
-        self.is_spent = False  # the place of what was learned last has shown nothing new for so long that it has no end
+        self.is_spent = False  # the place of the last fetch has shown nothing new for so long that it is taken to be endless
         self._known: dict[str, Place | None] = {}
         self._changed: dict[str, Place] = {}
 
     # -- asking
 
     def where(self, parts: Parts) -> Places:
-        """Return a URL's places as the site's vocabulary spells them now."""
+        """Return a URL's places by the site's present vocabulary."""
         return places(parts, self.vocabulary.count)
 
     def cut(self, where: Places, depth: int, *, is_poor: bool) -> Place | None:
-        """Return the place that cuts a URL off, None if it is to be fetched.
+        """Return the place that cuts a URL, None if it is to be fetched.
 
         Args:
-            is_poor: Worthless pages alone have named it.
+            is_poor: Only worthless pages have named it.
         """
         inner = self._get(where.pattern + INNER) if is_poor else None
         if inner is not None and inner.n_ever >= SPEAKS and depth > inner.limit:
@@ -117,7 +118,7 @@ class Ledger:
         return None if is_open or self._explores(where) else found
 
     def speaker(self, where: Places) -> Place | None:
-        """Return the smallest known place that a URL belongs to; of its parameters the one that is cut first."""
+        """Return the smallest known place that a URL belongs to; of its parameters the one with the least limit."""
         known = self._get(where.pattern)
         if where.parameters and (known is None or known.n_ever < SPEAKS):
             parameters = [place for form in where.parameters if (place := self._get(form)) and (known is None or place.n_ever >= SPEAKS)]
@@ -163,7 +164,7 @@ class Ledger:
         self.head.awaits = fetch.key + bytes((fetch.stands_for,))
 
     def _outgrown(self, before: Places, now: Places) -> list[Released]:
-        """Free what places hold that were spelled when the site's words were not known yet: nobody learns of them any more."""
+        """Release the URLs of places that have a new name since the vocabulary grew: nothing is counted for the old names any more."""
         if before == now:
             return []
         forms = {before.directory, before.pattern, before.pattern + INNER, *before.parameters} - {now.directory, *now.parameters}
@@ -171,7 +172,7 @@ class Ledger:
         return [Released(place.form, UNLIMITED) for place in known]
 
     def _limits(self, where: Places, learned: set[str], *, is_new: bool) -> None:
-        """Set the limits of the places that learned, the larger ones as priors of the smaller; what is new lowers none."""
+        """Set the limits of the places that learned, each with the next larger one as its prior. A new page lowers no limit."""
         *around, pattern = [self._at(form) for form in where.ladder()]
         parameters = [self._at(form) for form in where.parameters]
         unknown, every = self._unknown, (*around, pattern, *parameters)
@@ -197,13 +198,13 @@ class Ledger:
             self._level(depth).new_links += n_new * self.head.awaits[_HASH_BYTES]
 
     def named_by_worthless(self, keys: Iterable[bytes]) -> None:
-        """Note that URLs of the site were named first by a page that showed nothing new."""
+        """Record that URLs of the site were named first by a page that showed nothing new."""
         for key in keys:
             self._memory.put(poor_key(self._site + key), b"", BARREN_WEIGHT)
 
     def _is_new(self, directory: str, sampled: bytes) -> bool:
         if not sampled:
-            return True  # nothing to compare: a page without words, as of pictures
+            return True  # a page without words, as one of pictures: nothing can be compared
         key = self._key(b"t", directory)
         before = self._memory.get(key) or b""
         is_new, table = look(sampled, before)
@@ -218,9 +219,10 @@ class Ledger:
         return is_new or head.run_length <= RUN
 
     def _teach(self, ladder: list[Place], fetch: Fetch, is_new: bool) -> tuple[set[str], list[Place]]:
-        """Let places, the largest first, learn of a fetch up to one that has taught enough worthless ones.
+        """Count a fetch for places, the largest last, up to one that has passed on enough worthless fetches.
 
-        Returns the forms of those that did, and those that were held wrongly.
+        Returns:
+            The places that counted it, and those that were held wrongly.
         """
         learned, wrong = set[str](), list[Place]()
         for place in reversed(ladder):

@@ -1,19 +1,19 @@
-"""Three models of a surfer on an infinite site: which share of the page views lies how deep [BC04].
+"""Three models of a surfer on an infinite site: the share of page views on each level [BC04].
 
-The surfer is on a level, clicks from where she entered. With probability q she goes one level deeper; else, in model
+The surfer is on a level: so many clicks from the page where she entered. With probability q she goes one level deeper; else, in model
 
     A   one level back            x_i = q x_{i-1} + (1-q) x_{i+1}
     B   to the first level        x_i = q x_{i-1}
     C   to a level seen so far,   x_i = q x_{i-1} + (1-q) Σ_{k≥i} x_k / (k+1)
         each as likely, the current one included
 
-Who leaves the site is replaced by who enters it: EXIT, START and JUMP are one move to level 0. The share of views on levels 0 to k is
+For each surfer who leaves the site another one enters: EXIT, START and JUMP are one move to level 0. The share of views on levels 0 to k is
 
-    A   1 - (q/(1-q))^{k+1}, for q < 1/2; from 1/2 on she drifts away for ever and no share is stationary
+    A   1 - (q/(1-q))^{k+1}, for q < 1/2; from 1/2 on she goes deeper for ever, and no distribution is stationary
     B   1 - q^{k+1}
     C   1 - (2 + k - (k+1) q) q^{k+1}
 
-hence A with q_A and B with q_B = q_A/(1-q_A) are one distribution. Levels count from 0: "five levels" are the levels to k = 4.
+So A with q_A and B with q_B = q_A/(1-q_A) are one distribution. Levels count from 0: "five levels" are the levels to k = 4.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ _MOST_LEVELS = 10**9
 
 
 def ratio(model: Model, q: float) -> float:
-    """Return q, of model A the q of the equal model B.
+    """Return the parameter of the geometric distribution: q for B and C, q/(1-q) for A.
 
     Raises:
-        ValueError: If there is no stationary distribution.
+        ValueError: There is no stationary distribution.
     """
     limit = 0.5 if model == "A" else 1.0
     if not 0 <= q < limit:
@@ -44,7 +44,7 @@ def ratio(model: Model, q: float) -> float:
 
 
 def q_of_ratio(model: Model, r: float) -> float:
-    """Return what `ratio` was made from."""
+    """Return the q whose `ratio` is r."""
     return r / (1 + r) if model == "A" else r
 
 
@@ -54,7 +54,7 @@ def share(model: Model, q: float, levels: npt.ArrayLike) -> F64:
 
 
 def share_of_ratio(model: Model, r: npt.ArrayLike, levels: npt.ArrayLike) -> F64:
-    """Return the same by `ratio`; r and levels are broadcast."""
+    """Return `share` for a `ratio` instead of q; r and levels are broadcast."""
     r, k = np.asarray(r, dtype=np.float64), np.asarray(levels, dtype=np.float64)
     beyond = r ** (k + 1)
     return np.asarray(1 - beyond * (2 + k - (k + 1) * r) if model == "C" else 1 - beyond)
@@ -83,14 +83,14 @@ def levels_for(model: Model, q: float, wanted: float) -> int:
     r = ratio(model, q)
     if r == 0 or wanted <= 0:
         return 0
-    k = max(0, ceil(log1p(-wanted) / log(r) - 1e-9) - 1)  # of A and B, and no more than C needs
+    k = max(0, ceil(log1p(-wanted) / log(r) - 1e-9) - 1)  # exact for A and B; C needs at least as many
     while k < _MOST_LEVELS and float(share(model, q, k)) < wanted - 1e-12:
         k += 1
     return k
 
 
 def transition(model: Model, q: float, n_levels: int) -> F64:
-    """Return the chain over the first `n_levels` levels, [from, to]; she who would go deeper than the last stays there."""
+    """Return the chain over the first `n_levels` levels, [from, to]. Moves beyond the last level stay on it."""
     chain = np.zeros((n_levels, n_levels))
     for i in range(n_levels):
         chain[i, min(i + 1, n_levels - 1)] += q
@@ -105,11 +105,11 @@ def transition(model: Model, q: float, n_levels: int) -> F64:
 
 
 def varying(deeper: Sequence[float], *, goes_on: bool = True) -> tuple[F64, float]:
-    """Return model B where the probability to go deeper depends on the level: shares of the levels, and of all that lies beyond them.
+    """Return model B with a probability for each level: the shares of the levels, and of all that are deeper.
 
     Args:
-        deeper: The deeper of levels 0, 1 …; n of them make shares of n + 1 levels.
-        goes_on: Beyond them the last holds for ever, else nothing is there.
+        deeper: The probability to go deeper from levels 0, 1 and so on; n of them give shares of n + 1 levels.
+        goes_on: Whether the last probability holds for all deeper levels; else there are none.
     """
     weights = np.cumprod(np.concatenate(([1.0], np.asarray(deeper, dtype=np.float64))))
     last = float(deeper[-1]) if deeper and goes_on else 0.0
@@ -121,7 +121,7 @@ def varying(deeper: Sequence[float], *, goes_on: bool = True) -> tuple[F64, floa
 
 
 def levels_for_varying(deeper: Sequence[float], wanted: float, *, goes_on: bool = True, most: int = 1000) -> int:
-    """Return the smallest k whose levels 0 to k hold the wanted share under `varying`, at most `most`. Not numpy: filters ask often."""
+    """Return the smallest k, at most `most`, whose levels 0 to k have the wanted share under `varying`. No numpy: filters call it often."""
     last = deeper[-1] if goes_on and deeper else 0.0
     weight = total = 1.0
     weights = [weight]

@@ -1,13 +1,13 @@
-"""What is new on a page against the pages like it: a sample of its words in threes, and which pairs of words a place has shown before.
+"""What is new on a page compared with similar pages: a sample of its words in threes, and the word pairs that a place has shown before.
 
-Three words in a row are new if neither the first two nor the last two stood together before: a list of known things in another order has
-new pairs where one thing ends and the next begins, but nothing new. A generated page says again what its place has said, in other numbers:
-the words of the page's own URL, and numbers of one or two digits, are therefore left out, so that the 17th of May is like the 18th. The
-sample is the 64 threes of least hash: pages that are alike have samples that are alike. A page is new if some twelve of its threes are,
-or a quarter of those of a short page.
+Three words in a row are new if neither the first two nor the last two stood together before. (A list of known things in another order has
+new pairs where one thing ends and the next begins, but nothing in it is new.) Generated pages repeat what their place has shown with other
+numbers. So the words of the page's own URL, and numbers of one or two digits, are left out: the 17th of May is like the 18th. The sample is
+the 64 threes of least hash: similar pages have similar samples. A page is new if twelve of its threes are, or a quarter of those of a short
+page.
 
-A place remembers pairs as bits of a table that begins anew when it is half full, which happens after some hundred pages that are new, and
-never where nothing is.
+A place remembers pairs as bits of a table, which is emptied when it is half full. That happens after some hundred new pages, and never
+where nothing is new.
 
 Memory: 2 KiB a place. Time: 40 µs per page.
 """
@@ -27,8 +27,8 @@ from thresher.crawler.core.sketch import token_hashes, word_hash
 
 BITS = 1 << 14
 SAMPLE = 64
-NEW_THREES = 12  # of a page, from which it is new
-NEW_SHARE = 0.25  # of the threes of a short page, the same
+NEW_THREES = 12  # new threes from which a page is new
+NEW_SHARE = 0.25  # share of new threes from which a short page is new
 _WORDS = re.compile(r"[^\W_]+")
 _SHIFT = np.uint64(64 - 14)
 _TOP_BITS = 14
@@ -44,7 +44,7 @@ Places = npt.NDArray[np.uint16]
 
 @lru_cache(maxsize=1)
 def _other_than_small_numbers() -> npt.NDArray[np.bool_]:
-    """Return which top bits no hash of a small number has; a word in 150 has those bits too, and is left out as well."""
+    """Return a mask of top bits that hashes of small numbers never have. Of other words, one in 150 is left out with them."""
     numbers = token_hashes(" ".join([*map(str, range(100)), *(f"{n:02}" for n in range(10))]))
     found = np.ones(1 << _TOP_BITS, dtype=np.bool_)
     found[numbers >> _TOP] = False
@@ -52,10 +52,13 @@ def _other_than_small_numbers() -> npt.NDArray[np.bool_]:
 
 
 def sample(tokens: U64, url: str) -> bytes:
-    """Return what stands for a page: 16-bit numbers, how many threes it has, then of each sampled one the places of its two pairs.
+    """Return the sample of a page: 16-bit numbers; first how many threes it has, then for each sampled one the places of its two pairs.
 
     Args:
-        tokens: The tokens of thresher.crawler.core.sketch.token_hashes. Returns b"" for a page of less than three words that count.
+        tokens: The tokens of thresher.crawler.core.sketch.token_hashes.
+
+    Returns:
+        b"" for a page of less than three words that count.
     """
     counts = _other_than_small_numbers().copy()
     counts[[word_hash(word) >> 64 - _TOP_BITS for word in _WORDS.findall(url)[:_MOST_URL_WORDS]]] = False
@@ -69,8 +72,8 @@ def sample(tokens: U64, url: str) -> bytes:
 
 
 def _least(hashes: U64) -> npt.NDArray[np.intp]:
-    """Return where the 64 least of the hashes stand, the least first, each value once; of repeated ones fewer."""
-    n = min(hashes.size, 2 * SAMPLE)  # repeated ones among them
+    """Return the positions of the 64 least hashes, the least first, each value once; fewer if hashes are repeated."""
+    n = min(hashes.size, 2 * SAMPLE)  # some may be repeated
     among = np.flatnonzero(hashes < _U(min(3 * SAMPLE * (1 << 64) // hashes.size, _LARGEST)))
     if among.size < n:
         among = np.arange(hashes.size)
@@ -83,7 +86,11 @@ def _least(hashes: U64) -> npt.NDArray[np.intp]:
 
 
 def look(sampled: bytes, table: bytes) -> tuple[bool, bytes]:
-    """Return whether a page is new against a place's table (b"": it has shown nothing yet), and the table with the page in it."""
+    """Return whether a page is new compared with a place's table, and the table with the page added.
+
+    Args:
+        table: b"" if the place has shown nothing yet.
+    """
     numbers: Places = np.frombuffer(sampled, dtype=np.uint16)
     bits = np.unpackbits(np.frombuffer(table or bytes(BITS // 8), dtype=np.uint8))
     unseen = (bits[numbers[1:]] == 0).reshape(2, -1)

@@ -1,15 +1,14 @@
-"""The places of a site that a URL belongs to, from its pattern to the whole host: filters/pattern_yield's patterns, and directories above.
+"""The places of a site to which a URL belongs, from its pattern to the whole host: filters/pattern_yield's patterns, and directories above.
 
     http://a.example/c/3?f.size=m&f.colour=red
     a.example/c/<n>?f.colour=*&f.size=*       its pattern
     a.example/c/<n>?f.size                    each of its parameters
-    a.example/c/?                             the directory, up to the first segment that is no literal; URLs with a query apart
+    a.example/c/?                             the directory, up to the first segment that is no literal; URLs with a query have their own
     a.example/*                               the host
 
-Its **kind** is what it looks like before anybody knows the site's words: its slashes, where it has digits, the names of its
-parameters.
+Its **kind** needs no vocabulary of the site: its slashes, where it has digits, and the names of its parameters.
 
-A URL **explores** when nobody has fetched its like: its pattern is unknown, or, if it has a query, one of its parameters is.
+A URL **explores** if nothing like it was fetched: its pattern is unknown or, if it has a query, one of its parameters is.
 """
 
 from __future__ import annotations
@@ -29,12 +28,12 @@ _MOST_PARAMETERS = 8  # that have a place of their own
 
 
 class Places(NamedTuple):
-    """Where a URL belongs."""
+    """The places of one URL."""
 
     pattern: str
     directory: str
     host: str
-    parameters: tuple[str, ...]  # () without a query
+    parameters: tuple[str, ...]  # one place for each; () without a query
 
     def ladder(self) -> tuple[str, ...]:
         """Return the places, the largest first, each once."""
@@ -42,7 +41,7 @@ class Places(NamedTuple):
 
 
 def places(parts: Parts, count: Count) -> Places:
-    """Return the places of a URL that was taken apart.
+    """Return the places of a URL that was split into parts.
 
     Args:
         count: Hash of a word → times it was seen.
@@ -52,7 +51,7 @@ def places(parts: Parts, count: Count) -> Places:
 
 @lru_cache(maxsize=4096)
 def _places(path: str, host: str, names: tuple[str, ...]) -> Places:
-    """Return the places of URLs of one path, spelled, and their parameters' names."""
+    """Return the places of URLs of one path, as text, and the names of their parameters."""
     segments = path[len(host) + 1 :].split("/")
     literal = list(takewhile(lambda segment: "<" not in segment, segments[:-1]))
     query = "?" if names else ""

@@ -1,10 +1,10 @@
 """Records of one site in a filter's memory (key: the site's 8 bytes, then)
 
-    h                   → Head: which limits there are, kinds of URLs that were met, levels, vocabulary
+    h                   → Head: limits, kinds of URLs that were met, levels, vocabulary
     p ‖ hash of a form  → Place (filters/depth_cutoff/evidence.py)
     t ‖ hash of a form  → table of the word pairs that a directory has shown
     w ‖ hash of a URL   → it showed nothing new
-    b ‖ hash of a URL   → worthless pages alone have named it
+    b ‖ hash of a URL   → only worthless pages have named it
 
 Memory: 60 bytes a pattern, 2 KiB a directory, 50 a worthless page, 17 a URL that such a page named.
 """
@@ -20,9 +20,9 @@ from thresher.crawler.core.ports import Memory
 from thresher.filters.depth_cutoff.evidence import Place
 from thresher.filters.evidence.decay import Recent
 
-LOW: Final = 16  # limits below are counted
-SAMPLE: Final = 16  # of a plain site's pages one in so many is learned from
-MET: Final = 2  # pages of a kind of URL that are learned from in any case
+LOW: Final = 16  # limits below this are counted one by one
+SAMPLE: Final = 16  # of a plain site, one page in so many is learned from
+MET: Final = 2  # the first pages of each kind of URL are always learned from
 N_KINDS: Final = 128
 HEAD_WEIGHT: Final = 1e12
 TABLE_WEIGHT: Final = 16.0
@@ -33,12 +33,12 @@ _MOST_HELD = 4_096
 
 
 class Level(msgspec.Struct, array_like=True):
-    """What a site's pages at one depth came to, about: a page that was chosen out of sixteen counts for sixteen."""
+    """The counts of a site's pages at one depth, estimated: a page that was chosen out of sixteen counts for sixteen."""
 
     fetched: int = 0
     new: int = 0
-    links: int = 0  # on its pages
-    new_links: int = 0  # that named a URL first
+    links: int = 0  # links on its pages
+    new_links: int = 0  # links that named a URL first
     drops: dict[str, int] = {}  # of the fetched, by kind: duplicate, near_replica, soft_error, alias, error, other
 
     @property
@@ -47,26 +47,26 @@ class Level(msgspec.Struct, array_like=True):
 
 
 class Glance(msgspec.Struct, array_like=True):
-    """The beginning of a Head: all that is needed of most sites."""
+    """The first fields of a Head: all that is needed of most sites."""
 
-    low: list[int] = msgspec.field(default_factory=lambda: [0] * LOW)  # number of places by limit, of limits below LOW
-    n_limited: int = 0  # places that are worth less depth than an unknown one
+    low: list[int] = msgspec.field(default_factory=lambda: [0] * LOW)  # number of places with each limit, for limits below LOW
+    n_limited: int = 0  # places with a lower limit than a new place has
     n_old: int = 0  # fetches that showed nothing new
-    credit: int = _MOST_CREDIT  # 1 for a new page, -8 for one that no filter dropped and that is old; a new site is believed to be good
-    awaits: bytes = b""  # 8 of the page learned from last, then for how many it counts
-    kinds: bytes = b""  # by hash of a URL's kind: pages learned from, at most MET; a collision makes a kind look met
+    credit: int = _MOST_CREDIT  # +1 for a new page, -8 for an old one that no filter dropped; a new site begins with the most
+    awaits: bytes = b""  # 8 bytes of the page learned from last, then for how many it counts
+    kinds: bytes = b""  # by hash of a URL's kind: pages learned from, at most MET; after a collision a kind looks known
 
     @property
     def is_plain(self) -> bool:
-        """Whether nothing is cut on the site, and hardly a page of late was old."""
+        """Whether nothing is cut on the site, and hardly any of its latest pages was old."""
         return not self.n_limited and self.credit >= _PLAIN
 
     def met(self, kind: int) -> bool:
-        """Return whether enough pages of a kind of URL were learned from to go on by samples."""
+        """Return whether enough pages of a kind of URL were learned from, so that a sample of the next ones is enough."""
         return bool(self.kinds) and self.kinds[kind] >= MET
 
     def least_limit(self) -> int:
-        """Return a depth up to which nothing is cut by its places, at most LOW."""
+        """Return a depth up to which no place cuts anything, at most LOW."""
         return next((limit for limit, n in enumerate(self.low) if n > 0), LOW) if self.n_limited else LOW
 
 
@@ -80,7 +80,7 @@ class Head(Glance, array_like=True):
     counters: bytes = b""
 
     def taught(self, kind: int, *, is_new: bool, is_dropped: bool) -> None:
-        """Note a fetch that is learned from.
+        """Count a fetch that is learned from.
 
         Args:
             kind: The kind of its URL, -1: none.
@@ -113,7 +113,7 @@ def is_barren(memory: Memory, key: bytes) -> bool:
 
 
 def is_poor(memory: Memory, key: bytes) -> bool:
-    """Return whether worthless pages alone have named a URL.
+    """Return whether only worthless pages have named a URL.
 
     Args:
         key: 16 bytes.
@@ -126,7 +126,7 @@ def poor_key(key: bytes) -> bytes:
 
 
 class Sites:
-    """What the parts of the filter share: of each site met lately what is asked for most.
+    """State that the filter's gates share: of each site that was met lately, the records that are needed most.
 
     Valid as long as all writing goes through `saved`. Memory: 400 bytes a site, at most 20,000 sites.
     """
@@ -140,18 +140,18 @@ class Sites:
         self._held: dict[str, Recent] = {}
 
     def hold(self, holder: str, place: Place) -> None:
-        """Note what is known of a class that is about to be held."""
+        """Remember the counts of a place whose URLs are about to be held, for `recent`."""
         if len(self._held) >= _MOST_HELD:
             del self._held[next(iter(self._held))]
         self._held[holder] = place.yields()
 
     def recent(self, holder: str, memory: Memory, /) -> Recent:
-        """Return what the fetches of a class came to before it was opened. Asked right after something was held by it."""
+        """Return what the latest fetches of a class gave before its URLs were held. Called right after the first URL was held."""
         found = self._held.get(holder, Recent())
         return Recent(found.n, found.s, found.streak)
 
     def glance(self, memory: Memory, site: bytes) -> Glance:
-        """Return the beginning of a site's head.
+        """Return the first fields of a site's head.
 
         Args:
             site: 8 bytes.
@@ -166,7 +166,7 @@ class Sites:
         return found
 
     def saved(self, memory: Memory, site: bytes, head: Head) -> None:
-        """Know what was just written."""
+        """Remember the head that was just written."""
         self._any_old = self._any_old or head.n_old > 0
         if memory is self._memory:
             self._glances[site] = Glance(head.low, head.n_limited, head.n_old, head.credit, head.awaits, head.kinds)
@@ -174,7 +174,7 @@ class Sites:
                 self._uncut.discard(self._names.pop(site, ""))
 
     def any_old(self, memory: Memory, site: bytes) -> bool:
-        """Return whether a site, or any other that was met, has had a page that showed nothing new."""
+        """Return whether a page of this site, or of any other that was met, showed nothing new."""
         return self._any_old or self.glance(memory, site).n_old > 0
 
     def all_free(self, memory: Memory, names: Sequence[str], keys: Sequence[bytes]) -> bool:

@@ -1,14 +1,14 @@
 """Sessions of a site's visitors, and how deep they went: from an access log, or from recorded click paths [BC04].
 
-A session is what one client (address and agent) asked for with pauses below 30 minutes. Left out: robots (by their agent, or because the
-client asked for robots.txt), attacks, what is embedded in pages, whatever is not a GET answered 200 or 304, and what `exclude` names, such
-as webmail. Frames are merged into the page that they stand in: a page asked for within a second of the one that refers to it.
+A session is a series of requests of one client (address and agent) with pauses below 30 minutes. Left out are: robots (by their agent, or
+because the client asked for robots.txt), attacks, objects embedded in pages, everything but GETs answered 200 or 304, and targets that
+`exclude` matches, such as webmail. A frame is merged into its page: that is a page requested within a second of the page that refers to it.
 
-**Level.** The first page of a session is on level 0, a page is one level below the page that refers to it, and keeps the level on which it
-was seen first. A Referer of the same site other than the page before was seen in between, from the browser's cache: it is filled in. A
-page that nothing of the site refers to, not seen before, is a jump, to level 0. A log in common format has no Referers: each new page is
-then taken to be linked from the one before, which makes depths larger than they are. Views from caches that nothing tells of are estimated
-from those that a Referer tells of (cached.py).
+**Level.** The first page of a session is on level 0. A page is one level below the page that refers to it, and keeps the level on which it
+was first seen. If the Referer is a page of the site but not the page before, the visitor has seen it in between, from the browser's cache:
+that view is added. A page that was not seen before and to which no page of the site refers is a jump, to level 0. A log in common format
+has no Referers: each new page is then taken to be linked from the page before, which makes depths too large. Views from caches that no
+Referer names are estimated from those that one names (cached.py).
 
 Memory: 60 bytes a request, and each distinct text once. Time: 12 µs a line with reading it.
 """
@@ -44,7 +44,7 @@ _NO_PAGE, _NOT_OWN, _NO_FIELD = -1, -2, -3  # in place of a page's number
 
 @dataclass(slots=True)
 class Dropped:
-    """Requests that are in no session, by why."""
+    """Requests that are in no session, counted by reason."""
 
     robots: int = 0
     attacks: int = 0
@@ -56,14 +56,20 @@ class Dropped:
 
 @dataclass(frozen=True, slots=True)
 class Sessions:
-    """Page views in order, session after session. levels, reached_by: [n_views]; starts: [n_sessions], places of first views."""
+    """Page views in order, session after session.
+
+    Attributes:
+        levels: [n_views].
+        reached_by: [n_views], the `Action` that led there.
+        starts: [n_sessions], positions of first views.
+    """
 
     levels: I32
-    reached_by: I8  # an `Action`; of a session's first view START
+    reached_by: I8  # START for the first view of a session
     starts: npt.NDArray[np.int64]
-    n_filled: int = 0  # views that only a Referer, or a click back, tells of
-    cached: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))  # places of those that only a Referer tells of
-    has_referers: bool = True  # else levels are larger than they are
+    n_filled: int = 0  # views that only a Referer, or a click back, shows
+    cached: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))  # positions of those that only a Referer names
+    has_referers: bool = True  # if not, levels are too large
     dropped: Dropped = field(default_factory=Dropped)
     own_host: str = ""
 
@@ -72,7 +78,7 @@ class Sessions:
 
 
 class _Columns:
-    """The requests worth keeping, as numbers."""
+    """The requests that may belong to sessions, as columns of numbers."""
 
     def __init__(self) -> None:
         self.clients: dict[tuple[str, str | None], int] = {}
@@ -82,10 +88,10 @@ class _Columns:
 
 
 def from_log(requests: Iterable[LoggedRequest], *, exclude: re.Pattern[str] | None = None, host: str = "") -> Sessions:
-    """Gather the sessions of a log.
+    """Collect the sessions of a log.
 
     Args:
-        exclude: Searched in the target.
+        exclude: Regular expression; targets in which it is found are left out.
         host: The host of the site; "": the one that Referers name most.
     """
     columns, dropped = _Columns(), Dropped()
@@ -115,9 +121,9 @@ def from_log(requests: Iterable[LoggedRequest], *, exclude: re.Pattern[str] | No
 def _collect(
     requests: Iterable[LoggedRequest], columns: _Columns, dropped: Dropped, named: Counter[str], exclude: re.Pattern[str] | None
 ) -> set[int]:
-    """Sort requests out; return the clients that are robots, as far as one request tells of all."""
+    """Sort the requests into columns and `dropped`; return the clients that a single request shows to be robots."""
     robots: set[int] = set()
-    kinds: dict[str, str] = {}  # target → which count of `dropped` it belongs to, "" for a page
+    kinds: dict[str, str] = {}  # target → the count of `dropped` for it, "" for a page
     hosts: dict[str | None, str] = {}
     for client, time, method, target, status, _, referer, agent in requests:
         number = columns.clients.setdefault((client, agent), len(columns.clients))
@@ -145,7 +151,7 @@ def _collect(
 
 
 def _kind(target: str, exclude: re.Pattern[str] | None) -> str:
-    """Return which count of `Dropped` a target belongs to, "" for a page."""
+    """Return the count of `Dropped` for a target, "" for a page."""
     if is_attack(target):
         return "attacks"
     if not target.startswith("/"):
@@ -165,7 +171,7 @@ def _bare(host: str) -> str:
 
 
 def _own_page(referer: str | None, own: str, pages: dict[str, int]) -> int:
-    """Return the number of the page that a Referer names, which becomes known by it."""
+    """Return the number of the page that a Referer names; the page gets one if it is new."""
     if referer is None:
         return _NO_FIELD
     found = of_referer(referer)
@@ -175,7 +181,7 @@ def _own_page(referer: str | None, own: str, pages: dict[str, int]) -> int:
 
 
 class _Walk:
-    """Goes through requests, client by client in order of time, and writes down levels and actions."""
+    """Goes through requests, client by client in order of time, and records levels and actions."""
 
     def __init__(self, dropped: Dropped) -> None:
         self._levels, self._actions, self._starts, self._cached = array("i"), array("b"), array("q"), array("q")
@@ -215,7 +221,7 @@ class _Walk:
         self._starts.append(len(self._levels))
 
     def _is_frame(self, time: int, page: int, referer: int) -> bool:
-        """Return whether a page stands in the page before: it is asked for at once, and nobody could have clicked."""
+        """Return whether a page is a frame of the page before: it was requested at once, faster than a visitor could click."""
         if self._page < 0 or page == self._page:
             return False
         if referer == _NO_FIELD:
@@ -246,7 +252,11 @@ class _Walk:
 
 
 def action_of(level: int, to: int, *, is_entry: bool) -> Action:
-    """Return what led from one level to another; is_entry: to the page where the session began."""
+    """Return the action that led from one level to another.
+
+    Args:
+        is_entry: Whether it led to the page where the session began.
+    """
     if is_entry and level >= 2:
         return Action.START
     match to - level:
@@ -261,7 +271,12 @@ def action_of(level: int, to: int, *, is_entry: bool) -> Action:
 
 
 def from_paths(paths: Iterable[Sequence[str]], *, back: str = "<") -> Sessions:
-    """Gather the sessions of recorded click paths: names of pages, `back` for a click on the back button; every step is a view."""
+    """Collect the sessions of recorded click paths; every step is a view.
+
+    Args:
+        paths: Names of pages, in order.
+        back: Stands in a path for a click on the back button.
+    """
     levels, actions, starts = array("i"), array("b"), array("q")
     n_filled = 0
     for path in paths:

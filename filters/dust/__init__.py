@@ -1,1 +1,1 @@
-"""DUST, different URLs with similar text: rules learnt from a site's list of URLs that rewrite aliases to one canonical URL [BKS07]."""
+"""DUST, different URLs with similar text: rules learned from a site's list of URLs that rewrite aliases to one canonical URL [BKS07]."""

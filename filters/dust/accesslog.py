@@ -1,9 +1,10 @@
 """A web server's access log as a list of URLs with their sizes: input where no page was fetched.
 
-What robots fetched is left out, since they follow links that nobody uses, and so are attacks, which invent URLs: clients that say they are
-robots or that fetched robots.txt; requests that carry an attack's marks; clients of whose requests most failed (a connection on which no
-request came, status 408, is none). What remains is a page if it was got whole with status 200; error answers stay, as evidence against
-rules that lead to them.
+Some clients are left out with all their requests: robots, because they follow links that nobody uses, and attackers, because they invent
+URLs. These are clients that call themselves robots or fetched robots.txt; that sent a request with an attack's marks; or most of whose
+requests failed (connections that never sent a request, status 408, do not count). Of the rest, a request is a page if it was sent whole
+with
+status 200; error answers are kept, as evidence against rules that lead to them.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from thresher.crawler.core.access_log import LoggedRequest
 from thresher.filters.dust.urllist import Sighting
 from thresher.filters.log_visitors import is_attack, is_robot, of_referer
 
-_NO_REQUEST: Final = 408  # nothing came in time: browsers open connections ahead
-_SCANNER: Final = (10, 0.5)  # a client with so many requests of which more than this share failed
+_NO_REQUEST: Final = 408  # the connection sent no request in time: browsers open some ahead
+_SCANNER: Final = (10, 0.5)  # a client with at least so many requests, of which more than this share failed
 
 
 @dataclass(slots=True)
@@ -31,9 +32,10 @@ class Dropped:
 
 
 def sightings(requests: Iterable[LoggedRequest], *, origin: str = "") -> tuple[list[Sighting], Dropped]:
-    """Return what a log says of URLs, and what was left out.
+    """Return the answers for URLs that a log contains, and counts of what was left out.
 
-    origin: "https://a.example", of the server; "": the one that most referers name, else http://localhost.
+    Args:
+        origin: "https://a.example", of the server; "": the one that most referers name, else http://localhost.
     """
     every = list(requests)
     dropped = Dropped()

@@ -1,7 +1,7 @@
-"""A rule's later life: what pages say of it that were fetched in spite of it, a cumulative sum [PAG54].
+"""Withdraws a rule that has turned bad: audits compare aliases with their canonical pages, and a cumulative sum [PAG54] counts the results.
 
-Each audited pair that disagrees raises the sum, each that agrees lowers it to zero at most; two that disagree with few between them
-withdraw the rule, and its aliases are enqueued again.
+An audited pair that disagrees raises the sum; one that agrees lowers it, to zero at the least. Two pairs that disagree with few between
+them withdraw the rule, and its aliases are queued again.
 
 Time: 20 µs a page that a rule makes an alias, 2 µs others of a site with rules.
 """
@@ -23,7 +23,11 @@ from thresher.filters.dust.validate import BOUND, STEP_AGREE, STEP_DISAGREE
 
 
 def heard(url: str, site: bytes, shown: Callable[[], Look], canonizer: Canonizer, memory: Memory) -> Effects:
-    """Learn from a page what it says of the rules that are applied.    shown: returns what it shows; asked for of aliases alone"""
+    """Count a page as evidence for or against the rules that make its URL an alias.
+
+    Args:
+        shown: Returns what the page shows; called for aliases only.
+    """
     settled = canonizer.settle(url)
     if settled.url == url:
         return NO_EFFECTS

@@ -1,8 +1,8 @@
-"""Canonization: apply a site's rules to a URL, in their order, again and again until nothing changes [BKS07, 3.4].
+"""Canonization: applies a site's rules to a URL, in their order, again and again until nothing changes [BKS07, 3.4].
 
-One pass applies each rule once, at the first place where it fits. At most ten passes: what has not settled then is left as it came, so that
-canonizing twice is canonizing once. Rules that all shrink settle without that bound, since each change goes down in shortlex order; rules
-that grow may not outgrow `MAX_LENGTH`.
+One pass applies each rule once, at the first place where it fits. There are at most ten passes: a URL that still changes then is returned
+as it was given, so that to canonize twice is the same as once. Rules that only shrink URLs need no such bound, since each change leads to a
+URL that is earlier in shortlex order; rules that grow a URL may not pass `MAX_LENGTH`.
 
 Time: 0.1 µs per rule that does not fit.
 """
@@ -24,15 +24,15 @@ Step = Callable[[str], str]
 
 
 class Settled(NamedTuple):
-    """What canonizing a URL came to."""
+    """The result of canonizing a URL."""
 
     url: str
     by: tuple[Rule, ...]  # rules that changed it, in order
-    passes: int  # that changed anything
+    passes: int  # passes that changed anything
 
     @property
     def names(self) -> str:
-        """The names of these rules, as they stand in an alias's record."""
+        """The names of the rules that changed it, as they are written in an alias's record."""
         return "+".join(dict.fromkeys(rule.name for rule in self.by))
 
 
@@ -48,7 +48,7 @@ class Canonizer:
         return self.settle(url).url
 
     def settle(self, url: str) -> Settled:
-        """Canonize a URL and say how; one that does not settle comes back unchanged."""
+        """Canonize a URL; return the result with the rules that made it. A URL that does not settle is returned unchanged."""
         at, by = url, []
         for n in range(PASSES):
             before = at
@@ -66,7 +66,7 @@ class Canonizer:
 
 
 def applier(rule: Rule) -> Step:
-    """Return what applies a rule once; a URL that it does not fit comes back as it is."""
+    """Return a function that applies a rule once; it returns a URL that the rule does not fit unchanged."""
     if isinstance(rule, Parameter):
         return lambda url: _set_parameter(rule, url)
     source, target = pieces(rule.source), pieces(rule.target)
@@ -121,12 +121,12 @@ def _by_pattern(rule: Substitution, source: Sequence[str | Hole], target: Sequen
 
 
 def _stands_at_boundaries(match: re.Match[str], text: str) -> bool:
-    """Return whether the match and every hole in it are whole tokens."""
+    """Return whether the match and every hole in it consist of whole tokens."""
     return all(is_boundary(text, start) and is_boundary(text, end) for start, end in match.regs)
 
 
 def _bare(text: str, otherwise: str) -> str:
-    """Return the URL between ^ and $; `otherwise` where the change left no URL with a host and a path."""
+    """Return the URL between ^ and $; `otherwise` if the change left no URL with a host and a path."""
     url = text[1:-1]
     host_at = url.find("://") + 3
     is_url = host_at > 2 and url.find("/", host_at) > host_at

@@ -1,13 +1,16 @@
-"""Rules learnt from clusters of copies, general over a cluster [DKS08, KLACGS10, DUSTER].
+"""Rules learned from clusters of copies, general over each cluster [DKS08, KLACGS10, DUSTER].
 
-Within a cluster every URL is compared with one target, at the host that the site uses most the first in shortlex order: what they share at
-both ends is cut off but for one token, and each word or number of what is left becomes a hole. `x.com/money/` beside `money.x.com/` is then
-`{1}.{2}/{3}/` → `{3}.{1}.{2}/`, the same for every cluster of that kind. Pairs of one form are put together: a hole that always held one
-text is that text again, a hole that held several stays one, of numbers if it held only these; what surrounds all of them becomes context.
-A form counts once for each cluster, since what one shows may be its own; many members of one make up for that.
-Forms without a hole left are plain substitutions, and are found so even where the buckets of phase 1 overflow.
+In each cluster every URL is compared with one target: of the URLs on the host that the site uses most, the first in shortlex order. Their
+common beginning and end are cut off, but for one token, and each word or number of the rest becomes a hole. `x.com/money/` and
+`money.x.com/` so give `{1}.{2}/{3}/` → `{3}.{1}.{2}/`, the same for every cluster of that kind. Pairs of one form are put together. A hole
+that had the same text in all of them becomes that text again; one that had several texts stays a hole, of numbers if it had only numbers.
+What surrounds the change in all pairs becomes context. A form counts once for each cluster, since the members of one cluster may be alike
+for a reason of their own; but many members of one cluster count as well.
 
-Comparing with one target makes the cost linear in the cluster. Hosts are words like others, so that rules cross the hosts of a site.
+A form without holes is a plain substitution; it is found here even if the buckets of phase 1 overflow.
+
+Comparing with one target only makes the cost linear in the cluster. Hosts are words like others, so that rules may lead to another host of
+the site.
 
 Time: 30 µs per URL that is a copy.
 """
@@ -26,7 +29,7 @@ from thresher.filters.dust.tokens import END, START, anchored, common, tokens
 from thresher.filters.dust.urllist import UrlList, origin
 
 _MOST_MEMBERS: Final = 50  # of a cluster that are compared
-_FEW: Final = 5  # members of one cluster that suggest nothing: they may be alike by chance
+_FEW: Final = 5  # so few members of one cluster suggest no rule: they may be alike by chance
 _MOST_CHANGED: Final = 24  # tokens: longer differences are no rule
 _MOST_HOLES: Final = 9
 _MOST_CONTEXT: Final = 24  # tokens of context on either side
@@ -39,19 +42,19 @@ class _Family:
     """Pairs of one form."""
 
     clusters: set[int] = field(default_factory=set)
-    values: list[tuple[str, ...]] = field(default_factory=list)  # what the holes held
+    values: list[tuple[str, ...]] = field(default_factory=list)  # texts that the holes had
     before: list[list[str]] = field(default_factory=list)  # tokens that both URLs share
     after: list[list[str]] = field(default_factory=list)
     example: tuple[str, str] = ("", "")
 
     @property
     def support(self) -> int:
-        """How many clusters show it; or, if a single one does, how many of its members, the first few not counted."""
+        """How many clusters show it; if only one does, how many of its members, without the first few."""
         return max(len(self.clusters), len(set(self.values)) - _FEW)
 
 
 def cluster_rules(known: UrlList, least: int) -> list[LearnedRule]:
-    """Return the rules that at least `least` clusters of copies show, or many members of one, in no particular order."""
+    """Return the rules that at least `least` clusters of copies show, or that many members of one cluster show, in no particular order."""
     families: defaultdict[tuple[_Form, _Form], _Family] = defaultdict(_Family)
     used = known.popularity
     for number, members in enumerate(_clusters(known)):
@@ -62,7 +65,7 @@ def cluster_rules(known: UrlList, least: int) -> list[LearnedRule]:
 
 
 def _clusters(known: UrlList) -> Iterator[Sequence[int]]:
-    """Yield the places of the members of each cluster of copies."""
+    """Yield the positions of the members of each cluster of copies."""
     if known.texts is None:
         return
     labels = np.where(known.suggests, known.texts.labels, 0)
@@ -98,14 +101,14 @@ def _compare(url: str, target: str, number: int, families: defaultdict[tuple[_Fo
 
 
 def _generalised(forms: tuple[_Form, _Form], family: _Family, least: int) -> Iterator[LearnedRule]:
-    """Yield the rule of a family: literals where every pair had the same, holes where they differ."""
+    """Yield the rule of a family: literals where every pair had the same text, holes where they differ."""
     kinds: dict[int, str] = {}
     for i, values in enumerate(zip(*family.values, strict=True), 1):
         distinct = set(values)
         if len(distinct) == 1:
             kinds[i] = written(values[0])
         elif len(distinct) < least:
-            return  # neither one text nor shown to be any
+            return  # neither a literal nor a hole that may have any text
         else:
             kinds[i] = f"{{{'n' if all(value.isdigit() for value in distinct) else 'w'}{i}}}"
     before = _shared_end([context[::-1] for context in family.before])[::-1]

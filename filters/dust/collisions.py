@@ -1,10 +1,10 @@
-"""Copies that no family explains: pairs of URLs that show one text and differ at more than one place, gathered by what they differ in.
+"""Copies that no family explains: pairs of URLs that show one text and differ at more than one place, counted by how they differ.
 
-A list is mined when it has grown; but a family of aliases may show after a few pages, and each page until a rule is known may be fetched
-twice. Families of one place are compared as pages come (families.py). For the others the first URL of each text is remembered: a page that
-shows the same is compared with it, and the pair counts for the two parts that were exchanged (`story_7` beside `story?id=7`). When a
-family of either kind has as many pages as make a hypothesis, then enough to decide it, then twice as many each time, the site is to be
-studied at once. Pairs that valid rules explain count for nothing.
+A list is mined each time it has grown. But a family of aliases may be visible after a few pages, and until its rule is known each page may
+be fetched twice. Families that differ at one place are counted as pages come (families.py). For the others, the first URL of each text is
+remembered. A later page with the same text is compared with it, and the pair counts for the two parts that were exchanged (`story_7` and
+`story?id=7`). A study of the site is asked for at once when a family of either kind has enough pages for a hypothesis, then when it has
+enough to decide it, then each time it has twice as many. Pairs that valid rules explain are not counted.
 
     site 8 ‖ "T" ‖ fingerprint 8   → hash of the first URL of the list that showed this text
     site 8 ‖ "K" ‖ family 8        → pairs 4
@@ -31,7 +31,7 @@ _DIGITS: Final = re.compile(r"\d+")
 
 
 def first_with(memory: Memory, site: bytes, fingerprint: bytes) -> bytes | None:
-    """Return the hash of the URL that showed a text first, None if none did."""
+    """Return the hash of the first URL that showed a text, None if none did."""
     return memory.get(site + _TEXT + fingerprint)
 
 
@@ -40,7 +40,7 @@ def remember_first(memory: Memory, site: bytes, fingerprint: bytes, digest: byte
 
 
 def note(memory: Memory, site: bytes, url: str, first: str, canonizer: Canonizer | None) -> bool:
-    """Count a pair of URLs that show the same; return whether its family has become worth a study."""
+    """Count a pair of URLs that show the same; return whether a study should be asked for."""
     if canonizer is not None and canonizer(url) == canonizer(first):
         return False
     key = site + _FAMILY + xxhash.xxh3_64_digest(family(url, first).encode())
@@ -50,18 +50,18 @@ def note(memory: Memory, site: bytes, url: str, first: str, canonizer: Canonizer
 
 
 def is_due(n_pairs: int) -> bool:
-    """Return whether a family of so many pairs has just become worth a study."""
+    """Return whether a family that has just reached so many pairs calls for a study."""
     n, rest = divmod(n_pairs, _ENOUGH)
     return n_pairs == _FIRST_STUDY or (rest == 0 and n & (n - 1) == 0)
 
 
 def family(one: str, other: str) -> str:
-    """Return what two URLs differ in, in words that are the same for all pairs of the kind."""
+    """Return how two URLs differ, as text that is the same for all pairs of the kind."""
     return " ".join(sorted(_DIGITS.sub("0", part) for part in _exchanged(one, other)))
 
 
 def _exchanged(one: str, other: str) -> tuple[str, str]:
-    """Return what stands in each of two URLs between what they share at both ends."""
+    """Return the part of each URL between their common beginning and their common end."""
     here, there = tokens(one), tokens(other)
     n = common(here, there)
     m = common(here[n:][::-1], there[n:][::-1])

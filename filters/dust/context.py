@@ -1,19 +1,19 @@
-"""Contexts: where a rule holds if it does not hold everywhere.
+"""Contexts: the parts of a site where a rule holds, if it does not hold everywhere.
 
-A context is a host, a directory (or a single page, for parameters), another parameter of the query that is there, or one value of it. A
-rule that pages agree with in one part of a site and disagree with in another is bound to contexts where it holds, learnt as a decision list
-[RIV87]: the one with most agreeing pairs and hardly any that disagrees, then of the pairs that it leaves the next. The rule is
-then as wide as its evidence and no wider: a part counts against it, too, where none of the URLs that it leads to is known though elsewhere
-many are, since there it may lead nowhere (`dark`), and where all that is known disagrees (`bad`).
+A context is a host, a directory (or a single page, for parameters), another parameter in the query, or one value of it. If the pages of one
+part of a site agree with a rule and those of another disagree, the rule is bound to contexts where it holds. They are learned as a decision
+list [RIV87]: first the context with the most agreeing pairs and hardly any that disagrees, then the same among the pairs that are left. So
+the rule is as wide as its evidence. A part also counts against it if none of the URLs that it leads to is known although elsewhere many are
+(`dark`: there it may lead nowhere), and if all known pairs disagree (`bad`).
 
-A rule on many values of one position (a language, a branch, a session) that holds for most of them is one hypothesis with exceptions
-listed (`excepted`): of the contexts the one with the greatest share of pairs that disagree is taken out, again and again, until hardly any
-disagrees [DUSTER]. So its pairs count together, and it is valid as soon as all of them are enough. Where more than a quarter
-of the values seen are exceptions, nothing is known of the next one: the rule is then bound to those that are known.
+A rule on many values of one position (a language, a branch, a session) that holds for most of them is one hypothesis with listed exceptions
+(`excepted`): the context with the greatest share of disagreeing pairs is excluded, again and again, until hardly any pair disagrees
+[DUSTER]. So all of its pairs count together, and it is valid as soon as they are enough. If more than a quarter of the values are
+exceptions, nothing can be said of a new value: the rule is then bound to the values that are known.
 
-A rule is valid only when no large part of its URLs is `uncharted`: in each some pair is known.
+A rule is valid only when no large part of its URLs is `uncharted`: in each part some pair must be known.
 
-Contexts have numbers, and each URL is located once (`Atlas`): what one rule's pairs come to by context is then counted in arrays.
+Contexts have numbers, and each URL is located once (`Atlas`), so that the pairs of a rule are counted by context in arrays.
 
 Time: 10 µs a URL located, 0.3 µs per instance and rule.
 """
@@ -36,19 +36,19 @@ _DEEPEST: Final = 4  # directories below the root
 _LEAST_PAIRS: Final = 5
 _MOST_DISSENT: Final = 0.02
 _MOST_CHANCE: Final = 0.05
-_LARGE: Final = 0.05  # share of the instances that makes a part a large one
+_LARGE: Final = 0.05  # share of the instances from which a part is large
 _MOST_BOUND: Final = 12  # contexts of one rule
-_MOST_TRIED: Final = 8  # contexts looked into for one of them
+_MOST_TRIED: Final = 8  # contexts tried for one of them
 _MOST_EXCEPTIONS: Final = 24
-_LEAST_POOLED: Final = 0.5  # share of the known pairs that agree where the exceptions do not lie
+_LEAST_POOLED: Final = 0.5  # share of the known pairs that must agree outside the exceptions
 _MOST_EXCEPTED: Final = 0.25  # share of the values of one position
-_FEW_AGAINST: Final = 2  # pairs: fewer that disagree are no context's doing
+_FEW_AGAINST: Final = 2  # fewer pairs that disagree are not attributed to a context
 
 _Flags = npt.NDArray[np.bool_]
 
 
 class Context(NamedTuple):
-    """A part of a site; what is empty bounds nothing."""
+    """A part of a site; an empty field means any."""
 
     host: str = ""
     path: str = ""
@@ -59,7 +59,7 @@ Instances = Sequence[tuple[str, bool | None]]  # first URL, and whether the page
 
 
 def places(path: str) -> Iterator[str]:
-    """Yield the directories that hold a page, but the root, and the page itself."""
+    """Yield the directories of a page without the root, then the page itself."""
     at = path.find("/", 1)
     for _ in range(_DEEPEST):
         if at < 0 or at == len(path) - 1:
@@ -85,7 +85,12 @@ class Atlas:
         return self._hosts[url]
 
     def of(self, url: str, *, with_host: bool, with_page: bool) -> I64:
-        """Return the contexts of a URL. with_host: of one host among several; with_page: a page is one, though it is no directory."""
+        """Return the contexts of a URL.
+
+        Args:
+            with_host: Whether the host is a context: only if there are several.
+            with_page: Whether the page itself is one, although it is no directory.
+        """
         asked = url, with_host, with_page
         if asked not in self._located:
             self._located[asked] = np.array([self._number(where) for where in _contexts(*asked)], dtype=np.int64)
@@ -114,7 +119,7 @@ def _contexts(url: str, with_host: bool, with_page: bool) -> Iterator[Context]:
 
 @dataclass(frozen=True, slots=True)
 class _Pairs:
-    """Instances of a rule, and the contexts where each lies: one row an instance and context."""
+    """Instances of a rule and their contexts: one row for each instance and context."""
 
     agrees: npt.NDArray[np.int8]  # 1, 0, or -1: not known
     instance: I64  # of each row
@@ -137,7 +142,7 @@ class _Pairs:
         return _Pairs(self.agrees[wanted], (np.cumsum(wanted) - 1)[self.instance[kept]], self.context[kept])
 
     def lies_in(self, contexts: I64) -> _Flags:
-        """Return which instances lie in one of some contexts."""
+        """Return which instances are in one of some contexts."""
         found = np.zeros(len(self), dtype=np.bool_)
         found[self.instance[np.isin(self.context, contexts)]] = True
         return found
@@ -151,10 +156,10 @@ class _Pairs:
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """What pairs come to in each context where one lies."""
+    """The counts of pairs in each context."""
 
     context: I64
-    first: I64  # row where it is met first
+    first: I64  # row where it occurs first
     n: I64
     agree: I64
     disagree: I64
@@ -164,7 +169,7 @@ class _Parts:
 
     @property
     def known(self) -> list[int]:
-        """Contexts of which some pair is known."""
+        """The contexts with a known pair."""
         found: list[int] = self.context[self.agree + self.disagree > 0].tolist()
         return found
 
@@ -197,7 +202,7 @@ def narrowed(rule: Rule, instances: Instances, atlas: Atlas | None = None) -> li
 
 
 def excepted(rule: Rule, instances: Instances, atlas: Atlas | None = None) -> Rule | None:
-    """Return the rule with exceptions where it does not hold; None if it holds everywhere, or in too little of what is known."""
+    """Return the rule with exceptions where it does not hold; None if it holds everywhere, or in too few of the known pairs."""
     words = {agrees for _, agrees in instances}
     if not words >= {True, False}:
         return None
@@ -220,20 +225,20 @@ def excepted(rule: Rule, instances: Instances, atlas: Atlas | None = None) -> Ru
 
 
 def _are_few(exceptions: list[Context], seen: list[Context]) -> bool:
-    """Return whether of each position hardly any value is an exception."""
+    """Return whether only a small share of the values of each position are exceptions."""
     positions, excepted_at = Counter(map(_position, seen)), Counter(map(_position, exceptions))
     return all(n <= _MOST_EXCEPTED * positions[position] for position, n in excepted_at.items())
 
 
 def _position(where: Context) -> tuple[str, ...]:
-    """Return what a context is a value of: a parameter by its name, a directory or page by what holds it."""
+    """Return the position of which a context is a value: for a parameter its name, for a directory or page its parent."""
     if where.having:
         return (where.having[0].partition("=")[0],)
     return (where.host, where.path.rstrip("/").rpartition("/")[0]) if where.path else ("",)
 
 
 def _worst(pairs: _Pairs) -> int | None:
-    """Return the context with the greatest share of pairs that disagree, of equals the one with most; None if none has several."""
+    """Return the context with the greatest share of disagreeing pairs, of equals the one with most pairs; None if none has several."""
     parts = pairs.parts()
     share = parts.disagree / np.maximum(1, parts.agree + parts.disagree)
     counts = parts.disagree >= _FEW_AGAINST
@@ -247,7 +252,7 @@ def _written(where: Context) -> str:
 
 
 def uncharted(rule: Rule, instances: Instances, atlas: Atlas | None = None) -> list[int]:
-    """Return instances of which no pair is known in one of the large parts where they lie."""
+    """Return instances in large parts of which no pair is known."""
     pairs = _paired(rule, instances, atlas or Atlas())
     parts = pairs.parts()
     dark = parts.context[parts.is_large(len(pairs)) & parts.is_unknown]
@@ -256,14 +261,14 @@ def uncharted(rule: Rule, instances: Instances, atlas: Atlas | None = None) -> l
 
 
 def is_bad_anywhere(rule: Rule, instances: Instances, atlas: Atlas | None = None) -> bool:
-    """Return whether in a large part what is known mostly disagrees."""
+    """Return whether most known pairs disagree in any large part."""
     pairs = _paired(rule, instances, atlas or Atlas())
     parts = pairs.parts()
     return bool((parts.is_large(len(pairs)) & parts.is_bad).any())
 
 
 def _paired(rule: Rule, instances: Instances, atlas: Atlas) -> _Pairs:
-    """Return the instances with their contexts: hosts only where there are several, and of a parameter's rule not that parameter."""
+    """Return the instances with their contexts: hosts only if there are several, and for a parameter's rule without that parameter."""
     with_host = len({atlas.host(url) for url, _ in instances}) > 1
     own = rule.name_.rstrip("*") if isinstance(rule, Parameter) else None
     rows = [atlas.of(url, with_host=with_host, with_page=own is not None) for url, _ in instances]
@@ -278,7 +283,7 @@ def _paired(rule: Rule, instances: Instances, atlas: Atlas) -> _Pairs:
 
 
 def _widest(pairs: _Pairs, atlas: Atlas) -> int | None:
-    """Return the context with most agreeing pairs where the rule holds, of equals the first."""
+    """Return the context with most agreeing pairs in which the rule holds, of equals the first."""
     parts = pairs.parts()
     is_clean = (parts.n >= _LEAST_PAIRS) & (parts.agree >= _LEAST_PAIRS)
     is_clean &= parts.disagree <= _MOST_DISSENT * (parts.agree + parts.disagree)
@@ -294,7 +299,7 @@ def _is_clean(agree: int, disagree: int, fewest: int) -> bool:
 
 
 def _is_even(pairs: _Pairs, atlas: Atlas) -> bool:
-    """Return whether no directory or host is dark and no large part bad. What a parameter makes dark may be another rule's doing."""
+    """Return whether no directory or host is dark and no large part bad. Parameters are not tested: another rule may make them dark."""
     parts = pairs.parts()
     is_part = (parts.n >= _LEAST_PAIRS) & (parts.n < len(pairs))
     if (is_part & parts.is_large(len(pairs)) & parts.is_bad).any():
@@ -306,5 +311,12 @@ def _is_even(pairs: _Pairs, atlas: Atlas) -> bool:
 
 
 def _is_by_no_chance(dark: I64, n_pairs: int, n_known: int, chance: float) -> bool:
-    """Return whether one of some parts has no known pair though chance would have given it some.    dark: their instances"""
+    """Return whether one of some parts has no known pair though by chance it would have some.
+
+    Args:
+        dark: How many instances each of the parts has.
+        n_pairs: Instances of the rule.
+        n_known: Known pairs among them.
+        chance: Probability below which it is no chance.
+    """
     return bool(((1 - n_known / (n_pairs - dark)) ** dark < chance).any())

@@ -1,11 +1,11 @@
-"""Phase 2: of pairs that say the same, keep the one with most context [BKS07, Fig. 2].
+"""Phase 2: of pairs that mean the same, keep the one with most context [BKS07, Fig. 2].
 
-α' → β' refines α → β when α' = γαδ and β' = γβδ: it is the same change in narrower surroundings. Where both have nearly the same size,
-the surroundings are always there, so the refining pair loses nothing and says more.
+α' → β' refines α → β when α' = γαδ and β' = γβδ: it is the same change in narrower surroundings. If both have nearly the same size, the
+surroundings are nearly always there, so the refining pair is as wide and more precise.
 
-Whether one pair refines another depends on their difference alone: with the common beginning and end cut off, both leave the same core (up
-to rotation, when one side is empty). Only pairs of one core are compared, so that the cost is not the square of all pairs. Tokens are
-single characters of a private alphabet meanwhile: finding one list of tokens in another is then a search in a string.
+Whether one pair refines another depends on their difference alone: without the common beginning and end, both leave the same core (up to
+rotation, when one side is empty). Only pairs of one core are compared, so that the cost is not quadratic in all pairs. Meanwhile tokens are
+single characters of a private alphabet: to find one list of tokens in another is then a search in a string.
 
 Time: about 1 µs per two pairs of one core.
 """
@@ -58,7 +58,7 @@ class Alphabet:
 
 
 def close_in_size(size: int, smaller: int, limits: Elimination = AS_PUBLISHED) -> bool:
-    """Return whether two sizes are so close that the pairs may say the same."""
+    """Return whether two sizes are so close that the pairs may mean the same."""
     return size - smaller <= max(limits.max_relative * size, limits.max_absolute)
 
 
@@ -68,7 +68,7 @@ def refines(narrow: Coded, wide: Coded) -> bool:
 
 
 def core(pair: Coded) -> Coded:
-    """Return what a pair exchanges, the common beginning and end cut off; equal for pairs of which one refines the other."""
+    """Return what a pair exchanges, without the common beginning and end; equal for pairs of which one refines the other."""
     one, other = sorted(pair)
     n = common(one, other)
     one, other = one[n:], other[n:]

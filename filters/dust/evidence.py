@@ -1,15 +1,16 @@
-"""What a list of known pages says for and against a rule, and where.
+"""The evidence for and against a rule in a list of known pages, and where each pair is.
 
-An instance is a URL that the rule changes. It agrees when both pages are known and alike, disagrees when both are known and are not, or
-when the second is an error; a first page that is an error says nothing. A negative control is the page of an instance against
-another page of the site that the rule does not join with it: where many of these are alike too, the site shows one page for everything, and
+An instance is a URL that the rule changes. It agrees if both pages are known and alike; it disagrees if both are known and differ, or if
+the second is an error. If the first page is an error, it counts for nothing. A negative control compares the page of an instance with
+another page of the site to which the rule does not lead. If many controls are alike too, the site shows one page for everything, and
 agreement means nothing.
 
-Of a crawl, URLs that a rule leads to one place speak for each other where that place is not in the list (`pooled`): pages of many
-sessions, of which none has been met without. What a rule saves there are the fetches of linked URLs beyond the first of each place; where
-one form alone is linked, that is nothing.
+In a crawl, URLs that a rule leads to one place are compared with each other if that place is not in the list (`pooled`): pages of many
+sessions, say, when no link without a session was ever met. There the rule saves the fetches of all linked URLs but the first for each
+place; if only one form is linked, it saves nothing.
 
-Standing is an interval [WIL27] over agreeing and disagreeing pairs: it starts wide and never ends, as audits go on.
+The standing of a rule is an interval [WIL27] over agreeing and disagreeing pairs: it is wide at first and is updated as long as audits go
+on.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _EXAMPLES: Final = 3
 
 
 class Instance(NamedTuple):
-    """A URL of the list, and where a rule leads it."""
+    """A URL of the list that the rule changes, and its target."""
 
     at: int  # place in the list
     target: str
@@ -44,7 +45,7 @@ class Instance(NamedTuple):
 
 
 class Saving(NamedTuple):
-    """What a rule would have saved of a list's linked URLs."""
+    """The requests that a rule would have saved of a list's linked URLs."""
 
     n: int  # URLs that it changes
     n_linked: int  # of these, whose target is in the list
@@ -57,18 +58,18 @@ class Saving(NamedTuple):
 
 @dataclass(slots=True)
 class RuleEvidence:
-    """What a list says about one rule."""
+    """The counts of one rule over a list."""
 
     agree: int = 0
     equal: int = 0  # of these, word for word
     disagree: int = 0
     controls: int = 0
     controls_alike: int = 0
-    seen: list[tuple[str, bool | None]] = field(default_factory=list)  # (URL, whether it agrees, None: not known), in chance order
-    targets: list[str] = field(default_factory=list)  # where the rule leads each of these
+    seen: list[tuple[str, bool | None]] = field(default_factory=list)  # (URL, whether it agrees; None: not known), in random order
+    targets: list[str] = field(default_factory=list)  # target of each of these
     examples: list[tuple[str, str]] = field(default_factory=list)  # that agree
     effect: int = 0  # equal for rules that lead the same URLs to the same targets
-    blocks: dict[int, int] | None = None  # host → its blocks of time from which pages agree; None: it is not known when they were fetched
+    blocks: dict[int, int] | None = None  # host → its blocks of time with agreeing pages; None: times of fetches are not known
 
     @property
     def is_of_several_blocks(self) -> bool:
@@ -76,7 +77,7 @@ class RuleEvidence:
         return self.blocks is None or any(map(are_enough, self.blocks.values()))
 
     def add_block(self, *pages: tuple[int, int] | None) -> None:
-        """Note when two pages that agree were fetched."""
+        """Record when two pages that agree were fetched."""
         self.blocks = self.blocks or {}
         for host, block in filter(None, pages):
             self.blocks[host] = with_block(self.blocks.get(host, 0), block)
@@ -89,17 +90,17 @@ def wilson(agree: int, disagree: int, z: float = Z) -> tuple[float, float]:
 
 
 def is_refuted(agree: int, disagree: int) -> bool:
-    """Return whether more pairs disagree than may, by the whole interval of their share."""
+    """Return whether more pairs disagree than may, even by the bound of the interval that is best for the rule."""
     return wilson(agree, disagree)[1] < 1 - MOST_DISSENT
 
 
 @dataclass(frozen=True, slots=True)
 class Shuffled:
-    """The good URLs of a list in an order by hash: a sample that is the same every time."""
+    """The good URLs of a list in the order of a hash: a random sample that is the same each time."""
 
     places: list[int]  # in the list
-    text: str  # the URLs in this order, each before a line's end: searched as one
-    starts: list[int]  # where each begins
+    text: str  # the URLs in this order, one a line: searched as one text
+    starts: list[int]  # position at which each begins
 
 
 def in_chance_order(known: UrlList) -> Shuffled:
@@ -111,12 +112,12 @@ def in_chance_order(known: UrlList) -> Shuffled:
 
 
 def may_apply(rule: Rule, order: Shuffled) -> bool:
-    """Return whether a URL may be an instance: cheaper than looking for one."""
+    """Return whether a URL may be an instance; cheaper than a search for one."""
     return _mark(rule) in order.text
 
 
 def instances(rule: Rule, known: UrlList, order: Shuffled) -> Iterator[Instance]:
-    """Yield the instances of a rule in chance order."""
+    """Yield the instances of a rule in random order."""
     step, mark = applier(rule), _mark(rule)
     at = order.text.find(mark)
     while 0 <= at < len(order.text):
@@ -138,9 +139,10 @@ def gather(
     most: int = _MOST_APPLIED,
     pooled: bool = False,
 ) -> RuleEvidence:
-    """Compare the pages that the list knows, in chance order, until `stop(what was found)` or after `most` instances.
+    """Compare the pages that the list knows, in random order, until `stop(evidence)` is true or after `most` instances.
 
-    pooled: URLs that lead to one place are compared with the first of them where that place is not in the list
+    Args:
+        pooled: Whether URLs with one target are compared with the first of them if the target is not in the list.
     """
     found = RuleEvidence()
     first: dict[str, int] = {}
@@ -176,7 +178,7 @@ def gather(
 
 
 def saving(rule: Rule, known: UrlList, order: Shuffled, most: int = _MOST_APPLIED) -> Saving:
-    """Count what a rule would have saved of the list's linked URLs."""
+    """Count the requests that a rule would have saved of the list's linked URLs."""
     n = n_linked = fetches = 0
     places: set[str] = set()
     for instance in islice(instances(rule, known, order), most):
@@ -190,7 +192,7 @@ def saving(rule: Rule, known: UrlList, order: Shuffled, most: int = _MOST_APPLIE
 
 
 def with_evidence(learned: LearnedRule, found: RuleEvidence) -> LearnedRule:
-    """Return the rule with what the list says about it in place of what was known."""
+    """Return the rule with the counts of the list in place of earlier ones."""
     return LearnedRule(
         rule=learned.rule,
         source=learned.source,
@@ -207,12 +209,12 @@ def with_evidence(learned: LearnedRule, found: RuleEvidence) -> LearnedRule:
 
 
 def tells_apart(controls: int, controls_alike: int) -> bool:
-    """Return whether the negative controls allow agreement to mean anything: fewer than half are alike too."""
+    """Return whether agreement means anything, by the negative controls: fewer than half of them may be alike."""
     return 2 * controls_alike < controls or controls == 0
 
 
 def _mark(rule: Rule) -> str:
-    """Return text that every URL which the rule changes holds."""
+    """Return text that occurs in every URL that the rule changes."""
     if isinstance(rule, Parameter):
         return rule.name_.rstrip("*")
     assert isinstance(rule, Substitution)

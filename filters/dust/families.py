@@ -1,24 +1,25 @@
-"""Alias families, believed from collisions as they occur [MaybeDont; DUSTER].
+"""Families of aliases: an opinion from collisions of single pages, before any rule is proved [MaybeDont; DUSTER].
 
-Each fetched page is compared with fetched ones of URLs that differ from its own at one place (places.py): does any of them show the same?
-The answer counts for the value at the place (a language, a branch, a print view), for the group (the sessions of one page) and for the
-place with all its values. A URL whose like was fetched is believed to be an alias when the most specific of these that has enough answers
-says so. So a family is one hypothesis, of the place; values and groups with answers of their own are its exceptions.
+Each fetched page is compared with fetched pages whose URLs differ from its own at one place (places.py): does any of them show the same?
+The answer is counted for the value at the place (a language, a branch, a print view), for the group (the sessions of one page), and for the
+place with all of its values. A URL that differs at one place from a fetched one is believed to be an alias if the most specific of these
+three that has enough answers says so. So a family is one hypothesis on a place; values and groups with answers of their own are its
+exceptions.
 
-A belief is an opinion: it postpones, and a low bound is enough, since what it holds is fetched last and not never. What is fetched all the
-same (audits, the tail) is compared like any other page, and a belief that was wrong sinks.
+This is an opinion: its URLs are held, so a low bound is enough, since they are fetched last and not lost. Those that are fetched all the
+same (audits, the tail) are compared like any other page, so the bound of a wrong opinion falls.
 
-"The same" is the same words, in whatever order (a list that is sorted otherwise shows nothing else), or one original: the page that
-exact_duplicate or near_replica names.
+Two pages show the same if they have the same words, in any order (a list that is sorted in another way shows nothing else), or one
+original: the page of which exact_duplicate or near_replica says that they are copies.
 
     site 8 ‖ "g" ‖ group 8            → answers 2 ‖ up to `_PEERS` times text 5 ‖ original 5
-    (nobody's) 8 ‖ group 8            → the same, of pages at one path on several hosts
-    site 8 ‖ "v" ‖ pool 8             → answers 2: pages compared, of these alike
-    site 8 ‖ "b"                      → the places of which anything is believed
-    (nobody's) 8 ‖ hash of class 8    → answers 2, for the order of the tail
+    (no site's) 8 ‖ group 8           → the same, of pages at one path on several hosts
+    site 8 ‖ "v" ‖ pool 8             → answers 2: pages compared, alike ones among them
+    site 8 ‖ "b"                      → the places with any opinion
+    (no site's) 8 ‖ hash of class 8   → answers 2, for the order of the tail
 
-Answers are halved at `_MOST`, so that they forget. At a place that has hardly ever shown anything alike one group in eight is compared.
-Memory: 40 bytes a URL and place. Time: 30 µs a page, 60 with storage; 10 µs a URL whose site has a believed family, else nothing.
+Answers are halved at `_MOST`, so that they decay. At a place where hardly any page was ever alike, one group in eight is compared.
+Memory: 40 bytes a URL and place. Time: 30 µs a page, 60 with storage; 10 µs a URL whose site has a family that is held, else nothing.
 """
 
 from __future__ import annotations
@@ -37,19 +38,19 @@ from thresher.filters.dust.places import HOST, SPELLING, Place, places
 from thresher.filters.evidence.decay import Recent, halved
 from thresher.filters.evidence.posterior import lower_share
 
-BELIEF: Final = 0.35  # lower bound of the share of pages alike, from which a URL is postponed
+BELIEF: Final = 0.35  # lower bound of the share of alike pages from which a URL is held
 CLASS: Final = "dust family "  # begins the name of every class
-ENOUGH: Final = 4  # answers that make a belief
+ENOUGH: Final = 4  # answers needed for an opinion
 HASH: Final = 5  # bytes
-_NOTED: Final = 4  # answers after which those of a class are noted again
-_PRIOR: Final = 8  # fetches that a family's answers are worth to the tail
+_NOTED: Final = 4  # the counts of a class are written again after so many answers
+_PRIOR: Final = 8  # a family's answers are given to the tail as so many fetches
 _MOST: Final = 64  # answers that are remembered
 _HARDLY: Final = 1 / 16
 _SAMPLE: Final = 8
 _PEERS: Final = 8  # pages of a group that the next one is compared with
 _ENTRY: Final = 2 * HASH
-_MOST_PLACES: Final = 64  # of a site of which anything is believed
-_LASTING: Final = 1.0  # weight of answers: they outlive groups
+_MOST_PLACES: Final = 64  # places of a site that may have an opinion
+_LASTING: Final = 1.0  # weight of answers: groups are dropped before them
 _LONGEST: Final = 100  # characters of a class's name
 _NONE: Final = b"\0\0"
 _GROUP: Final = b"g"
@@ -64,36 +65,43 @@ _digest = xxhash.xxh3_64_digest
 class Shown(NamedTuple):
     """What a page shows, for comparing."""
 
-    text: bytes  # stands for its words
-    original: bytes  # of the key of the page whose copy it is said to be, or of its own
+    text: bytes  # hash of its words
+    original: bytes  # of the key of the page of which it is said to be a copy, else of its own
     is_copy: bool
 
     @classmethod
     def of(cls, words: bytes, key: bytes, original: bytes = b"") -> Shown:
-        """Cut to what is stored.    words: stand for those of the page; key: of it; original: of the page whose copy it is said to be"""
+        """Cut to what is stored.
+
+        Args:
+            words: Hash of the page's words.
+            key: Key of the page.
+            original: Key of the page of which it is said to be a copy, b"" if there is none.
+        """
         return cls(words[:HASH], (original or key)[-HASH:], bool(original))
 
 
 class Alias(NamedTuple):
-    """A belief that a URL shows what a fetched one shows."""
+    """An opinion that a URL shows what a fetched one shows."""
 
-    holder: str  # the class that it waits in
+    holder: str  # the class in which it is held
     bound: float  # lower bound of the share of pages alike
-    compared: int  # by the answers that decided
+    compared: int  # answers that it rests on
     alike: int
 
 
 def words_of(page: Page) -> bytes:
-    """Return bytes that are the same for pages of the same words in any order, b"" if there is nothing to compare.    time: 2 µs"""
+    """Return bytes that are the same for pages of the same words in any order, b"" if there is nothing to compare. Takes 2 µs."""
     if not page.tokens.size:
         return page.fingerprint[:HASH]
     return _digest(int(np.add.reduce(page.tokens)).to_bytes(8, "big") + page.tokens.size.to_bytes(4, "big"))[:HASH]
 
 
 def learn(memory: Memory, site: bytes, url: str, origin: str, shown: Shown) -> int:
-    """Compare a fetched page with its like, and remember it for later ones.
+    """Compare a fetched page with those whose URLs differ at one place, and remember it for later ones.
 
-    Returns: pages alike of the largest family that it is alike by now, itself counted; 0 if it is like none
+    Returns:
+        Alike pages of the largest family of which it is a member by now, itself counted; 0 if it is in none.
     """
     believed = known_places(memory, site)
     news: set[str] = set()
@@ -123,7 +131,7 @@ def learn(memory: Memory, site: bytes, url: str, origin: str, shown: Shown) -> i
 
 
 def alias(memory: Memory, site: bytes, url: str, origin: str, *, belief: float = BELIEF, enough: int = ENOUGH) -> Alias | None:
-    """Return the strongest belief that a URL shows what a fetched one shows; None if there is none that is strong enough."""
+    """Return the strongest opinion that a URL shows what a fetched one shows; None if none is strong enough."""
     believed = known_places(memory, site)
     best: Alias | None = None
     for place in places(url, origin, believed) if believed else ():
@@ -137,20 +145,20 @@ def alias(memory: Memory, site: bytes, url: str, origin: str, *, belief: float =
 
 
 def known_places(memory: Memory, site: bytes) -> frozenset[str]:
-    """Return the places of a site's URLs of which anything was ever believed."""
+    """Return the places of a site's URLs that ever had an opinion."""
     value = memory.get(site + _BELIEVED)
     return _read(value) if value else frozenset()
 
 
 def recent(holder: str, memory: Memory) -> Recent:
-    """Return what the pages of a family came to before it was postponed: those that were not alike gave something new."""
+    """Return the yield of a family's pages before it was held: pages that were not alike gave something new."""
     n, alike = memory.get(_class_key(holder)) or _NONE
     worth = min(n, _PRIOR)
     return Recent(float(worth), worth * (1 - alike / n)) if n else Recent()
 
 
 def _is_skipped(memory: Memory, site: bytes, place: Place, origin: str, believed: frozenset[str], key: bytes) -> bool:
-    """Return whether a group that is new is one of those that are not worth it."""
+    """Return whether a new group is one of those that are not compared, since hardly any page is alike at its place."""
     if not key[-1] % _SAMPLE or place.name == SPELLING or place.name in believed:
         return False
     n, alike = memory.get(site + _pool_of_place(HOST if place.name == HOST else f"{origin} {place.name}")) or _NONE
@@ -159,14 +167,19 @@ def _is_skipped(memory: Memory, site: bytes, place: Place, origin: str, believed
 
 @lru_cache(maxsize=8_192)  # pages of a host have the same places
 def _pool_of_place(name: str) -> bytes:
-    """Return what follows the site in the key of a place's pool.    name: the last of `_names`"""
+    """Return what follows the site in the key of a place's pool.
+
+    Args:
+        name: The last of `_names`.
+    """
     return _POOL + _digest(name.encode())
 
 
 def _count_in_pools(memory: Memory, site: bytes, place: Place, origin: str, here: bytes, *, is_alike: bool) -> tuple[int, bool]:
-    """Count an answer for the pools of a place; return the pages alike of the place, and whether anything of it is believed.
+    """Count an answer for the pools of a place; return the alike pages of the place, and whether it has any opinion.
 
-    here: answers of the group, counted already
+    Args:
+        here: Answers of the group, which are counted already.
     """
     names = _names(place, origin)
     keys = [site + _POOL + _digest(name.encode()) for name in names]
@@ -182,7 +195,7 @@ def _count_in_pools(memory: Memory, site: bytes, place: Place, origin: str, here
 
 
 def _belief_of(memory: Memory, site: bytes, place: Place, origin: str, here: bytes, enough: int) -> Alias | None:
-    """Return what the most specific answers of a place say, if any are enough: those of the value, the group, then the place."""
+    """Return the opinion of the most specific answers of a place that are enough: those of the value, the group, then the place."""
     names = _names(place, origin)
     for name, answers in _by_specificity(memory, site, names, (_group_name(place), here)):
         n, alike = answers
@@ -199,7 +212,7 @@ def _by_specificity(memory: Memory, site: bytes, names: Sequence[str], group: tu
 
 
 def _names(place: Place, origin: str) -> list[str]:
-    """Return the names of the pools of a place, the most specific first: the value's, a parameter's at its path, the place's."""
+    """Return the names of the pools of a place, the most specific first: that of the value, of a parameter at its path, of the place."""
     if place.name == HOST:
         return [f"{HOST} {origin}", HOST]
     first = f"{origin} {place.name}"
@@ -212,7 +225,7 @@ def _group_name(place: Place) -> str:
 
 
 def _holder(name: str) -> str:
-    """Return the class that a pool or group stands for."""
+    """Return the class of a pool or group."""
     readable = name.replace("\0", "*")
     if len(readable) > _LONGEST:
         readable = f"{readable[:_LONGEST]}… {_digest(name.encode()).hex()}"
@@ -236,7 +249,7 @@ def _class_key(holder: str) -> bytes:
 
 
 def _answer(stored: bytes, bare: bytes | None, shown: Shown) -> bool | None:
-    """Return whether any page of a group, or the one without the value, shows the same; None if there is none but this very page."""
+    """Return whether any page of a group, or the one without the value, shows the same; None if there is no other page."""
     entries = stored[2:] + bare[2:] if bare else stored[2:]
     found = None
     for at in range(0, len(entries), _ENTRY):
@@ -250,7 +263,7 @@ def _answer(stored: bytes, bare: bytes | None, shown: Shown) -> bool | None:
 
 
 def _entered(entries: bytes, shown: Shown) -> bytes:
-    """Return a group's pages with one more; the oldest makes room, and one that shows the same is not entered."""
+    """Return a group's pages with one more in place of the oldest; a page that shows the same as another is not entered."""
     for at in range(0, len(entries), _ENTRY):
         if entries[at : at + HASH] == shown.text:
             return entries

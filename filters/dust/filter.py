@@ -1,27 +1,27 @@
-"""DUST as it is plugged in: a site's URL aliases are learnt while it is crawled, and no longer fetched [BKS07].
+"""DUST as a filter: learns the URL aliases of a site while it is crawled, and no longer fetches them [BKS07].
 
 `spec` puts together:
-    PageGate   puts each page into its site's list, and asks for a study of the list when it has doubled, or grown by a fifth if it
-               holds copies that its rules do not explain; compares pages that were fetched in spite of a rule (audits, seeds) with their
-               canonical page, and withdraws a rule that turns bad. Compares each page with those of URLs that differ at one place
-               (families.py); asks for a study, too, when copies of one family are enough for one
-    LinkGate   rewrites new links by the site's valid rules, and holds those that a family of aliases covers; asked again when a URL's
-               turn comes, so that what was queued before is rewritten or held then. A canonical URL of which an alias was fetched before
-               becomes an alias of that one where hardly any pair of the rule disagrees: its page is known, and comes back with the rule
-               if that is withdrawn
-    Miner      the study: mining and judging (filters/dust/study.py), and what follows from it
+    PageGate   enters each page into its site's list. Asks for a study of the list when it has doubled, or has grown by a fifth if it has
+               copies that its rules do not explain, or when one family of aliases has enough copies. Compares pages that were fetched in
+               spite of a rule (audits, seeds) with their canonical page, and withdraws a rule that has turned bad. Compares each page with
+               those whose URLs differ at one place (families.py)
+    LinkGate   rewrites new links by the site's valid rules, and holds those in a family of aliases. Judges a URL again just before it is
+               requested, since many were queued before the rule was known. If an alias of a canonical URL was fetched first and hardly any
+               pair of the rule disagrees, the canonical URL becomes an alias of that one: its page is known. It is queued again if the rule
+               is withdrawn
+    Miner      the study: mining and judging (filters/dust/study.py), and its effects
 
-While a site shows no copies, one page in four is put into its list, chosen before it is looked at by its title, which copies share; from
-the third copy on, of which the panel or a study tells, or the third of the list whose title another has, every page is. Without a filter
-that tells copies every page is from the first.
+While a site shows no copies, one page in four enters its list. It is chosen by its title, which copies share, before the page is compared.
+Every page enters from the third copy on (by the panel or a study), or from the third page of the list whose title another one has, or from
+the beginning if no filter finds copies.
 
-Mining runs off the loop, on a copy of the list. Rules are judged by pairs of pages that were fetched anyway. What is missing are canonical
-URLs: they are asked for as pages of the crawl, ahead of their host's queue, a few for each rule at first and more while they agree, each
-at its alias's place in the crawl. Those that turn out to be no page, or show what was known, are wasted. What is wasted may be as much as
-the rules that are not yet decided would have saved of the list; a rule that becomes valid pays for what it saves.
+Mining runs in another process, on a copy of the list. Rules are judged by pairs of pages that were fetched anyway. Canonical URLs that are
+missing are requested as pages of the crawl, before the rest of their host's queue and at their alias's depth: a few for each rule at first,
+more while they agree. Those that turn out to be no page, or to show what was known, are wasted. Waste is limited by the number of requests
+that the undecided rules would have saved of the list; a rule that becomes valid adds what it saves.
 
-A rule that turns bad later is withdrawn (alarm.py). Aliases of a canonical URL that comes to nothing go on as ordinary URLs, whatever the
-filter says (crawler/settlement/canonical.py).
+A rule that turns bad later is withdrawn (alarm.py). If a canonical URL gives no page, its aliases become ordinary URLs, whatever the filter
+says (crawler/settlement/canonical.py).
 
 Memory: per site the list (170 bytes and the URL for each page, `max_urls` at most), the rules, and families. Time: 60 µs a page of the
 list, families 30 µs (60 with storage) a page, 3 µs a batch of links to sites without rules, 2 µs a link to one with ten.
@@ -75,26 +75,30 @@ from thresher.filters.evidence.blocks import BLOCK
 from thresher.filters.spec import FilterSpec
 
 _SITE: Final = 8
-_ASK_EVERY: Final = 64  # pages after which a study is asked for again: the last may have been lost in a crash, or pages never come
-_JUDGE_EVERY: Final = 16  # and pages after which rules are judged again that wait for pages: some never come
-_AT_ONCE: Final = 100  # pages asked for at once
-_GROWTH: Final = 1.2  # of the list until it is mined again, while there are copies that no rule explains
-_FEWEST_COPIES: Final = 3  # fewer are no rule's support
-_MOST_REVISED: Final = 500  # records of pages fetched under an alias that are told so by one study
-_FEWEST_PAGES: Final = 20  # of a list that is studied
-_APART: Final = 20  # studies for the sake of copies lie a twentieth of the list apart
-_COUNTED: Final = 8  # one page in so many has its links counted
-_SAMPLE: Final = 4  # one title in so many is of the list while a site shows no copies
-_OTHERS: Final = 16  # and one page in so many, whatever its title
-_MOST_TITLES: Final = 64  # of a sample that are remembered
-_TELLS_COPIES: Final = "exact_duplicate"  # the filter whose word is needed
+_ASK_EVERY: Final = 64  # pages after which a study is asked for again: the last one may have been lost
+_JUDGE_EVERY: Final = 16  # pages after which rules that miss pages are judged again: some pages never come
+_AT_ONCE: Final = 100  # pages requested at once
+_GROWTH: Final = 1.2  # growth of the list until it is mined again, while it has copies that no rule explains
+_FEWEST_COPIES: Final = 3  # fewer copies cannot support a rule
+_MOST_REVISED: Final = 500  # records that one study may revise, of pages fetched under an alias
+_FEWEST_PAGES: Final = 20  # pages that a list must have to be studied
+_APART: Final = 20  # between two studies because of copies the list must grow by a twentieth
+_COUNTED: Final = 8  # the links of one page in so many are counted
+_SAMPLE: Final = 4  # while a site shows no copies, one title in so many enters the list
+_OTHERS: Final = 16  # and one page in so many of other titles
+_MOST_TITLES: Final = 64  # titles that are remembered while the list is a sample
+_TELLS_COPIES: Final = "exact_duplicate"  # the filter whose verdict is needed
 _COPIES: Final = frozenset((Reason.DUPLICATE_CONTENT, Reason.NEAR_REPLICA))
 _MOST_ORIGINS: Final = 64
 _NO_VERDICT: Final = Verdict(NAME)
 
 
 def spec(settings: Dust, *, judges: Collection[str] = ()) -> FilterSpec:
-    """Return the filter with all its parts. judges: filters that drop pages; if none tells exact copies, every page is learnt from."""
+    """Return the filter with all its parts.
+
+    Args:
+        judges: Filters that drop pages. If none finds exact copies, every page enters its list.
+    """
     books = Books()
     pages = PageGate(settings, books, judges=judges)
     miner = Miner(settings)
@@ -113,14 +117,14 @@ def spec(settings: Dust, *, judges: Collection[str] = ()) -> FilterSpec:
 
 
 def adopts(site: bytes, finding: Finding, memory: Memory, /) -> bool:
-    """Return whether a study has found a rule to apply that is not applied yet."""
+    """Return whether a study has found a valid rule that is not applied yet."""
     book = read_book(memory, site)
     applied = set(book.applied) if book is not None else set()
     return any(learned.is_applied and learned.rule not in applied for learned in finding.rules)
 
 
 def void(site: bytes, pages: Sequence[tuple[bytes, str]], memory: Memory, /) -> None:
-    """Forget what pages showed for which a wall had answered: they are compared when they are fetched again."""
+    """Forget pages for which a wall had answered: they are compared when they are fetched again."""
     progress = read_progress(memory, site)
     n = sum(forget_look(memory, key, url) for key, url in pages)
     if progress is not None and n:
@@ -129,21 +133,21 @@ def void(site: bytes, pages: Sequence[tuple[bytes, str]], memory: Memory, /) -> 
 
 
 def has_rules(key: bytes, memory: Memory, /) -> bool:
-    """Return whether a URL of this site may be an alias when its turn comes."""
+    """Return whether a URL of this site may be an alias when it is about to be requested."""
     return version(memory, key[:_SITE]) is not None or bool(families.known_places(memory, key[:_SITE]))
 
 
 class PageMeasure(msgspec.Struct, array_like=True, dict=True):
-    """What learning needs of a page. The page itself stands beside it and not in the journal: what it shows is asked for of few."""
+    """What learning needs of a page. The page itself is at hand but not journaled: only of few is computed what they show."""
 
     url: str
     site: str
     key: bytes
     via: bytes
     title: int  # hash
-    shown: Look | None = None  # None: not asked for
-    origins: dict[str, int] = {}  # of its site: links to each; of a sample of the pages of the list
-    text: bytes = b""  # stands for its words, in any order; b"": nothing to compare
+    shown: Look | None = None  # None: not computed
+    origins: dict[str, int] = {}  # links to each origin of its site; counted for a sample of the pages
+    text: bytes = b""  # hash of its words, in any order; b"": nothing to compare
 
     def look(self) -> Look:
         """Return what the page shows."""
@@ -156,7 +160,7 @@ class PageMeasure(msgspec.Struct, array_like=True, dict=True):
 
 
 class PageGate:
-    """Page gate: drops nothing, says of an alias that was fetched which URL is the canonical one."""
+    """Page gate: drops nothing; if an alias was fetched, the verdict names the canonical URL."""
 
     name = NAME
     measure_type = PageMeasure
@@ -187,9 +191,10 @@ class PageGate:
         return NO_EFFECTS if n_alike is not None and effects is NOTHING_LEARNED else effects
 
     def _compare(self, measure: PageMeasure, judgement: Judgement, memory: Memory) -> int | None:
-        """Compare a page with its like, unless it was dropped for what is no likeness: then nothing is learned from it.
+        """Compare a page with those whose URLs differ at one place, unless it was dropped for another reason than being a copy.
 
-        Returns: pages of the largest family that it is alike in; 0: it is like none; None: nothing was learned
+        Returns:
+            Pages of the largest family of which it is a member; 0: of none; None: nothing was learned.
         """
         original = self._original(judgement)
         if not measure.text or not (judgement.is_new or original) or _is_soft_error(judgement):
@@ -198,14 +203,18 @@ class PageGate:
         return families.learn(memory, measure.key[:_SITE], measure.url, origin_of(measure.url), shown)
 
     def _original(self, judgement: Judgement) -> bytes:
-        """Return the key of the page whose copy a page is said to be by a filter whose word counts, b"" if it is said of none."""
+        """Return the key of the page of which a filter says that this one is a copy, b"" if none does."""
         for verdict in judgement.standing if self._is_copy(judgement) else ():
             if verdict.reason in _COPIES and verdict.filter in self._judges:
                 return bytes.fromhex(str(verdict.evidence.get("copy_of") or verdict.evidence.get("replica_of") or ""))
         return b""
 
     def _list(self, measure: PageMeasure, judgement: Judgement, memory: Memory, n_alike: int) -> Effects:
-        """Put a page into its site's list; learn what it says of rules.    n_alike: as `_compare` returned it"""
+        """Enter a page into its site's list; learn for or against rules.
+
+        Args:
+            n_alike: The result of `_compare`.
+        """
         site = measure.key[:_SITE]
         canonizer = self._books.canonizer(memory, site)
         progress = read_progress(memory, site) or Progress(measure.site, next_at=self._settings.first_mining)
@@ -242,7 +251,7 @@ class PageGate:
     def _meets(
         self, measure: PageMeasure, look: Look, canonizer: Canonizer | None, progress: Progress, memory: Memory, n_alike: int
     ) -> bool:
-        """Note which page of the list showed this text first; return whether it is another one. A family may be worth a study by now."""
+        """Record the first page of the list with this text; return whether that is another page. May ask for a study of a family."""
         site, own = measure.key[:_SITE], digest_of(measure.url)
         first = collisions.first_with(memory, site, look.fingerprint)
         if first is None:
@@ -259,13 +268,13 @@ class PageGate:
         return is_copy
 
     def _is_chosen(self, measure: PageMeasure, progress: Progress) -> bool:
-        """Return whether a page goes into the list. A title that the last one had too may be that of the whole site: it says nothing."""
+        """Return whether a page enters the list. If the page before had the same title, the whole site may have it: it is then ignored."""
         if not self._samples or max(progress.copies, progress.repeated) >= _FEWEST_COPIES:
             return True
         return measure.title % _SAMPLE == 0 or measure.key[-1] % _OTHERS == 0
 
     def _note_title(self, title: int, progress: Progress) -> None:
-        """Note the title of a page of the list, as long as the list is a sample: pages of one title may be copies."""
+        """Remember the title of a page of the list while the list is a sample: pages of one title may be copies."""
         if not self._samples or max(progress.copies, progress.repeated) >= _FEWEST_COPIES:
             progress.titles = []
         elif title in progress.titles:
@@ -280,12 +289,12 @@ class PageGate:
 
 
 def _shown(measure: PageMeasure, judgement: Judgement) -> Look:
-    """Return what a page shows for comparing; a soft error is like no other page."""
+    """Return what a page shows, for comparing; a soft error is like no other page."""
     return Look() if _is_soft_error(judgement) else measure.look()
 
 
 class Miner:
-    """What is studied off the loop, and what follows."""
+    """Gathers what is studied in another process, and applies the findings."""
 
     name = NAME
     study = "thresher.filters.dust.study:study"
@@ -303,7 +312,7 @@ class Miner:
             yield written(pages)
 
     def on_finding(self, site: bytes, finding: Finding, memory: Memory, /) -> Effects:
-        """Take over the rules, ask for the pages that they lack, say when to study again."""
+        """Adopt the rules, request the pages that they lack, and decide when to study again."""
         progress = read_progress(memory, site) or Progress()
         write_book(memory, site, RuleBook(progress.site, _as_of_now(read_book(memory, site), finding.rules)))
         progress.wasted = max(0, progress.wasted - finding.new_saving)
@@ -328,13 +337,13 @@ class Miner:
             grows = _GROWTH if finding.n_unexplained >= _FEWEST_COPIES else 2.0
             progress.next_at = max(self._settings.first_mining, int(grows * finding.n_pages))
         write_progress(memory, site, progress)
-        if progress.n_pages >= progress.next_at:  # it has grown meanwhile, and who asked then was not heard
+        if progress.n_pages >= progress.next_at:  # the list has grown during the study, when no other study could be asked for
             told.append(Study(site))
         return (*told, *(Request(url, Purpose.AUDIT, read_key(memory, site, alias)) for url, alias in wanted))
 
 
 def _as_of_now(book: RuleBook | None, found: Sequence[LearnedRule]) -> list[LearnedRule]:
-    """Return the rules of a finding; settled ones as the book has them, since audits may have spoken meanwhile."""
+    """Return the rules of a finding; settled ones as the book has them now, since audits may have changed them during the study."""
     settled = {learned.rule: learned for learned in book.rules if learned.is_settled} if book else {}
     rules = [settled.pop(learned.rule, learned) for learned in found]
     return [*rules, *settled.values()]
@@ -354,7 +363,7 @@ def _add(counts: dict[str, int], more: Mapping[str, int]) -> None:
 
 
 def _is_due(progress: Progress) -> bool:
-    """Return whether a page that has just come into the list is one after which the site is to be studied; if so, again much later."""
+    """Return whether the site is to be studied after the page that has just entered its list; if so, not again for long."""
     if progress.is_judging and (not progress.outstanding or (progress.n_pages - progress.asked_at) % _JUDGE_EVERY == 0):
         return True
     if progress.pending_at and progress.n_pages >= progress.pending_at:
@@ -365,12 +374,12 @@ def _is_due(progress: Progress) -> bool:
 
 
 def look_of(page: Page) -> Look:
-    """Return what a page shows; that of an error or of an empty page is like no other."""
+    """Return what a page shows; an error or an empty page is like no other."""
     return look_at(page.url.text, page.tokens) if 200 <= page.status < 300 else Look()
 
 
 def _alias(canonical: str, rule: str) -> Verdict:
-    """Return what is said of a page that was fetched under an alias: which URL is the canonical one, and by which rule."""
+    """Return the verdict on a page that was fetched under an alias: the canonical URL, and the rule."""
     return Verdict(NAME, evidence={"canonical": canonical, "rule": rule})
 
 

@@ -1,7 +1,7 @@
-"""What is known of a site's aliases applied to links: at the learned gate, and again when a URL's turn comes.
+"""Applies what is known of a site's aliases to links: at the learned gate, and again just before a URL is requested.
 
-What a valid rule covers is rewritten: that is proven. What a family of aliases covers (families.py) is held: that is believed, and a held
-URL is fetched last. A URL that both cover is held if what it would be rewritten to has come to nothing.
+A URL that a valid rule changes is rewritten, since that is proved. A URL in a family of aliases (families.py) is held, since that is an
+opinion. If both apply, it is held only if the target of the rewrite can give no page any more.
 
 Time: 3 µs a batch of links to sites without rules and families, 2 µs a link to one with ten rules, 10 µs to one with a family.
 """
@@ -25,17 +25,17 @@ from thresher.filters.dust.records import read_fetched, was_asked
 from thresher.filters.dust.rules import site_named
 
 _SITE: Final = 8
-_MOST_SITES: Final = 1_000  # whose rules are kept ready
+_MOST_SITES: Final = 1_000  # sites whose rules are kept ready
 
 
 class Books:
-    """The rules of sites, ready to be applied. A cache: what it gives follows from the memory alone."""
+    """The rules of sites, ready to be applied. A cache: its content follows from the memory alone."""
 
     def __init__(self) -> None:
         self._ready: dict[bytes, tuple[bytes, Canonizer]] = {}
 
     def canonizer(self, memory: Memory, site: bytes) -> Canonizer | None:
-        """Return what canonizes a site's URLs, None if no rule is valid."""
+        """Return the canonizer of a site's URLs, None if no rule is valid."""
         current = version(memory, site)
         if current is None:
             return None
@@ -49,13 +49,17 @@ class Books:
 
 
 class DustLinkGate:
-    """Learned gate; it learns nothing itself."""
+    """Learned gate: rewrites and holds links, and learns nothing itself."""
 
     name = NAME
     measure_type = NoneType
 
     def __init__(self, books: Books, *, only_observes: bool = False) -> None:
-        """only_says: what families cover is said to be held, and is not."""
+        """Create the gate.
+
+        Args:
+            only_observes: Whether links in families are only reported, and not held.
+        """
         self._books = books
         self._only_observes = only_observes
 
@@ -64,13 +68,13 @@ class DustLinkGate:
 
     def decide(self, batch: LinkBatch, memory: Memory, /) -> tuple[LinkRuling, Effects]:
         if batch.source.seed_distance == 0 and len(batch) == 1 and batch.keys[0] == batch.source.key:
-            return NOTHING_REFUSED, NO_EFFECTS  # a seed whose turn has come: it was asked for by name
+            return NOTHING_REFUSED, NO_EFFECTS  # a seed that is about to be requested: the user wants it
         effects = self._rewrites(batch, memory)
         ruling, holds = hold_links(batch, list(_believed(batch, memory)), only_observes=self._only_observes)
         return ruling, (*effects, *holds)
 
     def _rewrites(self, batch: LinkBatch, memory: Memory) -> list[Effect]:
-        """Return what valid rules say of links."""
+        """Return the rewrites of links by valid rules."""
         of_site = {site: canonizer for site in batch.by_site if (canonizer := self._books.canonizer(memory, site)) is not None}
         effects: list[Effect] = []
         for i in batch.of_sites(of_site) if of_site else ():
@@ -89,7 +93,7 @@ class DustLinkGate:
 
 
 def _believed(batch: LinkBatch, memory: Memory) -> Iterator[HeldLink]:
-    """Yield the links that are believed to be aliases of fetched URLs."""
+    """Yield the links that are in a family of aliases of fetched URLs."""
     of_site = [site for site in batch.by_site if families.known_places(memory, site)]
     for i in batch.of_sites(of_site) if of_site else ():
         text, site = batch.texts[i], batch.keys[i][:_SITE]
@@ -99,7 +103,7 @@ def _believed(batch: LinkBatch, memory: Memory) -> Iterator[HeldLink]:
 
 
 def _verdict(found: families.Alias) -> Verdict:
-    """Return what is said of a link that a family covers."""
+    """Return the verdict on a link in a family."""
     evidence: dict[str, str | int | float] = {"family": found.holder, "compared": found.compared, "alike": found.alike}
     return Verdict(NAME, keep=False, follow=False, score=round(found.bound, 4), reason=Reason.HELD_BY_FILTER, evidence=evidence)
 

@@ -1,7 +1,7 @@
-"""A site's rules in the memory of the filter: they outlive the crawl, and commands read, add and disable them.
+"""A site's rules in the memory of the filter: they are kept between crawls, and commands read, add and disable them.
 
 site 8 ‖ "R"  → RuleBook
-site 8 ‖ "V"  → 8 bytes that change when the rules change that are applied; none: the site has no such rule
+site 8 ‖ "V"  → 8 bytes that change with the rules that are applied; none if the site has no such rule
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from thresher.crawler.core.ports import Memory
 from thresher.filters.dust.rules import LearnedRule, Rule
 
 NAME: Final = "dust"
-KEPT: Final = 1e30  # weight of records that are the last to be forgotten
+KEPT: Final = 1e30  # weight: these records are the last that the memory drops
 _BOOK: Final = b"R"
 _VERSION: Final = b"V"
 
@@ -29,7 +29,7 @@ class RuleBook(msgspec.Struct):
 
     @property
     def applied(self) -> list[Rule]:
-        """The rules that count: valid and not disabled."""
+        """The rules that are applied: valid and not disabled."""
         return [learned.rule for learned in self.rules if learned.is_applied]
 
 
@@ -44,7 +44,7 @@ def read_book(memory: Memory, site: bytes) -> RuleBook | None:
 
 
 def write_book(memory: Memory, site: bytes, book: RuleBook) -> None:
-    """Write the rules of a site; a book without rules is taken away."""
+    """Write the rules of a site; a book without rules is deleted."""
     if book.rules:
         memory.put(site + _BOOK, _encode(book), weight=KEPT)
     else:
@@ -56,7 +56,7 @@ def write_book(memory: Memory, site: bytes, book: RuleBook) -> None:
 
 
 def version(memory: Memory, site: bytes) -> bytes | None:
-    """Return what names the rules that are applied to a site, None if there are none."""
+    """Return a version of the rules that are applied to a site, None if there are none."""
     return memory.get(site + _VERSION)
 
 
@@ -68,7 +68,7 @@ def all_books(memory: Memory) -> Iterator[tuple[bytes, RuleBook]]:
 
 
 def merged(old: Sequence[LearnedRule], new: Iterable[LearnedRule]) -> list[LearnedRule]:
-    """Return old rules with new ones in place of equal ones, others behind; what was disabled stays so."""
+    """Return old rules, with new ones in place of equal ones and the other new ones after them; disabled rules stay disabled."""
     rules = {learned.rule: learned for learned in old}
     for learned in new:
         earlier = rules.get(learned.rule)

@@ -1,15 +1,14 @@
 """Mining: from a site's list of URLs to likely rules, best first. Phases 1 to 3 of [BKS07], clusters, universal hypotheses, contexts.
 
     list ─ substrings ─ eliminate ─┐
-         ─ clusters ───────────────┼─ what the list itself says ─ contexts ─ ranked
+         ─ clusters ───────────────┼─ compared with the list's pages ─ contexts ─ ranked
          ─ parameters, universal ──┘
 
-What the list refutes is dropped: the interval of a rule's agreement lies below what a valid rule may have, whichever way it is turned. A
-rule of which no pair is known, or whose pairs are no more alike than others, is `unproven` and comes behind all that something speaks for.
+A rule that the list refutes is dropped: one whose agreement is, by its whole interval, below that of a valid rule, in both directions. A
+rule with no known pair, or whose pairs are no more alike than others, is `unproven`; such rules come after all for which there is evidence.
 
-Rank is by support, lowered by what the list says against a rule: its support times the lower bound of its agreement, times the share of its
-URLs whose target is in the list, and down to half of it the less of its pairs agree word for word. What leads to places that nobody
-knows may lead nowhere.
+Rules are ranked by their support, times the lower bound of their agreement, times the share of their URLs whose target is in the list, and
+times 1 to ½ the fewer of their pairs agree word for word. (Targets that are not in the list may not exist.)
 
 Time: linear in the list; at 15,000 URLs about 0.2 ms a URL, at most (benchmarks/speed/dust_mining.py).
 """
@@ -46,22 +45,22 @@ from thresher.filters.dust.tokens import spans
 from thresher.filters.dust.universal import universal_rules
 from thresher.filters.dust.urllist import UrlList, origin
 
-OF_TEXTS: Final = SubstringLimits(low=24, high=24)  # buckets of copies alone seldom overflow
+OF_TEXTS: Final = SubstringLimits(low=24, high=24)  # buckets that contain only copies seldom overflow
 _MOST_PAIRS: Final = 30_000
 _MOST_COUNTED: Final = 200  # URLs by which the hosts of a rule are found
-_SAMPLE: Final = 20  # URLs by which a rule is found to be part of another
+_SAMPLE: Final = 20  # URLs by which a rule is recognised as part of another
 _CLEAN: Final = 3  # pairs, all of which agree
 _MOST_APPLIED: Final = 300  # URLs to which a rule is applied
 
 
 @dataclass(frozen=True, slots=True)
 class Mining:
-    """How to mine."""
+    """The options of mining."""
 
     limits: SubstringLimits | None = None  # of phase 1; None: the paper's, or OF_TEXTS where texts are known
     elimination: Elimination = AS_PUBLISHED
     at_most: int = 300  # rules returned
-    pooled: bool = False  # URLs that a rule leads to one place speak for each other, as in a crawl that goes on
+    pooled: bool = False  # URLs with one target are compared with each other, as in a crawl that goes on
 
 
 def mine(known: UrlList, how: Mining = Mining()) -> list[LearnedRule]:
@@ -86,7 +85,7 @@ def mine(known: UrlList, how: Mining = Mining()) -> list[LearnedRule]:
 
 
 def _candidates(known: UrlList, limits: SubstringLimits, elimination: Elimination) -> list[LearnedRule]:
-    """Return what the list suggests; where texts are known and fewer are copies than a rule's support, that is nothing."""
+    """Return the hypotheses of all phases; none if texts are known and there are too few copies to support a rule."""
     if known.texts is not None and known.n_copies < limits.min_support:
         return []
     least = limits.min_support
@@ -110,7 +109,7 @@ def oriented(pair: LikelyPair) -> Substitution:
 
 
 def _towards_more(learned: LearnedRule, known: UrlList, order: Shuffled) -> LearnedRule:
-    """Return a rule between hosts in the direction that leads to the host that the site uses more: fewer pages are fetched again."""
+    """Return a rule between hosts in the direction of the host that the site uses more: so fewer pages are fetched again."""
     turned = reversed_rule(learned) if _leads_to_less(learned.rule, known, order) else None
     return learned if turned is None else turned
 
@@ -126,7 +125,7 @@ def _leads_to_less(rule: Rule, known: UrlList, order: Shuffled) -> bool:
 
 
 class Judged(NamedTuple):
-    """A rule with what the list says about it."""
+    """A rule with its counts over the list."""
 
     learned: LearnedRule
     effect: int  # equal for rules that lead the same URLs to the same targets
@@ -135,7 +134,7 @@ class Judged(NamedTuple):
 
 
 def _judged(learned: LearnedRule, known: UrlList, order: Shuffled, atlas: Atlas, *, pooled: bool) -> Iterator[Judged]:
-    """Yield the rule with what the list says, bound to the contexts where it holds; turned if it is refuted so; nothing if either way."""
+    """Yield the rule with its counts over the list, bound to the contexts where it holds; turned round if this direction is refuted."""
     found = gather(learned.rule, known, order, most=_MOST_APPLIED, pooled=pooled)
     family = excepted(learned.rule, found.seen, atlas)
     for rule in [family] if family is not None else narrowed(learned.rule, found.seen, atlas) or [learned.rule]:
@@ -150,7 +149,7 @@ def _judged(learned: LearnedRule, known: UrlList, order: Shuffled, atlas: Atlas,
 
 
 def _turned(learned: LearnedRule, known: UrlList, order: Shuffled) -> Judged | None:
-    """Return the rule in its other direction if pages speak for it there: what leads to errors this way may lead from them the other."""
+    """Return the rule in its other direction if pages agree there: if it leads to errors this way, it may lead from them the other."""
     turned = reversed_rule(learned)
     if turned is None:
         return None
@@ -167,21 +166,21 @@ def _with_standing(learned: LearnedRule, found: RuleEvidence) -> Judged:
 
 
 def _keep_best(found: dict[int, Judged], judged: Judged) -> None:
-    """Of rules that do the same to the list, keep the plainest."""
+    """Of rules that change the list in the same way, keep the plainest."""
     effect = judged.effect
     if effect not in found or _bounds(judged.learned) < _bounds(found[effect].learned):
         found[effect] = judged
 
 
 def _bounds(learned: LearnedRule) -> tuple[int, int, int]:
-    """Return the bounds by host and path, the number of holes, and the support: less is plainer."""
+    """Return a sort key: bounds by host and path, number of holes, and support; less is plainer."""
     rule = learned.rule
     n_holes = rule.source.count("{") if isinstance(rule, Substitution) else 0
     return bool(rule.host) + bool(rule.path), n_holes, -learned.support
 
 
 def _adding(ranked: Iterable[Judged]) -> list[LearnedRule]:
-    """Leave out rules that join nothing but what earlier ones join that hold wherever they were looked at."""
+    """Leave out rules that join only URLs which earlier rules join, if those hold wherever pages are known."""
     kept: list[LearnedRule] = []
     clean: list[Rule] = []
     canonical = Canonizer(clean)

@@ -1,11 +1,12 @@
 """Phase 3: parameters of the query that change nothing [BKS07, full version; MaybeDont].
 
-For each name two hypotheses: drop the parameter, set it to one value. What speaks for them are pairs of URLs of the list that differ in
-this parameter alone: with it and without, or with two values. Without texts or sizes only popularity speaks.
+Each name gives two hypotheses: drop the parameter, or set it to one value. The evidence are pairs of URLs of the list that differ in this
+parameter alone: with it and without, or with two values. If neither texts nor sizes are known, only popularity counts.
 
-Where a hypothesis does not hold for the whole site, a decision list is learnt [RIV87]: of all contexts (a directory, a page; another
-parameter that is there, whatever its value, or with one value, such as `action=login`; the parameter's own value, such as `h=master`, the
-default) the one that holds with most pairs, then of what it leaves the next.
+If a hypothesis does not hold for the whole site, a decision list is learned [RIV87]. Contexts are a directory, a page, another parameter
+with any value or with one (`action=login`), and the parameter's own value (`h=master`, the default). The context that holds for most pairs
+is
+taken first, then the same among the pairs that are left.
 
 Time: 5 µs per URL and parameter.
 """
@@ -23,12 +24,12 @@ from thresher.filters.dust.context import places
 from thresher.filters.dust.rules import LearnedRule, Parameter, place_of
 from thresher.filters.dust.urllist import UrlList
 
-_MOST_PARAMETERS: Final = 12  # of a URL that is looked at
+_MOST_PARAMETERS: Final = 12  # parameters of a URL that is looked at
 _MOST_DISSENT: Final = 0.05
-_MOST_VALUES: Final = 5  # of a parameter tried one by one
+_MOST_VALUES: Final = 5  # values of a parameter that are tried one by one
 _MOST_OTHERS: Final = 50  # values of other parameters that are tried as context
-_MOST_CONTEXTS: Final = 12  # of one parameter
-_UNKNOWN: Final = 2  # place in a count
+_MOST_CONTEXTS: Final = 12  # contexts of one parameter
+_UNKNOWN: Final = 2  # index in a count
 
 
 class _Use(NamedTuple):
@@ -42,7 +43,7 @@ class _Use(NamedTuple):
 
 @dataclass(slots=True)
 class _Count:
-    """Pairs without the parameter, and with another value: how many disagree, agree, and are not known."""
+    """Pairs without the parameter, and pairs with another value: how many disagree, agree, and are not known."""
 
     bare: list[int] = field(default_factory=lambda: [0, 0, 0])
     values: list[int] = field(default_factory=lambda: [0, 0, 0])
@@ -51,14 +52,14 @@ class _Count:
         kind[_UNKNOWN if agrees is None else agrees] += 1
 
     def for_dropping(self, least: int) -> int:
-        """Return how many pairs speak for dropping the parameter, 0 if too few do or too many against it."""
+        """Return how many pairs are evidence for dropping the parameter, 0 if there are too few or too many against it."""
         if self.bare[0] > _MOST_DISSENT * (self.bare[0] + self.bare[1]):
             return 0
         both = _support([bare + values for bare, values in zip(self.bare, self.values, strict=True)], least)
         return min(both, max(self.bare[1], self.values[1]) or both)
 
     def for_setting(self, least: int) -> int:
-        """Return how many pairs speak for one value: what the page shows without the parameter is another matter."""
+        """Return how many pairs are evidence for one value, whatever the page without the parameter shows."""
         return _support(self.values, least)
 
 
@@ -70,7 +71,7 @@ def _support(pairs: list[int], least: int) -> int:
 
 
 def parameter_rules(known: UrlList, least: int) -> list[LearnedRule]:
-    """Return likely parameter rules that at least `least` pairs speak for, in no particular order."""
+    """Return likely parameter rules with at least `least` pairs as evidence, in no particular order."""
     found: list[LearnedRule] = []
     for name, uses in _uses(known).items():
         if len(uses) >= least:
@@ -106,7 +107,7 @@ class _Where(NamedTuple):
 
 
 def _of_name(known: UrlList, name: str, uses: list[_Use], least: int) -> Iterator[LearnedRule]:
-    """Yield the widest rules on one parameter that hold: the context with most pairs first, then those of the pairs that it leaves."""
+    """Yield the widest rules on one parameter that hold: first the context with most pairs, then the same among the pairs that are left."""
     pairs = list(_pairs(known, uses))
     for _ in range(_MOST_CONTEXTS):
         if sum(pair.agrees is not False for pair in pairs) < least:
@@ -121,7 +122,7 @@ def _of_name(known: UrlList, name: str, uses: list[_Use], least: int) -> Iterato
 
 
 def _widest(pairs: list[_Pair], least: int) -> tuple[_Where, list[_Pair]] | None:
-    """Return the context that holds with most pairs, of equals the plainest, and its pairs; None if none holds."""
+    """Return the context with most pairs in which the rule holds, of equals the plainest, and its pairs; None if there is none."""
     whole = _count(pairs)
     if whole.for_dropping(least) or whole.for_setting(least):
         return _Where(), pairs
@@ -159,7 +160,7 @@ def _contexts(pairs: list[_Pair], least: int) -> Iterator[list[_Where]]:
 
 
 class _Pair(NamedTuple):
-    """A use of a parameter beside the same URL without it, or with another value."""
+    """A URL with a parameter, and the same URL without it or with another value."""
 
     use: _Use
     is_bare: bool
@@ -186,7 +187,7 @@ def _count(pairs: list[_Pair]) -> _Count:
 
 
 def _rules(name: str, pairs: list[_Pair], where: _Where, least: int) -> Iterator[LearnedRule]:
-    """Yield the two hypotheses; which of them is right is for the validation."""
+    """Yield the two hypotheses; the validation decides which is right."""
     count = _count(pairs)
     bound = Parameter(name_=name, host=where.host, path=where.path, when=where.when, having=where.having)
     if support := count.for_dropping(least):

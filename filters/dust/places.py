@@ -21,8 +21,8 @@ from typing import Final, NamedTuple
 HOST: Final = "host"
 SPELLING: Final = "spelling"
 _MOST_SEGMENTS: Final = 8
-_MOST_FIELDS: Final = 12  # of a query whose parameters are looked at one by one
-_LONGEST_NAME: Final = 64  # of a parameter that is looked at
+_MOST_FIELDS: Final = 12  # parameters of a query, at most, for them to be places
+_LONGEST_NAME: Final = 64  # length of a parameter's name, at most, for it to be a place
 _HOLE: Final = "\0"
 
 
@@ -30,14 +30,18 @@ class Place(NamedTuple):
     """One place of a URL."""
 
     name: str
-    group: str  # names the URLs that differ there alone
+    group: str  # name of all URLs that differ there alone
     value: str
-    bare: str = ""  # whole form of the URL without the value, "" if it has none
-    of: str = ""  # what a pool of this place belongs to beside its host: the path of a parameter
+    bare: str = ""  # `whole` form of the URL without the value, "" if it has none
+    of: str = ""  # what a pool of this place belongs to, beside its host: for a parameter the path
 
 
 def places(url: str, origin: str, only: Collection[str] | None = None) -> list[Place]:
-    """Return the places of a canonical URL.    only: names of those that are wanted; None: all"""
+    """Return the places of a canonical URL.
+
+    Args:
+        only: Names of the places that are wanted; None: all.
+    """
     path, _, query = url[len(origin) :].partition("?")
     fields = query.split("&") if query else []
     ordered = sorted(fields)

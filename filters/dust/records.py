@@ -1,11 +1,11 @@
-"""What the filter remembers of a site beside its rules (memory.py): the list that it mines, and how far the mining is.
+"""The filter's records of a site beside its rules (memory.py): the list that is mined, and the state of mining.
 
     site 8 ‖ "S"               → Progress
-    site 8 ‖ "C"               → what is common to the site's pages, by the last study: boilerplate is left out of comparisons
+    site 8 ‖ "C"               → the boilerplate of the site's pages, by the last study: it is left out of comparisons
     site 8 ‖ "O"               → origin of the site: links to it, on a sample of its pages
-    site 8 ‖ "A" ‖ hash 8      → (empty): a URL that was asked for
-    site 8 ‖ "F" ‖ hash 8      → a URL that was fetched and is an alias of this one, which was not
-    site 8 ‖ "T" ‖ hash 8      → u4: pages of an origin that came into the list
+    site 8 ‖ "A" ‖ hash 8      → (empty): a URL that was requested
+    site 8 ‖ "F" ‖ hash 8      → a fetched URL that is an alias of this one, which was not fetched
+    site 8 ‖ "T" ‖ hash 8      → u4: pages of an origin that have entered the list
     site 8 ‖ "P" ‖ hash 8      → one page of the list: form 1 (block of time 6 bits; bad, met or unmet 2 bits) ‖
                                   fingerprint 8 ‖ sketch 2·64 ‖ key 8 ‖ URL
 
@@ -50,24 +50,24 @@ _AT_ONCE: Final = 500  # pages read in one go: 1 ms
 
 
 class Progress(msgspec.Struct, array_like=True):
-    """How far the mining of a site is."""
+    """The state of a site's mining."""
 
     site: str = ""
     n_pages: int = 0  # in the list
-    next_at: int = 0  # pages at which it is mined next
-    outstanding: int = 0  # pages asked for that have not come
-    asked: int = 0  # pages asked for in all
-    wasted: int = 0  # pages asked for that were none, or showed what was known; what they taught to save is taken off
-    asked_at: int = 0  # pages in the list when some were asked for last
-    is_judging: bool = False  # the rules wait for what was asked for; else for more pages
-    copies: int = 0  # pages that others were told to be copies of, counted while they are few; or found by the last study
-    titles: list[int] = []  # hashes of those of the pages that came into the list last, while it is a sample
-    repeated: int = 0  # pages whose title was among these
-    pending_at: int = 0  # pages at which a study is asked for because of copies that no rule explains; 0: there is no need
+    next_at: int = 0  # pages of the list at which it is mined next
+    outstanding: int = 0  # requested pages that have not come
+    asked: int = 0  # pages requested in all
+    wasted: int = 0  # requested URLs that were no page or showed what was known, less what valid rules save
+    asked_at: int = 0  # pages in the list at the last request
+    is_judging: bool = False  # rules are judged when the requested pages come; else when the list has grown
+    copies: int = 0  # pages said to be copies, counted while they are few; or copies that the last study found
+    titles: list[int] = []  # hashes of the titles of the last pages of the list, while it is a sample
+    repeated: int = 0  # pages whose title was one of these
+    pending_at: int = 0  # pages of the list at which copies that no rule explains are studied; 0: there are none
 
 
 class Look(msgspec.Struct, array_like=True, frozen=True):
-    """What a page shows, for comparing: empty for one that is like no other."""
+    """What a page shows, for comparing; empty for a page that is like no other."""
 
     fingerprint: bytes = b""  # 8
     sketch: bytes = b""  # 2·64
@@ -77,16 +77,23 @@ class Look(msgspec.Struct, array_like=True, frozen=True):
         return bool(self.fingerprint)
 
     def alike(self, other: Look, common: bytes) -> bool:
-        """Return whether two pages show the same.    common: the boilerplate of their site, as `read_common` returns it"""
+        """Return whether two pages show the same.
+
+        Args:
+            common: The boilerplate of their site, as `read_common` returns it.
+        """
         if not (self.is_good and other.is_good):
             return False
         return self.fingerprint == other.fingerprint or resemble(self.sketch, other.sketch, common)
 
 
 def look_at(url: str, words: U64) -> Look:
-    """Return what a page shows beside what its URL says: so all forms to log in are one, whatever page each leads back to.
+    """Return what a page shows without the words that quote its URL, so that all login forms are one, whichever page each leads back to.
 
-    words: hashes of all its words. Nothing, if hardly any is left. In a long text an echo is less than resemblance forgives: it stays.
+    In a long text such words are too few to matter, and stay.
+
+    Args:
+        words: Hashes of all its words. If hardly any is left, the page is like no other.
     """
     own = without_echo(url, origin(url), words, numbers=False) if MIN_WORDS <= words.size <= _LONG else words
     if own.size < MIN_WORDS:
@@ -118,7 +125,7 @@ def write_origins(memory: Memory, site: bytes, origins: Mapping[str, int]) -> No
 
 
 def read_common(memory: Memory, site: bytes) -> bytes:
-    """Return what is common to the pages of a site (filters/dust/similarity.py: Codes), b"" if that is not known."""
+    """Return the boilerplate of the pages of a site (filters/dust/similarity.py: Codes), b"" if that is not known."""
     return memory.get(site + _COMMON) or b""
 
 
@@ -127,7 +134,7 @@ def write_common(memory: Memory, site: bytes, common: bytes) -> None:
 
 
 def note_asked(memory: Memory, site: bytes, url: str) -> bool:
-    """Remember that a URL was asked for; return whether it is the first time."""
+    """Record that a URL is requested; return whether it is the first time."""
     key = site + _ASKED + digest_of(url)
     if memory.get(key) is not None:
         return False
@@ -140,12 +147,12 @@ def was_asked(memory: Memory, site: bytes, url: str) -> bool:
 
 
 def write_fetched(memory: Memory, site: bytes, canonical: str, alias: str) -> None:
-    """Remember that the page of a canonical URL is known by one of its aliases."""
+    """Record the alias under which the page of a canonical URL is known."""
     memory.put(site + _FETCHED + digest_of(canonical), alias.encode())
 
 
 def read_fetched(memory: Memory, site: bytes, canonical: str) -> str:
-    """Return the alias that a canonical URL's page is known by, "" if there is none."""
+    """Return the alias under which the page of a canonical URL is known, "" if there is none."""
     return (memory.get(site + _FETCHED + digest_of(canonical)) or b"").decode()
 
 
@@ -164,13 +171,18 @@ def read_key(memory: Memory, site: bytes, url: str) -> bytes:
 
 
 def read_url(memory: Memory, site: bytes, digest: bytes) -> str:
-    """Return the URL of the list that has this hash, "" if it is forgotten."""
+    """Return the URL of the list that has this hash, "" if it was dropped."""
     value = memory.get(site + _PAGE + digest)
     return "" if value is None else value[_URL:].decode()
 
 
 def write_look(memory: Memory, page: bytes, url: str, look: Look, *, is_met: bool = True) -> bool:
-    """Put a page into the list; return whether it is new there.    page: its key; is_met: some page links to it"""
+    """Enter a page into the list; return whether it is new there.
+
+    Args:
+        page: Its key.
+        is_met: Whether some page links to it.
+    """
     key = _key(page[:_SITE], url)
     is_new = memory.get(key) is None
     form = (_MET if is_met else _UNMET) | _next_block(memory, page[:_SITE], url) << _BLOCK_AT
@@ -180,7 +192,7 @@ def write_look(memory: Memory, page: bytes, url: str, look: Look, *, is_met: boo
 
 
 def _next_block(memory: Memory, site: bytes, url: str) -> int:
-    """Count one more page of a URL's host; return the block of time that it is of."""
+    """Count one more page of a URL's host; return the page's block of time."""
     key = site + _TIME + digest_of(origin(url))
     n = int.from_bytes(memory.get(key) or b"", "big")
     memory.put(key, (n + 1).to_bytes(4, "big"), weight=KEPT)
@@ -188,7 +200,11 @@ def _next_block(memory: Memory, site: bytes, url: str) -> int:
 
 
 def forget_look(memory: Memory, page: bytes, url: str) -> bool:
-    """Take a page out of the list; return whether it was there.    page: its key"""
+    """Remove a page from the list; return whether it was there.
+
+    Args:
+        page: Its key.
+    """
     key = _key(page[:_SITE], url)
     is_there = memory.get(key) is not None
     if is_there:
@@ -197,7 +213,7 @@ def forget_look(memory: Memory, page: bytes, url: str) -> bool:
 
 
 def list_of(memory: Memory, site: bytes) -> Iterator[list[bytes]]:
-    """Yield the pages of a site's list as they are stored, some at a time; what changes between may be missed."""
+    """Yield the pages of a site's list as they are stored, some at a time; changes made between two yields may be missed."""
     some: list[bytes] = []
     for first in range(256):
         some += [value for _, value in memory.scan(site + _PAGE + bytes([first]))]
@@ -208,7 +224,7 @@ def list_of(memory: Memory, site: bytes) -> Iterator[list[bytes]]:
 
 
 def sightings(pages: Iterable[bytes]) -> Iterator[Sighting]:
-    """Read what `list_of` returned."""
+    """Decode what `list_of` returned."""
     for value in pages:
         is_good, url = bool(value[0] & _FORM), value[_URL:].decode()
         values = np.frombuffer(value[9:_PAGE_KEY], dtype="<u2") if is_good else None
@@ -222,5 +238,5 @@ def _key(site: bytes, url: str) -> bytes:
 
 
 def digest_of(url: str) -> bytes:
-    """Return 8 bytes that stand for a URL in the records of its site."""
+    """Return 8 bytes that identify a URL in the records of its site."""
     return xxhash.xxh3_64_digest(url.encode())

@@ -1,15 +1,16 @@
-"""A rule: URLs of one form are aliases of URLs of another [BKS07, 3].
+r"""A rule: URLs of one form are aliases of URLs of another [BKS07, 3].
 
-Two kinds. A substitution exchanges a part of the URL, tokens for tokens: `story?id=` → `story_`. Its parts are written as text in which ^
-and $ stand for the beginning and the end of the URL, `{w1}` for any one token of letters and digits, `{n2}` for a number (on the other side
-they stand for the same text again), and a backslash before ^ $ { } \\ for the character itself. A parameter rule drops a parameter of the
-query, or sets it to one value, whatever its value was or only if it was `when`.
+There are two kinds. A **substitution** exchanges a part of the URL, tokens for tokens: `story?id=` → `story_`. In its parts, ^ and $ are
+the
+beginning and the end of the URL, `{w1}` is any one token of letters and digits, `{n2}` a number (on the other side they are the same text
+again), and a backslash is put before ^ $ { } \ for the character itself. A **parameter rule** drops a parameter of the query, or sets it
+to one value, either whatever its value was or only if it was `when`.
 
-Both may be bound to a context: one host (`host`, with port), one page or directory (`path`; a directory ends in /), parameters that stand
-in the same query (`having`), whatever their value or with this one; and have exceptions (`unless`): such contexts where it does not hold.
-What surrounds the change within a substitution is context too.
+Both may be bound to a context: one host (`host`, with port), one page or directory (`path`; a directory ends in /), and parameters that are
+in the same query (`having`), with any value or with this one. They may have exceptions (`unless`): contexts where they do not hold. What
+surrounds the change within a substitution is context too.
 
-A rule shrinks a URL when the result is before it in shortlex order: fewer tokens, or as many and smaller as text.
+A rule shrinks a URL when the result is earlier in shortlex order: fewer tokens, or as many and smaller as text.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from thresher.filters.dust.tokens import END, START, tokens
 
 Place = Literal["host", "language", "path", "parameter"]
 Standing = Literal["unproven", "likely", "valid", "invalid", "undecided", "withdrawn"]
-UNJUDGED: Final = frozenset[Standing]({"unproven", "likely"})  # mined, or written by hand; no pair of the first speaks for it
+UNJUDGED: Final = frozenset[Standing]({"unproven", "likely"})  # mined, without a pair as evidence; or written by hand
 
 _MOST_DISSENT: Final = 0.02  # share of the pairs
 _SPECIAL: Final = re.compile(r"([\\^${}])")
@@ -41,11 +42,11 @@ _LANGUAGES: Final = re.compile(
 
 
 class RuleError(ValueError):
-    """A rule that cannot be meant; the message says what was found and what is expected."""
+    """A rule that cannot be right; the message says what was found and what is expected."""
 
 
 class Hole(msgspec.Struct, frozen=True, array_like=True):
-    """Stands for one token: of digits (`n`), or of letters and digits (`w`)."""
+    """Matches one token: of digits (`n`), or of letters and digits (`w`)."""
 
     kind: str
     number: int
@@ -63,7 +64,7 @@ class _Rule(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbi
         return xxhash.xxh3_64_hexdigest(msgspec.json.encode(self, order="deterministic"))[:12]
 
     def covers(self, url: str) -> bool:
-        """Return whether the URL lies where the rule holds."""
+        """Return whether the URL is in the context where the rule holds."""
         if not (self.host or self.path or self.having or self.unless):
             return True
         if not _has_all(url, self.having):
@@ -77,7 +78,7 @@ class _Rule(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbi
 
 
 class Substitution(_Rule, frozen=True, kw_only=True, tag="substitution", rename={"source": "from", "target": "to"}):
-    """Exchange tokens for tokens, at the first place where `source` stands."""
+    """Exchange tokens for tokens, at the first place where `source` occurs."""
 
     source: str
     target: str
@@ -90,7 +91,7 @@ class Substitution(_Rule, frozen=True, kw_only=True, tag="substitution", rename=
 
     @property
     def context(self) -> dict[str, str]:
-        """What surrounds the change, and where it holds; only what there is."""
+        """What surrounds the change, and where it holds, as far as there is any."""
         _, _, before, after = self._changed(around=1)
         where = {"host": self.host, "path": self.path, "having": "&".join(self.having), "unless": " ".join(self.unless)}
         found = where | {"before": before, "after": after}
@@ -111,7 +112,7 @@ class Substitution(_Rule, frozen=True, kw_only=True, tag="substitution", rename=
         return "parameter" if set("?&") & set(before + source + target) else "path"
 
     def _changed(self, around: int) -> tuple[str, str, str, str]:
-        """Return source and target without what they share but `around` tokens, and the rest of what they share: before, after."""
+        """Return source and target without what they share, but for `around` tokens; and the rest of what they share, before and after."""
         source, target = _written_tokens(self.source), _written_tokens(self.target)
         n = _common(source, target)
         m = _common(source[n:][::-1], target[n:][::-1])
@@ -123,7 +124,7 @@ class Substitution(_Rule, frozen=True, kw_only=True, tag="substitution", rename=
 class Parameter(_Rule, frozen=True, kw_only=True, tag="parameter"):
     """Drop a parameter of the query, or set its value."""
 
-    name_: str = msgspec.field(name="name")  # "utm_*": all that begin so
+    name_: str = msgspec.field(name="name")  # "utm_*": all names that begin so
     to: str | None = None  # its value then; None: it is dropped
     when: str | None = None  # only where it has this value; None: whatever it is
 
@@ -135,7 +136,7 @@ class Parameter(_Rule, frozen=True, kw_only=True, tag="parameter"):
 
     @property
     def context(self) -> dict[str, str]:
-        """Where it holds; only what there is."""
+        """Where it holds, if not everywhere."""
         found = {"host": self.host, "path": self.path, "having": "&".join(self.having), "unless": " ".join(self.unless)}
         return {name: value for name, value in found.items() if value}
 
@@ -148,19 +149,19 @@ Rule = Substitution | Parameter
 
 
 class LearnedRule(msgspec.Struct, frozen=True, kw_only=True):
-    """A rule with what is known for and against it."""
+    """A rule with the evidence for and against it."""
 
     rule: Rule
     source: str = ""  # phase that found it: substring, cluster, parameter, universal
     support: int = 0  # pairs of URLs of the list, or clusters of copies, that it explains
     agree: int = 0  # pairs whose pages were compared and are alike
-    equal: int = 0  # of these, word for word
-    disagree: int = 0  # and are not, or the second is an error
-    controls: int = 0  # pairs that it does not join and that were compared
+    equal: int = 0  # pairs that agree word for word
+    disagree: int = 0  # pairs whose pages differ, or of which the second is an error
+    controls: int = 0  # compared pairs that it does not join
     controls_alike: int = 0
     standing: Standing = "likely"
     disabled: bool = False
-    alarm: float = 0.0  # cumulative sum of what audits say against it
+    alarm: float = 0.0  # cumulative sum of the audits (alarm.py)
     examples: tuple[tuple[str, str], ...] = ()
 
     @property
@@ -170,17 +171,17 @@ class LearnedRule(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_unjudged(self) -> bool:
-        """Whether nobody has judged it yet."""
+        """Whether it was never judged."""
         return self.standing in UNJUDGED
 
     @property
     def is_clean(self) -> bool:
-        """Whether hardly any pair that was compared disagrees, so that either page may stand for both."""
+        """Whether hardly any compared pair disagrees, so that either page can stand for both."""
         return self.disagree <= _MOST_DISSENT * (self.agree + self.disagree)
 
     @property
     def is_settled(self) -> bool:
-        """Whether mining has no more to say about it: only audits and the operator have."""
+        """Whether mining does not change it any more: only audits and the operator do."""
         return self.standing in ("valid", "withdrawn") or self.disabled
 
 
@@ -208,7 +209,7 @@ def _has_all(url: str, wanted: Sequence[str]) -> bool:
 
 
 def site_named(url: str) -> str:
-    """Return the registrable domain of a URL, whatever it looks like."""
+    """Return the registrable domain of a URL, even if the URL is not canonical."""
     return site_of(hostname_of(f"http://{place_of(url)[0].rpartition('@')[2].lower()}"))
 
 
@@ -218,7 +219,11 @@ def written(text: str) -> str:
 
 
 def pieces(text: str) -> list[str | Hole]:
-    """Read one side of a substitution: literals with ^ and $ as control characters, and holes. Raises RuleError."""
+    """Split one side of a substitution into literals, with ^ and $ as control characters, and holes.
+
+    Raises:
+        RuleError: A hole is not written as one.
+    """
     found: list[str | Hole] = []
     for match in _PIECE.finditer(text):
         if match["bad"]:
@@ -237,7 +242,11 @@ def pieces(text: str) -> list[str | Hole]:
 
 
 def check(rule: Rule) -> None:
-    """Raise RuleError for a rule that cannot be applied."""
+    """Check that a rule can be applied.
+
+    Raises:
+        RuleError: It cannot.
+    """
     if isinstance(rule, Parameter):
         if not rule.name_.rstrip("*") or set(rule.name_) & set("=&?#") or "*" in rule.name_[:-1]:
             raise RuleError(f"name: expected the name of a parameter, found {rule.name_!r}")
@@ -253,14 +262,14 @@ def check(rule: Rule) -> None:
 
 
 def reversed_rule(learned: LearnedRule) -> LearnedRule | None:
-    """Return the rule in the other direction, None where it has none."""
+    """Return the rule in the other direction, None if it has none."""
     rule = learned.rule
     if not isinstance(rule, Substitution) or not rule.target:
         return None
     turned = msgspec.structs.replace(rule, source=rule.target, target=rule.source)
     try:
         check(turned)
-    except RuleError:  # a hole that the target does not name
+    except RuleError:  # the target lacks a hole of the source
         return None
     return LearnedRule(rule=turned, source=learned.source, support=learned.support)
 
@@ -271,7 +280,7 @@ def shortlex(url: str) -> tuple[int, str]:
 
 
 def to_json(learned: LearnedRule, *, rank: int = 0, interval: tuple[float, float] | None = None) -> dict[str, Any]:
-    """Return a learned rule as a JSON object: readable first, `definition` for machines."""
+    """Return a learned rule as a JSON object: readable fields first, `definition` for machines."""
     rule = learned.rule
     found: dict[str, Any] = {"rule": rule.readable, "name": rule.name, "place": rule.place}
     if rank:
@@ -285,7 +294,11 @@ def to_json(learned: LearnedRule, *, rank: int = 0, interval: tuple[float, float
 
 
 def from_json(value: Mapping[str, Any]) -> LearnedRule:
-    """Read what `to_json` wrote; raises RuleError."""
+    """Decode what `to_json` wrote.
+
+    Raises:
+        RuleError: The object is no rule.
+    """
     if not isinstance(value, dict) or "definition" not in value:
         raise RuleError('expected an object with "definition", as `thresher dust mine` prints it')
     fields = set(LearnedRule.__struct_fields__) - {"rule"}
@@ -313,7 +326,11 @@ def _common(one: list[str], other: list[str]) -> int:
 
 
 def _is_anchored(side: list[str | Hole], anchor: str, at: int) -> bool:
-    """Return whether the side begins (`at` 0) or ends (-1) with the anchor; raises RuleError if it stands elsewhere."""
+    """Return whether the side begins (`at` 0) or ends (-1) with the anchor.
+
+    Raises:
+        RuleError: The anchor is at another place.
+    """
     text = "".join(piece if isinstance(piece, str) else "x" for piece in side)
     if anchor in (text[1:] if at == 0 else text[:-1]):
         raise RuleError("expected ^ only at the beginning and $ only at the end; write \\^ and \\$ for the characters themselves")

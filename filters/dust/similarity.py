@@ -1,12 +1,13 @@
-"""Do two pages show the same? Sketches of their words, compared behind what the site's pages have in common.
+"""Do two pages show the same? Compares sketches of their words, without the boilerplate of the site.
 
 A sketch is the MinHash of the page's 4-word shingles (crawler/core/minhash.py) in 64 places of 16 bits; the share of equal places
-estimates the resemblance (Jaccard) of two pages with an error of √(J(1−J)/64). What is common to a site's pages (menus, footers) makes
-different pages alike. It is told by the sketches themselves: a value that stands at its place in more than 5 % of the site's distinct texts
-is boilerplate, and places where one of two pages has it are left out.
+estimates the resemblance (Jaccard) of two pages with an error of √(J(1−J)/64). Menus and footers make different pages of a site alike. They
+are found by the sketches themselves: a value that more than 5 % of the site's distinct texts have at its place is boilerplate, and places
+where one of two pages has it are left out.
 
-Alike are equal fingerprints, or a resemblance of .9 over at least 16 places that are left, or less by half a standard error: pages that
-resemble each other by .9 pass in two cases of three, those of .8 seldom. A page that is empty, an error or a soft error is like no other.
+Pages are alike if their fingerprints are equal, or if their resemblance is .9, less half a standard error, over at least 16 places that are
+left: two of three pairs that resemble each other by .9 pass, few of those by .8. A page that is empty, an error or a soft error is like
+no other.
 
 Time: 30 µs for the sketch of 2,000 words; 3 µs per page to sort a list into groups of copies. Memory: 128 bytes a page.
 """
@@ -28,11 +29,11 @@ PLACES: Final = 64
 SHINGLE: Final = 4  # words
 ALIKE: Final = 0.9
 FEWEST_PLACES: Final = 16
-MIN_WORDS: Final = 10  # of a page: fewer are no text to compare
+MIN_WORDS: Final = 10  # words that a page needs to be compared
 COMMON_SHARE: Final = 0.05
-COMMON_LEAST: Final = 10  # pages: fewer are no boilerplate whatever their share
+COMMON_LEAST: Final = 10  # pages that must have a value for it to be boilerplate, whatever their share
 _DOUBT: Final = 0.5  # standard errors by which an estimate may miss ALIKE
-_BAND: Final = 4  # places: two pages that agree .9 share at least one band of four but once in 10⁷
+_BAND: Final = 4  # places: two pages that agree by .9 share a band of four with probability 1 − 10⁻⁷
 
 Sketches = npt.NDArray[np.uint16]
 Codes = npt.NDArray[np.uint32]  # place << 16 | value
@@ -50,16 +51,21 @@ def sketch(words: U64) -> Sketches:
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """What is known of the texts of n pages."""
+    """The texts of n pages, as far as they are known."""
 
     fingerprints: I64  # n: equal for equal texts; 0: unknown, or a page that is like no other
     sketches: Sketches | None  # n × places, boilerplate and empty places 0; None: only fingerprints are known
-    labels: I64  # n: equal for pages that are alike, but for chains; 0: like no other
-    common: Codes  # what was taken out
+    labels: I64  # n: equal for pages that are like the first of their group; 0: like no other
+    common: Codes  # boilerplate that was taken out
 
     @classmethod
     def of(cls, fingerprints: I64, sketches: Sketches | None) -> Texts:
-        """Take boilerplate out of the sketches and group the pages. fingerprints: as above."""
+        """Take boilerplate out of the sketches and group the pages.
+
+        Args:
+            fingerprints: As the field `fingerprints`.
+            sketches: As the field `sketches`, before boilerplate is taken out.
+        """
         if sketches is None:
             return cls(fingerprints, None, fingerprints, _NONE_COMMON)
         common = boilerplate(fingerprints, sketches)
@@ -80,7 +86,11 @@ class Texts:
 
 
 def resemble(one: bytes, other: bytes, common: bytes) -> bool:
-    """Return whether two sketches of a site's pages resemble each other.    common: `Codes` of the site's boilerplate, little-endian"""
+    """Return whether two sketches of a site's pages resemble each other.
+
+    Args:
+        common: `Codes` of the site's boilerplate, little-endian.
+    """
     rows = np.stack([np.frombuffer(data, dtype="<u2") for data in (one, other)])
     bare = without(rows, np.frombuffer(common, dtype="<u4"))
     return bool(_alike(bare[:1], bare[1:])[0])
@@ -106,7 +116,7 @@ def _codes(sketches: Sketches) -> Codes:
 
 
 def _alike(one: Sketches, other: Sketches) -> npt.NDArray[np.bool_]:
-    """Return which rows of two matrices resemble each other. What boilerplate hides of one of them says nothing of the other's place."""
+    """Return which rows of two matrices resemble each other. A place that boilerplate hides in either row is not compared."""
     filled = (one != 0) & (other != 0)
     n_filled = filled.sum(axis=1)
     n_equal = ((one == other) & filled).sum(axis=1)

@@ -1,10 +1,10 @@
-"""What is too long for the loop: mining a site's list and judging its rules. Runs in a process of its own, bytes in and bytes out.
+"""The work that would block the event loop: mines a site's list and judges its rules, in another process, bytes in and bytes out.
 
-`mine` looks for rules and judges them by the list; `judge` judges the ones that are waiting again, when the pages they asked for have
-come. The list is studied with what valid rules say taken for granted, each page under its canonical URL: `m.x/story?id=7` and
-`x/story_7?from=feed` are then the pair that shows `story?id=` → `story_`, and copies that are explained cost nothing any more.
+`mine` looks for rules and judges them by the list; `judge` judges undecided rules again, when the pages that they asked for have come. The
+list is studied as valid rules have it, each page under its canonical URL: `m.x/story?id=7` and `x/story_7?from=feed` are then the pair that
+shows `story?id=` → `story_`, and copies that are explained take no more time.
 
-Rules that are valid stay so: what speaks against them later is for the audits to tell. Withdrawn rules are not learnt again.
+Valid rules stay valid here: only audits decide against them later. Withdrawn rules are not learned again.
 """
 
 from __future__ import annotations
@@ -27,29 +27,29 @@ _MOST_WAITING: Final = 50  # undecided rules of a site that are kept
 
 
 class Known(msgspec.Struct, array_like=True, frozen=True):
-    """What is known of a site beside its list."""
+    """What is known of a site, without its list."""
 
     rules: list[LearnedRule]
-    origins: dict[str, int]  # how much the site uses each
+    origins: dict[str, int]  # number of links to each
     mines: bool  # else the rules are only judged
     max_rules: int
-    n_pages: int = 0  # that have come into the list; some may be forgotten
+    n_pages: int = 0  # pages that have entered the list; some may have been dropped
 
 
 class Finding(msgspec.Struct, array_like=True, frozen=True):
-    """What a study came to."""
+    """The result of a study."""
 
     rules: list[LearnedRule] = []  # in the order in which they are applied
-    wanted: list[tuple[str, str]] = []  # URLs whose pages would decide more cases, the best rules' first, with an alias of the list
+    wanted: list[tuple[str, str]] = []  # URLs to request, those of the best rules first, each with its alias in the list
     n_copies: int = 0  # pages of the list that show what another one shows
-    n_unexplained: int = 0  # of them those that no valid rule leads to the other one
+    n_unexplained: int = 0  # copies that no valid rule leads to the other page
     common: bytes = b""  # boilerplate of the site's pages (filters/dust/similarity.py: Codes)
-    fetched: list[tuple[str, str, str]] = []  # canonical URLs that are not in the list, an alias that is, and the new rules that say so
+    fetched: list[tuple[str, str, str]] = []  # (canonical URL that is not in the list, alias that is, the new rules that join them)
     mined: bool = True  # else rules were only judged
     open_saving: int = 0  # fetches that the undecided rules would have saved of the list
-    new_saving: int = 0  # and those that have become valid
+    new_saving: int = 0  # and those that the newly valid rules would have saved
     n_pages: int = 0  # that had come into the list
-    waits: bool = False  # a rule lacks nothing but pages of another time
+    waits: bool = False  # some rule only lacks pages of another block of time
 
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -58,13 +58,20 @@ _decode_pages = msgspec.msgpack.Decoder(list[bytes]).decode
 
 
 def written(piece: Known | list[bytes]) -> bytes:
-    """Return a piece of a message to `study`: first what is known, then pages as they are stored. length 4 ‖ msgpack"""
+    """Return a piece of a message to `study`: first what is known, then pages as they are stored. A piece is length 4 ‖ msgpack."""
     data = _encode(piece)
     return LENGTH.pack(len(data)) + data
 
 
 def study(message: bytes) -> bytes:
-    """Study a site: pieces as `written` in, msgpack of `Finding` out."""
+    """Study a site.
+
+    Args:
+        message: Pieces as `written` returns them.
+
+    Returns:
+        A `Finding` in msgpack.
+    """
     first, *parts = _pieces(message)
     return _encode(studied(_decode_known(first), [page for part in parts for page in _decode_pages(part)]))
 
@@ -78,7 +85,11 @@ def _pieces(message: bytes) -> Iterator[bytes]:
 
 
 def studied(given: Known, pages: Sequence[bytes]) -> Finding:
-    """Mine and judge. pages: as filters/dust/records.py stores them."""
+    """Mine and judge.
+
+    Args:
+        pages: As filters/dust/records.py stores them.
+    """
     settled = [learned for learned in given.rules if learned.is_settled]
     taken = {learned.rule for learned in settled}
     valid = [learned.rule for learned in settled if learned.is_applied]
@@ -99,7 +110,7 @@ def studied(given: Known, pages: Sequence[bytes]) -> Finding:
 
 
 def _fetched(stored: Sequence[bytes], before: Canonizer, rules: Sequence[LearnedRule]) -> list[tuple[str, str, str]]:
-    """Return canonical URLs that are not in the list, of each an alias that is, and the names of the clean rules that make it one."""
+    """Return canonical URLs that are not in the list, for each an alias that is, and the names of the clean rules that join them."""
     pages = list(sightings(stored))
     listed = {page.url for page in pages}
     now = Canonizer(learned.rule for learned in rules if learned.is_applied)
@@ -113,7 +124,7 @@ def _fetched(stored: Sequence[bytes], before: Canonizer, rules: Sequence[Learned
 
 
 def _explained(stored: Sequence[bytes], origins: Mapping[str, int], canonical: Canonizer) -> tuple[UrlList, dict[str, str]]:
-    """Return the list with each page under its canonical URL, and canonical URL → the one that stands in the list for it."""
+    """Return the list with each page under its canonical URL, and a map from canonical URL to the URL in the list whose page it has."""
     pages = list(sightings(stored))
     moved, own = [], []
     listed = {}

@@ -1,16 +1,16 @@
 """Phase 1: pairs of substrings that a site seems to use one for the other [BKS07, Fig. 1].
 
 Cut a substring α out of a URL p·α·s: (p, s) is its envelope, and all substrings that occur in one envelope make its bucket. The support of
-a pair {α, β} is the number of buckets with both. Buckets with more than `most` members are left out: numbers of pages and names of people
-occur in many, substitutions for one another in few.
+a pair {α, β} is the number of buckets with both. Buckets with more than `most` members are left out: page numbers and people's names occur
+together in many envelopes, real substitutions in few.
 
     URLs → (envelope hash, span) rows → sorted by envelope → buckets → pairs of like members → counted by the hash of the pair
 
-Where sketches are known, an envelope is of URLs that show one text: only copies fill a bucket, so that it overflows seldom and every pair
-is of copies. Without, pairs of a bucket whose sizes cannot be equal do not count.
+If sketches are known, an envelope is one of URLs that show one text: buckets contain only copies, so they seldom overflow, and every pair
+is one of copies. If not, pairs of a bucket whose sizes cannot be equal do not count.
 
 Rows are made for one range of hashes at a time, and pairs that a first, rough count shows to be rare are never stored: memory does not
-grow with the rows but with the pairs that count. Python touches only the pairs that are returned.
+grow with the rows but with the pairs that count. No Python loop runs over anything but the pairs that are returned.
 
 Time: 0.25 µs per row; (m + 1)(m + 2)/2 rows for a URL of m tokens, at most 35 of them in a span.
 """
@@ -39,7 +39,7 @@ _LABEL: Final = _U(0xD1B54A32D192ED03)
 _PAIR: Final = _U(0x8CB92BA72F3D8DD7)
 
 Place = npt.NDArray[np.int32]  # between two tokens of a URL (tokens.py: Spans)
-Places = npt.NDArray[np.int32]  # rows of such
+Places = npt.NDArray[np.int32]  # rows of positions
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class SubstringLimits:
 
 @dataclass(frozen=True, slots=True)
 class Kinds:
-    """What tells like URLs from unlike ones, one value a URL; None: unknown, so that all are alike."""
+    """By what URLs are known to be alike or not, one value a URL; None: not known, all may be alike."""
 
     label: npt.NDArray[np.int64] | None = None  # of the text; 0: like no other
     smallest: npt.NDArray[np.int64] | None = None  # range of sizes in bytes
@@ -92,7 +92,7 @@ def likely_pairs(spans: Spans, kinds: Kinds, limits: SubstringLimits, *, at_most
 
 
 def _often(spans: Spans, kinds: Kinds, buckets: list[Places], n_pairs: int, least: int) -> list[tuple[U64, int]]:
-    """Return the hashes of pairs, and the members of their buckets; of many pairs without those that a rough count shows to be rare."""
+    """Return the hashes of pairs, and the members of their buckets; if there are many, without pairs that a rough count shows rare."""
     every = ((hashes, pairs.n) for hashes, pairs in _hashed(spans, kinds, buckets))
     if n_pairs <= _FEW_PAIRS:
         return list(every)
@@ -110,7 +110,11 @@ def _joined(often: list[tuple[U64, int]], *, is_low: bool, at: int) -> U64:
 
 
 def _first_places(spans: Spans, kinds: Kinds, buckets: list[Places], wanted: U64) -> Places:
-    """Return where a pair of each hash stands first.    wanted: in order"""
+    """Return where a pair of each hash occurs first.
+
+    Args:
+        wanted: Hashes, in order.
+    """
     found = np.zeros((wanted.size, 4), dtype=np.int32)
     is_found = np.zeros(wanted.size, dtype=np.bool_)
     for hashes, pairs in _hashed(spans, kinds, buckets) if wanted.size else ():
@@ -155,9 +159,9 @@ def _gathered(hashes: U64, start: Place, end: Place, most: int) -> Iterator[Plac
 
 
 def _shared_places(spans: Spans, kinds: Kinds) -> tuple[Place, Place, U64]:
-    """Return where an envelope of several URLs may open, in the order of what stands before; where one may close; labels of the first.
+    """Return where an envelope of several URLs may open, in the order of the text before; where one may close; labels of the former.
 
-    Elsewhere no other URL that is alike begins, or ends, in the same way.
+    At other positions no other URL that is alike has the same beginning, or the same end.
     """
     labels = np.zeros(spans.prefix.size, dtype=np.uint64)
     shared = np.ones(spans.prefix.size, dtype=np.bool_)
@@ -172,7 +176,7 @@ def _shared_places(spans: Spans, kinds: Kinds) -> tuple[Place, Place, U64]:
 
 
 def _repeated(values: U64) -> I64:
-    """Return the places of values that stand several times, in the order of the values."""
+    """Return the positions of values that occur several times, in the order of the values."""
     order = np.argsort(values, kind="stable")
     ordered = values[order]
     same = ordered[1:] == ordered[:-1]
@@ -189,7 +193,7 @@ def _reach(spans: Spans, starts: Place, ends: Place, max_tokens: int) -> tuple[I
 
 
 def _parts(groups: U64, n_rows: I64) -> Iterator[slice]:
-    """Cut what stands in groups of equal values into slices of whole groups, each of about `_ROWS_AT_ONCE` rows or one group."""
+    """Cut groups of equal values into slices of whole groups, each of about `_ROWS_AT_ONCE` rows or of one group."""
     ends = np.append(np.flatnonzero(groups[1:] != groups[:-1]) + 1, groups.size)
     done = np.cumsum(n_rows)[ends - 1] if groups.size else np.zeros(1, np.int64)
     begin, n_before = 0, 0
@@ -201,7 +205,7 @@ def _parts(groups: U64, n_rows: I64) -> Iterator[slice]:
 
 
 def _alone(kinds: Kinds, n: int) -> npt.NDArray[np.bool_]:
-    """Return which URLs are known to have no like."""
+    """Return which URLs are known to be like no other."""
     if kinds.label is None:
         return np.zeros(n, dtype=np.bool_)
     _, where, count = np.unique(kinds.label, return_inverse=True, return_counts=True)
@@ -251,7 +255,7 @@ def _of_pairs(one: U64, other: U64) -> U64:
 
 
 def _of_like_sizes(spans: Spans, kinds: Kinds, starts: Places, one: I64, other: I64) -> I64:
-    """Return the pairs of members whose pages may be of equal size; all where no size is known, or a label says more."""
+    """Return the pairs of members whose pages may be of equal size; all pairs if no size is known, or if labels decide."""
     if kinds.smallest is None or kinds.largest is None or kinds.label is not None:
         return np.arange(len(starts) * one.size)
     urls = np.searchsorted(spans.first, starts, side="right") - 1

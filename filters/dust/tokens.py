@@ -45,7 +45,7 @@ def anchored(url: str) -> str:
 
 
 def is_boundary(text: str, at: int) -> bool:
-    """Return whether a place lies between two tokens, the ends included. Tells by the three characters before it and the one behind."""
+    """Return whether a position is between two tokens, or at an end. Decided by the three characters before it and the one after."""
     if not 0 < at < len(text):
         return True
     if _is_escape(text, at - 1) or _is_escape(text, at - 2):
@@ -58,12 +58,12 @@ def _is_escape(text: str, at: int) -> bool:
 
 
 def _is_word(char: str) -> bool:
-    """Return whether a character is one of a run of letters and digits."""
+    """Return whether a character belongs to a run of letters and digits."""
     return char.isalnum() or char >= "\x80"
 
 
 def common(one: Sequence[str], other: Sequence[str]) -> int:
-    """Return how many tokens, or characters, two sequences begin with in common."""
+    """Return how many tokens, or characters, two sequences have in common at their beginnings."""
     n = 0
     for a, b in zip(one, other, strict=False):
         if a != b:
@@ -74,20 +74,20 @@ def common(one: Sequence[str], other: Sequence[str]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Spans:
-    """Every place between two tokens of every URL, in order. URL u has the places `first[u]` to `first[u + 1] - 1`, the last behind $.
+    """Every position between two tokens of every URL, in order. URL u has the positions `first[u]` to `first[u + 1] - 1`, the last after $.
 
-    A span is named by the places where it starts and ends.
+    A span is given by the positions where it starts and ends.
     """
 
     text: bytes  # all URLs between ^ and $, one behind the other
     first: I64  # n + 1
-    offset: I64  # of each place in `text`, but that each URL begins at its own ^
-    prefix: U64  # of each place: hash of what stands before it in its URL
-    suffix: U64  # of each place: hash of what stands behind
-    inverse: U64  # of each place: B to the power of minus its offset in the URL
+    offset: I64  # of each position in `text`; each URL begins at its own ^
+    prefix: U64  # of each position: hash of the text before it in its URL
+    suffix: U64  # of each position: hash of the text after it
+    inverse: U64  # of each position: B to the power of minus its offset in the URL
 
     def hashes(self, start: npt.NDArray[np.signedinteger], end: npt.NDArray[np.signedinteger]) -> U64:
-        """Return the hashes of spans; equal spans have equal hashes wherever they stand."""
+        """Return the hashes of spans; equal spans have equal hashes in every URL."""
         hashes: U64 = (self.prefix[end] - self.prefix[start]) * self.inverse[start]
         return hashes
 
@@ -115,7 +115,7 @@ def spans(urls: Sequence[str]) -> Spans:
 
 
 def _places(text: npt.NDArray[np.uint8], starts: I64) -> tuple[I64, I64]:
-    """Return every place between two tokens, each URL's own first and last included, and whose it is."""
+    """Return every position between two tokens, with the first and last of each URL, and the URL of each."""
     is_word = _IS_WORD[text]
     is_escape = np.zeros(text.size, dtype=np.bool_)
     if text.size > 2:
@@ -125,7 +125,7 @@ def _places(text: npt.NDArray[np.uint8], starts: I64) -> tuple[I64, I64]:
     last = np.zeros(text.size, dtype=np.bool_)
     last[2:] = is_escape[:-2]
     inner |= last
-    joined = np.zeros(text.size, dtype=np.bool_)  # no place stands before this character
+    joined = np.zeros(text.size, dtype=np.bool_)  # no position before this character
     joined[1:] = is_word[1:] & is_word[:-1] & ~last[:-1]
     joined |= inner
     joined[starts[:-1]] = False

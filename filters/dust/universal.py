@@ -1,6 +1,6 @@
-"""What is an alias on most sites: hypotheses to be validated on each, never beliefs.
+"""Aliases that are common on the web: hypotheses that are validated on each site, never assumed.
 
-Tracking parameters and session ids, index files, http beside https, hosts that differ in www., m. and the like, a slash at the end.
+Tracking parameters and session ids, index files, http and https, hosts that differ in www., m. and the like, a slash at the end.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _INDEX_FILES: Final = (
 
 
 def universal_rules(known: UrlList) -> Iterator[Rule]:
-    """Yield the hypotheses, those of wide reach first."""
+    """Yield the hypotheses, those that change most URLs first."""
     yield Substitution(source="^https://", target="^http://")
     yield from _between_hosts(known)
     for name in _INDEX_FILES:
@@ -55,7 +55,7 @@ def universal_rules(known: UrlList) -> Iterator[Rule]:
 
 
 def _between_hosts(known: UrlList) -> Iterator[Rule]:
-    """Yield rules from each host to the one that the site uses most, where they differ in a label that names no part of a site."""
+    """Yield rules from each host to the one that the site uses most, if they differ in a label that names no part of a site."""
     places: defaultdict[str, list[str]] = defaultdict(list)
     for each in {origin(url) for url in known.urls}:
         places[_unlabelled(each)].append(each.partition("://")[2])
@@ -67,7 +67,7 @@ def _between_hosts(known: UrlList) -> Iterator[Rule]:
 
 
 def _unlabelled(place: str) -> str:
-    """Return the host of an origin without the label at its front that says how a site is shown, not what."""
+    """Return the host of an origin without a first label that names a form of the site (www, m) and no part of it."""
     host = place.partition("://")[2]
     label, dot, rest = host.partition(".")
     return rest if dot and label in _LABELS else host

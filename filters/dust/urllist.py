@@ -1,7 +1,7 @@
-"""A site's list of URLs with what is known of their pages: what rules are mined from, and judged by.
+"""A site's list of URLs and what is known of their pages: rules are mined from it, and judged by it.
 
-A URL that came several times has the range of its sizes, and the newest answer that was no error. URLs whose page is an error, a soft error
-or empty stay in the list: they are like no other, and a rule that leads to one is wrong.
+A URL that was seen several times has the range of its sizes, and its newest answer that was no error. URLs whose page is an error, a soft
+error or empty stay in the list: they are like no other, and a rule that leads to one is wrong.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ class Sighting(msgspec.Struct, frozen=True):
     fingerprint: str | bytes = ""  # of the page's text; "": the text is not known
     sketch: Sketches | None = None
     is_bad: bool = False  # a soft error, or nothing on it
-    is_met: bool = True  # some page links to it; else a rule alone led to it, and it suggests no other
-    seen_at: tuple[int, int] | None = None  # a number of its host, and the host's block of time (filters/evidence/blocks.py)
+    is_met: bool = True  # some page links to it; if only a rule led to it, it suggests no other rule
+    seen_at: tuple[int, int] | None = None  # number of its host, and the host's block of time (filters/evidence/blocks.py)
 
     @property
     def is_good(self) -> bool:
-        """Whether the answer is a page with something on it."""
+        """Whether the answer is a page that is not empty."""
         return 200 <= self.status < 300 and not self.is_bad
 
 
@@ -63,12 +63,16 @@ class UrlList:
     smallest: I64  # bytes, -1: unknown
     largest: I64
     texts: Texts | None  # None: no text is known of any
-    popularity: Mapping[str, int]  # origin → how much the site uses it
+    popularity: Mapping[str, int]  # origin → links to it
     seen_at: Sequence[tuple[int, int] | None]
 
     @classmethod
     def of(cls, sightings: Iterable[Sighting], popularity: Mapping[str, int] | None = None) -> UrlList:
-        """Gather what was seen. popularity: origin → links to it; None: the list's own URLs are counted."""
+        """Collect sightings into a list.
+
+        Args:
+            popularity: Origin → links to it; None: the list's own URLs are counted.
+        """
         newest: dict[str, Sighting] = {}
         sizes: dict[str, tuple[int, int]] = {}
         for sighting in sightings:
@@ -102,7 +106,7 @@ class UrlList:
         return bool(self.smallest[one] <= self.largest[other] and self.smallest[other] <= self.largest[one])
 
     def equal(self, one: int, other: int) -> bool:
-        """Return whether two pages that are alike are so word for word, as far as it is known."""
+        """Return whether two alike pages are equal word for word, as far as that is known."""
         return self.texts is None or self.texts.equal(one, other)
 
     @property
@@ -114,14 +118,14 @@ class UrlList:
         return int(labels.size - np.unique(labels).size)
 
     def has_text(self, url: str) -> bool:
-        """Return whether it is known what a URL shows, if only that it is an error."""
+        """Return whether it is known what a URL shows, an error included."""
         i = self.index.get(url)
         if i is None or not self.is_good[i]:
             return i is not None
         return self.texts is not None and bool(self.texts.fingerprints[i])
 
     def good(self) -> tuple[list[str], I64, Kinds]:
-        """Return the URLs with pages to compare, their places in the list, and what tells like from unlike."""
+        """Return the URLs with pages to compare, their positions in the list, and by what they are alike or not."""
         known = self.suggests if self.texts is None else self.suggests & (self.texts.labels != 0)
         places = np.flatnonzero(known)
         urls = [self.urls[i] for i in places]
@@ -133,17 +137,21 @@ class UrlList:
 
 
 def origin(url: str) -> str:
-    """Return scheme and host of a URL, whatever it looks like."""
+    """Return scheme and host of a URL, even if the URL is not canonical."""
     begin = url.find("://") + 3
     end = min((at for mark in "/?#" if (at := url.find(mark, begin)) >= 0), default=len(url))
     return url[:end]
 
 
 def read_line(text: str) -> Sighting:
-    """Read a JSON line {"url", "status", "size", "sketch"}; raises ValueError for what is none.
+    """Decode a JSON line {"url", "status", "size", "sketch"}.
 
-    size: bytes, or [smallest, largest]. sketch: a list of numbers of one length for all (MinHash, 0 for an empty place), or any text that
-    is equal for equal pages. "fingerprint" (a text) and "soft_error" (true) are understood too; other keys are left alone.
+    "size" is bytes, or [smallest, largest]. "sketch" is a list of numbers of one length for all (MinHash, 0 for an empty place), or any
+    text that
+    is equal for equal pages. "fingerprint" (a text) and "soft_error" (true) are read too; other keys are ignored.
+
+    Raises:
+        ValueError: The line is no such object.
     """
     line = _decode(text)
     if "://" not in line.url:

@@ -1,20 +1,20 @@
-"""Phase 4: validation by samples, in chance order, ended as soon as the case is clear [BKS07, Fig. 3 and 4].
+"""Phase 4: validation by samples, in random order, ended as soon as the result is clear [BKS07, Fig. 3 and 4].
 
-The paper fetches up to N = 100 pairs of a rule and gives it up at ε·N = 5 that disagree: rules that hold for 98 % of their URLs pass
-nearly always (.951), those that hold for 90 % hardly ever (.025). A sequential test [WAL45] between the same two needs 35 pairs for a
-rule that always holds, and two for one that never does (.949 and .054); whichever bound is met first counts. Where a list has no more
-pairs, 20 that all agree word for word are enough. Of pages that only resemble each other more is wanted, 52 pairs that agree: where one in
-eight does not, as of pages and their exports, 35 in a row are met by chance sooner or later, since a list is studied again and again.
+The paper fetches up to N = 100 pairs of a rule and rejects it when ε·N = 5 disagree: a rule that holds for 98 % of its URLs passes with
+probability .951, one that holds for 90 % with .025. A sequential test [WAL45] between the same two needs 35 pairs for a rule that always
+holds, and two for one that never does (.949 and .054); whichever bound is reached first counts. If a list has no more pairs, 20 are enough
+that all agree word for word. If pages only resemble each other, 52 agreeing pairs are needed: a list is studied again and again, so where
+one pair in eight disagrees (pages and their exports, say), 35 agreeing ones in a row are met by chance sooner or later.
 
-A rule that fails is tried in the other direction, and where it holds only in part, within the contexts where it does. Rules that join
-nothing but what valid ones join are left out. A test that ends early is not the end of a rule that the list contradicts: it stands only if
-all pairs that are known, there for nothing, keep below ε.
+A rule that fails is tried in the other direction, and if it holds only in part, within the contexts where it does. Rules that join
+only what valid ones join are left out. A test that ends early does not overrule the list: the rule is valid only if the disagreeing share
+of all known pairs, which cost nothing, is below ε.
 
-A list of a crawl that goes on (`INLINE`) says more: which URLs are linked. A rule saves there only where both of its forms are, or several
-URLs lead to one place, and it leads to the form that is linked. And it says when pages were fetched: those that agree must be of several
-blocks of time (filters/evidence/blocks.py), or what the site showed for a while would be a rule.
+The list of a crawl that goes on (`INLINE`) also shows which URLs are linked. There a rule saves requests only if both of its forms are
+linked, or several URLs have one target, and if it leads to the form that is linked. And it shows when pages were fetched: agreeing pairs
+must be of several blocks of time (filters/evidence/blocks.py), or what the site showed for a while would become a rule.
 
-Pages come from a list (`judge`), which names the URLs that it lacks; whoever can fetch fetches these, and judges again.
+`judge` uses the pages of a list and names the URLs that it lacks; the caller fetches them, and judges again.
 """
 
 from __future__ import annotations
@@ -32,33 +32,37 @@ from thresher.filters.dust.evidence import RuleEvidence, Shuffled, gather, in_ch
 from thresher.filters.dust.rules import LearnedRule, Rule, Standing, reversed_rule
 from thresher.filters.dust.urllist import UrlList
 
-_GOOD: Final = 0.98  # share of agreeing pairs of rules that are to pass
-_BAD: Final = 0.90  # and of those that are not
-_ERROR: Final = 0.05  # of either kind of mistake
+_GOOD: Final = 0.98  # share of agreeing pairs of rules that should pass
+_BAD: Final = 0.90  # and of those that should not
+_ERROR: Final = 0.05  # probability of either mistake
 BOUND: Final = log((1 - _ERROR) / _ERROR)
-_NEAR_BOUND: Final = 1.5 * BOUND  # for rules most of whose pairs agree, but not word for word
+_NEAR_BOUND: Final = 1.5 * BOUND  # bound for rules whose pairs mostly agree, but not word for word
 STEP_AGREE: Final = log(_GOOD / _BAD)
 STEP_DISAGREE: Final = log((1 - _GOOD) / (1 - _BAD))
 _SAMPLE: Final = 20
-_MOST_UNCHARTED: Final = 10  # pairs of parts of which none is known, asked for at a time
-_LEAST_SAVED: Final = 3  # fetches of a list that a rule must have saved: fewer are no rule's support
+_MOST_UNCHARTED: Final = 10  # pairs requested at a time of parts of which none is known
+_LEAST_SAVED: Final = 3  # requests of a list that a rule must have saved to be adopted
 _HARDLY_LINKED: Final = 0.5  # share of a rule's targets
-_FEW: Final = 4  # URLs asked for on behalf of a rule for which little speaks
+_FEW: Final = 4  # URLs requested for a rule with little evidence
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """When a rule is valid and when it is not."""
+    """The conditions under which a rule is valid."""
 
     n: int = 100  # pairs
     epsilon: float = 0.05  # share of pairs that may disagree
     early: bool = True  # end clear cases before n pairs
     few: int = 20  # pairs that are enough where there are no more and all agree word for word
     dissent: float = 0.05  # share of all known pairs that may disagree in the end
-    of_crawl: bool = False  # of a list that a crawl goes on from: what would save nothing, or has one form linked alone, is not adopted
+    of_crawl: bool = False  # the list is of a crawl that goes on: rules that save nothing are not adopted
 
     def verdict(self, agree: int, disagree: int, equal: int | None = None) -> bool | None:
-        """Return whether the rule passed, None if that is not known yet.    equal: of those that agree, word for word; None: all"""
+        """Return whether the rule has passed, None if that is not known yet.
+
+        Args:
+            equal: Agreeing pairs that are equal word for word; None: all.
+        """
         allowed = round(self.epsilon * self.n)
         if disagree >= allowed:
             return False
@@ -77,7 +81,7 @@ class Trial:
 
 
 def balance(agree: int, disagree: int) -> float:
-    """Return the logarithm of how much likelier the pairs are of a good rule than of a bad one."""
+    """Return the log-likelihood ratio of the pairs: of a rule that should pass over one that should not."""
     return agree * STEP_AGREE + disagree * STEP_DISAGREE
 
 
@@ -88,19 +92,20 @@ INLINE: Final = Trial(dissent=0.01, of_crawl=True)
 
 @dataclass(slots=True)
 class Judgements:
-    """What a list says of rules: those judged, and the URLs whose pages would say more."""
+    """The result of judging rules by a list: the judged rules, and the URLs whose pages would decide more."""
 
     rules: list[LearnedRule]
-    wanted: dict[str, str]  # and the URL of the list that each of them may be an alias of
+    wanted: dict[str, str]  # URL to request → the URL of the list that may be its alias
     open_saving: int = 0  # fetches that the undecided rules would have saved of the list
-    new_saving: int = 0  # and those that are valid
+    new_saving: int = 0  # and those that the newly valid rules would have saved
     waits: bool = False  # a rule lacks nothing but pages of another time
 
 
 def judge(rules: Sequence[LearnedRule], known: UrlList, trial: Trial = SEQUENTIAL, *, given: Sequence[Rule] = ()) -> Judgements:
-    """Judge rules in their order by the pages of a list; disabled and withdrawn ones stay as they are.
+    """Judge rules in their order by the pages of a list; disabled and withdrawn rules stay as they are.
 
-    given: rules that are valid already, applied before the others.
+    Args:
+        given: Rules that are valid already, applied before the others.
     """
     order = in_chance_order(known)
     judged: list[LearnedRule] = []
@@ -129,17 +134,17 @@ def judge(rules: Sequence[LearnedRule], known: UrlList, trial: Trial = SEQUENTIA
 
 
 class _Case(NamedTuple):
-    """A rule with its standing, what that rests on, and the places in the evidence of pairs that must be known before it is valid."""
+    """A rule with its standing and evidence, and the positions of pairs that must be known before it is valid."""
 
     learned: LearnedRule
     evidence: RuleEvidence
     uncharted: Sequence[int] = ()
-    saves: int = 0  # fetches of linked URLs
-    waits: bool = False  # it lacks nothing but pages of another time
+    saves: int = 0  # requests of linked URLs
+    waits: bool = False  # it only lacks pages of another block of time
 
 
 def _tried(learned: LearnedRule, known: UrlList, order: Shuffled, trial: Trial) -> list[_Case]:
-    """Judge a rule; if it fails, its contexts, then its other direction. Return what it came to: itself failed, if nothing holds."""
+    """Judge a rule; if it fails, try its contexts, then its other direction. Return the best result; the failed rule if nothing holds."""
     learned = _towards_linked(learned, known, order) if trial.of_crawl else learned
     first = _judged(learned, known, order, trial)
     if first.learned.standing != "invalid":
@@ -161,7 +166,7 @@ def _tried(learned: LearnedRule, known: UrlList, order: Shuffled, trial: Trial) 
 
 
 def _towards_linked(learned: LearnedRule, known: UrlList, order: Shuffled) -> LearnedRule:
-    """Return a rule in the direction that leads to the form which is linked, if it is one of which the other form hardly is."""
+    """Return a rule in the direction of the form that is linked, if the other form hardly is."""
     here = saving(learned.rule, known, order)
     turned = reversed_rule(learned) if here.share_linked < _HARDLY_LINKED else None
     if turned is None:
@@ -171,7 +176,7 @@ def _towards_linked(learned: LearnedRule, known: UrlList, order: Shuffled) -> Le
 
 
 def _judged(learned: LearnedRule, known: UrlList, order: Shuffled, trial: Trial) -> _Case:
-    """Judge a rule as it stands; one that would save hardly anything is not adopted, whatever pages say."""
+    """Judge a rule; one that would save hardly anything is not adopted, whatever its pages show."""
     saves = saving(learned.rule, known, order).fetches if trial.of_crawl else 0
     case = _on_pages(learned, known, order, trial)
     if trial.of_crawl and saves < _LEAST_SAVED and case.learned.standing == "valid":
@@ -212,8 +217,8 @@ def _adds_nothing(evidence: RuleEvidence, canonical: Canonizer) -> bool:
 def _missing(case: _Case, known: UrlList, trial: Trial) -> list[tuple[str, str]]:
     """Return URLs that would help to decide the case, each with the URL of its pair.
 
-    Few while little speaks for the rule, as many as it takes when much does. None while more speaks against it: what is fetched anyway may
-    change that.
+    Few while there is little evidence for the rule, as many as it takes when there is much, none while more is against it: pages that are
+    fetched anyway may change that.
     """
     evidence = case.evidence
     if balance(evidence.agree, evidence.disagree) < 0 or (trial.of_crawl and case.saves < _LEAST_SAVED):

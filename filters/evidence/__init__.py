@@ -1,1 +1,1 @@
-"""What fetches prove, the same for every filter that learns: bounds that hold whenever one looks, decay, audits, expected yields."""
+"""Statistics that all learning filters share: bounds that hold at every look, decay, audits, expected yields."""

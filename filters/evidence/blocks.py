@@ -1,10 +1,13 @@
-"""Blocks of time: what is decided for good rests on evidence from several of them.
+"""Blocks of time: a decision for good needs evidence from several of them.
 
-What a host answers in one stretch may be one regime: a wall, an outage, an experiment. So its answers are dealt to blocks, `BLOCK` in a
-row to each, and a rule of aliases, the closing of a class and a mirror need evidence from `ENOUGH` blocks of one host. A regime of up to
-`BLOCK` answers touches two at most, and decides nothing. Blocks are counted, not timed: a replay comes to the same ones.
+For a while a host may answer in a way that is not its usual one: a wall, an outage, an experiment. So its answers are divided into blocks
+of `BLOCK` answers in a row. A rule of aliases, the closing of a class and a mirror need evidence from `ENOUGH` blocks of one host. A wall
+of
+up to `BLOCK` answers touches two blocks at most, so it decides nothing. Blocks are made of answers and not of seconds: a replay makes the
+same ones.
 
-Blocks are remembered as bits of a number of 64: what lies 64 blocks apart counts as one, which asks for more evidence and never for less.
+Blocks are stored as the bits of a 64-bit number. Blocks that are 64 apart share a bit and count as one, so more evidence may be asked for,
+never less.
 
 Memory: 8 bytes. Time: under 1 µs.
 """
@@ -19,20 +22,29 @@ _BITS: Final = 64
 
 
 def block_of(n: int) -> int:
-    """Return the block, 0–63, of a host's answer.    n: answers of the host before it"""
+    """Return the block of a host's answer, 0 to 63.
+
+    Args:
+        n: Answers of the host before it.
+    """
     return n // BLOCK % _BITS
 
 
 def with_block(blocks: int, block: int) -> int:
-    """Return blocks with one more."""
+    """Return the blocks with one more added."""
     return blocks | 1 << block
 
 
 def are_enough(blocks: int) -> bool:
-    """Return whether evidence from these blocks of one host may decide something for good."""
+    """Return whether evidence from these blocks of one host is enough to decide something for good."""
     return blocks.bit_count() >= ENOUGH
 
 
 def span(first: int, end: int) -> int:
-    """Return how many blocks a row of answers touches.    first, end: answers before the first of them, and after the last"""
+    """Return how many blocks a run of answers touches.
+
+    Args:
+        first: Answers of the host before the first of them.
+        end: Answers of the host after the last of them.
+    """
     return (end - 1) // BLOCK - first // BLOCK + 1 if end > first else 0

@@ -1,26 +1,28 @@
-"""When is what is left of a host's held URLs worth nothing? One bound over all its classes, valid whenever one looks.
+"""When is the rest of a host's held URLs worth nothing? One bound over all of its classes, valid at every look.
 
 **Strata.** A stratum is a set of URLs that was known before the first of them was drawn. They are drawn without replacement in the order
-of a keyed hash (audits.py), so that the drawn ones are a random sample however the site ordered its links. Of `size` URLs m are good; then
-a draw after n draws with s good ones is good with probability (m − s)/(size − n) [WSR20].
+of a keyed hash (audits.py), so that the drawn ones are a random sample, however the site ordered its links. If m of `size` URLs are good,
+then after n draws with s good ones the next draw is good with probability (m − s)/(size − n) [WSR20].
 
-**The bet.** A gambler who believes that strata yield less than τ multiplies her wealth by what she thought the draw's outcome worth, over
-its probability under m. If the m of every stratum are the true ones, her wealth is a martingale: it reaches 1/α with a probability of at
-most α, however often it is looked at [VIL39]. That holds for the product over strata too, and strata may join at any time, whatever
-was drawn: a new one multiplies by 1. So nothing is paid for the number of strata or for their growth. None may leave: what bets on a
-stratum have cost is paid even if nothing of it is left (`others`).
+**The bet.** A gambler bets that the strata yield less than τ. At each draw her wealth is multiplied by the probability that she gave to the
+outcome, divided by its probability under m. If m is the true number of every stratum, her wealth is a martingale: the probability that it
+ever reaches 1/α is at most α, however often one looks [VIL39]. The same holds for the product over strata, and strata may join at any time,
+whatever was drawn before: a new one multiplies by 1. So neither the number of strata nor their growth costs anything. But none may leave: a
+loss in a stratum counts even after nothing of it is left (`others`).
 
-**The worst case.** How many good URLs each stratum has left is not known. The bound speaks against every division of R good URLs among
-the strata at once: it takes the one under which the draws are likeliest (union-intersection over strata [SS22]). The log-likelihood of a
-stratum is concave in its good URLs, so that the worst division is found by one bisection on its slope. If all are sampled at one share f
-and nothing was good, the wealth is (1 − f)^−R: at τ = .02 and α = .05 about 160 draws decide for a host of 5,000 URLs in whatever number of
-classes, where each class by itself would take as many.
+**The worst case.** How many good URLs each stratum has left is not known. The bound must exclude every way to divide R good URLs among the
+strata, so it takes the division under which the draws are likeliest (union-intersection over strata [SS22]). The log-likelihood of a
+stratum is concave in its good URLs, so that one bisection on its slope finds that division. If an equal share f of all strata is sampled
+and nothing was good, the wealth is (1 − f)^−R: at τ = .02 and α = .05 about 160 draws are enough for a host of 5,000 URLs, in whatever
+number of classes; tested one by one, each class would need as many.
 
-**Beliefs.** The gambler's capital is divided between four yields: nothing, .15 τ, .4 τ, .7 τ. One good draw costs her what she had on
-nothing. Before any draw she may stop to bet on a stratum, or begin again, depending on the past alone: what is drawn meanwhile is no
-evidence. A test that cannot be won any more is begun anew with the k-th part of α (`error_of`): together never more than α.
+**Beliefs.** The capital is divided among four yields: 0, .15 τ, .4 τ, .7 τ. One good draw loses all that was bet on 0. Before any draw the
+gambler may stop betting on a stratum, or begin again; that decision may depend on past draws only. Draws without a bet are no evidence. If
+a
+test cannot be won any more, a new one begins with the k-th part of α (`error_of`): together they never spend more than α.
 
-A URL's worth is taken as fixed. If other draws make a URL worthless (its text was found elsewhere), less is left than the bound says.
+It is assumed that the worth of a URL does not change. If other fetches make a URL worthless (its text was found elsewhere), less is left
+than the bound says.
 
 Memory: five numbers a stratum. Time: O(strata × log² size), 0.1 ms for 20 strata.
 """
@@ -32,23 +34,23 @@ from math import ceil, exp, inf, lgamma, log, log1p
 
 import msgspec
 
-_BELIEFS = ((0.0, 0.8), (0.15, 0.1), (0.4, 0.06), (0.7, 0.04))  # share of τ that the yield is, share of the capital
+_BELIEFS = ((0.0, 0.8), (0.15, 0.1), (0.4, 0.06), (0.7, 0.04))  # (the yield as a share of τ, its share of the capital)
 _FIRST = 0.9  # of α, for the first test
 MOST_BETS = 8  # rows of bets of one stratum and test
 _STEPS = 26  # of the bisection: the slope to 1e-6
 
 
 class Bets(msgspec.Struct, array_like=True):
-    """Draws in a row that were bet on."""
+    """A run of draws of one stratum that were bet on."""
 
-    before: int  # draws of the stratum before them
+    before: int  # draws of the stratum before the run
     hits_before: int
     n: int = 0
     s: int = 0  # of them good
 
 
 class Stratum(msgspec.Struct, array_like=True):
-    """Draws from one set of URLs since the test began."""
+    """One set of URLs, and its draws since the test began."""
 
     size: int  # URLs not drawn when the test began
     drawn: int = 0
@@ -63,10 +65,11 @@ class Stratum(msgspec.Struct, array_like=True):
         return self.size - self.drawn - self.gone
 
     def draw(self, is_good: bool, *, bet: bool) -> None:
-        """Note a draw.
+        """Record a draw.
 
         Args:
-            bet: Whether it was bet on; that was decided before it was made.
+            is_good: Whether the URL gave something useful.
+            bet: Whether it was bet on, which must have been decided before the draw.
         """
         is_bet = bet and (self.is_betting or len(self.bets) < MOST_BETS)
         if is_bet:
@@ -80,17 +83,20 @@ class Stratum(msgspec.Struct, array_like=True):
 
 
 def error_of(error: float, test: int) -> float:
-    """Return the error that the test of this number (from 1) may spend: .9 α, then .1 α / (k (k − 1)); together α."""
+    """Return the error probability that the test of this number (from 1) may spend: .9 α, then .1 α / (k (k − 1)); together α."""
     return error * (_FIRST if test == 1 else (1 - _FIRST) / (test * (test - 1)))
 
 
 def closes(strata: Sequence[Stratum], threshold: float, error: float, *, others: Sequence[Stratum] = ()) -> bool:
-    """Return whether it is refuted that `threshold` of what is left in the strata, or more, is good. Nothing left: True.
+    """Return whether the draws refute that a share of `threshold` or more of what is left in the strata is good. True if nothing is left.
 
     Args:
+        strata: The strata that are to be closed.
         threshold: 0 is never refuted while anything is left, 1 always.
-        others: All other strata that were bet on in this test, exhausted ones too: what the bets on them cost must be paid, or the test
-            could choose its draws.
+        error: Probability of being wrong, at most.
+        others: All other strata that were bet on in this test, exhausted ones too. Their losses count: otherwise the test could choose
+            which
+            of its draws it uses.
     """
     left = sum(stratum.left for stratum in strata)
     if left == 0 or threshold >= 1:
@@ -104,7 +110,7 @@ def closes(strata: Sequence[Stratum], threshold: float, error: float, *, others:
 
 
 def upper_bound(strata: Sequence[Stratum], threshold: float, error: float) -> int:
-    """Return how many good URLs may be left at most; wrong, at any time of looking, with probability `error` at most.
+    """Return the largest number of good URLs that may be left. It is wrong with probability `error` at most, however often one looks.
 
     Args:
         threshold: The yield that the bets were made against.
@@ -118,18 +124,18 @@ def upper_bound(strata: Sequence[Stratum], threshold: float, error: float) -> in
 
 
 def log_wealth(strata: Sequence[Stratum], n_good: int, threshold: float, *, others: Sequence[Stratum] = ()) -> float:
-    """Return the logarithm of the gambler's wealth if the strata still hold n_good good URLs, divided as is worst for her.
+    """Return the logarithm of the gambler's wealth if the strata still hold n_good good URLs, in the division that is worst for her.
 
     Args:
-        others: Strata of which nothing is supposed; each has as many good URLs as is worst for her.
+        others: Strata about which nothing is assumed; each has the number of good URLs that is worst for her.
     """
     return _log_capital([*strata, *others], threshold) - _likeliest(strata, n_good) - _likeliest(others, 0)
 
 
 def log_wealth_if_even(strata: Sequence[Stratum], n_good: int, threshold: float, *, others: Sequence[Stratum] = ()) -> float:
-    """Return the same if every stratum has its share of the good URLs, which is never less, and quickly known.
+    """Return `log_wealth` under the assumption that every stratum has its share of the good URLs: never less, and quickly computed.
 
-    Shares are rounded; where they do not come out even the exact wealth is returned.
+    If the shares are no whole numbers, the exact wealth is returned.
     """
     left = sum(stratum.left for stratum in strata)
     found = _log_capital([*strata, *others], threshold) - _likeliest(others, 0)
@@ -143,7 +149,7 @@ def log_wealth_if_even(strata: Sequence[Stratum], n_good: int, threshold: float,
 
 
 def price(threshold: float, error: float) -> int:
-    """Return how many barren draws refute `threshold` for a set without end; smaller sets take less."""
+    """Return how many barren draws in a row refute `threshold` for an infinite set; finite sets need fewer."""
     if threshold >= 1:
         return 0
     if threshold <= 0:
@@ -152,7 +158,7 @@ def price(threshold: float, error: float) -> int:
 
 
 def _log_capital(strata: Sequence[Stratum], threshold: float) -> float:
-    """Return the logarithm of the mean probability of all draws that were bet on over the gambler's beliefs."""
+    """Return the logarithm of the probability of all draws that were bet on, averaged over the gambler's four beliefs."""
     bets = [bets for stratum in strata for bets in stratum.bets]
     n, s = sum(row.n for row in bets), sum(row.s for row in bets)
     terms = []
@@ -166,9 +172,9 @@ def _log_capital(strata: Sequence[Stratum], threshold: float) -> float:
 
 
 def _log_likelihood(of: Stratum, good_left: int) -> float:
-    """Return the logarithm of the probability of the draws that were bet on if so many of the URLs that are left are good.
+    """Return the logarithm of the probability of the draws that were bet on, if `good_left` of the URLs that are left are good.
 
-    URLs that went away count as not good, which makes barren draws likelier: the bound errs on the safe side.
+    URLs that left without being drawn count as not good. That makes barren draws likelier, so the bound errs on the safe side.
     """
     if not 0 <= good_left <= of.left:
         return -inf
@@ -185,7 +191,7 @@ def _falling(x: int, k: int) -> float:
 
 
 def _slope(of: Stratum, good_left: int) -> float:
-    """Return by how much one more good URL than good_left raises the log-likelihood. Falls with good_left."""
+    """Return by how much the log-likelihood rises if one more than `good_left` URLs are good. Decreases with good_left."""
     found = 0.0
     for row in of.bets:
         m = good_left + of.hits - row.hits_before
@@ -197,7 +203,7 @@ def _slope(of: Stratum, good_left: int) -> float:
 
 
 def _fit(of: Stratum, slope: float) -> int:
-    """Return how many good URLs the stratum takes if each must raise the log-likelihood by more than `slope`."""
+    """Return how many good URLs the stratum gets if each must raise the log-likelihood by more than `slope`."""
     low, high = 0, of.left
     while low < high:
         middle = (low + high) // 2
@@ -206,7 +212,7 @@ def _fit(of: Stratum, slope: float) -> int:
 
 
 def _likeliest(strata: Sequence[Stratum], n_good: int) -> float:
-    """Return the largest log-likelihood of all draws over every division of at least n_good good URLs."""
+    """Return the largest log-likelihood of all draws over every division of n_good or more good URLs."""
     if not any(stratum.bets for stratum in strata):
         return 0.0
     fits = [_fit(stratum, 0.0) for stratum in strata]
@@ -214,11 +220,11 @@ def _likeliest(strata: Sequence[Stratum], n_good: int) -> float:
         return sum(_log_likelihood(stratum, fit) for stratum, fit in zip(strata, fits, strict=True))
     if sum(stratum.left for stratum in strata) < n_good:
         return -inf
-    low, high = -50.0, 0.0  # slopes at which enough, and too few, find room
+    low, high = -50.0, 0.0  # slopes at which enough good URLs fit, and too few
     for _ in range(_STEPS):
         middle = (low + high) / 2
         enough = sum(_fit(stratum, middle) for stratum in strata) >= n_good
         low, high = (middle, high) if enough else (low, middle)
     fits = [_fit(stratum, high) for stratum in strata]
     found = sum(_log_likelihood(stratum, fit) for stratum, fit in zip(strata, fits, strict=True))
-    return found + (n_good - sum(fits)) * high  # rather too likely than too little
+    return found + (n_good - sum(fits)) * high  # an upper estimate: the bound errs on the safe side

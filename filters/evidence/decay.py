@@ -1,9 +1,9 @@
-"""What a class has yielded lately: counts that forget. A site changes; what was fetched long ago says less than what was fetched now.
+"""What a class has yielded lately: counts that decay. Sites change, so an old fetch says less than a new one.
 
-Each fetch multiplies what is remembered by 1 − 1/window, so that a window of 40 remembers the last 40 fetches, older ones ever less: an
-exponentially weighted mean. The counts may be used as those of a binomial [IC00: the power prior with a constant weight].
+Each fetch multiplies the counts by 1 − 1/window: with a window of 40 they describe about the last 40 fetches, the older ones with less
+weight (an exponentially weighted mean). They may be used as the counts of a binomial [IC00: the power prior with a constant weight].
 
-Where a count of fetches is kept as whole numbers, `halved` forgets in steps.
+Where a count of fetches must stay a whole number, `halved` makes it decay in steps.
 
 Memory: 3 numbers. Time: under 1 µs.
 """
@@ -14,16 +14,17 @@ import msgspec
 
 
 class Recent(msgspec.Struct, array_like=True):
-    """What the latest fetches came to."""
+    """The decayed counts of one class."""
 
-    n: float = 0.0  # fetches, by what is left of their weight
+    n: float = 0.0  # fetches, each by its remaining weight
     s: float = 0.0  # of them good
     streak: int = 0  # fetches since the last good one
 
     def learn(self, is_good: bool, *, window: float) -> None:
-        """Take one more fetch into account.
+        """Add one fetch.
 
         Args:
+            is_good: Whether it gave something useful.
             window: Fetches that are remembered, above 1.
         """
         kept = 1 - 1 / window
@@ -33,5 +34,10 @@ class Recent(msgspec.Struct, array_like=True):
 
 
 def halved(n: int, s: int, most: int) -> tuple[int, int]:
-    """Return two counts as they are, or halved once the first has come to `most`.    s: of n"""
+    """Return two counts unchanged, or both halved if the first has reached `most`.
+
+    Args:
+        n: Fetches.
+        s: Good ones among them.
+    """
     return (n // 2, s // 2) if n >= most else (n, s)

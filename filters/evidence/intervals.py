@@ -1,7 +1,8 @@
-"""Intervals of a share of which so many of so many were seen.
+"""Intervals for a share of which s of n draws were seen.
 
-`wilson` is Wilson's score interval [WIL27]: for one look, or for beliefs that only postpone. `at_any_time` holds at every look at once: it
-has every share whose likelihood is at least `error` of the mean likelihood over all shares [ROB70].
+`wilson` is Wilson's score interval [WIL27]: for a single look, or for decisions that only hold URLs. `at_any_time` is valid at every look
+at
+once: it contains each share whose likelihood is at least `error` times the mean likelihood over all shares [ROB70].
 
 Time: under 1 µs and 30 µs.
 """
@@ -15,7 +16,13 @@ Interval = tuple[float, float]
 
 
 def wilson(share: float, n: float, z: float) -> Interval:
-    """Return the interval of a share that was seen in n draws, (0, 1) for none.    z: 1.96 for one error in twenty on both sides"""
+    """Return the interval of a share that was seen in n draws; (0, 1) if n is 0.
+
+    Args:
+        share: Good draws, as a share of n.
+        n: Draws.
+        z: 1.96 for one error in twenty, both sides together.
+    """
     if n <= 0:
         return 0.0, 1.0
     z2 = z * z
@@ -24,7 +31,13 @@ def wilson(share: float, n: float, z: float) -> Interval:
 
 
 def at_any_time(n: int, s: int, error: float = 0.05) -> Interval:
-    """Return an interval that holds the share at every n at once with probability 1 − error.    s: of n"""
+    """Return an interval that contains the share at every n at once with probability 1 − error.
+
+    Args:
+        n: Draws.
+        s: Good ones among them.
+        error: Probability that the true share is ever outside.
+    """
     if n == 0:
         return 0.0, 1.0
     mean = lgamma(s + 1) + lgamma(n - s + 1) - lgamma(n + 2)
@@ -39,7 +52,7 @@ def at_any_time(n: int, s: int, error: float = 0.05) -> Interval:
 
 
 def _edge(likelihood: Callable[[float], float], least: float, inside: float, outside: float) -> float:
-    """Return where the likelihood falls below `least` between a place where it does not and the end of the scale."""
+    """Return the share where the likelihood falls to `least`, by bisection between one inside the interval and the end of the scale."""
     if likelihood(outside) >= least:
         return outside
     while abs(outside - inside) > 1e-5:

@@ -1,7 +1,7 @@
-"""How much a class is expected to yield: its own fetches, drawn towards what classes like it yield.
+"""The expected yield of a class: that of its own fetches, drawn towards that of similar classes.
 
-The mean of a Beta posterior: (κ μ + s)/(κ + n), where μ is the yield of all classes of the host and κ says how many fetches that is worth.
-A class that was seldom fetched is ordered by its like, one that was fetched often by itself [EM75: shrinkage; for orders of a crawl the
+It is the mean of a Beta posterior, (κ μ + s)/(κ + n): μ is the yield of all classes of the host, and the prior counts as κ fetches. So a
+class with few fetches is ordered by the classes around it, one with many by its own [EM75: shrinkage; as the order of a crawl it is the
 greedy index of a bandit without discount].
 
 Time: under 1 µs a class.
@@ -14,11 +14,11 @@ from collections.abc import Iterable
 from thresher.filters.evidence.decay import Recent
 from thresher.filters.evidence.intervals import wilson
 
-STRENGTH = 4.0  # κ: fetches that the prior is worth
+STRENGTH = 4.0  # κ: the prior counts as so many fetches
 
 
 def pooled(classes: Iterable[Recent], *, mean: float = 0.1, strength: float = STRENGTH) -> float:
-    """Return the yield of all classes together, drawn towards `mean` by as many fetches as `strength` says."""
+    """Return the yield of all classes together, drawn towards `mean`, which counts as `strength` fetches."""
     n, s = strength, strength * mean
     for recent in classes:
         n, s = n + recent.n, s + recent.s
@@ -29,15 +29,15 @@ def expected(recent: Recent, prior: float, *, strength: float = STRENGTH) -> flo
     """Return the expected yield of a class, 0 to 1.
 
     Args:
-        prior: Yield of its like.
+        prior: Yield of the classes around it.
     """
     return (strength * prior + recent.s) / (strength + recent.n)
 
 
 def lower_share(n: float, s: float, z: float = 1.64) -> float:
-    """Return a lower bound of a share of which s of n were seen [WIL27]. For beliefs that hold URLs: not valid at every look.
+    """Return a lower bound of a share of which s of n draws were seen [WIL27]. For opinions that hold URLs: not valid at every look.
 
     Args:
-        z: 1.64 for one error in twenty on one side.
+        z: 1.64 for one error in twenty, on one side.
     """
     return wilson(s / n if n > 0 else 0.0, n, z)[0]

@@ -5,14 +5,14 @@
 Pages of equal text form a class and are compared as one. Candidates come from MinHash bands, or, as in the paper, from the projections
 themselves (`Candidates.GRID`).
 
-What HM may do is `neighbours`. In the paper (`Neighbours.ALL`) two pages collide when ‖R¹ − R²‖∞ < D and ‖X¹ − X²‖∞ < C; but a page of a
-newer version that has one link more lies further away than that: of 312 pairs that share their words a C of .03 lost 201. So unless it is
-to be as in the paper (`Neighbours.EQUAL_TEXTS`), texts that resemble are replicas, which HM may confirm; it only tells pages of one host
-and one text apart, as of a template that nothing was filled into. For that ‖X¹ − X²‖∞ must reach C, and the links must differ
-(neighbours.py): a neighbourhood that grew is no other one.
+`neighbours` says what the hyperlink map (HM) decides. In the paper (`Neighbours.ALL`) two pages collide when ‖R¹ − R²‖∞ < D and
+‖X¹ − X²‖∞ < C. But a newer version of a page that has one more link is further away than that: of 312 pairs with equal words, C = .03 lost
+201. So by default (`Neighbours.EQUAL_TEXTS`) pages with similar texts are replicas, whatever HM says. HM only separates pages of one host
+that have one text, such as a template that nothing was filled into. For that, ‖X¹ − X²‖∞ must reach C and the links must differ
+(neighbours.py): a neighbourhood that has grown is still the same.
 
-A cluster is its first page and every later page that collides with that one; so no chain of small steps leads from a page to one that is
-no replica of it.
+A cluster is its first page and every later page that collides with that first page. So no chain of small differences joins two pages that
+are not replicas of one another.
 
 Memory: 200 bytes a page beside its sketch, 16 bytes a candidate. Time: benchmarks/quality/replicas_demo.py prints it.
 """
@@ -39,21 +39,21 @@ from thresher.filters.near_replica.sketching import Sketches
 Bools = npt.NDArray[np.bool_]
 
 _DEFAULTS: Final = NearReplica()
-_MOST_LEADERS: Final = 512  # of one class, that a page is compared with: the latest
-_MOST_LOOKED_AT: Final = 16  # of these, the nearest by HM, whose links are compared with the page's
-_WIDTH: Final = 3.0  # of R̂, that of some thousand pages of words counted 1 + ln n and scaled to length 1
-_CHANCE: Final = 0.5  # of the resemblance asked for: a share of slots in common below which two texts are not compared
+_MOST_LEADERS: Final = 512  # a page is compared with so many cluster heads of its class: the latest
+_MOST_LOOKED_AT: Final = 16  # and with the links of so many of these: the nearest by HM
+_WIDTH: Final = 3.0  # least width of the scale of R̂: that of some thousand pages, words counted 1 + ln n, vectors of length 1
+_CHANCE: Final = 0.5  # texts with a smaller share of the wanted resemblance in common slots are not compared
 
 
 class Candidates(StrEnum):
-    """Which pages are compared at all."""
+    """The source of candidates: which pages are compared at all."""
 
     BANDS = "bands"
     GRID = "grid"
 
 
 class Neighbours(StrEnum):
-    """Which pairs HM may keep apart."""
+    """Which pairs HM may separate."""
 
     EQUAL_TEXTS = "equal"
     ALL = "all"
@@ -61,11 +61,11 @@ class Neighbours(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tolerance:
-    """When two pages collide."""
+    """The thresholds at which two pages collide."""
 
     d: float = _DEFAULTS.max_distance  # RP, exclusive
     c: float = _DEFAULTS.max_neighbour_distance  # HM, exclusive; 1 and above: off
-    resemblance: float = _DEFAULTS.resemblance  # least estimated resemblance of shingles; 0: not asked
+    resemblance: float = _DEFAULTS.resemblance  # least estimated resemblance of shingles; 0: any
     neighbours: Neighbours = Neighbours.EQUAL_TEXTS
     gamma: float = 0.8
     mean: bool = True  # γ over the page's out-degree
@@ -84,7 +84,7 @@ class Classes(NamedTuple):
 
 
 class TextPairs(NamedTuple):
-    """Pairs of classes, the smaller number first; every class stands beside itself too."""
+    """Pairs of classes, the smaller number first; each class is also paired with itself."""
 
     pairs: I64  # (m, 2)
     rp: F64  # (m,), L∞ distance of signatures
@@ -117,7 +117,7 @@ class Cluster:
     members: list[Member] = field(default_factory=list)
 
     def copies(self, resemblance: float = _DEFAULTS.drop_resemblance) -> list[int]:
-        """Return the representative and the members that resemble it by so much that they might be dropped: those that tell a mirror."""
+        """Return the representative and the members that resemble it enough to be dropped; by these, mirrors are found."""
         return [self.representative, *(member.page for member in self.members if member.resemblance >= resemblance)]
 
 
@@ -163,7 +163,7 @@ class Space:
         sizes = np.diff(starts)
         one, other = found.pairs[:, 0], found.pairs[:, 1]
         for row, place in spread(starts[one], sizes[one]):  # each page of the first class …
-            for nth, place_of_other in spread(starts[other[row]], sizes[other[row]]):  # … beside each of the second
+            for nth, place_of_other in spread(starts[other[row]], sizes[other[row]]):  # … with each of the second
                 left, right = order[place[nth]], order[place_of_other]
                 is_pair = (left < right) | (one[row[nth]] != other[row[nth]])
                 pairs = np.column_stack((np.minimum(left, right), np.maximum(left, right)))[is_pair]
@@ -174,7 +174,7 @@ class Space:
                     yield Pairs(pairs[keep], found.rp[of[keep]], hm[keep], found.resemblance[of[keep]])
 
     def _collide(self, pairs: I64, hm: F64, is_one_text: Bools) -> Bools:
-        """Return which pairs of pages whose texts collide HM does not keep apart."""
+        """Return which pairs of pages with similar texts are replicas, that is, are not separated by HM."""
         near = hm < self.tolerance.c
         if self.tolerance.c >= 1.0 or (self.tolerance.neighbours is Neighbours.ALL and near.all()):
             return np.ones(len(hm), dtype=np.bool_)

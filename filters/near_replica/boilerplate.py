@@ -1,8 +1,7 @@
-"""What most pages of a host share (menus, footers, notices) is no content: it is removed before two pages are compared.
+"""Removes boilerplate: words that most pages of a host share (menus, footers, notices), before two pages are compared.
 
-Two articles under one template have most of their words in common. Methods that are good across hosts are therefore poor on one host
-[HEN06]. Shingles that stand in at least half of the pages seen of a host are its boilerplate, and so is every word that
-such a shingle covers.
+Two articles under one template have most of their words in common. So methods that are good across hosts are poor on one host [HEN06].
+Shingles that occur on at least half of the pages seen of a host are its boilerplate, and so is every word within such a shingle.
 
 Memory: 8 bytes a shingle of boilerplate. Time: 60 µs a page of 2,000 words.
 """
@@ -18,7 +17,12 @@ from thresher.crawler.core.model import U64
 
 
 def learn(pages: Sequence[U64], *, width: int, share: float) -> U64:
-    """Return the shingles that at least `share` of the pages have.    pages: hashes of words in order    returns: sorted hashes"""
+    """Return the shingles that at least `share` of the pages have: sorted hashes.
+
+    Args:
+        pages: Hashes of each page's words, in order.
+        width: Words a shingle.
+    """
     if not pages:
         return np.empty(0, dtype=np.uint64)
     found, counts = np.unique(np.concatenate([np.unique(shingles(tokens, width)) for tokens in pages]), return_counts=True)
@@ -27,7 +31,7 @@ def learn(pages: Sequence[U64], *, width: int, share: float) -> U64:
 
 
 def strip(tokens: U64, boilerplate: U64, *, width: int) -> U64:
-    """Return the words that no boilerplate shingle covers, in order; all of them when none is left."""
+    """Return the words that are in no boilerplate shingle, in order; all words if none would be left."""
     if not boilerplate.size or tokens.size < width:
         return tokens
     hashes = shingles(tokens, width)

@@ -1,11 +1,11 @@
-"""Collision: which signatures lie within a tolerance of one another in every component [DDGMP03, section 4].
+"""Collision: finds signatures that are within a tolerance of one another in every component [DDGMP03, section 4].
 
-Two pages collide when ‖X¹ − X²‖∞ < C and ‖R¹ − R²‖∞ < D, both strictly. Space is cut into boxes; a page is looked for only in the boxes
-that its own tolerance reaches. `close_pairs` finds all pairs of a set at once, block by block; `Grid` takes one page at a time and keeps
-its boxes behind a filter's memory. Both are exact (but for boxes that are full): the boxes choose candidates, components decide.
+Two pages collide when ‖X¹ − X²‖∞ < C and ‖R¹ − R²‖∞ < D, both strictly. Space is divided into boxes; a page is compared only with those in
+the boxes that its own tolerance reaches. `close_pairs` finds all pairs of a set, block by block; `Grid` takes one page at a time and keeps
+its boxes in a filter's memory. Both are exact (but for boxes that are full): boxes only choose the candidates, components decide.
 
 Memory: `close_pairs` 60 bytes a page and 100 MB of a block; `Grid` 4·K bytes and a name a page, `capacity` pages a box at most.
-Time: 10 µs a page of `close_pairs` for K = 5, beside 40 ns a candidate; a look-up of `Grid` reads two boxes a tag on average.
+Time: `close_pairs` 10 µs a page for K = 5, and 40 ns a candidate; a look-up of `Grid` reads two boxes a tag on average.
 """
 
 from __future__ import annotations
@@ -25,15 +25,19 @@ from thresher.filters.near_replica.random_projection import F64
 _MAX_AXES: Final = 5  # 2^5 boxes are looked up for each page
 _BLOCK: Final = 1 << 20  # candidates compared at a time
 _ODD: Final = np.array([pow(0x9E3779B97F4A7C15, power, 1 << 64) for power in range(1, 1 + _MAX_AXES)], dtype=np.uint64)
-_SIDE: Final = 24.0  # tolerances: a look-up then reads (1 + 2/24)^5 boxes at most on average; tags keep them small
-_MIDDLE: Final = 0.5  # of a box: most pages are there
+_SIDE: Final = 24.0  # side of a box in tolerances: a look-up reads (1 + 2/24)^5 boxes on average; tags keep boxes small
+_MIDDLE: Final = 0.5  # middle of a box: most pages are there
 
 
 def close_pairs(points: F64, tolerances: F64) -> Iterator[I64]:
     """Yield all pairs of rows that differ by less than the tolerance in every column, in blocks.
 
-    points: (n, d)    tolerances: (d,), above 0; infinite where a column does not matter
-    yields: (m, 2) row numbers, the smaller first; every pair once, in no order
+    Args:
+        points: (n, d).
+        tolerances: (d,), above 0; infinite where a column does not matter.
+
+    Yields:
+        Row numbers, (m, 2), the smaller first; every pair once, in no particular order.
     """
     axes = _axes(points, tolerances)
     boxes = points[:, axes] / (2.0 * tolerances[axes])
@@ -49,7 +53,7 @@ def close_pairs(points: F64, tolerances: F64) -> Iterator[I64]:
 
 
 def _compared(points: F64, tolerances: F64, order: I64, first: I64, counts: I64) -> Iterator[I64]:
-    """Compare row i with those at `order[first[i]:first[i] + counts[i]]`; yield the close ones with a greater number."""
+    """Compare row i with those at `order[first[i]:first[i] + counts[i]]`; yield close pairs, the smaller number first."""
     for left, place in spread(first, counts):
         right = order[place]
         later = left < right
@@ -62,7 +66,7 @@ def _compared(points: F64, tolerances: F64, order: I64, first: I64, counts: I64)
 
 
 def spread(first: I64, counts: I64) -> Iterator[tuple[I64, I64]]:
-    """Yield (row, place) for every place from `first[row]` to `first[row] + counts[row]`, rows in order, in blocks."""
+    """Yield (row, position) for every position from `first[row]` to `first[row] + counts[row]`, rows in order, in blocks."""
     ends = np.cumsum(counts)
     row = 0
     while row < counts.size:
@@ -76,7 +80,7 @@ def spread(first: I64, counts: I64) -> Iterator[tuple[I64, I64]]:
 
 
 def _axes(points: F64, tolerances: F64) -> I64:
-    """Choose the columns that tell pages apart best."""
+    """Choose the columns in which pages differ most."""
     spread = points.std(axis=0) / tolerances if len(points) else np.zeros(tolerances.size)
     best: I64 = np.argsort(-spread, kind="stable")[:_MAX_AXES]
     return best[np.isfinite(tolerances[best])]
@@ -89,16 +93,23 @@ def _codes(boxes: I64) -> U64:
 
 
 class Grid:
-    """Signatures found by nearness, one at a time, behind a filter's memory.
+    """Finds near signatures, one page at a time, in a filter's memory.
 
-        tag ‖ box (4 × K, b"" where the tolerance makes one box of everything) → (name ‖ K components f4)*, the latest last
+        tag ‖ box (4 × K, b"" if the tolerance makes one box of everything) → (name ‖ K components f4)*, the latest last
 
-    A box that is full forgets its oldest page. Where millions of pages would crowd the boxes, tags divide them: a page is found by those
+    A full box drops its oldest page. Millions of pages would fill the boxes, so they are divided by tags: a page is compared only with
+    those
     that have a tag in common with it.
     """
 
     def __init__(self, tolerance: float, *, capacity: int, name_bytes: int) -> None:
-        """tolerance: D, above 0, in the signatures' unit    capacity: pages a box    name_bytes: of each page's name, a multiple of 4"""
+        """Create a grid.
+
+        Args:
+            tolerance: D, above 0, in the signatures' unit.
+            capacity: Pages a box.
+            name_bytes: Bytes of each page's name, a multiple of 4.
+        """
         self._name = name_bytes
         self._tolerance = tolerance
         self._side = _SIDE * tolerance
@@ -106,11 +117,13 @@ class Grid:
         self._is_one_box = self._box(0.0 - tolerance) == self._box(1.0 + tolerance)
 
     def near(self, signature: bytes, memory: Memory, tags: Sequence[bytes]) -> list[tuple[bytes, float]]:
-        """Return the pages within the tolerance that share a tag, with their distances; the order depends on what was added only.
+        """Return the pages within the tolerance that share a tag, with their distances; their order depends only on what was added before.
 
-        signature: f4 × K, each 0 to 1    tags: 8 bytes at least, the first 8 in place of a site's
+        Args:
+            signature: f4 × K, each 0 to 1.
+            tags: 8 bytes or more each; the first 8 take the place of a site in the memory's keys.
         """
-        keys = tags if self._is_one_box else self._keys(signature, tags, self._tolerance * (1.0 + 1e-9))  # rounding loses nobody at an edge
+        keys = tags if self._is_one_box else self._keys(signature, tags, self._tolerance * (1.0 + 1e-9))  # rounding loses no page
         found = b"".join([value for value in map(memory.get, keys) if value])
         if not found:
             return []

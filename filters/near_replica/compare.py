@@ -1,21 +1,21 @@
-"""Does a page replicate a kept one? By what is known of both today.
+"""Does a page replicate a kept one, by what is known of both today?
 
-Text: the signatures lie within D of one another, and the sketches agree in so many slots that the texts resemble by what is reported. They
-resemble enough for one to be dropped when that is so with a confidence of 95 %; of 256 slots that is 239 for .9. Slots whose minimum most
-pages of a host have are its template's and say nothing when both have it; so the template does not count [boilerplate.py says why]. Where
-fewer than 25 slots are left, nobody can tell.
+**Text.** The signatures must be within D of one another, and the sketches must agree in so many slots that the resemblance reaches the
+threshold for a report. For one page to be dropped, the resemblance must reach that threshold with a confidence of 95 %: of 256 slots, 239
+must agree for .9. Slots whose minimum most pages of a host have belong to its template, and are left out if both pages have them
+(boilerplate.py says why). If fewer than 25 slots are left, nothing is concluded.
 
-Two pages of one host that name different pages in rel=canonical are no replicas: the host says so.
+**Canonical.** Two pages of one host that name different pages in rel=canonical are no replicas: the host says so.
 
-Neighbourhood: it confirms what texts say that differ, and decides between equal ones only. First of these that tells:
-1. the links are the same, as neighbours.py has it: the same;
-2. at least half of each page's own links have been fetched: HM over these, γ over their number, one step; below C the same, else different;
-3. else nobody knows yet.
+**Neighbourhood.** It confirms replicas whose texts differ, and decides only between equal texts. The first of these that applies:
+1. the links are the same by the rule of neighbours.py: same neighbourhood;
+2. at least half of each page's own links were fetched: HM over these, γ over their number, one step; below C same, else different;
+3. else it is not known yet.
 
-HM counts only the links that one page has and the other has not: what both link to adds the same to both. The page's own r, with which
-the paper's x begins, is left out: D has judged it, and of a short text it differs more than what the links lead to.
+HM counts only the links that one page has and the other has not, since common links add the same to both. The page's own r, with which the
+paper's x begins, is left out: D has compared it already, and for a short text it differs more than what the links lead to.
 
-Time: 30 µs a candidate, 100 µs where children are read.
+Time: 30 µs a candidate, 100 µs if children are read.
 """
 
 from __future__ import annotations
@@ -50,34 +50,34 @@ GAMMA: Final = 0.8
 _ENOUGH_KNOWN: Final = 0.5
 MOST_CANDIDATES: Final = 8
 _N_TAGS: Final = 2
-TAG_STEP: Final = SLOTS // 8  # every so manieth slot may be a tag
-_TAG_PLACES: Final = (0, 4, 2, 6, 1, 3, 5, 7)  # of these slots, in the order in which they are chosen
+TAG_STEP: Final = SLOTS // 8  # one slot in eight may be a tag
+_TAG_PLACES: Final = (0, 4, 2, 6, 1, 3, 5, 7)  # the slots that may be tags, in the order in which they are tried
 _FIRST_TAGS: Final = _TAG_PLACES[:_N_TAGS]
 _NO_SITE: Final = bytes(7)
 _N_BRIEF: Final = 16
 _BRIEF: Final = slice(1, 1 + _N_BRIEF)  # none of the tags
 NAME_IN_GRID: Final = NAME + _N_BRIEF  # bytes
 _SURE: Final = 1.645  # standard deviations: 95 %, one-sided
-_FEWEST: Final = 25  # slots, or shingles of the shorter text, from which a resemblance is told
-ENOUGH_VOTERS: Final = 16  # pages of a host that say what its template is
+_FEWEST: Final = 25  # slots, or shingles of the shorter text, needed to conclude anything
+ENOUGH_VOTERS: Final = 16  # pages of a host from which its template is learned
 _MIN_VOTERS: Final = 8
-_COMMON: Final = 0.6  # share of the voters that have the minimum
+_COMMON: Final = 0.6  # share of these pages that must have the minimum
 
 
 class Likeness(NamedTuple):
-    """How a page and a kept one compare."""
+    """How similar a page and a kept one are."""
 
     original: Known
     rp: float
     resemblance: float
-    hm: float  # L∞ distance of neighbourhoods, -1 while it is not known
-    known: float  # share (0 to 1) of the neighbourhoods that this rests on
-    same: bool | None  # None: the texts are equal, and too little is known of the neighbourhoods
-    sure: bool  # the texts resemble enough for one to be dropped
+    hm: float  # L∞ distance of neighbourhoods, -1: not known
+    known: float  # share (0 to 1) of the neighbourhoods that was fetched
+    same: bool | None  # whether they are replicas; None: equal texts, and too little is known of the neighbourhoods
+    sure: bool  # the texts are similar enough for one to be dropped
 
 
 class CompareLimits(NamedTuple):
-    """From where on two pages are replicas."""
+    """The thresholds from which two pages are replicas."""
 
     d: float
     c: float
@@ -86,9 +86,10 @@ class CompareLimits(NamedTuple):
 
 
 def nearest(page: Known, minima: bytes, grid: Grid, limits: CompareLimits, memory: Memory) -> Likeness | None:
-    """Return the kept page that a page replicates or may replicate, the surest and most alike first; None if none looks like it.
+    """Return the kept page that a page replicates or may replicate, the surest and most similar one; None if no kept page is similar.
 
-    minima: of the slots that may tag the page (`tags_of`)
+    Args:
+        minima: Of the slots that may be tags (`tags_of`).
     """
     template = memory.get(template_key(page)) or b""
     close = grid.near(page.signature, memory, tags_of(page, minima, template, asks=True))
@@ -108,7 +109,11 @@ def nearest(page: Known, minima: bytes, grid: Grid, limits: CompareLimits, memor
 
 
 def likeness(page: Known, known: Known, rp: float, limits: CompareLimits, memory: Memory, *, template: bytes = b"") -> Likeness | None:
-    """Return how a page and a kept one compare, None if their texts do not resemble.    rp: distance of their signatures"""
+    """Return how similar a page and a kept one are, None if their texts are not.
+
+    Args:
+        rp: Distance of their signatures.
+    """
     alike, n = resemblance(page, known, template)
     if alike < limits.resemblance or n < _FEWEST:
         return None
@@ -119,14 +124,16 @@ def likeness(page: Known, known: Known, rp: float, limits: CompareLimits, memory
 
 
 def name_in_grid(page: Known) -> bytes:
-    """Return the name under which a page is found, with a few of its slots: pages that are near by chance need not be read."""
+    """Return the name of a page in the grid. It contains a few slots, so that pages which are near by chance need not be read."""
     return page.name + page.minima[_BRIEF]
 
 
 def may_resemble(brief: bytes, other: bytes, least: float) -> bool:
-    """Return whether few enough of the slots differ that follow a page's name in the grid; of replicas 999 of 1000 pass.
+    """Return whether few enough of the slots in two names of the grid differ; 999 of 1,000 replicas pass.
 
-    brief: the slots of one page    other: name and slots of another
+    Args:
+        brief: The slots of one page.
+        other: Name and slots of another.
     """
     return bool(sum(map(eq, brief, other[NAME:])) >= _N_BRIEF * least - 3.0 * (_N_BRIEF * least * (1.0 - least)) ** 0.5)
 
@@ -137,12 +144,15 @@ def _are_told_apart(page: Known, known: Known) -> bool:
 
 
 def tags_of(page: Known, minima: bytes, template: bytes, *, asks: bool = False) -> list[bytes]:
-    """Return the tags under which a page is found: the first two slots that are not its host's template's, or all its pages had one tag.
+    """Return the tags of a page: the first two slots that are not in its host's template, else all pages of the host would share a tag.
 
-    Two pages are compared if they have one of their tags in common. At a resemblance of .9, 99 of 100 have.
-    minima: u8, little-endian, of every `TAG_STEP`th slot    template: b"" while nobody knows
-    asks: return the tags by which to ask for originals: those that a page had before there was a template among them, and before there is
-    one all that a page of another host may have
+    Two pages are compared if they have a tag in common. At a resemblance of .9, 99 of 100 pairs have.
+
+    Args:
+        minima: u8, little-endian, of every `TAG_STEP`th slot.
+        template: b"" while it is not known.
+        asks: Whether the tags are for a search and not for an entry. Then the tags that a page got before the template was known are among
+            them; while it is not known, all that a page of another host may have.
     """
     if not template:
         return [_tag(minima, at) for at in (_TAG_PLACES if asks else _FIRST_TAGS)]
@@ -153,19 +163,23 @@ def tags_of(page: Known, minima: bytes, template: bytes, *, asks: bool = False) 
 
 
 def _tag(minima: bytes, place: int) -> bytes:
-    """Return the slot at a place among those that may be tags as a memory key: tags belong to no site, they are dealt to 256."""
+    """Return the slot at a place among those that may be tags, as a memory key. Tags belong to no site, but to one of 256 places."""
     minimum = minima[8 * place : 8 * place + 6]
     return b"%c%b%d%b" % (minimum[0], _NO_SITE, place, minimum)
 
 
 def _order(found: Likeness) -> tuple[int, float, float]:
-    """Return how near a kept page comes to being replicated; the greatest is the one that is told of."""
+    """Return a sort key: the greatest is that of the kept page which is most surely replicated."""
     settled = 0 if not found.sure else 3 if found.same else 1 if found.same is False else 2
     return settled, found.resemblance, -abs(found.hm)
 
 
 def resemblance(page: Known, known: Known, template: bytes) -> tuple[float, int]:
-    """Return the share of slots that agree, template left out, and how many slots tell so.    template: b"" for none"""
+    """Return the share of slots that agree, without those of the template, and how many slots were compared.
+
+    Args:
+        template: b"" if there is none.
+    """
     if page.text == known.text:
         return 1.0, SLOTS
     one, other = page.slots, known.slots
@@ -176,12 +190,16 @@ def resemblance(page: Known, known: Known, template: bytes) -> tuple[float, int]
         n, n_same = int(np.count_nonzero(telling)), int(np.count_nonzero(same & telling))
     else:
         n, n_same = SLOTS, int(np.count_nonzero(same))
-    shorter = min(page.n_words, known.n_words) - SHINGLE + 1  # slots of a short text borrow from one another
+    shorter = min(page.n_words, known.n_words) - SHINGLE + 1  # slots of a short text are not independent
     return n_same / max(n, 1), min(n, shorter)
 
 
 def _is_sure(alike: float, n: int, least: float) -> bool:
-    """Return whether texts resemble by `least` or more with a confidence of 95 %.    n: slots that tell"""
+    """Return whether the resemblance of texts is `least` or more with a confidence of 95 %.
+
+    Args:
+        n: Slots that were compared.
+    """
     return alike >= least + _SURE * math.sqrt(least * (1.0 - least) / n)
 
 
@@ -191,7 +209,7 @@ def distance(page: Known, known: Known) -> float:
 
 
 def vote(host: HostRecord, page: Known, memory: Memory) -> None:
-    """Let a page say what its host's template is; it is told when eight have, and stands when sixteen have."""
+    """Count a page's slots for its host's template: it is computed first after eight pages, and finally after sixteen."""
     host.n_voters += 1
     host.voters += page.name
     if host.n_voters not in (_MIN_VOTERS, ENOUGH_VOTERS):
@@ -204,7 +222,7 @@ def vote(host: HostRecord, page: Known, memory: Memory) -> None:
 
 
 def _common(voters: bytes) -> bytes:
-    """Return the minimum that three of five voters have in each slot, 0 where there is none: it could only be the median."""
+    """Return for each slot the minimum that three in five pages have, 0 if there is none. Only the median can be such a value."""
     slots = np.frombuffer(voters, dtype=np.uint8).reshape(-1, SLOTS)
     middle = np.sort(slots, axis=0)[len(slots) // 2]
     return np.where((slots == middle).sum(axis=0) >= _COMMON * len(slots), middle, 0).astype(np.uint8).tobytes()
@@ -227,7 +245,7 @@ def neighbourhood(page: Known, known: Known, memory: Memory) -> tuple[float, flo
 
 
 def _comparable(ours: U64, theirs: U64) -> tuple[U64, U64]:
-    """Return the links of two pages as far as both samples reach: they are those of least path, and a full one ends early."""
+    """Return the links of two pages that both samples cover: a sample has the links of least path, so a full one ends early."""
     ends = [paths_of(links)[-1] for links in (ours, theirs) if links.size >= MOST_CHILDREN]
     if not ends:
         return ours, theirs
@@ -235,7 +253,7 @@ def _comparable(ours: U64, theirs: U64) -> tuple[U64, U64]:
 
 
 def _mean(children: U64, memory: Memory) -> tuple[F64, float]:
-    """Return the mean over known children of what they pass on, and the share that is known."""
+    """Return the mean of what the known children contribute, and the share of the children that is known."""
     values = [value for value in memory.get_many(keys_of(children)) if value is not None]
     if not values:
         return np.zeros(COMPONENTS), 0.0 if children.size else 1.0

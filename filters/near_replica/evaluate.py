@@ -1,7 +1,7 @@
-"""Precision and recall of collision over tolerances, against pairs known to be replicas [DDGMP03, section 4, figure 1].
+"""Precision and recall of collision for many tolerances, against pairs known to be replicas [DDGMP03, section 4, figure 1].
 
-Labels are pairs of pages. With replicas only, every other pair counts as none; once some pairs are marked as none, only marked ones count.
-Break-even is where precision equals recall: on the curve that C draws at one D, or D alone draws without HM.
+Labels are pairs of pages. If only replicas are labelled, every other pair counts as no replica; if some pairs are labelled as no replicas,
+only labelled pairs count. Break-even is where precision equals recall: on the curve over C for one D, or on the curve over D without HM.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Bools = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """What one setting comes to."""
+    """Precision and recall at one setting."""
 
     d: float
     c: float  # 1: RP alone
@@ -36,7 +36,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """Every pair that collides at the widest tolerances, with what it is."""
+    """Every pair that collides at the widest tolerances, with its label."""
 
     rp: F64
     hm: F64
@@ -44,7 +44,7 @@ class Judged:
     n_replicas: int  # known, found or not
 
     def at(self, d: float, c: float) -> Point:
-        """Return precision and recall at one setting; precision of nothing is 1."""
+        """Return precision and recall at one setting; the precision of an empty set is 1."""
         taken = self.rp < d
         if c < 1.0:
             taken &= self.hm < c
@@ -53,7 +53,12 @@ class Judged:
 
 
 def judge(blocks: Iterable[Pairs], replicas: set[tuple[int, int]], others: set[tuple[int, int]]) -> Judged:
-    """Hold colliding pairs against labels.    replicas, others: pairs with the smaller number first; no others: all the rest are"""
+    """Compare colliding pairs with labels.
+
+    Args:
+        replicas: Pairs with the smaller number first.
+        others: Pairs that are no replicas; empty: all the rest.
+    """
     rp, hm, right = [np.empty(0)], [np.empty(0)], [np.empty(0, dtype=np.bool_)]
     for pairs, of_text, of_links, _ in blocks:
         named = [tuple(pair) for pair in pairs.tolist()]
@@ -68,10 +73,10 @@ def judge(blocks: Iterable[Pairs], replicas: set[tuple[int, int]], others: set[t
 
 
 def curve(judged: Judged, d: float, cs: Sequence[float]) -> list[Point]:
-    """Return the curve that C draws at one D."""
+    """Return the curve over C for one D."""
     return [judged.at(d, c) for c in cs]
 
 
 def break_even(points: Iterable[Point]) -> float:
-    """Return the greatest least of precision and recall, which at equality is both."""
+    """Return the largest value that precision and recall both reach; where the curves cross it is equal to both."""
     return max((min(point.precision, point.recall) for point in points), default=0.0)

@@ -1,24 +1,25 @@
-"""Near-replicas while a crawl runs [DDGMP03]: pages whose text and neighbourhood a kept page has, on any host;
-those of other agents by sharing.py.
+"""Near-replicas while a crawl runs [DDGMP03]: pages that have the text and the neighbourhood of a kept page, on any host.
 
-A page whose text resembles a kept one's by `resemblance` is reported (`looks_like`) and kept. One that surely resembles it by
-`drop_resemblance` is a replica: its record says `replica_of`, and that it is not new, which other filters learn from (aliases, patterns,
-the tail). Its document is kept unless `store_replicas` is false: a few other words may be what somebody looks for. Its new links are
-followed within a budget (filters/copy_links.py), since the indexes of an archive replicate one another and still discover. Seeds and home
-pages never are replicas. Where two pages replicate one another the canonical one is preferred, whichever came first: if the older names
-the younger in rel=canonical, or only the younger names itself, the verdict on the older is revised.
+Replicas on sites of other agents: sharing.py.
 
-Differs from the batch (batch.py) where a crawl cannot wait: projections are scaled by fixed numbers, HM takes one step and only children
-fetched so far, boilerplate is told by slots (compare.py).
+A page whose text resembles a kept page's by `resemblance` is reported (`looks_like`) and kept. One that resembles it by `drop_resemblance`
+for sure is a replica: its record says `replica_of` and that the page is not new; other filters learn from that (aliases, patterns, the
+tail). Its document is kept unless `store_replicas` is false, since the few words that differ may be what a reader looks for. Its new links
+are followed within a budget (filters/copy_links.py): the indexes of an archive replicate one another and still name new pages. Seeds and
+home pages are never replicas. Of two pages that replicate one another the canonical one is preferred, whichever came first: if the older
+one names the younger in rel=canonical, or only the younger names itself, the verdict on the older one is revised.
 
-Where two URLs of one site show the very same words, exact_duplicate.py knows better which one to keep, and this filter says nothing.
+Differs from the batch (batch.py) because a crawl cannot wait for all pages: projections are scaled by fixed numbers, HM takes one step over
+the children fetched so far, and boilerplate is recognised by slots (compare.py).
 
-Neighbourhoods decide between equal texts only. A pair of these whose neighbourhoods are not known yet is no replica, and waits. Every
-`_PASS` pages of a host the waiting pairs of its site are compared anew, and the verdict is revised when that changes it. What nothing has
-told apart after `_MOST_TRIES` of these is a replica: the text proves it.
+If two URLs of one site have exactly equal words, this filter says nothing: exact_duplicate.py knows better which of them to keep.
 
-A host most of whose pages replicate those of another host at the same paths, in several blocks of time (filters/evidence/blocks.py), is a
-mirror: said once, by a revision of the verdict on the page that settled it; then what waits of it, and links to it, are held and fetched
+Neighbourhoods decide between equal texts only. If they are not known yet, the younger page is kept and the pair is pending. After every
+`_PASS` pages of a host, the pending pairs of its site are compared again, and a verdict that changes is revised. A pair that nothing has
+separated after `_MOST_TRIES` comparisons is a replica, since its texts are equal.
+
+If most pages of a host replicate those of another host at the same paths, in several blocks of time (filters/evidence/blocks.py), the host
+is a mirror. That is reported once, as a revision of the verdict on the page that decided it. From then on its URLs are held and fetched
 last, or refused (mirror_hosts.py), as `mirrors` says.
 
 Time: benchmarks/speed/replicas_inline.py prints it. Memory: see records.py.
@@ -46,7 +47,7 @@ from thresher.filters.near_replica import compare
 from thresher.filters.near_replica.collide import Grid
 from thresher.filters.near_replica.compare import CompareLimits, Likeness
 from thresher.filters.near_replica.mirror_hosts import (
-    NAME as NAME,  # noqa: PLC0414 - whoever has the filter has its name
+    NAME as NAME,  # noqa: PLC0414 - other modules import the name from here
 )
 from thresher.filters.near_replica.mirror_hosts import (
     MirrorGate,
@@ -86,7 +87,7 @@ _SILENT: Final = Verdict(NAME)
 _U8: Final = np.dtype("<u8")
 _BOX: Final = 64  # pages
 _PASS: Final = 64
-_MOST_PENDING: Final = 64  # looked at in one pass
+_MOST_PENDING: Final = 64  # pairs compared in one pass
 _MOST_TRIES: Final = 8
 _MIN_MIRROR: Final = 20  # pages
 
@@ -94,7 +95,9 @@ _MIN_MIRROR: Final = 20  # pages
 def spec(settings: NearReplica, owners: Ownership | None = None, *, tells_copies: bool) -> FilterSpec:
     """Return the filter with its parts.
 
-    owners: of sites, where there are several agents    tells_copies: nobody else tells copies to the word on one site
+    Args:
+        owners: Owners of sites, if there are several agents.
+        tells_copies: Whether no other filter finds pages of one site with exactly equal words.
     """
     gate = ReplicaGate(settings, tells_copies=tells_copies)
     observes = settings.mode == "observe"
@@ -194,7 +197,7 @@ class ReplicaGate:
         return effects + (self._pass(page, memory) if host.n_pages % _PASS == 0 else NO_EFFECTS)
 
     def on_candidate(self, page: Known, original: Known, memory: Memory) -> Effects:
-        """Compare a kept page with one of another agent, which is to be kept of the two; both are known here by now."""
+        """Compare a kept page with one of another agent, which takes precedence; both are in the memory by now."""
         rp = compare.distance(page, original)
         found = compare.likeness(page, original, rp, self._limits, memory) if rp < self._limits.d else None
         if found is None:
@@ -207,23 +210,23 @@ class ReplicaGate:
         own = self._replica(found, follow=True)
         host = read(memory, host_key(page), HostRecord) or HostRecord()
         if original.name[4:] == page.name[4:]:
-            host.alike += 1  # it has been counted
+            host.alike += 1  # the page was counted when it was kept
             count_mirrored(host, original)
         effects = self._mirror(page, own, host, memory)
         write_host(page, host, memory)
         return (Revise(page.page, own), *effects)
 
     def find_by(self, known: Known, tags: list[bytes], memory: Memory) -> None:
-        """Let a kept page of another agent be found by some of its tags."""
+        """Enter a kept page of another agent under some of its tags."""
         self._grid.add(compare.name_in_grid(known), known.signature, memory, tags)
 
-    # -- counts, and what follows from them
+    # -- counts, and mirrors
 
     def _count(self, page: Known, own: Verdict, original: bytes | None, memory: Memory) -> tuple[HostRecord, Effects]:
-        """Count a page for its host; say if it is a mirror by now."""
+        """Count a page for its host; report the host if it is a mirror by now."""
         host = read(memory, host_key(page), HostRecord) or HostRecord()
         host.n_pages += 1
-        is_new = original is None or float(own.evidence["resemblance"]) < 1.0  # one page shown again and again is no template
+        is_new = original is None or float(own.evidence["resemblance"]) < 1.0  # a page that is shown again and again is no template
         if is_new and host.n_voters < compare.ENOUGH_VOTERS:
             compare.vote(host, page, memory)
         is_mirrored = original is not None and original[4:] == page.name[4:] and original[:4] != page.name[:4]
@@ -235,7 +238,7 @@ class ReplicaGate:
         return host, effects
 
     def _mirror(self, page: Known, own: Verdict, host: HostRecord, memory: Memory) -> Effects:
-        """Say once that a host is a mirror."""
+        """Report once that a host is a mirror."""
         if not host.replicates or host.mirror_of or host.n_pages < _MIN_MIRROR:
             return NO_EFFECTS
         origin, n = max(host.replicates.items(), key=lambda item: item[1])
@@ -246,10 +249,10 @@ class ReplicaGate:
         said = {**own.evidence, "mirror": page.origin, "mirror_of": origin}
         return (Revise(page.page, Verdict(NAME, own.keep, own.follow, own.score, own.reason, said)),)
 
-    # -- pairs that wait for their neighbourhoods
+    # -- pairs that are pending until their neighbourhoods are known
 
     def _pass(self, page: Known, memory: Memory) -> Effects:
-        """Compare a site's waiting pairs anew."""
+        """Compare a site's pending pairs again."""
         waiting = list(islice(memory.scan(page.site + b"p"), _MOST_PENDING))
         effects = [effect for key, value in waiting if (effect := self._again(key, value, memory)) is not None]
         return tuple(effects)
@@ -278,20 +281,20 @@ class ReplicaGate:
 
 
 def _normalised(projection: list[float]) -> list[float]:
-    """Return r for R̂ from −2 to 2: of vectors of length 1 its components have a deviation of 1/√3."""
+    """Return r: R̂ scaled from −2 to 2. The components of vectors of length 1 have a standard deviation of 1/√3."""
     r = [0.5 + 0.25 * at for at in projection]
     return r if min(r) >= 0.0 and max(r) <= 1.0 else [min(max(at, 0.0), 1.0) for at in r]
 
 
 def _is_rather_kept(page: Known, older: Known) -> bool:
-    """Return whether, of two pages that replicate one another, the younger one is the canonical one."""
+    """Return whether the younger of two pages that replicate one another is the canonical one."""
     if page.canonical == older.name:
         return False
     return older.canonical == page.name or (page.canonical == page.name and older.canonical != older.name)
 
 
 def _replace(older: bytes, kept: bytes, memory: Memory) -> None:
-    """Note that a kept page has become a replica of a younger one."""
+    """Record that a kept page has become a replica of a younger one."""
     known = read(memory, page_key(older), Known)
     if known is not None:
         write(memory, page_key(older), msgspec.structs.replace(known, replica_of=kept))

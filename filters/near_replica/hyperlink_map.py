@@ -2,12 +2,12 @@
 
     x_p(t+1) = r_p + γ Σ over children q of p of x_q(t)·r_q     per component     x_p(0) = r_p
 
-After s iterations a page's value depends on what lies up to s links away; at the end all values are divided by the greatest one. Two
-pages of equal text but of different children get different values, and pages of different text can have equal children.
+After s iterations a page's value depends on the pages up to s links away; at the end all values are divided by the greatest one. Two
+pages of equal text with different children get different values, while pages of different text can have equal children.
 
 The paper leaves γ open. As written, the sum grows with the number of children and may diverge unless γ < 1 / the greatest out-degree;
 with `mean` γ is divided by the page's own out-degree, so that every γ < 1 converges. Children are distinct, none is the page itself, and
-those never fetched count as nothing.
+pages that were never fetched are no children.
 
 Memory: 4 bytes a link, 16·K bytes a page, and 24 MB. Time: 0.03 s of CPU per million links and iteration for K = 5.
 """
@@ -30,14 +30,14 @@ _BLOCK: Final = 1 << 20  # links summed at a time
 
 @dataclass(frozen=True, slots=True)
 class Children:
-    """Who links to whom: the children of page p are `targets[starts[p]:starts[p + 1]]`."""
+    """The links between pages: the children of page p are `targets[starts[p]:starts[p + 1]]`."""
 
     starts: I64  # n + 1
     targets: I32
 
     @classmethod
     def of(cls, sources: I64, targets: I64, n_pages: int) -> Children:
-        """Build it from links in any order; repeated ones and those of a page to itself are dropped."""
+        """Build it from links in any order; repeated links and links of a page to itself are dropped."""
         links = np.unique(sources[sources != targets] * n_pages + targets[sources != targets])
         starts = np.zeros(n_pages + 1, dtype=np.int64)
         np.cumsum(np.bincount(links // max(n_pages, 1), minlength=n_pages), out=starts[1:])
@@ -53,7 +53,11 @@ class Children:
 
 
 def hyperlink_map(children: Children, signatures: F64, *, gamma: float, iterations: int, mean: bool) -> F64:
-    """Return x after `iterations` steps, not yet scaled.    signatures: r, (n, k)    returns: (n, k)"""
+    """Return x after `iterations` steps, not yet scaled, (n, k).
+
+    Args:
+        signatures: r, (n, k).
+    """
     own = np.ascontiguousarray(signatures.T)
     x = own.copy()
     factor = gamma / np.maximum(children.degrees, 1) if mean else np.full(own.shape[1], gamma)
@@ -84,7 +88,7 @@ def _sums(children: Children, values: F64, blocks: list[tuple[int, int]]) -> F64
 
 
 def _blocks(children: Children) -> list[tuple[int, int]]:
-    """Cut the pages into runs of about `_BLOCK` links; a page of more links is a run by itself."""
+    """Divide the pages into runs of about `_BLOCK` links; a page with more links is a run of its own."""
     n = children.starts.size - 1
     edges = np.searchsorted(children.starts, np.arange(0, children.targets.size + _BLOCK, _BLOCK), side="left")
     edges = np.unique(np.concatenate(([0], np.minimum(edges, n), [n])))

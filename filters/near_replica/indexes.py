@@ -1,6 +1,6 @@
 """Pages of different text that lead to the same pages: the date, thread and author indexes of one archive.
 
-Links that stand on at least half of a host's pages (menus) are left out first. What is left is compared by MinHash, so that a link from one
+Links that are on at least half of a host's pages (menus) are left out first. The rest is compared by MinHash, so that a link from one
 index to the other does no harm.
 
 Memory: 128 bytes a page and 24 a link. Time: 20 µs a page and 0.3 µs a link.
@@ -25,10 +25,13 @@ _ROWS: Final = 4
 
 
 def same_children(sketches: Sketches, r: F64, *, of_texts: float, least: int = 3, resemblance: float = 0.8) -> list[list[int]]:
-    """Return groups of pages whose children are the same while their texts are not.
+    """Return groups of pages with the same children and different texts: page numbers, ascending, the first is the representative.
 
-    r: signatures, (n, K)    of_texts: resemblance from which texts are the same    least: children of a page    resemblance: of children
-    returns: page numbers, ascending, the first leads
+    Args:
+        r: Signatures, (n, K).
+        of_texts: Resemblance from which texts are the same.
+        least: Children that a page must have.
+        resemblance: Of children, from which they are the same.
     """
     links, starts = without_menus(sketches)
     wanted = np.flatnonzero(np.diff(starts) >= least)

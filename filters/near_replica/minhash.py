@@ -1,10 +1,10 @@
 """Candidates by banding: pages that agree in all slots of one band of their MinHash sketches [BRO97, IM98].
 
-With b bands of r slots two texts of resemblance J become candidates with probability 1 − (1 − Jʳ)ᵇ: for 16 × 4, .86 at J = .6 and
-above .999 at J = .8. What is no candidate is never compared, so that a million pages cost about a million times what one costs.
+With b bands of r slots, two texts of resemblance J become candidates with probability 1 − (1 − Jʳ)ᵇ: for 16 × 4, .86 at J = .6 and
+above .999 at J = .8. Only candidates are compared, so the cost grows with the number of pages and not with its square.
 
-A band that many pages share says little about any two of them. Where more than `crowd` pages meet, they are laid out along the
-first component of their projections and each is compared with the next `crowd` ones only.
+If many pages share a band, that says little about any two of them. So where more than `crowd` pages share one, they are sorted by the
+first component of their projections, and each is compared only with the next `crowd` pages.
 
 Memory: 8 bytes a candidate pair. Time: 1 µs a page and band.
 """
@@ -25,10 +25,12 @@ _SHIFT: Final = np.uint64(29)
 
 
 def band_pairs(sketches: U32, along: F64, *, rows: int, crowd: int = 128) -> I64:
-    """Return the pairs of rows that agree in a band.
+    """Return the pairs of rows that agree in a band: (m, 2), the smaller row first, each pair once, sorted.
 
-    sketches: (n, k), each row k slots    along: (n,), where a crowd is sorted by    rows: slots a band
-    returns: (m, 2), the smaller row first, each pair once, sorted
+    Args:
+        sketches: (n, k), each row k slots.
+        along: (n,), the sort key of a crowd.
+        rows: Slots a band.
     """
     n = len(sketches)
     codes = [np.empty(0, dtype=np.int64)]
@@ -41,7 +43,11 @@ def band_pairs(sketches: U32, along: F64, *, rows: int, crowd: int = 128) -> I64
 
 
 def agreement(sketches: U32, pairs: I64) -> F64:
-    """Return the estimated resemblance of each pair.    pairs: (m, 2)    returns: (m,)"""
+    """Return the estimated resemblance of each pair, (m,).
+
+    Args:
+        pairs: (m, 2).
+    """
     found = np.empty(len(pairs), dtype=np.float64)
     for first in range(0, len(pairs), 1 << 16):
         part = pairs[first : first + (1 << 16)]

@@ -1,10 +1,11 @@
-"""Hosts that mirror others, while a crawl runs: which they are, and what becomes of their URLs.
+"""Mirror hosts while a crawl runs: which hosts mirror others, and what happens to their URLs.
 
-A host most of whose pages replicate those of another host at the same paths is a mirror. That is an opinion of its URLs that nobody has
-fetched: as `mirrors` says, they are held and fetched last (a class for each pair of hosts), or refused. What is fetched of them all the
-same (audits, the tail) is counted like any other page; once half as many of the latest ones replicate as make a mirror, new URLs pass.
+If most pages of a host replicate those of another host at the same paths, the host is a mirror. That is an opinion about its URLs that
+were not fetched: as `mirrors` says, they are held and fetched last (one class for each pair of hosts), or refused. Those that are fetched
+all the same (audits, the tail) are counted like any other page. If too few of the latest pages are replicas, that is less than half of the
+share that makes a mirror, new URLs are not held any more.
 
-    (nobody's) 8 ‖ hash of class 8    → pages lately 1, of these alike 1, for the order of the tail
+    (no site's) 8 ‖ hash of class 8   → latest pages 1, replicas among them 1, for the order of the tail
 
 Time: 3 µs a batch of links to hosts that are no mirrors.
 """
@@ -28,18 +29,22 @@ from thresher.filters.near_replica.records import HostRecord, Known, host_key, n
 
 NAME: Final = "near_replica"
 _MOST_ORIGINALS: Final = 8
-_MOST: Final = 64  # pages of a host that count as its latest
-_PRIOR: Final = 8  # fetches that they are worth to the tail
+_MOST: Final = 64  # latest pages of a host that are counted
+_PRIOR: Final = 8  # these counts are given to the tail as so many fetches
 _LASTING: Final = 1e9
 
 
 def count(host: HostRecord, *, is_alike: bool) -> None:
-    """Count one of the latest pages of a host.    is_alike: it replicates one at the same path of another host"""
+    """Count one of the latest pages of a host.
+
+    Args:
+        is_alike: Whether it replicates the page of the same path on another host.
+    """
     host.lately, host.alike = halved(host.lately + 1, host.alike + is_alike, _MOST)
 
 
 def count_mirrored(host: HostRecord, original: Known) -> None:
-    """Count for its origin a page that replicates one of the same path; origins met least often make room for others."""
+    """Count, for the other host, a page that replicates its page of the same path; the hosts with the smallest counts are dropped first."""
     if len(host.replicates) >= _MOST_ORIGINALS and original.origin not in host.replicates:
         least = min(host.replicates, key=host.replicates.__getitem__)
         del host.replicates[least]
@@ -49,48 +54,52 @@ def count_mirrored(host: HostRecord, original: Known) -> None:
 
 
 def write_host(page: Known, host: HostRecord, memory: Memory) -> None:
-    """Write what is known of a host; of a mirror, what its class came to as well."""
+    """Write the record of a host; for a mirror, also the counts of its class."""
     memory.put(host_key(page), msgspec.msgpack.encode(host), weight=_LASTING)
     if host.mirror_of:
         memory.put(_class_key(holder(page.origin, host.mirror_of)), bytes((host.lately, host.alike)), weight=_LASTING)
 
 
 def holder(origin: str, mirror_of: str) -> str:
-    """Return the class in which the URLs of a mirror wait."""
+    """Return the name under which the URLs of a mirror are held."""
     return f"{NAME} mirror {origin} of {mirror_of}"
 
 
 def recent(of: str, memory: Memory) -> Recent:
-    """Return what the latest pages of a mirror came to: those that replicate nothing gave something new."""
+    """Return the yield of a mirror's latest pages: those that replicate nothing gave something new."""
     n, alike = memory.get(_class_key(of)) or b"\0\0"
     worth = min(n, _PRIOR)
     return Recent(float(worth), worth * (1 - alike / n)) if n else Recent()
 
 
 def has_mirrors(key: bytes, memory: Memory, /) -> bool:
-    """Return whether the site of this URL has any host that was said to be a mirror."""
+    """Return whether any host of this URL's site was reported as a mirror."""
     return memory.get(key[:8] + b"m") is not None
 
 
 def note_mirror(page: Known, memory: Memory) -> None:
-    """Note that a site has a mirror."""
+    """Record that a site has a mirror."""
     memory.put(page.site + b"m", b"", weight=_LASTING)
 
 
 class MirrorMeasure(msgspec.Struct, array_like=True, dict=True):
-    """What the ledger of links on copies needs. Deciding needs the links too: the batch stands beside it and not in the journal."""
+    """What the accounts of links on copies need. Deciding also needs the links: the batch itself is at hand, but is not journaled."""
 
     source: bytes
 
 
 class MirrorGate:
-    """Learned gate: sets back or refuses the links of mirrors, and keeps the ledger of links on copies."""
+    """Learned gate: holds or refuses the links to mirrors, and keeps the accounts of links on copies."""
 
     name = NAME
     measure_type = MirrorMeasure
 
     def __init__(self, mirrors: Literal["hold", "drop"], *, only_observes: bool = False) -> None:
-        """only_says: what would be set back is said, and is not."""
+        """Create the gate.
+
+        Args:
+            only_observes: Whether links are only reported, and neither held nor refused.
+        """
         self._drops = mirrors == "drop"
         self._only_observes = only_observes
         self._ledger = copy_links.Ledger(NAME)

@@ -1,7 +1,7 @@
 """Mirrors: a host most of whose pages replicate another host's pages at the same paths.
 
-Counted from clusters: where members of a cluster share a path (with its query) on several hosts, each host replicates those before it. A
-host is a mirror of the one that it replicates most often, first to the word, if most of its pages replicate it in any way.
+Counted from clusters: if members of a cluster have the same path (with its query) on several hosts, each host replicates those before it. A
+host is a mirror of the host that it replicates most often (exact copies count first), if most of its pages replicate that host in any way.
 
 Memory: 100 bytes a pair of hosts. Time: O(members of clusters).
 """
@@ -42,8 +42,11 @@ def mirrors(
 ) -> list[Mirror]:
     """Return the hosts that are mirrors, those with most pages first.
 
-    texts: equal where pages are equal to the word    clusters: numbers of pages that replicate one another
-    share: of a mirror's pages    least: pages of a mirror
+    Args:
+        texts: Equal for pages with equal words.
+        clusters: Numbers of pages that replicate one another.
+        share: Share of a mirror's pages that are replicas, at least.
+        least: Pages of a mirror, at least.
     """
     pages = Counter(hosts)
     rank = {host: number for number, host in enumerate(pages)}  # the order in which hosts were met
@@ -72,6 +75,6 @@ def _by_path(urls: Sequence[str], cluster: Sequence[int]) -> Iterable[list[int]]
 
 
 def path_of(url: str) -> str:
-    """Return what follows the authority of a canonical URL, its query included."""
+    """Return the part of a canonical URL after its authority, with the query."""
     start = url.find("/", url.find("://") + 3)
     return url[start:] if start >= 0 else "/"

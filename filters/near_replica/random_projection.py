@@ -3,14 +3,15 @@
     R̂ = Π·d     d: how often each word occurs     Π: K × words, uniform in [−1, 1]
     r = (R̂ − min) / (max − min) per component, over all pages
 
-E[(R̂¹_j − R̂²_j)²] = ‖d¹ − d²‖²/3, so pages of similar words lie close together. No dictionary and no stored Π: a weight is a hash of word
-and component, the same in every process. Differs from the paper where its counts make R̂ scale with a page's length: besides raw
-counts (the paper's) there are 1 + ln(count), and that scaled to length 1, which tells more (benchmarks/quality/replicas_real.py).
+E[(R̂¹_j − R̂²_j)²] = ‖d¹ − d²‖²/3, so pages of similar words get similar numbers. There is no dictionary and no stored Π: a weight is a
+hash
+of word and component, the same in every process. Differs from the paper, whose counts make R̂ grow with a page's length: beside raw counts
+(the paper's) there are 1 + ln(count), and that scaled to length 1, which separates pages better (benchmarks/quality/replicas_real.py).
 
-Minimum and maximum are frozen once taken; what comes later is clipped, since a scale that moves would move old signatures.
+Minimum and maximum are fixed once they are taken, and later values are clipped: if the scale changed, old signatures would, too.
 
-Where every microsecond counts, words are dealt to `BUCKETS` buckets by their hash, and buckets take the place of words: no word is sorted,
-and Π is a table. Two words of a page fall together once in `BUCKETS`, on every page alike, so that equal texts stay equal.
+Where every microsecond counts, words are divided into `BUCKETS` buckets by their hash, and buckets take the place of words: no word is
+sorted, and Π is a table. Two words share a bucket with probability 1 / `BUCKETS`, on every page alike, so that equal texts stay equal.
 
 Time: 55 µs for 2,000 words and K = 5, by buckets 8 µs. Memory: 20 KB of tables. No loop runs over words.
 """
@@ -36,13 +37,13 @@ _MIX_2: Final = _U(0x94D049BB133111EB)
 _UNIT: Final = 1.0 / (1 << 31)
 BUCKETS: Final = 1024
 _BUCKET: Final = _U(64 - BUCKETS.bit_length() + 1)
-_MOST: Final = 1023  # occurrences that are told apart
+_MOST: Final = 1023  # larger counts are cut to this
 _LOGS: Final = np.log(np.maximum(np.arange(_MOST + 1), 1)).astype(np.float32) + np.float32(1.0)
 _LOGS[0] = 0.0
 
 
 class Counting(StrEnum):
-    """What a word that occurs n times counts."""
+    """How a word that occurs n times is counted."""
 
     RAW = "raw"  # n, as in the paper
     LOG = "log"  # 1 + ln n
@@ -50,7 +51,11 @@ class Counting(StrEnum):
 
 
 def weights(words: U64, k: int) -> F64:
-    """Return the projection's weights.    words: hashes, n    returns: (k, n), uniform in [−1, 1); row j does not depend on k"""
+    """Return the projection's weights: (k, n), uniform in [−1, 1); row j does not depend on k.
+
+    Args:
+        words: Hashes, n.
+    """
     return _pairs(words, k).transpose(0, 2, 1).reshape(-1, words.size)[:k] * _UNIT
 
 
@@ -66,7 +71,11 @@ def _pairs(words: U64, k: int) -> F64:
 
 
 def project(tokens: U64, k: int, counting: Counting = Counting.LOG_L2) -> F64:
-    """Project a page's bag of words.    tokens: hashes of its words, in any order    returns: R̂, k numbers; zeros for no words"""
+    """Project a page's bag of words; return R̂, k numbers, zeros for no words.
+
+    Args:
+        tokens: Hashes of its words, in any order.
+    """
     words, vector = _bag(tokens)
     if counting is not Counting.RAW:
         np.log(vector, out=vector)
@@ -78,21 +87,26 @@ def project(tokens: U64, k: int, counting: Counting = Counting.LOG_L2) -> F64:
 
 
 def project_buckets(tokens: U64, table: F32) -> list[float]:
-    """Project a page's bag of words by buckets, counted 1 + ln n and scaled to length 1.    table: `bucket_table`; returns: R̂"""
+    """Project a page's bag of words by buckets, counted 1 + ln n and scaled to length 1; return R̂.
+
+    Args:
+        tokens: Hashes of its words, in any order.
+        table: The result of `bucket_table`.
+    """
     counts = np.bincount((tokens >> _BUCKET).view(np.int64), minlength=BUCKETS)
     vector = _LOGS.take(counts, mode="clip")
-    projection = np.vecdot(table, vector).tolist()  # of all buckets: quicker than to pick those that are not empty
+    projection = np.vecdot(table, vector).tolist()  # over all buckets: quicker than to pick
     length = math.sqrt(np.vecdot(vector, vector)) or 1.0
     return [at / length for at in projection]
 
 
 def bucket_table(k: int) -> F32:
-    """Return the weights of all buckets.    returns: (k, BUCKETS), uniform in [−1, 1)"""
+    """Return the weights of all buckets: (k, BUCKETS), uniform in [−1, 1)."""
     return np.ascontiguousarray(weights(np.arange(1, BUCKETS + 1, dtype=np.uint64) * _GOLDEN, k), dtype=np.float32)
 
 
 def _bag(tokens: U64) -> tuple[U64, F64]:
-    """Return the distinct words and how often each occurs: np.unique, a quarter quicker."""
+    """Return the distinct words and how often each occurs: as np.unique, in three quarters of its time."""
     ordered = np.sort(tokens)
     is_first = np.ones(ordered.size, dtype=np.bool_)
     np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])
@@ -112,10 +126,12 @@ class Scale:
 
     @classmethod
     def of(cls, projections: F64, *, per_component: bool = True, least: float = 0.0) -> Scale:
-        """Take the scale from pages seen.
+        """Take the scale from pages that were seen.
 
-        projections: (n, k), n ≥ 1    per_component False: one width, the greatest, for all
-        least: width; a set that is less wide lies in its middle, since two pages are no measure of how far apart pages are
+        Args:
+            projections: (n, k), n ≥ 1.
+            per_component: If not, one width, the greatest, is used for all components.
+            least: Least width. A set that is less wide is put in its middle: two pages do not show how far apart pages are.
         """
         low = projections.min(axis=0)
         width = projections.max(axis=0) - low

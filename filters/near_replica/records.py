@@ -2,9 +2,9 @@
 
 | key                                    | value       | of                                                                   |
 |----------------------------------------|-------------|----------------------------------------------------------------------|
-| 1 of hash ‖ "page" ‖ 3 nought ‖ name 8 | `Known`     | a page that was judged, by the hash of its URL                       |
-| 1 of hash ‖ 7 nought ‖ box 8           | collide.py  | kept pages by their signature                                        |
-| 1 of hash ‖ 3 nought ‖ "band" ‖ box 8  | collide.py  | those of all agents, at the owner of a band (sharing.py)              |
+| 1 of hash ‖ "page" ‖ 3 zero ‖ name 8  | `Known`     | a page that was judged, by the hash of its URL                       |
+| 1 of hash ‖ 7 zero ‖ box 8             | collide.py  | kept pages by their signature                                        |
+| 1 of hash ‖ 3 zero ‖ "band" ‖ box 8    | collide.py  | those of all agents, at the owner of a band (sharing.py)              |
 | site 8 ‖ "h" ‖ hash of origin 4        | `HostRecord`| whose pages the pages of a host replicate                            |
 | site 8 ‖ "m"                           | (empty)     | the site has a host that was said to be a mirror                     |
 | site 8 ‖ "t" ‖ hash of origin 4        | u1 × `SLOTS`| a host's template: what most of its pages have in each slot, 0 for none |
@@ -50,7 +50,7 @@ R = TypeVar("R")
 
 
 class Known(msgspec.Struct, array_like=True, frozen=True):
-    """A page as later ones are compared with it."""
+    """A page, as far as it is needed to compare later ones with it."""
 
     page: bytes  # key, 16
     name: bytes  # 8
@@ -59,20 +59,28 @@ class Known(msgspec.Struct, array_like=True, frozen=True):
     signature: bytes  # f4 × COMPONENTS
     minima: bytes  # u1 × SLOTS
     n_words: int
-    children: bytes  # u8 each: the links whose paths have the least hashes, ascending: their names with the halves exchanged
+    children: bytes  # u8 each: the links whose paths have the least hashes, ascending: their names with halves exchanged
     canonical: bytes  # name of its rel=canonical, b"" for none
     replica_of: bytes = b""  # name of the kept page that it replicates
     at: float = 0.0  # when it was fetched
-    exempt: bool = False  # it is no replica whatever it looks like
+    exempt: bool = False  # a seed or home page: never a replica
 
     def require_signature(self) -> None:
-        """Raise ValueError unless this may be of a page that is lent: known by its key, name and signature."""
+        """Check a page that was sent to compare neighbourhoods: it has a key, a name and a signature.
+
+        Raises:
+            ValueError: It is no such page.
+        """
         if (len(self.page), len(self.name)) != (_KEY, NAME):
             raise ValueError(f"expected a page's key of {_KEY} bytes and its name of {NAME}, found {len(self.page)} and {len(self.name)}")
         require_signature(self.signature)
 
     def require_whole(self) -> None:
-        """Raise ValueError unless this may be of a page that was judged."""
+        """Check a page that was sent to be compared as a whole.
+
+        Raises:
+            ValueError: It is no such page.
+        """
         self.require_signature()
         if len(self.minima) != SLOTS or len(self.children) % NAME or len(self.children) > NAME * MOST_CHILDREN:
             raise ValueError(
@@ -97,55 +105,59 @@ class Known(msgspec.Struct, array_like=True, frozen=True):
 
 
 class ReplicaMeasure(msgspec.Struct, array_like=True, frozen=True):
-    """What telling a replica needs of a page."""
+    """What the filter needs of a page."""
 
     known: Known | None  # None: no text to compare
     exempt: bool
-    minima: bytes = b""  # of the slots by which it may be found, u8 each
+    minima: bytes = b""  # of the slots that may be tags, u8 each
     kind: bytes = b""  # of URL, as copy_links.py tells kinds
     via: bytes = b""  # key of the page that led to it, b"" for none
 
 
 class HostRecord(msgspec.Struct, array_like=True):
-    """What is known of one host."""
+    """The counts of one host."""
 
-    n_voters: int = 0  # pages that said what they have in each slot, for the template
-    voters: bytes = b""  # their names, 8 each, until they are enough
+    n_voters: int = 0  # pages that were counted for the template
+    voters: bytes = b""  # their names, 8 bytes each, until there are enough
     n_pages: int = 0
     replicates: dict[str, int] = {}  # origin → pages that replicate its page of the same path
     mirror_of: str = ""
-    lately: int = 0  # pages, older ones half forgotten
-    alike: int = 0  # of these, that replicate one at the same path of another host
+    lately: int = 0  # latest pages; the count is halved when it is full
+    alike: int = 0  # pages among them that replicate the one of the same path on another host
     blocks: dict[str, int] = {}  # origin → blocks of time in which pages replicated its own (filters/evidence/blocks.py)
 
     @property
     def is_mirror_still(self) -> bool:
-        """Whether enough of a mirror's latest pages replicate others: half as many as make a mirror by default."""
+        """Whether enough of a mirror's latest pages are replicas: half of the share that makes a mirror by default."""
         return 5 * self.alike >= 2 * self.lately
 
 
 class Pending(msgspec.Struct, array_like=True):
-    """A page that looks like a kept one."""
+    """A page that looks like a kept one, while it is not known whether it is a replica."""
 
     original: bytes  # name
-    merged: bool  # it counts as a replica so far
+    merged: bool  # it counts as a replica until now
     tries: int = 0
 
 
 def judged(memory: Memory, name: bytes) -> Known | None:
-    """Return a page that can be compared, None if there is none: one that was only lent (sharing.py) has no more than its signature."""
+    """Return a page that can be compared, None if there is none: one that another agent has lent (sharing.py) has only its signature."""
     known = read(memory, page_key(name), Known)
     return known if known is not None and known.minima else None
 
 
 def require_signature(signature: bytes) -> None:
-    """Raise ValueError unless every component of a signature is between 0 and 1."""
+    """Check a signature.
+
+    Raises:
+        ValueError: A component is not between 0 and 1.
+    """
     if len(signature) != _SIGNATURE.size or not all(0.0 <= at <= 1.0 for at in _SIGNATURE.unpack(signature)):
         raise ValueError(f"expected a signature of {COMPONENTS} numbers from 0 to 1, found {signature.hex()}")
 
 
 def signature_of(r: Sequence[float]) -> bytes:
-    """Return how a page's r is kept."""
+    """Return a page's r as it is stored."""
     return _SIGNATURE.pack(*r)
 
 
@@ -160,9 +172,13 @@ def name_on(origin: str, url: str) -> bytes:
 
 
 def children_of(urls: Sequence[str]) -> bytes:
-    """Return the links that stand for a page's neighbourhood: the same ones for the same paths on another host.
+    """Return the links that describe a page's neighbourhood; on another host, links of the same paths are chosen.
 
-    urls: distinct    returns: names with their halves exchanged, u8 each, ascending
+    Args:
+        urls: Distinct.
+
+    Returns:
+        Names with their halves exchanged, u8 each, ascending.
     """
     found = least_links(urls, MOST_CHILDREN)
     return struct.pack(f"<{len(found)}Q", *found)
@@ -172,7 +188,7 @@ _half = xxhash.xxh32_intdigest
 
 
 def paths_of(children: U64) -> U64:
-    """Return the part of children that is of paths."""
+    """Return the hashes of paths in names of children."""
     return children >> _HALF
 
 

@@ -1,9 +1,10 @@
-"""How much of two texts is the same, from their least shingles [BRO97, BHRSG07].
+"""The share of shingles that two texts have in common, from the least shingles of each [BRO97, BHRSG07].
 
-A sketch keeps the `LEAST` least hashes of a text's shingles. Up to the lesser of the two greatest hashes kept, each sketch has all that its
-text has: there the share of hashes that both have estimates the resemblance, with a standard error of √(J(1−J)/LEAST) at most. A text of no
-more than `LEAST` shingles is kept whole, and two of them are compared exactly. Short pages of one manual differ in a few shingles: by 64
-slots (crawler/core/minhash.py), of which short texts borrow, a fifth of the pairs called .8 on GTK's pages were none, here none.
+A sketch keeps the `LEAST` least hashes of a text's shingles. Take the smaller of the two greatest hashes kept: below it each sketch is
+complete, so the share of hashes that both have estimates the resemblance there, with a standard error of √(J(1−J)/LEAST) at most. A text of
+at most `LEAST` shingles is kept whole, and two of them are compared exactly. The short pages of one manual differ in a few shingles: by 64
+slots (crawler/core/minhash.py), which are not independent for short texts, a fifth of the pairs called .8 on GTK's pages were not; here
+none.
 
 Memory: 2 KB a page. Time: 30 µs a page of 2,000 words, 10 µs a pair.
 """
@@ -27,7 +28,11 @@ _BLOCK: Final = 1 << 12  # pairs compared at a time
 
 
 def least(shingles: U64) -> U32:
-    """Return the sketch of a text.    shingles: hashes, in any order, repeated or not    returns: `LEAST` ascending, the rest `_NONE`"""
+    """Return the sketch of a text: `LEAST` hashes, ascending, filled up with `_NONE`.
+
+    Args:
+        shingles: Hashes, in any order, repeated or not.
+    """
     found = np.full(LEAST, _NONE, dtype=np.uint32)
     high = np.unique(np.minimum((shingles >> np.uint64(32)).astype(np.uint32), _NONE - np.uint32(1)))[:LEAST]
     found[: high.size] = high
@@ -35,7 +40,12 @@ def least(shingles: U64) -> U32:
 
 
 def resemblances(sketches: U32, pairs: I64) -> F64:
-    """Return the resemblance of each pair; texts without words resemble none.    sketches: (n, LEAST)    pairs: (m, 2)    returns: (m,)"""
+    """Return the resemblance of each pair, (m,); that of a text without words is 0.
+
+    Args:
+        sketches: (n, LEAST).
+        pairs: (m, 2).
+    """
     found = np.empty(len(pairs), dtype=np.float64)
     for first in range(0, len(pairs), _BLOCK):
         part = pairs[first : first + _BLOCK]

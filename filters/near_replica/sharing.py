@@ -1,22 +1,22 @@
-"""Replicas on sites of other agents: signatures are routed by band to an owner, pages are compared where they are kept.
+"""Replicas on sites of other agents: signatures are sent to the owner of a band, and pages are compared where they are kept.
 
-A page is found by its tags (compare.py): each is a band of its sketch, and has an owner as a site has one. Where there are several agents:
+A page is found by its tags (compare.py). Each tag is a band of its sketch, and has an owner as a site has one. If there are several agents:
 
-    page's agent ── Sought: signature, tags ──► band's owner     what is near in the band, and of another agent than the page?
+    page's agent ── Sought: signature, tags ──► band's owner     looks for near pages of other agents in the band
                                                 │ Hint
     page's agent ◄── Offered: the kept page ─── kept page's agent
-        compares the two as if it had found the kept page itself, and revises the verdict on its own; from then on it has the kept page
-        among its own, so that its next replica is known for one at once
+        compares the two as if it had found the kept page itself, and revises the verdict on its own page. From then on it keeps the other
+        page's record, too, so that the next replica is recognised at once
 
-Two agents may keep two replicas at the same time, and each be told of the other's: so it does not matter who is told first. Of two pages
-that one is kept which is exempt, names itself canonical, came first; the agent of the other is offered it. By this order of all pages no
-two call one another replicas.
+Two agents may keep two replicas at the same time, and each may be told of the other's page. So the result must not depend on which message
+is first: there is one order of all pages (exempt ones first, then those that name themselves canonical, then the older), the first of
+the two is kept, and its record is sent to the agent of the other. So no two pages are replicas of one another.
 
-What replicates a page of the same agent is found there and then as with one agent; a page that has no replica costs a message for each
-owner of its bands. Links of the kept page that have been fetched are lent with it, so that neighbourhoods can be compared.
+A replica of a page of the same agent is found at once, as with one agent. A page without a replica costs a message for each owner of its
+bands. The fetched links of the kept page are sent with it, so that neighbourhoods can be compared.
 
-Memory: 52 bytes a page and band at its owner, in boxes as those of collide.py; a kept page more where a replica of it was met. Time: 40 µs
-a page at its band's owner.
+Memory: 52 bytes a page and band at its owner, in boxes as those of collide.py; one more kept page for each replica. Time: 40 µs a page at
+its band's owner.
 """
 
 from __future__ import annotations
@@ -59,20 +59,20 @@ _Tag = Annotated[bytes, Meta(min_length=_SITE + 1, max_length=64)]
 
 
 class Sought(msgspec.Struct, array_like=True, frozen=True, tag=1):
-    """A kept page, as a band knows it."""
+    """A kept page, as it is sent to the owner of a band."""
 
     page: _Key
-    name: _Found  # with a few slots, as compare.py has it in its grid
+    name: _Found  # with a few slots, as in the grid of compare.py
     signature: bytes
-    tags: list[_Tag]  # by which it is found from now on
-    asked: list[_Tag]  # by which others may be found, those among them
+    tags: list[_Tag]  # tags under which it is entered
+    asked: list[_Tag]  # tags under which others are searched, those of `tags` among them
 
     def __post_init__(self) -> None:
         require_signature(self.signature)
 
 
 class Hint(msgspec.Struct, array_like=True, frozen=True, tag=2):
-    """A kept page of yours looks like a page of another agent's."""
+    """Says that a kept page of the receiver looks like a page of another agent."""
 
     name: _Name  # of yours
     page: _Key  # of the other one
@@ -81,12 +81,12 @@ class Hint(msgspec.Struct, array_like=True, frozen=True, tag=2):
 
 
 class Offered(msgspec.Struct, array_like=True, frozen=True, tag=3):
-    """What your page may replicate."""
+    """A page that the receiver's page may replicate."""
 
     name: _Name  # of yours
     original: Known
     tags: list[_Tag]
-    lent: list[Known]  # what the original links to: of each no more than its signature
+    lent: list[Known]  # the pages that it links to, each with its signature only
 
     def __post_init__(self) -> None:
         self.original.require_whole()
@@ -98,18 +98,18 @@ class LocalGate(Filter[Page, ReplicaMeasure, Verdict, Judgement], Protocol):
     """The page gate of this agent's own pages (filter.py)."""
 
     def on_candidate(self, page: Known, original: Known, memory: Memory, /) -> Effects:
-        """Compare a kept page with one of another agent, which is to be kept of the two."""
+        """Compare a kept page with one of another agent, which takes precedence."""
         ...
 
     def find_by(self, known: Known, tags: list[bytes], memory: Memory, /) -> None:
-        """Let a kept page of another agent be found by some of its tags."""
+        """Enter a kept page of another agent under some of its tags."""
         ...
 
 
 class Shared:
-    """What the agents tell one another of their pages, and what they make of it.
+    """The messages about pages between agents, and how they are handled.
 
-    News that no agent would write is refused when it is decoded: what it says is compared with pages here, and stays among them.
+    A message that no agent would write is refused when it is decoded. A forged one can do no more than have pages compared here.
     """
 
     def __init__(self, gate: LocalGate, settings: NearReplica, owners: Ownership) -> None:
@@ -121,7 +121,12 @@ class Shared:
         self._bands = Grid(settings.max_distance, capacity=_BAND, name_bytes=_SITE + compare.NAME_IN_GRID)
 
     def seek(self, page: Known, tags: list[bytes], asked: list[bytes], memory: Memory) -> Iterator[Effect]:
-        """Tell the owners of a kept page's bands of it.    tags, asked: as `Sought` has them"""
+        """Send a kept page to the owners of its bands.
+
+        Args:
+            tags: Tags under which it is entered.
+            asked: Tags under which others are searched.
+        """
         by_owner: dict[int, list[bytes]] = {}
         for tag in asked:
             by_owner.setdefault(self._owners.owner(tag), []).append(tag)
@@ -133,7 +138,7 @@ class Shared:
                 yield Tell(those[0], _encode(sought))
 
     def on_news(self, news: Sought | Hint | Offered, memory: Memory, /) -> Effects:
-        """Learn what another agent has found."""
+        """Learn from another agent's message."""
         match news:
             case Sought():
                 return tuple(self._sought(news, memory))
@@ -143,7 +148,7 @@ class Shared:
                 return self._on_offer(news, memory)
 
     def _sought(self, news: Sought, memory: Memory) -> Iterator[Effect]:
-        """Hint at what is near; from now on the page is found, too."""
+        """Send hints to the agents of near pages; enter the page, so that later ones find it."""
         prober = self._owners.owner(news.page)
         near = sorted(
             (rp, name) for name, rp in self._bands.near(news.signature, memory, _bands(news.asked)) if self._is_like(name, news, prober)
@@ -157,7 +162,7 @@ class Shared:
         return self._owners.owner(name) != prober and compare.may_resemble(brief, name[_SITE:], self._resemblance)
 
     def _on_hint(self, news: Hint, memory: Memory) -> Effects:
-        """Offer the page that is meant, or the one that it replicates itself."""
+        """Offer the page that the hint names, or the page of which it is a replica itself."""
         known = judged(memory, news.name)
         if known is not None and known.replica_of:
             known = judged(memory, known.replica_of)
@@ -166,7 +171,7 @@ class Shared:
         return (_offer(known, news.page, news.other, news.tags, memory),)
 
     def _on_offer(self, news: Offered, memory: Memory) -> Effects:
-        """Compare with what may be kept in place of a page of this agent's; if that is so, it is found here from now on."""
+        """Compare with a page that takes precedence over one of this agent's; if that is a replica, enter the offered page here."""
         page, original = judged(memory, news.name), news.original
         if page is None or page.replica_of or self._owners.is_own(original.page):
             return NO_EFFECTS
@@ -210,17 +215,17 @@ class SharedGate:
 
 
 def _offer(known: Known, page: bytes, name: bytes, tags: list[bytes], memory: Memory) -> Tell:
-    """Offer a kept page to another one's agent, with what is known of its links."""
+    """Offer a kept page to the agent of another one, with the signatures of its links."""
     children = [read(memory, key, Known) for key in keys_of(known.links)]
     lent = [Known(child.page, child.name, b"", "", child.signature, b"", 0, b"", b"") for child in children if child is not None]
     return Tell(page, _encode(Offered(name, known, tags, lent)))
 
 
 def _order(page: Known) -> tuple[bool, bool, float, bytes]:
-    """Return which of two replicas is kept: the lesser one."""
+    """Return a sort key: of two replicas the one with the lesser key is kept."""
     return not page.exempt, page.canonical != page.name, page.at, page.page
 
 
 def _bands(tags: list[bytes]) -> list[bytes]:
-    """Return where an owner keeps bands: apart from its own pages' tags, and moving with the partition of the tag."""
+    """Return the place where an owner keeps bands: not the one of its own pages' tags, and in the partition of the tag."""
     return [tag[:1] + _PLACE + tag[_SITE:] for tag in tags]

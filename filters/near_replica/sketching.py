@@ -1,10 +1,10 @@
-"""What is kept of each page to tell replicas: a few hundred bytes, made once from its words and links.
+"""The sketch of each page, by which replicas are found: a few hundred bytes, computed once from its words and links.
 
-Pages are held back until all are there, since only then is known what those of a host share (boilerplate.py): the first pages of a manual
-are its prefaces, and most of its pages have another template. When too much is held back, the host with most goes on with what it has, and
-sketches the rest of its pages as they come.
+All pages are collected before they are sketched, since only then is it known what those of a host share (boilerplate.py): the first pages
+of a manual are its prefaces, and most of its pages have another template. If the collected pages take too much memory, the host with the
+most of them is sketched with what is known; later pages of that host are sketched as they come.
 
-Memory: 8·K + 4·slots + 8·(number of links) + 2,100 bytes a page, and at most 256 MB of words held back.
+Memory: 8·K + 4·slots + 8·(number of links) + 2,100 bytes a page, and at most 256 MB of collected words.
 Time: 0.2 ms for 2,000 words.
 """
 
@@ -26,8 +26,8 @@ from thresher.filters.near_replica.hyperlink_map import I64, Children
 from thresher.filters.near_replica.random_projection import F64, Counting, project
 from thresher.filters.near_replica.resemblance import LEAST, SHINGLE, U32, least
 
-_MIN_SAMPLE: Final = 8  # of fewer pages nobody can tell what they share
-_SAMPLE: Final = 1024  # pages of a host, evenly over all, that tell it
+_MIN_SAMPLE: Final = 8  # pages of a host needed to find what they share
+_SAMPLE: Final = 1024  # pages of a host, evenly chosen, by which it is found
 _SHARE: Final = 0.5
 _MOST_HELD: Final = 32 << 20  # words
 _NOTHING: Final = np.empty(0, dtype=np.float64)
@@ -41,14 +41,14 @@ class Recipe:
 
     k: int = 5  # components of the projection
     counting: Counting = Counting.LOG_L2
-    slots: int = 64  # by which candidates are found
+    slots: int = 64  # slots of the sketch by which candidates are found
     shingle: int = SHINGLE  # words
     strip: bool = True  # remove boilerplate first
 
 
 @dataclass(frozen=True, slots=True)
 class Sketches:
-    """All pages, by number in the order they came."""
+    """All pages, numbered in the order in which they came."""
 
     urls: list[str]
     hosts: list[str]
@@ -73,7 +73,7 @@ class Sketches:
 
 
 def without_menus(sketches: Sketches) -> tuple[U64, I64]:
-    """Return the links, page after page, without those that most pages of a host have, and where each page's begin."""
+    """Return the links, page after page, without those that most pages of a host have, and the position where each page's begin."""
     degrees = np.diff(sketches.link_starts)
     number: dict[str, int] = {}
     host_of = np.array([number.setdefault(host, len(number)) for host in sketches.hosts], dtype=np.int64)
@@ -92,7 +92,7 @@ def url_hashes(urls: Sequence[str]) -> U64:
 
 
 class Sketcher:
-    """Takes pages one at a time."""
+    """Takes one page after the other."""
 
     def __init__(self, recipe: Recipe) -> None:
         self._recipe = recipe
@@ -110,7 +110,12 @@ class Sketcher:
         self._boilerplate: dict[str, U64] = {}
 
     def add(self, url: str, host: str, tokens: U64, links: Sequence[str]) -> None:
-        """Take a page.    tokens: hashes of its words in order    links: distinct canonical URLs"""
+        """Add a page.
+
+        Args:
+            tokens: Hashes of its words, in order.
+            links: Distinct canonical URLs.
+        """
         number = len(self._urls)
         self._urls.append(url)
         self._hosts.append(host)
@@ -129,15 +134,15 @@ class Sketcher:
             self._sketch_host(max(self._n_kept, key=self._n_kept.__getitem__))
 
     def same_text(self, number: int, original: int) -> None:
-        """Give page `number`, which came without words, the words of page `original`."""
+        """Give page `number`, which was added without words, the words of page `original`."""
         self._same_text.append((number, original))
 
     def url(self, number: int) -> str:
-        """Return the URL of a page taken."""
+        """Return the URL of a page."""
         return self._urls[number]
 
     def close(self) -> Sketches:
-        """Return everything taken."""
+        """Return the sketches of all pages."""
         for host in list(self._held):
             self._sketch_host(host)
         for number, original in self._same_text:
@@ -160,7 +165,7 @@ class Sketcher:
         )
 
     def _sketch_host(self, host: str) -> None:
-        """Learn a host's boilerplate from the pages held back, and sketch them."""
+        """Learn a host's boilerplate from its collected pages, and sketch them."""
         held = self._held.pop(host)
         self._n_all_held -= self._n_kept.pop(host)
         sample = [tokens for _, tokens in held if tokens.size]

@@ -1,1 +1,1 @@
-"""Redundant patterns: which shapes of a site's URLs yield nothing new, learned while crawling."""
+"""Pattern yield: which patterns of a site's URLs give nothing new, learned while crawling."""

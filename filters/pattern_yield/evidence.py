@@ -1,7 +1,7 @@
-"""What the fetches of one pattern came to, and what is believed of it.
+"""The fetches of one pattern, counted, and the opinion that follows from them.
 
-A pattern is barren as long as an opinion (filters/evidence/opinion.py) holds it. A coarser pattern stands for all below it: it takes the
-barren fetches of several.
+A pattern is barren as long as an opinion (filters/evidence/opinion.py) holds its URLs. A coarser pattern stands for all patterns below it:
+it needs more barren fetches, from several of them.
 
 Memory: 15 bytes a pattern. Time: 1 µs per fetch.
 """
@@ -16,33 +16,33 @@ import msgspec
 from thresher.filters.evidence.opinion import Belief, Opinion
 from thresher.filters.evidence.posterior import lower_share
 
-SEVERAL = 3  # times as many barren fetches make an opinion of a coarser pattern
-_OWN = 8  # fetches from which a pattern speaks for itself; fewer, if their lower bound is that of an opinion that is wrong
-_SPARED = 0.1  # share of the last fetches that must be worth it, if it does
+SEVERAL = 3  # a coarser pattern needs so many times as many barren fetches
+_OWN = 8  # fetches from which a pattern's own counts go before a coarser one's; fewer, if it is surely good
+_SPARED = 0.1  # share of the last fetches that must then have been worth it
 
 
 class YieldEvidence(msgspec.Struct, array_like=True):
-    """What is known of one pattern. Changed by `Rule` alone."""
+    """The counts of one pattern, and the opinion on it. Changed by `Rule` alone."""
 
     fetched: int = 0
-    worth: int = 0  # of them: new themselves, or led to something new
+    worth: int = 0  # fetches that were new, or led to something new
     opinion: Opinion = msgspec.field(default_factory=Opinion)
-    n_barren: int = 0  # times that it became so
+    n_barren: int = 0  # how often it became barren
 
     @property
     def barren(self) -> bool:
-        """Whether its URLs are postponed."""
+        """Whether its URLs are held."""
         return self.opinion.is_held
 
 
 @dataclass(frozen=True)
 class Rule:
-    """When a pattern is barren."""
+    """Decides when a pattern is barren."""
 
-    own: Belief = field(default_factory=Belief)  # of the most specific patterns
+    own: Belief = field(default_factory=Belief)  # for the most specific patterns
 
     def learn(self, of: YieldEvidence, worth: bool, *, is_coarse: bool = False) -> bool:
-        """Take one more fetch into account; return whether the pattern is to be released."""
+        """Count one more fetch; return whether the pattern's URLs are to be released."""
         of.fetched += 1
         of.worth += worth
         was_barren = of.barren
@@ -51,16 +51,16 @@ class Rule:
         return is_wrong
 
     def credit(self, of: YieldEvidence, *, is_coarse: bool = False) -> bool:
-        """Let a fetch that was barren count as worth it, since it led to something; return as `learn` does."""
+        """Change a barren fetch to one that was worth it, since it led to something new; return as `learn` does."""
         of.worth = min(of.fetched, of.worth + 1)
         return self._belief(is_coarse).credit(of.opinion)
 
     def take_back(self, of: YieldEvidence) -> None:
-        """Let a fetch that counted as worth it count as one that was not."""
+        """Change a fetch that counted as worth it to one that was not."""
         of.worth, of.opinion.recent.s = max(0, of.worth - 1), max(0.0, of.opinion.recent.s - 1)
 
     def yields(self, of: YieldEvidence) -> bool:
-        """Return whether the pattern's own fetches speak for it, whatever those of a coarser one say."""
+        """Return whether the pattern's own fetches are enough to fetch its URLs, whatever those of a coarser one say."""
         recent = of.opinion.recent
         if of.barren or of.worth == 0:
             return False

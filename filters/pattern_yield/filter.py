@@ -1,23 +1,25 @@
-"""Pattern yield as a filter: URLs of patterns that have yielded nothing lately are postponed.
+"""Pattern yield as a filter: URLs of patterns that have given nothing new lately are held.
 
-An opinion (filters/evidence/opinion.py), early and weak: eight barren fetches in a row are enough, since what is postponed waits in a class
-of its host, named after the pattern, from which the tail draws (filters/tail/). The filter audits nothing itself. A class is released if
-the opinion was wrong: if what was drawn of it would yield three in ten or more.
+This is an early opinion on little evidence (filters/evidence/opinion.py): eight barren fetches in a row are enough, since a held URL stays
+in a class of its host, named after the pattern, from which the tail draws (filters/tail/). The filter audits nothing itself. A class is
+released if the opinion was wrong: if the drawn URLs show that it would yield three in ten or more.
 
-Learned gate: what a site's barren patterns cover is held; asked again when a URL's turn comes, since most of a pattern's URLs are queued
-before it is found barren. Home pages are never held.
-Page gate: a page was worth its fetch if it is a 200 that the panel keeps and follows, and says what its URL does not say and its pattern
-did not show lately (news.py), or if a page that it named first was; one filter's word against it, and short texts, which nobody can tell
-apart, teach nothing. An answer whose body a head gate refused (a feed) was worth nothing.
-Redirect gate: see filters/pattern_yield/tree.py. A redirect whose target is held was worth nothing.
+**Learned gate.** Links that a barren pattern of the site covers are held. A URL is judged again just before it is requested, since most
+URLs of a pattern are queued before it is found barren. Home pages are never held.
 
-A page that was fetched under an alias counts under its canonical URL, where a rule says so (filters/dust/).
+**Page gate.** A page was worth its fetch if it is a 200 that the panel keeps and follows and if it shows, apart from what its URL repeats,
+something that its pattern did not show lately (news.py); or if a page that it named first was worth its fetch. A page that only one filter
+dropped teaches nothing, nor does a text that is too short to be compared. An answer whose body a head gate refused (a feed) was not worth
+its fetch.
 
-Requests that failed teach nothing. In a crawl of several agents a page is no credit to a page of another agent's site.
+**Redirect gate.** See filters/pattern_yield/tree.py. A redirect whose target is held was not worth its fetch.
 
-**Time.** While the last eight answers of a site that were learned from were all worth it, as of a new site is assumed, and no pattern is
-barren, of the pages that the panel kept one in sixteen is learned from, chosen by the URL's key: a page then costs 8 µs on average, else 20
-to 50 µs. A new link on a site without a barren pattern costs nothing, on others 5 to 15 µs.
+If a rule of filters/dust/ says that a page was fetched under an alias, the page counts under its canonical URL. Requests that failed teach
+nothing. If there are several agents, a page is no credit to the page of another agent's site that named it.
+
+**Time.** While the last eight answers of a site that it learned from were all worth it (a new site begins so) and no pattern is barren, the
+filter learns from one in sixteen of the pages that the panel kept, chosen by the URL's key: a page then costs 8 µs on average, else 20 to
+50 µs. A new link on a site without a barren pattern costs nothing, on others 5 to 15 µs.
 """
 
 from __future__ import annotations
@@ -43,12 +45,16 @@ from thresher.filters.pattern_yield.tree import Sites, Tree
 from thresher.filters.spec import FilterSpec
 
 NAME = "pattern_yield"
-_MIN_TOKENS = 20  # of a text that tells pages apart
+_MIN_TOKENS = 20  # words that a text needs to be compared
 _NO_VERDICT = Verdict(NAME)
 
 
 def spec(settings: PatternYield, *, judges: Collection[str] = ()) -> FilterSpec:
-    """Build the filter. judges: filters that drop pages; if none of them tells exact copies, this one remembers texts."""
+    """Build the filter.
+
+    Args:
+        judges: Filters that drop pages. If none of them finds exact copies, this filter remembers texts.
+    """
     sites = Sites(rule_of(settings))
     pages = YieldOfPages(sites, judges=judges)
     links, redirects = YieldOfLinks(sites, settings), YieldOfRedirects(sites)
@@ -62,31 +68,33 @@ def rule_of(settings: PatternYield) -> Rule:
 
 
 def holder(form: str) -> str:
-    """Return who holds the URLs of a pattern."""
+    """Return the name under which the URLs of a pattern are held."""
     return f"{NAME} {form}"
 
 
 class PageMeasure(msgspec.Struct, array_like=True, dict=True):
-    """What learning needs of a page. The page itself stands beside it and not in the journal: most are passed over, others `read`."""
+    """What learning needs of a page. Most pages are passed over; for the others `read` computes the rest from the page, which is not
+    journaled.
+    """
 
     url: str
     key: bytes
     via: bytes
     is_ok: bool = False
-    text: bytes = b""  # 8 of its fingerprint, or what stands for an answer without text
-    has_text: bool = False  # enough to tell it from others
+    text: bytes = b""  # 8 bytes of its fingerprint, or a code for an answer without text
+    has_text: bool = False  # enough words to be compared
     has_links: bool = False
     news: int = 0  # filters/pattern_yield/news.py; 0 until it was asked for
 
     def read(self) -> None:
-        """Take from the page what learning needs, if it stands beside."""
+        """Compute what learning needs, if the page is at hand (in a replay it is not)."""
         page: Page | None = self.__dict__.get("page")
         if page is not None:
             self.text = page.fingerprint[:8] or page.status.to_bytes(2, "big")
             self.has_text, self.has_links = len(page.tokens) >= _MIN_TOKENS, bool(page.links) and 200 <= page.status < 300
 
     def asked_for_news(self) -> int:
-        """Return what the page shows beside what its URL says, 0 if that is not known."""
+        """Return a number for what the page shows apart from what its URL repeats, 0 if that is not known."""
         page: Page | None = self.__dict__.get("page")
         if page is not None and not self.news:
             self.news = news(self.url, origin_of(self.url), page.tokens)
@@ -94,13 +102,19 @@ class PageMeasure(msgspec.Struct, array_like=True, dict=True):
 
 
 class YieldOfPages:
-    """Page gate: gives no verdict, and learns from everybody's."""
+    """Page gate: gives no verdict; learns from the verdicts of all filters."""
 
     name = NAME
     measure_type = PageMeasure
 
     def __init__(self, sites: Sites, *, judges: Collection[str] = (), samples: bool = True) -> None:
-        """samples: of a good site one answer in sixteen is enough."""
+        """Create the page gate.
+
+        Args:
+            sites: State that the filter's gates share.
+            judges: Filters that drop pages.
+            samples: Whether one answer in sixteen of a good site is enough.
+        """
         self._sites = sites
         self._judges = frozenset(judges)
         self._tells_copies = TELLS_COPIES not in self._judges
@@ -133,20 +147,20 @@ class YieldOfPages:
         parts = parse(url, origin_of(url))
         worth = self._worth(measure, word, tree, parts)
         if not is_usual or word is Said.OLD:
-            counts = worth or url == measure.url  # a copy under an alias is nothing against its canonical URL's pattern
+            counts = worth or url == measure.url  # a copy under an alias does not count against the pattern of its canonical URL
             tree.learn(_fetch(measure, parts, worth if counts else None, may_lead=judgement.follow and measure.has_links))
         effects = _credit(tree, via, memory, self._sites, worth=worth) if may_credit and worth is not None else _released(tree)
         self._sites.save(memory, tree)
         return (*effects, Worthless(measure.key)) if worth is False else effects
 
     def _word(self, word: Said, measure: PageMeasure, memory: Memory) -> Said:
-        """Return the panel's word, with this filter's own on exact copies where no other tells them."""
+        """Return the panel's judgement as this filter uses it; if no other filter finds exact copies, this one does."""
         if self._tells_copies and word is Said.NEW and measure.has_text and self._is_copy(measure, memory):
             return Said.OLD
         return word
 
     def _worth(self, measure: PageMeasure, word: Said, tree: Tree, parts: Parts) -> bool | None:
-        """Return whether the page is new, None if nobody can say."""
+        """Return whether the page is new, None if that is not known."""
         if word is Said.OLD:
             return False
         if not measure.has_text:
@@ -174,7 +188,7 @@ class PairMeasure(msgspec.Struct, array_like=True, frozen=True):
 
     url: str
     key: bytes
-    text: int  # of the target's key: what the redirect "shows"
+    text: int  # of the target's key: it stands for what the redirect shows
 
 
 class YieldOfRedirects:
@@ -206,15 +220,15 @@ class YieldOfRedirects:
 
 
 class LinksMeasure(msgspec.Struct, array_like=True, dict=True):
-    """What learning needs of a page's new links. Deciding needs their texts too: the batch stands beside it and not in the journal."""
+    """What learning needs of a page's new links. Deciding also needs their texts: the batch itself is at hand, but is not journaled."""
 
-    source: bytes  # 16; b"" if the batch is one known URL that is judged again
+    source: bytes  # 16 bytes; b"" if the batch is one known URL that is judged again
     via: bytes
     url: str = ""  # of a redirect
 
 
 class YieldOfLinks:
-    """Learned gate: holds what barren patterns cover."""
+    """Learned gate: holds the URLs of barren patterns."""
 
     name = NAME
     measure_type = LinksMeasure
@@ -239,7 +253,7 @@ class YieldOfLinks:
         return hold_links(batch, found, only_observes=self._only_observes)
 
     def _holds_in(self, batch: LinkBatch, site: bytes, memory: Memory) -> list[HeldLink]:
-        """Return the links of a site that are postponed."""
+        """Return the links of a site that are held."""
         tree = self._sites.tree(memory, site)
         ours = batch.by_site[site]
         parts = [parse(batch.texts[i], batch.hosts[i]) for i in ours]
@@ -255,11 +269,11 @@ class YieldOfLinks:
         return found
 
     def may_hold(self, key: bytes, memory: Memory, /) -> bool:
-        """Return whether a URL of this site may be held when its turn comes."""
+        """Return whether a URL of this site may be held when it is about to be requested."""
         return self._sites.glance(memory, key[:8]).n_barren > 0
 
     def of_one(self, batch: LinkBatch, memory: Memory) -> Pattern | None:
-        """Return the barren pattern that postpones the URL of a batch of one, if any does."""
+        """Return the barren pattern that holds the URL of a batch of one, None if there is none."""
         site = batch.keys[0][:8]
         if not self._sites.glance(memory, site).n_barren or is_home(batch.texts[0]):
             return None
@@ -285,7 +299,7 @@ class YieldOfLinks:
         return effects
 
     def _redirected(self, tree: Tree, measure: LinksMeasure, judgement: LinkJudgement) -> Effects:
-        """Note a redirect whose target is new. If that is set back, its end never settles: then it is learned from now."""
+        """Record a redirect whose target is new. If the target is held, the redirect may never settle, so it is learned from now."""
         n_admitted = int(judgement.admitted.sum())
         tree.led_on(measure.source, measure.via, n_admitted, is_redirect=True)
         if n_admitted or 0 in judgement.refused:
@@ -296,7 +310,7 @@ class YieldOfLinks:
 
 
 def _credit(tree: Tree, via: bytes, memory: Memory, sites: Sites, *, worth: bool) -> Effects:
-    """Tell what named a URL whether it was worth it; return the releases that all of it comes to."""
+    """Credit the page that named a URL with whether the URL was worth it; return the releases that follow."""
     if via[:8] == tree.site:
         tree.on_settled(via, worth)
     elif via and sites.glance(memory, via[:8]).n_sources:

@@ -1,11 +1,11 @@
-"""What a page says that its URL does not say, and what the panel's word on it is worth.
+"""What a page shows that its URL does not say already, and how the panel's judgement of the page is used.
 
-A calendar says on each of its pages which day it is, an edit form which article: the URL has said so before. What is left when this is left
-out (crawler/core/echo.py) is equal for all of them.
+Each page of a calendar says which day it is, each edit form which article it is for: the URL says that already. Without these words
+(crawler/core/echo.py) all such pages are equal.
 
-A learner whose judges err learns their errors and multiplies them. So a page was old if it is an exact copy, a near one that is kept all
-the same, if two filters dropped it, or if one did and the page's own pattern showed lately what it shows; one filter's word alone teaches
-nothing.
+If this filter believed every verdict, it would learn the errors of other filters and add to them. So a page is old if it is an exact copy;
+if it is a near copy and is kept all the same; if two filters dropped it; or if one did and the page's own pattern showed the same lately.
+The verdict of one filter alone teaches nothing.
 
 Time: 15 µs a page, 50 if its URL holds a date.
 """
@@ -22,12 +22,12 @@ import xxhash
 from thresher.crawler.core.echo import without_echo
 from thresher.crawler.core.model import U64, Judgement, Reason
 
-TELLS_COPIES: Final = "exact_duplicate"  # the filter whose word is enough
-_ALIASES: Final = "dust"  # and the one that knows of aliases
+TELLS_COPIES: Final = "exact_duplicate"  # the filter whose verdict alone is enough
+_ALIASES: Final = "dust"  # the filter that knows of aliases
 
 
 class Said(Enum):
-    """What the panel says of a page."""
+    """The panel's judgement of a page, as this filter uses it."""
 
     NEW = "kept"
     DOUBT = "dropped by one filter"
@@ -35,7 +35,11 @@ class Said(Enum):
 
 
 def said(judgement: Judgement, judges: Collection[str]) -> Said:
-    """Return the panel's word; without verdicts of judges it is taken as it stands. judges: filters that are no mere observers."""
+    """Return whether the judgement makes a page new or old; without verdicts of `judges` it is used as it is.
+
+    Args:
+        judges: Filters whose verdicts on pages count: those that enforce.
+    """
     if judgement.is_new and judgement.follow:
         return Said.NEW
     against = [verdict for verdict in judgement.standing if verdict.filter in judges and verdict.is_against]
@@ -44,11 +48,15 @@ def said(judgement: Judgement, judges: Collection[str]) -> Said:
 
 
 def news(url: str, origin: str, tokens: U64) -> int:
-    """Return a number that is equal for pages which show the same beside what their URLs say.    tokens: hashes of the page's words"""
+    """Return a number that is equal for pages which show the same apart from what their URLs repeat.
+
+    Args:
+        tokens: Hashes of the page's words.
+    """
     return xxhash.xxh3_64_intdigest(np.ascontiguousarray(without_echo(url, origin, tokens), dtype="<u8").data)
 
 
 def canonical_of(judgement: Judgement) -> str:
-    """Return the canonical URL of a page that was fetched under an alias, as a valid rule has it; "" if it is none."""
+    """Return the canonical URL of a page that was fetched under an alias by a valid rule, "" if it was not."""
     said_of = (verdict.evidence.get("canonical") for verdict in judgement.verdicts if verdict.filter == _ALIASES)
     return next((str(url) for url in said_of if url), "")

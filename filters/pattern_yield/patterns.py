@@ -1,4 +1,4 @@
-"""The patterns of a URL, from its most specific form to its path with parameter names only. Pure; knows no filter and no memory.
+"""The patterns of a URL, from the most specific one to the one with parameter names only. Pure; knows no filter and no memory.
 
     http://f.example/forum/index.php?topic=12.0&action=login
     f.example/forum/index.php?action=login&topic=<n>.<n>      words as they are, numbers and rare words generalised
@@ -6,15 +6,16 @@
     f.example/forum/index.php?action=*&topic=*                parameter names only
     f.example/<w>/index.php?action=*&topic=*                  and only the commonest segments of the path
 
-A value is a number, a hash, a rare word or a literal. Runs of digits become <n> wherever they stand ("thread-<n>-<n>.html"), 7 to 64 hex
-digits with a letter among them, or a UUID, become <h>. What is left are words: a word seen often at its place (path segment 3, parameter
-"action") is a literal, any other becomes <w>; it keeps its file extension, and a prefix with a colon that is itself seen often
-("Talk:<w>"). `<` stands in no canonical URL, so that no literal reads like a class. Parameters are sorted by name.
+A value is a number, a hash, a rare word or a literal. Each run of digits becomes <n> ("thread-<n>-<n>.html"). 7 to 64 hex digits with a
+letter among them, or a UUID, become <h>. The rest are words: a word that was seen often at its place (path segment 3, parameter "action")
+is
+a literal, any other becomes <w>. A <w> keeps its file extension, and a prefix with a colon that was itself seen often ("Talk:<w>"). No
+canonical URL contains `<`, so no literal looks like a class. Parameters are sorted by name.
 
-How often a word is seen is the caller's knowledge (`count`): filters/pattern_yield/vocabulary.py counts in bounded space.
-Differs from a pattern tree learned top-down from all URLs of a site [LEI10] in that a URL's patterns are known at once, from
-counts alone: what an inline filter needs. Time: 10 to 15 µs per URL, 3 µs if one that
-differs in digits alone was met before.
+The caller counts how often a word was seen (`count`): filters/pattern_yield/vocabulary.py does so in bounded space. [LEI10] learns a tree
+of patterns top-down from all URLs of a site; here the patterns of one URL follow from counts alone, as a filter needs while a crawl runs.
+
+Time: 10 to 15 µs per URL, 3 µs for one that differs from an earlier URL in digits alone.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ from thresher.crawler.core.url import queue_name
 NUMBER = "<n>"
 HASH = "<h>"
 WORD = "<w>"
-LITERAL = 8  # times that a word is seen before it is a literal
-COMMON = 64  # times before it is one in the coarser forms too
+LITERAL = 8  # times that a word was seen from which it is a literal
+COMMON = 64  # times from which it is a literal in the coarser patterns too
 
 _HEX = re.compile(r"[0-9a-fA-F]{7,64}|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _DIGITS = re.compile(r"\d+")
@@ -49,10 +50,10 @@ Count = Callable[[int], int]
 
 
 class Value(NamedTuple):
-    """A path segment or parameter value, digits and hashes generalised."""
+    """A path segment or parameter value, with digits and hashes generalised."""
 
     text: str
-    word: int  # hash of the word at its place, 0 if it is none: a number, a hash, ""
+    word: int  # hash of the word at its place, 0 if it is a number, a hash or ""
     prefix: str = ""  # "Talk:"
     prefix_word: int = 0
     suffix: str = ""  # ".html"
@@ -64,11 +65,11 @@ _A_NUMBER = Value(NUMBER, 0)
 class Parts(NamedTuple):
     """What patterns are made of."""
 
-    host: str  # its queue's name: http, https, www and bare of a name are one
+    host: str  # name of its queue: http, https, www and bare of a name are one
     path: tuple[Value, ...]
     params: tuple[tuple[str, Value], ...]  # by name
     hashes: tuple[int, ...]  # of the words and prefixes
-    spelled: dict[tuple[int, ...], list[str]]  # patterns by how common each of the words is: filled by `forms`
+    spelled: dict[tuple[int, ...], list[str]]  # patterns by how common each word is; a cache, filled by `forms`
 
     def words(self) -> tuple[int, ...]:
         """Return the hashes of the words and prefixes, for counting."""
@@ -76,7 +77,11 @@ class Parts(NamedTuple):
 
 
 def parse(url: str, origin: str) -> Parts:
-    """Take a canonical URL apart; `origin` is its scheme and authority. URLs that differ in digits alone are taken apart once."""
+    """Split a canonical URL into parts; URLs that differ in digits alone are split once.
+
+    Args:
+        origin: Scheme and authority of the URL.
+    """
     return _parse(url if "%" in url else url[: len(origin)] + url[len(origin) :].translate(_NO_DIGITS), origin)
 
 
@@ -101,13 +106,19 @@ def _parse(url: str, origin: str) -> Parts:
 
 @lru_cache(maxsize=CACHE_HOSTS)
 def _host(origin: str) -> tuple[str, int]:
-    """Return the name that stands for a host in patterns, and the seed of the hashes of its words."""
+    """Return the name of a host in patterns, and the seed for the hashes of its words."""
     name = queue_name(origin)
     return name, xxhash.xxh3_64_intdigest(name.encode()) >> 1
 
 
 def forms(parts: Parts, count: Count, *, literal: int = LITERAL, common: int = COMMON) -> list[str]:
-    """Return the patterns of a URL, the most specific first; not to be changed. count: hash of a word → times it was seen."""
+    """Return the patterns of a URL, the most specific first. The list must not be changed.
+
+    Args:
+        count: Returns how often the word of a hash was seen.
+        literal: Times seen from which a word is a literal.
+        common: Times seen from which it is one in the coarser patterns too.
+    """
     grades = tuple([(n >= literal) + (n >= common) for n in map(count, parts.hashes)])
     found = parts.spelled.get(grades)
     if found is None:
@@ -116,7 +127,7 @@ def forms(parts: Parts, count: Count, *, literal: int = LITERAL, common: int = C
 
 
 def shape_of(url: str, origin: str) -> str:
-    """Return the coarsest pattern of a canonical URL, whatever words are common."""
+    """Return the coarsest pattern of a canonical URL; it does not depend on which words are common."""
     return forms(parse(url, origin), lambda _: 0)[-1]
 
 
@@ -141,7 +152,11 @@ def _spell(value: Value, grades: dict[int, int], least: int) -> str:
 
 
 def _value(text: str, place: int, *, is_file: bool = False) -> Value:
-    """Generalise one value; `place` seeds the hash, so that a word is counted where it stands alone."""
+    """Generalise one value.
+
+    Args:
+        place: Seed of the hash, so that a word is counted separately at each place.
+    """
     if text.isdigit():
         return _A_NUMBER
     shape = _shape(text)

@@ -1,14 +1,14 @@
 """Records of one site's patterns in a filter's memory (key: the site's 8 bytes, then)
 
     h                     → Head: the run, the site's vocabulary
-    p ‖ hash of a form    → Pattern: evidence, and how far it has been fetched
-    s ‖ URL's hash        → Source: a page or redirect that waits for what its links lead to
-    t ‖ text's hash       → hash of the URL that was kept with it (only where no other filter tells copies)
+    p ‖ hash of a form    → Pattern: its evidence, and what it showed lately
+    s ‖ URL's hash        → Source: a page or redirect whose links are not settled yet
+    t ‖ text's hash       → hash of the URL that was kept with it (only if no other filter finds copies)
 
-A pattern takes 100 bytes, of them 80 what it showed lately.
+A pattern takes 100 bytes, 80 of them for what it showed lately.
 
-What goes first when a site's records outgrow `filters.site_bytes` has least evidence: sources, then patterns fetched once and texts, the
-barren ones after all others.
+If a site's records outgrow `filters.site_bytes`, those with the least evidence are dropped first: sources, then patterns fetched once and
+texts, and barren patterns last.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from thresher.filters.pattern_yield.patterns import CACHE_URLS, Parts
 HEAD_WEIGHT: Final = 1e12
 BARREN_WEIGHT: Final = 1e9
 SOURCE_WEIGHT: Final = 0.5
-GOOD_RUN: Final = 8  # answers in a row that were worth it, from which on a sample is learned from
-SAMPLE: Final = 16  # one in so many
-LATELY: Final = 8  # texts that a pattern remembers
+GOOD_RUN: Final = 8  # answers in a row that were worth it, from which only a sample is learned from
+SAMPLE: Final = 16  # one answer in so many
+LATELY: Final = 8  # latest texts that a pattern remembers
 
 
 class Shown(msgspec.Struct, array_like=True):
@@ -44,12 +44,12 @@ class Pattern(msgspec.Struct, array_like=True):
 
     form: str
     evidence: YieldEvidence
-    n_taught: int = 0  # fetches that the coarser pattern has learned of
-    text: int = 0  # last one that it showed without being worth it, 0: none
-    lately: list[Shown] = []  # what its pages showed beside what their URLs say (news.py)
+    n_taught: int = 0  # fetches that were also counted for the coarser pattern
+    text: int = 0  # text of its last barren fetch, 0: none
+    lately: list[Shown] = []  # what its pages showed apart from what their URLs repeat (news.py)
 
     def on_page(self, news: int, *, is_kept: bool) -> Shown | None:
-        """Note what a page shows; return what is known of it if another one showed it lately."""
+        """Record what a page shows; return the earlier record if another page showed the same lately."""
         for shown in self.lately:
             if shown.news == news:
                 shown.times += 1
@@ -59,26 +59,26 @@ class Pattern(msgspec.Struct, array_like=True):
 
 
 class Pending(msgspec.Struct, array_like=True):
-    """A barren fetch that has taught nothing yet."""
+    """A barren fetch that has not been learned from yet."""
 
     key: bytes  # the URL's 8
     forms: list[str]
 
 
 class Source(msgspec.Struct, array_like=True):
-    """A page that was not worth it itself, or a redirect, whose links are still to be fetched."""
+    """A page or redirect that may still be worth its fetch, by the links that it named first."""
 
-    forms: list[str]  # of a redirect none: it teaches when its end has settled
-    via: bytes  # 16: what named it first
-    n_waiting: int  # links whose pages have not settled; of a redirect 0: its target is set back, and it has been learned from
+    forms: list[str]  # none for a redirect: it is learned from when its last page is settled
+    via: bytes  # 16 bytes: the page that named it first
+    n_waiting: int  # links whose pages are not settled; 0 for a redirect whose target is held: it has been learned from
     worth: bool = False
 
 
 class Head(msgspec.Struct, array_like=True):
-    """What a site's patterns share. The first fields are all that is needed of most sites (`Glance`)."""
+    """What a site's patterns share. Of most sites only the first fields are needed (`Glance`)."""
 
     n_barren: int = 0
-    awaits: bytes = b""  # 8: the page learned from last, if it matters which of its links are admitted
+    awaits: bytes = b""  # 8 bytes: the page learned from last, if its admitted links are still to be counted
     good_run: int = 0  # fetches in a row that were worth it
     n_sources: int = 0
     run_text: int = 0
@@ -92,7 +92,7 @@ class Head(msgspec.Struct, array_like=True):
 
 
 class Glance(msgspec.Struct, array_like=True):
-    """The beginning of a Head."""
+    """The first fields of a Head."""
 
     n_barren: int = 0
     awaits: bytes = b""
@@ -105,8 +105,8 @@ class Fetch(NamedTuple):
 
     key: bytes  # 16
     parts: Parts
-    text: int  # what it showed
-    worth: bool | None  # None: nobody can say
+    text: int  # code of what it showed
+    worth: bool | None  # None: not known
     may_lead: bool = False  # its links are followed
 
 
@@ -126,7 +126,7 @@ def pattern_key(site: bytes, form: str) -> bytes:
 
 
 def source_key(url: bytes) -> bytes:
-    """Return where a URL's source stands, by the URL's 16 bytes."""
+    """Return the memory key of a URL's source, from the URL's 16 bytes."""
     return url[:8] + b"s" + url[8:]
 
 
@@ -135,7 +135,7 @@ def text_key(site: bytes, text: bytes) -> bytes:
 
 
 def patterns_of(memory: Memory, site: bytes) -> list[Pattern]:
-    """Return all patterns of a site that a memory holds."""
+    """Return all patterns of a site that are in a memory."""
     return [PATTERN.decode(value) for _, value in memory.scan(site + b"p")]
 
 

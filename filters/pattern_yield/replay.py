@@ -1,8 +1,8 @@
-"""A crawl's answers told again in their order: the filter itself decides and learns, over a memory in a dict.
+"""Replays a crawl's answers in their order: the filter decides and learns as it would inline, with a dict as its memory.
 
-The same parts as inline (filters/pattern_yield/filter.py) over the same memory's contract. What is postponed stays so here, but for the
-share that a tail draws at once. What a page's links led to is known by `n_led`,
-how many of the answers that are told name it as what named them first.
+The parts are those of the inline filter (filters/pattern_yield/filter.py). A held URL stays held here, except for the share that the tail
+draws at once. Whether a page's links led to something is known from `n_led`: the number of answers in the recording whose URL that page
+named first.
 
 Memory: unbounded, about 250 bytes per answer.
 """
@@ -26,7 +26,7 @@ _KEPT = Judgement(keep=True, follow=True, verdicts=())
 
 
 class Rows:
-    """A filter's memory without a cap."""
+    """A filter's memory without a size limit."""
 
     def __init__(self) -> None:
         self._rows: dict[bytes, bytes] = {}
@@ -48,19 +48,24 @@ class Rows:
 
 
 class Replay:
-    """Decides one URL after the other and learns from those that are fetched."""
+    """Decides on one URL after the other and learns from those that are fetched."""
 
     def __init__(self, settings: PatternYield, *, judges: Collection[str] = (), samples: bool = True) -> None:
-        """judges: filters whose word on pages counts. samples: pass over most answers of a good site, as inline."""
+        """Create the replay.
+
+        Args:
+            judges: Filters whose verdicts on pages count.
+            samples: Whether most answers of a good site are passed over, as inline.
+        """
         self._sites = Sites(rule_of(settings))
         self._pages = YieldOfPages(self._sites, judges=judges, samples=samples)
         self._links = YieldOfLinks(self._sites, settings)
         self._memory = Rows()
 
     def decide(self, url: CrawlURL) -> tuple[Pattern | None, bool]:
-        """Return the barren pattern that postpones a URL, if any does, and whether the URL is fetched now: it is, or is drawn as an audit.
+        """Return the barren pattern that holds a URL, None if there is none, and whether the URL is fetched now, as audits are in any case.
 
-        One that is not is no link to wait for, as inline it would not have been admitted.
+        A URL that is not fetched does not count as a link whose page is still to come: inline it would not have been admitted.
         """
         pattern = self._links.of_one(LinkBatch.of(url), self._memory)
         is_fetched = pattern is None or is_audited(url.key, TailPolicy().audit_share)
@@ -71,7 +76,12 @@ class Replay:
         return pattern, is_fetched
 
     def learn(self, url: CrawlURL, status: int, text: int | None, *, judgement: Judgement = _KEPT, n_led: int = 0) -> None:
-        """Learn from the answer. text: what it showed, as a number; None if that is not known."""
+        """Learn from the answer to a URL.
+
+        Args:
+            text: Code of what it showed; None if that is not known.
+            n_led: Answers whose URL this page named first.
+        """
         shown = (status if text is None else text).to_bytes(8, "big")
         measure = PageMeasure(url.text, url.key, url.via, status == 200, shown, text is not None, n_led > 0)
         self._pages.observe(measure, judgement, self._memory)
@@ -80,5 +90,5 @@ class Replay:
             self._links.observe(LinksMeasure(url.key, url.via), admitted, self._memory)
 
     def patterns(self, site: bytes) -> list[Pattern]:
-        """Return what was learned of a site, named by the first 8 bytes of its URLs' keys."""
+        """Return the patterns of a site, which is given by the first 8 bytes of its URLs' keys."""
         return patterns_of(self._memory, site)

@@ -1,18 +1,20 @@
-"""What one site's patterns have yielded, and which of them are barren: the tree of patterns over a filter's memory.
+"""The tree of a site's patterns over a filter's memory: what each has yielded, and which are barren.
 
-A fetch teaches the most specific pattern of its URL (filters/pattern_yield/patterns.py), and a pattern's first 16 fetches teach the coarser
-one: that stands for what a new one below it may be, and is barren only if several are. A URL is held by the first barren pattern on its way
-to coarser ones, unless one on the way speaks for itself.
+A fetch is counted for the most specific pattern of its URL (filters/pattern_yield/patterns.py). The first 16 fetches of each pattern are
+also counted for the next coarser one, which so describes what a new pattern below it may yield; it becomes barren only by several of them.
+A URL is held by the first barren pattern on the way from its most specific pattern to the coarser ones, unless a pattern before that one
+has enough good fetches of its own.
 
-**A fetch was worth it** if the panel kept its page as new, or if a link of it led to a page that was (`Source` waits for what becomes of
-them). A redirect was worth it if what it led to is new and was first found through it.
+**A fetch was worth it** if the panel kept its page as new, or if a link of the page led to such a page (`Source` is kept until its links
+are settled). A redirect was worth it if its last page is new and was first found through it.
 
-**One text for all.** What shows one text for one URL after another may be an outage or a consent page. A barren fetch waits until another
-text is shown; a run of 32 URLs of one text teaches nothing, unless the site had shown others too and either the pattern had shown that text
-then, or all URLs of the run have a pattern in common that never showed anything new: a calendar that is all that is left to fetch.
+**One text for all.** If one URL after another shows the same text, that may be an outage or a consent page. So a barren fetch is learned
+from only after another text was shown. A run of 32 URLs with one text is not learned from, unless the site had shown other texts and either
+the pattern had shown this text then, or all URLs of the run share a pattern that never showed anything new: a calendar which is all that is
+left to fetch.
 
-Memory: at most `filters.site_bytes` a site; what goes first has least evidence: sources, texts and patterns fetched once, never the barren
-ones. Time: 15 to 60 µs per answer, two or three records written.
+Memory: at most `filters.site_bytes` a site; records with the least evidence are dropped first: sources, texts and patterns fetched once,
+but no barren ones. Time: 15 to 60 µs per answer, two or three records written.
 """
 
 from __future__ import annotations
@@ -46,10 +48,10 @@ from thresher.filters.pattern_yield.records import (
 )
 from thresher.filters.pattern_yield.vocabulary import Vocabulary
 
-RUN = 32  # URLs of one text in a row that teach nothing
-OTHERS = 8  # URLs of a site that must have been worth it for such a run to be one pattern's own way
-TEMPLATE = 20  # times that one text is shown by one pattern: at a twentieth of its fetches the first of them hardly counts
-TAUGHT = 16  # fetches that a pattern teaches the coarser one
+RUN = 32  # a run of so many URLs of one text is not learned from
+OTHERS = 8  # fetches of a site that must have been worth it for such a run to be a pattern's usual answer
+TEMPLATE = 20  # times shown by one pattern from which a text is a template: its first page hardly counts then
+TAUGHT = 16  # fetches of a pattern that are also counted for the coarser one
 _MOST_CREDITED = 6  # redirects in a row that lead to one page
 _MOST_GLANCES = 20_000
 _MOST_HELD = 4_096
@@ -59,7 +61,12 @@ class Tree:
     """One site's patterns: read from a memory, changed, and written back by `save`."""
 
     def __init__(self, memory: Memory, site: bytes, rule: Rule) -> None:
-        """site: 8 bytes."""
+        """Read what a site's patterns share.
+
+        Args:
+            site: 8 bytes.
+            rule: Decides when a pattern is barren.
+        """
         self._memory = memory
         self.site = site
         self._rule = rule
@@ -68,24 +75,24 @@ class Tree:
         self.vocabulary = Vocabulary(self.head.n_counted, self.head.counters)
         self._known: dict[str, Pattern] = {}
         self._changed: dict[str, Pattern] = {}
-        self._leading = b""  # key of the page that is learned from, if it was barren and its links are followed
-        self.released: list[str] = []  # forms of patterns whose URLs are free again
+        self._leading = b""  # key of the page learned from, if it was barren and its links are followed
+        self.released: list[str] = []  # patterns whose URLs are to be released
 
     # -- asking
 
     def forms(self, parts: Parts) -> list[str]:
-        """Return a URL's patterns as the site's vocabulary spells them now, the most specific first."""
+        """Return a URL's patterns by the site's present vocabulary, the most specific first."""
         return forms(parts, self.vocabulary.count)
 
     def load(self, texts: Iterable[str]) -> None:
-        """Read patterns that have not been read; one by one, since those that were written lately lie nearer than the disk."""
+        """Read patterns that were not read yet; one by one, since those written lately are in the cache."""
         for text in texts:
             if text not in self._known:
                 value = self._memory.get(pattern_key(self.site, text))
                 self._known[text] = PATTERN.decode(value) if value is not None else Pattern(text, YieldEvidence())
 
     def barren(self, texts: Sequence[str]) -> Pattern | None:
-        """Return the pattern that sets back a URL of these patterns (`load`ed), None if it is to be fetched."""
+        """Return the barren pattern that holds a URL of these patterns (`load` must have read them), None if there is none."""
         for text in texts:
             pattern = self._known[text]
             if pattern.evidence.barren:
@@ -97,10 +104,14 @@ class Tree:
     # -- learning
 
     def on_page(self, parts: Parts, news: int, *, is_kept: bool) -> bool:
-        """Note what a page shows beside what its URL says; return whether another page of its pattern, or of the next, showed it lately.
+        """Record what a page shows apart from what its URL repeats; return whether its pattern or the next coarser one showed that lately.
 
-        Of the next too, since a word that has become a literal makes a pattern that has shown nothing yet. What a pattern shows for the
-        twentieth time is a form to fill in: its first page was nothing new either. is_kept: the panel keeps the page.
+        The next one too, since a word that becomes a literal makes a new pattern, which has shown nothing yet. A text that a pattern shows
+        for the
+        twentieth time is an empty form: its first page was not worth its fetch either, and is counted so.
+
+        Args:
+            is_kept: Whether the panel keeps the page.
         """
         texts = self.forms(parts)[:2]
         self.load(texts)
@@ -133,7 +144,7 @@ class Tree:
             self._wait(fetch, texts)
 
     def _wait(self, fetch: Fetch, texts: list[str]) -> None:
-        """Let a barren fetch wait for another text, unless its pattern is known to show this one."""
+        """Keep a barren fetch until another text is shown, unless its pattern is known to show this one."""
         head, specific = self.head, self._known[texts[0]]
         if fetch.text != head.run_text:
             self._end_run()
@@ -150,12 +161,12 @@ class Tree:
             head.pending = []
 
     def _is_their_way(self) -> bool:
-        """Return whether a long run of one text is how one pattern is, and no outage: it never showed more, and other URLs did."""
+        """Return whether a long run of one text is the usual answer of one pattern and no outage: other URLs showed other texts."""
         self.load(self.head.run_forms)
         return self.head.n_worth >= OTHERS and any(self._known[form].evidence.worth <= 1 for form in self.head.run_forms)
 
     def _end_run(self) -> None:
-        """Another text is shown: what was barren before was so in earnest."""
+        """End the run, since another text is shown: its barren fetches count from now on."""
         self._believe()
         self.head.run_text, self.head.run_length, self.head.run_forms = 0, 0, []
 
@@ -168,14 +179,14 @@ class Tree:
             self._teach(entry.forms, False)
 
     def _teach(self, texts: Sequence[str], worth: bool) -> None:
-        """Let the patterns of a URL learn whether a fetch was worth it."""
+        """Count for the patterns of a URL whether a fetch was worth it."""
         taught, spoke = True, False
         for i, text in enumerate(texts):
             pattern = self._known[text]
             before = pattern.evidence.barren
-            if spoke and before:  # the fetch was none of those that it holds
+            if spoke and before:  # its own counts go first: the fetch was none of those that the coarser pattern holds
                 return
-            if not taught and not (worth and before):  # what is barren hears of whatever speaks for it
+            if not taught and not (worth and before):  # a barren pattern always counts fetches that were worth it
                 return
             spoke = spoke or self._rule.yields(pattern.evidence)
             is_wrong = self._rule.learn(pattern.evidence, worth, is_coarse=i > 0)
@@ -185,7 +196,7 @@ class Tree:
             pattern.n_taught += taught
 
     def _judged(self, pattern: Pattern, was_barren: bool, *, is_wrong: bool) -> None:
-        """Count the pattern if it is barren now; release what it holds if that was wrong."""
+        """Count the pattern if it has become barren; release its URLs if the opinion was wrong."""
         self.head.n_barren = max(0, self.head.n_barren + pattern.evidence.barren - was_barren)
         if is_wrong:
             self.released.append(pattern.form)
@@ -193,7 +204,7 @@ class Tree:
     # -- what links lead to
 
     def led_on(self, key: bytes, via: bytes, n_links: int, *, is_redirect: bool) -> None:
-        """A page or redirect named `n_links` URLs first that will be fetched: whether it was worth it is seen then."""
+        """Record that a page or redirect named `n_links` URLs first that will be fetched: their pages decide whether it was worth it."""
         if is_redirect:
             self._put_source(key, Source([], via, n_links))
         elif self.head.leading:
@@ -203,7 +214,7 @@ class Tree:
         self.head.n_sources += 1
 
     def on_settled(self, via: bytes, worth: bool) -> None:
-        """What `via` of this site named has settled."""
+        """Count one settled URL for the page `via` of this site that named it first."""
         for _ in range(_MOST_CREDITED):
             source = self._source(via)
             if source is None:
@@ -230,7 +241,7 @@ class Tree:
             self._credit(key[8:], source.forms)
 
     def _credit(self, key: bytes, texts: list[str]) -> None:
-        """A barren page has led to something new: it was worth its fetch."""
+        """Count a barren page as worth its fetch, since it has led to something new."""
         self.load(texts)
         waits = [entry for entry in self.head.pending if entry.key == key]
         if waits:
@@ -245,7 +256,7 @@ class Tree:
                 self._judged(pattern, before, is_wrong=is_wrong)
 
     def take(self, key: bytes) -> Source | None:
-        """Return what is known of a redirect whose end has settled, and forget it."""
+        """Return the record of a redirect whose last page is settled, and delete it."""
         source = self._source(key) if self.head.n_sources else None
         if source is not None:
             self._forget(key)
@@ -277,7 +288,7 @@ class Tree:
 
 
 class Sites:
-    """What the parts of the filter share: the rule, and of each site what is asked for most, kept decoded.
+    """State that the filter's gates share: the rule, and the records of each site that are needed most, decoded.
 
     Valid as long as all writing goes through `save`. Memory: 200 bytes a site, at most 20,000 sites; 200 a class, at most 4,096.
     """
@@ -289,18 +300,18 @@ class Sites:
         self._held: dict[str, Recent] = {}
 
     def hold(self, holder: str, of: YieldEvidence) -> None:
-        """Note what is known of a class that is about to be held."""
+        """Remember the counts of a pattern whose URLs are about to be held, for `recent`."""
         if len(self._held) >= _MOST_HELD:
             del self._held[next(iter(self._held))]
         self._held[holder] = of.opinion.recent
 
     def recent(self, holder: str, memory: Memory, /) -> Recent:
-        """Return what the fetches of a class came to before it was opened. Asked right after something was held by it."""
+        """Return what the latest fetches of a class gave before its URLs were held. Called right after the first URL was held."""
         found = self._held.get(holder, Recent())
         return Recent(found.n, found.s, found.streak)
 
     def glance(self, memory: Memory, site: bytes) -> Glance:
-        """Return the beginning of a site's head."""
+        """Return the first fields of a site's head."""
         if memory is not self._memory or len(self._glances) > _MOST_GLANCES:
             self._memory, self._glances = memory, {}
         found = self._glances.get(site)

@@ -1,9 +1,8 @@
 """How often a site's words were seen, in bounded space: a count-min sketch of 8-bit counters that grows with the site and ages.
 
-Each word has two counters, of which the smaller counts (conservative update [EV02]). A sketch that has counted as
-many words as it has counters doubles, up to 4,096; from then on all counters are halved instead, so that what is no longer seen is
-forgotten [EFM17]. A collision makes a rare word look frequent: its pattern is then learned by
-itself, which is slower and never wrong.
+Each word has two counters, of which the smaller one counts (conservative update [EV02]). When a sketch has counted as many words as it has
+counters, it doubles, up to 4,096 counters. After that all counters are halved instead, so that words which are no longer seen are
+forgotten [EFM17]. A collision makes a rare word look frequent. Its pattern is then learned separately, which takes longer and does no harm.
 
 Memory: 64 to 4,096 bytes a site. Time: 0.2 µs per word.
 """
@@ -24,7 +23,12 @@ class Vocabulary:
     __slots__ = ("_counters", "_mask", "n_counted")
 
     def __init__(self, n_counted: int = 0, counters: bytes = b"") -> None:
-        """Take up what `counters` and `n_counted` of an earlier one say."""
+        """Create a vocabulary, or restore one.
+
+        Args:
+            n_counted: Words counted by the earlier one since it last grew or aged.
+            counters: Those of the earlier one.
+        """
         self.n_counted = n_counted  # since it last grew or aged
         self._counters = bytearray(counters or _LEAST)
         self._mask = len(self._counters) - 1
@@ -34,7 +38,7 @@ class Vocabulary:
         return bytes(self._counters)
 
     def count(self, word: int) -> int:
-        """Return how often a word was seen, at least; 255 stands for more."""
+        """Return how often a word was seen: an upper estimate; 255 means 255 or more."""
         mask, counters = self._mask, self._counters
         return min(counters[word & mask], counters[word >> 32 & mask])
 
@@ -54,7 +58,7 @@ class Vocabulary:
             self._grow_or_age()
 
     def pin(self, words: Sequence[int], least: int) -> None:
-        """Keep the words that were seen `least` times from being forgotten for long."""
+        """Raise the counts of the words that were seen `least` times, so that they are not soon forgotten."""
         for word in words:
             if self.count(word) >= least:
                 self._counters[word & self._mask] = self._counters[word >> 32 & self._mask] = _FULL

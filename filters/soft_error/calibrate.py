@@ -27,7 +27,7 @@ from thresher.filters.soft_error.score import F64, I64, ONE_EACH, THRESHOLD, Cou
 
 Labels = npt.NDArray[np.bool_]
 
-MIN_LABELLED = 10  # pairs with a proxy label; below, nothing can be calibrated
+MIN_LABELLED = 10  # pairs with a proxy label, below which nothing is calibrated
 MIN_J = 0.3  # recall - false-positive rate that a chosen threshold must reach; a coin reaches 0
 _FLAT = 0.98  # of the largest J
 _K1 = (1.0, 0.75, 0.5, 0.25)

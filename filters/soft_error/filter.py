@@ -1,11 +1,11 @@
-"""The soft-error filter with its parts: redirect gate, page gate, learned gate, and the prober.
+"""The soft-error filter and its parts: redirect gate, page gate, learned gate, and the prober.
 
-`spec` puts together RedirectGate (redirects.py), PageGate (pages.py), Prober (prober.py), and here:
-    LinkGate    links that lead to a known soft error only are not enqueued: those of a form ("/login?next=…") that soft errors lead to, and
-                those of a directory that answers everything, once it has shown `give_up_after` soft errors for each good page. A URL that
-                was queued before is judged again when its turn comes
+`spec` puts together RedirectGate (redirect_gate.py), PageGate (pages.py), Prober (prober.py), and here:
+    LinkGate    refuses links that can only lead to a known soft error: those of a form ("/login?next=…") to which soft errors lead, and
+                those of a directory that answers everything, once it has shown `give_up_after` soft errors for each good page. A URL is
+                judged again just before it is requested
 
-The four share one memory (records.py, stream.py) and, of the same mode, one verdict name.
+The four share one memory (records.py, stream.py) and, in the same mode, the name under which they give verdicts.
 """
 
 from __future__ import annotations
@@ -74,9 +74,9 @@ class SoftErrorLinkGate:
         return NO_EFFECTS
 
     def _refuses(self, batch: LinkBatch, i: int, memory: Memory) -> Verdict | None:
-        """Return why a link is not to be followed: its directory is closed, or it is of a form that soft errors lead to."""
+        """Return why a link is not to be followed: its directory is closed, or soft errors lead to URLs of its form."""
         text, key, source = batch.texts[i], batch.keys[i], batch.source
-        is_again = key == source.key  # a known URL whose turn has come
+        is_again = key == source.key  # a known URL that is about to be requested
         if is_again and source.seed_distance == 0:
             return None
         directory = DIRECTORIES.get(memory, probe.key_of_directory(probe.directory_of(text), batch.hosts[i], key))

@@ -1,10 +1,10 @@
 """How many different things were seen, in a cell of at most 4,096 bytes: exact below 512, HyperLogLog from there.
 
-A thing is 8 bytes of a hash. A cell is plain bytes, told apart by their length:
+A thing is 8 bytes of a hash. A cell is plain bytes; its length shows its form:
 
     0 … 4,088 B   up to 511 hashes, 8 bytes each, in order of arrival: exact, and a hash seen before changes nothing
-    4,096 B       2^12 registers, one byte each: the largest rank (leading zeros + 1) of a hash's lower 52 bits seen in the register
-                  that its upper 12 bits name. Registers depend on the set of hashes alone, not on order or repetition.
+    4,096 B       2^12 registers, one byte each: the largest rank (leading zeros + 1) of the lower 52 bits of all hashes whose
+                  upper 12 bits are the register's number. Registers depend on the set of hashes alone, not on order or repetition.
 
 The registers are read by Ertl's improved estimator (New cardinality estimation algorithms for HyperLogLog sketches, arXiv:1702.01284,
 alg. 6): unbiased from small to large counts, without thresholds or tables. Standard error 1.04 / 2^6 = 1.6 %, .0071 in log10 units; the
@@ -73,7 +73,7 @@ def count(cell: bytes) -> int:
 
 def _has(cell: bytes, thing: bytes) -> bool:
     at = cell.find(thing)
-    while at % _HASH and at > 0:  # found across two hashes
+    while at % _HASH and at > 0:  # the match begins inside a hash: no match
         at = cell.find(thing, at + 1)
     return at >= 0
 

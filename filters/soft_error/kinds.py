@@ -1,7 +1,7 @@
-"""Kinds of soft errors, and what a page's own words hint at.
+"""Kinds of soft errors, and hints at them in a page's own words.
 
-A hint decides nothing by itself: it makes a page worth a probe, and names the kind once other evidence says that it is a soft error. The
-exceptions are challenge and consent pages that say so in their title over a text of a few words: they are set aside at once, so that no
+A hint decides nothing by itself: it makes a page worth a probe, and names the kind once other evidence shows that it is a soft error. The
+exceptions are challenge and consent pages that say so in their title and have hardly any other text: they are called so at once, so that no
 filter learns from them.
 
 Time: 2 µs for a page of more than `_SHORT` words, whose title alone is read; 12 µs for a shorter one.
@@ -24,7 +24,7 @@ from thresher.filters.soft_error.url_kind import UrlKind
 
 
 class Kind(StrEnum):
-    """What a soft error hides, or what stands in the way. The value stands in records and output."""
+    """What a soft error hides, or what bars the way. The value is written to records and output."""
 
     NOT_FOUND = "soft_404"
     FORBIDDEN = "soft_403"
@@ -37,12 +37,12 @@ class Kind(StrEnum):
     SHELL = "js_shell"
 
 
-WALLS = frozenset((Kind.CHALLENGE, Kind.CONSENT, Kind.SHELL))  # a host that answers so everywhere is parked
-GATES = WALLS | {Kind.LOGIN, Kind.PARKED}  # true of a home page too
+WALLS = frozenset((Kind.CHALLENGE, Kind.CONSENT, Kind.SHELL))  # a host all of whose pages are such is parked
+GATES = WALLS | {Kind.LOGIN, Kind.PARKED}  # a home page may be one, too
 ERRORS = frozenset((Kind.NOT_FOUND, Kind.FORBIDDEN, Kind.SERVER_ERROR))
 
 _SHORT = 200  # words of a text that is read for phrases
-_FEW = 80  # words of an error page that is nothing else
+_FEW = 80  # words of a page that is only an error page
 _TEXT = 1_500  # characters
 _TITLE = 300
 _FEW_LINKS = 3
@@ -50,10 +50,10 @@ _SHELL = 20  # words of an empty shell
 
 
 class Hint(NamedTuple):
-    """What a page's words hint at."""
+    """What a page's words suggest."""
 
     kind: str = ""  # a Kind; "": nothing
-    is_strong: bool = False  # its title says it, or two phrases do, and it says hardly anything else
+    is_strong: bool = False  # its title says it, or two phrases do and there is hardly any other text
 
 
 NO_HINT = Hint()
@@ -61,7 +61,7 @@ NO_HINT = Hint()
 
 @cache
 def _pattern(lines: tuple[str, ...]) -> str:
-    """Return the phrases as a pattern; what begins or ends with an ASCII letter is whole words, so that "catalog in" is no "log in"."""
+    """Return a pattern of the phrases. An ASCII letter at a phrase's end must end a word: "catalog in" is no "log in"."""
     return "|".join(sorted(map(_whole, _each(lines)), key=len, reverse=True))
 
 
@@ -94,7 +94,7 @@ _COMMON = frozenset(("page", "site", "domain", "website", "server"))
 
 
 def _telling(phrase: str) -> str:
-    """Return the word of a phrase that is said least in passing, as far as its length tells."""
+    """Return the word of a phrase that is the least common in other texts: the longest."""
     words: list[str] = _WORD.findall(phrase)
     return max([word for word in words if word not in _COMMON] or words, key=len)
 
@@ -104,7 +104,7 @@ _TELLING = frozenset(_telling(phrase) for lines in _PHRASES.values() for phrase 
 
 
 def hint_of(page: Page) -> Hint:
-    """Return what a page's title and, if it is short, its text hint at."""
+    """Return what a page's title and, if it is short, its text suggest."""
     n_words = page.tokens.size
     title = page.title[:_TITLE].lower()
     if (not _TELLING.isdisjoint(_WORD.findall(title)) or _is_unspaced(title)) and _ANY_TITLE.search(title):
@@ -121,7 +121,7 @@ def hint_of(page: Page) -> Hint:
 
 
 def _is_strong(kind: str, text: str, n_words: int) -> bool:
-    """Tell whether a text without a telling title is nothing but a shell, or a parked host's page."""
+    """Return whether a text whose title says nothing is a mere shell, or a parked host's page."""
     if kind == Kind.SHELL:
         return n_words <= _SHELL
     return kind == Kind.PARKED and n_words <= _FEW and len({match.group() for match in _PARKED.finditer(text)}) > 1
@@ -132,7 +132,7 @@ def _is_unspaced(text: str) -> bool:
 
 
 def kind_of(hint: str, url_kind: UrlKind | None) -> Kind:
-    """Name a soft error from what its page hints at ("" for nothing) and what its URLs say; a missing page if neither says more."""
+    """Return the kind of a soft error by its page's hint ("" for none) and its URLs; a missing page if neither names a kind."""
     if hint in GATES:
         return Kind(hint)
     if url_kind is not None and url_kind is not UrlKind.NOT_FOUND:
@@ -141,5 +141,5 @@ def kind_of(hint: str, url_kind: UrlKind | None) -> Kind:
 
 
 def _first(text: str) -> str:
-    """Return the first kind, in the order of `_PHRASES`, of which a phrase stands in the text."""
+    """Return the first kind, in the order of `_PHRASES`, with a phrase that the text contains."""
     return next(str(kind) for kind, pattern in _BY_KIND if pattern.search(text))

@@ -1,8 +1,8 @@
 """A redirect log in memory: distinct URLs and hosts by number, and the pairs of them.
 
-A log of years may have an original with several targets. It counts once, with its last target, which is where it leads today.
+In a log of years an original may have several targets. It counts once, with its last target: that is where it leads today.
 
-Memory: 8 bytes a mention, and each distinct URL once, with 120 bytes of its own. Time: 2 µs a pair beside the question of its spelling.
+Memory: 8 bytes a mention, and each distinct URL once, with 120 bytes of its own. Time: 2 µs a pair, without the test for spellings.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from thresher.filters.soft_error.spelling import same_page
 
 
 class Named(NamedTuple):
-    """A log by number, with the texts of the numbers."""
+    """A redirect log by number, with the texts of the numbers."""
 
     columns: Columns
     originals: list[str]
@@ -61,14 +61,14 @@ class RedirectLog:
         self._mentions.append(target_number)
 
     def __len__(self) -> int:
-        """Return how many pairs were added, repeated ones and no spellings among them."""
+        """Return how many pairs were added: repeated ones count, spellings do not."""
         return len(self._mentions) // 2
 
     def finish(self) -> Named:
-        """Return what was collected, and forget it."""
+        """Return the pairs, and empty the log."""
         mentions = _integers(self._mentions).reshape(-1, 2)
         last = np.zeros(len(self._originals), dtype=np.int32)
-        last[mentions[:, 0]] = mentions[:, 1]  # of several assignments the last one stands
+        last[mentions[:, 0]] = mentions[:, 1]  # of several targets the last one counts
         is_last = mentions[:, 1] == last[mentions[:, 0]]
         n_moved = len(np.unique(mentions[~is_last, 0]))
         originals, targets = mentions[is_last].T

@@ -32,20 +32,20 @@ from thresher.crawler.core.sketch import word_hash
 
 N_KEPT = 64
 NEARLY_EQUAL = 0.02  # distance
-AKIN = 0.2  # distance of two pages that say the same, but for a clock, a name or a few links
-UNLIKE = 0.5  # distance from which a second probe would tell nothing
+AKIN = 0.2  # distance of two pages that differ in a clock, a name or a few links
+UNLIKE = 0.5  # distance from which a second probe would be useless
 MOST_SPREAD = 0.15  # distance of two probes of one template
-_CLOCK = 6  # pairs of words: what a time of day, a name or a count changes in an otherwise equal text
+_CLOCK = 6  # word pairs that a time of day, a name or a count changes in equal texts
 _MOST_QUOTED = 60  # words of a page that quote its URL, at most
-_ENOUGH = 4 * N_KEPT  # pairs of which the smallest 64 different ones are surely found
-_MOST_VALUES = 4  # of a query that a page may quote
+_ENOUGH = 4 * N_KEPT  # so many pairs surely contain 64 different ones
+_MOST_VALUES = 4  # values of a query that a page may quote
 _ECHO = 3  # words of the URL in a row that quote it
 _WORD = re.compile(r"[^\W_\U00010000-\U0010FFFF]+")
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _SCALE = 1 << 32
 _TOP = np.uint64(32)
-_MANY = 64  # words of a text that are words of its URL, from which arrays are quicker than a loop
-_LOOK = "look"  # beside the fields of a page
+_MANY = 64  # words of a text found in its URL from which arrays are quicker than a loop
+_LOOK = "look"  # key in a page's dict, beside its fields
 _OWN_WORDS = "own words"
 
 Bools = npt.NDArray[np.bool_]
@@ -56,9 +56,9 @@ class Look(msgspec.Struct, array_like=True, frozen=True):
 
     sketch: bytes  # ascending u32, at most 64; b"" of no text
     n_words: int
-    title: bytes  # 8: hash of the title; b"" if it quotes the URL, and then says nothing
+    title: bytes  # 8: hash of the title; b"" if it quotes the URL: then it is not compared
     text: bytes = b""  # 8: hash of all words in order; b"" of no text
-    whole: bytes = b""  # sketch with what quotes the URL; b"" if that is nothing
+    whole: bytes = b""  # sketch with the words that quote the URL; b"" if there are none
 
     def __post_init__(self) -> None:
         if len(self.sketch) % 4:
@@ -66,7 +66,7 @@ class Look(msgspec.Struct, array_like=True, frozen=True):
 
 
 class Likeness(Enum):
-    """How a page compares with probes."""
+    """The result of comparing a page with probes."""
 
     SAME = 1
     UNSURE = 2  # one probe is known and it is near, but not equal
@@ -74,7 +74,7 @@ class Likeness(Enum):
 
 
 def look_of(page: Page) -> Look:
-    """Reduce a page to its look; once, whoever asks for it."""
+    """Return the look of a page; it is computed once."""
     beside = vars(page)
     look: Look | None = beside.get(_LOOK)
     if look is None:
@@ -92,7 +92,7 @@ def text_of(page: Page) -> bytes:
 
 
 def own_words(page: Page) -> U64:
-    """Return the words of a page without those that quote its URL; they are looked for once, whoever asks."""
+    """Return the words of a page without those that quote its URL; they are computed once."""
     beside = vars(page)
     own: U64 | None = beside.get(_OWN_WORDS)
     if own is None:
@@ -152,9 +152,14 @@ def spread_of(probes: Sequence[Look]) -> float:
 
 
 def compare(page: Look, probes: Sequence[Look], *, spread: float | None = None) -> Likeness:
-    """Compare a page with one probe or two of one template; `spread`: how far such pages are apart, where that is known."""
+    """Compare a page with one probe or two of one template.
+
+    Args:
+        probes: Looks of the probes' pages.
+        spread: Distance of pages of the template, if it is known.
+    """
     titles = {probe.title for probe in probes}
-    title = titles.pop() if len(titles) == 1 else b""  # two probes with two titles: it quotes the URL, or the time of day
+    title = titles.pop() if len(titles) == 1 else b""  # if two probes have two titles, these quote the URL or the time of day
     if title and page.title != title:
         return Likeness.OTHER
     tolerance = spread_of(probes) if spread is None else spread
@@ -168,12 +173,12 @@ def compare(page: Look, probes: Sequence[Look], *, spread: float | None = None) 
 
 
 def is_same_text(a: Look, b: Look) -> bool:
-    """Return whether two pages have equal texts, word for word, and titles that do not differ."""
+    """Return whether two pages have equal texts, word for word, and no different titles."""
     return bool(a.text) and a.text == b.text and (a.title == b.title or not (a.title and b.title))
 
 
 def is_nearly(a: Look, b: Look) -> bool:
-    """Return whether two pages differ by no more than a clock, a name or a count. Titles that quote a URL are not compared."""
+    """Return whether two pages differ in a clock, a name or a count at most. Titles that quote a URL are not compared."""
     if a.title and b.title and a.title != b.title:
         return False
     tolerance = NEARLY_EQUAL + min(AKIN, _CLOCK / max(1, b.n_words))
@@ -181,13 +186,13 @@ def is_nearly(a: Look, b: Look) -> bool:
 
 
 def may_match(n_words: int, probe: Look, tolerance: float) -> bool:
-    """Tell, before its look is made, whether a page of so many words can match."""
+    """Return whether a page of so many words can match, before its look is computed."""
     slack = _slack(probe, tolerance)
     return -slack <= n_words - probe.n_words <= slack + _MOST_QUOTED
 
 
 def _slack(probe: Look, tolerance: float) -> float:
-    """Return by how many words a page that matches may be longer or shorter."""
+    """Return by how many words a matching page may be longer or shorter."""
     return 3 + 2 * tolerance * probe.n_words
 
 
@@ -216,9 +221,9 @@ def _url_words(url: str) -> list[str]:
 
 
 def _without_echo(tokens: U64, words: Sequence[str], names: Sequence[Sequence[str]]) -> U64:
-    """Return the words of a text without what quotes the URL: `_ECHO` of its words in a row, or its name.
+    """Return the words of a text without those that quote the URL: `_ECHO` of its words in a row, or its name.
 
-    Not each word of it: those that the template uses too would be missing from one page and not from the next.
+    Single words stay, since the template may use them too: they would be missing from one page and not from the next.
     """
     hashes = [{word_hash(word) for word in group} for group in (words, *names)]
     least = [_ECHO, *[min(_ECHO, len(name)) for name in names]]
@@ -249,7 +254,7 @@ def _among(tokens: U64, wanted: set[int]) -> Bools:
 
 
 def _in_rows(places: Sequence[int], words: Sequence[int], wanted: set[int], least: int) -> list[int]:
-    """Return the places, which ascend, whose words are wanted and stand at least that many in a row: what `_runs` says of few."""
+    """Return the positions, ascending, of wanted words of which at least `least` are in a row: as `_runs`, for few words."""
     found: list[int] = []
     row: list[int] = []
     for place, word in zip(places, words, strict=True):
@@ -263,7 +268,7 @@ def _in_rows(places: Sequence[int], words: Sequence[int], wanted: set[int], leas
 
 
 def _runs(marks: Bools, least: int) -> Bools:
-    """Keep the marks that stand at least that many in a row."""
+    """Keep the marks of which at least `least` are in a row."""
     if least < 2 or np.count_nonzero(marks) < least:
         return marks if least < 2 else np.zeros(marks.size, dtype=np.bool_)
     steps = np.diff(marks.view(np.int8), prepend=0, append=0)

@@ -2,19 +2,19 @@
 
 A page is a suspect if its words hint at an error or a gate (kinds.py). For a suspect, probes of its places (probe.py) are requested. It is
 a soft error in three cases: the probe's page looks like it, and neither the control's page nor the host's home page does (suspects.py); or
-redirects of other URLs and of a probe end at it; or it looks like known error pages of the host, those of other places or its 404 pages. A
-page that waits for the answer of a probe is kept; its verdict is revised later.
+redirects of other URLs and of a probe end at it; or it looks like known error pages of the host, those of other places or its 404 pages.
+While no probe is answered the page is kept; its verdict is revised later.
 
 A page without such words is a suspect by its structure if its text equals that of another page of the host, apart from words that quote the
 URL: a form to create a missing page, "nothing found for …", in any language. It is a soft error only if the probe's text is equal, too, and
 if the page asks for text or a password, or its place has shown pages of another length; otherwise it may be a greeting, which is the same
 everywhere. A page is also a soft error if its text equals the host's 404 page, or that of a convicted suspect. A short page that asks for a
-password, on a host whose home page does not, is a log-in form, whatever its words. From the third address that shows the form on, no probe
+password, on a host whose home page does not, is a login form, whatever its words. From the third address that shows the form on, no probe
 is needed: the page behind it exists but is closed, since missing pages are answered as missing. The first address is the form itself.
 
 Home pages and seeds are exempt, except from verdicts on gates that name themselves and on parked domains. A challenge or consent page that
-says so in its title is called a gate at once, but its few links are followed. It teaches no filter, and a host that shows nothing else is
-parked. If a probe is answered honestly, the verdict is taken back.
+says so in its title is called a gate at once, but its few links are followed. No filter learns from it, and a host that shows nothing else
+is parked. If a probe is answered honestly, the verdict is taken back.
 
 Cost of an ordinary page: a search for phrases in its title, and in its text if that is short, and one read of a record. A page that quotes
 its URL in up to `_ECHOED` words costs a look and a record of 50 bytes more.
@@ -56,18 +56,18 @@ from thresher.filters.soft_error.records import (
 from thresher.filters.soft_error.redirect_gate import count_walls
 from thresher.filters.soft_error.suspects import Step, is_home_too, is_known_error, stand, try_suspect
 
-_MOST_TEXTS = 4  # of a host's error pages
-_ENOUGH_WORDS = 12  # of an error page that others are compared with
-_ECHOED = 600  # of a page that may be a template around a name
-_OF_A_FORM = 300  # of a page that is a form to log in
-_SAID_BY_FORM = 3  # addresses of one form to log in, from which on it needs no probe
+_MOST_TEXTS = 4  # texts of a host's error pages that are remembered
+_ENOUGH_WORDS = 12  # words that an error page needs to be compared with others
+_ECHOED = 600  # words of a page, at most, to be tested for a template around a name
+_OF_A_FORM = 300  # words of a login form, at most
+_SAID_BY_FORM = 3  # addresses that show one login form, from which it needs no probe
 _MOST_NAMED = 8  # words by which pages of one template differ, at most
-_SHARE_NAMED = 5  # or this part of them
+_SHARE_NAMED = 5  # or a fifth of them
 _SAYS_SO = {404: Kind.NOT_FOUND, 410: Kind.NOT_FOUND, 403: Kind.FORBIDDEN}
 
 
 class PageLooks(msgspec.Struct, array_like=True, dict=True):
-    """What judging a page needs of it. Its look and its directory are made when first needed, which for most pages they never are."""
+    """What judging a page needs of it. Its look and its directory are computed when first needed; for most pages they never are."""
 
     page: bytes  # key
     host: bytes
@@ -82,8 +82,8 @@ class PageLooks(msgspec.Struct, array_like=True, dict=True):
     made_directory: bytes = b""
     made_look: Look | None = None
     is_home: bool = False
-    form: str = ""  # what it asks its reader for
-    may_echo: bool = False  # its words may be those of a template around its name
+    form: str = ""  # what its form asks for
+    may_echo: bool = False  # its words may be a template around its name
     is_echo: bool = False  # and it quotes its URL, or asks for a password
     n_own: int = -1  # words without those that quote its URL; -1: not counted
 
@@ -101,7 +101,7 @@ class PageLooks(msgspec.Struct, array_like=True, dict=True):
 
     @property
     def look(self) -> Look:
-        """The page's look. A replay finds it in the journal wherever it was asked for."""
+        """The page's look. In a replay it is in the journal if it was computed in the crawl."""
         if self.made_look is None:
             self.made_look = look_of(self.__dict__["seen"])
         return self.made_look
@@ -193,7 +193,7 @@ class PageGate:
         return "", ""
 
     def _is_cleared(self, measure: PageLooks, host: Host, memory: Memory) -> bool:
-        """Return whether probes have shown that what a page's title says is no gate of its place."""
+        """Return whether probes have shown that the page is no gate of its place, whatever its title says."""
         if host.day < 0 or measure.status != 200:
             return False
         standing = stand(_suspect_of(measure), host, measure.day, memory)
@@ -204,7 +204,7 @@ class PageGate:
         if directory.answers_everything:
             directory.n_soft += 1
             DIRECTORIES.put(memory, measure.directory, directory)
-        if kind in WALLS and not measure.is_target and measure.url:  # else it is the wall of those that redirect to it
+        if kind in WALLS and not measure.is_target and measure.url:  # if one led to it, it is the wall of the redirects' hosts
             yield from count_walls(memory, measure.host, host, 1, origin_of(measure.url))
 
     def _echo(self, measure: PageLooks, host: Host, memory: Memory) -> Iterator[Effect]:
@@ -224,7 +224,7 @@ class PageGate:
             yield from self._suspect(msgspec.structs.replace(measure, hint="", made_look=measure.look), memory)
 
     def _suspect(self, measure: PageLooks, memory: Memory, *, is_gate: bool = False) -> Iterator[Effect]:
-        """Request the probe that a suspect needs, unless it was requested, and record that the page waits for the answer."""
+        """Request the probe that a suspect needs, unless it was requested, and record the suspect for its answer."""
         suspect = _suspect_of(measure, is_gate=is_gate)
         standing = stand(suspect, HOSTS.get(memory, measure.host) or Host(), measure.day, memory)
         if standing.step in (Step.PROBE, Step.CONTROL, Step.WAIT):
@@ -232,7 +232,7 @@ class PageGate:
 
 
 def _places(measure: PageLooks, memory: Memory) -> tuple[Directory, Host]:
-    """Return what is known of a page's first place and of its host. As long as the host was never probed, its places need no name."""
+    """Return the records of a page's first place and of its host. While the host was never probed, its places are not looked up."""
     host = HOSTS.get(memory, measure.host) or Host()
     return (DIRECTORIES.get(memory, measure.directory) if host.day >= 0 else None) or Directory(), host
 
@@ -253,7 +253,7 @@ def _is_ordinary(measure: PageLooks) -> bool:
 
 
 def _may_echo(measure: PageLooks) -> bool:
-    """Return whether a page is looked at for what it quotes of its URL."""
+    """Return whether a page is searched for words that quote its URL."""
     is_open = measure.status == 200 and not (measure.is_exempt or measure.is_target)
     return is_open and measure.hint in ("", Kind.LOGIN) and _ENOUGH_WORDS <= measure.n_words <= _ECHOED
 
@@ -264,7 +264,7 @@ def _asks_alone(measure: PageLooks, host: Host) -> bool:
 
 
 def _is_known_form(measure: PageLooks, host: Host, memory: Memory) -> bool:
-    """Return whether a page shows the form to log in that other addresses of the host have shown."""
+    """Return whether a page shows the login form that other addresses of the host have shown."""
     if not (measure.is_echo and _asks_alone(measure, host)):
         return False
     echo = ECHOES.get(memory, echo_key(measure.host, measure.look))
@@ -272,23 +272,23 @@ def _is_known_form(measure: PageLooks, host: Host, memory: Memory) -> bool:
 
 
 def _is_copy(judgement: Judgement) -> bool:
-    """Return whether a page is a copy to the word: it says no name of its own. A near copy may be the same sentence with another name."""
+    """Return whether a page is an exact copy: then it does not quote its name. A near copy may be the same sentence with another name."""
     return any(verdict.reason is Reason.DUPLICATE_CONTENT for verdict in judgement.verdicts)
 
 
 def _is_news(measure: PageLooks, memory: Memory) -> bool:
-    """Return whether there is anything to learn from the words of a page that may be a template's."""
+    """Return whether a page that may be a template's can be learned from."""
     return measure.is_echo or _is_first_of_its_length(measure, memory)
 
 
 def _is_first_of_its_length(measure: PageLooks, memory: Memory) -> bool:
-    """Return whether a page is the first of its place, or the first that differs from that by more than a name, a clock or a count."""
+    """Return whether a page is the first of its place, or the first that is longer or shorter by more than a name, a clock or a count."""
     first = LENGTHS.get(memory, measure.directory)
     return first is None or (first > 0 and abs(measure.own - first) > max(_MOST_NAMED, first // _SHARE_NAMED))
 
 
 def _repeated(measure: PageLooks, memory: Memory) -> Echo:
-    """Return which pages say the same but for what quotes their URLs, this one among them."""
+    """Return the pages with the same text, apart from words that quote their URLs, this one among them."""
     key = echo_key(measure.host, measure.look)
     echo = ECHOES.get(memory, key) or Echo([])
     if measure.page not in echo.pages and len(echo.pages) < _SAID_BY_FORM:
@@ -298,7 +298,7 @@ def _repeated(measure: PageLooks, memory: Memory) -> Echo:
 
 
 def _is_suspect(measure: PageLooks, host: Host) -> bool:
-    """Return whether a page's words make it a suspect: of what needs no probe to be told apart from an error, only gates."""
+    """Return whether a page's words make it a suspect. If no probe is needed to tell it from an error, only gates are."""
     if (measure.hint == Kind.LOGIN and not measure.is_target) or (measure.hint == Kind.SHELL and host.is_good):
         return False
     return bool(measure.hint) and (not measure.is_exempt or _may_convict_exempt(measure))
@@ -321,12 +321,12 @@ def _learn_error_page(measure: PageLooks, host: Host, memory: Memory) -> None:
 
 
 def _has_shown(measure: PageLooks, host: Host) -> bool:
-    """Return whether a good page can show nothing new of the host."""
+    """Return whether a good page can add nothing to what is known of the host."""
     return host.is_good and not _is_better_home(measure, host)
 
 
 def _is_better_home(measure: PageLooks, host: Host) -> bool:
-    """Return whether a page stands better for the host's home page than what is known: it itself, or a seed that says nothing odd."""
+    """Return whether a page is a better example of the host's home page than the known one: that page itself, or an ordinary seed."""
     if measure.is_home:
         return not host.is_home
     return host.home is None and measure.is_exempt and measure.hint in ("", Kind.SHELL)

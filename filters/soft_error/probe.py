@@ -39,21 +39,21 @@ from thresher.filters.soft_error.records import ASKED, DIRECTORIES, HOSTS, Asked
 from thresher.filters.soft_error.spelling import is_of_visit
 
 N_LETTERS = 25
-TRUST_DAYS = 7  # that an answer holds
+TRUST_DAYS = 7  # days for which an answer is used
 _DAY_S = 86_400.0
 _SITE = 8
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _EXTENSION = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,4}\Z")
 _PER_DIRECTORY = 2
-_MOST_PARAMETERS = 2  # of a URL that are tried
+_MOST_PARAMETERS = 2  # parameters of a URL that are tried
 
 
 class Place(NamedTuple):
-    """Where a page has its name."""
+    """A part of a URL that may name its page."""
 
-    directory: str  # with its origin; of a parameter: up to and with its name
+    directory: str  # with its origin; of a parameter: up to its name, included
     control: str  # the URL without the name
-    url: str  # what siblings are made of
+    url: str  # from which siblings are made
 
     @property
     def is_parameter(self) -> bool:
@@ -65,7 +65,7 @@ class Place(NamedTuple):
 
     @property
     def base(self) -> str:
-        """The control without what names a visit."""
+        """The control without parameters that name a visit."""
         path, _, query = self.control.partition("?")
         return f"{path}?{'&'.join(field for field in query.split('&') if not is_of_visit(field.partition('=')[0].lower()))}"
 
@@ -108,7 +108,7 @@ def directory_key(url: CrawlURL) -> bytes:
 
 
 def host_key(url: CrawlURL) -> bytes:
-    """Return the key of a URL's host as the redirect log has it (`stream.host_key`); remembered."""
+    """Return the key of a URL's host as in the redirect log (`stream.host_key`); cached."""
     return url.key[:_SITE] + _host_hash(url.host)
 
 
@@ -138,7 +138,11 @@ def asked_key(url: str, site_key: bytes) -> bytes:
 
 
 def sibling(place: Place, site_key: bytes, day: int, n: int = 0) -> str:
-    """Return a URL of a place that cannot exist; `n` counts the probes of a place and day."""
+    """Return a URL of a place that cannot exist.
+
+    Args:
+        n: Number of the probe of this place and day.
+    """
     directory, url = place.directory, place.url
     letters = _letters(xxhash.xxh3_128_intdigest(b"%s %s %d %d" % (site_key, directory.encode(), day, n)))
     if place.is_parameter:
@@ -151,16 +155,16 @@ def sibling(place: Place, site_key: bytes, day: int, n: int = 0) -> str:
 
 
 def is_probed(directory: Directory, day: int) -> bool:
-    """Return whether what a place was asked is still good, or still out."""
+    """Return whether the answer of a place's probe is recent enough, or not there yet."""
     if directory.outcome in (Outcome.NONE, Outcome.FAILED):
         return directory.day == day
     return day - directory.day < TRUST_DAYS
 
 
 def ask(memory: Memory, place: Place, keys: tuple[bytes, bytes], day: int, *, max_probes: int, suspect: bytes = b"") -> tuple[Request, ...]:
-    """Ask for a sibling, within the budgets of its place and its host; return the request, or nothing.
+    """Request a sibling, within the budgets of its place and its host; return the request, or nothing.
 
-    Of a parameter the control comes first. What the last day's requests came to is forgotten.
+    For a parameter the control comes first. Answers to an earlier day's requests are dropped.
 
     Args:
         keys: The keys of place and host.
@@ -183,7 +187,7 @@ def ask(memory: Memory, place: Place, keys: tuple[bytes, bytes], day: int, *, ma
 def ask_control(
     memory: Memory, place: Place, keys: tuple[bytes, bytes], day: int, *, max_probes: int, suspect: bytes = b""
 ) -> tuple[Request, ...]:
-    """Ask for what a place shows without a name, once a day; return the request, or nothing. Two places may have one control."""
+    """Request the page of a place without a name, once a day; return the request, or nothing. Two places may have one control."""
     directory = DIRECTORIES.get(memory, keys[0]) or Directory()
     if place.is_parameter and directory.day != day:
         directory = _renewed(directory)
@@ -203,12 +207,12 @@ def ask_control(
 
 
 def _renewed(directory: Directory) -> Directory:
-    """Return a place without what its requests came to."""
+    """Return a place without the answers to its requests."""
     return Directory(suspect=directory.suspect, n_soft=directory.n_soft, n_good=directory.n_good)
 
 
 def _may_ask(memory: Memory, host_key: bytes, day: int, max_probes: int) -> bool:
-    """Count one request more of a host, if its budget of the day has it."""
+    """Count one more request of a host, if its budget of the day allows it."""
     host = HOSTS.get(memory, host_key) or Host()
     n = host.n_asked if host.day == day else 0
     if n >= max_probes:
@@ -219,7 +223,7 @@ def _may_ask(memory: Memory, host_key: bytes, day: int, max_probes: int) -> bool
 
 
 def _naming(fields: list[str]) -> int:
-    """Return which field of a query has the longest value, of those that name no visit; -1 if there is none."""
+    """Return the field of a query with the longest value, of those that name no visit; -1 if there is none."""
     lengths = [
         -1 if not field or is_of_visit(field.partition("=")[0].lower()) else len(field.partition("=")[2]) if "=" in field else len(field)
         for field in fields

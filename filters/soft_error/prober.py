@@ -1,7 +1,7 @@
-"""Learns from the answers to probes and controls, and judges the pages that waited for them.
+"""Learns from the answers to probes and controls, and judges the suspects that they were requested for.
 
 A probe is a request for what cannot exist, a control one for what a place shows without a name (probe.py). Redirects of both are followed
-for `_MOST_HOPS` where they lead to what is not known.
+for `_MOST_HOPS` while their targets are not known.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ from thresher.filters.soft_error.redirect_gate import Finding, count_walls, is_l
 from thresher.filters.soft_error.suspects import Standing, Step, is_idle, stand, try_suspect
 from thresher.filters.soft_error.url_kind import is_root, url_kind
 
-_MOST_HOPS = 4  # of a request's redirects that are followed
+_MOST_HOPS = 4  # redirects of a request that are followed
 _MOST_LANDINGS = 8  # of a host
 _MOST_TEXTS = 4
 _MOST_IDLE = 16  # parameters of a host
@@ -84,7 +84,7 @@ class _Case(NamedTuple):
 
     answer: Reduced
     asked: Asked
-    landings: list[bytes]  # keys of where redirects led
+    landings: list[bytes]  # keys of the redirects' targets
     memory: Memory
 
     @property
@@ -158,7 +158,7 @@ class Prober:
     # of controls
 
     def _on_control(self, case: _Case, key: bytes) -> Iterator[Effect]:
-        """Learn what a place shows without a name; go on with what waited for that."""
+        """Learn what a place shows without a name; go on with the suspects that needed it."""
         answer, asked, landings, memory = case
         directory = DIRECTORIES.get(memory, key) or Directory()
         directory.control = Control.FAILED if answer.failure else Control.DONE
@@ -173,7 +173,7 @@ class Prober:
         yield from self._settle_suspects(case, key)
 
     def _note_idle(self, case: _Case, place: probe.Place, key: bytes, directory: Directory) -> None:
-        """Remember that a parameter names nothing, if a page that waits is the same without it."""
+        """Remember that a parameter names nothing, if a suspect's page is the same without it."""
         waiting = [suspect for _, suspect in SUSPECTS.scan(case.memory, key)]
         directory.is_idle = any(is_idle(suspect.look, directory) for suspect in waiting if _base_of(suspect, place) == directory.base)
         host = HOSTS.get(case.memory, case.asked.host) or Host()
@@ -185,7 +185,7 @@ class Prober:
         """Go on with redirects of URLs with a parameter.
 
         Args:
-            is_itself: They lead to the URL without it, so it names nothing.
+            is_itself: They lead to the URL without the parameter, so it names nothing.
         """
         answer, asked, landings, memory = case
         suspect = directory.suspect
@@ -208,7 +208,7 @@ class Prober:
     # of probes
 
     def _on_failure(self, case: _Case) -> Iterator[Effect]:
-        """A request failed: nothing is learned, and the result of the first of two probes stands."""
+        """A request failed: nothing is learned. If it was the second of two probes, the first one's answer is used."""
         key = case.keys[0]
         directory = DIRECTORIES.get(case.memory, key) or Directory()
         if directory.outcome == Outcome.NONE:
@@ -255,7 +255,7 @@ class Prober:
         yield from self._settle_suspects(case, keys[0])
 
     def _compare_target(self, directory: Directory, host: Host, case: _Case) -> Iterator[Effect]:
-        """The probe was answered with a page: does the suspects' target look like it, and say that it is an error?"""
+        """The probe was answered with a page: does the suspects' target look like it, and do its words name an error?"""
         target = TARGETS.get(case.memory, directory.suspect)
         if target is not None and is_like_missing(target, directory, host):
             found = Finding(target.hint, "same_text")
@@ -264,7 +264,7 @@ class Prober:
     # of suspects
 
     def _settle_suspects(self, case: _Case, key: bytes) -> Iterator[Effect]:
-        """Judge the pages that waited for an answer, or request the next probe or control."""
+        """Judge the pages for which the answer was requested, or request the next probe or control."""
         memory, host_key = case.memory, case.asked.host
         soft: list[tuple[Suspect, Standing]] = []
         for suspect in _forget_suspects(key, memory):
@@ -280,7 +280,7 @@ class Prober:
             yield from self._convict(soft, case)
 
     def _convict(self, soft: Sequence[tuple[Suspect, Standing]], case: _Case) -> Iterator[Effect]:
-        """Revise the verdicts on pages that were found to be soft errors, and remember how they look."""
+        """Revise the verdicts on pages that proved to be soft errors, and remember how they look."""
         memory, host_key = case.memory, case.asked.host
         host, n_walls = HOSTS.get(memory, host_key) or Host(), 0
         for suspect, (_, _, key, _) in soft:
@@ -314,10 +314,10 @@ class Prober:
 
 
 def _revise_first(suspect: Suspect, host: bytes, kind: str, memory: Memory) -> Iterator[Effect]:
-    """Revise the verdict on the first page that said, but for its own name, what a page was convicted of."""
+    """Revise the verdict on the first page with the text of a convicted page, apart from its own name."""
     key = echo_key(host, suspect.look)
     echo = ECHOES.get(memory, key)
-    if echo is None or echo.is_judged or suspect.hint or suspect.form == "password":  # the first such form may be what the others lead to
+    if echo is None or echo.is_judged or suspect.hint or suspect.form == "password":  # the first such form may be the address of all
         return
     echo.is_judged = True
     ECHOES.put(memory, key, echo)
@@ -326,7 +326,7 @@ def _revise_first(suspect: Suspect, host: bytes, kind: str, memory: Memory) -> I
 
 
 def _is_landing(suspect: Suspect, case: _Case) -> bool:
-    """Return whether a redirect of the crawl led to a page, and the probe's, too. The probe's alone may lead to a good page."""
+    """Return whether redirects of the crawl and of the probe led to a page. The probe's alone may lead to a good page."""
     return suspect.is_target and suspect.page in case.landings
 
 
@@ -336,7 +336,7 @@ def _base_of(suspect: Suspect, place: probe.Place) -> str:
 
 
 def _take_asked(answer: Reduced, memory: Memory) -> Asked:
-    """Return for what a request was made; for what its URL says, if that was evicted."""
+    """Return the places for which a request was made; if the record was dropped, those of its URL."""
     cell = probe.asked_key(answer.url, answer.host)
     asked = ASKED.get(memory, cell)
     if asked is None:
@@ -346,7 +346,7 @@ def _take_asked(answer: Reduced, memory: Memory) -> Asked:
 
 
 def _take_back(directory: Directory, key: bytes, word: str, memory: Memory) -> Iterator[Effect]:
-    """Revise the soft errors of a place that were told by the redirect log."""
+    """Revise the soft errors of a place that were found by the redirect log."""
     for original, evidence in list(stream.relabels(memory, directory.suspect)):
         label = LABELS.get(memory, original)
         if label is not None and label.is_soft and label.directory == key:
@@ -355,7 +355,7 @@ def _take_back(directory: Directory, key: bytes, word: str, memory: Memory) -> I
 
 
 def _forget_suspects(directory: bytes, memory: Memory) -> list[Suspect]:
-    """Return the suspects that waited for the answer of a place, and forget them."""
+    """Return the suspects for which an answer of the place was requested, and delete them."""
     waiting = SUSPECTS.scan(memory, directory)
     for key, _ in waiting:
         SUSPECTS.delete(memory, key)
@@ -363,7 +363,7 @@ def _forget_suspects(directory: bytes, memory: Memory) -> list[Suspect]:
 
 
 def _landing_kind(landings: Sequence[bytes], answer: Reduced, memory: Memory) -> str:
-    """Name what is missing from where it leads: what the page there says, else a home page, else a missing page."""
+    """Return the kind of what is missing by where it leads: that of the page's words, else a home page, else a missing page."""
     hints = [target.hint for landing in landings if (target := TARGETS.get(memory, landing)) is not None and target.hint]
     hint = answer.hint or next(iter(hints), "")
     if hint not in GATES and (answer.is_home or (answer.target and is_root(answer.target))):

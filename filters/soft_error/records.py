@@ -1,19 +1,19 @@
 """The filter's records beside the counts of the redirect log (stream.py), and the texts of its verdicts.
 
-    site 8 ‖ "P" ‖ hash of a place 8                   → Directory: what was asked there and answered, what was found there since
+    site 8 ‖ "P" ‖ hash of a place 8                   → Directory: requests and answers there, and what was found since
     site 8 ‖ "H" ‖ hash of a host 8                    → Host: probes of the day, where probes landed, texts of its error pages, its home
-    site 8 ‖ "A" ‖ hash of a URL 8                     → Asked: for what a request that is not answered yet was made
-    site 8 ‖ "U" ‖ hash of a place 8 ‖ page's key      → Suspect: waits for an answer there
-    site 8 ‖ "T" ‖ URL 8                               → Target: how a page looks that a redirect led to
-    site 8 ‖ "L" ‖ URL 8                               → Label: what was said of a URL that redirected
-    site 8 ‖ "V" ‖ hash of a template 8                → kind of the soft errors that URLs of this form are targets of
-    site 8 ‖ "J" ‖ URL 8                               → Hop: for what a request's redirect is followed
+    site 8 ‖ "A" ‖ hash of a URL 8                     → Asked: why a request was made that is not answered yet
+    site 8 ‖ "U" ‖ hash of a place 8 ‖ page's key      → Suspect: to be judged by an answer there
+    site 8 ‖ "T" ‖ URL 8                               → Target: how a page looks to which a redirect led
+    site 8 ‖ "L" ‖ URL 8                               → Label: the verdict on a URL that redirected
+    site 8 ‖ "V" ‖ hash of a template 8                → kind of the soft errors whose targets have this form
+    site 8 ‖ "J" ‖ URL 8                               → Hop: why a request's redirect is followed
     site 8 ‖ "M" ‖ URL 8                               → the last pair that ended there (sharing.py)
-    site 8 ‖ "E" ‖ hash of a host and a text 8         → Echo: pages that say this but for what quotes their URLs
-    site 8 ‖ "K" ‖ hash of a place 8                   → words of its first page, quotes aside; 0 once another has more or fewer
-    site 8 ‖ "F"                                       → there if a directory of the site answers everything, or a form is a soft error's
+    site 8 ‖ "E" ‖ hash of a host and a text 8         → Echo: pages with this text, apart from words that quote their URLs
+    site 8 ‖ "K" ‖ hash of a place 8                   → words of its first page without quotes; 0 once another has more or fewer
+    site 8 ‖ "F"                                       → exists if a directory of the site answers everything, or a form is a soft error's
 
-A site has a cap on its memory; evicted records are learned again, which costs a probe. Directories and hosts are evicted last.
+A site's memory has a cap; dropped records are learned again, which costs a probe. Directories and hosts are dropped last.
 Memory: 60 bytes a directory or host where nothing is wrong, at most 2 KB a host, 330 bytes a suspect or target.
 """
 
@@ -32,7 +32,7 @@ from thresher.filters.soft_error.stream import RedirectEvidence
 
 NAME = "soft_error"
 NO_EVIDENCE = RedirectEvidence(0.0, 0, 0, 0, 0)
-_HEAVY = 1e6  # weight of what is evicted last
+_HEAVY = 1e6  # weight: these records are dropped last
 _SITE = 8
 _SITES_REMEMBERED = 65_536
 
@@ -41,11 +41,11 @@ class Outcome(IntEnum):
     """The result of the probe of a directory."""
 
     NONE = 0  # not asked, or not answered yet
-    HONEST = 1  # an error status: what is missing is said to be missing
-    TARGET = 2  # a redirect: what is missing leads there
-    TEXT = 3  # a page answered 200: what is missing looks so
-    FAILED = 4  # no answer that says anything
-    IGNORED = 5  # none was asked: without the parameter it is the same page
+    HONEST = 1  # an error status: a missing page is answered as missing
+    TARGET = 2  # a redirect: a missing page leads there
+    TEXT = 3  # a page answered 200: a missing page looks so
+    FAILED = 4  # no useful answer
+    IGNORED = 5  # no probe was made: without the parameter the page is the same
 
 
 class Control(IntEnum):
@@ -58,7 +58,7 @@ class Control(IntEnum):
 
 
 class Text(msgspec.Struct, array_like=True, frozen=True):
-    """How a host's error pages look."""
+    """How an error page of a host looks."""
 
     look: Look
     spread: float  # distance between two of them
@@ -71,16 +71,16 @@ class Directory(msgspec.Struct, array_like=True):
     day: int = -1  # of the last probe
     n_asked: int = 0  # that day
     outcome: int = Outcome.NONE
-    target: bytes = b""  # key of where the probe landed
+    target: bytes = b""  # key of the redirect's target
     looks: list[Look] = []  # of the probes' pages
-    kind: str = ""  # what those pages hint at
-    suspect: bytes = b""  # key of the target for which it was asked; b"" if for a page
+    kind: str = ""  # kind by the words of those pages
+    suspect: bytes = b""  # key of the target for which it was requested; b"" if for a page
     n_soft: int = 0  # soft errors since then
-    n_good: int = 0  # pages and redirects since then that are none
+    n_good: int = 0  # other pages and redirects since then
     control: int = Control.NONE
     shown: Look | None = None  # how the control looks; None if it is no page
-    is_page: bool = False  # probes land at a page that the crawl met by itself: what looks like it is no error
-    base: str = ""  # of a parameter: the control without what names a visit
+    is_page: bool = False  # probes lead to a page that links lead to as well: what looks like it is no error
+    base: str = ""  # of a parameter: the control without parameters that name a visit
     is_idle: bool = False  # a page was the same without the parameter
 
     @property
@@ -88,7 +88,7 @@ class Directory(msgspec.Struct, array_like=True):
         return self.outcome in (Outcome.TARGET, Outcome.TEXT)
 
     def is_closed(self, give_up_after: int) -> bool:
-        """Return whether it has shown so many soft errors for each good page that nothing more of it is wanted."""
+        """Return whether it has shown so many soft errors for each good page that no more of it is fetched."""
         return self.answers_everything and self.n_soft >= give_up_after * (1 + self.n_good)
 
 
@@ -97,18 +97,18 @@ class Host(msgspec.Struct, array_like=True):
 
     day: int = -1  # of the last probe
     n_asked: int = 0  # that day
-    is_good: bool = False  # it has shown a page that nothing speaks against
+    is_good: bool = False  # it has shown a good page
     n_walls: int = 0  # challenges, consent pages, empty shells
-    landings: list[bytes] = []  # keys of where probes landed
+    landings: list[bytes] = []  # keys of the targets of probes' redirects
     texts: list[Text] = []
-    home: Look | None = None  # the home page, or else the first seed
-    is_home: bool = False  # it is the home page
-    idle: dict[str, int] = {}  # parameter → URLs at which it was seen to name nothing
-    asks_at_home: bool = False  # its home page asks for a password: that another does says nothing
+    home: Look | None = None  # how the home page looks, or else the first seed
+    is_home: bool = False  # `home` is the home page
+    idle: dict[str, int] = {}  # parameter → URLs at which it named nothing
+    asks_at_home: bool = False  # its home page asks for a password, so another page may do so, too
 
 
 class Suspect(msgspec.Struct, array_like=True, frozen=True):
-    """A page whose words hint at an error or a gate; a probe decides."""
+    """A page whose words or structure hint at an error or a gate; a probe decides."""
 
     page: bytes
     look: Look
@@ -117,7 +117,7 @@ class Suspect(msgspec.Struct, array_like=True, frozen=True):
     url: str
     is_strong: bool  # the hint
     is_target: bool  # a redirect led to it
-    is_gate: bool = False  # it was called a gate at once: an honest answer takes that back
+    is_gate: bool = False  # it was called a gate at once: an honest answer to the probe takes that back
     form: str = ""  # what it asks its reader for
 
 
@@ -126,7 +126,7 @@ class Asked(msgspec.Struct, array_like=True):
 
     directories: list[bytes]  # keys of the places for which it was made
     host: bytes
-    url: str  # of whom siblings are made there
+    url: str  # the URL from which siblings are made there
     is_control: bool = False
     day: int = -1
 
@@ -147,10 +147,10 @@ class Label(msgspec.Struct, array_like=True, frozen=True):
 
 
 class Echo(msgspec.Struct, array_like=True):
-    """Pages of a host that say the same but for what quotes their URLs."""
+    """Pages of a host with the same text, apart from words that quote their URLs."""
 
     pages: list[bytes]  # keys of the first of them, three at most
-    is_judged: bool = False  # what they say was found to be an error's
+    is_judged: bool = False  # their text proved to be an error's
 
 
 class Hop(msgspec.Struct, array_like=True, frozen=True):
@@ -165,7 +165,7 @@ T = TypeVar("T")
 
 
 class Table(Generic[T]):
-    """Records of one kind in a filter's memory. Keys: 8 bytes of a site, then what the table's line above says."""
+    """Records of one kind in a filter's memory. Keys: 8 bytes of a site, then what the module's table says."""
 
     def __init__(self, tag: bytes, kind: type[T], *, weight: float = 0.0) -> None:
         self._tag, self._weight = tag, weight
@@ -207,18 +207,18 @@ _FAULTY = Table(b"F", bool, weight=_HEAVY)
 
 
 class FaultySites:
-    """Which sites links are to be looked at closely; one read a site, then remembered."""
+    """Sites whose links are to be judged; one read a site, then remembered."""
 
     def __init__(self) -> None:
         self._known: dict[bytes, bool] = {}
 
     def note(self, memory: Memory, key: bytes) -> None:
-        """Enter the site of a key."""
+        """Add the site of a key."""
         self._known[key[:_SITE]] = True
         _FAULTY.put(memory, key[:_SITE], True)
 
     def has(self, key: bytes, memory: Memory) -> bool:
-        """Return whether the site of a key is entered."""
+        """Return whether the site of a key was added."""
         site = key[:_SITE]
         known = self._known.get(site)
         if known is None:
@@ -229,16 +229,17 @@ class FaultySites:
 
 
 def read_places(memory: Memory, directory: bytes, host: bytes) -> tuple[Directory, Host]:
-    """Return what is known of a directory and of its host; one read where the host was never probed."""
+    """Return the records of a directory and of its host; one read if the host was never probed."""
     of_host = HOSTS.get(memory, host) or Host()
     return (DIRECTORIES.get(memory, directory) if of_host.day >= 0 else None) or Directory(), of_host
 
 
 def echo_key(host: bytes, look: Look) -> bytes:
-    """Return the key of what a host's pages say but for what quotes their URLs.
+    """Return the key of an `Echo`.
 
     Args:
         host: Key.
+        look: Look of any of its pages.
     """
     return host[:_SITE] + xxhash.xxh3_64_digest(host[_SITE:] + look.text)
 
@@ -247,7 +248,7 @@ NO_SOFT_ERROR: Final = Verdict(NAME)
 
 
 def soft_error(kind: str, probe: str, evidence: RedirectEvidence = NO_EVIDENCE) -> Verdict:
-    """Return the verdict on a soft error: its kind, what the probe came to, σ and the four counts behind it."""
+    """Return the verdict on a soft error: its kind, the probe's result, σ and the four counts behind it."""
     said = _evidence(probe, evidence)
     return Verdict(NAME, keep=False, follow=False, score=evidence.score, reason=Reason.SOFT_ERROR, evidence={"kind": kind, **said})
 

@@ -3,16 +3,16 @@
 The first of these rules that applies decides:
     one URL in another spelling (spelling.py)          no redirect of the log: neither counted nor judged
     the target answered with an error status           counted; no soft error, since nothing is hidden
-    a probe of the host landed at the same target      soft error; of home pages and seeds only if a gate or a parked host's page is there
-    the target hints at an error, looks as the probe's
-    page does, and the home page does not              soft error
-    the target says that it is an error or a gate      soft error from the third original on
-    an honest error status for the probe               no soft error
+    a probe of the host ended at the same target       soft error; of home pages and seeds only if a gate or a parked host's page is there
+    the target's words hint at an error, it looks like
+    the probe's page, and the home page does not       soft error
+    the target's words name an error or a gate         soft error from the third original on
+    the probe was answered by an error status          no soft error
     its URL leads there without its parameter, too     the next place of the URL decides (probe.py); none if the target is that URL itself
     σ at the threshold                                 soft error [LEE09]
 
-A target whose URL quotes the original ("/login?next=…", "/404.asp?404;…") is counted without what it quotes: else each original would have
-a target of its own. A late verdict is also given to earlier originals of the target, whenever the target's count is small or has reached
+A target whose URL quotes the original ("/login?next=…", "/404.asp?404;…") is counted without the quoted part: otherwise each original would
+have a target of its own. A late verdict is also given to earlier originals of the target, if the target's count is small or has reached
 a power of two.
 """
 
@@ -56,7 +56,7 @@ from thresher.filters.soft_error.url_kind import UrlKind, is_root, url_kind
 
 N_WALLS = 3  # pages that are challenges, consent pages or empty shells, and no other: their host is parked
 _SAID_BY_TARGET = 3  # originals from which on a target's own words suffice
-_FEW = 8  # originals that are all judged again with each new one
+_FEW = 8  # up to so many originals, all are judged again with each new one
 _SITE = 8
 _BY_URL = frozenset(ERRORS | GATES)
 _CLEARED = (Outcome.HONEST, Outcome.IGNORED)
@@ -74,7 +74,7 @@ class PairFeatures(msgspec.Struct, array_like=True, frozen=True):
 
     keys: PairKeys | None  # None: one URL in another spelling
     url: str = ""  # of the original
-    target: bytes = b""  # its key; `keys` has that of the form it is counted under
+    target: bytes = b""  # its key; `keys` has the key of the form under which it is counted
     directory: bytes = b""  # of the original
     day: int = 0
     url_kind: str = ""
@@ -89,7 +89,7 @@ class Finding(msgspec.Struct, frozen=True):
 
     kind: str = ""  # a Kind; "": nothing
     probe: str = ""
-    is_said: bool = False  # by the target itself: an honest answer to the probe does not count against it
+    is_said: bool = False  # by the target's own words: an honest answer to the probe does not count against it
 
 
 class RedirectGate:
@@ -146,7 +146,7 @@ class RedirectGate:
         return tuple(effects)
 
     def again(self, measure: PairFeatures, memory: Memory, /) -> Effects:
-        """Judge a pair anew, and with it the others of its target, when more has come to be known of that."""
+        """Judge a pair again, with the others of its target, when more is known of the target."""
         keys = measure.keys
         label = LABELS.get(memory, keys.original) if keys is not None else None
         if keys is None or label is None:
@@ -186,7 +186,7 @@ class RedirectGate:
         return Finding()
 
     def _note(self, measure: PairFeatures, keys: PairKeys, found: Finding, memory: Memory) -> Iterator[Effect]:
-        """Count what was found in the directory and at the host."""
+        """Count the result for the directory and for the host."""
         directory, host = read_places(memory, measure.directory, keys.host)
         if directory.answers_everything:
             directory.n_soft, directory.n_good = directory.n_soft + bool(found.kind), directory.n_good + (not found.kind)
@@ -198,7 +198,7 @@ class RedirectGate:
             yield from count_walls(memory, keys.host, host, 1, origin_of(measure.url))
 
     def _ask(self, measure: PairFeatures, keys: PairKeys, evidence: RedirectEvidence, memory: Memory) -> Effects:
-        """Ask for a probe if the pair is suspicious and the directory was not probed lately."""
+        """Request a probe if the pair is suspicious and the directory was not probed lately."""
         if 400 <= measure.status < 600:
             return NO_EFFECTS
         target = TARGETS.get(memory, measure.target)
@@ -218,7 +218,7 @@ class RedirectGate:
 
 
 def count_walls(memory: Memory, key: bytes, host: Host, n: int, origin: str) -> Iterator[Effect]:
-    """Count pages of a host that are no content but a wall; ask that it be parked once it has shown nothing else."""
+    """Count a host's pages that are a wall without content; once it has shown nothing else, ask that the host be parked."""
     host.n_walls += n
     HOSTS.put(memory, key, host)
     if host.n_walls >= N_WALLS > host.n_walls - n and not host.is_good:
@@ -249,7 +249,7 @@ def relabel(memory: Memory, target: bytes, found: Finding, *, host: bytes, thres
 
 
 def target_key(original: CrawlURL, target: CrawlURL) -> bytes:
-    """Return the key under which a target is counted: its own, or that of its form without what it quotes of the original."""
+    """Return the key under which a target is counted: its own, or that of its form without the part that quotes the original."""
     form = template(original.text, target.text)
     return target.key if form == target.text else target.key[:_SITE] + xxhash.xxh3_64_digest(form.encode())
 
@@ -271,7 +271,7 @@ def template(original: str, target: str) -> str:
 
 
 def is_like_missing(target: Target, directory: Directory, host: Host) -> bool:
-    """Return whether a target that hints at an error or a gate looks as what is missing does, and the home page does not."""
+    """Return whether a target whose words hint at an error or a gate looks like a missing page, and the home page does not."""
     if not target.hint or not directory.looks or (host.home is not None and is_nearly(target.look, host.home)):
         return False
     return compare(target.look, directory.looks) is Likeness.SAME
@@ -285,5 +285,5 @@ def _kind(measure: PairFeatures, target: Target | None) -> str:
 
 
 def _word(directory: Directory) -> str:
-    """Return what the probe came to, for the record, where it did not decide."""
+    """Return the probe's result, for the record, if it did not decide."""
     return _WORDS.get(Outcome(directory.outcome), "asked" if directory.day >= 0 else "none")

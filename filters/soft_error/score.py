@@ -72,7 +72,17 @@ class Counts(NamedTuple):
 
 
 def sigma(n_to_target: int, n_from_host: int, n_targets: int, n_target_hosts: int, weights: Weights = ONE_EACH) -> float:
-    """Score one redirect; higher is more suspicious.    counts ≥ 1; returns: log10 units, about -3 … 7    [LEE09, eq. 1]"""
+    """Score one redirect; higher is more suspicious [LEE09, eq. 1].
+
+    Args:
+        n_to_target: I, at least 1, as all counts.
+        n_from_host: N.
+        n_targets: M.
+        n_target_hosts: H.
+
+    Returns:
+        log10 units, about -3 to 7.
+    """
     return (
         weights.target * math.log10(n_to_target)
         + weights.ratio * math.log10(n_from_host / n_targets)

@@ -1,17 +1,18 @@
-"""Redirects that lead from one agent's sites to another's: counted at the target's owner, known to all who have originals of it.
+"""Redirects from one agent's sites to another's: counted by the target's owner, and known to all agents that have originals of the target.
 
-Where there are several agents, no one of them sees all redirects that end at a target. What is of the original's host (its counts, labels,
-probes) is its own agent's and exact. What is of the target lives with the target's owner:
+If there are several agents, none of them sees all redirects to a target. What belongs to the original's host (its counts, labels, probes)
+is
+exact, since one agent has all of it. What belongs to the target is kept by the target's owner:
 
-    original's agent ── Counted: a pair, how many it knows of ──► owner     adds the original to the target's cell
-    original's agent ◄── Tally: the cell, the target's look ────── owner    adds the cell to its own, judges its originals again
-    original's agent ── Form: a form of URL is a soft error's ───► owner    refuses links of that form
+    original's agent ── Counted: a pair, and the count known here ──► owner   adds the original to the target's cell
+    original's agent ◄── Tally: the cell, the target's look ────────── owner  adds the cell to its own, judges its originals again
+    original's agent ── Form: soft errors lead to URLs of a form ────► owner  refuses links of that form
 
-A cell is a set, or a HyperLogLog, and only ever united: what comes twice counts once. The owner tells of a target whenever its count is
-small or has reached a power of two, to all who have originals of it, and at once to one who knows less than half of it or has not seen how
-the target looks: so between two tallies an agent may take the count for half of what it is, .3 of σ's log10 units.
+Cells are sets or HyperLogLogs, and are only ever united: what arrives twice counts once. The owner sends a tally to all agents with
+originals of a target when its count is small or has reached a power of two; and at once to an agent that knows less than half of the count,
+or does not know how the target looks. So between two tallies an agent knows at least half of the count: .3 of σ's log10 units.
 
-Memory: a pair's measure a target more than with one agent. Time: 20 µs a pair, and two messages.
+Memory: one pair's measure a target more than with one agent. Time: 20 µs a pair, and two messages.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from thresher.filters.soft_error.records import HOPS, NAME, TARGETS, TEMPLATES, 
 from thresher.filters.soft_error.redirect_gate import PairFeatures, RedirectGate
 from thresher.filters.soft_error.stream import Key, PairKeys
 
-_FEW = 8  # originals up to which all are told of each
+_FEW = 8  # up to so many originals, a tally is sent for each
 _LAST = Table(b"M", PairFeatures)
 _encode = msgspec.msgpack.Encoder().encode
 
@@ -42,15 +43,15 @@ class Counted(msgspec.Struct, array_like=True, frozen=True, tag=1):
     """A pair whose target is the owner's."""
 
     keys: PairKeys
-    page: Key  # of the target; `keys` has that of the form it is counted under
-    n: Annotated[int, Meta(ge=0)]  # originals that the teller knows to end there
-    is_unseen: bool  # the teller does not know how the target looks
+    page: Key  # of the target; `keys` has the key of the form under which it is counted
+    n: Annotated[int, Meta(ge=0)]  # originals that the sender knows to end there
+    is_unseen: bool  # the sender does not know how the target looks
 
 
 class Tally(msgspec.Struct, array_like=True, frozen=True, tag=2):
-    """What the owner knows of a target."""
+    """The owner's state of a target."""
 
-    target: Key  # as it is counted
+    target: Key  # under which it is counted
     cell: bytes
     form: str  # kind of soft error, "" for none
     page: Key
@@ -69,7 +70,7 @@ class Form(msgspec.Struct, array_like=True, frozen=True, tag=3):
 
 
 class Shared:
-    """What the agents tell one another of targets, and what they make of it."""
+    """The messages about targets between agents, and how they are handled."""
 
     name = NAME
     news_type: Any = Counted | Tally | Form
@@ -81,7 +82,7 @@ class Shared:
         self.is_own = owners.is_own
 
     def on_news(self, news: Counted | Tally | Form, memory: Memory, /) -> Effects:
-        """Learn what another agent has found."""
+        """Learn from another agent's message."""
         match news:
             case Counted():
                 return tuple(self._on_count(news, memory))
@@ -93,7 +94,7 @@ class Shared:
                 return NO_EFFECTS
 
     def observed(self, measure: PairFeatures, keys: PairKeys, n_before: int, memory: Memory) -> Iterator[Effect]:
-        """Pass on a pair of this agent's that was counted here."""
+        """Send a pair of this agent's that was counted here to the target's owner."""
         _LAST.put(memory, keys.target, measure)
         n = stream.n_to_target(memory, keys.target)
         if not self.is_own(keys.target):
@@ -103,7 +104,7 @@ class Shared:
             yield from self._tell_all(keys.target, measure.target, memory)
 
     def form_of(self, target: bytes, learn: Callable[[], Effects], memory: Memory) -> Effects:
-        """Learn; pass it on if that shows the form of another agent's target to be a soft error's."""
+        """Learn; if that shows that soft errors lead to a form of another agent's URLs, send it the form."""
         before = TEMPLATES.get(memory, target)
         effects = learn()
         form = TEMPLATES.get(memory, target)
@@ -112,7 +113,7 @@ class Shared:
         return (*effects, Tell(target, _encode(Form(target, form))))
 
     def _on_count(self, news: Counted, memory: Memory) -> Iterator[Effect]:
-        """Count for the owner's target; tell who must know."""
+        """Count for the owner's target; send the tally to all that need it."""
         target = news.keys.target
         n_before = stream.n_to_target(memory, target)
         stream.count_abroad(memory, news.keys)
@@ -139,7 +140,7 @@ class Shared:
         return NO_EFFECTS if last is None else self.form_of(target, lambda: self._gate.again(last, memory), memory)
 
     def _tell_all(self, target: bytes, page: bytes, memory: Memory) -> Iterator[Effect]:
-        """Tell the other agents that have originals of a target."""
+        """Send the tally to the other agents that have originals of a target."""
         others = {self._owners.owner(original): original for original, _ in stream.originals(memory, target)}
         others.pop(self._owners.me, None)
         tally = _encode(_tally(target, page, memory)) if others else b""
@@ -187,14 +188,14 @@ class SharedProber:
 
     def on_answer(self, reduced: Any, memory: Memory, /) -> Effects:
         if not self._shared.is_own(reduced.key) and HOPS.get(memory, reduced.key) is None:
-            return NO_EFFECTS  # a hop of a probe of sites that are another agent's by now
+            return NO_EFFECTS  # a hop of a probe, on sites that another agent has now
         if not reduced.counted_as:
             return self._prober.on_answer(reduced, memory)
         return self._shared.form_of(reduced.counted_as, lambda: self._prober.on_answer(reduced, memory), memory)
 
 
 def _is_told(n_before: int, n: int) -> bool:
-    """Return whether all are told that a target's count has grown."""
+    """Return whether a tally is sent to all agents after a target's count has grown."""
     return n > n_before and (n <= _FEW or n.bit_length() > n_before.bit_length())
 
 

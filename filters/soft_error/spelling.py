@@ -1,9 +1,10 @@
 """Pairs that are one URL in another spelling: no redirects of the soft-error log [LEE09 normalises by RFC 3986; the rest is ours].
 
-A site that sends every URL to its https form redirects all it has, and hides no error. Counted, such pairs would stand for "this host
-redirects a lot to a lot" and drown the few that mean something; a page with ten spellings would look like a target of ten originals.
+A site that redirects every URL to its https form hides no error. If such pairs were counted, "this host redirects many URLs" would be true
+of every such site and mean nothing, and a page with ten spellings would look like a target of ten originals.
 
-Both URLs are of one registrable domain, and become equal when these are set aside, in this order; the first that suffices names the pair:
+Both URLs are of one registrable domain, and become equal when these are removed, one after the other; the last that is needed names the
+pair:
 
     same      nothing: a redirect to itself
     scheme    http or https, and a port
@@ -12,17 +13,17 @@ Both URLs are of one registrable domain, and become equal when these are set asi
     index     an index file: index or default with html, htm, shtml, xhtml, php, asp, aspx, jsp, cfm, cgi or do
     case      capital letters in the path
     session   parameters that name a visit (utm_*, gclid, sid, phpsessid …; `_VISIT`), ;jsessionid=… and /(S(…))/ in the path, and
-              the order of the others
+              the order of the other parameters
     locale    a locale: the first one or two segments of the path (/de/, /en-gb/, /us/en/), the first label of the host (de.a.example), a
               suffix of the last segment (page.cy, page.de.html), a parameter lang, language, locale, hl, lng or lc whose value is a locale
     mobile    a first label m, mobile, wap, touch or amp of the host
     host      the whole host, if the path is not the root: a move within a site that keeps path and query
 
 "/" to "/en/" is a spelling, "/page" to "/en/" is not. A locale is an ISO 639-1 code, alone or with a region or script; a region counts
-only before a language. Not a spelling: another extension, fewer directories, another registrable domain, a query dropped that is not the
-visit's.
+only before a language. Not a spelling: another extension, fewer directories, another registrable domain, or a parameter removed that does
+not name a visit.
 
-Time: 2 µs for most pairs that are none, 20 µs for one that is. Memory: what the last 65,536 odd URLs end with.
+Time: 2 µs for most pairs that are none, 20 µs for one that is. Memory: ends of the last 65,536 unusual URLs.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ _VISIT_IN_PATH = re.compile(r";(?:jsessionid|phpsessid|sid)=[^/;]*|/\([a-z]\([^/
 class _Parts(NamedTuple):
     """A canonical URL, cut where spellings differ."""
 
-    scheme: str  # "" once set aside
+    scheme: str  # "" once removed
     host: str  # with its port
     path: str
     query: str
@@ -87,7 +88,7 @@ def same_page(original: str, target: str) -> str:
 
 
 def _tail(url: str) -> str:
-    """Return the last segment of the path as every rule below leaves it: what differs here is not one page."""
+    """Return the last segment of the path without what the rules may change: if it differs, the URLs are not one page."""
     before, _, name = url.partition("?")[0].rstrip("/").rpartition("/")
     name = name.lower()
     return name if _ORDINARY.fullmatch(name) and not before.endswith(":/") else _odd_tail(url)  # of the root it is the host
@@ -148,7 +149,7 @@ def _any_visit(url: _Parts) -> _Parts:
 
 
 def is_of_visit(name: str) -> bool:
-    """Tell whether a parameter, in lower case, names a visit and no page."""
+    """Return whether a parameter, in lower case, names a visit and no page."""
     return name in _VISIT or name.startswith(("utm_", "aspsessionid"))
 
 

@@ -1,20 +1,21 @@
-"""The score as a stream: counts kept in a filter's memory, a pair at a time, bounded per host and per target [LEE09].
+"""The score as a stream: counts in a filter's memory, one pair at a time, bounded per host and per target [LEE09].
 
     original's site 8 ‖ "h" ‖ hash of its host 8      → three cells: N originals, M targets, H target hosts
     target's site 8   ‖ "t" ‖ target's URL 8          → one cell: I originals
     target's site 8   ‖ "o" ‖ target's URL 8 ‖ original's key 16  → hash of the original's host 8; at most `MAX_ORIGINALS` a target
 
-A cell (hyperloglog.py) is exact to 511 and a HyperLogLog of 4,096 bytes from there. While every cell is exact the score is the batch form's
-(score.py) to the last bit; each count beyond adds an independent standard error of .0071, so that the score is within .05 of the batch
-form's at three and a half standard errors. Cells take what they were given before without a change: a pair replayed counts nothing twice.
+A cell (hyperloglog.py) is exact to 511 and a HyperLogLog of 4,096 bytes from there. While every cell is exact the score is that of the
+batch (score.py) to the last bit; each larger count adds an independent standard error of .0071, so that the score is within .05 of the
+batch's at three and a half standard errors. A pair that is replayed changes no cell.
 
-Late evidence. The first redirects to an error page score low. Whenever a target's count reaches a power of two, `observe` says so
-(`rescore`), and `relabels` scores the stored originals of that target again: O(log I) times for a target in all. Originals beyond the
-bound need no second look: when they arrive the count stands at 1,024 already. What is evicted (a site has a cap on its memory; lists of
-originals go first, then small counts) is counted anew from nothing; a host's three counts go together.
+**Late evidence.** The first redirects to an error page score low. When a target's count reaches a power of two, `observe` returns
+`rescore`,
+and `relabels` scores the stored originals of that target again: O(log I) times for a target in all. Originals beyond the bound need no
+second look: when they arrive the count is 1,024 already. Dropped records (a site's memory has a cap; lists of originals are dropped first,
+then small counts) are counted again from nothing; a host's three counts are dropped together.
 
-Scope of host: a host queue, as `thresher.crawler.core.url.queue_name` names it: http, https, www. and bare of a name are one host.
-All hosts of a site belong to one agent; a target that another agent has is counted there over all agents (sharing.py).
+**Host** means a host queue, as `thresher.crawler.core.url.queue_name` names it: http, https, www. and bare of a name are one host.
+All hosts of a site belong to one agent; a target of another agent is counted there over all agents (sharing.py).
 
 Memory: up to 12 KB a host, 4 KB a target, 60 KB for 1,024 originals; 40 bytes for a host or target that was met once.
 Time: 15 µs a pair below 512, 60 µs beyond.
@@ -37,7 +38,7 @@ from thresher.filters.soft_error import hyperloglog
 from thresher.filters.soft_error.score import ONE_EACH, Weights, sigma
 
 Key = Annotated[bytes, Meta(min_length=16, max_length=16)]
-MAX_ORIGINALS = 1024  # of one target that are scored again
+MAX_ORIGINALS = 1024  # originals of one target that are scored again
 _SITE = 8
 _LENGTHS = struct.Struct(">3H")
 
@@ -52,7 +53,7 @@ class PairKeys(msgspec.Struct, array_like=True, frozen=True):
 
 
 class RedirectEvidence(NamedTuple):
-    """What speaks for or against one redirect."""
+    """The counts and the score of one redirect."""
 
     score: float  # σ, log10 units
     n_to_target: int  # I: originals that end at the target
@@ -71,7 +72,7 @@ class _Host(NamedTuple):
 
 
 def pair_keys(original: CrawlURL, target: CrawlURL) -> PairKeys:
-    """Return the keys of a pair. Whether it is one URL in another spelling is asked before (spelling.same_page)."""
+    """Return the keys of a pair. The caller has excluded other spellings of one URL (spelling.same_page)."""
     return PairKeys(original.key, host_key(original), target.key, host_key(target))
 
 
@@ -102,7 +103,7 @@ def evidence(memory: Memory, keys: PairKeys, *, weights: Weights = ONE_EACH) -> 
 
 
 def count_abroad(memory: Memory, keys: PairKeys) -> None:
-    """Count a pair of another agent's: for its target only, as its host is that agent's."""
+    """Count a pair of another agent's: for its target only, since its host is that agent's."""
     before = target_cell(memory, keys.target)
     add_to_target(memory, keys.target, hyperloglog.add(before, xxhash.xxh3_64_digest(keys.original)))
     if hyperloglog.count(before) < MAX_ORIGINALS:
@@ -110,10 +111,11 @@ def count_abroad(memory: Memory, keys: PairKeys) -> None:
 
 
 def add_to_target(memory: Memory, target: bytes, cell: bytes) -> None:
-    """Count for a target what a cell holds.
+    """Add a cell's originals to a target.
 
     Args:
-        target: Key, 16.
+        target: Key, 16 bytes.
+        cell: A hyperloglog.py cell.
     """
     before = target_cell(memory, target)
     after = hyperloglog.union(before, cell)
@@ -131,7 +133,7 @@ def target_cell(memory: Memory, target: bytes) -> bytes:
 
 
 def standing(memory: Memory, keys: PairKeys, *, weights: Weights = ONE_EACH) -> RedirectEvidence | None:
-    """Return the score of a pair from what was counted so far, without it; None if its host or target was never met."""
+    """Return the score of a pair by the counts so far, without the pair itself; None if its host or target was never met."""
     host, to_target = _read(memory, keys)
     return _evidence(host, to_target, weights) if host.originals and to_target else None
 
@@ -154,13 +156,13 @@ def originals(memory: Memory, target: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 
 def relabels(memory: Memory, target: bytes, *, weights: Weights = ONE_EACH) -> Iterator[tuple[bytes, RedirectEvidence]]:
-    """Yield (key of the original, its score as of now) of a target's stored originals: what may need another label."""
+    """Yield (key of the original, its present score) of a target's stored originals, whose labels may have to change."""
     to_target = target_cell(memory, target)
     of_host: dict[bytes, RedirectEvidence] = {}
     for original, host_key_ in originals(memory, target):
         if host_key_ not in of_host:
             host = _unpack(memory.get(host_key_[:_SITE] + b"h" + host_key_[_SITE:]))
-            if not host.originals:  # evicted: nothing speaks against it any more
+            if not host.originals:  # dropped: there is no evidence against it any more
                 continue
             of_host[host_key_] = _evidence(host, to_target, weights)
         yield original, of_host[host_key_]

@@ -1,18 +1,18 @@
-"""Suspects: pages answered 200 whose words hint at an error or a gate, and what it takes to call them so.
+"""Suspects: pages answered 200 whose words or structure hint at an error or a gate, and the evidence needed to call them so.
 
 A suspect is tried at one place of its URL after the other (probe.py), those of its path first. It is a soft error if at one of them
 
     a sibling that cannot exist looks like it, and
     the place without a name does not (the control), and
-    the host's home page, if it is known, does not either: what would convict the home page convicts nobody.
+    the host's home page, if it is known, does not either: evidence that would convict the home page is not used.
 
-Likeness alone says nothing of an error: equal texts are copies, and the business of exact_duplicate. So only pages whose own words say that
-they are an error or a gate are suspects, and those that differ from another page in the name alone that their URLs have, too: what they
-say is said of any name. Of the latter the probe must say the same to the word. A page of neither kind is called one only if it repeats to
-the word what the host answers with an error status, or what suspects were convicted of.
+Likeness alone is no sign of an error: equal texts are copies, which exact_duplicate finds. So there are two kinds of suspects only: pages
+whose own words name an error or a gate; and pages that differ from another page only in the name that is also in their URLs, so that they
+say the same of any name. For the latter the probe's text must be equal word for word. Any other page is a soft error only if its text
+equals, word for word, what the host answers with an error status, or that of a convicted suspect.
 
-A gate that names itself in its title over a few words is there whatever is asked for: no control is asked. A shell is a gate only of a
-host that shows nothing else, and does not show it as its home page: else it is an application.
+A gate whose title names it and that has few words is there whatever URL is requested: it needs no control. A shell is a gate only if its
+host shows nothing else, and does not show it as its home page: otherwise it is an application.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from thresher.filters.soft_error.probe import Place
 from thresher.filters.soft_error.records import DIRECTORIES, LENGTHS, SUSPECTS, Control, Directory, Host, Outcome, Suspect
 
 _MOST_PROBES = 2
-_IDLE = 2  # URLs at which a parameter names nothing, after which it is not asked about at this host
+_IDLE = 2  # URLs at which a parameter names nothing, after which this host is not asked about it any more
 _MARGIN = 2  # a control is another page if it is farther from the probes than they are from each other, by this factor
 
 
 class Step(Enum):
-    """What is next for a suspect at one place."""
+    """The next step for a suspect at one place."""
 
     SOFT = 1  # it is an error or a gate
-    GOOD = 2  # nothing speaks against it
+    GOOD = 2  # there is no evidence against it
     NEXT = 3  # the name that was changed names nothing: try the next place
     WAIT = 4
     PROBE = 5
@@ -47,7 +47,7 @@ class Step(Enum):
 
 
 class Standing(NamedTuple):
-    """How a suspect stands: what is next, and where."""
+    """The state of a suspect: the next step, and at which place."""
 
     step: Step
     place: Place
@@ -56,12 +56,12 @@ class Standing(NamedTuple):
 
 
 def is_gate(hint: str, *, is_strong: bool) -> bool:
-    """Return whether a page that looks like what is missing is a gate even if home pages look so."""
+    """Return whether a page that looks like a missing one is a gate even if home pages look so."""
     return is_strong and hint in GATES
 
 
 def stand(suspect: Suspect, host: Host, day: int, memory: Memory) -> Standing:
-    """Say how a suspect stands, by what is known today; change nothing."""
+    """Return the state of a suspect by what is known today; change nothing."""
     gate = is_gate(suspect.hint, is_strong=suspect.is_strong)
     origin, last = origin_of(suspect.url), None
     places = probe.places(suspect.url)
@@ -82,7 +82,7 @@ def stand(suspect: Suspect, host: Host, day: int, memory: Memory) -> Standing:
 
 
 def _is_unsaid(suspect: Suspect, key: bytes, directory: Directory, memory: Memory) -> bool:
-    """Return whether a page's words say nothing and its structure not enough.
+    """Return whether a page's words give no hint and its structure is not enough.
 
     Args:
         key: The key of the place that was probed.
@@ -94,14 +94,14 @@ def _is_unsaid(suspect: Suspect, key: bytes, directory: Directory, memory: Memor
 
 
 def _is_innocent(suspect: Suspect, host: Host, *, gate: bool) -> bool:
-    """Return whether the evidence would convict an honest home page, too, or if it is a shell, a host that shows more than that."""
+    """Return whether the evidence would convict an honest home page, too; or, for a shell, whether the host shows more than that."""
     if suspect.hint == Kind.SHELL and host.is_good:
         return True
     return is_home_too(suspect.look, host) and not (gate and suspect.hint != Kind.SHELL)
 
 
 def try_suspect(suspect: Suspect, standing: Standing, keys_host: bytes, day: int, memory: Memory, *, max_probes: int) -> Iterator[Effect]:
-    """Ask what a suspect that is not yet judged needs to be asked, and let it wait for the answer."""
+    """Request what is needed to judge a suspect, and record the suspect for the answer."""
     step, place, key, directory = standing
     asked: tuple[Effect, ...] = ()
     if step is Step.PROBE:
@@ -115,7 +115,7 @@ def try_suspect(suspect: Suspect, standing: Standing, keys_host: bytes, day: int
 
 
 def is_home_too(look: Look, host: Host) -> bool:
-    """Return whether a host's home page looks so."""
+    """Return whether a host's home page has the same look."""
     return host.home is not None and is_nearly(look, host.home)
 
 
@@ -157,7 +157,7 @@ def _step_of_parameter(look: Look, place: Place, directory: Directory, day: int)
         return Step.NEXT
     if directory.control != Control.DONE:
         return Step.WAIT if directory.control == Control.ASKED else Step.GOOD
-    if directory.base != place.base:  # asked for URLs with other values beside it: no answer for this one
+    if directory.base != place.base:  # asked of URLs with other values in the query: no answer for this one
         return Step.NEXT if directory.is_idle else Step.GOOD
     if is_idle(look, directory):
         return Step.NEXT
@@ -173,7 +173,7 @@ def is_idle(look: Look, directory: Directory) -> bool:
 
 
 def _step_of_probes(look: Look, directory: Directory, day: int) -> Step:
-    """Compare a page with the probes of its place."""
+    """Compare a page with the probes of its place; return the next step."""
     if directory.outcome == Outcome.NONE:
         return Step.WAIT
     if not directory.answers_everything or not directory.looks or directory.is_page:

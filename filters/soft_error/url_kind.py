@@ -1,12 +1,12 @@
-"""What kind of soft error a redirect looks like, judged from its two URLs alone.
+"""What kind of soft error a redirect looks like, judged by its two URLs alone.
 
-A word counts if it stands in the target and not in the original: the label by which [LEE09] finds "highly suspected" redirects. It is a
-proxy: most redirects to a home page bear no such word. Words are English with the commonest of other languages. They are read in names,
+A word counts if the target has it and the original has not: the label by which [LEE09] finds "highly suspected" redirects. It is a
+proxy: most redirects to a home page have no such word. Words are English with the commonest of other languages. They are read in names,
 not in headlines: a segment of the path, a name or value of the query, a label of the host below the registrable domain, of at most `_NAME`
-words, or `_PHRASE` for what nobody says in passing ("not found"). Of 100,030 real redirects of government sites the words without these
-bounds name 258, news about fraud and error for the most part; with them 41, each to a page that says it is no longer there.
+words, or `_PHRASE` for phrases that occur nowhere else ("not found"). Of 100,030 real redirects of government sites the words without these
+bounds match 258, mostly news about fraud and error; with them 41, each to a page that says it is no longer there.
 
-Time: 2 µs for a URL without such a word, 10 µs for one that has some; answers for the last 65,536 URLs are remembered.
+Time: 2 µs for a URL without such a word, 10 µs for one that has some; answers for the last 65,536 URLs are cached.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from thresher.filters.soft_error.score import I32
 
 
 class UrlKind(StrEnum):
-    """Kinds that a URL can tell, the most telling first. The value stands in records and output."""
+    """Kinds that a URL can name, the most specific first. The value is written to records and output."""
 
     NOT_FOUND = "soft_404"  # also an error that is not named further
     FORBIDDEN = "soft_403"
@@ -37,10 +37,10 @@ class UrlKind(StrEnum):
 
 
 ERRORS = frozenset((UrlKind.NOT_FOUND, UrlKind.FORBIDDEN, UrlKind.SERVER_ERROR))
-_GENERAL = "error"  # a word that says no more than that: NOT_FOUND, if nothing says more
-_CHUNK = 10_000  # URLs looked through at once
-_PHRASE = 8  # words of a segment in which a phrase is read
-_NAME = 3  # words of a segment in which a name is read
+_GENERAL = "error"  # a general word: NOT_FOUND, if no other word is more specific
+_CHUNK = 10_000  # URLs that are searched together
+_PHRASE = 8  # words of a segment, at most, in which a phrase counts
+_NAME = 3  # words of a segment, at most, in which a name counts
 
 # Part of a segment, in which words are joined by "-".
 _PHRASES = {
@@ -73,7 +73,7 @@ _PARKING = (
     "undeveloped.com uniregistry.com"
 )
 _PARKING_SITES = frozenset(_PARKING.split())
-_STEM = re2.compile(  # one stands in every URL that has a word: RE2 finds it in one pass, in any number of URLs at once
+_STEM = re2.compile(  # every URL with a word contains one: RE2 finds it in one pass, in any number of URLs at once
     "(?i)err|40[34]|[^0-9]50[0-4x](?:[^0-9]|$)|found|gone|exist|longer|missing|gefunden|trouv|encontrad|trovat|gevonden|hittades|fun[dn]et"
     "|znaleziono|nenalezen|bulunamadi|denied|authori[sz]e|restricted|forbid|no-?_?access|unavail|mainten|outage|busy|down|captcha|human|robot"
     "|bot.?check|browser.?c|challenge|cdn-cgi|consent|cookie|gdpr|age.?(?:check|gate|verif)|parked|parking|domain|suspend|default.?web|log.?[io]n"
@@ -104,9 +104,15 @@ def url_kind(original: str, target: str) -> UrlKind | None:
 
 
 def url_kinds(originals: Sequence[str], targets: Sequence[str], from_: I32, to: I32) -> list[UrlKind | None]:
-    """Return `url_kind` of many pairs: `from_` and `to` are positions in two lists of canonical URLs, one of each a pair.
+    """Return `url_kind` of many pairs.
 
-    Time: 0.5 µs a URL and 0.1 µs a pair, and as `url_kind` where a word may stand.
+    Takes 0.5 µs a URL and 0.1 µs a pair, and as `url_kind` for URLs that may contain a word.
+
+    Args:
+        originals: Canonical URLs.
+        targets: Canonical URLs.
+        from_: Positions in `originals`, one for each pair.
+        to: Positions in `targets`, one for each pair.
     """
     of_targets = [UrlKind.ROOT if is_root(target) else None for target in targets]
     for i in _with_stem(targets):
@@ -123,7 +129,7 @@ def url_kinds(originals: Sequence[str], targets: Sequence[str], from_: I32, to: 
 
 
 def _kind_of(fresh: frozenset[tuple[str, str]]) -> UrlKind | None:
-    """Return the most telling kind of the words, None if there are none."""
+    """Return the kind of the most specific word, None if there are none."""
     if not fresh:
         return None
     kind = min((kind for kind, _ in fresh), key=_ORDER.__getitem__)
@@ -131,7 +137,7 @@ def _kind_of(fresh: frozenset[tuple[str, str]]) -> UrlKind | None:
 
 
 def _with_stem(urls: Sequence[str]) -> list[int]:
-    """Return the positions of the URLs in which a word may stand, in one pass over a chunk of URLs."""
+    """Return the positions of the URLs that may contain a word, in one pass over a chunk of URLs."""
     found = []
     for start in range(0, len(urls), _CHUNK):
         chunk = urls[start : start + _CHUNK]
@@ -143,7 +149,7 @@ def _with_stem(urls: Sequence[str]) -> list[int]:
 
 @lru_cache(maxsize=1 << 16)
 def words(url: str) -> frozenset[tuple[str, str]]:
-    """Return the telling words of a canonical URL: (kind, word)."""
+    """Return the words of a canonical URL that name a kind: (kind, word)."""
     if not _STEM.search(url):
         return frozenset()
     origin = origin_of(url)

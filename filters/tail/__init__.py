@@ -1,1 +1,1 @@
-"""What filters postpone: classes of a host, which of them is served when nothing else is due, and when the rest is left alone. Pure."""
+"""The tail: held URLs in classes of their host. Which class is served when the host has nothing else, and when the rest is closed. Pure."""

@@ -1,7 +1,7 @@
-"""What befell tails, for the journal: enough to bring an empty tail to the same state again, and to tell a URL's story.
+"""The history of tails in the journal: enough to rebuild them from nothing, and to explain what happened to a URL.
 
-Each visit has one `Note` of what it did to tails, in order. A step is what was asked of the tails and what they answered: what they answer
-follows from what they were asked before, and it is written all the same, for `explain`.
+Each visit has one `Note` of what it did to tails, in order. A step is a call to the tails with its result. The result follows from the
+earlier calls; it is written all the same, for `explain`.
 
 Memory: 16 bytes a held URL, some 60 more for each page whose links were held.
 """
@@ -14,7 +14,7 @@ from thresher.filters.evidence.decay import Recent
 
 
 class Ruled(msgspec.Struct, frozen=True, array_like=True, tag="rules"):
-    """What a life of the crawl goes by."""
+    """The policy of tails in this life of the crawl."""
 
     tail_yield: float
     share: float
@@ -22,75 +22,75 @@ class Ruled(msgspec.Struct, frozen=True, array_like=True, tag="rules"):
 
 
 class Held(msgspec.Struct, frozen=True, array_like=True, tag="held"):
-    """URLs were held in a class, one after the other; some were drawn at once, as audits."""
+    """URLs were held in a class, one after the other; some of them were drawn at once, as audits."""
 
     queue: bytes
     holder: str
     is_inherited: bool
-    n_useful: int  # of the host, if it had no tail
-    recent: Recent | None  # what the class had come to, if it is new
+    n_useful: int  # of the host, if it had no tail yet
+    recent: Recent | None  # the class's counts before it was held, if it is new
     keys: list[bytes]
     audited: list[bytes]
 
 
 class Served(msgspec.Struct, frozen=True, array_like=True, tag="served"):
-    """A host that had nothing else was to go on with its tail. Nothing drawn: it was left alone, or has cost its share."""
+    """A host with nothing else in its queue served its tail. If nothing was drawn, the tail was closed, or has used up its cost."""
 
     queue: bytes
-    holder: str  # drawn from, ""  if nothing was
+    holder: str  # the class that was drawn from, "" if none
     keys: list[bytes]
-    may_close: bool  # the host was known to be itself
+    may_close: bool  # no wall was suspected
 
 
 class Closed(msgspec.Struct, frozen=True, array_like=True, tag="closed"):
-    """Classes of a host were left alone."""
+    """Classes of a host were closed: what is left of them is not fetched."""
 
     queue: bytes
     holders: list[str]
-    n: int  # URLs that were left alone
-    n_good: int  # of these at most, as was proved; -1: nothing was
+    n: int  # URLs left in them
+    n_good: int  # upper bound of the good ones among them; -1: none was proved
 
 
 class Settled(msgspec.Struct, frozen=True, array_like=True, tag="settled"):
-    """The fetch of a drawn URL ended."""
+    """The fetch of a drawn URL has ended."""
 
     key: bytes
     is_good: bool
 
 
 class Unasked(msgspec.Struct, frozen=True, array_like=True, tag="unasked"):
-    """A drawn URL needs no fetch any more."""
+    """A drawn URL will not be fetched, because it is not needed any more."""
 
     key: bytes
 
 
 class Passed(msgspec.Struct, frozen=True, array_like=True, tag="passed"):
-    """A drawn URL redirects to another, which stands for it."""
+    """A drawn URL redirects to another one, whose outcome counts for it."""
 
     key: bytes
     to: bytes
 
 
 class Left(msgspec.Struct, frozen=True, array_like=True, tag="left"):
-    """A waiting URL was released or refused."""
+    """A held URL was released or refused."""
 
     key: bytes
 
 
 class Useful(msgspec.Struct, frozen=True, array_like=True, tag="useful"):
-    """A page of a host with a tail that was not drawn gave something new."""
+    """A page of a host with a tail gave something new; it was not drawn from the tail."""
 
     queue: bytes
 
 
 class Voided(msgspec.Struct, frozen=True, array_like=True, tag="voided"):
-    """A wall had answered for a host: what was drawn of it is no evidence."""
+    """A wall had answered for a host: the draws made meanwhile are no evidence."""
 
     queue: bytes
 
 
 class Reopened(msgspec.Struct, frozen=True, array_like=True, tag="reopened"):
-    """The threshold has changed: what was left alone is judged anew."""
+    """The threshold of the configuration has changed: closed classes are judged again."""
 
 
 Step = Ruled | Held | Served | Closed | Settled | Unasked | Passed | Left | Useful | Voided | Reopened
@@ -104,15 +104,19 @@ class Note(msgspec.Struct, frozen=True, array_like=True):
 
 
 class History:
-    """Gathers the steps of the visit that is being settled."""
+    """Collects the steps of the visit that is being settled."""
 
     def __init__(self, rules: Ruled) -> None:
-        """rules: are written before the first step"""
+        """Create the history.
+
+        Args:
+            rules: Written before the first step.
+        """
         self._steps: list[Step] = []
         self._rules: Ruled | None = rules
 
     def add(self, step: Step) -> None:
-        """Write a step; URLs that join one class one after the other are one."""
+        """Add a step; consecutive URLs that join one class become one step."""
         if self._rules is not None:
             self._steps.append(self._rules)
             self._rules = None
@@ -124,7 +128,7 @@ class History:
             self._steps.append(step)
 
     def take(self, at: float) -> bytes:
-        """Return the visit's note for the journal, b"" if it did nothing to tails; the next visit begins with none."""
+        """Return the visit's note for the journal, b"" if it did nothing to tails, and begin the next visit's."""
         if not self._steps:
             return b""
         note = _encode(Note(at, self._steps))
@@ -133,12 +137,12 @@ class History:
 
 
 def read_note(note: bytes) -> Note:
-    """Read what `take` has written."""
+    """Decode what `take` has returned."""
     return _NOTE.decode(note)
 
 
 def _is_same(last: Held, step: Held) -> bool:
-    """Return whether two steps let URLs wait in one class, alike."""
+    """Return whether two steps hold URLs in the same class under the same conditions."""
     return step.recent is None and (last.queue, last.holder, last.is_inherited) == (step.queue, step.holder, step.is_inherited)
 
 

@@ -1,10 +1,10 @@
-"""Into a class, and out of it again without being drawn: cohorts, caps, lineage.
+"""How a URL enters a class of the tail, and how it leaves without being drawn: cohorts, caps, lineage.
 
-**Caps.** A cohort stores the `cap` URLs that would be drawn first and counts the others. Since the order is random, those are as good a
-sample as any; the others are found again from the links of stored pages when the class is released.
+**Caps.** A cohort stores the `cap` URLs that come first in the order of drawing, and only counts the others. Since the order is random,
+the stored ones are as good a sample as any. The others are found again in the links of stored pages when the class is released.
 
-**Lineage.** A URL that only postponed pages name inherits their class, so that an endless space cannot breed classes with fresh credit. A
-page outside that gave something new and names it frees it. A URL that an opinion of its own holds is not freed by being named.
+**Lineage.** A URL that is named only by held pages joins their class, so that an endless space cannot go on by making new classes with no
+fetches yet. It is released if a page outside the class that gave something new names it, unless an opinion holds it for itself.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from thresher.filters.tail.records import Cohort, TailClass
 
 
 class Outcome(Enum):
-    """What a page was that names links."""
+    """What the page gave that names the links."""
 
     NEW = "gave something new"
     BARREN = "gave nothing new"
@@ -27,19 +27,24 @@ class Source(msgspec.Struct, frozen=True):
     """The page that names a link."""
 
     outcome: Outcome
-    holder: str = ""  # class that the page itself was postponed in
-    follow_holder: str = ""  # class that an opinion gives to its links instead of stopping them
+    holder: str = ""  # class in which the page itself was held
+    follow_holder: str = ""  # class into which an opinion puts its links instead of stopping them
 
 
 class Membership(msgspec.Struct, frozen=True):
-    """The class that a new URL waits in."""
+    """The class that holds a new URL."""
 
     holder: str
     is_inherited: bool
 
 
 def membership(source: Source, opinion: str) -> Membership | None:
-    """Return the class that a URL first named by this page waits in; None: it is fresh.    opinion: class that holds it; "": none."""
+    """Return the class that holds a URL first named by this page, None if it is not held.
+
+    Args:
+        source: The page that names it.
+        opinion: Class in which a filter's opinion holds it, "" if none does.
+    """
     if opinion:
         return Membership(opinion, is_inherited=False)
     inherited = source.holder or source.follow_holder
@@ -47,12 +52,12 @@ def membership(source: Source, opinion: str) -> Membership | None:
 
 
 def releases(source: Source, of: Membership) -> bool:
-    """Return whether a waiting URL is fresh once this page has named it."""
+    """Return whether a held URL is released, now that this page has named it."""
     return of.is_inherited and source.outcome is Outcome.NEW and not source.holder and not source.follow_holder
 
 
 def join(of: TailClass) -> int:
-    """Count one more URL; return the number of the cohort that it waits in. Beyond the cap see `keeps`."""
+    """Count one more URL; return the number of the cohort that it joins. Beyond the cap, `keeps` says whether it is stored."""
     if not of.cohorts or of.cohorts[-1].is_frozen or of.cohorts[-1].is_closed:
         of.cohorts.append(Cohort())
     of.cohorts[-1].known += 1
@@ -60,7 +65,7 @@ def join(of: TailClass) -> int:
 
 
 def leave(of: TailClass, cohort: int) -> None:
-    """Note that a URL was freed or refused before it was drawn."""
+    """Count a URL that was released or refused before it was drawn."""
     of.cohorts[cohort].gone += 1
     stratum = of.cohorts[cohort].stratum
     if stratum is not None:
@@ -68,22 +73,22 @@ def leave(of: TailClass, cohort: int) -> None:
 
 
 def keeps(order: bytes, *, n_stored: int, last: bytes, cap: int) -> bool:
-    """Return whether a URL at this place of the order is stored; at the cap the last of the stored ones makes room for it."""
+    """Return whether a URL at this position of the order is stored. At the cap it takes the place of the last stored one."""
     return n_stored < cap or order < last
 
 
 def drop(of: TailClass, cohort: int) -> None:
-    """Note that the cohort counts one more URL that is not stored: the new one, or one that made room for it."""
+    """Count a URL that is not stored: the new one, or the one whose place it took."""
     of.cohorts[cohort].dropped += 1
 
 
 def refills(of: TailClass) -> list[int]:
-    """Return the cohorts of which all that was stored is drawn while more are counted: these are to be read from stored links again."""
+    """Return the cohorts whose stored URLs are all drawn while more were counted: their URLs are to be read again from the stored links."""
     return [
         i for i, cohort in enumerate(of.cohorts) if cohort.dropped and not cohort.waiting and not cohort.pending and not cohort.is_closed
     ]
 
 
 def refill(of: TailClass, cohort: int, n: int) -> None:
-    """Note that so many of the URLs that were only counted are stored now. Those that come first in the order, at most `cap`."""
+    """Count that so many URLs, counted only until now, are stored; they are the first of the order, at most `cap`."""
     of.cohorts[cohort].dropped -= n

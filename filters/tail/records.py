@@ -4,10 +4,12 @@
     tail class   queue, holder                  → TailClass
     tail member  queue, holder, cohort, order   → the URL and whether it inherits its class     (a scan by cohort is the order of drawing)
 
-A **class** is what one opinion of a filter holds of one host: a pattern, a place, a rule, a mirror; `holder` names it as everywhere else.
-A **cohort** is the part of a class that was known before the first of it was drawn. What comes later gathers in the next cohort, so that a
-cohort's draws stay a random sample of it. The newest is drawn from only when it is as large as what waits
-in the older ones (for audits), or a sixteenth of it (when the host has nothing else): a class has O(log size) of them.
+A **class** contains the URLs of one host that one opinion of a filter holds: those of a pattern, a place, a rule or a mirror. `holder` is
+its name, as everywhere else.
+
+A **cohort** is the part of a class that was known before the first of it was drawn. URLs found later join the next cohort, so that the
+draws from a cohort stay a random sample of it. URLs are drawn from the newest cohort only when it is as large as what is left in the older
+ones (for audits), or a sixteenth of it (when the host has nothing else): so a class has O(log size) cohorts.
 """
 
 from __future__ import annotations
@@ -23,20 +25,20 @@ from thresher.filters.evidence.decay import Recent
 
 @dataclass(frozen=True)
 class TailPolicy:
-    """What may be spent on what is postponed. Chosen by `python -m benchmarks.quality.deferral`."""
+    """How many requests may be spent on held URLs. Chosen by `python -m benchmarks.quality.deferral`."""
 
-    tail_yield: float = 0.02  # share of what is left that may be good when it is left alone; 0: fetch all, 1: nothing
+    tail_yield: float = 0.02  # share of good URLs below which a tail may be closed; 0: fetch all, 1: nothing
     error: float = 0.01  # probability that a host is ever closed wrongly
-    share: float = 0.1  # barren fetches for each useful one of the host: of small classes, and again of the bound
-    audit_share: float = 0.02  # of a class, drawn at once
-    worthwhile: float = 0.03  # a class that is expected to yield this pays for itself
-    window: float = 60.0  # fetches that a class's yield remembers
-    batch: int = 2  # URLs promoted at once
-    cap: int = 10_000  # URLs of one cohort that are stored, those drawn first; the others are counted
+    share: float = 0.1  # barren fetches for each useful one of the host: for small classes, and again for the bound
+    audit_share: float = 0.02  # share of a class that is drawn at once
+    worthwhile: float = 0.03  # expected yield from which a class is worth its fetches
+    window: float = 60.0  # fetches over which a class's yield is measured
+    batch: int = 2  # URLs that are promoted at a time
+    cap: int = 10_000  # URLs of a cohort that are stored, those drawn first; the others are only counted
 
     @property
     def price(self) -> int:
-        """Barren draws that a class's own bound would cost: a class that is smaller is fetched whole."""
+        """Barren draws that a bound for one class alone would take. A class that is smaller is fetched whole."""
         return price(self.tail_yield, self.error)
 
 
@@ -46,23 +48,23 @@ class Cohort(msgspec.Struct, array_like=True):
     known: int = 0  # ever
     drawn: int = 0
     hits: int = 0  # of them good
-    gone: int = 0  # left without being drawn: freed, refused
+    gone: int = 0  # left without being drawn: released or refused
     dropped: int = 0  # beyond the cap: counted, not stored
     audited: int = 0  # promoted as audits
     pending: int = 0  # promoted, not settled
-    is_frozen: bool = False  # something was promoted: what comes later gathers in the next cohort
+    is_frozen: bool = False  # something was promoted: URLs found later join the next cohort
     is_closed: bool = False
-    test: int = 0  # of the host, that `stratum` belongs to
+    test: int = 0  # number of the host's test to which `stratum` belongs
     stratum: Stratum | None = None
 
     @property
     def left(self) -> int:
-        """URLs that were not fetched; promoted ones among them, since nothing is known of them yet."""
+        """URLs that were not fetched. Promoted ones count, since their outcome is not known yet."""
         return self.known - self.drawn - self.gone
 
     @property
     def waiting(self) -> int:
-        """URLs that may be promoted: those that are stored."""
+        """URLs that may be promoted: the stored ones."""
         return 0 if self.is_closed else self.left - self.pending - self.dropped
 
 
@@ -71,16 +73,16 @@ class TailClass(msgspec.Struct, array_like=True):
 
     holder: str
     cohorts: list[Cohort] = msgspec.field(default_factory=list)
-    recent: Recent = msgspec.field(default_factory=Recent)  # what its URLs came to, those before it was postponed among them
+    recent: Recent = msgspec.field(default_factory=Recent)  # yield of its URLs, those fetched before it was held among them
 
     @property
     def known(self) -> int:
-        """URLs that were ever postponed in it."""
+        """URLs that were ever held in it."""
         return sum(cohort.known for cohort in self.cohorts)
 
     @property
     def left(self) -> int:
-        """URLs that were not fetched, closed ones too."""
+        """URLs that were not fetched, those of closed cohorts too."""
         return sum(cohort.left for cohort in self.cohorts)
 
     @property
@@ -90,30 +92,30 @@ class TailClass(msgspec.Struct, array_like=True):
 
 
 class HostTail(msgspec.Struct, array_like=True):
-    """What a host's fetches came to, and the test that its classes share."""
+    """The fetches of a host, counted, and the test that its classes share."""
 
-    useful: int = 0  # fetches that gave something new, of the tail or not
-    barren_whole: int = 0  # fetches that gave nothing of classes that are fetched whole and were not worth while
-    barren_shared: int = 0  # and of those that share a bound
+    useful: int = 0  # fetches that gave something new, from the tail or not
+    barren_whole: int = 0  # barren fetches of classes that are fetched whole and are not worth it
+    barren_shared: int = 0  # barren fetches of classes that share a bound
     test: int = 1
-    n_closed: int = 0  # URLs that were left alone
+    n_closed: int = 0  # URLs that were closed
     n_settled: int = 0  # draws that have ended
     test_from: int = 0  # of them before the test began
 
 
 class Cost(Enum):
-    """What a barren draw counts against."""
+    """The account that a barren draw is charged to."""
 
-    NONE = 0  # its class is worth while, or it is an audit
-    WHOLE = 1  # what small classes may cost
-    SHARED = 2  # what the bound may cost
+    NONE = 0  # none: its class is worth its fetches, or it is an audit
+    WHOLE = 1  # that of small classes
+    SHARED = 2  # that of the bound
 
 
 class Draw(msgspec.Struct, frozen=True, array_like=True):
-    """What a promoted URL carries until it is settled."""
+    """What is remembered of a promoted URL until it is settled."""
 
     holder: str
     cohort: int
-    bet: bool = False  # its outcome is evidence for closing
-    cost: Cost = Cost.NONE  # if it is barren
+    bet: bool = False  # it was bet on: its outcome is evidence for closing
+    cost: Cost = Cost.NONE  # the account charged if it is barren
     is_audit: bool = False

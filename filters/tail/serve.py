@@ -1,20 +1,20 @@
 """Which class of a host is served next, and when its tail is closed.
 
-When a host has nothing else due, a batch of its best class is promoted: *between* classes by expected yield (posterior.py), *within* a
-class in the order of the keyed hash, so that what is fetched is evidence. While a class is worth while its draws are no bets: the bound
-is about what is left when nothing is.
+When a host has nothing else to fetch, a batch of its best class is promoted: *between* classes by expected yield (posterior.py), *within* a
+class in the order of the keyed hash, so that each fetch is evidence. While a class is worth its fetches, its draws are not bet on: the
+bound is needed only for classes that are not.
 
-Then it is to be proved that the rest is not worth its price. Classes that are smaller than the price of a bound of their own are fetched
-whole; the larger ones share one bound (bounds.py), and of these the one is drawn from whose sample is the smallest share of it, since
-that is where the worst case hides its good URLs. What a draw finds changes the order at once.
+For the rest it must be proved that it is not worth its fetches. Each class that is smaller than the price of a bound of its own is fetched
+whole. The larger ones share one bound (bounds.py), and the next draw is from the class of which the smallest share is sampled, since the
+worst case puts its good URLs there. Each outcome changes the order at once.
 
-**Tests.** A host's test ends when it closes. It begins anew, with less of the error to spend, if good draws have cost the gambler her
-capital. Its draws lie in several blocks of time (filters/evidence/blocks.py): what a host shows in one stretch closes nothing.
+**Tests.** A host's test ends when it closes. A new one begins, with less of the error to spend, when good draws have used up the gambler's
+capital. Its draws must lie in several blocks of time (filters/evidence/blocks.py): one short phase of a host closes nothing.
 
-**Cost.** Small classes that are not worth while may cost `share` of the host's useful fetches in barren ones, and the price of one bound.
-When that is spent they join the bound of the larger ones: many small classes are one large one, and an endless space cannot live on ever
-new ones. The bound's draws may cost as much once more. Then the tail waits: it is held and named, and goes on when more useful pages are
-found. With `tail_yield` 0 nothing counts as cost, and all that is finite is fetched.
+**Cost.** Small classes that are not worth their fetches may cost `share` of the host's useful fetches in barren ones, plus the price of one
+bound. When that is spent, they join the bound of the larger ones: together they count as one large class, so an endless space cannot go on
+by making new small ones. The draws for the bound may cost as much again. After that the tail stays held and is reported; it goes on when
+the host gives more useful pages. With `tail_yield` 0 nothing counts as cost, and every finite class is fetched whole.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from thresher.filters.evidence.decay import Recent
 from thresher.filters.evidence.posterior import expected, pooled
 from thresher.filters.tail.records import Cohort, Cost, Draw, HostTail, TailClass, TailPolicy
 
-_LOST_CAPITAL = -3.0  # log wealth below which a new test is cheaper than to win this one
-_AUDITED = 1.0  # share of what waits in older cohorts that the newest must be to be audited: it doubles what is known
-_SERVED = 1 / 16  # and to be served, when the host has nothing else and so names little that is new
+_LOST_CAPITAL = -3.0  # log wealth below which a new test is cheaper than winning this one
+_AUDITED = 1.0  # size of the newest cohort, as a share of the older ones', from which it is audited
+_SERVED = 1 / 16  # and from which it is served, when the host has nothing else and finds few new links
 
 
 class End(Enum):
@@ -45,7 +45,7 @@ class End(Enum):
 
 
 class Promotion(NamedTuple):
-    """Draw so many URLs of a cohort, those with the smallest order."""
+    """The order to draw `n` URLs of a cohort, in the order of drawing."""
 
     draw: Draw
     n: int
@@ -54,22 +54,25 @@ class Promotion(NamedTuple):
 class HostCrawl(NamedTuple):
     """What decides whether a host may serve its tail now."""
 
-    has_due: bool  # anything else that is due: fresh URLs, retries, probes
+    has_due: bool  # the host has anything else to fetch: fresh URLs, retries, probes
     backs_off: bool
     is_budgeted: bool  # max_pages, max_bytes or max_time hold for the whole crawl
     others_fresh: bool  # any host that is not parked, of any agent, has fresh URLs
 
 
 def may_serve(crawl: HostCrawl) -> bool:
-    """Return whether a host may serve its tail: under a budget of the whole crawl not while any host has fresh URLs."""
+    """Return whether a host may serve its tail. If the whole crawl has a budget, not while any host has fresh URLs."""
     return not crawl.has_due and not crawl.backs_off and not (crawl.is_budgeted and crawl.others_fresh)
 
 
 def promote(host: HostTail, classes: Collection[TailClass], policy: TailPolicy, *, may_close: bool = True) -> Promotion | End:
-    """Choose what a host serves that has nothing else due, or close its tail if the bound says so; both are noted in the records.
+    """Choose what a host with nothing else to fetch serves of its tail, or close the tail if the bound allows it; both change the records.
 
-    classes: all of the host, by holder, which decides between equals; those that were fetched whole too, as long as the host's test lasts
-    may_close: the host is known to be itself, so that what its draws came to is evidence
+    Args:
+        classes: All of the host, by holder; equals are served in the order of the holders. Classes that were fetched whole must be there
+            too
+            while the host's test lasts.
+        may_close: No wall is suspected, so that the outcomes of the draws are evidence.
     """
     waiting = [of for of in classes if of.waiting]
     if not waiting:
@@ -82,7 +85,7 @@ def promote(host: HostTail, classes: Collection[TailClass], policy: TailPolicy, 
     if yields[best.holder] >= policy.worthwhile or policy.tail_yield <= 0:
         return _batch(best, policy, bet=False, cost=Cost.NONE)
     allowance = policy.price + policy.share * host.useful
-    is_whole = host.barren_whole < allowance  # small classes are fetched whole still
+    is_whole = host.barren_whole < allowance  # small classes are still fetched whole
     shared = [of for of in waiting if not is_whole or of.known - _closed(of) >= policy.price]
     if shared and _is_proved(host, shared, classes, policy):
         if not may_close:
@@ -101,7 +104,7 @@ def promote(host: HostTail, classes: Collection[TailClass], policy: TailPolicy, 
 
 
 def settle(host: HostTail, of: TailClass, draw: Draw, is_good: bool, *, policy: TailPolicy) -> None:
-    """Learn from a promoted URL's fetch. Outcomes may come in any order, each once; a draw without an outcome (a retry) is no draw yet."""
+    """Learn the outcome of a promoted URL. Outcomes may come in any order, each once; while a URL is retried it has none."""
     cohort = of.cohorts[draw.cohort]
     stratum = _stratum(cohort, host.test)
     cohort.pending -= 1
@@ -116,7 +119,7 @@ def settle(host: HostTail, of: TailClass, draw: Draw, is_good: bool, *, policy: 
 
 
 def void(host: HostTail, classes: Collection[TailClass]) -> None:
-    """Begin a new test, with less of the error to spend: what was drawn until now is no evidence, and has cost nothing."""
+    """Begin a new test, with less of the error to spend: the draws until now are no evidence, and cost nothing."""
     _begin_test(host)
     host.barren_whole = host.barren_shared = 0
     for of in classes:
@@ -124,7 +127,7 @@ def void(host: HostTail, classes: Collection[TailClass]) -> None:
 
 
 def audits(of: TailClass, policy: TailPolicy) -> Promotion | None:
-    """Return the draws of a class that are due at once, whatever else its host has; they are noted in the record."""
+    """Return the audits of a class that are due now, whatever else its host has to fetch; they are counted in the record."""
     due = audits_due(of.known, sum(cohort.audited for cohort in of.cohorts), policy.audit_share)
     drawable = _drawable(of, gathered=_AUDITED)
     if not due or not drawable:
@@ -135,7 +138,7 @@ def audits(of: TailClass, policy: TailPolicy) -> Promotion | None:
 
 
 def _is_proved(host: HostTail, shared: Sequence[TailClass], classes: Collection[TailClass], policy: TailPolicy) -> bool:
-    """Return whether what is left of these classes is proved not worth its price; begin a new test if this one cannot prove it."""
+    """Return whether the rest of these classes is proved not worth its fetches; begin a new test if this one cannot prove it any more."""
     holders = {of.holder for of in shared}
     strata = [_stratum(cohort, host.test) for of in shared for cohort in of.cohorts if not cohort.is_closed]
     rest = (cohort for of in classes if of.holder not in holders for cohort in of.cohorts)
@@ -177,7 +180,7 @@ def _take(of: TailClass, draw: Draw, n: int) -> Promotion:
 
 
 def _drawable(of: TailClass, *, gathered: float) -> list[int]:
-    """Return the cohorts that may be drawn from: the newest, if it gathers still, only if it is this share of what waits in the others."""
+    """Return the cohorts that may be drawn from. The newest, if URLs still join it, must be this share of what is left in the others."""
     found = [i for i, cohort in enumerate(of.cohorts) if cohort.waiting]
     newest = of.cohorts[-1] if of.cohorts else Cohort()
     if len(found) > 1 and not newest.is_frozen and newest.waiting < gathered * sum(cohort.waiting for cohort in of.cohorts[:-1]):
@@ -201,7 +204,7 @@ def _closed(of: TailClass) -> int:
 
 
 def _stratum(cohort: Cohort, test: int) -> Stratum:
-    """Return what the test of this number knows of a cohort; what earlier ones knew is no evidence for it."""
+    """Return the stratum of a cohort for the test of this number; the draws of earlier tests are no evidence for it."""
     if cohort.stratum is None or cohort.test != test:
         cohort.stratum, cohort.test = Stratum(cohort.left), test
     return cohort.stratum

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from harness import Options, demo, options
+from harness import Options, demo, options, running, stopping_demo
 
 import thresher
 from thresher.crawler.demo.process import ServerProcess
@@ -120,22 +120,24 @@ async def test_a_notebook_has_a_loop_already(server: ServerProcess, tmp_path: Pa
     assert thresher.crawl(server.web.seeds(), tmp_path / "x", **few(server, 5)).pages >= 5
 
 
-def test_ctrl_c_stops_gracefully(server: ServerProcess, tmp_path: Path) -> None:
-    """In a script of its own, by the signals that a terminal sends."""
+def test_ctrl_c_stops_gracefully(tmp_path: Path) -> None:
+    """In a script of its own, by the signals that a terminal sends, while the server answers nothing."""
     script = tmp_path / "job.py"
-    script.write_text(
-        "import sys, thresher\n"
-        f"options = {few(server, 10_000, politeness={'min_delay': 2.0, 'delay_factor': 0.0})!r}\n"
-        "outcome = thresher.crawl(sys.argv[2:], sys.argv[1], on_page=lambda page: print(page.url, flush=True), **options)\n"
-        "print(outcome.code, outcome.why, flush=True)\n"
-    )
-    command = [sys.executable, str(script), str(tmp_path / "x"), *server.web.seeds()]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as job:
-        assert job.stdout is not None
-        assert job.stdout.readline().startswith("http")
-        job.send_signal(signal.SIGINT)
-        assert job.stdout.read().splitlines()[-1] == "3 stopped by Ctrl-C"
-        assert job.wait(600) == 0
+    with stopping_demo("story", tmp_path, 12) as server:
+        script.write_text(
+            "import sys, thresher\n"
+            f"options = {few(server, 10_000)!r}\n"
+            "outcome = thresher.crawl(sys.argv[2:], sys.argv[1], on_page=lambda page: print(page.url, flush=True), **options)\n"
+            "print(outcome.code, outcome.why, flush=True)\n"
+        )
+        command = [sys.executable, str(script), str(tmp_path / "x"), *server.web.seeds()]
+        with running(command, stdout=subprocess.PIPE, text=True) as job:
+            assert job.stdout is not None
+            assert job.stdout.readline().startswith("http")
+            job.send_signal(signal.SIGINT)
+            server.goes_on()
+            assert job.stdout.read().splitlines()[-1] == "3 stopped by Ctrl-C"
+            assert job.wait(600) == 0
     assert verify(tmp_path / "x") == []
 
 

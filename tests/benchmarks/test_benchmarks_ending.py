@@ -20,7 +20,7 @@ from benchmarks.support.ending import exit_with
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_growth_leaves_neither_processes_nor_stores(tmp_path: Path, number: signal.Signals) -> None:
     """Mutation: at SIGTERM the child went on, up to 50 million URLs, and its store stayed."""
-    command = [sys.executable, "-m", "benchmarks.speed.growth", "--millions", "1", "--directory", str(tmp_path)]
+    command = [sys.executable, "-m", "benchmarks.speed.growth", "--millions", "50", "--directory", str(tmp_path)]
     with running(
         command, cwd=ROOT, env={**os.environ, "TMPDIR": str(tmp_path)}, stderr=subprocess.PIPE, text=True, preexec_fn=hear_signals
     ) as run:
@@ -47,7 +47,7 @@ def test_bench_crawl_leaves_nothing_and_its_exit_code_says_why(tmp_path: Path, n
         "--hosts",
         "10",
         "--pages",
-        "50000",
+        "5000000",
         "--agents",
         str(n_agents),
     ]

@@ -166,8 +166,11 @@ async def test_a_rate_above_the_limit_is_let_through() -> None:
     "drops", [b"HTTP/1.1 200 OK\r\nX-A: " + b"a" * 500, b"HTTP/1.1 103 Early\r\n\r\n" * 20], ids=["headers", "interim"]
 )
 async def test_dripped_headers_time_out(drops: bytes) -> None:
-    """F21"""
-    outcome = await failure(drips(b"", drops), first_byte_timeout=0.5)
+    """F21. Where the machine stands still before the first byte that is what is said, and it is tried again with more time."""
+    for patience_s in (0.5, 3.0, 9.0):
+        outcome = await failure(drips(b"", drops), first_byte_timeout=patience_s)
+        if outcome.cause is not Cause.TIMEOUT_FIRST_BYTE:
+            break
     assert outcome.cause is Cause.TIMEOUT_HEADERS
 
 

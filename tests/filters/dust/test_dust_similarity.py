@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from thresher.crawler.core.sketch import fingerprint, token_hashes
 from thresher.filters.dust.records import Look, look_at
 from thresher.filters.dust.similarity import Texts, sketch
 from thresher.filters.dust.urllist import Sighting, UrlList, read_line
 
-RNG = np.random.default_rng(5)
 MENU = " ".join(f"menu{i}" for i in range(300))
 
 
+class Words:
+    """Where the texts' words are drawn from."""
+
+    rng = np.random.default_rng(5)
+
+
+@pytest.fixture(autouse=True)
+def drawn_words() -> None:
+    """Each test draws the same words, whichever tests ran before it."""
+    Words.rng = np.random.default_rng(5)
+
+
 def essay(n_words: int = 200) -> str:
-    return " ".join(f"w{word}" for word in RNG.integers(0, 5000, n_words))
+    return " ".join(f"w{word}" for word in Words.rng.integers(0, 5000, n_words))
 
 
 def texts_of(pages: list[str]) -> Texts:
