@@ -17,6 +17,7 @@ import msgspec
 import pytest
 import yaml
 from harness import demo, options
+from test_story_import import foreign
 
 import thresher as api
 from thresher.crawler.cli import COMMANDS, main, thresher
@@ -92,6 +93,7 @@ def test_every_command_of_the_console_blocks_runs(
 ) -> None:
     """In the order of FILES; then what storage/README.md reads with pandas."""
     (tmp_path / "config").symlink_to(ROOT / "config")
+    (tmp_path / "CC-MAIN-example.warc.gz").write_bytes(foreign())
     monkeypatch.chdir(tmp_path)
     for command in console_commands():
         assert command[0] == "thresher"

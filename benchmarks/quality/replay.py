@@ -15,11 +15,13 @@ import argparse
 import functools
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from html.parser import HTMLParser
@@ -140,18 +142,17 @@ def gallery(folder: Path, other: str) -> None:
         ("a.css", f"@import url(b.css); body {{ background: url('{other}/ground.png') }}"),
         ("b.css", "@font-face { src: url(font.woff2) format('woff2') } li { list-style-image: url(dot.png) }"),
         ("font.woff2", "wOF2"),
-        ("dot.png", "dot"),
-        ("ground.png", "ground"),
         ("app.js", "1;"),
-        ("favicon.ico", "icon"),
     ):
         (folder / name).write_text(text)
+    for n, name in enumerate(("dot.png", "ground.png", "favicon.ico")):
+        (folder / name).write_bytes(picture(4, 60 * n))
     for n in range(20):
         shown = []
         for i in range(10):
             small, large = f"{n}-{i}.png", f"{n}-{i}-large.png"
-            (folder / small).write_text(small)
-            (folder / large).write_text(large)
+            (folder / small).write_bytes(picture(40, 10 * n + i))
+            (folder / large).write_bytes(picture(80, 10 * n + i))
             shown.append(f'<img src="{small}" srcset="{small} 1x, {other}/{large} 2x">')
         head = '<link rel=stylesheet href="a.css"><script src="app.js"></script>'
         links = "".join(f'<a href="{m}.html">{m}</a>' for m in range(20))
@@ -159,8 +160,25 @@ def gallery(folder: Path, other: str) -> None:
     (folder / "index.html").write_text('<!doctype html><link rel=icon href="dot.png"><a href="0.html">in</a>')
 
 
-def archive(seed: str, store: Path, pages: int) -> list[str]:
-    """Archive some pages; return those that the crawl has."""
+def picture(size: int, shade: int) -> bytes:
+    """Return a square PNG of one colour.
+
+    Args:
+        size: Pixels of a side.
+        shade: 0 to 255.
+    """
+    row = b"\0" + bytes((shade, 255 - shade, shade // 2)) * size
+    parts = ((b"IHDR", struct.pack(">IIBBBBB", size, size, 8, 2, 0, 0, 0)), (b"IDAT", zlib.compress(row * size)), (b"IEND", b""))
+    chunks = (struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)) for kind, data in parts)
+    return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)
+
+
+def archive(seed: str, store: Path, pages: int, more: dict[str, str] | None = None) -> list[str]:
+    """Archive some pages; return those that the crawl has.
+
+    Args:
+        more: Further settings.
+    """
     options = {
         "identity.contact": "replay@example.org",
         "scope.type": "prefix",
@@ -176,6 +194,7 @@ def archive(seed: str, store: Path, pages: int) -> list[str]:
         "filters.exact_duplicate.mode": "observe",
         "archive.format": "warc",
         "archive.requisites": "true",
+        **(more or {}),
     }
     sets = [word for key, value in options.items() for word in ("--set", f"{key}={value}")]
     run = [*command("thresher.crawler.api"), "crawl", seed, *sets, "-o", str(store), "--progress", "none"]

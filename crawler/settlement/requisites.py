@@ -2,8 +2,8 @@
 
     page ─ want ─ ahead of further pages in the host's queue ─ answered ─ want (of a style sheet, of a redirect) ─ ...
 
-A requisite is asked for once, whoever needs it, up to three hops from its page (page → style sheet → imported style sheet → font). It
-may lie beyond the scope, and is no page: not counted as one, not in the link graph, shown to no filter; but robots.txt, politeness, the
+A requisite is asked for once, whoever needs it, up to five hops from its page (page → style sheet → imported style sheet → font).
+It may lie beyond the scope, and is no page: not counted as one, not in the link graph, shown to no filter; but robots.txt, politeness, the
 guards of addresses and of dangerous links, `scope.exclude` and the other limits hold for it as for any request. `archive.max_requisites_*`
 bound what one page or style sheet and one host may ask for.
 

@@ -6,6 +6,8 @@ import pytest
 
 from thresher.crawler.core.requisites import Needs, needs, of_css, of_html, srcset
 
+SCRIPTED = ["https://h.test/e.js?v=1", "http://h.test/p.PNG#i"]
+
 
 def of(html: str) -> list[str]:
     return [*dict.fromkeys(of_html(f"<link rel=icon href=//>{html}".encode())[1][1:])]
@@ -19,6 +21,15 @@ def of(html: str) -> list[str]:
         ("<img data-src=late.png data-srcset='l2.png 2x' src='data:,'>", ["data:,", "late.png", "l2.png"]),
         ("<video src=v poster=p><source src=s><track src=t></video><audio src=a></audio>", ["v", "p", "s", "t", "a"]),
         ("<script src=s></script><script>var u = 'no.js'</script>", ["s"]),
+        (
+            r"""<script>x = {"a":"https:\/\/h.test\/e.js?v=1","b":"https:\/\/h.test\/72x72\/","c":'http://h.test/p.PNG#i'}</script>""",
+            SCRIPTED,
+        ),
+        ('<script type="application/ld+json">{"image": "https://h.test/no.png"}</script><p>"https://h.test/no.js"', []),
+        (
+            "<script>a = 'http://h.test/page.html', b = 'http://h.test/no .js', c = `http://h.test/no.js`, d = 'ftp://h.test/no.js'</script>",
+            [],
+        ),
         ("<link rel='StyleSheet alternate' href=a><link rel=next href=no><link rel=canonical href=no>", ["a"]),
         ("<link rel=preload as=image imagesrcset='a 1x' href=b><link rel=modulepreload href=m><link rel=manifest href=w>", "bamw"),
         ("<svg><image xlink:href=x /><use href='s.svg#y'/></svg>", ["x", "s.svg#y"]),

@@ -51,10 +51,12 @@ def shop(web: LittleWeb) -> set[str]:
     typefaces = css(
         web, "cdn.test/type.css", f"@import '{web.url('cdn.test/more.css')}'; @font-face {{ src: url({font}) format('woff2') }}"
     )
-    more = css(web, "cdn.test/more.css", f"@font-face {{ src: url({deep}) }}")  # four hops from a page: too far
+    last = css(web, "cdn.test/last.css", f"@font-face {{ src: url({deep}) }}")  # six hops from a page: too far
+    fourth = css(web, "cdn.test/fourth.css", f"@import '{last}'")
+    more = css(web, "cdn.test/more.css", f"@import '{fourth}'")
     style = css(web, "shop.test/style.css", f"@import url({typefaces}); body {{ background: url('bg.png') }} a {{ filter: url(#x) }}")
     web.file("shop.test/app.js", "text/javascript", b"var a = 1;")
-    needed = {style, typefaces, more, font, background, web.url("shop.test/app.js"), image(web, "shop.test/favicon.ico")}
+    needed = {style, typefaces, more, fourth, last, font, background, web.url("shop.test/app.js"), image(web, "shop.test/favicon.ico")}
     head = f'<link rel="stylesheet" href="{style}"><script src="/app.js"></script>'
     for n in range(12):
         images = [image(web, f"{'cdn' if i % 2 else 'shop'}.test/i{n}-{i}.png") for i in range(5)]
@@ -68,7 +70,7 @@ def shop(web: LittleWeb) -> set[str]:
 
 
 async def test_a_shop_is_there_with_all_that_its_pages_need(tmp_path: Path) -> None:
-    """60 images, styles, scripts, fonts, to three hops and beyond the scope: each asked for once, as no page.
+    """60 images, styles, scripts, fonts, to five hops and beyond the scope: each asked for once, as no page.
 
     Mutation: without the reading of style sheets, or with the scope's word on requisites, fonts and half of the images are missing.
     """
