@@ -85,7 +85,7 @@ def _page(url: str, text: str, links: list[str], status: int, seed_distance: int
 
 _own_pages = st.builds(_page, st.sampled_from(_OWN), st.sampled_from(_TEXTS), _links, st.sampled_from((200, 200, 404)), st.integers(0, 2))
 _own_pairs = st.builds(lambda one, to, status: pair(one, to, status=status), st.sampled_from(_OWN), _urls, st.sampled_from((0, 200, 404)))
-_bytes = st.binary(max_size=24)
+_BYTES = 24  # drawn at most where a type allows any number
 _eights = st.one_of(st.sampled_from([key[:8] for key in _KEYS]), _knowns.map(lambda known: known.name))
 _kinds = st.sampled_from(("", *map(str, Kind)))
 _BY_NAME: dict[str, st.SearchStrategy[Any]] = {
@@ -145,7 +145,9 @@ def _bytes_of(least: int, most: int | None, name: str) -> st.SearchStrategy[Any]
         return _eights
     if least == most == compare.NAME_IN_GRID:
         return _knowns.map(compare.name_in_grid)
-    return _BY_NAME["tags" if most == 64 else name] if most == 64 or name in _BY_NAME else _bytes
+    if most == 64 or name in _BY_NAME:
+        return _BY_NAME["tags" if most == 64 else name]
+    return st.binary(min_size=least, max_size=_BYTES if most is None else min(most, _BYTES))
 
 
 def _struct(found: inspect.StructType) -> st.SearchStrategy[Any]:

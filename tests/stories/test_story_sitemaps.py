@@ -69,7 +69,9 @@ async def test_what_a_sitemap_names_is_fetched_and_waits_behind_what_links_name(
             1,
             0,
         ]
-        assert asked[-3:] == ["a.test/orphan", "a.test/e", "a.test/deep/er/orphan"]
+        pages = [place for place in asked if place != "a.test/2.xml"]  # it may be read late
+        assert set(pages[-3:]) == {"a.test/orphan", "a.test/e", "a.test/deep/er/orphan"}
+        assert pages.index("a.test/orphan") < pages.index("a.test/e")
         assert "a.test/no" not in asked
         row = crawled.rows[web.url("a.test/orphan")]
         assert (row.state, row.purpose, row.seed_distance) == (State.DONE, Purpose.ANNOUNCED, 1)
