@@ -292,7 +292,8 @@ def _override_modes(settings: Settings, i: int) -> Iterable[Problem]:
         if name not in known:
             section, _, option = name.partition(".")
             section = option if section == "filters" else section
-            advice = f"Write {section}: observe; other options of a filter hold for the whole crawl" if section in known else "Remove it"
+            allowed = "of other options only max_segment_repeats, max_segments and max_params differ by prefix, beside match"
+            advice = f"Write {section}: observe; {allowed}" if section in known else "Remove it"
             yield key, f"a filter whose mode may differ by URL ({', '.join(known)})", shown(name), advice
         elif mode not in _MODES:
             yield key, "one of off, observe, enforce", shown(mode), f"Write {name}: observe"

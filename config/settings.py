@@ -95,7 +95,7 @@ class Override(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     max_depth: Count | None = None
     obey_robots: bool | None = None
     skip: bool = False  # never fetch what matches
-    respect_crawl_delay: bool | None = None  # of politeness, as those up to dead_wait: of the host
+    respect_crawl_delay: bool | None = None  # this one and all up to dead_wait replace those of politeness, for the whole host
     max_crawl_delay: Seconds | None = None
     jitter: Share | None = None
     retry_after_max: Seconds | None = None
@@ -106,11 +106,14 @@ class Override(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     dead_wait: Seconds | None = None
     max_bytes: Bytes | None = None  # per host
     max_redirects: Count | None = None
-    meta: bool | None = None  # of robots, as the next two
+    meta: bool | None = None  # this one and the next two replace those of robots
     x_robots_tag: bool | None = None
     nofollow_links: bool | None = None
-    max_body: Bytes | None = None  # of fetch, as the next
+    max_body: Bytes | None = None  # this one and the next replace those of fetch
     total_timeout: Timeout | None = None
+    max_segment_repeats: Positive | None = None  # of filters.path_trap, as the next two
+    max_segments: Positive | None = None
+    max_params: Positive | None = None
     filters: dict[str, str] = field(default_factory=dict)  # name of a filter → its mode
 
     @property
@@ -171,7 +174,7 @@ class Fetch(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     ca_file: str = ""  # PEM file of further certificate authorities
     client: Literal["lean", "aiohttp"] = "lean"
     credentials: str = ""  # file of secrets by origin, mode 0600 (crawler/fetch/credentials.py)
-    cookies: Literal["off", "chain"] = "off"  # chain: within one chain of redirects, and gone with it
+    cookies: Literal["off", "chain"] = "off"  # chain: a cookie is sent back within the chain of redirects that set it, and then forgotten
     proxy: str = ""  # http://host:port or socks5://host:port
     bind: list[str] = field(default_factory=list)  # addresses of this machine, at most one of each family
 
@@ -209,7 +212,7 @@ class Parse(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 class Frontier(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     workbench: Count = 0  # hosts held in memory; 0: 11 × fetch.concurrency
     heads: Positive = 32  # URLs of a host held in memory
-    announced_share: Share = 0.05  # of a host's requests, for what sitemaps named while URLs that links named wait
+    announced_share: Share = 0.05  # of a host's requests: for URLs that only sitemaps named, while URLs that links named wait
     order: Literal["breadth_first", "opic", "host_rank", "larger_sites_first", "fifo"] = "breadth_first"
 
 
@@ -218,8 +221,8 @@ class PathTrap(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     max_segment_repeats: Positive = 3
     max_segments: Positive = 20
     max_params: Positive = 20
-    max_per_prefix: Positive = 5_000  # answers of one shape of URL that were nothing new
-    max_calendar: Positive = 200  # the same of one calendar: URLs that differ in a date
+    max_per_prefix: Positive = 5_000  # answers without anything new that one shape of URL may give
+    max_calendar: Positive = 200  # the same for one calendar: URLs that differ only in a date
 
 
 class Media(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -238,8 +241,8 @@ class ExactDuplicate(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
 class PatternYield(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     mode: FilterMode = "enforce"
-    barren: Positive = 8  # fetches of a pattern in a row that gave nothing, after which it is held
-    release_yield: Annotated[float, Meta(gt=0, lt=1)] = 0.3  # lower bound of what is drawn of it, from which it is no longer held
+    barren: Positive = 8  # a pattern is held after so many fetches in a row without anything new
+    release_yield: Annotated[float, Meta(gt=0, lt=1)] = 0.3  # a held pattern is released when samples show this yield (lower bound)
 
 
 class DepthCutoff(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -253,8 +256,8 @@ class DepthCutoff(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
 class SoftError(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     mode: FilterMode = "enforce"
     threshold: Annotated[float, Meta(ge=-10, le=20)] = 3.0  # score of the redirect log, log10 units, at which a redirect is a soft error
-    max_probes: Count = 20  # requests per host and day: for a name that cannot exist (two a directory at most), and without a name
-    give_up_after: Positive = 20  # soft errors for each good page of a directory that answers everything, before its links are left
+    max_probes: Count = 20  # probes per host and day: with a made-up name (at most two in a directory), or with the name left out
+    give_up_after: Positive = 20  # soft errors for each good page after which links into a directory are no longer followed
 
 
 class NearReplica(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -272,23 +275,23 @@ class NearReplica(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
 
 class Dust(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     mode: FilterMode = "enforce"
-    first_mining: Positive = 100  # pages of a site at which its URLs are mined first; then as the list grows
+    first_mining: Positive = 100  # pages of a site after which its URLs are mined for the first time; later, whenever the list has grown
     max_urls: Positive = 10_000  # pages of a site that are remembered for mining
     max_rules: Positive = 100  # likely rules of a site that are judged
     validations: Count = 500  # canonical URLs of each site that are asked for to validate rules
-    validation_share: Share = 1.0  # of the fetches that undecided rules would have saved: so many may be asked for in vain
+    validation_share: Share = 1.0  # useless validations, as a share of the fetches that undecided rules would have saved
 
 
 class Canary(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     mode: FilterMode = "enforce"
-    share: Share = 0.01  # of a host's requests that may be canaries while it is well; twice that for what was never seen there
-    floor: Count = 6  # requests of each host that may be canaries whatever its size
+    share: Share = 0.01  # of a well host's requests that may be canaries; twice that for URLs that were never seen there
+    floor: Count = 6  # canaries that each host may have, however few its requests
 
 
 class Filters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     audit_share: Share = 0.01  # of what a filter would skip, fetched all the same to measure it
-    tail_yield: Share = 0.02  # of what filters held and is left, that may be new when it is left alone; 0: fetch all, 1: none
-    tail_share: Annotated[float, Meta(ge=0)] = 0.1  # fetches in vain of what was held, for each useful fetch of the host
+    tail_yield: Share = 0.02  # held URLs are fetched until less than this share of them is new; 0: fetch all, 1: none
+    tail_share: Annotated[float, Meta(ge=0)] = 0.1  # useless fetches of held URLs, for each useful fetch of the host
     site_bytes: Bytes = 4 << 20  # memory of one filter for one site
     path_trap: PathTrap = field(default_factory=PathTrap)
     media: Media = field(default_factory=Media)
@@ -313,9 +316,9 @@ class Store(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 class Recrawl(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    audit_share: Share = 0.02  # of the 304s, asked for once more without conditions
-    min_change: Share = 0.02  # of the text: less is looked at twice
-    park: bool = True  # a host that loses much at once waits for a word of the operator
+    audit_share: Share = 0.02  # of the 304s: asked for again without conditions, to see whether they are true
+    min_change: Share = 0.02  # of the text: a smaller change must be seen twice
+    park: bool = True  # a host that loses many pages at once is parked until the operator decides
     policy: Literal["harmonic", "uniform", "age_optimal", "fresh"] = (
         "harmonic"  # how `schedule: continuous` shares a host's visits among its pages
     )
@@ -327,7 +330,7 @@ class Recrawl(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 class Archive(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     format: Literal["off", "warc"] = "off"  # warc: every request and answer as it was on the wire, in DIR/archive
     max_file: Annotated[int, Meta(ge=1 << 20, le=_MOST, extra={"unit": "bytes"})] = 1 << 30  # a record that is larger has a file of its own
-    dedup: list[str] = field(default_factory=list)  # CDXJ, WARC files, folders of earlier crawls: what is there is referred to
+    dedup: list[str] = field(default_factory=list)  # CDXJ, WARC files, folders of earlier crawls, whose bodies are not written again
     requisites: bool = False  # fetch what pages need to be shown: images, styles, scripts, fonts, media
     max_requisites_per_page: Positive = 1_000  # addresses taken of one page or style sheet
     max_requisites_per_host: Positive = 100_000  # of a host queue
@@ -345,7 +348,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     agents: Positive | Literal["auto"] = 1
     seeds: list[str] = field(default_factory=list)
     labels: dict[str, str] = field(default_factory=dict)  # seed → its label in exports
-    schedule: Literal["once", "continuous"] = "once"  # continuous: a crawl that does not end; each page's next visit is a time
+    schedule: Literal["once", "continuous"] = "once"  # continuous: the crawl does not end; each page has a time for its next visit
     sitemaps: Literal["off", "robots"] = "robots"
     ai_preferences: Literal["record", "obey"] = "record"
     feeds: bool = False  # read RSS and Atom where a sitemap is named

@@ -1,6 +1,7 @@
 """The journey of a URL that was visited before: asked for conditionally, and compared with its last version.
 
-    scope → robots → open, conditionally → redirect? → not modified? → body → same digest? → read → compared → page gate → links
+    scope → robots → rewritten by now? → open, conditionally → redirect? → not modified? → body → same digest? → read → compared
+        → page gate → links
 
 Like `visit` (visit.py) it writes nothing. Only a page whose bytes differ is read and judged. Its links are followed as those of any page;
 what filters learn from pages they learned at its first visit.
@@ -9,9 +10,12 @@ what filters learn from pages they learned at its first visit.
 from __future__ import annotations
 
 from thresher.crawler.core.change import Comparison, Text, compare, compare_with_sketch, text_of
+from thresher.crawler.core.effects import Rewrite
 from thresher.crawler.core.frontier import Lease
 from thresher.crawler.core.model import Fetched, Head, Outcome, Page, Reason, Redirect
+from thresher.crawler.core.ports import Lane
 from thresher.crawler.visit import Visit, VisitContext, guarded, read_page, redirected, stopped
+from thresher.filters.deliberation import Asked
 from thresher.storage.records import PageRecord
 from thresher.storage.tables.bodies import digest
 from thresher.storage.tables.rounds import CheckRecord
@@ -26,6 +30,8 @@ async def revisit(lease: Lease, context: VisitContext) -> Visit:
     stop = await stopped(lease, context.links.check(url.text), context)
     if stop is not None:
         return stop
+    if (rewritten := _rewritten(lease, context)) is not None:
+        return Visit(lease, held=(rewritten,))
     conditions = context.rounds.conditions(url.key, context.urls.queue_key(url.host))
     bounds = context.overriding.of(url.text).fetch
     outcome = await context.fetcher.fetch(
@@ -38,6 +44,17 @@ async def revisit(lease: Lease, context: VisitContext) -> Visit:
     made = await guarded(lease, outcome, _after_response(lease, outcome, context))
     made.was_conditional = bool(conditions)
     return made
+
+
+def _rewritten(lease: Lease, context: VisitContext) -> Asked | None:
+    """Return how a rule by now rewrites the URL to another page, which is kept; None for a second look, which must be an answer.
+
+    From here to the end of the settlement nothing awaits.
+    """
+    if lease.entry.lane not in (Lane.FRESH, Lane.DUE):
+        return None
+    held = context.panel.turn(lease.entry.url).held
+    return next((asked for asked in held if isinstance(asked[1], Rewrite) and context.is_kept(asked[1].to)), None)
 
 
 def _gate(head: Head, context: VisitContext) -> tuple[Reason, str] | None:

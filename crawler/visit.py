@@ -84,6 +84,7 @@ class VisitContext(msgspec.Struct, frozen=True):
     bodies: Bodies
     ai: AiPreferences
     overriding: Overriding
+    is_kept: Callable[[str], bool]  # whether a URL is known for a page that was kept
     requisites: RequisiteReader | None = None  # None: they are not fetched
     cookies: ChainCookies | None = None  # None: fetch.cookies is off
     ownership: Ownership | None = None  # None: every site is this agent's

@@ -52,8 +52,9 @@ class Gate(IntEnum):
     STUDY = 7  # no gate: what a filter learned from a study of what it had gathered
     RELINKS = 8  # no gate: a page links to known URLs that are queued or held
     NEWS = 9  # no gate: what the same filter at another agent has found
-    VOID = 10  # no gate: a wall answered for these pages
+    VOID = 10  # no gate: a wall has answered: what was learned of a site since it was last believed is no evidence
     TAIL = 11  # no gate: what befell held URLs (filters/tail/history.py)
+    BELIEVED = 12  # no gate: a site's hosts were found to be themselves
 
 
 class LinkColumns(NamedTuple):

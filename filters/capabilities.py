@@ -57,6 +57,17 @@ class Prober(Protocol):
         ...
 
 
+class Concluder(Protocol):
+    """A filter that decides something for good, as that a host is a mirror. It asks for that by the effect `Conclude`."""
+
+    name: str
+    finding_type: type[Any]
+
+    def on_finding(self, site: bytes, finding: Any, memory: Memory, /) -> Effects:
+        """Take a finding up: by now the site's hosts are known to be themselves. It may come twice, and be out of date."""
+        ...
+
+
 class BackgroundLearner(Protocol):
     """A filter that computes for longer than the event loop may be blocked. It asks for a computation by the effect `Study`:
 

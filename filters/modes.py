@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from thresher.config.settings import Filters, Settings
-from thresher.crawler.core.effects import Effect, Hold, Park, Recall, Release, ReleaseURL, Request, Rewrite, Study, Tell
+from thresher.crawler.core.effects import Conclude, Effect, Hold, Park, Recall, Release, ReleaseURL, Request, Rewrite, Study, Tell
 from thresher.crawler.core.model import LinkBatch, Mode, Reason, Verdict
 from thresher.crawler.core.overriding import covers
 from thresher.crawler.core.url import origin_of
@@ -78,14 +78,14 @@ def with_modes(specs: Sequence[FilterSpec], settings: Settings) -> tuple[FilterS
 
 
 def may_have(spec: FilterSpec, effect: Effect, subject: str = "") -> bool:
-    """Return whether a filter may have an effect: an observer may only ask for studies; any filter may release what it holds.
+    """Return whether a filter may have an effect: an observer may only ask for studies and conclude; any filter may release what it holds.
 
     Args:
         subject: URL from whose answer the filter learned, "" if it did not learn from a URL's answer.
     """
     if spec.mode is not Mode.ENFORCE:
-        return isinstance(effect, Study | Tell)
-    if spec.by_url is None or isinstance(effect, Study | Tell | Release | ReleaseURL | Recall):
+        return isinstance(effect, Study | Conclude | Tell)
+    if spec.by_url is None or isinstance(effect, Study | Conclude | Tell | Release | ReleaseURL | Recall):
         return True
     if subject and spec.by_url(subject) is not Mode.ENFORCE:
         return False

@@ -34,6 +34,8 @@ from thresher.filters.base import NOTHING_LEARNED, Gate, LinkColumns, LinkJudgem
 from thresher.filters.capabilities import Relinks
 from thresher.filters.deliberation import NO_OBJECTION, Asked, Deliberation, Learned, Turn
 from thresher.filters.evidence.decay import Recent
+from thresher.filters.evidence.undo import NAME as UNDO
+from thresher.filters.evidence.undo import Undo
 from thresher.filters.journal import Record, decode_judgement, encode_judgement
 from thresher.filters.link_rulings import audit, leave_out_changed, merge
 from thresher.filters.modes import may_have, split_ruling
@@ -62,11 +64,14 @@ class Panel:
         self._stands = stands
         self._audit_share = audit_share
         self._spec_of = {spec.name: spec for spec in specs}
-        self._memories = {spec.name: memory_of(spec.name) for spec in specs}
+        may_void = any(spec.voids and spec.mode is Mode.ENFORCE for spec in specs)
+        self._undo = Undo(memory_of(UNDO)) if may_void else None
+        self._memories = {spec.name: self._memory(spec, memory_of(spec.name)) for spec in specs}
         self._enforcing = frozenset(spec.name for spec in specs if spec.mode is Mode.ENFORCE)
         self._recent = {spec.name: spec.recent for spec in specs if spec.recent}
         self._static = [(spec, spec.static) for spec in specs if spec.static]
         self._learners = {spec.name: spec.learner for spec in specs if spec.learner}
+        self._concluders = {spec.name: part for spec in specs if (part := spec.learner or spec.concluder)}
         self._probers = {spec.name: spec.prober for spec in specs if spec.prober and spec.mode is Mode.ENFORCE}
         self._correspondents = {spec.name: spec.peer_filter for spec in specs if spec.peer_filter}
         self._head = [(spec, spec.head) for spec in specs if spec.head]
@@ -77,6 +82,10 @@ class Panel:
         self._learning[Gate.UNREAD] = [(spec, spec.page) for spec in specs if spec.unread and spec.page]
         self._learning[Gate.RELINKS] = [(spec, spec.relinks) for spec in specs if spec.relinks]
         self._again = [(spec, spec.again, spec.learned) for spec in specs if spec.again and spec.learned]
+
+    def _memory(self, spec: FilterSpec, memory: Memory) -> Memory:
+        """Return a filter's memory, which can go back to what it was; not that of the filter that says when."""
+        return memory if self._undo is None or spec.voids else self._undo.over(spec.name, memory)
 
     def enforces(self, name: str, text: str | None = None) -> bool:
         """Return whether the filter of this name may change what becomes of a URL, or of any if none is given."""
@@ -281,20 +290,33 @@ class Panel:
         return may_have(self._spec_of[name], effect)
 
     def adopts(self, learner: str, site: bytes, finding: bytes) -> bool:
-        """Return whether a study's finding would decide something for good, as adopting a rule does."""
-        spec, part = next((spec for spec in self.specs if spec.name == learner), None), self._learners.get(learner)
+        """Return whether a finding would decide something for good, as adopting a rule does."""
+        spec, part = next((spec for spec in self.specs if spec.name == learner), None), self._concluders.get(learner)
         if spec is None or spec.adopts is None or part is None or not self.enforces(learner):
             return False
         return spec.adopts(site, msgspec.msgpack.decode(finding, type=part.finding_type), self._memories[learner])
 
-    def void(self, site: bytes, pages: Sequence[tuple[bytes, str]]) -> Record | None:
-        """Let the filters forget what these pages (key, URL) of a site showed; return what the journal keeps of it."""
-        told = [spec for spec in self.specs if spec.void is not None]
-        for spec in told:
-            assert spec.void is not None
-            spec.void(site, pages, self._memories[spec.name])
-        packed = _encode(list(pages))
-        return Record(Gate.VOID, site, [(spec.name, packed) for spec in told]) if told and pages else None
+    def void(self, site: bytes) -> Record | None:
+        """Let the filters forget what they learned of a site since it was last believed; return what the journal keeps of it."""
+        if self._undo is None:
+            return None
+        self._undo.void(site)
+        for spec in self.specs:
+            if spec.stale is not None:
+                spec.stale(site)
+        return Record(Gate.VOID, site, [])
+
+    def believe(self, site: bytes) -> Record | None:
+        """Take what the filters have learned of a site for true; return what the journal keeps of it."""
+        if self._undo is None:
+            return None
+        self._undo.believe(site)
+        return Record(Gate.BELIEVED, site, [])
+
+    def save(self) -> None:
+        """Write what may have to be undone to the open group; at the end of each visit."""
+        if self._undo is not None:
+            self._undo.save()
 
     def gather(self, learner: str, site: bytes) -> Iterator[bytes]:
         """Yield a copy of the material that a filter wants to have studied, piece by piece."""
@@ -305,8 +327,8 @@ class Panel:
         return self._learners[learner].study
 
     def on_finding(self, learner: str, site: bytes, finding: bytes) -> Learned:
-        """Give a filter the result of its study; return what it asks for and what the journal keeps. An observer may only ask to study."""
-        part = self._learners.get(learner)
+        """Give a filter its finding; return what it asks for and what the journal keeps. An observer may only ask to study."""
+        part = self._concluders.get(learner)
         if part is None:
             return (), None
         asked = part.on_finding(site, msgspec.msgpack.decode(finding, type=part.finding_type), self._memories[learner])
@@ -323,8 +345,9 @@ class Panel:
                     for name, finding in record.measures:
                         self.on_finding(name, record.judgement, finding)
                 case Gate.VOID:
-                    for _, packed in record.measures[:1]:  # each filter heard of the same pages
-                        self.void(record.judgement, msgspec.msgpack.decode(packed, type=list[tuple[bytes, str]]))
+                    self.void(record.judgement)
+                case Gate.BELIEVED:
+                    self.believe(record.judgement)
                 case Gate.ANSWER:
                     for name, reduced in record.measures:
                         self.on_reduced_answer(name, reduced)

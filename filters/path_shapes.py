@@ -17,6 +17,8 @@ from __future__ import annotations
 
 import re
 
+from thresher.crawler.core.query import fields_of
+
 _DIGITS = re.compile(r"\d+")
 _DATE = re.compile(
     r"(?:19|20|21)(?<!\d\d\d)\d\d([-/_.]?)(?:0?[1-9]|1[0-2])(?:\1(?:0?[1-9]|[12]\d|3[01]))?(?!\d)"
@@ -34,7 +36,7 @@ def shape_of(text: str, host: str) -> str:
     shape = f"{host}{_DIGITS.sub('#', folder)}/{_named(name, has_query=bool(query))}"
     if not query:
         return shape
-    names = {_DIGITS.sub("#", field.partition("=")[0]) for field in query.split("&")}
+    names = {_DIGITS.sub("#", field.partition("=")[0]) for field in fields_of(query)}
     return f"{shape}?{'&'.join(sorted(names))}"
 
 

@@ -21,17 +21,18 @@ Memory: per site, 17 bytes of key → four numbers and eight texts' hashes of a 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from types import NoneType
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 import xxhash
 
-from thresher.config.settings import PathTrap
+from thresher.config.settings import Override, PathTrap
 from thresher.crawler.core.effects import Worthless
 from thresher.crawler.core.model import Judgement, LinkBatch, Mode, Page, Reason, Verdict
+from thresher.crawler.core.overriding import covers
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import is_home
 from thresher.filters.base import (
@@ -61,17 +62,18 @@ _MOST_HELD = 4_096  # classes
 _NO_VERDICT = Verdict(NAME)
 
 
-def spec(settings: PathTrap, *, judges: Collection[str] = ()) -> FilterSpec:
+def spec(settings: PathTrap, *, judges: Collection[str] = (), overrides: Sequence[Override] = ()) -> FilterSpec:
     """Build the filter.
 
     Args:
         judges: Filters that drop pages.
+        overrides: What prefixes have instead of the limits of a URL's shape.
     """
     links, pages = YieldTrap(settings), YieldCount(settings, judges=judges)
     return FilterSpec(
         NAME,
         Mode(settings.mode),
-        static=ShapeTrap(settings),
+        static=ShapeTrap(settings, overrides),
         learned=links,
         page=pages,
         again=links.may_hold,
@@ -85,32 +87,53 @@ def holder(spelled: str) -> str:
     return f"{NAME} {spelled}"
 
 
+class Bounds(NamedTuple):
+    """The most that the shape of a URL may have."""
+
+    max_segment_repeats: int
+    max_segments: int
+    max_params: int
+
+    def refusal(self, text: str, host: str) -> Reason | None:
+        """Return why a canonical URL of an origin is refused, None if it is not."""
+        path, _, query = text[len(host) :].partition("?")
+        if query and query.count("&") >= self.max_params:
+            return Reason.PATH_TRAP
+        n_segments = path.count("/")
+        if n_segments > self.max_segments:
+            return Reason.TOO_MANY_SEGMENTS
+        if n_segments <= self.max_segment_repeats:
+            return None
+        segments = Counter(segment for segment in path.split("/") if segment)
+        return Reason.PATH_TRAP if segments and max(segments.values()) > self.max_segment_repeats else None
+
+
 class ShapeTrap:
-    """Static gate: the URL's own shape."""
+    """Static gate: the URL's own shape, within the bounds that hold for its prefix."""
 
     name = NAME
 
-    def __init__(self, settings: PathTrap) -> None:
-        self._max_repeats = settings.max_segment_repeats
-        self._max_segments = settings.max_segments
-        self._max_params = settings.max_params
+    def __init__(self, settings: PathTrap, overrides: Sequence[Override] = ()) -> None:
+        self._general = Bounds(*(getattr(settings, key) for key in Bounds._fields))
+        found = [(one.rule, {key: n for key in Bounds._fields if (n := getattr(one, key)) is not None}) for one in overrides]
+        self._ruled = sorted((one for one in found if one[1]), key=lambda one: len(one[0]))
+        values = [self._general._asdict(), *(changed for _, changed in self._ruled)]
+        least = Bounds(*(min(of[key] for of in values if key in of) for key in Bounds._fields))
+        self._most_slashes = min(least.max_segment_repeats, least.max_segments) + len("//")  # a URL with no more passes all bounds
+        self._most_params = least.max_params
 
     def refuses(self, links: LinkColumns, /) -> Mapping[int, Reason]:
-        most_slashes, most_params = self._max_repeats + len("//"), self._max_params
+        most_slashes, most_params = self._most_slashes, self._most_params
         odd = [i for i, text in enumerate(links.texts) if text.count("/") > most_slashes or text.count("&") >= most_params]
-        return {i: reason for i in odd if (reason := self._refusal(links.texts[i], links.hosts[i])) is not None}
+        return {i: reason for i in odd if (reason := self._bounds(links.texts[i], links.hosts[i]).refusal(links.texts[i], links.hosts[i]))}
 
-    def _refusal(self, text: str, host: str) -> Reason | None:
-        path, _, query = text[len(host) :].partition("?")
-        if query and query.count("&") >= self._max_params:
-            return Reason.PATH_TRAP
-        n_segments = path.count("/")
-        if n_segments <= self._max_repeats:
-            return None
-        if n_segments > self._max_segments:
-            return Reason.TOO_MANY_SEGMENTS
-        segments = Counter(segment for segment in path.split("/") if segment)
-        return Reason.PATH_TRAP if segments and max(segments.values()) > self._max_repeats else None
+    def _bounds(self, text: str, host: str) -> Bounds:
+        """Return the bounds that hold for a URL: of each, that of the longest override that has it."""
+        bounds = self._general
+        for rule, changed in self._ruled:
+            if covers(rule, text, host):
+                bounds = bounds._replace(**changed)
+        return bounds
 
 
 class Shape(msgspec.Struct, array_like=True):

@@ -24,6 +24,7 @@ _METHODS = {
     "relinks": ("listens", "measure", "observe"),
     "prober": ("reduce", "on_answer"),
     "learner": ("gather", "on_finding"),
+    "concluder": ("on_finding",),
     "peer_filter": ("on_news",),
 }
 

@@ -59,7 +59,7 @@ def _of_links(settings: Settings, seeds: Sequence[str]) -> tuple[FilterSpec, ...
             static=media.ExtensionFilter(of.media, documents=settings.parse.documents),
             head=media.TypeFilter(of.media, accepted_types(settings.fetch.accept_types, documents=settings.parse.documents)),
         ),
-        path_trap.spec(of.path_trap, judges=judges(of)),
+        path_trap.spec(of.path_trap, judges=judges(of), overrides=settings.overrides),
     )
 
 

@@ -10,11 +10,10 @@ import msgspec
 from thresher.crawler.core.model import Mode
 from thresher.crawler.core.ports import Memory
 from thresher.filters.base import Gate, HeadFilter, LinkFilter, PageFilter, RedirectFilter, StaticFilter
-from thresher.filters.capabilities import BackgroundLearner, PeerFilter, Prober, RelinkListener
+from thresher.filters.capabilities import BackgroundLearner, Concluder, PeerFilter, Prober, RelinkListener
 from thresher.filters.evidence.decay import Recent
 
 Again = Callable[[bytes, Memory], bool]
-Void = Callable[[bytes, Sequence[tuple[bytes, str]], Memory], None]
 
 
 def always(_key: bytes, _memory: Memory, /) -> bool:
@@ -35,11 +34,13 @@ class FilterSpec(msgspec.Struct, frozen=True):
     relinks: RelinkListener | None = None
     prober: Prober | None = None
     learner: BackgroundLearner | None = None
+    concluder: Concluder | None = None  # not beside a `learner`, which takes its findings up itself
     peer_filter: PeerFilter | None = None  # used only where there are several agents
     again: Again | None = None  # given a URL's key before it is requested: whether `learned` judges it once more
     recent: Callable[[str, Memory], Recent | None] | None = None  # what the fetches of a class gave before its URLs were held
     adopts: Callable[[bytes, Any, Memory], bool] | None = None  # given a site and a study's finding: whether that decides anything for good
-    void: Void | None = None  # given a site and pages (key, URL) that a wall answered for: forget what they showed
+    stale: Callable[[bytes], None] | None = None  # given a site whose records have gone back: drop what is kept of them
+    voids: bool = False  # it may find that what all others have learned is no evidence (filters/evidence/undo.py)
     by_url: Callable[[str], Mode] | None = None  # the mode by URL, if overrides name the filter; `mode` is then the strongest of all
     unread: bool = False  # `page` also observes answers whose body was refused: pages that have no text and are not kept
 

@@ -63,7 +63,7 @@ from thresher.storage.schema import (
 )
 from thresher.storage.store import Store
 from thresher.storage.tables.forgotten import ForgottenRecord
-from thresher.storage.tables.rounds import ASKER
+from thresher.storage.tables.rounds import REQUESTER
 from thresher.storage.tables.tail import PENDING
 from thresher.storage.view import View
 
@@ -233,10 +233,10 @@ def _find(store: Store, target: Target) -> _Found:
     found = _Found()
     for number, value in _all(store, URLS):
         record = URL.decode(value)
-        asker = store.tables.requests.asker(unpack_u64(number))
-        if asker == ASKER and target.means(record.text):
+        requester = store.tables.requests.requester(unpack_u64(number))
+        if requester == REQUESTER and target.means(record.text):
             found.again.add(unpack_u64(number))
-        if not asker and target.means(record.text):
+        if not requester and target.means(record.text):
             found.keys[unpack_u64(number)] = record.key
             found.origins.add(origin_of(record.text))
             row = store.tables.seen.row(record.key)

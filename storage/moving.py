@@ -248,7 +248,7 @@ class Move:
         """Let each URL wait where it waited, under its new number; the host comes last, with all that waits there."""
         for key, value in self._rows(QUEUE):
             row = unpack_queue_key(key)
-            if self._from.tables.requests.asker(row.seq):
+            if self._from.tables.requests.requester(row.seq):
                 continue
             known = self._to.tables.seen.row(self._from.tables.seen.record(row.seq).key)
             assert known is not None, f"number {row.seq} waits and was not copied"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from thresher.storage.packing import pack_u64, unpack_u64
 from thresher.storage.records import REQUISITE, URL
 from thresher.storage.schema import REQUESTS, REQUISITE_HOSTS, REQUISITES, URLS
-from thresher.storage.tables.requisites import ASKER
+from thresher.storage.tables.requisites import REQUESTER
 from thresher.storage.view import View
 
 _STATES = frozenset(("waiting", "fetched", "redirected", "failed", "refused", "page"))
@@ -18,7 +18,7 @@ def verify_requisites(view: View) -> Iterator[str]:
     waiting: set[bytes] = set()
     for number, prober in view.rows(REQUESTS):
         text = view.get(URLS, pack_u64(unpack_u64(number)))
-        if prober == ASKER.stored.encode() and text is not None:
+        if prober == REQUESTER.stored.encode() and text is not None:
             waiting.add(URL.decode(text).key)
     for key, value in view.rows(REQUISITES):
         record = REQUISITE.decode(value)

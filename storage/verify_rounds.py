@@ -8,7 +8,7 @@ from thresher.crawler.core.model import State
 from thresher.storage.packing import pack_u64, unpack_seen, unpack_u64
 from thresher.storage.records import URL
 from thresher.storage.schema import CHECKS, HOSTS, OUTDATED, PAGES, REQUESTS, REVISITS, SEEN, URLS
-from thresher.storage.tables.rounds import ASKER
+from thresher.storage.tables.rounds import REQUESTER
 from thresher.storage.view import View
 
 
@@ -17,7 +17,7 @@ def verify_rounds(view: View) -> Iterator[str]:
     waiting: set[bytes] = set()
     for number, prober in view.rows(REQUESTS):
         text = view.get(URLS, pack_u64(unpack_u64(number)))
-        if prober == ASKER.stored.encode() and text is not None:
+        if prober == REQUESTER.stored.encode() and text is not None:
             key = URL.decode(text).key
             if key in waiting:
                 yield f"revisits {key.hex()}: two requests for it wait"
@@ -57,7 +57,7 @@ def verify_schedule(view: View) -> Iterator[str]:
         waiting = view.tables.rounds.revisit(key)
         if waiting is None and not is_closing:
             yield f"plans {key.hex()}: a page with a time, and no visit of it waits"
-        elif waiting is not None and not waiting.is_audit and not view.tables.requests.asker(plan.seq):
+        elif waiting is not None and not waiting.is_audit and not view.tables.requests.requester(plan.seq):
             yield f"plans {key.hex()}: number {plan.seq} is of no request"
     n_shared = 0
     for queue, host in view.tables.plans.hosts():

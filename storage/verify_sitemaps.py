@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from thresher.storage.packing import pack_u64, unpack_seen, unpack_u64
 from thresher.storage.records import ANNOUNCED_URL, ANNOUNCER, SITEMAP, URL
 from thresher.storage.schema import ANNOUNCED, ANNOUNCERS, ANNOUNCING, REQUESTS, SEEN, SITEMAPS, URLS
-from thresher.storage.tables.sitemaps import ASKER
+from thresher.storage.tables.sitemaps import REQUESTER
 from thresher.storage.view import View
 
 _STATES = frozenset(("waiting", "admitting", "read", "redirected", "failed"))
@@ -18,7 +18,7 @@ def verify_sitemaps(view: View) -> Iterator[str]:
     waiting: set[bytes] = set()
     for number, prober in view.rows(REQUESTS):
         text = view.get(URLS, pack_u64(unpack_u64(number)))
-        if prober == ASKER.stored.encode() and text is not None:
+        if prober == REQUESTER.stored.encode() and text is not None:
             waiting.add(URL.decode(text).key)
     admitting = {row[:16] for row in view.keys(ANNOUNCING)}
     for key, value in view.rows(SITEMAPS):

@@ -1,8 +1,8 @@
-"""The crawlers that are run beside each other, and what each is given: settings that its own documentation names for throughput.
+"""The crawlers that are compared, each with the settings that its own documentation recommends for throughput.
 
-A contestant says what is missing where it cannot run, and otherwise the command of a run in an empty directory. The others are installed
-by `python -m benchmarks.peers.install` in a directory of their own; nothing of them is a dependency of ours. All obey robots.txt but the
-floors, start from every host's home page where they can be told to, and have 100 requests at once where they can be told to.
+A contestant returns the command of a run in an empty directory, or what must be installed first. `python -m benchmarks.peers.install`
+installs the other crawlers in a directory of their own; they are no dependencies of ours. All of them obey robots.txt, except the floors.
+They start at every host's home page and make 100 requests at once, where they have options for that.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def _binary(path: str) -> Callable[[Path, Job], list[str]]:
 
 
 def _spider(peers: Path, job: Job) -> list[str]:
-    """It starts at one URL; the star lets it enter every other host."""
+    """Start at one URL; the star lets the crawler enter every other host."""
     start = job.directory / "start"
     start.write_text(job.seeds.read_text("utf-8").split("\n")[0] + "\n*\n", "utf-8")
     return [str(peers / "spider/peer"), str(start), str(CONCURRENCY)]

@@ -8,6 +8,7 @@ sanitizer's report, exit code 1 and the seed. Needs gcc and its sanitizers' libr
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib.util
 import random
 import subprocess
@@ -95,6 +96,21 @@ def mutated(real: list[bytes], rng: random.Random) -> bytes:
     return bytes(page[: rng.randrange(len(page) + 1)] if rng.random() < 0.3 else page)
 
 
+def feed_sketches(native: Any, words: bytearray, rng: random.Random) -> None:
+    """Ask of the words of a page what filters ask."""
+    n = len(words) // 8
+    met = [int.from_bytes(words[8 * i : 8 * i + 8], sys.byteorder) for i in (rng.randrange(n) for _ in range(min(n, 12)))]
+    wanted = [*met, *(rng.getrandbits(64) for _ in range(rng.randrange(9)))]
+    sampled = native.sample(words, bytes(rng.random() < 0.9 for _ in range(1 << 14)), wanted)
+    sampled = sampled if rng.random() < 0.7 else sampled[: rng.randrange(len(sampled) + 1)] or rng.randbytes(rng.randrange(400))
+    with contextlib.suppress(ValueError):
+        native.look(sampled, rng.choice([b"", bytes(2_048), rng.randbytes(2_048), b"x"]))
+    native.least_pairs(words, rng.randrange(257))
+    native.places(words, wanted * rng.randrange(3))
+    rows = [words[8 * at : 8 * (at + rng.randrange(20))] for at in (rng.randrange(n + 1) for _ in range(rng.randrange(5)))]
+    native.without(words, [memoryview(bytes(row)).cast("Q") for row in rows])
+
+
 def fuzz(library: Path, seconds: float, seed: int) -> None:
     """Feed the module until the time is over; it aborts at the first fault."""
     native, real = loaded(library), pages()
@@ -116,6 +132,7 @@ def fuzz(library: Path, seconds: float, seed: int) -> None:
         ):
             if words is not None:
                 native.least(words, rng.randrange(1, 9), rng.randrange(1, 17))
+                feed_sketches(native, words, rng)
         native.least_links(
             [f"http://{rng.randrange(9)}/{text[at:]}".encode("utf-8", "replace").decode() for at in range(0, 300, 7)], rng.randrange(65)
         )

@@ -2,11 +2,11 @@
 
     python -m benchmarks.proofs.recrawl [--pages 5000] [--hosts 50] [--kills 3] [--agents 1]
 
-Hosts of made-up pages with true ETags on loopback. After the first crawl one page in a hundred changes, as many are sent again although
-they differ in nothing but the clock at their foot, and two further rounds follow: one in peace, one whose agent and supervisor are killed
-again and again. Judged by the server's own log: requests equal to pages, but for the audits of 304s; bytes beside those of the first crawl;
-one request at a time at a host, and the gap between them. And by `thresher changes`: exactly what was planted. Exits with 1 if anything is
-not so. A minute for 5,000 pages.
+The hosts are on loopback; their pages have true ETags. After the first crawl one page in a hundred changes, and another one in a hundred
+gets a new ETag although only the clock at its foot differs. Two further rounds follow: one undisturbed, and one in which agent and
+supervisor are killed again and again. The server's log must show one request for each page (besides the audits of 304s), few bytes compared
+with the first crawl, never two requests at once at a host, and the delay between them. `thresher changes` must list exactly the planted
+changes. Exits with 1 otherwise. A minute for 5,000 pages.
 """
 
 from __future__ import annotations
@@ -209,7 +209,7 @@ def _taken(site: Site, number: int) -> Round:
 def judge(
     store: Path, number: int, found: Round, first: Round, planted: set[str], n_pages: int, *, n_audits: int, n_lost: int = 0
 ) -> list[str]:
-    """Return what is wrong with a round.    n_lost: requests that kills may have cost"""
+    """Return what is wrong with a round.    n_lost: requests that kills may have repeated"""
     faults: list[str] = []
     told = changed_by(store, number)
     counts = Counter(asked.place for asked in found.pages)
@@ -245,7 +245,7 @@ def _wait_for(site: Site, n_requests: int, life: Life) -> None:
 
 
 def _round_with_kills(site: Site, store: Path, n_kills: int, rng: random.Random) -> None:
-    """Let a round be killed: its agent, and its supervisor with it at every second time."""
+    """Run a round under kills: of its agent, and every second time of its supervisor too."""
     make = recrawl
     marks = sorted(rng.randint(site.n_pages // 20, site.n_pages * 9 // 10) for _ in range(n_kills))
     for n, mark in enumerate(marks):

@@ -1,12 +1,12 @@
 """Sitemaps built to hurt, and one of ten million lines, each crawled by the command line: `python -m benchmarks.proofs.sitemap_bombs`.
 
     [--scale 1.0]   size of the bombs: 1 is 10 GB behind a gzip, ten million lines, a million sitemaps
-    [--only WORD]   those whose name has it
+    [--only WORD]   only those whose name contains WORD
 
-A server on loopback makes them up while they are read, and counts what it is asked for and sends. Every crawl must end with exit 0, must
-have fetched the site's one page, say of the sitemap why it was cut or refused, request no more than its budget, and take no more than 50 MB
-beyond a crawl without the bomb (the child that reads large sitemaps apart), and 5 s of processor time beyond it. Prints a line for each;
-exits with 1 if any promise broke.
+A server on loopback generates each sitemap while it is read, and counts requests and bytes. Every crawl must end with exit 0, fetch the
+site's one page, record why the sitemap was cut or refused, and make no more requests than its budget allows. Compared with a crawl without
+the bomb it may use 50 MB more memory (not counting the child process that reads large sitemaps) and 5 s more of processor time. Prints a
+line for each sitemap; exits with 1 if a promise was broken.
 """
 
 from __future__ import annotations
@@ -183,7 +183,7 @@ def run(bomb: Bomb | None, directory: Path) -> Run:
 
 
 def _watched(crawl: subprocess.Popen[bytes]) -> int:
-    """Return the most resident memory in KiB of the largest process of a crawl that keeps running: not of children that read sitemaps."""
+    """Return the peak memory in KiB of the crawl's largest process, without the short-lived children that read sitemaps."""
     most: dict[int, int] = {}
     while not _has_ended(crawl.pid):
         for pid in _family(crawl.pid):

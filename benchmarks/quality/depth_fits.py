@@ -12,7 +12,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from thresher.crawler.analysis.access_log import Reading
+from thresher.crawler.analysis.access_log import LinesRead
 from thresher.crawler.analysis.visitors import read_sessions
 from thresher.crawler.cli.common import print_table
 from thresher.filters.depth_cutoff.fit import best, depths, of_actions
@@ -30,7 +30,7 @@ def main() -> None:
         sys.exit(f"no file: name access logs, or put them into {DATA}")
     fitted, levels = [], []
     for file in files:
-        of = depths(read_sessions([file], Reading()))
+        of = depths(read_sessions([file], LinesRead()))
         found = of.fits()
         name, shown = Path(file).name, {model: f"{fit.q:.3f}" for model, fit in found.items()}
         errors = [f"{found[model].error:.1%}" for model in ("B", "C")]

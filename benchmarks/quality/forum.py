@@ -1,9 +1,10 @@
 """Is a large forum found whole, and does an endless space beside it end? `python -m benchmarks.quality.forum [--topics 4331]`.
 
-A forum whose topics all lie in one directory is crawled twice in the default configuration, politeness alone at its lowest: once by path
-(topic-17.html), once by query (viewtopic.php?t=17). Its lists name them fifty at a time, so that all are known long before most are
-fetched. Beside it lie a directory without end whose pages show one text, and a calendar without end. Prints what was found and what each
-endless space cost; exits with 1 if a topic is missing, or one of them went beyond the bounds of the path trap. About 20 CPU seconds.
+All topics of the forum lie in one directory. It is crawled twice in the default configuration, but without delays: once with topics as
+paths (topic-17.html), once as queries (viewtopic.php?t=17). A list page names fifty topics, so that all topics are known long before most
+are fetched. The site also has an endless directory whose pages show one text, and an endless calendar. Prints how many topics were found
+and how many requests each endless space took. Exits with 1 if a topic is missing, or if an endless space took more requests than the path
+trap allows. About 20 CPU seconds.
 """
 
 from __future__ import annotations

@@ -2,18 +2,19 @@
 
     python -m benchmarks.quality.freshness [--seeds 2] [--git DIR …] [--versions 40] [--policy harmonic]
 
-Driven by a virtual clock through the scheduler that crawls (crawler/core/revisit_schedule.py): one host, which gives one request every
-so often. Ours makes no request while no page is due; the others make as many as ours made by then, at its times: uniform visits the page
-whose visit lies back the longest, Nutch's and the oracle the one that is due first. New pages are found as soon as they are there, but by
-every other request at most. The oracle knows how often each page changes over its life, and shares the visits so that most copies are fresh
-(policy `fresh`): what estimating costs; no policy that visits at intervals by a page's rate does better.
+A virtual clock drives the scheduler that real crawls use (crawler/core/revisit_schedule.py). There is one host, which allows one request in
+a fixed time. Ours makes no request while no page is due. The others make as many requests as ours, at the same times: uniform visits the
+page that was visited longest ago, Nutch's and the oracle the page that is due first. All find a new page as soon as it is there, but spend
+at most every other request on new pages. The oracle knows how often each page changes over its life, and distributes visits so that as many
+copies as possible are fresh (policy `fresh`). It is the best policy that visits each page at intervals: what ours has less is the cost of
+estimating rates.
 
 Webs: planted processes of change (a tenth of the pages differs with every request: no policy keeps these fresh), this project's own git
-history (`--git` names others), and the documentation in an npm package over its released versions, which npm downloads once. Each with a
-host that could visit every page once in an eighth, a quarter and half of the longest interval when there are most.
+history (`--git` names others), and the documentation in an npm package over its released versions, which npm downloads once. Each web is
+run three times: its host could visit all pages, when there are most, once in an eighth, a quarter or half of the longest interval.
 
     fresh     share of the pages' time for which the copy was as the page was, after a warm-up of a quarter of the span
-    stale     the rest; what ours leaves of it, against uniform and Nutch's
+    stale     the rest; printed as ours divided by uniform's, and by Nutch's
     missed    changes that no visit followed within the longest interval
 
 Exits with 1 if a change is missed, or if ours is less fresh than uniform over all. Three minutes, and the downloads.
@@ -41,7 +42,7 @@ _ROOT = Path(__file__).parents[2]
 
 
 class Scheduler(Protocol):
-    """Says when a page is to be visited."""
+    """Decides when a page is visited."""
 
     is_patient: bool  # makes no request before a page is due
 
@@ -55,7 +56,7 @@ class Scheduler(Protocol):
 
 
 class Uniform:
-    """Visits the page whose visit lies back the longest."""
+    """Visits the page that was visited longest ago."""
 
     is_patient = False
 
@@ -91,7 +92,7 @@ class NutchLike:
 
 
 class Oracle:
-    """Knows each page's rate of change, and shares the visits among pages as is best for that."""
+    """Knows each page's rate of change, and distributes the visits in the best way for these rates."""
 
     is_patient = False
 
@@ -208,7 +209,7 @@ class _Run:
         return Outcome(self._fresh_s / exists_s, self._n_counted, self._n_missed)
 
     def _find(self, i: int, now: float) -> None:
-        """Visit a page for the first time, alike for all."""
+        """Visit a page for the first time; all schedulers do this in the same way."""
         self._seen[i] = now
         heappush(self._due, (self._scheduler.begin(self._web.pages[i].url, now), i, i))
 
@@ -257,7 +258,7 @@ def bounds_of(web: Web) -> Bounds:
 
 
 def webs(seeds: int, repositories: Sequence[Path], n_versions: int) -> list[Web]:
-    """Return the webs there are; say which are not."""
+    """Return the webs that can be run; print which cannot."""
     found = [planted(seed) for seed in range(1, seeds + 1)]
     for repository in repositories:
         history = of_git(repository)
@@ -282,7 +283,7 @@ def told(web: Web, round_s: float, outcomes: dict[str, Outcome]) -> str:
 
 
 def stale_left(ours: Outcome, other: Outcome) -> float:
-    """Return what ours leaves of the time for which the other's copies are out of date."""
+    """Return the time for which our copies are out of date, divided by that of the other's copies."""
     return (1 - ours.fresh) / (1 - other.fresh) if other.fresh < 1 else 1.0
 
 
@@ -308,7 +309,7 @@ def main() -> None:
 
 
 def _summed(results: Sequence[dict[str, Outcome]]) -> int:
-    """Print what came of all runs together; return the exit code."""
+    """Print the sums over all runs; return the exit code."""
     mean = {name: sum(found[name].fresh for found in results) / len(results) for name in ("uniform", "nutch", "ours", "oracle")}
     n_missed = sum(found["ours"].n_missed for found in results)
     for name in ("ours", "oracle"):

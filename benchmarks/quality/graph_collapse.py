@@ -1,9 +1,9 @@
 """What the filters do for PageRank: `python -m benchmarks.quality.graph_collapse [PAGES SITES]` (of each part of the web; 60 and 20).
 
 The demo web of all parts, with aliases, soft errors, replicas and traps beside honest pages, is crawled once with all filters on. Its
-pages are ranked twice: URLs as they are, and collapsed to the pages that they stand for by what filters and redirects said
-(storage/representatives.py). Each list of the best N is held against the truth, PageRank over the web's documents: how many are no
-document at all, how many show one that stands above already, and which share of the truth's best N is among them.
+pages are ranked twice: once by URL, and once after each URL is replaced by the page that it stands for, as filters and redirects say
+(storage/representatives.py). The truth is PageRank over the web's documents. For each list of the best N the benchmark counts URLs without
+a document, URLs whose document stands higher in the list already, and the share of the truth's best N that is in the list.
 """
 
 from __future__ import annotations

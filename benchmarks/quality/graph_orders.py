@@ -2,12 +2,12 @@
 
 cnr     orders simulated on cnr-2000 (../shared/data/graphs), from the page with most links: share of PageRank (damping .85) by then
 web     the demo web "rank" through the crawler's own frontier and politeness on a simulated clock (tests/polite_crawl.py), 4 to 64 fetchers
-large   the same web of 1,500 sites and 60,000 pages, with what breadth-first has there after a tenth of the crawl
-farms   where local-link farms stand by each variant of PageRank and by HITS, and when each order fetches them
+large   the same web with 1,500 sites and 60,000 pages; also the share that breadth-first has after a tenth of the crawl
+farms   which rank each variant of PageRank, and HITS, gives to local-link farms, and when each order fetches them
 
 Two orders are breadth-first: `plain` by depth within a host, as the default would be without cash and linking sites, and `fifo` by
-discovery, as in [NW01]. Shares are means over webs of several seeds, four small ones and two large, as what an order gains differs from
-web to web by a tenth; the least and the most that it gains over `plain` on one of them stand beside. Ten minutes of CPU in all.
+discovery, as in [NW01]. Shares are means over webs of several seeds, four small ones and two large, because the gain of an order differs
+from web to web by a tenth. The table also has the least and the greatest gain over `plain` on one web. Ten minutes of CPU in all.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def cnr() -> None:
 
 
 def polite(web: KnownWeb, order: str, concurrency: int, ranks: F64, seed: int = 0) -> tuple[list[float], I64]:
-    """Return the shares that an order captures, and its fetches. seed: of the clock."""
+    """Return the shares that an order captures, and its fetches.    seed: of the clock"""
     n_pages = web.graph.n_nodes
     others: dict[str, str | Order] = {"plain": PlainBreadthFirst(), "oracle": Oracle(ranks)}
     chosen = others.get(order, order)
@@ -107,7 +107,7 @@ def orders(webs: Sequence[KnownWeb], concurrencies: Sequence[int]) -> None:
 
 
 def early_quality(web: KnownWeb, concurrency: int = 64) -> None:
-    """Print the PageRank that breadth-first, plain and by default, has after a tenth of the crawl: 1.4 times random's is asked of it."""
+    """Print the PageRank that `plain` and the default order have after a tenth of the crawl: the goal is 1.4 times random's."""
     ranks, n_pages = pagerank(web.graph).ranks, web.graph.n_nodes
     rng = np.random.default_rng(1)
     strict = random_frontier(web.graph, web.seeds, rng), depth_first(web.graph, web.seeds)
@@ -120,7 +120,7 @@ def early_quality(web: KnownWeb, concurrency: int = 64) -> None:
 
 
 def without_farms(web: KnownWeb) -> KnownWeb:
-    """Return the web without the pages of its local-link farms, which [NW01] had none of."""
+    """Return the web without its local-link farms: the web of [NW01] had none."""
     kept = ~web.is_farm
     number = np.cumsum(kept) - 1
     sources, targets = web.graph.sources(), web.graph.targets
@@ -131,7 +131,7 @@ def without_farms(web: KnownWeb) -> KnownWeb:
 
 
 def _days(web: KnownWeb, fetched: I64) -> None:
-    """Print when good pages come, by each PageRank; pages of farms, which endorse each other, are to come late."""
+    """Print when good pages come, by each PageRank; pages of farms, which link to each other, should come late."""
     tops = [max(1, web.graph.n_nodes // 1000), web.graph.n_nodes]
     for variant in VARIANTS:
         ranks = pagerank(layers(web.graph, variant, web.hosts)).ranks
@@ -145,7 +145,7 @@ def _days(web: KnownWeb, fetched: I64) -> None:
 
 
 def farms(web: KnownWeb) -> None:
-    """Show by which PageRank local-link farms lead, and which orders fetch them early."""
+    """Print which PageRank puts local-link farms first, and which orders fetch them early."""
     hosts = web.hosts
     print("local-link farms: pages among the best N")
     for variant in VARIANTS:

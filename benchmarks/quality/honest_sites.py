@@ -2,13 +2,13 @@
 
     python -m benchmarks.quality.honest_sites [--pages 20] [--keep DIR]
 
-Each kind of site is a server of its own on loopback that answers as such sites do; each is there twice, the second time with every link
-followed by one to the same page with ?ref=…, ?utm_source=… or ?from=…. All are crawled together, from their home pages, in the default
-configuration but for politeness. A page is lost if the soft-error filter's standing verdict does not keep it, if the filter refused it, or
-if its host was parked. Beside them stand faulty sites, whose missing pages are answered 200 in nine ways: to find none of them is no mend.
+Each kind of site answers on loopback as real sites of its kind do. Each is crawled in two variants: in the second, every link is followed
+by another link to the same page with ?ref=…, ?utm_source=… or ?from=…. One crawl starts at all home pages, in the default configuration
+without delays. A page is lost if the last verdict of soft_error does not keep it, if the filter refused it, or if its host was parked. The
+web also has faulty sites, which answer 200 for missing pages in nine ways: a filter that drops nothing would fail there.
 
-Prints a row a kind: pages, lost as errors, dropped as copies, missing pages and how many were found, probes. Exit 1 unless 0 honest pages
-are lost and .95 of the missing ones are found. Five seconds of CPU.
+Prints a row for each kind: pages, lost as errors, dropped as copies, missing pages and how many were found, probes. Exit 1 unless all
+honest pages are kept and .95 of the missing ones are found. Five seconds of CPU.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ async def run(path: Path, n_pages: int = N_PAGES, sites: Sequence[Site] = (*HONE
 
 
 class _Served:
-    """Puts the answers of one site into the web when they are asked for."""
+    """Puts an answer of one site into the web when it is first asked for."""
 
     def __init__(self, web: LittleWeb, host: str, site: Site, n_pages: int) -> None:
         self._web, self._host, self._site, self._n_pages = web, host, site, n_pages
@@ -100,7 +100,7 @@ class _Served:
 
 
 def links(site: Site, host: str, n_pages: int) -> Iterator[str]:
-    """Yield what a site links to: its pages, and where it tracks, each of them right after it once more."""
+    """Yield the links of a site; on one that tracks, each link is followed by the same one with a tracking parameter."""
     for i, path in enumerate(site.paths(n_pages)):
         yield path
         if host.endswith(f"{_TRACKED}.test"):

@@ -1,11 +1,12 @@
 """Which library tells languages best: `python -m benchmarks.quality.languages [--library py3langid] DIR [--pages 40]`.
 
-DIR holds a manual in many languages, a folder for each that is called by its code and one that is called `en`, as those of GIMP that Debian
-packages (gimp-help-de, gimp-help-fr …, in /usr/share/gimp/2.0/help). Of each page the paragraphs count that its folder has translated: not
-those that stand in the English one too, nor those half of whose words are words of the English manual, since manuals are translated by
-halves. For texts of 60, 200, 1,000 and 2,000 characters: how many of the pages are told right, µs of CPU a text, and the memory that the
-library takes. Libraries: py3langid (extra `text`), and lingua with all its languages, if `lingua-language-detector` is installed; one a
-call, so that memory is its own. Norwegian (nn, nb, no) counts as one.
+DIR holds one manual in many languages: a folder for each language, named by its code, and the folder `en`. Debian packages GIMP's manual
+like that (gimp-help-de, gimp-help-fr …, in /usr/share/gimp/2.0/help). Translations are often incomplete, so that only translated paragraphs
+are used: a paragraph is left out if the English page has it too, or if half of its words are in the English manual.
+
+For texts of 60, 200, 1,000 and 2,000 characters the benchmark prints the share of pages whose language is right, µs of CPU for a text, and
+the memory of the library. Libraries: py3langid (extra `text`), and lingua with all its languages, if `lingua-language-detector` is
+installed. Each call measures one library, so that the memory is that library's. The kinds of Norwegian (nn, nb, no) count as one language.
 """
 
 from __future__ import annotations
@@ -29,14 +30,14 @@ _NORWEGIAN = {"nn": "no", "nb": "no"}
 
 
 def paragraphs(path: Path) -> list[str]:
-    """Return the paragraphs of a page that say something."""
+    """Return the paragraphs of a page that are long enough to be text."""
     tree = html.fromstring(path.read_bytes())
     said = (" ".join(element.text_content().split()) for element in tree.iter("p", "li", "dd"))
     return [text for text in dict.fromkeys(said) if len(text) >= _LENGTHS[0]]
 
 
 def code(language: str) -> str:
-    """Return the code of a folder or an answer without its country."""
+    """Return a language code without its country."""
     short = language.lower()[:2]
     return _NORWEGIAN.get(short, short)
 
@@ -65,7 +66,7 @@ def _is_english(text: str, there: set[str], words: set[str]) -> bool:
 
 
 def teller(library: str) -> Callable[[str], str]:
-    """Return what tells a language."""
+    """Return the function that detects a language."""
     if library == "py3langid":
         from thresher.crawler.children.languages import language_of
 

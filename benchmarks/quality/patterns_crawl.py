@@ -2,17 +2,19 @@
 
     python -m benchmarks.quality.patterns_crawl [--pages 1200] [--judge labels|filters]
 
-Two crawls of the profile "patterns" (six sites: forum, booking calendar, wiki with dead links, late bloomer, archive, manual in six
-languages), without the other filters that set URLs back. Documents are counted by the web's own labels. By default the labels also play
-the filters that judge pages: what shows no document, or one that was fetched before, is dropped and its links are followed; so that the
-figures are this filter's own. With `--judge filters` near-replicas and soft errors are told by their own filters as they are by default.
+Crawls the demo web "patterns" twice, with and without this filter. It has six sites: a forum, a booking calendar, a wiki with dead links,
+a site whose documents come late, an archive, and a manual in six languages. The other filters that hold URLs are off. The web's own labels
+say which pages are documents. By default the labels also replace the filters that judge pages, so that the figures are those of this filter
+alone: a page that shows no document, or one that was fetched before, is dropped, and its links are followed. With `--judge filters` the
+filters near_replica and soft_error judge pages, with their defaults.
 
-Beside it the bare prototype, replayed over the first crawl in its order: exact text as new, 20 fetches and more, a share of new ones below
-.05 with a Wilson bound below .10, 3 % audited; it is told the labels, too. Exit 1 if more than 0.1 % of the documents are lost or a site
-saves less than the prototype did on real software of its kind.
+The bare prototype is replayed over the first crawl in its order, with the same labels. It cuts a pattern after at least 20 fetches, if the
+share of new texts is below .05 and its Wilson bound below .10; 3 % are audited. Exit 1 if more than 0.1 % of the documents are lost, or if
+a site saves less than the prototype saved on real software of its kind.
 
-A pattern is barren after 63 fetches that were worth nothing, however large its site: the manual, a third of which is two languages that
-nobody translated, saves 12 % of its pages at 400 and 25 % at 1200. The prototype needs 20, and cuts true patterns of 5 % for it.
+This filter cuts a pattern after 63 fetches without a new document, whatever the size of its site. So the manual, a third of which is two
+languages that nobody translated, saves 12 % of its requests at 400 pages and 25 % at 1,200. The prototype needs 20 fetches, but it cuts
+patterns in which 5 % of the pages are documents.
 """
 
 from __future__ import annotations
@@ -94,7 +96,7 @@ class Labelled:
 
 
 class Timed:
-    """A filter's part with a stopwatch."""
+    """Measures the time that a part of a filter takes."""
 
     def __init__(self, part: Any, spent: list[float]) -> None:
         self._part, self._spent = part, spent
@@ -140,7 +142,7 @@ def crawl(path: Path, server: ServerProcess, mode: str, judge: str) -> Crawl:
 
 
 def _filters(mode: Any, judge: str) -> Filters:
-    """Return the filters that judge pages, and the one that is measured: none other that sets URLs back."""
+    """Return the filters that judge pages and the one that is measured; no other filter that holds URLs."""
     default = Filters(pattern_yield=PatternYield(mode=mode))
     kept = {"pattern_yield", "media", "exact_duplicate", *(("near_replica", "soft_error") if judge == "filters" else ())}
     others = {name for name in default.__struct_fields__ if hasattr(getattr(default, name), "mode")} - kept
@@ -162,7 +164,7 @@ async def _run(path: Path, settings: Settings, filters: Sequence[FilterSpec]) ->
 
 
 class Prototype:
-    """The bare prototype: two patterns a URL, the last word by a Wilson bound looked at every time."""
+    """The bare prototype: each URL has two patterns, and a Wilson bound decides at every fetch."""
 
     def __init__(self, seed: int = 1) -> None:
         self._values: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)
@@ -212,7 +214,7 @@ def wilson_upper(n: int, s: int, z: float = 1.96) -> float:
 
 
 def site_of_demo(url: str) -> str:
-    """Return which of the six sites a URL is of."""
+    """Return the site that a URL belongs to."""
     return hostname_of(url.partition("://")[0] + "://" + url.split("/")[2]).split(".")[0]
 
 
@@ -232,7 +234,7 @@ class Report:
     us_per_page: float
 
     def broken(self) -> list[str]:
-        """Return what does not reach its bar."""
+        """Return the figures that miss their goals."""
         found = [f"{site}: saved {self.saved_by_site[site]:.0%}, at least {bar:.0%}" for site, bar in BARS.items()]
         found = [line for line, (site, bar) in zip(found, BARS.items(), strict=True) if self.saved_by_site[site] < bar]
         if len(self.lost) > MAX_LOST * self.documents:

@@ -126,12 +126,12 @@ class Trial:
         blocks = list(space.pairs(space.text_pairs()))
         if not blocks:
             return []
-        pairs, rp, hm, _ = (np.concatenate(column) for column in zip(*blocks, strict=True))
+        pairs, random_projection, hyperlink_map, _ = (np.concatenate(column) for column in zip(*blocks, strict=True))
         right = np.array([self.truth.is_replica(one, other) for one, other in pairs.tolist()])
         wanted = np.array([(one, other) in self.positives for one, other in pairs.tolist()])
         found = []
         for d, c in product(ds, cs):
-            taken = (rp < d) & ((hm < c) | (c >= 1.0))
+            taken = (random_projection < d) & ((hyperlink_map < c) | (c >= 1.0))
             n = int(taken.sum())
             recall = float(wanted[taken].sum()) / len(self.positives)
             found.append(Point(d, c, float(right[taken].mean()) if n else 1.0, recall, n))

@@ -2,10 +2,10 @@
 
     python -m benchmarks.quality.soft_errors_crawl [--pages 300] [--keep DIR]
 
-Crawls the demo web "soft" with this filter alone and prints, over all kinds: precision and recall of what was recorded (a URL that was
-refused as a soft error before it was fetched, or that waits at a host parked for its wall, counts as caught), how many probes each
-directory was asked, and what the paper's score alone [LEE09, threshold 3] would have flagged of the same redirect log. Exits with 1 unless
-recall ≥ 0.9 at precision ≥ 0.95 and no directory was probed more than once, but for thin templates (at most 5 % of directories, twice).
+Crawls the demo web "soft" with this filter alone. It prints precision and recall over all kinds, the number of probes in each directory,
+and what the paper's score alone [LEE09, threshold 3] would have flagged in the same redirect log. A URL counts as caught if the filter
+recorded its page as a soft error or refused it before it was fetched, or if it waits at a host that is parked for its wall. Exits with 1
+unless recall is at least 0.9, precision at least 0.95, and no directory was probed twice (thin templates: at most 5 % of them, twice).
 Half a minute of CPU.
 """
 

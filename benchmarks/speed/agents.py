@@ -2,13 +2,14 @@
 
     python -m benchmarks.speed.agents [--agents 1 2] [--sites 60] [--profile median] [--runs 3] [--out DIR]
 
-Four fifths of the same web are crawled by each number of agents in turn, all filters as configured and politeness at its lowest, the
-rounds interleaved. (When a small web comes to its end, one agent waits for the other: that says how evenly few sites fall on partitions.)
-It is served as files by nginx, which costs a twentieth of what the crawler does; its share of the CPU is printed, as it takes from the same
-cores. One agent has a core of its own and nginx another; several share all cores with nginx. Prints the medians and the rate of each as a
-multiple of that of the first; of more agents than there are cores no multiple, which would say nothing. The time runs from the first
-agent's start to the last page. An agent or a server that ends, or a page that was not fetched, ends it all without a result; with --out
-that is agents.json in DIR.
+Each number of agents crawls four fifths of the same web, with all filters as configured and without delays; the runs take turns. (The last
+fifth would measure something else: at the end of a small web one agent waits for the other.) nginx serves the pages as files. It needs a
+twentieth of the crawler's CPU; its share is printed, because it uses the same cores. A single agent has one core and nginx another; several
+agents share all cores with nginx. The time runs from the start of the first agent to the last page.
+
+Prints medians, and the rate of each number of agents as a multiple of the first one's. There is no multiple for more agents than cores: it
+would measure nothing. If an agent or the server dies, or a page is not fetched, the benchmark ends without a result. With --out the result
+is written to agents.json in DIR.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ class Run(NamedTuple):
 
 
 class Served(NamedTuple):
-    """A web and who serves it."""
+    """A web and its server."""
 
     web: Web
     port: int
@@ -110,7 +111,7 @@ def _arguments() -> argparse.Namespace:
 
 
 def _row(n: int, found: list[Run], first: list[Run], n_cores: int) -> dict[str, Any]:
-    """Return the medians of so many agents' runs, and the rate as a multiple of the first number's."""
+    """Return the medians over the runs of one number of agents, and the rate as a multiple of the first number's."""
     rate, base = (statistics.median(run.pages / run.wall_s for run in runs) for runs in (found, first))
     return {
         "agents": n,

@@ -1,6 +1,7 @@
 """What one filter costs a crawl: `python -m benchmarks.speed.filter_cost [FILTER] [--pages 6000] [--pairs 3]` (near_replica unless told).
 
 `all` in place of a filter: the own steps of every filter in one crawl with all of them on, µs a page, and their share of a page's time.
+The scope, which is always on, is among them; so is what canaries are told of each visit (crawler/settlement/canaries.py).
 
 Pairs of crawls of the demo web's ordinary pages (25 KB, 60 links; `--new-links` as `thresher bench crawl` has it), one without the filter
 and one with it, in turn, in this process, whose loop and garbage collector are an agent's: CPU seconds a page, the store's writer thread
@@ -17,6 +18,8 @@ import statistics
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import msgspec
@@ -24,10 +27,13 @@ import uvloop
 
 from thresher.config.settings import Settings
 from thresher.crawler.agent.agent import Agent
-from thresher.crawler.analysis.filter_clock import clocked
+from thresher.crawler.analysis.filter_clock import clocked, with_clock
 from thresher.crawler.bench.crawl_bench import bench_settings
 from thresher.crawler.demo.process import ServerProcess
 from thresher.crawler.process.agent_process import tune_interpreter
+from thresher.crawler.settlement.canaries import Canaries
+from thresher.crawler.visit import Visit
+from thresher.filters.deliberation import Learned
 from thresher.filters.registry import specs
 from thresher.filters.spec import FilterSpec
 from thresher.storage.store import Store
@@ -48,12 +54,29 @@ def crawl(settings: Settings, modes: dict[str, str], spent: Counter[str]) -> tup
     """Crawl with some filters in other modes, these with clocks; return CPU seconds a page, and pages."""
     parts = {name: msgspec.structs.replace(getattr(settings.filters, name), mode=mode) for name, mode in modes.items()}
     settings = msgspec.structs.replace(settings, filters=msgspec.structs.replace(settings.filters, **parts))
-    filters = tuple(clocked(spec, spent) if spec.name in modes else spec for spec in specs(settings, settings.seeds))
-    with tempfile.TemporaryDirectory(prefix="thresher-cost-") as directory:
+    asked = {*modes, "scope"} if len(modes) > 1 else modes
+    filters = tuple(clocked(spec, spent) if spec.name in asked else spec for spec in specs(settings, settings.seeds))
+    with clocked_canaries(spent) if "canary" in modes else nullcontext(), tempfile.TemporaryDirectory(prefix="thresher-cost-") as directory:
         tune_interpreter()
         before = time.process_time()
         n_pages = uvloop.run(_crawl(Path(directory) / "store", settings, filters))
         return (time.process_time() - before) / n_pages, n_pages
+
+
+@contextmanager
+def clocked_canaries(spent: Counter[str]) -> Iterator[None]:
+    """Clock what canaries are told, which no gate tells them."""
+    told = Canaries.seen
+
+    def seen(self: Canaries, visit: Visit) -> Learned:
+        learned: Learned = with_clock(told, "canary settlement.seen", spent)(self, visit)
+        return learned
+
+    Canaries.seen = seen  # type: ignore[method-assign]  # for one crawl in this process
+    try:
+        yield
+    finally:
+        Canaries.seen = told  # type: ignore[method-assign]  # as it was
 
 
 def main() -> None:

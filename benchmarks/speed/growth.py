@@ -1,19 +1,19 @@
 """Seen set and frontier while they grow: `python -m benchmarks.speed.growth [--millions 1,10,50] [--regime NAME…] [--out DIR]`.
 
-Page after page is popped from the frontier, has 60 links tested and is settled, as in a crawl, on the real store; only the network, the
-parser and the filters are left out, and the clock is an argument. Half of a page's links are new, one of ten of those on another site. Of
-the others ten are the site's navigation, twelve any pages of the site, eight pages of any sites, most of them home pages. Three regimes:
+As in a crawl, each page is popped from the frontier, its 60 links are tested, and it is settled, on the real store. The network, the parser
+and the filters are left out, and the clock is an argument. Half of a page's links are new; a tenth of these lead to another site. Of the
+30 known links ten are the site's navigation, twelve lead to any pages of the site, eight to other sites, mostly to home pages. Regimes:
 
     few       20 large sites
     many      100,000 hosts, a site each, as the frontier orders them
     groups    a million hosts, a site each, all of them waiting from the start, 256 in memory at a time: breadth-first in groups
 
-Nothing may be taken for new that is known, or the other way round: each answer is held against the numbers that the links were drawn from,
-and in the end URLs that were never written are asked for. Clocked by the CPU time of the thread, the drawing of links left out, over the
-last twentieth before each size (`groups` begins with a million, and has its first twentieth after that): a known link (its key and its
-row), a new one (row, record, place in its host's queue), a page (pop, settle, finish); the writer's thread beside it for each new link.
-Memory is the process's own, which the mapped file is no part of; so each regime has a process to itself. What a size has cost is written
-to DIR/growth.json as soon as it is known, beside what stands there of other regimes.
+No known link may be taken for new, and no new link for known: each answer of the store is compared with the numbers from which the links
+were drawn, and at the end the store is asked for URLs that were never written. The table has the CPU time of the thread, without the
+drawing of links, for a known link (its key and its row), a new link (row, record, place in its host's queue) and a page (pop, settle,
+finish), and the CPU time of the writer's thread for a new link. Each is measured over the last twentieth before a size is reached; `groups`
+starts with a million URLs, and is measured over the twentieth after that. Memory is that of the process without mapped files, so that each
+regime runs in a process of its own. The rows of a size are written to DIR/growth.json at once; the rows of other regimes stay there.
 """
 
 from __future__ import annotations
@@ -226,7 +226,7 @@ def own_mib() -> float:
 
 
 def show(rows: Sequence[Row]) -> None:
-    """Print the table, with what things cost against the first size of their regime."""
+    """Print the table, each cost also as a multiple of that at the first size of its regime."""
     first: dict[str, Row] = {}
     table = []
     for row in rows:
@@ -240,7 +240,7 @@ def show(rows: Sequence[Row]) -> None:
 
 
 def bars(rows: Sequence[Row]) -> list[str]:
-    """Say of each regime whether a known link costs the same at all sizes, and whether memory is bounded."""
+    """Print for each regime whether a known link costs the same at all sizes, and whether memory is bounded."""
     said = []
     for regime in dict.fromkeys(row.regime for row in rows):
         of = [row for row in rows if row.regime == regime]
@@ -272,7 +272,7 @@ def _arguments() -> argparse.Namespace:
 
 
 def measured(regime: str, sizes: Sequence[int], directory: Path | None, out: Path) -> str:
-    """Grow one store and write its rows to `out`, each as soon as it is known; return why there is no more of them, "" at the end."""
+    """Grow one store and write each row to `out` at once; return why it stopped early, "" if it did not."""
     rows: list[Row] = []
     with tempfile.TemporaryDirectory(prefix="thresher-growth-", dir=directory) as temporary:
         free, needed = shutil.disk_usage(temporary).free, sizes[-1] * BYTES_A_URL
@@ -288,7 +288,7 @@ def measured(regime: str, sizes: Sequence[int], directory: Path | None, out: Pat
 
 
 def write(out: Path, regime: str, rows: Sequence[Row]) -> None:
-    """Let these be the regime's rows in `out`/growth.json."""
+    """Replace the regime's rows in `out`/growth.json."""
     out.mkdir(parents=True, exist_ok=True)
     file = out / "growth.json"
     of = json.loads(file.read_bytes()) if file.exists() else {}

@@ -88,7 +88,7 @@ def main() -> None:
             "sketching_cpu_s": round(sketching, 1),
             "after_cpu_s": round(times[-1] - times[0], 2),
             "steps": steps,
-            "pairs": len(found.rp),
+            "pairs": len(found.random_projection),
             "clusters": len(clusters),
             "replicas": sum(len(cluster.members) for cluster in clusters),
             "mirrors": n_mirrors,

@@ -94,7 +94,9 @@ class Agent:
         self._idle: deque[asyncio.Future[Lease | None]] = deque()
         self._in_flight: dict[bytes, Lease] = {}
         self._last = LastRequisites(self._settler.requisites, self._frontier, self._in_flight, self._clock)
-        self._lookups = Lookups(self._frontier, self._context.resolver, self._clock, failed=self._on_lookup_failure, done=self._looked_up)
+        self._lookups = Lookups(
+            self._frontier, self._context.resolver, self._clock, failed=self._on_lookup_failure, done=self._on_lookup_done
+        )
         self._alarm = Alarm(self._clock, self._dispatch)
         self._ending: Ending | None = None
         self._ended = asyncio.Event()
@@ -352,7 +354,7 @@ class Agent:
     def _on_lookup_failure(self, hostname: str, cause: Cause, detail: str, now: float) -> None:
         self._committer.whole(self._settler.unresolvable, hostname, cause, detail, now)
 
-    def _looked_up(self) -> None:
+    def _on_lookup_done(self) -> None:
         if not self._ended.is_set():
             self._on_tick()
 

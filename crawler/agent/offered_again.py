@@ -16,7 +16,7 @@ from thresher.crawler.settlement.settler import Settler
 from thresher.crawler.visit import VisitContext
 from thresher.storage.records import QuarantineRecord
 from thresher.storage.store import Store
-from thresher.storage.tables.requests import Asker
+from thresher.storage.tables.requests import Requester
 
 
 class Offered:
@@ -49,7 +49,7 @@ class Offered:
             case "finding":
                 self._settler.on_finding(record.who, record.site, record.payload, now)
             case "answer":
-                self._settler.on_request(Asker.read(record.who), Request(record.url, Purpose(record.purpose)), now)
+                self._settler.on_request(Requester.read(record.who), Request(record.url, Purpose(record.purpose)), now)
                 self._settler.learning.write(now)
             case _:
                 try:

@@ -15,6 +15,7 @@ from thresher.crawler.core.cookies import ChainCookies
 from thresher.crawler.core.frontier import Frontier
 from thresher.crawler.core.overriding import Overriding
 from thresher.crawler.core.own_site import OwnSite
+from thresher.crawler.core.ownership import Ownership
 from thresher.crawler.core.url import URLSpace
 from thresher.crawler.core.url_rules import url_rules
 from thresher.crawler.fetch.address_guard import AddressGuard
@@ -57,13 +58,10 @@ def assemble(
     resolver, fetcher = _network(settings, clock, team)
     ownership = team.ownership if team else None
     bare = BareSeeds.of(store)
-    if filters is None:
-        filters = specs(settings, [*settings.seeds, *bare.http_forms()], ownership)
-    panel = Panel(filters, store.tables.memory, audit_share=settings.filters.audit_share, stands=Canonicals(store.tables, urls).stands)
+    canonicals = Canonicals(store.tables, urls)
+    panel, links, robots = _gates(store, settings, urls, bare, ownership, filters, canonicals)
     parser = Parser(settings.parse, settings.identity.agent, settings.limits.max_links_per_page)
     suspects = Suspects(directory, store.tables, shard=ownership.me if ownership is not None else 0)
-    links = LinkGate(urls, store.tables.seen, panel, settings, ownership, [record for _, record in store.tables.forgotten.all()])
-    robots = _robots(store, urls, settings)
     return VisitContext(
         settings=settings,
         urls=urls,
@@ -79,6 +77,7 @@ def assemble(
         clock=clock,
         bare=bare,
         overriding=Overriding(settings),
+        is_kept=canonicals.is_kept,
         cookies=ChainCookies() if settings.fetch.cookies == "chain" else None,
         sitemaps=SitemapReader(settings),
         rounds=store.tables.rounds,
@@ -90,11 +89,24 @@ def assemble(
     )
 
 
-def _robots(store: Store, urls: URLSpace, settings: Settings) -> RobotsCache:
-    """Make the cache of robots.txt files: each round of the crawl asks for them anew."""
-    round_ = store.tables.rounds.last()
+def _gates(
+    store: Store,
+    settings: Settings,
+    urls: URLSpace,
+    bare: BareSeeds,
+    ownership: Ownership | None,
+    filters: Sequence[FilterSpec] | None,
+    canonicals: Canonicals,
+) -> tuple[Panel, LinkGate, RobotsCache]:
+    """Make what decides on pages, on links and on requests. Each round of the crawl asks for the robots.txt files anew."""
+    tables = store.tables
+    if filters is None:
+        filters = specs(settings, [*settings.seeds, *bare.http_forms()], ownership)
+    panel = Panel(filters, tables.memory, audit_share=settings.filters.audit_share, stands=canonicals.stands)
+    links = LinkGate(urls, tables.seen, panel, settings, ownership, [record for _, record in tables.forgotten.all()])
+    round_ = tables.rounds.last()
     not_before = round_.began_at if round_ is not None else 0.0
-    return RobotsCache(store.tables.robots, urls, settings, agent=settings.identity.agent, not_before=not_before)
+    return panel, links, RobotsCache(tables.robots, urls, settings, agent=settings.identity.agent, not_before=not_before)
 
 
 def _network(settings: Settings, clock: Clock, team: Team | None) -> tuple[Names, Fetcher]:

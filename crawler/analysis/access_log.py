@@ -20,7 +20,7 @@ _A_LOG = "an access log, gzip or plain text"
 
 
 @dataclass(slots=True)
-class Reading:
+class LinesRead:
     """How much was read so far, and how many lines could not be."""
 
     lines: int = 0
@@ -28,7 +28,7 @@ class Reading:
     first_torn: str = ""  # file:line
 
 
-def read_lines(path: str, reading: Reading, *, expected: str = _A_LOG) -> Iterator[str]:
+def read_lines(path: str, reading: LinesRead, *, expected: str = _A_LOG) -> Iterator[str]:
     """Yield the lines of a file (gz or not, - for standard input) without their ends.
 
     Args:
@@ -57,7 +57,7 @@ def read_lines(path: str, reading: Reading, *, expected: str = _A_LOG) -> Iterat
         raise UsageError(f"{path}: cannot be read: {why}. Expected {expected}") from error
 
 
-def read(paths: Iterable[str], reading: Reading) -> Iterator[LoggedRequest]:
+def read(paths: Iterable[str], reading: LinesRead) -> Iterator[LoggedRequest]:
     """Yield the requests of logs in common or combined format, file by file."""
     for path in paths:
         before = reading.lines
@@ -69,7 +69,7 @@ def read(paths: Iterable[str], reading: Reading) -> Iterator[LoggedRequest]:
                 tear(reading, path, reading.lines - before)
 
 
-def tear(reading: Reading, path: str, number: int) -> None:
+def tear(reading: LinesRead, path: str, number: int) -> None:
     """Count a line that is left out."""
     reading.torn += 1
     reading.first_torn = reading.first_torn or f"{path}:{number}"

@@ -21,7 +21,7 @@ _AT_ONCE = 400  # URLs fetched in a round: the rules are judged by them before m
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedRules:
     """Rules with their standing."""
 
     rules: list[LearnedRule]
@@ -35,7 +35,7 @@ class Judged:
         return ", ".join(parts) + (f"; {self.n_fetched:,} pages asked for" if self.n_fetched else "")
 
 
-def judged(rules: Sequence[LearnedRule], known: UrlList, seen: Sequence[Sighting], trial: Trial, settings: Settings | None) -> Judged:
+def judged(rules: Sequence[LearnedRule], known: UrlList, seen: Sequence[Sighting], trial: Trial, settings: Settings | None) -> JudgedRules:
     """Judge rules by the pages that are known; with settings, fetch the pages that are not.
 
     Raises:
@@ -46,11 +46,11 @@ def judged(rules: Sequence[LearnedRule], known: UrlList, seen: Sequence[Sighting
         known = UrlList.of(seen)
     first = judge(rules, known, trial)
     if settings is None or not first.wanted:
-        return Judged(first.rules, 0)
+        return JudgedRules(first.rules, 0)
     return asyncio.run(_live(rules, list(seen), trial, settings, first))
 
 
-async def _live(rules: Sequence[LearnedRule], seen: list[Sighting], trial: Trial, settings: Settings, found: Judgements) -> Judged:
+async def _live(rules: Sequence[LearnedRule], seen: list[Sighting], trial: Trial, settings: Settings, found: Judgements) -> JudgedRules:
     from thresher.crawler.analysis.dust_live import fetching
 
     with fetching(settings) as pages:
@@ -62,4 +62,4 @@ async def _live(rules: Sequence[LearnedRule], seen: list[Sighting], trial: Trial
             found = judge(rules, UrlList.of(seen), trial)
             if not found.wanted:
                 break
-        return Judged(found.rules, pages.n_asked)
+        return JudgedRules(found.rules, pages.n_asked)

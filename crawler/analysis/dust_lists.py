@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from thresher.crawler.analysis.access_log import Reading, read_lines
+from thresher.crawler.analysis.access_log import LinesRead, read_lines
 from thresher.crawler.core.access_log import LoggedRequest, parse
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.core.sketch import token_hashes
@@ -110,7 +110,7 @@ def _is_soft_error(view: View, page: PageRecord) -> bool:
 
 
 def _read_file(source: str, site: str, lists: Lists) -> None:
-    found = Reading()
+    found = LinesRead()
     lines = read_lines(source, found, expected=_EXPECTED)
     first = next((line for line in lines if line.strip()), "")
     every = chain((first,), lines)

@@ -76,7 +76,7 @@ class Worth(msgspec.Struct, kw_only=True):
 
 
 @dataclass
-class Judged:
+class JudgedCrawl:
     """All replays of a crawl."""
 
     recorded: Recorded
@@ -139,7 +139,7 @@ def judge(
     *,
     begun: Callable[[str], None] = lambda _name: None,
     progress: Callable[[int], None] = lambda _n: None,
-) -> Judged:
+) -> JudgedCrawl:
     """Replay a crawl.
 
     Args:
@@ -149,7 +149,7 @@ def judge(
         begun: Called with the name of each replay before it begins.
         progress: Called with 1 after each request.
     """
-    judged = Judged(recorded)
+    judged = JudgedCrawl(recorded)
     for name in replays_of(settings):
         begun(name)
         judged.replays[name] = _replay(recorded, settings, space, name, progress)

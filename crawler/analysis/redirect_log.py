@@ -34,7 +34,7 @@ _PLAIN = re.compile(rf"({_PLAIN_URL})\t({_PLAIN_URL})")
 
 
 @dataclass(slots=True)
-class Reading:
+class RedirectsRead:
     """A log as it was read."""
 
     log: RedirectLog = field(default_factory=RedirectLog)
@@ -48,9 +48,9 @@ class Reading:
         self.first.setdefault(what, where)
 
 
-def read_file(file: BinaryIO) -> Reading:
+def read_file(file: BinaryIO) -> RedirectsRead:
     """Read a log of `original<TAB>target` lines."""
-    reading = Reading()
+    reading = RedirectsRead()
     space = URLSpace(bytes(16), URLRules(max_length=_MAX_URL, max_path_segments=_MAX_URL, ports=None))
     for raw in _lines(file):
         reading.n_lines += 1
@@ -70,7 +70,7 @@ def read_file(file: BinaryIO) -> Reading:
     return reading
 
 
-def _add_line(reading: Reading, space: URLSpace, line: str) -> None:
+def _add_line(reading: RedirectsRead, space: URLSpace, line: str) -> None:
     fields = line.split("\t")
     where = f"line {reading.n_lines:,}"
     if len(fields) != 2:
@@ -99,9 +99,9 @@ def _lines(file: BinaryIO) -> Iterator[bytes | None]:
         yield None if is_beyond else rest.removesuffix(b"\r")
 
 
-def read_store(view: View) -> Reading:
+def read_store(view: View) -> RedirectsRead:
     """Read the pairs of a crawl: every original whose chain has settled within five hops. Loops have no end: they are named beside them."""
-    reading = Reading()
+    reading = RedirectsRead()
     texts = Texts(view)
     _find_loops(reading, view, texts)
     rows = view.rows(PAIRS)
@@ -112,7 +112,7 @@ def read_store(view: View) -> Reading:
     return reading
 
 
-def _find_loops(reading: Reading, view: View, texts: Texts) -> None:
+def _find_loops(reading: RedirectsRead, view: View, texts: Texts) -> None:
     """Find the originals without a pair whose chain loops."""
     edges = (key for key, _ in view.all_edges())
     while chunk := list(islice(edges, _ROWS)):
@@ -122,7 +122,7 @@ def _find_loops(reading: Reading, view: View, texts: Texts) -> None:
         reading.loops += [found.get(key, "a URL that is not known") for key in looping]
 
 
-def _add_rows(reading: Reading, pairs: Iterable[tuple[str | None, str]]) -> None:
+def _add_rows(reading: RedirectsRead, pairs: Iterable[tuple[str | None, str]]) -> None:
     for original, target in pairs:
         if original is None:
             reading.fault("its original is not known", f"pair {reading.n_lines:,}")

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from thresher.crawler.analysis.recorded_graph import Graph, is_document
-from thresher.crawler.analysis.replayed_panel import Judged, ReplayedPanel
+from thresher.crawler.analysis.replayed_panel import JudgedAnswer, ReplayedPanel
 from thresher.crawler.core.effects import Effect, Release, ReleaseURL
 from thresher.crawler.core.url import origin_of
 from thresher.crawler.settlement.tail import lineage
@@ -271,7 +271,7 @@ class Crawl:
             self._admit(target, source)
         self._carry_out(judged.asked if judged is not None else ())
 
-    def _note_kept(self, text: str, judged: Judged | None, *, is_new: bool) -> None:
+    def _note_kept(self, text: str, judged: JudgedAnswer | None, *, is_new: bool) -> None:
         """Note whether any page with this text was kept."""
         self._texts.add(text)
         if is_document(text) and judged is not None:
@@ -282,7 +282,7 @@ class Crawl:
                 self.result.unkept.add(text)
             self.result.n_own += judged.n_asked
 
-    def _source(self, host: Host, number: int, draw: Draw, judged: Judged | None, *, is_good: bool) -> Source:
+    def _source(self, host: Host, number: int, draw: Draw, judged: JudgedAnswer | None, *, is_good: bool) -> Source:
         """Return the source of an answer's links: by it a class of held URLs is inherited."""
         outcome = Outcome.NEW if is_good else Outcome.BARREN
         if self._trusts_filters and judged is not None:
@@ -299,7 +299,7 @@ class Crawl:
             host.classes[draw.holder].cohorts[draw.cohort].pending -= 1
             leave(host.classes[draw.holder], draw.cohort)
 
-    def _judge(self, number: int, text: str, links: Sequence[int]) -> Judged | None:
+    def _judge(self, number: int, text: str, links: Sequence[int]) -> JudgedAnswer | None:
         """Return what the filters say of an answer and its new links."""
         if self._filters is None:
             return None

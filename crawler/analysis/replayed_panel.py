@@ -8,7 +8,7 @@ journal, each after the same page as in the crawl.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -16,13 +16,13 @@ import numpy as np
 from msgspec.structs import replace
 
 from thresher.crawler.analysis.recorded_graph import Graph
-from thresher.crawler.core.effects import Effect, Hold, Release, ReleaseURL, Request, Rewrite, Worthless
+from thresher.crawler.core.effects import Conclude, Effect, Hold, Release, ReleaseURL, Request, Rewrite, Worthless
 from thresher.crawler.core.model import CrawlURL, Directives, Judgement, LinkBatch, Page, RedirectPair
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import URLRules, URLSpace
 from thresher.filters.base import Gate, LinkJudgement
 from thresher.filters.capabilities import Relinks
-from thresher.filters.deliberation import Deliberation
+from thresher.filters.deliberation import Asked, Deliberation
 from thresher.filters.evidence.decay import Recent
 from thresher.filters.panel import Panel
 from thresher.filters.pattern_yield.replay import Rows
@@ -32,7 +32,7 @@ _WORDS = 80  # of a page
 SPACE = URLSpace(bytes(16), URLRules(ports=None))
 
 
-class Judged(NamedTuple):
+class JudgedAnswer(NamedTuple):
     """What the panel says of an answer and its links, and asks for."""
 
     held: dict[int, str]  # new links, by whom
@@ -75,7 +75,7 @@ class ReplayedPanel:
         self._settled: dict[int, str] = {}  # what was asked for, and the text it showed
         self._waiting: dict[int, list[int]] = {}  # URL → redirects that end at it
 
-    def judged(self, number: int, text: str, new: Sequence[int], waiting: Sequence[int]) -> Judged:
+    def judged(self, number: int, text: str, new: Sequence[int], waiting: Sequence[int]) -> JudgedAnswer:
         """Let the panel judge an answer and its links, and learn from both.
 
         Args:
@@ -92,7 +92,7 @@ class ReplayedPanel:
         asked: list[Effect] = []
         for deliberation in (page, links):
             if deliberation is not None:
-                asked += [effect for _, effect in (*deliberation.effects, *self._panel.learn(deliberation)[0])]
+                asked += self._concluded((*deliberation.effects, *self._panel.learn(deliberation)[0]))
         if page is not None and waiting and self._panel.wants_relinks(source):
             relinks = Relinks(source, [self._urls[target].key for target in waiting])
             asked += [effect for _, effect in self._panel.learn(self._panel.relinks(relinks, page.judgement))[0]]
@@ -108,14 +108,14 @@ class ReplayedPanel:
         links: Deliberation[LinkJudgement] | None,
         new: Sequence[int],
         asked: list[Effect],
-    ) -> Judged:
+    ) -> JudgedAnswer:
         held = {number: e.holder for e in asked if isinstance(e, Hold) and (number := self._number(e.url)) is not None}
         rewrites = {number: e.to for e in asked if isinstance(e, Rewrite) and (number := self._number(e.url)) is not None}
         refused = {new[i] for i in links.judgement.refused if i not in links.audited} if links is not None else set()
         judgement = page.judgement if page is not None else None
         worthless = any(isinstance(effect, Worthless) and effect.key == source.key for effect in asked)
         stops = [v.filter for v in judgement.standing if not v.follow and self._panel.enforces(v.filter)] if judgement is not None else []
-        return Judged(
+        return JudgedAnswer(
             held,
             frozenset(refused | set(rewrites)),
             [self._number_of_alias(to, source) for to in rewrites.values()],
@@ -182,8 +182,18 @@ class ReplayedPanel:
                 elif record.gate == Gate.ANSWER:
                     asked += [effect for _, effect in self._panel.on_reduced_answer(name, data)[0]]
                 else:
-                    asked += [effect for _, effect in self._panel.on_news(name, data)[0]]
+                    asked += self._concluded(self._panel.on_news(name, data)[0])
         return asked
+
+    def _concluded(self, asked: Iterable[Asked]) -> list[Effect]:
+        """Return what filters ask for, once their findings are taken up: no wall stands in a replay."""
+        found: list[Effect] = []
+        for who, effect in asked:
+            if isinstance(effect, Conclude):
+                found += self._concluded(self._panel.on_finding(who, effect.site, effect.finding)[0])
+            else:
+                found.append(effect)
+        return found
 
     def _memory(self, name: str) -> Memory:
         return self._memories.setdefault(name, Rows())

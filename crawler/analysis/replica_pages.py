@@ -46,7 +46,7 @@ class PageLine(msgspec.Struct):
 
 
 @dataclass(slots=True)
-class Reading:
+class PagesRead:
     """Pages as they were read."""
 
     sketches: Sketches
@@ -64,9 +64,9 @@ def space() -> URLSpace:
     return URLSpace(bytes(16), URLRules(max_length=_MAX_URL, max_path_segments=_MAX_URL, ports=None))
 
 
-def read_lines(file: BinaryIO, recipe: Recipe) -> Reading:
+def read_lines(file: BinaryIO, recipe: Recipe) -> PagesRead:
     """Read pages from JSON lines; of lines with one URL the first counts."""
-    reading, sketcher, urls = Reading(NOTHING), Sketcher(recipe), space()
+    reading, sketcher, urls = PagesRead(NOTHING), Sketcher(recipe), space()
     decoder = msgspec.json.Decoder(PageLine)
     known: set[str] = set()
     for raw in file:
@@ -91,9 +91,9 @@ def read_lines(file: BinaryIO, recipe: Recipe) -> Reading:
     return reading
 
 
-def read_store(view: View, recipe: Recipe) -> Reading:
+def read_store(view: View, recipe: Recipe) -> PagesRead:
     """Read the pages of a crawl that answered with success."""
-    reading, sketcher = Reading(NOTHING), Sketcher(recipe)
+    reading, sketcher = PagesRead(NOTHING), Sketcher(recipe)
     links = _StoredLinks(view)
     with_text: dict[bytes, int] = {}  # fingerprint → number of a page with this text
     copies: list[tuple[int, bytes]] = []

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from thresher.crawler.analysis.access_log import Reading, read, read_lines, tear
+from thresher.crawler.analysis.access_log import LinesRead, read, read_lines, tear
 from thresher.crawler.core.errors import UsageError
 from thresher.filters.depth_cutoff.sessions import Sessions, from_log, from_paths
 
 _PATH_FIELD = 3  # of tab-separated ones: client, time, duration, path, …
 
 
-def read_sessions(paths: Sequence[str], reading: Reading, *, exclude: re.Pattern[str] | None = None, host: str = "") -> Sessions:
+def read_sessions(paths: Sequence[str], reading: LinesRead, *, exclude: re.Pattern[str] | None = None, host: str = "") -> Sessions:
     """Read the sessions of one site.
 
     Args:
@@ -39,11 +39,11 @@ def _is_path_file(path: str) -> bool:
     """Return whether a file, not standard input, has click paths."""
     if path == "-":
         return False
-    lines = (line for line in read_lines(path, Reading()) if line.strip() and not line.startswith("#"))
+    lines = (line for line in read_lines(path, LinesRead()) if line.strip() and not line.startswith("#"))
     return _click_path(next(lines, "")) is not None
 
 
-def _click_paths(path: str, reading: Reading) -> Iterator[list[str]]:
+def _click_paths(path: str, reading: LinesRead) -> Iterator[list[str]]:
     for line in read_lines(path, reading):
         if not line.strip() or line.startswith("#"):
             continue

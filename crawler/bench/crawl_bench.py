@@ -66,20 +66,11 @@ def measure(plan: Plan) -> dict[str, Any]:
         UsageError: If the crawl fetched less than was planned, or its agent or server died.
     """
     cores = sorted(os.sched_getaffinity(0))
-    if plan.web == "sites" and plan.new_links:
-        raise UsageError("the web `sites` has links of its own: --new-links is for the others")
-    if plan.web == "tls" and importlib.util.find_spec("trustme") is None:
-        raise UsageError("the web under TLS needs the package trustme: pip install trustme")
+    _check_web(plan)
     with tempfile.TemporaryDirectory(prefix="thresher-bench-") as temporary, _server(plan, Path(temporary) / "authority.pem") as server:
         os.sched_setaffinity(server.pid, cores[-1:] if plan.agents == 1 else cores)
         directory, stages = Path(temporary) / "crawl", Path(temporary) / "stages.json"
-        settings = bench_settings(server, plan.pages, per_host=plan.per_host)
-        if plan.web == "tls":
-            settings = msgspec.structs.replace(
-                settings, fetch=msgspec.structs.replace(settings.fetch, ca_file=str(Path(temporary) / "authority.pem"))
-            )
-        settings = settings if plan.on is None else with_filters(without_tail(settings), plan.on)
-        settings = msgspec.structs.replace(with_sets(settings, plan.sets), agents=plan.agents)
+        settings = _settings(plan, server, Path(temporary) / "authority.pem")
         served = _cpu_s(server.pid)
         if plan.agents > 1:  # their CPU time is not split by stage
             status, watch = timed_crawl(directory, settings, is_served=lambda: server.is_running)
@@ -105,6 +96,21 @@ def measure(plan: Plan) -> dict[str, Any]:
             ),  # the percentile is the upper bound of a bin, which may lie beyond the worst lag
             "stages": json.loads(stages.read_bytes()),
         }
+
+
+def _check_web(plan: Plan) -> None:
+    if plan.web == "sites" and plan.new_links:
+        raise UsageError("the web `sites` has links of its own: --new-links is for the others")
+    if plan.web == "tls" and importlib.util.find_spec("trustme") is None:
+        raise UsageError("the web under TLS needs the package trustme: pip install trustme")
+
+
+def _settings(plan: Plan, server: ServerProcess, authority: Path) -> Settings:
+    settings = bench_settings(server, plan.pages, per_host=plan.per_host)
+    if plan.web == "tls":
+        settings = msgspec.structs.replace(settings, fetch=msgspec.structs.replace(settings.fetch, ca_file=str(authority)))
+    settings = settings if plan.on is None else with_filters(without_tail(settings), plan.on)
+    return msgspec.structs.replace(with_sets(settings, plan.sets), agents=plan.agents)
 
 
 def _server(plan: Plan, authority: Path) -> ServerProcess:

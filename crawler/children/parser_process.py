@@ -4,7 +4,7 @@ It reads requests from its standard input and answers on its standard output, on
 files and core dumps are limited, and it dies with its parent. It may be killed at any moment: it holds nothing.
 
     message = length (4 bytes, big-endian), msgpack
-    parent → child: Setup, Request, Request ...        child → parent: empty message when ready, Parsed | Needs ...
+    parent → child: ParserSetup, Request, Request ...        child → parent: empty message when ready, Parsed | Needs ...
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _LARGE: Final = 1 << 20  # bytes; the memory of a larger page goes back to the s
 _PR_SET_PDEATHSIG: Final = 1
 
 
-class Setup(msgspec.Struct, array_like=True, frozen=True):
+class ParserSetup(msgspec.Struct, array_like=True, frozen=True):
     """What holds for the child's whole life."""
 
     agent: str
@@ -60,7 +60,7 @@ def main() -> None:
     source, sink = sys.stdin.buffer, sys.stdout.buffer
     libc = ctypes.CDLL(None)
     libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    setup = msgspec.msgpack.decode(receive(source), type=Setup)
+    setup = msgspec.msgpack.decode(receive(source), type=ParserSetup)
     limit(setup.memory)
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGPROF})
@@ -82,7 +82,7 @@ def main() -> None:
             libc.malloc_trim(0)
 
 
-def _parse(request: ParseRequest, setup: Setup) -> Parsed | Needs | None:
+def _parse(request: ParseRequest, setup: ParserSetup) -> Parsed | Needs | None:
     if request.n_needs:
         return needs(request.body, request.content_type, request.mime_type, request.n_needs)
     if is_document(request.mime_type):
@@ -98,7 +98,7 @@ def _parse(request: ParseRequest, setup: Setup) -> Parsed | Needs | None:
     )
 
 
-def _document(request: ParseRequest, setup: Setup) -> Parsed:
+def _document(request: ParseRequest, setup: ParserSetup) -> Parsed:
     """Read a PDF or an office document; one that cannot be read is no text."""
     try:
         found = read_document(request.body, request.mime_type, max_links=setup.max_links, seconds=setup.timeout)

@@ -24,7 +24,7 @@ import msgspec
 from thresher.config.settings import Parse
 from thresher.crawler.children import python
 from thresher.crawler.children.parser_process import LENGTH, OUT_OF_MEMORY, OUT_OF_TIME
-from thresher.crawler.children.text_process import Made, Setup, Text, TextRequest
+from thresher.crawler.children.text_process import Made, Text, TextRequest, TextSetup
 from thresher.crawler.core.errors import UsageError
 
 _START_S: Final = 120.0
@@ -49,7 +49,7 @@ class TextExtractor:
             patience_s: None = 30 times `parse.timeout`.
         """
         self._settings = settings
-        self._setup = Setup(is_main, tells_language, settings.memory, settings.timeout)
+        self._setup = TextSetup(is_main, tells_language, settings.memory, settings.timeout)
         self._patience_s = _PATIENCE * settings.timeout if patience_s is None else patience_s
         self._n = processes or len(os.sched_getaffinity(0))
         self._idle: SimpleQueue[_Child | None] = SimpleQueue()  # None: the place of a child that is started when it is needed
@@ -126,7 +126,7 @@ class TextExtractor:
 class _Child:
     """One process. One question at a time; after an unanswered one it can only be ended."""
 
-    def __init__(self, setup: Setup) -> None:
+    def __init__(self, setup: TextSetup) -> None:
         """Create the child.
 
         Raises:

@@ -3,7 +3,7 @@
 Like the parser's children it reads requests from its standard input and answers on its standard output, one at a time, until the input
 ends; memory, processor time, files and core dumps are limited, and it dies with its parent.
 
-    parent → child: Setup, Request, Request ...        child → parent: Made when ready, then Text, Text ...
+    parent → child: TextSetup, Request, Request ...        child → parent: Made when ready, then Text, Text ...
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ LANGUAGE_CHARACTERS: Final = 1_000  # of a text that its language is told by: mo
 _LEAST_LETTERS: Final = 20  # in a text whose language is told
 
 
-class Setup(msgspec.Struct, array_like=True, frozen=True):
+class TextSetup(msgspec.Struct, array_like=True, frozen=True):
     """What holds for the child's whole life."""
 
     is_main: bool  # the main text, by trafilatura; else all that is visible
@@ -63,7 +63,7 @@ def main() -> None:
     """Answer requests until the input ends."""
     source, sink = sys.stdin.buffer, sys.stdout.buffer
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    setup = msgspec.msgpack.decode(receive(source), type=Setup)
+    setup = msgspec.msgpack.decode(receive(source), type=TextSetup)
     reader = _Reader(setup)
     limit(setup.memory)
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
@@ -84,7 +84,7 @@ def main() -> None:
 class _Reader:
     """Pages in, texts out. What it needs is imported before memory is limited."""
 
-    def __init__(self, setup: Setup) -> None:
+    def __init__(self, setup: TextSetup) -> None:
         self._main = self._tell = None
         self._timeout = setup.timeout
         by = language_by = ""

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from thresher.crawler.analysis.access_log import Reading
+from thresher.crawler.analysis.access_log import LinesRead
 from thresher.crawler.analysis.depth_evidence import DepthEvidence, Site, read_evidence
 from thresher.crawler.analysis.depth_figure import draw
 from thresher.crawler.analysis.figures import require_matplotlib
@@ -48,7 +48,7 @@ class Fitted:
     """What `depth fit` finds in a site's logs."""
 
     logs: tuple[str, ...]
-    reading: Reading
+    reading: LinesRead
     sessions: Sessions
     depths: Depths
     fits: Mapping[Model, Fit]
@@ -100,7 +100,7 @@ def _pattern(text: str | None) -> re.Pattern[str] | None:
 
 
 def _fit(logs: tuple[str, ...], exclude: re.Pattern[str] | None, host: str) -> Fitted:
-    reading = Reading()
+    reading = LinesRead()
     sessions = read_sessions(logs, reading, exclude=exclude, host=host)
     measured = depths(sessions)
     return Fitted(logs, reading, sessions, measured, measured.fits(), *of_actions(measured.actions))

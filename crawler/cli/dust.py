@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 import msgspec
 
-from thresher.crawler.analysis.access_log import Reading, read_lines
+from thresher.crawler.analysis.access_log import LinesRead, read_lines
 from thresher.crawler.cli.common import complain, config_option, directory_argument, load_config, print_json, print_table, set_option
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.terminal.printable import printable
@@ -260,7 +260,7 @@ def _read_rules(path: str) -> list[SiteRule]:
 
 def _lines(path: str, what: str) -> Iterator[str]:
     """Yield the lines of a file that are not empty; undecodable ones are counted and left out."""
-    reading = Reading()
+    reading = LinesRead()
     for line in read_lines(path, reading, expected=f"{what}, one a line"):
         if line.strip():
             yield line

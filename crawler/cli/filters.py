@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from thresher.crawler.analysis.filter_worth import ALL, NONE, Judged, Worth, judge, replays_of
+from thresher.crawler.analysis.filter_worth import ALL, NONE, JudgedCrawl, Worth, judge, replays_of
 from thresher.crawler.analysis.recorded_store import read_graph
 from thresher.crawler.analysis.tails import left_alone
 from thresher.crawler.analysis.walls import Walls, walls
@@ -79,7 +79,7 @@ class _Progress:
             print(f"{self._n:,} {self._what}", file=sys.stderr, flush=True)
 
 
-def _print_json(judged: Judged, view: View) -> None:
+def _print_json(judged: JudgedCrawl, view: View) -> None:
     recorded = judged.recorded
     for worth in judged.worths():
         print_json({"kind": "filter", **msgspec.structs.asdict(worth)})
@@ -92,7 +92,7 @@ def _print_json(judged: Judged, view: View) -> None:
     print_json({"kind": "recorded", **unknown, "never_fetched": len(recorded.graph.urls) - (known or 0)})
 
 
-def _print(judged: Judged, view: View) -> None:
+def _print(judged: JudgedCrawl, view: View) -> None:
     rows = [list(msgspec.structs.astuple(worth)) for worth in judged.worths()]
     print_table([name.replace("_", " ") for name in Worth.__struct_fields__], rows)
     for closed in left_alone(view):

@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from thresher.config.settings import NearReplica
-from thresher.crawler.analysis.replica_pages import Reading, read_lines, read_store
+from thresher.crawler.analysis.replica_pages import PagesRead, read_lines, read_store
 from thresher.crawler.cli.common import print_json
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.terminal.printable import printable
@@ -144,10 +144,10 @@ def replicas(
     """Find pages of almost the same text, as JSON lines.
 
     DIR is a crawl; PAGES.jsonl has lines of {"url", "text", "links": […]}, - is standard input. A cluster is a page and those that
-    replicate it, first come first; rp and hm are their distances from it. Two texts are replicas if they have the share --resemblance of
-    five-word shingles in common, once what most pages of a host share is removed; "confirmed" says that their neighbourhoods agree too.
-    Pages of equal text are kept apart where their links lead elsewhere. The filter near_replica reports by the same defaults, and may drop
-    what resembles by 0.9.
+    replicate it, first come first; random_projection (of texts) and hyperlink_map (of neighbourhoods) are their distances from it. Two
+    texts are replicas if they have the share --resemblance of five-word shingles in common, once what most pages of a host share is
+    removed; "confirmed" says that their neighbourhoods agree too. Pages of equal text are kept apart where their links lead elsewhere.
+    The filter near_replica reports by the same defaults, and may drop what resembles by 0.9.
 
     To compare as the paper does, by projections and neighbourhoods alone: --candidates grid --resemblance 0 --D 0.02 --neighbours all.
     There one word changed among n different ones moves a text by about 0.4/√n.
@@ -157,17 +157,9 @@ def replicas(
     """
     what = What(pairs, wants_mirrors, indexes, labels, figure)
     what.check()
-    way = Candidates(candidates)
-    kept_apart = Neighbours(neighbours)
+    apart, way = Neighbours(neighbours), Candidates(candidates)
     rule = Tolerance(
-        d=d,
-        c=c,
-        resemblance=resemblance,
-        neighbours=kept_apart,
-        gamma=gamma,
-        mean=not is_sum,
-        iterations=iterations,
-        candidates=way,
+        d=d, c=c, resemblance=resemblance, neighbours=apart, gamma=gamma, mean=not is_sum, iterations=iterations, candidates=way
     )
     found = _read(source, Recipe(k=k, counting=Counting(counting), strip=not whole_text))
     if labels is not None:
@@ -189,8 +181,8 @@ def _lines(space: Space, what: What) -> Iterator[dict[str, Any]]:
     colliding = space.text_pairs()
     if what.pairs:
         for block in space.pairs(colliding):
-            for (one, other), rp, hm, alike in zip(*(column.tolist() for column in block), strict=True):
-                yield {"a": urls[one], "b": urls[other], **_measured(rp, hm, alike, space.tolerance.c)}
+            for (one, other), random_projection, hyperlink_map, alike in zip(*(column.tolist() for column in block), strict=True):
+                yield {"a": urls[one], "b": urls[other], **_measured(random_projection, hyperlink_map, alike, space.tolerance.c)}
         return
     clusters = space.clusters(colliding)
     n_replicas = sum(len(cluster.members) for cluster in clusters)
@@ -204,15 +196,22 @@ def _lines(space: Space, what: What) -> Iterator[dict[str, Any]]:
 
 
 def _cluster(urls: list[str], cluster: Cluster, c: float) -> dict[str, Any]:
-    members = [{"url": urls[one.page], **_measured(one.rp, one.hm, one.resemblance, c)} for one in cluster.members]
+    members = [
+        {"url": urls[one.page], **_measured(one.random_projection, one.hyperlink_map, one.resemblance, c)} for one in cluster.members
+    ]
     return {"representative": urls[cluster.representative], "members": members}
 
 
-def _measured(rp: float, hm: float, resemblance: float, c: float) -> dict[str, Any]:
-    return {"resemblance": round(resemblance, 4), "rp": round(rp, 6), "hm": round(hm, 6), "confirmed": hm < c}
+def _measured(random_projection: float, hyperlink_map: float, resemblance: float, c: float) -> dict[str, Any]:
+    return {
+        "resemblance": round(resemblance, 4),
+        "random_projection": round(random_projection, 6),
+        "hyperlink_map": round(hyperlink_map, 6),
+        "confirmed": hyperlink_map < c,
+    }
 
 
-def _read(source: str, recipe: Recipe) -> Reading:
+def _read(source: str, recipe: Recipe) -> PagesRead:
     """Read the pages; print on standard error what was left out.
 
     Raises:

@@ -61,7 +61,9 @@ def _say(judged: Judged, ds: list[float], cs: list[float]) -> None:
     points = [point for d in ds for point in curve(judged, d, cs)]
     best = max(points, key=lambda point: min(point.precision, point.recall))
     alone = break_even([point for point in points if point.c >= 1.0])
-    click.echo(f"{judged.n_replicas:,} pairs of replicas known, {len(judged.rp):,} pairs within the widest tolerances", err=True)
+    click.echo(
+        f"{judged.n_replicas:,} pairs of replicas known, {len(judged.random_projection):,} pairs within the widest tolerances", err=True
+    )
     click.echo(f"break-even of RP alone {alone:.4f}, of RP and HM {break_even(points):.4f} at D {best.d:g}, C {best.c:g}", err=True)
 
 

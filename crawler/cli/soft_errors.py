@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 
 from thresher.crawler.analysis.figures import require_matplotlib
-from thresher.crawler.analysis.redirect_log import Reading, read_file, read_store
+from thresher.crawler.analysis.redirect_log import RedirectsRead, read_file, read_store
 from thresher.crawler.analysis.roc_figure import draw
 from thresher.crawler.cli.common import print_table, say_more, top_of
 from thresher.crawler.core.errors import UsageError
@@ -131,7 +131,7 @@ def _threshold(text: str) -> float | None:
     return value
 
 
-def _read(source: str) -> Reading:
+def _read(source: str) -> RedirectsRead:
     """Read the log and say on standard error what was left out.
 
     Raises:
@@ -164,7 +164,7 @@ def _read(source: str) -> Reading:
 # -- scoring
 
 
-def _score(found: Reading, weights: Weights | None, threshold: float | None) -> Scored:
+def _score(found: RedirectsRead, weights: Weights | None, threshold: float | None) -> Scored:
     log = found.log.finish()
     if log.n_moved:
         click.echo(f"{log.n_moved:,} originals have several targets: each counts once, with the one that comes last", err=True)

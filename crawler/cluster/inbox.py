@@ -35,7 +35,7 @@ from thresher.crawler.settlement.settler import Settler
 from thresher.crawler.visit import VisitContext
 from thresher.storage.records import QuarantineRecord
 from thresher.storage.store import Store
-from thresher.storage.tables.requests import Asker
+from thresher.storage.tables.requests import Requester
 
 Deed = Callable[[float], None]  # does what a message asks for, at the time that it is given
 _WORDS: dict[type, str] = {
@@ -141,7 +141,7 @@ class Inbox:
                 if Purpose(wish.purpose) not in FILTERS_OWN:
                     raise ValueError(f"a filter asks for a request with the purpose {Purpose(wish.purpose).name}")
                 request = Request(wish.url, Purpose(wish.purpose))
-                return lambda now: settler.on_request(Asker(wish.who, wish.prober), request, now)
+                return lambda now: settler.on_request(Requester(wish.who, wish.prober), request, now)
             case Answered() as answered:
                 read = panel.read_answer(answered.who, answered.reduced)
                 return lambda now: settler.learning.carry_out(panel.on_reduced_answer(answered.who, answered.reduced, read), now)

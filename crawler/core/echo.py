@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from thresher.crawler.core.model import U64
 from thresher.crawler.core.sketch import token_hashes, word_hash
+from thresher.crawler.native import NATIVE, native
 
 _WORDS: Final = re.compile(r"[^\W_]+")
 _EXTENSION: Final = re.compile(r"\.[a-z]{2,5}$")
@@ -35,12 +36,14 @@ def without_echo(url: str, origin: str, tokens: U64, *, numbers: bool = True) ->
         tokens: Hashes of the page's words.
         numbers: A number alone is an echo, too; it may as well stand there by chance.
     """
+    values = [words for words in _values(url[len(origin) :]) if numbers or len(words) > 1 or not words[0].isdigit()]
+    if NATIVE and tokens.flags.c_contiguous and not any(map(_is_date, values)):
+        found = native.without(tokens, [[word_hash(word) for word in words] for words in values])
+        return tokens if found is None else np.frombuffer(found, dtype=np.uint64)
     gone: list[npt.NDArray[np.int64]] = []
-    for words in _values(url[len(origin) :]):
-        if not numbers and len(words) == 1 and words[0].isdigit():
-            continue
+    for words in values:
         _note(gone, _equal(tokens, [word_hash(word) for word in words]), len(words))
-        if len(words) > 1 and all(map(str.isdigit, words)):
+        if _is_date(words):
             _note(gone, _equal(_widths(tokens), [len(word) for word in words]), len(words))
     if not gone:
         return tokens
@@ -48,6 +51,10 @@ def without_echo(url: str, origin: str, tokens: U64, *, numbers: bool = True) ->
     for places in gone:
         stays[places] = False
     return tokens[stays]
+
+
+def _is_date(words: list[str]) -> bool:
+    return len(words) > 1 and all(map(str.isdigit, words))
 
 
 def _values(rest: str) -> list[list[str]]:

@@ -93,6 +93,13 @@ class Study(msgspec.Struct, frozen=True):
     site: bytes  # 8
 
 
+class Conclude(msgspec.Struct, frozen=True):
+    """Have a finding that decides something for good taken up, once the site's hosts are known to be themselves: `Concluder.on_finding`."""
+
+    site: bytes  # 8
+    finding: bytes  # msgpack of the filter's `finding_type`
+
+
 class Tell(msgspec.Struct, frozen=True):
     """Send a finding about a site to the same filter at the site's agent, which may be this one: `PeerFilter.on_news`."""
 
@@ -115,10 +122,9 @@ class Again(msgspec.Struct, frozen=True):
 
 
 class Void(msgspec.Struct, frozen=True):
-    """What was learned of a host since its last good canary is no evidence; these of its URLs were answered by a wall."""
+    """What was learned of a host's site since its last good canary is no evidence: a wall has answered."""
 
     queue: bytes
-    keys: tuple[bytes, ...]
 
 
 class Well(msgspec.Struct, frozen=True):
@@ -128,4 +134,21 @@ class Well(msgspec.Struct, frozen=True):
     was_walled: bool = False  # it is served again
 
 
-Effect = Rewrite | Hold | Release | ReleaseURL | Request | Revise | Park | Worthless | Recall | Study | Tell | Rest | Again | Void | Well
+Effect = (
+    Rewrite
+    | Hold
+    | Release
+    | ReleaseURL
+    | Request
+    | Revise
+    | Park
+    | Worthless
+    | Recall
+    | Study
+    | Conclude
+    | Tell
+    | Rest
+    | Again
+    | Void
+    | Well
+)

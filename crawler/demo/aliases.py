@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
-from thresher.crawler.demo.labels import Trap
+from thresher.crawler.demo.labels import LabelledTrap
 from thresher.crawler.demo.page_truth import Anchor, PageTruth, gone
 from thresher.crawler.demo.part_context import PartContext
 from thresher.crawler.demo.seeded_random import Word
@@ -303,7 +303,7 @@ class AliasPart:
     def seeds(self) -> list[str]:
         return [site.home() for site in self.sites]
 
-    def traps(self) -> tuple[Trap, ...]:
+    def traps(self) -> tuple[LabelledTrap, ...]:
         return ()
 
     def find(self, host: str, path: str) -> PageTruth:

@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 from urllib.parse import parse_qsl
 
-from thresher.crawler.demo.labels import Trap
+from thresher.crawler.demo.labels import LabelledTrap
 from thresher.crawler.demo.page_truth import PageTruth
 from thresher.crawler.demo.part_context import Estate, PartContext, Site, Sites, children, number_in
 
@@ -49,7 +49,9 @@ def depth_part(context: PartContext) -> Sites:
         notes: _Notes(context, notes, n // 5),
         tree: _Tree(context, tree, 3 if n >= _WIDE else 2),
     }
-    return Sites(context, sites, (Trap("calendar", www, "/cal/"), Trap("facet", shop, "?f."), Trap("session", notes, "sid=")))
+    return Sites(
+        context, sites, (LabelledTrap("calendar", www, "/cal/"), LabelledTrap("facet", shop, "?f."), LabelledTrap("session", notes, "sid="))
+    )
 
 
 class _Calendar:

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator
 from thresher.crawler.demo.aliases import AliasPart
 from thresher.crawler.demo.demo_settings import DemoSettings
 from thresher.crawler.demo.depth import depth_part
-from thresher.crawler.demo.labels import Label, Labels, Trap, label_of, walk
+from thresher.crawler.demo.labels import Label, LabelledTrap, Labels, label_of, walk
 from thresher.crawler.demo.page_truth import PageTruth, gone, print_sheet
 from thresher.crawler.demo.part_context import Part, PartContext
 from thresher.crawler.demo.patterns import pattern_part
@@ -73,7 +73,7 @@ class LabelledWeb:
         """Return name → address for `dns.static`."""
         return {host: f"127.{10 + i // 60_000}.{i // 240 % 250}.{1 + i % 240}" for i, host in enumerate(self._part_of)}
 
-    def traps(self) -> tuple[Trap, ...]:
+    def traps(self) -> tuple[LabelledTrap, ...]:
         """Return all endless parts."""
         return tuple(trap for part in self.parts.values() for trap in part.traps())
 

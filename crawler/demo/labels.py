@@ -34,7 +34,7 @@ class Label:
 
 
 @dataclass(frozen=True, slots=True)
-class Trap:
+class LabelledTrap:
     """An endless part of a labelled web."""
 
     kind: str
@@ -66,7 +66,7 @@ class Labels:
     """The truth about all that can be reached."""
 
     urls: dict[str, Label]
-    traps: tuple[Trap, ...]
+    traps: tuple[LabelledTrap, ...]
 
     def of_kind(self, *kinds: str) -> list[Label]:
         return [label for label in self.urls.values() if label.kind in kinds]
@@ -84,7 +84,7 @@ class Labels:
         return {label.url: label.canonical for label in self.urls.values() if label.document and label.url != label.canonical}
 
 
-def walk(seeds: Iterable[str], locate: Callable[[str], tuple[str, PageTruth]], traps: tuple[Trap, ...]) -> Labels:
+def walk(seeds: Iterable[str], locate: Callable[[str], tuple[str, PageTruth]], traps: tuple[LabelledTrap, ...]) -> Labels:
     """Walk from the seeds, breadth first.
 
     Args:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Protocol
 
-from thresher.crawler.demo.labels import Trap
+from thresher.crawler.demo.labels import LabelledTrap
 from thresher.crawler.demo.page_truth import Anchor, PageTruth, Skin, gone
 from thresher.crawler.demo.seeded_random import SeededRandom, Word
 from thresher.crawler.demo.texts import Text
@@ -64,7 +64,7 @@ class Part(Protocol):
 
     def hosts(self) -> list[str]: ...
     def seeds(self) -> list[str]: ...
-    def traps(self) -> tuple[Trap, ...]: ...
+    def traps(self) -> tuple[LabelledTrap, ...]: ...
 
     def find(self, host: str, path: str) -> PageTruth:
         """Return what is at a path (with query) of one of the part's hosts."""
@@ -82,7 +82,7 @@ class Site(Protocol):
 class Sites:
     """A part of hosts that do not link to one another; each of them is a seed."""
 
-    def __init__(self, context: PartContext, sites: Mapping[str, Site], traps: tuple[Trap, ...] = ()) -> None:
+    def __init__(self, context: PartContext, sites: Mapping[str, Site], traps: tuple[LabelledTrap, ...] = ()) -> None:
         """Create the sites.
 
         Args:
@@ -98,7 +98,7 @@ class Sites:
     def seeds(self) -> list[str]:
         return self._seeds
 
-    def traps(self) -> tuple[Trap, ...]:
+    def traps(self) -> tuple[LabelledTrap, ...]:
         return self._traps
 
     def find(self, host: str, path: str) -> PageTruth:

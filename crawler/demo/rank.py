@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from thresher.crawler.demo.labels import Trap
+from thresher.crawler.demo.labels import LabelledTrap
 from thresher.crawler.demo.page_truth import Anchor, PageTruth
 from thresher.crawler.demo.part_context import Estate, PartContext, children, number_in
 from thresher.crawler.demo.seeded_random import Word
@@ -77,7 +77,7 @@ class RankPart:
     def seeds(self) -> list[str]:
         return [origin + "/" for origin in self._origins[:_N_SEEDS]]
 
-    def traps(self) -> tuple[Trap, ...]:
+    def traps(self) -> tuple[LabelledTrap, ...]:
         return ()
 
     def farms(self) -> list[str]:

@@ -15,7 +15,7 @@ from functools import partial
 from urllib.parse import quote
 
 from thresher.crawler.demo import phrases
-from thresher.crawler.demo.labels import Trap
+from thresher.crawler.demo.labels import LabelledTrap
 from thresher.crawler.demo.page_truth import Anchor, PageTruth, gone, moved
 from thresher.crawler.demo.part_context import PartContext
 from thresher.crawler.demo.phrases import Phrase, phrase
@@ -72,7 +72,7 @@ class SoftPart:
     def seeds(self) -> list[str]:
         return [self._context.origin(self._portal) + "/"]
 
-    def traps(self) -> tuple[Trap, ...]:
+    def traps(self) -> tuple[LabelledTrap, ...]:
         return ()
 
     def find(self, host: str, path: str) -> PageTruth:

@@ -14,6 +14,11 @@ Addresses that the guard refuses are left out. IPv4 stands first: what is reserv
 At most half of `dns.max_addresses` are IPv6 if there are enough others: n refusing addresses cost n(n+1)/2 connects.
 It keeps TTLs and error codes, and asks for absolute names only.
 
+`dns.timeout` ends a lookup that has no answer. c-ares would end it sooner: it asks again when a server has been silent for five times
+its usual answer time, at least a quarter of a second, and waits twice as long each time. So it has as many tries as `dns.timeout` needs
+where the server answers other names at once. It hears an answer to its last try alone: a name whose answers take up to a quarter of
+`dns.timeout` is always found.
+
 Memory: about 350 bytes per name, at most 131,072 names. Time: 0.1 µs from the cache, 95 µs asked.
 """
 
@@ -23,7 +28,7 @@ import asyncio
 import socket
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from math import inf
+from math import ceil, inf, log2
 from typing import TYPE_CHECKING, Protocol
 
 from thresher.config.settings import Dns
@@ -38,7 +43,8 @@ if TYPE_CHECKING:
 CACHED_NAMES = 131_072
 FAILURE_TTL_S = 30.0
 RESERVATION_S = 1.0  # an answer without any lifetime is still good for the request that it was asked for
-_TRIES = 2
+_FIRST_WAIT = 0.5  # part of `dns.timeout` after which a server is asked again that has not answered c-ares yet
+_SHORTEST_WAIT_S = 0.25  # c-ares' own, for a server that has answered; the n-th wait is at least 2 ** (n - 2) times as long
 _NOSORT = 1 << 7  # ARES_AI_NOSORT, which pycares does not name: sorting opens a socket per address
 
 _CAUSES = {
@@ -171,13 +177,14 @@ class Resolver:
         import aiodns
         import pycares
 
+        timeout_s = self._settings.timeout
         if self._channel is None:
             flags = pycares.ARES_FLAG_EDNS | pycares.ARES_FLAG_NOSEARCH  # names are absolute: no search domain is ever appended
             self._channel = aiodns.DNSResolver(
-                nameservers=self._settings.servers or None, timeout=self._settings.timeout, tries=_TRIES, flags=flags
+                nameservers=self._settings.servers or None, timeout=timeout_s * _FIRST_WAIT, tries=_tries(timeout_s), flags=flags
             )
         try:
-            async with asyncio.timeout(self._settings.timeout * (_TRIES + 1)):
+            async with asyncio.timeout(timeout_s):
                 result = await self._channel.getaddrinfo(hostname, socket.AF_UNSPEC, type=socket.SOCK_STREAM, flags=_NOSORT)
         except aiodns.error.DNSError as error:
             code, detail = error.args[0], str(error.args[1])
@@ -192,6 +199,11 @@ def _answer(known: _Known, now: float) -> tuple[str, ...] | LookupFailed:
     if known.failure is None:
         return known.addresses
     return LookupFailed(known.failure.cause, known.failure.detail, max(0.0, known.expires_at - now))
+
+
+def _tries(timeout_s: float) -> int:
+    """Return how often c-ares must ask so that its waits are no shorter than this together."""
+    return 1 + ceil(log2(max(1.0, timeout_s / _SHORTEST_WAIT_S)))
 
 
 def _chosen(addresses: list[str], at_most: int) -> tuple[str, ...]:

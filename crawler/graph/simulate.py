@@ -55,9 +55,9 @@ def random_frontier(graph: Graph, seeds: I64, rng: np.random.Generator) -> I64:
     frontier, order, known = [int(node) for node in seeds], [], bytearray(graph.n_nodes)
     for node in frontier:
         known[node] = 1
-    dice = iter(rng.random(graph.n_nodes).tolist())
+    draws = iter(rng.random(graph.n_nodes).tolist())
     while frontier:
-        at = int(next(dice) * len(frontier))
+        at = int(next(draws) * len(frontier))
         frontier[at], frontier[-1] = frontier[-1], frontier[at]
         node = frontier.pop()
         order.append(node)

@@ -25,6 +25,26 @@ def least(tokens: object, shingle: int, bits: int, /) -> bytearray:
 def least_links(urls: Iterable[str], most: int, /) -> list[int]:
     """Return the least numbers, at most `most`, ascending, of canonical URLs: the XXH32 of path and query, then that of the origin."""
 
+def sample(tokens: object, counts: object, left_out: Iterable[int], /) -> bytes:
+    """Return the sample of novelty.py, uint16.
+
+    counts: a byte for each of 2**14 top bits, 0: words with them are left out, as are those of `left_out`, hashes of words.
+    """
+
+def look(sampled: bytes, table: bytes, /) -> tuple[int, int, bytes] | None:
+    """Return of how many threes of a sample both pairs are new to a table, of how many in all, and the table with them; None if no pair
+    is new.
+    """
+
+def least_pairs(tokens: object, most: int, /) -> bytes:
+    """Return the least distinct hashes, uint32, ascending, of pairs of neighbouring words; at most `most`, which is 256 at most."""
+
+def places(tokens: object, wanted: Iterable[int], /) -> list[int]:
+    """Return the places of the words that are wanted, ascending."""
+
+def without(tokens: object, rows: Iterable[Iterable[int]], /) -> bytearray | None:
+    """Return the words, uint64, without each row of words wherever it stands; None if none is there."""
+
 def letters(classes: object, numbers: object, base: int, /) -> None:
     """Give the tables of `words`: int8 classes and uint64 numbers of 65,536 units, and the base of the powers."""
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+extern PyMethodDef SKETCH_METHODS[]; /* sketches_module.c */
 static Pass PASS; /* its buffers stay between two pages */
 static int HAS_LETTERS;
 
@@ -291,6 +292,7 @@ PyMODINIT_FUNC PyInit__native(void) {
     for (int id = 0; id < N_COUNT; id++)
         if (!TAGS[id] && !(TAGS[id] = PyUnicode_InternFromString(NAME_OF[id]))) return NULL;
     PyObject *module = PyModule_Create(&MODULE);
-    if (module && PyModule_AddIntConstant(module, "INTERFACE", 3) < 0) Py_CLEAR(module);
+    if (module && PyModule_AddFunctions(module, SKETCH_METHODS) < 0) Py_CLEAR(module);
+    if (module && PyModule_AddIntConstant(module, "INTERFACE", 4) < 0) Py_CLEAR(module);
     return module;
 }

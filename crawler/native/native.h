@@ -186,4 +186,21 @@ uint32_t xxh32(Bytes at, size_t n);
 /* Put a number among the least ones, ascending, of which there are n and room for most; returns how many there are now. */
 size_t put_among_least(uint64_t *least, size_t n, size_t most, uint64_t number);
 
+/* -- sketches.c ----------------------------------------------------------------------------------------------------------------- */
+
+enum { PLACE_BITS = 14, PLACES = 1 << PLACE_BITS, TABLE_BYTES = PLACES / 8, LEAST_THREES = 64, MOST_PAIRS = 256 };
+/* Take the words that count, a byte each of the table's 2**14 for their top bits, to the front, and sample their threes: how many there
+   are, then both pairs of each of the least. Returns how many numbers that are, at most 1 + 2 * LEAST_THREES. */
+size_t sample_threes(uint64_t *words, size_t n, const uint8_t *counts, uint16_t *out);
+/* Return how many pairs of n threes a table does not have, and of how many threes both. Each place is below PLACES. */
+size_t unseen_pairs(const uint16_t *pairs, size_t n, const uint8_t *table, size_t *n_both);
+/* Enter them; the table is emptied if more than half of it is set. */
+void enter_pairs(const uint16_t *pairs, size_t n, uint8_t *table);
+/* Return how many of the least distinct hashes of pairs of words there are, at most `most`; of one word its own. */
+size_t least_pairs(const uint64_t *tokens, size_t n, size_t most, uint32_t *least);
+/* Return at how many places words stand that are wanted; sorts what is wanted. places: room for n. */
+size_t places_among(const uint64_t *tokens, size_t n, uint64_t *wanted, size_t n_wanted, uint32_t *places);
+/* Mark each place of a row of words; returns whether it is there. gone: n bytes. */
+int mark_row(const uint64_t *tokens, size_t n, const uint64_t *row, size_t length, uint8_t *gone);
+
 #endif

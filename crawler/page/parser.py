@@ -26,7 +26,7 @@ from msgspec.structs import replace
 from thresher.config.settings import Parse
 from thresher.crawler.children import python
 from thresher.crawler.children.killing import gone, kill
-from thresher.crawler.children.parser_process import LENGTH, OUT_OF_TIME, ParseRequest, Setup
+from thresher.crawler.children.parser_process import LENGTH, OUT_OF_TIME, ParseRequest, ParserSetup
 from thresher.crawler.core import html
 from thresher.crawler.core.document_types import DOCUMENTS
 from thresher.crawler.core.model import Flag
@@ -128,7 +128,7 @@ class Parser:
 
     async def _start(self) -> _Child | None:
         """Start a child; None if the system has no room for one."""
-        setup = Setup(self._agent, self._max_links, self._settings.memory, self._settings.timeout)
+        setup = ParserSetup(self._agent, self._max_links, self._settings.memory, self._settings.timeout)
         try:
             return await _Child.start(setup)
         except (OSError, TimeoutError, asyncio.IncompleteReadError) as error:
@@ -150,7 +150,7 @@ class _Child:
         self.n_answers = 0
 
     @classmethod
-    async def start(cls, setup: Setup) -> _Child:
+    async def start(cls, setup: ParserSetup) -> _Child:
         """Start a process and wait until it is ready."""
         child = cls(
             await asyncio.create_subprocess_exec(

@@ -1,7 +1,7 @@
 """URLs that a filter rewrote to another: each is an alias of the one that is fetched in its place.
 
-An alias is recorded for a new link, for a URL that waits, or for one whose turn has come. A rewrite that would close a circle of aliases is
-ignored: one of them must be fetched. Which URLs can stand for their aliases is in canonical.py.
+An alias is recorded for a new link, for a URL that waits, for one whose turn has come, or for one that was visited before. A rewrite that
+would close a circle of aliases is ignored: one of them must be fetched. Which URLs can stand for their aliases is in canonical.py.
 """
 
 from __future__ import annotations
@@ -9,12 +9,13 @@ from __future__ import annotations
 from thresher.crawler.core.effects import Recall, Rewrite
 from thresher.crawler.core.frontier import Frontier
 from thresher.crawler.core.model import CrawlURL, Purpose, Reason, State
-from thresher.crawler.core.ports import Lane, SeenRow
+from thresher.crawler.core.ports import Entry, Lane, SeenRow
 from thresher.crawler.settlement.named_urls import NamedURLs
 from thresher.crawler.settlement.outbox import Outbox
 from thresher.crawler.settlement.totals import Totals
 from thresher.crawler.visit import VisitContext
 from thresher.storage.tables import Tables
+from thresher.storage.tables.rounds import REQUESTER, RevisitRecord
 
 _RELEASED_AT_ONCE = 500  # aliases in one commit: some 20 ms
 _LONGEST_CIRCLE = 10  # aliases followed to see where a rewrite leads
@@ -86,17 +87,41 @@ class Aliases:
         self._named.settled.append(url)
         self._queue_target(effect.to, url, url.key, now)
 
+    def add_visited(self, url: CrawlURL, effect: Rewrite, who: str) -> None:
+        """Make a URL that was visited before an alias; its target is a page that is kept."""
+        row = self._tables.seen.row(url.key)
+        assert row is not None, f"{url.text} was visited and is not known"
+        self._totals.count_saved(who)
+        self._tables.seen.update(url.key, row._replace(state=State.ALIAS, reason=Reason.REWRITTEN))
+        self._put(url.key, effect)
+
     def recall(self, effect: Recall, now: float) -> None:
         """Queue the aliases of a rule again."""
         for key in [key for key, alias in self._tables.aliases.of_site(effect.key) if effect.of in alias.rule.split("+")]:
             self.queue_again(key, now)
 
     def queue_again(self, key: bytes, now: float) -> None:
-        """Queue an alias again as an ordinary URL."""
+        """Queue an alias again as an ordinary URL; one that was visited before is visited again."""
         self._tables.aliases.forget(key)
         row = self._tables.seen.row(key)
-        if row is not None and row.state is State.ALIAS:
+        if row is None or row.state is not State.ALIAS:
+            return
+        check = self._tables.rounds.check(key)
+        if check is not None and check.standing == "alias":
+            self._tables.seen.update(key, row._replace(state=State.DONE, reason=None))
+            self._visit_again(self._named.placed(row._replace(purpose=Purpose.REVISIT)), now)
+        else:
             self._named.requeue(key, row, Purpose.PAGE, Lane.FRESH, now)
+
+    def _visit_again(self, url: CrawlURL, now: float) -> None:
+        """Queue a visit beside those of the round, which shows whether the page is still there."""
+        record = self._tables.rounds.last()
+        assert record is not None, f"{url.text} was visited again, and there is no round"
+        seq = self._tables.requests.add(url, REQUESTER, now)
+        if self._frontier.push_visit(Entry(Lane.AHEAD, 0, seq, 0, url), now) is None:
+            self._tables.rounds.save_revisit(url.key, RevisitRecord(record.number, True))
+        else:
+            self._tables.requests.pop(seq)
 
     def _put(self, key: bytes, effect: Rewrite) -> None:
         target = self._named.canonical(effect.to)

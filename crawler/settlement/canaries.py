@@ -36,9 +36,8 @@ _encode = msgspec.msgpack.Encoder().encode
 
 
 class _Finding(NamedTuple):
-    """What a study has found, that waits for canaries."""
+    """What a filter has found, that waits for canaries."""
 
-    who: str
     finding: bytes
     hosts: set[bytes]  # queues of those that are not yet known to be themselves
 
@@ -51,7 +50,7 @@ class Canaries:
         self._panel = panel
         self._totals = totals
         self._well: list[bytes] = []
-        self._findings: dict[bytes, _Finding] = {}  # by site
+        self._findings: dict[tuple[bytes, str], _Finding] = {}  # by site and filter
         self._notes: list[Record] = []  # for the journal
         self._part: Any = None
         spec = next((spec for spec in panel.specs if spec.name == NAME), None)
@@ -105,23 +104,30 @@ class Canaries:
         return well
 
     def void(self, effect: Void) -> Record | None:
-        """Let filters forget what a wall showed, and what was concluded meanwhile; return what the journal keeps of it."""
-        site, tables = effect.queue[:_SITE], self._tables
-        self._findings.pop(site, None)
-        rows = [(key, row) for key in effect.keys if (row := tables.seen.row(key)) is not None]
-        return self._panel.void(site, [(key, tables.seen.url_of(row.seq)) for key, row in rows])
+        """Let filters forget what they learned behind a wall, and what was concluded meanwhile; return what the journal keeps of it."""
+        site = effect.queue[:_SITE]
+        self._findings = {which: finding for which, finding in self._findings.items() if which[0] != site}
+        return self._panel.void(site)
+
+    def believe(self, site: bytes) -> Record | None:
+        """Let filters keep what they have learned of a site, unless one of its hosts is not known to be itself; return as `void` does."""
+        if self._part is None or self._part.is_suspected(site, self._memory):
+            return None
+        return self._panel.believe(site)
 
     def waits(self, who: str, site: bytes, finding: bytes) -> Learned | None:
         """Let a finding wait that would decide something for good until the site's hosts are known to be themselves; None: it need not.
 
-        It waits in memory: a filter asks for its study again if the finding is lost.
+        It waits in memory, in place of the filter's last one: a filter asks again if its finding is lost.
         """
         if self._part is None or not self._panel.adopts(who, site, finding):
             return None
-        hosts = [queue for queue in self._part.hosts_of(site, self._memory) if not self.may_decide(queue)][:_MOST_HOSTS]
+        waiting = self._findings.pop((site, who), None)
+        asked_for = self._part.hosts_of(site, self._memory) if waiting is None else sorted(waiting.hosts)
+        hosts = [queue for queue in asked_for if not self.may_decide(queue)][:_MOST_HOSTS]
         if not hosts:
             return None
-        self._findings[site] = _Finding(who, finding, set(hosts))
+        self._findings[site, who] = _Finding(finding, set(hosts))
         asked: list[Asked] = []
         for queue in hosts:
             effects, record = self.wish(queue)
@@ -134,17 +140,16 @@ class Canaries:
         notes, self._notes = self._notes, []
         return notes
 
-    def decided(self, queue: bytes) -> tuple[str, bytes, bytes] | None:
-        """Return the finding (filter, site, finding) that waited for this host and may be taken up now; None if there is none."""
+    def decided(self, queue: bytes) -> list[tuple[str, bytes, bytes]]:
+        """Return the findings (filter, site, finding) that waited for this host and may be taken up now."""
         site = queue[:_SITE]
-        waiting = self._findings.get(site)
-        if waiting is None or queue not in waiting.hosts:
-            return None
-        waiting.hosts.discard(queue)
-        if waiting.hosts:
-            return None
-        del self._findings[site]
-        return waiting.who, site, waiting.finding
+        waiting = [(who, found) for (of, who), found in self._findings.items() if of == site and queue in found.hosts]
+        for _, found in waiting:
+            found.hosts.discard(queue)
+        ready = [(who, site, found.finding) for who, found in waiting if not found.hosts]
+        for who, *_ in ready:
+            del self._findings[site, who]
+        return ready
 
     def fetch_again(self, effect: Again, requeue: Callable[[bytes, SeenRow], None]) -> None:
         """Queue URLs again that a wall answered for; what their answers said is forgotten."""

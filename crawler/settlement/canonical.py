@@ -43,6 +43,18 @@ class Canonicals:
             return False
         return row.state in _FAILED or (row.state is State.DONE and not self._is_page(row))
 
+    def is_kept(self, text: str) -> bool:
+        """Return whether a URL's last visit has shown a page that was kept: another page that was fetched can be its alias."""
+        try:
+            key = self._urls.key(self._urls.canonical(text))
+        except BadURL:
+            return False
+        row, check = self._tables.seen.row(key), self._tables.rounds.check(key)
+        if row is None or row.state is not State.DONE or row.reason is not None or (check is not None and check.missing_since):
+            return False
+        record = self._tables.pages.read(row.visit)
+        return record is not None and 200 <= record.status < 300 and not record.failed_cause and record.keep
+
     def _is_page(self, row: SeenRow) -> bool:
         if row.reason is not None:
             return False

@@ -27,7 +27,7 @@ from thresher.crawler.settlement.group_commit import Committer
 from thresher.crawler.visit import VisitContext
 from thresher.storage.schema import HOSTS
 from thresher.storage.store import Store
-from thresher.storage.tables.rounds import ASKER, CheckRecord, RevisitRecord, RoundRecord
+from thresher.storage.tables.rounds import REQUESTER, CheckRecord, RevisitRecord, RoundRecord
 
 _GROUP = 256
 
@@ -135,7 +135,7 @@ class Collection:
         }
 
     def _queue(self, url: CrawlURL, check: CheckRecord, record: RoundRecord, now: float) -> None:
-        seq = self._store.tables.requests.add(url, ASKER, now)
+        seq = self._store.tables.requests.add(url, REQUESTER, now)
         lane, rank = place(self._frontier.order, url, 0)
         if self._frontier.push(Entry(lane, rank, seq, 0, url), now) is not None:
             self._store.tables.requests.pop(seq)

@@ -14,7 +14,7 @@ from thresher.crawler.core.ports import Entry, Lane, SeenRow
 from thresher.crawler.core.revisit_schedule import PagePlan, Schedule, ScheduledPage, options
 from thresher.crawler.visit import Visit, VisitContext
 from thresher.storage.store import Store
-from thresher.storage.tables.rounds import ASKER, CheckRecord, RevisitRecord, first_check
+from thresher.storage.tables.rounds import REQUESTER, CheckRecord, RevisitRecord, first_check
 
 _NO_PAGES = (Purpose.ROBOTS, Purpose.SITEMAP, Purpose.REQUISITE, *FILTERS_OWN)
 _NOW_S = 3_600.0  # a Last-Modified so near to the answer is the answer's own time
@@ -89,6 +89,13 @@ class ComingVisits:
             self._schedule.visited(page, plan, now, is_changed=is_changed, n_new=n_new, pace_s=self._pace(page.queue, now))
         self._queue(self._url(row), plan, check, now)
 
+    def ended(self, url: CrawlURL) -> None:
+        """A page is visited no more, and its last visit waits no longer."""
+        plan = self._store.tables.plans.page(url.key)
+        if plan is not None:
+            self._schedule.drop(self._page(url), plan)
+            self._store.tables.plans.forget_page(url.key)
+
     def announced(self, key: bytes, lastmod: float, now: float) -> None:
         """A sitemap says when a page has changed last: visit it sooner, as far as its host's dates have held."""
         plan, waiting = self._store.tables.plans.page(key) if self.is_on and lastmod else None, self._store.tables.rounds.revisit(key)
@@ -123,7 +130,7 @@ class ComingVisits:
         """Let the next visit wait for its time."""
         record = self._store.tables.rounds.last()
         assert record is not None, "a schedule, and no round"
-        plan.seq = self._store.tables.requests.add(url, ASKER, now)
+        plan.seq = self._store.tables.requests.add(url, REQUESTER, now)
         self._store.tables.rounds.save_revisit(url.key, RevisitRecord(record.number))
         self._store.tables.rounds.save_check(url.key, check)
         self._store.tables.plans.save_page(url.key, plan)

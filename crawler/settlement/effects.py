@@ -30,6 +30,7 @@ from collections.abc import Iterable, Sequence
 from thresher.crawler.core.effects import (
     Again,
     Answer,
+    Conclude,
     Hold,
     Park,
     Recall,
@@ -59,7 +60,7 @@ from thresher.filters.deliberation import Asked, Learned
 from thresher.filters.journal import Record
 from thresher.filters.pattern_yield.patterns import shape_of
 from thresher.storage.tables import Tables
-from thresher.storage.tables.requests import Asker
+from thresher.storage.tables.requests import Requester
 
 _REVIVABLE = (State.HELD, State.ALIAS, State.REFUSED)
 PARKED_S = 86_400.0
@@ -88,16 +89,16 @@ class Effector:
         self.tails = Tails(tables.tail, totals.counters, policy, known=context.panel.recent)
         self.canaries = Canaries(tables, context.panel, totals)
         self.named = NamedURLs(tables, frontier, context.urls, totals, self.tails)
-        self._aliases = Aliases(tables, frontier, context, totals, self.named, outbox)
+        self.aliases = Aliases(tables, frontier, context, totals, self.named, outbox)
 
     def apply(self, asked: Iterable[Asked], now: float) -> tuple[list[CrawlURL], list[Record]]:
         """Carry out what filters ask for, in order; return URLs that waited and are final without a request, and answers for the journal.
 
         Targets of new aliases are queued first: not before, as they may stand among the links of the same page.
         """
-        self._aliases.queue_targets(now)
+        self.aliases.queue_targets(now)
         self._queue_released(self._tables.held.take_released(_RELEASED_AT_ONCE), now)  # of what was released before
-        self._aliases.queue_released(now)
+        self.aliases.queue_released(now)
         self._carry_out(asked, now)
         settled = self.named.take_settled()
         notes, self._notes = self._notes, []
@@ -107,7 +108,7 @@ class Effector:
         for who, effect in asked:
             match effect:
                 case Rewrite():
-                    self._aliases.rewrite(effect, who, now)
+                    self.aliases.rewrite(effect, who, now)
                 case Hold():
                     self._hold(effect, who, now)
                 case Release():
@@ -117,7 +118,7 @@ class Effector:
                 case Request(purpose=Purpose.AUDIT):
                     self._audit(effect, now)
                 case Request():
-                    self.request(effect, Asker(who), now)
+                    self.request(effect, Requester(who), now)
                 case Revise(page=key) | Worthless(key=key) if self._only_observed(who, key):
                     pass
                 case Revise():
@@ -125,11 +126,13 @@ class Effector:
                 case Worthless():
                     self.worthless.add(effect.key)
                 case Recall():
-                    self._aliases.recall(effect, now)
+                    self.aliases.recall(effect, now)
                 case Study():
                     self._context.studies.ask(who, effect.site)
                 case Park():
                     self._frontier.park(self._context.urls.queue_key(effect.origin), str(effect.reason), now, until=now + PARKED_S)
+                case Conclude():
+                    self._conclude(who, effect, now)
                 case Tell():
                     self._tell(effect, who, now)
                 case Rest():
@@ -154,7 +157,7 @@ class Effector:
         for who, effect in effects:
             if isinstance(effect, Rewrite) and effect.url == url.text:
                 self._totals.count_saved(who)
-                return self._aliases.add(url, effect, who, now)
+                return self.aliases.add(url, effect, who, now)
             if isinstance(effect, Hold) and effect.url == url.text:
                 self._totals.count_saved(who)
                 return self._hold_new(url, effect.holder, now, is_inherited=False)
@@ -198,6 +201,17 @@ class Effector:
         self._carry_out(asked, now)
         return len(asked)
 
+    def _conclude(self, who: str, effect: Conclude, now: float) -> None:
+        """Let a filter take a finding up, or ask for the canaries that this waits for."""
+        asked = self.canaries.waits(who, effect.site, effect.finding)
+        if asked is None:
+            effects, record = self._context.panel.on_finding(who, effect.site, effect.finding)
+            self._notes += [record] if record is not None else []
+        else:
+            effects = asked[0]
+            self._notes += self.canaries.take_notes()
+        self._carry_out(effects, now)
+
     def _void(self, effect: Void) -> list[Record]:
         """Forget what was learned behind a wall; return what the journal keeps of it."""
         self.tails.void(effect.queue)
@@ -237,7 +251,7 @@ class Effector:
         assert row is not None, f"{url.text} waited and is not known"
         for who, effect in holds:
             if isinstance(effect, Rewrite):
-                self._aliases.rewrite_at_turn(url, row, effect, who, now)
+                self.aliases.rewrite_at_turn(url, row, effect, who, now)
                 return
         self._tables.seen.update(url.key, row._replace(state=State.HELD, reason=Reason.HELD_BY_FILTER))
         for who, effect in holds:
@@ -276,33 +290,33 @@ class Effector:
                 self.tails.leave(key)
                 self.named.requeue(key, row, Purpose(row.purpose), Lane.FRESH, now)
 
-    def request(self, effect: Request, asker: Asker, now: float) -> None:
+    def request(self, effect: Request, requester: Requester, now: float) -> None:
         """Queue a filter's own request; one that may not be made has failed, and asking again in answer to that is not heard."""
-        assert effect.purpose in FILTERS_OWN, f"filter {asker.who} asks for {effect.url} with the purpose of {effect.purpose.name}"
+        assert effect.purpose in FILTERS_OWN, f"filter {requester.who} asks for {effect.url} with the purpose of {effect.purpose.name}"
         text = self.named.canonical(effect.url)
         url = CrawlURL(effect.url, "", "", bytes(16)) if text is None else self._context.urls.url(text, purpose=effect.purpose)
         passed = (Reason.BAD_URL, "url") if text is None else self._context.links.check(text)
         refusal = None if isinstance(passed, bytes) else passed[0]
-        if refusal is None and asker.agent is None and self._outbox is not None and not self._outbox.is_own(url.key):
-            self._outbox.request(url, asker.who)
+        if refusal is None and requester.agent is None and self._outbox is not None and not self._outbox.is_own(url.key):
+            self._outbox.request(url, requester.who)
             return
         if refusal is None:
-            seq = self._tables.requests.add(url, asker, now)
+            seq = self._tables.requests.add(url, requester, now)
             refusal = self._frontier.push(Entry(Lane.AHEAD, 0, seq, 0, url), now)
             if refusal is None:
                 return
             self._tables.requests.pop(seq)
-        answer, record = self.on_answer(asker, Answer(url, now, failure=str(refusal)))
+        answer, record = self.on_answer(requester, Answer(url, now, failure=str(refusal)))
         self._notes += [record] if record is not None else []
         self._carry_out([asked for asked in answer if not isinstance(asked[1], Request)], now)
 
-    def on_answer(self, asker: Asker, answer: Answer) -> Learned:
+    def on_answer(self, requester: Requester, answer: Answer) -> Learned:
         """Tell the filter that asked, here or at another agent, how its request has ended."""
-        if asker.agent is None or asker.agent == self._me:
-            return self._context.panel.on_answer(asker.who, answer)
-        reduced = self._context.panel.reduce(asker.who, answer)
+        if requester.agent is None or requester.agent == self._me:
+            return self._context.panel.on_answer(requester.who, answer)
+        reduced = self._context.panel.reduce(requester.who, answer)
         if self._outbox is not None and reduced is not None:
-            self._outbox.reduced_answer(asker.agent, asker.who, reduced)
+            self._outbox.reduced_answer(requester.agent, requester.who, reduced)
         return (), None
 
     def _tell(self, effect: Tell, who: str, now: float) -> None:
@@ -338,4 +352,5 @@ class Effector:
             self._tables.held.forget(key)
             self.tails.leave(key)
             self._tables.aliases.forget(key)
+            self._tables.rounds.forget_check(key, keeps_versions=self._context.settings.store.versions == "all")
             self.named.requeue(key, row, Purpose.AUDIT, Lane.AHEAD, now)

@@ -64,12 +64,12 @@ class FilterRequests:
 
     def _tell(self, entry: Entry, answer: Answer, now: float) -> None:
         """Tell the filter that asked how its request has ended; one whose answer killed an earlier life is not told."""
-        asker, url = self._tables.requests.pop(entry.seq), answer.url
-        assert asker is not None, f"nobody asked for request {entry.seq} of {url.text}"
+        requester, url = self._tables.requests.pop(entry.seq), answer.url
+        assert requester is not None, f"nobody asked for request {entry.seq} of {url.text}"
         self._context.suspects.attempt(
             answer_work(entry.seq),
-            lambda: self._learning.carry_out(self._effects.on_answer(asker, answer), now),
+            lambda: self._learning.carry_out(self._effects.on_answer(requester, answer), now),
             lambda why: QuarantineRecord(
-                "answer", f"answers to requests of {asker.who}", now, why, who=asker.stored, url=url.text, purpose=url.purpose
+                "answer", f"answers to requests of {requester.who}", now, why, who=requester.stored, url=url.text, purpose=url.purpose
             ),
         )

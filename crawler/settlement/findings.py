@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from thresher.crawler.children.crash_suspects import finding_work
 from thresher.crawler.settlement.effects import Effector
 from thresher.crawler.settlement.learning import Learning
 from thresher.crawler.settlement.tail_service import TailService
 from thresher.crawler.visit import VisitContext
 from thresher.storage.records import QuarantineRecord
+
+_SITE: Final = 8
 
 
 class Findings:
@@ -24,7 +28,10 @@ class Findings:
         canaries = self._effects.canaries
         asked = canaries.waits(who, site, finding)
         if asked is None:
+            decides = self._context.panel.adopts(who, site, finding)
             self._take_up(who, site, finding, now)
+            if decides:
+                self._believe(site)
             return
         self._learning.note(canaries.take_notes())
         self._learning.carry_out(asked, now)
@@ -33,8 +40,14 @@ class Findings:
         """Decide what waited for a host to be known as itself."""
         for queue in self._effects.canaries.take_well():
             self._tail_service.decide(queue, now)
-            if (finding := self._effects.canaries.decided(queue)) is not None:
+            for finding in self._effects.canaries.decided(queue):
                 self._take_up(*finding, now)
+            self._believe(queue[:_SITE])
+
+    def _believe(self, site: bytes) -> None:
+        """Let filters keep what they know of a site by now; last, since what was decided rests on evidence that is believed."""
+        if (record := self._effects.canaries.believe(site)) is not None:
+            self._learning.note((record,))
 
     def _take_up(self, who: str, site: bytes, finding: bytes, now: float) -> None:
         """Let a filter learn from the study that it asked for, unless that killed an earlier life."""

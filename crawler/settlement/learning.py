@@ -34,6 +34,7 @@ class Learning:
         """Write the visit's journal, and what it changed of tails."""
         self._effects.worthless.clear()
         self._effects.tails.save()
+        self._context.panel.save()
         if note := self._effects.tails.take_note(now):
             self._notes.append(Record(Gate.TAIL, b"", [(TAIL, note)]))
         if self._notes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TypedDict
 
 import numpy as np
 
@@ -28,17 +29,14 @@ def page_record(
 ) -> PageRecord:
     """Return the record of a response; `page` and `judgement` are None for one that failed for good with a body worth keeping."""
     url, head = outcome.url, outcome.head
-    flags = page.flags if page else outcome.flags
     return PageRecord(
         url=url.text,
         key=url.key,
         status=head.status,
         mime_type=head.mime_type,
         charset=charset,
-        title=page.title[:_TITLE] if page else "",
         n_bytes=len(outcome.body),
         wire_bytes=outcome.wire_bytes,
-        fingerprint=page.fingerprint if page else NO_KEY,
         seed_distance=url.seed_distance,
         site_depth=url.site_depth,
         hops=url.hops,
@@ -48,19 +46,43 @@ def page_record(
         elapsed_s=outcome.elapsed_s,
         address=head.address,
         headers=list(head.headers),
-        canonical=page.canonical if page else "",
-        noindex=page.directives.noindex if page else False,
-        nofollow=page.directives.nofollow if page else False,
-        signals=list(page.directives.signals) if page else [],
-        flags=sorted(flags),
+        flags=sorted(page.flags if page else outcome.flags),
         keep=judgement.keep if judgement else True,
         follow=judgement.follow if judgement else False,
         verdicts=verdict_records(judgement.verdicts) if judgement else [],
-        n_links=len(page.links) if page else 0,
         failed_cause=failure.cause if failure else "",
         failed_detail=failure.detail if failure else "",
         ai=list(ai),
+        **_parsed(page),
     )
+
+
+class _Parsed(TypedDict):
+    """The fields of a record that only a parsed page fills."""
+
+    title: str
+    fingerprint: bytes
+    canonical: str
+    noindex: bool
+    nofollow: bool
+    signals: list[str]
+    n_links: int
+
+
+def _parsed(page: Page | None) -> _Parsed:
+    """Return the fields that come from parsing; they are empty where nothing was parsed."""
+    if page is None:
+        return {"title": "", "fingerprint": NO_KEY, "canonical": "", "noindex": False, "nofollow": False, "signals": [], "n_links": 0}
+    said = page.directives
+    return {
+        "title": page.title[:_TITLE],
+        "fingerprint": page.fingerprint,
+        "canonical": page.canonical,
+        "noindex": said.noindex,
+        "nofollow": said.nofollow,
+        "signals": list(said.signals),
+        "n_links": len(page.links),
+    }
 
 
 def unread_page(outcome: Fetched) -> Page:

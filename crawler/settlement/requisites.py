@@ -30,7 +30,7 @@ from thresher.crawler.settlement.totals import Totals
 from thresher.crawler.visit import Visit, VisitContext
 from thresher.storage.records import RequisiteRecord
 from thresher.storage.store import Store
-from thresher.storage.tables.requisites import ASKER
+from thresher.storage.tables.requisites import REQUESTER
 
 _RANK: Final = 1  # in the lane that goes ahead: behind what filters ask for
 _REMEMBERED: Final = 65_536  # URLs of other agents that were told of lately; 4 MB
@@ -115,7 +115,7 @@ class Requisites:
             self._tables.count_host(queue)
             self.n_waiting += 1
             self._tables.save(url.key, record)
-            self._frontier.push_requisite(Entry(Lane.AHEAD, _RANK, self._store.tables.requests.add(url, ASKER, now), 0, url), now)
+            self._frontier.push_requisite(Entry(Lane.AHEAD, _RANK, self._store.tables.requests.add(url, REQUESTER, now), 0, url), now)
 
     def _was_page(self, url: CrawlURL, record: RequisiteRecord, now: float) -> bool:
         """Return whether the URL was fetched as a page, whole; where that redirected, ask for the target."""

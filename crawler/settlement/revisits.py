@@ -6,7 +6,9 @@
     200, the text as before         alike (a clock, other markup)       the check, new links
     200, a little otherwise         alike, until a second look          the check, a second request
     200, another text               changed, or new                     a version, the change, new links
+    200, the text of another page   moved, by copy                      as changed
     301, 302, 303, 307, 308         moved, if it leads elsewhere now    the edge, the change, the target
+    no request: a rule rewrites it  moved, by alias                     the alias, the change
     410; 404 on two days            gone                                a record, the change
     404 for the first time          missing                             the check
     anything else                   failed, once its tries are used up  the check
@@ -24,13 +26,16 @@ from collections.abc import Callable
 
 from thresher.crawler.core.change import Comparison, sketch_of
 from thresher.crawler.core.change import text_of as content_of
+from thresher.crawler.core.effects import Rewrite
 from thresher.crawler.core.frontier import Frontier
 from thresher.crawler.core.model import CrawlURL, Failed, Fetched, Outcome, Reason, Redirect, State
 from thresher.crawler.core.ports import Entry, Lane
 from thresher.crawler.core.revisit import GONE, MOST_LOST, WINDOW, Validators, has_lied, is_drawn, is_gone, is_sudden
 from thresher.crawler.gates.link_gate import Skip, presentable
 from thresher.crawler.settlement.admission import Admission
+from thresher.crawler.settlement.aliases import Aliases
 from thresher.crawler.settlement.coming_visits import ComingVisits
+from thresher.crawler.settlement.moves import has_gone_on, original_of, put_alias
 from thresher.crawler.settlement.page_record import page_record
 from thresher.crawler.settlement.totals import Totals
 from thresher.crawler.visit import Visit, VisitContext
@@ -39,7 +44,7 @@ from thresher.filters.deliberation import Deliberation
 from thresher.storage.packing import is_elsewhere
 from thresher.storage.store import Store
 from thresher.storage.tables.bodies import digest
-from thresher.storage.tables.rounds import ASKER, ChangeRecord, CheckRecord, RevisitRecord, RoundRecord, validators_of
+from thresher.storage.tables.rounds import REQUESTER, ChangeRecord, CheckRecord, RevisitRecord, RoundRecord, validators_of
 
 _ALL_VERSIONS = 1 << 62
 
@@ -55,6 +60,7 @@ class Revisits:
         totals: Totals,
         admission: Admission,
         coming: ComingVisits,
+        aliases: Aliases,
         *,
         learn: Callable[[Deliberation[LinkJudgement], float], None],
     ) -> None:
@@ -69,6 +75,7 @@ class Revisits:
         self._totals = totals
         self._admission = admission
         self.coming = coming
+        self._aliases = aliases
         self._learn = learn
         self._settings = context.settings
         self._round: RoundRecord | None = None
@@ -96,6 +103,16 @@ class Revisits:
         self._store.tables.rounds.save_check(entry.url.key, check)
         self.count(revisit, "refused", 0, now)
         self.coming.visited(entry.url, check, "refused", 0, now)
+
+    def on_rewrite(self, visit: Visit, now: float) -> None:
+        """A revisit will not be made: by a rule the URL stands for another page by now, which is kept."""
+        url, (who, effect) = visit.lease.entry.url, visit.held[0]
+        assert isinstance(effect, Rewrite)
+        revisit, check = self._ended(visit.lease.entry), self.check(url, now)
+        self._aliases.add_visited(url, effect, who)
+        put_alias(self._store.tables.rounds, url, check, self._context.urls.canonical(effect.to), revisit.round, now)
+        self.coming.ended(url)
+        self.count(revisit, "moved", 0, now)
 
     def on_unreachable(self, entry: Entry, failure: Failed, now: float) -> None:
         """The last try of a revisit found no address."""
@@ -140,7 +157,7 @@ class Revisits:
 
     def ask_again(self, url: CrawlURL, revisit: RevisitRecord, now: float, *, first_look: bytes = b"") -> None:
         """Queue the URL once more, without conditions: to see whether a 304 was true, or if it shows the same as at the first look."""
-        seq = self._store.tables.requests.add(url, ASKER, now)
+        seq = self._store.tables.requests.add(url, REQUESTER, now)
         if self._frontier.push(Entry(Lane.AHEAD, 0, seq, 0, url), now) is None:
             self._store.tables.rounds.save_revisit(url.key, RevisitRecord(revisit.round, True, 0.0 if first_look else now, first_look))
         else:
@@ -195,6 +212,9 @@ class _Answer:
                 what, is_lost = self._failed()
         if what not in ("missing", "failed"):
             check.missing_since = 0.0
+        if what in ("not_modified", "same", "alike") and check.copy_of and has_gone_on(self._store.tables, check):
+            check.copy_of = b""
+            self._tell("new")
         self._store.tables.rounds.save_check(self._url.key, check)
         spared = self._was_bytes - self._outcome.wire_bytes if what == "not_modified" else 0
         self._revisits.count(self._revisit, what, self._outcome.wire_bytes, self._now, max(0, spared))
@@ -276,13 +296,20 @@ class _Answer:
         check, watch = self._check, self._watch
         assert visit.page is not None
         if comparison is None:
-            check.standing, check.gone_at = "page", 0.0
+            check.standing, check.gone_at, check.copy_of = "page", 0.0, b""
             self._tell("new")
             return "new", False
         check.n_changes, check.changed_at = check.n_changes + 1, self._now
         is_one_text = bool(visit.page.fingerprint) and visit.page.fingerprint == watch.last_text
         watch.last_text = visit.page.fingerprint
-        self._tell("changed", amount=comparison.amount, before=self._before)
+        original = original_of(self._store.tables, visit)
+        if original is not None and original.key != check.copy_of:
+            self._tell("moved", to=original.url, before=self._before, by="copy")
+        elif original is None and check.copy_of:
+            self._tell("new")
+        elif original is None:
+            self._tell("changed", amount=comparison.amount, before=self._before)
+        check.copy_of = original.key if original is not None else b""
         return "changed", is_one_text
 
     def _moved(self, outcome: Redirect) -> tuple[str, bool]:
@@ -335,12 +362,11 @@ class _Answer:
                 self._check.failed = f"status {outcome.head.status}" + (" that nobody asked for" if outcome.head.status == 304 else "")
         return "failed", self._check.standing in ("page", "redirect")
 
-    def _tell(self, kind: str, *, amount: float | None = None, to: str = "", before: int = 0) -> None:
+    def _tell(self, kind: str, *, amount: float | None = None, to: str = "", before: int = 0, by: str = "") -> None:
         """Write a change."""
-        seen_before = 0 if is_elsewhere(before) else before
-        self._store.tables.rounds.put_change(
-            ChangeRecord(self._url.text, self._url.key, kind, self._now, self._revisit.round, self._check.status, amount, to, seen_before)
-        )
+        before, status = 0 if is_elsewhere(before) else before, self._check.status
+        change = ChangeRecord(self._url.text, self._url.key, kind, self._now, self._revisit.round, status, amount, to, before, by)
+        self._store.tables.rounds.put_change(change)
 
     # -- its host
 

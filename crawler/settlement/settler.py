@@ -36,7 +36,7 @@ from thresher.crawler.visit import Visit, VisitContext
 from thresher.filters.base import LinkJudgement
 from thresher.filters.deliberation import Deliberation
 from thresher.storage.store import Store
-from thresher.storage.tables.requests import Asker
+from thresher.storage.tables.requests import Requester
 
 
 class Settler:
@@ -75,7 +75,13 @@ class Settler:
         )
         self._findings = Findings(context, self._effects, self.learning, self.tail_service)
         of_filters = FilterRequests(store.tables, frontier, context, totals, self._effects, self.learning, self._findings)
-        self._journeys: dict[Purpose, Journey] = {
+        self._revisits = Revisits(store, frontier, context, totals, self.admission, self.coming, self._effects.aliases, learn=learn)
+        self._journeys = self._journeys_by_purpose(of_filters)
+        self._archiver = Archiver(store, context.settings, VERSION) if store.archive is not None else None
+
+    def _journeys_by_purpose(self, of_filters: FilterRequests) -> dict[Purpose, Journey]:
+        """Return which journey writes the answer to a request."""
+        return {
             Purpose.PAGE: self._pages,
             Purpose.ANNOUNCED: self._pages,
             Purpose.AUDIT: self._pages,
@@ -85,9 +91,8 @@ class Settler:
             Purpose.CANARY: of_filters,
             Purpose.SITEMAP: self.sitemaps,
             Purpose.REQUISITE: self.requisites,
-            Purpose.REVISIT: Revisits(store, frontier, context, totals, self.admission, self.coming, learn=learn),
+            Purpose.REVISIT: self._revisits,
         }
-        self._archiver = Archiver(store, context.settings, VERSION) if store.archive is not None else None
 
     def settle(self, visit: Visit, now: float) -> None:
         """Write one visit and close it."""
@@ -115,6 +120,9 @@ class Settler:
             self.robots.policy(visit, outcome, now)
         elif outcome is not None:
             journey.on_answer(visit, outcome, now)
+        elif visit.held and lease.entry.url.purpose is Purpose.REVISIT:
+            self._frontier.skip(lease, now)
+            self._revisits.on_rewrite(visit, now)
         elif visit.held:
             self._frontier.skip(lease, now)
             self._effects.hold_at_turn(lease.entry.url, visit.held, now)
@@ -174,9 +182,9 @@ class Settler:
         self.learning.learn((deliberation,), now)
         self.learning.write(now)
 
-    def on_request(self, asker: Asker, effect: Request, now: float) -> None:
+    def on_request(self, requester: Requester, effect: Request, now: float) -> None:
         """A filter, perhaps at another agent, asks for a request to one of our hosts."""
-        self._effects.request(effect, asker, now)
+        self._effects.request(effect, requester, now)
         self.learning.apply((), now)
 
     def on_study_end(self, who: str, site: bytes, finding: bytes, now: float) -> None:

@@ -38,7 +38,7 @@ from thresher.filters.base import LinkJudgement
 from thresher.filters.deliberation import Deliberation
 from thresher.storage.records import AnnouncedRecord, AnnouncerRecord, SitemapRecord
 from thresher.storage.store import Store
-from thresher.storage.tables.sitemaps import ASKER
+from thresher.storage.tables.sitemaps import REQUESTER
 
 MAX_HOSTS = 1_000  # for which one sitemap speaks
 _TOLD = 20  # words about one sitemap
@@ -153,7 +153,7 @@ class Sitemaps:
             self._tables.save_sitemap(url.key, record)
 
     def _request(self, url: CrawlURL, record: SitemapRecord, now: float, *, due: float = 0.0) -> None:
-        seq = self._store.tables.requests.add(url, ASKER, now)
+        seq = self._store.tables.requests.add(url, REQUESTER, now)
         fresh = Entry(Lane.FRESH, self._frontier.order.rank(url.site_depth, 0), seq, 0, url)
         refusal = self._frontier.push(fresh if due <= now else Entry(Lane.RETRY, int(due * 1e6) + 1, seq, 0, url), now)
         if refusal is None:

@@ -14,7 +14,7 @@ first is fetched once more, since a page that changes with each request proves n
 
 **Walled.** If the canaries fail, the evidence since the last good canary is void. The host rests; after each rest a canary is fetched. When
 one is good again, URLs are queued again if their answer was the wall's or that of many others. If no answer was the same as the canary's
-(the wall is in another language, say), all URLs of that time are.
+(the wall is in another language, say), or if two canaries' answers differ, all URLs of that time are.
 
 **A wall that has fallen.** If the canary is good, one of the answers that were alike is fetched again. If it shows something else now, a
 wall was there, and the URLs that it answered are queued again. If not, the site is like that, and the next canary for this answer is asked
@@ -61,7 +61,7 @@ _CAUSES: Final = frozenset(map(str, Cause))
 def spec(settings: Canary) -> FilterSpec:
     """Return the filter with its parts."""
     part = CanaryFilter(settings)
-    return FilterSpec(NAME, Mode(settings.mode), prober=part, peer_filter=part)
+    return FilterSpec(NAME, Mode(settings.mode), prober=part, peer_filter=part, voids=True)
 
 
 _Key = Annotated[bytes, Meta(min_length=16, max_length=16)]
@@ -123,6 +123,10 @@ class CanaryFilter:
         """Return the queues of a site's hosts; first those with the most answers since their last good canary."""
         found = dict(records.watches(memory, site))
         return sorted(found, key=lambda queue: found[queue].good_at - found[queue].n_answers)
+
+    def is_suspected(self, site: bytes, memory: Memory) -> bool:
+        """Return whether one of a site's hosts is being asked whether it is itself, or is walled."""
+        return any(watch.stage is not Stage.IDLE for _, watch in records.watches(memory, site))
 
     def may_decide(self, queue: bytes, memory: Memory) -> bool:
         """Return whether a decision for good may be made about a host now: its last answer was a good canary's, or it has no candidate."""
@@ -288,7 +292,7 @@ class CanaryFilter:
         watch.told, watch.n_walls = words_for(watch.why), watch.n_walls + 1
         watch.n_asked -= watch.n_of_round  # a wall was found: that was no waste
         keys = self._of_wall(watch, queue, memory)
-        return (Void(queue, keys), *self._again(keys, watch, queue, memory), *self._well(watch, queue, memory))
+        return (Void(queue), *self._again(keys, watch, queue, memory), *self._well(watch, queue, memory))
 
     def _bad(self, found: Found, watch: Watch, queue: bytes, memory: Memory, *, is_walls: bool) -> Effects:
         watch.failed = [*watch.failed, found.token]
@@ -315,7 +319,7 @@ class CanaryFilter:
                 records.drop_candidate(memory, queue, slot)  # the answer was the wall's
         watch.slot = watch.first_slot
         watch.is_changed = found.status in _GONE or not self._is_shared(watch, queue, memory)
-        return (Void(queue, self._of_wall(watch, queue, memory)), *self._rest(found, watch, queue, memory))
+        return (Void(queue), *self._rest(found, watch, queue, memory))
 
     def _is_shared(self, watch: Watch, queue: bytes, memory: Memory) -> bool:
         """Return whether two URLs show the same as a failed canary. If not, the canary's page may have changed alone."""
@@ -353,7 +357,8 @@ class CanaryFilter:
         answers, alike = records.suspects(memory, queue), records.counts(memory, queue)
         of_canary = set(watch.failed)
         many = {token for token, one in alike.items() if one.n >= ALIKE and not records.is_honest(memory, queue, token)}
-        is_met = any(one.token in of_canary for one in answers.values())
+        is_one = len(of_canary) == 1  # else the wall answers differently for each URL, and others may have met it beside those alike
+        is_met = is_one and any(one.token in of_canary for one in answers.values())
         if not is_met and not any(map(is_error, of_canary)):
             speaks_own = Speech.OWN if watch.why == tongue.STRANGE else None
             return tuple(key for key, one in answers.items() if one.speaks != speaks_own)

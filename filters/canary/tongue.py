@@ -1,10 +1,11 @@
 """Does a page use the words of its host? A wall that answers in another language may give each URL a different text: no answers are alike.
 
-The words that most pages of a host have in common are those of its template and the short words of its language. Of each page's first
-words a sample is taken: those whose hashes have certain bits, so that a word is in the sample of every page or of none. The first
-`_PAGES` kept pages define which sampled words are common. A page with hardly any of them is **strange**. Pages of the site's own that are
-in another language or template are strange, too: one is fetched again while the host is healthy, shows the same, and from then on strange
-pages ask for a canary less and less often (`records.patience`).
+The words that most pages of a host have in common are those of its template and the short words of its language. Of each page's first and
+last words, where templates lie, a sample is taken: those whose hashes have certain bits, so that a word is in the sample of every page or
+of none, and of these the smallest, so that nothing is known beyond the last word of a full sample. The first `_PAGES` kept pages define
+which sampled words are common. A page with hardly any of them is **strange**. Pages of the site's own that are in another language or
+template are strange, too: one is fetched again while the host is healthy, shows the same, and from then on strange pages ask for a canary
+less and less often (`records.patience`).
 
     queue ‖ "W"                → Tongue
 
@@ -27,10 +28,11 @@ from thresher.filters.canary.records import KEPT
 STRANGE: Final = b"L" + bytes(7)  # the token of all strange pages
 LEAST: Final = 2  # strange pages that ask for a canary
 _ROW: Final = b"W"
-_FIRST: Final = 400  # words of a page that are looked at
+_ENDS: Final = 200  # first and last words of a page that are looked at
 _SAMPLE: Final = np.uint64(3)  # words are sampled whose hashes have none of these bits
 _HALF: Final = np.uint64(32)
 _MOST: Final = 32  # words of a page's sample
+_HIGHEST: Final = 1 << 64
 _FEWEST: Final = 5  # a page with fewer is not judged
 _PAGES: Final = 12
 _COMMON: Final = 0.6  # share of the pages that contain a word, from which it is common
@@ -58,7 +60,7 @@ def sampled(words: U64) -> list[int]:
     Args:
         words: Hashes, in the order of the page.
     """
-    first = words[:_FIRST]
+    first = words if len(words) <= 2 * _ENDS else np.concatenate((words[:_ENDS], words[-_ENDS:]))
     found: list[int] = np.unique(first[(first & _SAMPLE) == 0] >> _HALF).tolist()
     return found[:_MOST]
 
@@ -73,8 +75,11 @@ def speech(memory: Memory, queue: bytes, words: Sequence[int]) -> Speech:
     tongue = _read(memory, queue)
     if tongue is None or tongue.n < _PAGES or len(words) < _FEWEST or len(tongue.words) < _FEWEST:
         return Speech.UNKNOWN
-    n = sum(word in tongue.words for word in words)
-    return Speech.STRANGE if n <= _HARDLY * len(tongue.words) else Speech.OWN
+    last = max(words) if len(words) == _MOST else _HIGHEST  # a full sample has its page's smallest hashes: nothing is known beyond them
+    common = [word for word in tongue.words if word <= last]
+    if len(common) < _FEWEST:
+        return Speech.UNKNOWN
+    return Speech.STRANGE if len(set(common).intersection(words)) <= _HARDLY * len(common) else Speech.OWN
 
 
 def learn(memory: Memory, queue: bytes, words: Sequence[int]) -> None:

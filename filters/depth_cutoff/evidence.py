@@ -35,6 +35,7 @@ import msgspec
 from thresher.filters.depth_cutoff.models import levels_for_varying
 from thresher.filters.evidence.decay import Recent
 from thresher.filters.evidence.opinion import Belief, Opinion
+from thresher.filters.evidence.standing import Standing
 
 PRIOR = 0.95  # share of new pages on a host of which nothing is known
 WEIGHT = 1.5  # weight of what surrounds a place, in fetches
@@ -63,6 +64,7 @@ class Place(msgspec.Struct, array_like=True):
     bound: int = UNLIMITED  # greatest depth by visitors' q or the ceiling: holds whatever page names a URL
     opinion: Opinion = msgspec.field(default_factory=Opinion)  # on whether anything new is found here
     kept: Recent = msgspec.field(default_factory=Recent)  # fetches that every filter kept and followed
+    standing: Standing = msgspec.field(default_factory=Standing)  # its part of what the host's fetches came to
 
     def learn(self, depth: int, *, is_new: bool, is_good: bool) -> bool:
         """Count one more fetch; return whether the place was held wrongly.
@@ -84,6 +86,17 @@ class Place(msgspec.Struct, array_like=True):
             self.new = [min(-(-n // 2), of) for n, of in zip(self.new, self.fetched, strict=True)]
         self.kept.learn(is_good, window=BELIEF.window)
         return BELIEF.learn(self.opinion, is_new)
+
+    def is_less(self, every: Standing) -> bool:
+        """Return whether less is new here than elsewhere on the host, or nothing was for so long that the place has no end.
+
+        Args:
+            every: What the fetches of the host came to.
+        """
+        self.standing.age(every.at)
+        rest = every.without(self.standing)
+        elsewhere = (rest.s + LEVEL_WEIGHT * PRIOR) / (rest.n + LEVEL_WEIGHT)
+        return self.standing.upper() < elsewhere or self.opinion.recent.streak >= QUOTA
 
     def yields(self) -> Recent:
         """Return the yield of its latest fetches; a page that was kept without novelty counts half."""

@@ -321,6 +321,7 @@ def spec(settings: DepthCutoff) -> FilterSpec:
         relinks=NamedAgain(sites),
         again=lambda key, memory: cuts_all or sites.glance(memory, key[:8]).n_limited > 0,
         recent=sites.recent,
+        stale=sites.stale,
     )
 
 

@@ -107,14 +107,14 @@ class Ledger:
             is_poor: Only worthless pages have named it.
         """
         inner = self._get(where.pattern + INNER) if is_poor else None
-        if inner is not None and inner.n_ever >= SPEAKS and depth > inner.limit:
+        if inner is not None and inner.n_ever >= SPEAKS and depth > inner.limit and inner.is_less(self.head.standing):
             return inner
         found = self.speaker(where)
         if found is None or depth <= found.limit:
             return None
         if depth > found.bound:
             return None if self._explores(where) and depth <= self._rule.unknown() else found
-        is_open = found.n_ever < SPEAKS or not (is_poor or found.opinion.is_held)
+        is_open = found.n_ever < SPEAKS or not found.is_less(self.head.standing) or not (is_poor or found.opinion.is_held)
         return None if is_open or self._explores(where) else found
 
     def speaker(self, where: Places) -> Place | None:
@@ -152,7 +152,18 @@ class Ledger:
             inner = self._at(where.pattern + INNER)
             wrong += [inner] if inner.learn(fetch.depth, is_new=fetch.is_good, is_good=fetch.is_good) else []
             self._limit(inner, PRIOR, is_host=False)
+        self._stand(where, fetch, is_new=is_new)
         return [*[Released(place.form, place.limit) for place in wrong], *self._outgrown(before, where)]
+
+    def _stand(self, where: Places, fetch: Fetch, *, is_new: bool) -> None:
+        """Count what was new for the host, and for the places of the fetch."""
+        every = self.head.standing
+        clock, share = every.at + fetch.stands_for, (is_new + fetch.is_good) / 2
+        forms = [where.pattern, *where.parameters, *([where.directory] if where.directory != where.host else [])]
+        of = [self._at(form) for form in dict.fromkeys([*forms, *([where.pattern + INNER] if fetch.is_poor else [])])]
+        for standing in (every, *[place.standing for place in of]):
+            standing.age(clock)
+            standing.learn(fetch.stands_for, share)
 
     def _count(self, fetch: Fetch, *, is_new: bool) -> None:
         level = self._level(fetch.depth)

@@ -9,7 +9,7 @@ page.
 A place remembers pairs as bits of a table, which is emptied when it is half full. That happens after some hundred new pages, and never
 where nothing is new.
 
-Memory: 2 KiB a place. Time: 40 µs per page.
+Memory: 2 KiB a place. Time: 80 µs per page of 1,500 words in numpy, 6 with the native code.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ import numpy.typing as npt
 from thresher.crawler.core.minhash import shingles
 from thresher.crawler.core.model import U64
 from thresher.crawler.core.sketch import token_hashes, word_hash
+from thresher.crawler.native import NATIVE, native
 
 BITS = 1 << 14
 SAMPLE = 64
@@ -60,8 +61,11 @@ def sample(tokens: U64, url: str) -> bytes:
     Returns:
         b"" for a page of less than three words that count.
     """
+    said = [word_hash(word) for word in _WORDS.findall(url)[:_MOST_URL_WORDS]]
+    if NATIVE and tokens.flags.c_contiguous:
+        return native.sample(tokens, _other_than_small_numbers(), said)
     counts = _other_than_small_numbers().copy()
-    counts[[word_hash(word) >> 64 - _TOP_BITS for word in _WORDS.findall(url)[:_MOST_URL_WORDS]]] = False
+    counts[[word >> 64 - _TOP_BITS for word in said]] = False
     words = tokens[counts[tokens >> _TOP]]
     if words.size < 3:
         return b""
@@ -91,6 +95,9 @@ def look(sampled: bytes, table: bytes) -> tuple[bool, bytes]:
     Args:
         table: b"" if the place has shown nothing yet.
     """
+    if NATIVE:
+        found = native.look(sampled, table)
+        return (_is_new(found[0] / found[1], sampled), found[2]) if found else (False, table)
     numbers: Places = np.frombuffer(sampled, dtype=np.uint16)
     bits = np.unpackbits(np.frombuffer(table or bytes(BITS // 8), dtype=np.uint8))
     unseen = (bits[numbers[1:]] == 0).reshape(2, -1)
@@ -100,4 +107,9 @@ def look(sampled: bytes, table: bytes) -> tuple[bool, bytes]:
     if np.count_nonzero(bits) > BITS // 2:
         bits[:] = 0
     share = int(np.count_nonzero(unseen[0] & unseen[1])) / unseen.shape[1]
-    return share > NEW_SHARE or share * int(numbers[0]) >= NEW_THREES, np.packbits(bits).tobytes()
+    return _is_new(share, sampled), np.packbits(bits).tobytes()
+
+
+def _is_new(share: float, sampled: bytes) -> bool:
+    """Return whether a page is new of whose sampled threes this share is."""
+    return share > NEW_SHARE or share * int.from_bytes(sampled[:2], sys.byteorder) >= NEW_THREES

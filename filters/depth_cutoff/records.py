@@ -19,6 +19,7 @@ import msgspec
 from thresher.crawler.core.ports import Memory
 from thresher.filters.depth_cutoff.evidence import Place
 from thresher.filters.evidence.decay import Recent
+from thresher.filters.evidence.standing import Standing
 
 LOW: Final = 16  # limits below this are counted one by one
 SAMPLE: Final = 16  # of a plain site, one page in so many is learned from
@@ -78,6 +79,7 @@ class Head(Glance, array_like=True):
     run_length: int = 0
     n_counted: int = 0
     counters: bytes = b""
+    standing: Standing = msgspec.field(default_factory=Standing)  # what its fetches came to
 
     def taught(self, kind: int, *, is_new: bool, is_dropped: bool) -> None:
         """Count a fetch that is learned from.
@@ -172,6 +174,11 @@ class Sites:
             self._glances[site] = Glance(head.low, head.n_limited, head.n_old, head.credit, head.awaits, head.kinds)
             if head.n_limited:
                 self._uncut.discard(self._names.pop(site, ""))
+
+    def stale(self, site: bytes, /) -> None:
+        """Drop what is kept of a site: its records are others now."""
+        self._glances.pop(site, None)
+        self._uncut.discard(self._names.pop(site, ""))
 
     def any_old(self, memory: Memory, site: bytes) -> bool:
         """Return whether a page of this site, or of any other that was met, showed nothing new."""

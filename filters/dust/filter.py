@@ -53,7 +53,6 @@ from thresher.filters.dust.records import (
     Look,
     Progress,
     digest_of,
-    forget_look,
     list_of,
     look_at,
     note_asked,
@@ -112,7 +111,6 @@ def spec(settings: Dust, *, judges: Collection[str] = ()) -> FilterSpec:
         learner=miner,
         recent=families.recent,
         adopts=adopts,
-        void=void,
     )
 
 
@@ -121,15 +119,6 @@ def adopts(site: bytes, finding: Finding, memory: Memory, /) -> bool:
     book = read_book(memory, site)
     applied = set(book.applied) if book is not None else set()
     return any(learned.is_applied and learned.rule not in applied for learned in finding.rules)
-
-
-def void(site: bytes, pages: Sequence[tuple[bytes, str]], memory: Memory, /) -> None:
-    """Forget pages for which a wall had answered: they are compared when they are fetched again."""
-    progress = read_progress(memory, site)
-    n = sum(forget_look(memory, key, url) for key, url in pages)
-    if progress is not None and n:
-        progress.n_pages = max(0, progress.n_pages - n)
-        write_progress(memory, site, progress)
 
 
 def has_rules(key: bytes, memory: Memory, /) -> bool:

@@ -199,19 +199,6 @@ def _next_block(memory: Memory, site: bytes, url: str) -> int:
     return block_of(n)
 
 
-def forget_look(memory: Memory, page: bytes, url: str) -> bool:
-    """Remove a page from the list; return whether it was there.
-
-    Args:
-        page: Its key.
-    """
-    key = _key(page[:_SITE], url)
-    is_there = memory.get(key) is not None
-    if is_there:
-        memory.delete(key)
-    return is_there
-
-
 def list_of(memory: Memory, site: bytes) -> Iterator[list[bytes]]:
     """Yield the pages of a site's list as they are stored, some at a time; changes made between two yields may be missed."""
     some: list[bytes] = []

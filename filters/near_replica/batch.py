@@ -87,7 +87,7 @@ class TextPairs(NamedTuple):
     """Pairs of classes, the smaller number first; each class is also paired with itself."""
 
     pairs: I64  # (m, 2)
-    rp: F64  # (m,), L∞ distance of signatures
+    random_projection: F64  # (m,), L∞ distance of signatures
     resemblance: F64  # (m,)
 
 
@@ -95,8 +95,8 @@ class Pairs(NamedTuple):
     """A block of colliding pages."""
 
     pages: I64  # (m, 2), the smaller number first
-    rp: F64
-    hm: F64
+    random_projection: F64
+    hyperlink_map: F64
     resemblance: F64
 
 
@@ -104,8 +104,8 @@ class Member(NamedTuple):
     """A replica as it compares with the representative of its cluster."""
 
     page: int
-    rp: float
-    hm: float
+    random_projection: float
+    hyperlink_map: float
     resemblance: float
 
 
@@ -144,16 +144,16 @@ class Space:
         else:
             blocks = close_pairs(r, np.full(r.shape[1], rule.d))
             pairs = np.concatenate([np.empty((0, 2), dtype=np.int64), *blocks])
-        rp = _distances(r, pairs)
-        keep = rp < rule.d
+        random_projection = _distances(r, pairs)
+        keep = random_projection < rule.d
         keep[keep] = agreement(minima, pairs[keep]) >= _CHANCE * rule.resemblance
-        pairs, rp = pairs[keep], rp[keep]
+        pairs, random_projection = pairs[keep], random_projection[keep]
         alike = resemblances(self.sketches.least[firsts], pairs)
         keep = alike >= rule.resemblance
         alone, n = np.arange(len(r)), len(r)
         return TextPairs(
             np.concatenate((np.column_stack((alone, alone)), pairs[keep])),
-            np.concatenate((np.zeros(n), rp[keep])),
+            np.concatenate((np.zeros(n), random_projection[keep])),
             np.concatenate((np.ones(n), alike[keep])),
         )
 
@@ -168,16 +168,16 @@ class Space:
                 is_pair = (left < right) | (one[row[nth]] != other[row[nth]])
                 pairs = np.column_stack((np.minimum(left, right), np.maximum(left, right)))[is_pair]
                 of = row[nth][is_pair]
-                hm = _distances(self.x, pairs)
-                keep = self._collide(pairs, hm, one[of] == other[of])
+                hyperlink_map = _distances(self.x, pairs)
+                keep = self._collide(pairs, hyperlink_map, one[of] == other[of])
                 if keep.any():
-                    yield Pairs(pairs[keep], found.rp[of[keep]], hm[keep], found.resemblance[of[keep]])
+                    yield Pairs(pairs[keep], found.random_projection[of[keep]], hyperlink_map[keep], found.resemblance[of[keep]])
 
-    def _collide(self, pairs: I64, hm: F64, is_one_text: Bools) -> Bools:
+    def _collide(self, pairs: I64, hyperlink_map: F64, is_one_text: Bools) -> Bools:
         """Return which pairs of pages with similar texts are replicas, that is, are not separated by HM."""
-        near = hm < self.tolerance.c
+        near = hyperlink_map < self.tolerance.c
         if self.tolerance.c >= 1.0 or (self.tolerance.neighbours is Neighbours.ALL and near.all()):
-            return np.ones(len(hm), dtype=np.bool_)
+            return np.ones(len(hyperlink_map), dtype=np.bool_)
         if self.tolerance.neighbours is Neighbours.ALL:
             return near
         near |= ~is_one_text | (self._hosts[pairs[:, 0]] != self._hosts[pairs[:, 1]])
@@ -205,21 +205,21 @@ class Space:
         if not leaders:
             return None
         near = np.array(leaders, dtype=np.int64)
-        hm = np.abs(self.x[near] - self.x[page]).max(axis=1)
-        near, hm = near[np.argsort(hm, kind="stable")], np.sort(hm, kind="stable")
+        hyperlink_map = np.abs(self.x[near] - self.x[page]).max(axis=1)
+        near, hyperlink_map = near[np.argsort(hyperlink_map, kind="stable")], np.sort(hyperlink_map, kind="stable")
         is_one_text = self.classes.of[near] == self.classes.of[page]
         others = np.flatnonzero(~is_one_text)[:1]
         looked_at = np.sort(np.concatenate((np.flatnonzero(is_one_text)[:_MOST_LOOKED_AT], others)))
         pairs = np.column_stack((near, np.full(len(near), page)))[looked_at]
-        joined = np.flatnonzero(self._collide(pairs, hm[looked_at], is_one_text[looked_at]))
+        joined = np.flatnonzero(self._collide(pairs, hyperlink_map[looked_at], is_one_text[looked_at]))
         return clusters[int(pairs[joined[0], 0])] if joined.size else None
 
     def _member(self, one: int, other: int) -> Member:
         """Return how a page compares with the representative `one`."""
-        rp, hm = (float(np.abs(points[one] - points[other]).max()) for points in (self.r, self.x))
+        random_projection, hyperlink_map = (float(np.abs(points[one] - points[other]).max()) for points in (self.r, self.x))
         is_one_text = self.classes.of[one] == self.classes.of[other]
         alike = 1.0 if is_one_text else float(resemblances(self.sketches.least, np.array([[one, other]]))[0])
-        return Member(other, rp, hm, alike)
+        return Member(other, random_projection, hyperlink_map, alike)
 
 
 def _classes(texts: list[bytes]) -> Classes:

@@ -68,9 +68,9 @@ class Likeness(NamedTuple):
     """How similar a page and a kept one are."""
 
     original: Known
-    rp: float
+    random_projection: float
     resemblance: float
-    hm: float  # L∞ distance of neighbourhoods, -1: not known
+    hyperlink_map: float  # L∞ distance of neighbourhoods, -1: not known
     known: float  # share (0 to 1) of the neighbourhoods that was fetched
     same: bool | None  # whether they are replicas; None: equal texts, and too little is known of the neighbourhoods
     sure: bool  # the texts are similar enough for one to be dropped
@@ -96,31 +96,39 @@ def nearest(page: Known, minima: bytes, grid: Grid, limits: CompareLimits, memor
     if not close:
         return None
     brief, least = page.minima[_BRIEF], limits.resemblance
-    near = sorted((rp, name[:NAME]) for name, rp in close if name[:NAME] != page.name and may_resemble(brief, name, least))
+    near = sorted(
+        (random_projection, name[:NAME])
+        for name, random_projection in close
+        if name[:NAME] != page.name and may_resemble(brief, name, least)
+    )
     best: Likeness | None = None
-    for rp, name in near[:MOST_CANDIDATES]:
+    for random_projection, name in near[:MOST_CANDIDATES]:
         known = judged(memory, name)
         if known is None or known.replica_of or _are_told_apart(page, known):
             continue
-        found = likeness(page, known, rp, limits, memory, template=template if known.name[:4] == page.name[:4] else b"")
+        found = likeness(page, known, random_projection, limits, memory, template=template if known.name[:4] == page.name[:4] else b"")
         if found is not None and (best is None or _order(found) > _order(best)):
             best = found
     return best
 
 
-def likeness(page: Known, known: Known, rp: float, limits: CompareLimits, memory: Memory, *, template: bytes = b"") -> Likeness | None:
+def likeness(
+    page: Known, known: Known, random_projection: float, limits: CompareLimits, memory: Memory, *, template: bytes = b""
+) -> Likeness | None:
     """Return how similar a page and a kept one are, None if their texts are not.
 
     Args:
-        rp: Distance of their signatures.
+        random_projection: Distance of their signatures.
     """
     alike, n = resemblance(page, known, template)
     if alike < limits.resemblance or n < _FEWEST:
         return None
-    hm, share = neighbourhood(page, known, memory)
+    hyperlink_map, share = neighbourhood(page, known, memory)
     if page.text == known.text:
-        return Likeness(known, rp, alike, hm, share, None if hm < 0 else hm < limits.c, True)
-    return Likeness(known, rp, alike, hm, share, True, _is_sure(alike, n, limits.drop_resemblance))
+        return Likeness(
+            known, random_projection, alike, hyperlink_map, share, None if hyperlink_map < 0 else hyperlink_map < limits.c, True
+        )
+    return Likeness(known, random_projection, alike, hyperlink_map, share, True, _is_sure(alike, n, limits.drop_resemblance))
 
 
 def name_in_grid(page: Known) -> bytes:
@@ -171,7 +179,7 @@ def _tag(minima: bytes, place: int) -> bytes:
 def _order(found: Likeness) -> tuple[int, float, float]:
     """Return a sort key: the greatest is that of the kept page which is most surely replicated."""
     settled = 0 if not found.sure else 3 if found.same else 1 if found.same is False else 2
-    return settled, found.resemblance, -abs(found.hm)
+    return settled, found.resemblance, -abs(found.hyperlink_map)
 
 
 def resemblance(page: Known, known: Known, template: bytes) -> tuple[float, int]:

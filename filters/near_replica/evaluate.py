@@ -38,16 +38,16 @@ class Point:
 class Judged:
     """Every pair that collides at the widest tolerances, with its label."""
 
-    rp: F64
-    hm: F64
+    random_projection: F64
+    hyperlink_map: F64
     is_replica: Bools
     n_replicas: int  # known, found or not
 
     def at(self, d: float, c: float) -> Point:
         """Return precision and recall at one setting; the precision of an empty set is 1."""
-        taken = self.rp < d
+        taken = self.random_projection < d
         if c < 1.0:
-            taken &= self.hm < c
+            taken &= self.hyperlink_map < c
         returned, right = int(taken.sum()), int((taken & self.is_replica).sum())
         return Point(d, c, right / returned if returned else 1.0, right / self.n_replicas if self.n_replicas else 1.0, returned)
 
@@ -59,17 +59,17 @@ def judge(blocks: Iterable[Pairs], replicas: set[tuple[int, int]], others: set[t
         replicas: Pairs with the smaller number first.
         others: Pairs that are no replicas; empty: all the rest.
     """
-    rp, hm, right = [np.empty(0)], [np.empty(0)], [np.empty(0, dtype=np.bool_)]
+    random_projection, hyperlink_map, right = [np.empty(0)], [np.empty(0)], [np.empty(0, dtype=np.bool_)]
     for pairs, of_text, of_links, _ in blocks:
         named = [tuple(pair) for pair in pairs.tolist()]
         is_replica = np.array([pair in replicas for pair in named], dtype=np.bool_)
         counts = (
             is_replica | np.array([pair in others for pair in named], dtype=np.bool_) if others else np.ones(len(named), dtype=np.bool_)
         )
-        rp.append(of_text[counts])
-        hm.append(of_links[counts])
+        random_projection.append(of_text[counts])
+        hyperlink_map.append(of_links[counts])
         right.append(is_replica[counts])
-    return Judged(np.concatenate(rp), np.concatenate(hm), np.concatenate(right), len(replicas))
+    return Judged(np.concatenate(random_projection), np.concatenate(hyperlink_map), np.concatenate(right), len(replicas))
 
 
 def curve(judged: Judged, d: float, cs: Sequence[float]) -> list[Point]:

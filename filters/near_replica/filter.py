@@ -34,7 +34,7 @@ import msgspec
 import numpy as np
 
 from thresher.config.settings import NearReplica
-from thresher.crawler.core.effects import Effect, Revise
+from thresher.crawler.core.effects import Conclude, Effect, Revise
 from thresher.crawler.core.minhash import minhash
 from thresher.crawler.core.model import Judgement, Mode, Page, Reason, Verdict
 from thresher.crawler.core.ownership import Ownership
@@ -50,11 +50,12 @@ from thresher.filters.near_replica.mirror_hosts import (
     NAME as NAME,  # noqa: PLC0414 - other modules import the name from here
 )
 from thresher.filters.near_replica.mirror_hosts import (
+    MirrorFinding,
     MirrorGate,
+    Mirrors,
     count,
     count_mirrored,
     has_mirrors,
-    note_mirror,
     recent,
     write_host,
 )
@@ -111,6 +112,8 @@ def spec(settings: NearReplica, owners: Ownership | None = None, *, tells_copies
         page=gate if shared is None else SharedGate(gate, shared),
         peer_filter=shared,
         recent=recent,
+        concluder=Mirrors(),
+        adopts=Mirrors.adopts,
     )
 
 
@@ -198,8 +201,8 @@ class ReplicaGate:
 
     def on_candidate(self, page: Known, original: Known, memory: Memory) -> Effects:
         """Compare a kept page with one of another agent, which takes precedence; both are in the memory by now."""
-        rp = compare.distance(page, original)
-        found = compare.likeness(page, original, rp, self._limits, memory) if rp < self._limits.d else None
+        random_projection = compare.distance(page, original)
+        found = compare.likeness(page, original, random_projection, self._limits, memory) if random_projection < self._limits.d else None
         if found is None:
             return NO_EFFECTS
         if found.known < 1.0 and page.text == original.text:
@@ -212,7 +215,7 @@ class ReplicaGate:
         if original.name[4:] == page.name[4:]:
             host.alike += 1  # the page was counted when it was kept
             count_mirrored(host, original)
-        effects = self._mirror(page, own, host, memory)
+        effects = self._mirror(page, own, host)
         write_host(page, host, memory)
         return (Revise(page.page, own), *effects)
 
@@ -233,21 +236,21 @@ class ReplicaGate:
         count(host, is_alike=is_mirrored)
         if original is not None and is_mirrored and (known := read(memory, page_key(original), Known)) is not None:
             count_mirrored(host, known)
-        effects = self._mirror(page, own, host, memory)
+        effects = self._mirror(page, own, host)
         write_host(page, host, memory)
         return host, effects
 
-    def _mirror(self, page: Known, own: Verdict, host: HostRecord, memory: Memory) -> Effects:
-        """Report once that a host is a mirror."""
+    def _mirror(self, page: Known, own: Verdict, host: HostRecord) -> Effects:
+        """Ask for a host to be taken for a mirror, if it seems to be one."""
         if not host.replicates or host.mirror_of or host.n_pages < _MIN_MIRROR:
             return NO_EFFECTS
         origin, n = max(host.replicates.items(), key=lambda item: item[1])
         if n < self._settings.mirror_share * host.n_pages or not are_enough(host.blocks.get(origin, 0)):
             return NO_EFFECTS
-        host.mirror_of = origin
-        note_mirror(page, memory)
         said = {**own.evidence, "mirror": page.origin, "mirror_of": origin}
-        return (Revise(page.page, Verdict(NAME, own.keep, own.follow, own.score, own.reason, said)),)
+        verdict = Verdict(NAME, own.keep, own.follow, own.score, own.reason, said)
+        finding = MirrorFinding(host_key(page), page.origin, origin, page.page, verdict)
+        return (Conclude(page.site, msgspec.msgpack.encode(finding)),)
 
     # -- pairs that are pending until their neighbourhoods are known
 
@@ -263,17 +266,17 @@ class ReplicaGate:
         if page is None or original is None:
             memory.delete(key)
             return None
-        rp = compare.distance(page, original)
-        hm, share = compare.neighbourhood(page, original, memory)
-        if hm < 0.0 and pending.tries + 1 < _MOST_TRIES:
+        random_projection = compare.distance(page, original)
+        hyperlink_map, share = compare.neighbourhood(page, original, memory)
+        if hyperlink_map < 0.0 and pending.tries + 1 < _MOST_TRIES:
             write(memory, key, Pending(pending.original, pending.merged, pending.tries + 1))
             return None
         memory.delete(key)
-        is_same = hm < self._limits.c
+        is_same = hyperlink_map < self._limits.c
         if is_same == pending.merged:
             return None
         alike, _ = compare.resemblance(page, original, b"")
-        likeness = Likeness(original, rp, alike, hm, share, is_same, True)
+        likeness = Likeness(original, random_projection, alike, hyperlink_map, share, is_same, True)
         write(memory, page_key(page.name), msgspec.structs.replace(page, replica_of=pending.original if is_same else b""))
         if is_same:
             return Revise(page.page, self._replica(likeness, follow=True, keep=True))
@@ -313,8 +316,8 @@ def _is_one_text(page: Known, original: bytes, memory: Memory) -> bool:
 def _measured(found: Likeness) -> dict[str, str | float]:
     return {
         "original": found.original.name.hex(),
-        "rp": round(found.rp, 6),
-        "hm": round(found.hm, 6),
+        "random_projection": round(found.random_projection, 6),
+        "hyperlink_map": round(found.hyperlink_map, 6),
         "known": round(found.known, 4),
         "resemblance": round(found.resemblance, 4),
     }

@@ -13,11 +13,12 @@ Time: 3 µs a batch of links to hosts that are no mirrors.
 from __future__ import annotations
 
 from functools import partial
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 import xxhash
 
+from thresher.crawler.core.effects import Revise
 from thresher.crawler.core.model import LinkBatch, Reason, Verdict
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import is_home
@@ -55,9 +56,13 @@ def count_mirrored(host: HostRecord, original: Known) -> None:
 
 def write_host(page: Known, host: HostRecord, memory: Memory) -> None:
     """Write the record of a host; for a mirror, also the counts of its class."""
-    memory.put(host_key(page), msgspec.msgpack.encode(host), weight=_LASTING)
+    _write(host_key(page), page.origin, host, memory)
+
+
+def _write(key: bytes, origin: str, host: HostRecord, memory: Memory) -> None:
+    memory.put(key, msgspec.msgpack.encode(host), weight=_LASTING)
     if host.mirror_of:
-        memory.put(_class_key(holder(page.origin, host.mirror_of)), bytes((host.lately, host.alike)), weight=_LASTING)
+        memory.put(_class_key(holder(origin, host.mirror_of)), bytes((host.lately, host.alike)), weight=_LASTING)
 
 
 def holder(origin: str, mirror_of: str) -> str:
@@ -77,9 +82,37 @@ def has_mirrors(key: bytes, memory: Memory, /) -> bool:
     return memory.get(key[:8] + b"m") is not None
 
 
-def note_mirror(page: Known, memory: Memory) -> None:
-    """Record that a site has a mirror."""
-    memory.put(page.site + b"m", b"", weight=_LASTING)
+class MirrorFinding(msgspec.Struct, array_like=True, frozen=True):
+    """A host seems to be a mirror."""
+
+    key: bytes  # of its HostRecord
+    host: str  # origin
+    of: str  # origin that it mirrors
+    page: bytes  # key of the page by which that was found
+    verdict: Verdict  # on this page, with what was found
+
+
+class Mirrors:
+    """Takes hosts for mirrors that seem to be."""
+
+    name = NAME
+    finding_type: type[Any] = MirrorFinding
+
+    @staticmethod
+    def adopts(_site: bytes, finding: MirrorFinding, memory: Memory, /) -> bool:
+        """Return whether a host is not taken for a mirror yet."""
+        host = read(memory, finding.key, HostRecord)
+        return host is not None and not host.mirror_of
+
+    def on_finding(self, site: bytes, finding: MirrorFinding, memory: Memory, /) -> Effects:
+        """Take a host for a mirror, and say so of the page by which that was found."""
+        host = read(memory, finding.key, HostRecord)
+        if host is None or host.mirror_of:
+            return NO_EFFECTS
+        host.mirror_of = finding.of
+        _write(finding.key, finding.host, host, memory)
+        memory.put(site + b"m", b"", weight=_LASTING)
+        return (Revise(finding.page, finding.verdict),)
 
 
 class MirrorMeasure(msgspec.Struct, array_like=True, dict=True):

@@ -151,7 +151,9 @@ class Shared:
         """Send hints to the agents of near pages; enter the page, so that later ones find it."""
         prober = self._owners.owner(news.page)
         near = sorted(
-            (rp, name) for name, rp in self._bands.near(news.signature, memory, _bands(news.asked)) if self._is_like(name, news, prober)
+            (random_projection, name)
+            for name, random_projection in self._bands.near(news.signature, memory, _bands(news.asked))
+            if self._is_like(name, news, prober)
         )
         for _, name in near[: compare.MOST_CANDIDATES]:
             yield Tell(name[:_SITE], _encode(Hint(name[_SITE:][:NAME], news.page, news.name[:NAME], news.asked)))

@@ -59,7 +59,15 @@ def spec(settings: PatternYield, *, judges: Collection[str] = ()) -> FilterSpec:
     pages = YieldOfPages(sites, judges=judges)
     links, redirects = YieldOfLinks(sites, settings), YieldOfRedirects(sites)
     return FilterSpec(
-        NAME, Mode(settings.mode), learned=links, redirect=redirects, page=pages, again=links.may_hold, unread=True, recent=sites.recent
+        NAME,
+        Mode(settings.mode),
+        learned=links,
+        redirect=redirects,
+        page=pages,
+        again=links.may_hold,
+        unread=True,
+        recent=sites.recent,
+        stale=sites.stale,
     )
 
 

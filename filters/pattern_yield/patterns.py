@@ -26,6 +26,7 @@ from typing import NamedTuple
 
 import xxhash
 
+from thresher.crawler.core.query import fields_of
 from thresher.crawler.core.url import queue_name
 
 NUMBER = "<n>"
@@ -93,7 +94,7 @@ def _parse(url: str, origin: str) -> Parts:
     values = tuple([_value(segment, seed + i, is_file=i == last) for i, segment in enumerate(segments)])
     params: list[tuple[str, Value]] = []
     if query:
-        for field in query.split("&"):
+        for field in fields_of(query):
             name, _, value = field.partition("=")
             name = _shape(name)
             params.append((name, _value(value, xxhash.xxh3_64_intdigest(name.encode(), seed))))

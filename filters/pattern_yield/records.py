@@ -20,6 +20,7 @@ import msgspec
 import xxhash
 
 from thresher.crawler.core.ports import Memory
+from thresher.filters.evidence.standing import Standing
 from thresher.filters.pattern_yield.evidence import YieldEvidence
 from thresher.filters.pattern_yield.patterns import CACHE_URLS, Parts
 
@@ -89,6 +90,7 @@ class Head(msgspec.Struct, array_like=True):
     leading: list[str] = []  # patterns of the page learned from last, if it was barren and its links are followed
     n_counted: int = 0
     counters: bytes = b""
+    fresh: Standing = msgspec.field(default_factory=Standing)  # what its fetches came to that nothing held; its clock counts them
 
 
 class Glance(msgspec.Struct, array_like=True):

@@ -3,7 +3,7 @@
 A fetch is counted for the most specific pattern of its URL (filters/pattern_yield/patterns.py). The first 16 fetches of each pattern are
 also counted for the next coarser one, which so describes what a new pattern below it may yield; it becomes barren only by several of them.
 A URL is held by the first barren pattern on the way from its most specific pattern to the coarser ones, unless a pattern before that one
-has enough good fetches of its own.
+has enough good fetches of its own. A most specific pattern that yields less than the rest of its site is held too.
 
 **A fetch was worth it** if the panel kept its page as new, or if a link of the page led to such a page (`Source` is kept until its links
 are settled). A redirect was worth it if its last page is new and was first found through it.
@@ -24,7 +24,7 @@ from collections.abc import Iterable, Sequence
 from thresher.crawler.core.ports import Memory
 from thresher.filters.evidence.decay import Recent
 from thresher.filters.pattern_yield.evidence import Rule, YieldEvidence
-from thresher.filters.pattern_yield.patterns import LITERAL, Parts, forms
+from thresher.filters.pattern_yield.patterns import LITERAL, WORD, Parts, forms
 from thresher.filters.pattern_yield.records import (
     BARREN_WEIGHT,
     GLANCE,
@@ -175,10 +175,17 @@ class Tree:
         for entry in pending:
             self.load(entry.forms)
             self._known[entry.forms[0]].text = self.head.run_text
-            self._teach(entry.forms, False)
+            self._teach(entry.forms, False, is_open=self._source(self.site + entry.key) is not None)
 
-    def _teach(self, texts: Sequence[str], worth: bool) -> None:
-        """Count for the patterns of a URL whether a fetch was worth it."""
+    def _teach(self, texts: Sequence[str], worth: bool, *, is_open: bool = False) -> None:
+        """Count for the patterns of a URL whether a fetch was worth it.
+
+        Args:
+            is_open: Something that it named may be worth it still.
+        """
+        self._compare(self._known[texts[0]])
+        if not is_open:
+            self._count(texts, worth=worth, weight=SAMPLE if worth and self._is_sampled() else 1)
         taught, spoke = True, False
         for i, text in enumerate(texts):
             pattern = self._known[text]
@@ -194,6 +201,29 @@ class Tree:
             taught = pattern.n_taught < TAUGHT
             pattern.n_taught += taught
 
+    def _count(self, texts: Sequence[str], *, worth: bool, weight: int = 1) -> None:
+        """Count a fetch that nothing held for its site, and for its most specific pattern.    weight: −1 takes a barren one back"""
+        self.load(texts)
+        if not texts or self.barren(texts) is not None:
+            return
+        pattern, fresh = self._known[texts[0]], self.head.fresh
+        clock = fresh.at + (weight > 0)
+        for standing in (fresh, pattern.evidence.standing):
+            standing.age(clock)
+            standing.learn(weight, float(worth))
+        self._changed[texts[0]] = pattern
+
+    def _is_sampled(self) -> bool:
+        """Return whether of the fetches that were worth it one in many is learned from."""
+        return self.head.good_run > GOOD_RUN and not self.head.n_barren
+
+    def _compare(self, pattern: Pattern) -> None:
+        """Compare a pattern with the rest of its site, by what was settled when its next fetch is learned from."""
+        of, fresh = pattern.evidence, self.head.fresh
+        before = of.barren
+        of.standing.age(fresh.at)
+        self._judged(pattern, before, is_wrong=self._rule.compare(of, fresh.without(of.standing), pattern.form.count(WORD)))
+
     def _judged(self, pattern: Pattern, was_barren: bool, *, is_wrong: bool) -> None:
         """Count the pattern if it has become barren; release its URLs if the opinion was wrong."""
         self.head.n_barren = max(0, self.head.n_barren + pattern.evidence.barren - was_barren)
@@ -208,6 +238,8 @@ class Tree:
             self._put_source(key, Source([], via, n_links))
         elif self.head.leading:
             self._put_source(key, Source(self.head.leading, via, n_links))
+            if not self._is_pending(key):
+                self._count(self.head.leading, worth=False, weight=-1)
         else:
             return
         self.head.n_sources += 1
@@ -238,6 +270,8 @@ class Tree:
         self._forget(key)
         if worth:
             self._credit(key[8:], source.forms)
+        elif not self._is_pending(key):
+            self._count(source.forms, worth=False)
 
     def _credit(self, key: bytes, texts: list[str]) -> None:
         """Count a barren page as worth its fetch, since it has led to something new."""
@@ -247,12 +281,17 @@ class Tree:
             self.head.pending.remove(waits[0])
             self._teach(texts, True)
             return
+        self._count(texts, worth=True)
         for i, text in enumerate(texts):
             pattern = self._known[text]
             if pattern.evidence.fetched:
                 self._changed[text], before = pattern, pattern.evidence.barren
                 is_wrong = self._rule.credit(pattern.evidence, is_coarse=i > 0)
                 self._judged(pattern, before, is_wrong=is_wrong)
+
+    def _is_pending(self, key: bytes) -> bool:
+        """Return whether a page waits for another text.    key: 16 bytes"""
+        return any(entry.key == key[8:] for entry in self.head.pending)
 
     def take(self, key: bytes) -> Source | None:
         """Return the record of a redirect whose last page is settled, and delete it."""
@@ -318,6 +357,10 @@ class Sites:
             value = memory.get(head_key(site))
             found = self._glances[site] = GLANCE.decode(value) if value else Glance()
         return found
+
+    def stale(self, site: bytes, /) -> None:
+        """Drop what is kept of a site: its records are others now."""
+        self._glances.pop(site, None)
 
     def tree(self, memory: Memory, site: bytes) -> Tree:
         return Tree(memory, site, self.rule)

@@ -47,6 +47,7 @@ def spec(settings: SoftError, owners: Ownership | None = None) -> FilterSpec:
         page=PageGate(settings),
         prober=prober if shared is None else SharedProber(prober, shared),
         peer_filter=shared,
+        stale=faults.stale,
     )
 
 

@@ -29,6 +29,7 @@ import xxhash
 
 from thresher.crawler.core.model import U64, Page
 from thresher.crawler.core.sketch import word_hash
+from thresher.crawler.native import NATIVE, native
 
 N_KEPT = 64
 NEARLY_EQUAL = 0.02  # distance
@@ -111,6 +112,8 @@ def sketch(tokens: U64) -> bytes:
     """
     if not tokens.size:
         return b""
+    if NATIVE and tokens.flags.c_contiguous:
+        return native.least_pairs(tokens, N_KEPT)
     pairs = ((tokens[:-1] * _MIX + tokens[1:] if tokens.size > 1 else tokens) >> _TOP).astype(np.uint32)
     if pairs.size > _ENOUGH:
         small = pairs[pairs < _SCALE * _ENOUGH // pairs.size]
@@ -227,23 +230,29 @@ def _without_echo(tokens: U64, words: Sequence[str], names: Sequence[Sequence[st
     """
     hashes = [{word_hash(word) for word in group} for group in (words, *names)]
     least = [_ECHO, *[min(_ECHO, len(name)) for name in names]]
-    among = _among(tokens, set().union(*hashes))
-    places = np.flatnonzero(among)
-    if not places.size:
+    at = _places(tokens, set().union(*hashes))
+    if not at:
         return tokens
-    if places.size <= _MANY:
-        found, at = tokens[places].tolist(), places.tolist()
+    among: Bools = np.zeros(tokens.size, dtype=np.bool_)
+    if len(at) <= _MANY:
+        found = tokens[at].tolist()
         gone = [place for group, n in zip(hashes, least, strict=True) for place in _in_rows(at, found, group, n)]
         if not gone:
             return tokens
-        among[:] = False
         among[gone] = True
     else:
-        among[:] = False
         for group, n in zip(hashes, least, strict=True):
             among |= _runs(_among(tokens, group), n)
     kept: U64 = tokens[~among]
     return kept
+
+
+def _places(tokens: U64, wanted: set[int]) -> list[int]:
+    """Return where the words of a text stand that are among `wanted`, of which there is one at least."""
+    if NATIVE and tokens.flags.c_contiguous:
+        return native.places(tokens, wanted)
+    found: list[int] = _among(tokens, wanted).nonzero()[0].tolist()
+    return found
 
 
 def _among(tokens: U64, wanted: set[int]) -> Bools:

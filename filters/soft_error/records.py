@@ -217,6 +217,10 @@ class FaultySites:
         self._known[key[:_SITE]] = True
         _FAULTY.put(memory, key[:_SITE], True)
 
+    def stale(self, site: bytes, /) -> None:
+        """Drop what is kept of a site: its records are others now."""
+        self._known.pop(site, None)
+
     def has(self, key: bytes, memory: Memory) -> bool:
         """Return whether the site of a key was added."""
         site = key[:_SITE]

@@ -41,6 +41,7 @@ class Row(msgspec.Struct, kw_only=True, omit_defaults=True):
     status: int
     amount: float | None = None  # changed: share of the text that is other, 0 to 1; left out if not known
     to: str = ""  # moved: where
+    by: str = ""  # moved: redirect; alias, by a rule on URLs; copy, its text has become that of the other page
     visit: int = 0  # new, changed: of the version that is there now
     before: int = 0  # visit of the version that it replaces, if there was one
     kept: bool = True  # new: False if a filter dropped it
@@ -158,6 +159,7 @@ def _of_change(visit: int, change: ChangeRecord) -> tuple[float, Row]:
         status=change.status,
         amount=change.amount,
         to=change.to,
+        by=change.by or ("redirect" if change.kind == "moved" else ""),
         visit=visit if change.kind in ("new", "changed") else 0,
         before=change.before,
         cursor="",

@@ -13,7 +13,7 @@ from thresher.storage.schema import REQUESTS, URLS
 _AT: Final = "\n"  # on disk, between who asks and the agent at which it asks; no name contains it
 
 
-class Asker(NamedTuple):
+class Requester(NamedTuple):
     """Who asked for a request: a filter, or a part of the crawl that no filter is called like."""
 
     who: str
@@ -37,22 +37,22 @@ class Requests:
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
 
-    def add(self, url: CrawlURL, asker: Asker, now: float) -> int:
+    def add(self, url: CrawlURL, requester: Requester, now: float) -> int:
         """Number a request; returns the sequence number of its row in a queue."""
         seq = self._rows.take_seq()
         self._rows.put(URLS, pack_u64(seq), URL.encode(UrlRecord(url.text, url.key, url.via, now)))
-        self._rows.put(REQUESTS, pack_u64(seq), asker.stored.encode())
+        self._rows.put(REQUESTS, pack_u64(seq), requester.stored.encode())
         return seq
 
-    def asker(self, seq: int) -> Asker | None:
+    def requester(self, seq: int) -> Requester | None:
         """Return who asked, None if the number is of no request."""
         value = self._rows.get(REQUESTS, pack_u64(seq))
-        return None if value is None else Asker.read(value.decode())
+        return None if value is None else Requester.read(value.decode())
 
-    def pop(self, seq: int) -> Asker | None:
+    def pop(self, seq: int) -> Requester | None:
         """Forget a request that is answered; returns who asked."""
-        asker = self.asker(seq)
-        if asker is not None:
+        requester = self.requester(seq)
+        if requester is not None:
             self._rows.delete(REQUESTS, pack_u64(seq))
             self._rows.delete(URLS, pack_u64(seq))
-        return asker
+        return requester

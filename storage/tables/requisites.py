@@ -13,9 +13,9 @@ from thresher.storage.packing import pack_u64, unpack_u64
 from thresher.storage.records import REQUISITE, RequisiteRecord
 from thresher.storage.rows import Rows
 from thresher.storage.schema import REQUESTS, REQUISITE_HOSTS, REQUISITES
-from thresher.storage.tables.requests import Asker
+from thresher.storage.tables.requests import Requester
 
-ASKER: Final = Asker("requisites")  # in `requests`; no filter is called so
+REQUESTER: Final = Requester("requisites")  # in `requests`; no filter is called so
 _AT_ONCE = 10_000
 
 
@@ -49,6 +49,6 @@ class RequisiteTables:
         """Count what waits to be fetched. Time: O(requests that wait)."""
         n, start = 0, b""
         while rows := self._rows.scan(REQUESTS, start=start, limit=_AT_ONCE):
-            n += sum(who == ASKER.stored.encode() for _, who in rows)
+            n += sum(who == REQUESTER.stored.encode() for _, who in rows)
             start = rows[-1][0] + b"\0"
         return n

@@ -24,9 +24,9 @@ from thresher.storage.packing import pack_u64, unpack_u64
 from thresher.storage.records import Codec, PageRecord
 from thresher.storage.rows import Rows
 from thresher.storage.schema import BODIES, CHANGES, CHECKS, LINKS, OUTDATED, PAGES, REVISITS, ROUNDS, WATCHES
-from thresher.storage.tables.requests import Asker
+from thresher.storage.tables.requests import Requester
 
-ASKER: Final = Asker("recrawl")  # in `requests`; no filter is called so
+REQUESTER: Final = Requester("recrawl")  # in `requests`; no filter is called so
 _N_ROWS = "rows:pages"
 _PRUNED_AT_ONCE = 20
 
@@ -67,7 +67,7 @@ class CheckRecord(msgspec.Struct, array_like=True):
     at: float  # of its last visit
     round: int
     status: int = 0  # of the last answer; 0: none came
-    standing: str = "page"  # what the URL is known as: page, redirect, gone; none: it never had an answer that counts
+    standing: str = "page"  # what the URL is known as: page, redirect, alias, gone; none: it never had an answer that counts
     n_visits: int = 0  # revisits
     n_changes: int = 0
     changed_at: float = 0.0
@@ -82,6 +82,7 @@ class CheckRecord(msgspec.Struct, array_like=True):
     is_restless: bool = False  # every request sees it a little otherwise
     failed: str = ""  # why the last revisit gave no answer that counts
     versions: list[int] = []  # visits whose records are kept, oldest first; the last is the newest
+    copy_of: bytes = b""  # key of the page whose text it has come to show
 
 
 class WatchRecord(msgspec.Struct, array_like=True):
@@ -113,6 +114,7 @@ class ChangeRecord(msgspec.Struct, array_like=True):
     amount: float | None = None  # changed: share of the text, 0 to 1
     to: str = ""  # moved: where
     before: int = 0  # visit of the version that it replaces; 0: there was none
+    by: str = ""  # moved: "alias", by a rule; "copy", it shows the text of the other page; "": by a redirect
 
 
 _ROUND = Codec(RoundRecord)
@@ -163,6 +165,14 @@ class Rounds:
 
     def save_check(self, key: bytes, record: CheckRecord) -> None:
         self._rows.put(CHECKS, key, _CHECK.encode(record))
+
+    def forget_check(self, key: bytes, *, keeps_versions: bool) -> None:
+        """Forget what the visits of a URL have shown: it is fetched as for the first time."""
+        check = self.check(key)
+        if check is not None:
+            self._rows.delete(CHECKS, key)
+            for visit in () if keeps_versions else check.versions:
+                self.outdate(visit)
 
     def watch(self, queue: bytes, name: str = "") -> WatchRecord:
         """Return what is known of a host queue, an empty record if nothing is."""

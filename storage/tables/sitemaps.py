@@ -14,9 +14,9 @@ from typing import Final
 from thresher.storage.records import ANNOUNCED_URL, ANNOUNCER, SITEMAP, AnnouncedRecord, AnnouncerRecord, SitemapRecord
 from thresher.storage.rows import Rows
 from thresher.storage.schema import ANNOUNCED, ANNOUNCERS, ANNOUNCING, SITEMAPS
-from thresher.storage.tables.requests import Asker
+from thresher.storage.tables.requests import Requester
 
-ASKER: Final = Asker("sitemaps")  # in `requests`; no filter is called so
+REQUESTER: Final = Requester("sitemaps")  # in `requests`; no filter is called so
 _NUMBER = 4  # bytes
 
 

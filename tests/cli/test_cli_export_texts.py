@@ -15,7 +15,7 @@ from small_store import NOW, SEED, SmallStore
 from thresher.config.settings import Parse, Settings
 from thresher.crawler.children import text_extractor
 from thresher.crawler.children.text_extractor import TextExtractor
-from thresher.crawler.children.text_process import Setup
+from thresher.crawler.children.text_process import TextSetup
 
 parquet = pytest.importorskip("pyarrow.parquet")
 pytest.importorskip("trafilatura")
@@ -168,10 +168,10 @@ def test_a_child_that_does_not_answer_is_given_up() -> None:
 @pytest.mark.parametrize("n_pages", [20, 100])
 def test_a_few_pages_start_one_child_and_many_may_start_more(monkeypatch: pytest.MonkeyPatch, n_pages: int) -> None:
     """Mutation: a page that finds no idle child starts one; a place is not given back. Whether all places are used is the threads' luck."""
-    started: list[Setup] = []
+    started: list[TextSetup] = []
 
     class Counted(text_extractor._Child):
-        def __init__(self, setup: Setup) -> None:
+        def __init__(self, setup: TextSetup) -> None:
             started.append(setup)
             super().__init__(setup)
 

@@ -46,7 +46,7 @@ def _lines(out: str) -> list[dict[str, Any]]:
 def test_clusters_name_a_representative_and_its_members_with_distances(thresher: Command, pages: Path) -> None:
     ran = thresher("replicas", pages)
     assert ran.code == 0
-    same = {"resemblance": 1.0, "rp": 0.0, "hm": 0.0, "confirmed": True}
+    same = {"resemblance": 1.0, "random_projection": 0.0, "hyperlink_map": 0.0, "confirmed": True}
     expected = [{"representative": f"http://a.test/{n}", "members": [{"url": f"http://b.test/{n}", **same}]} for n in range(N)]
     assert _lines(ran.out) == expected
     assert "36 pages, 12 clusters" in ran.err
@@ -55,7 +55,7 @@ def test_clusters_name_a_representative_and_its_members_with_distances(thresher:
 def test_pairs_are_those_within_both_tolerances(thresher: Command, pages: Path) -> None:
     found = _lines(thresher("replicas", pages, "--pairs", "--candidates", "grid").out)
     assert {(pair["a"], pair["b"]) for pair in found} == {(f"http://a.test/{n}", f"http://b.test/{n}") for n in range(N)}
-    assert all(pair["rp"] < 0.03 and pair["hm"] < 0.03 for pair in found)
+    assert all(pair["random_projection"] < 0.03 and pair["hyperlink_map"] < 0.03 for pair in found)
 
 
 def test_a_mirror_is_named(thresher: Command, pages: Path) -> None:

@@ -227,7 +227,8 @@ BAD = [
         "overrides: [{match: a.example, filters: {dust.max_rules: 3}}]",
         (
             f'crawl.yaml:1:42: overrides[0].filters.dust.max_rules: {MODES}, got "dust.max_rules". '
-            "Write dust: observe; other options of a filter hold for the whole crawl"
+            "Write dust: observe; "
+            "of other options only max_segment_repeats, max_segments and max_params differ by prefix, beside match"
         ),
     ),
 ]

@@ -169,7 +169,8 @@ UNKNOWN = [
             "crawl.yaml:1:32: overrides[0].zzz: unknown key. Known here: "
             "match, min_delay, delay_factor, max_delay, max_pages, max_depth, obey_robots, skip, respect_crawl_delay, max_crawl_delay, "
             "jitter, retry_after_max, backoff_initial, backoff_max, backoff_forgive, dead_after, dead_wait, max_bytes, max_redirects, "
-            "meta, x_robots_tag, nofollow_links, max_body, total_timeout, filters"
+            "meta, x_robots_tag, nofollow_links, max_body, total_timeout, max_segment_repeats, max_segments, max_params, "
+            "filters"
         ),
     ),
     ("overrides: [{skip: yes}]\n", "crawl.yaml:1:13: overrides[0]: expected the key match, got none. Add match: …"),

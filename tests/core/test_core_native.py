@@ -5,7 +5,10 @@ from __future__ import annotations
 import random
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,9 +17,12 @@ from hypothesis import strategies as st
 
 from benchmarks.support.wild_markup import mutated, wild_page
 from thresher.config.load import examine
-from thresher.crawler.core import html, minhash, sketch
+from thresher.crawler.core import echo, html, minhash, sketch
+from thresher.crawler.core.model import U64
 from thresher.crawler.core.parsed import Link, Parsed
 from thresher.crawler.native import NATIVE, native
+from thresher.filters.depth_cutoff import novelty
+from thresher.filters.soft_error import looks
 
 pytestmark = pytest.mark.skipif(not NATIVE, reason="the extension was not built, or THRESHER_NATIVE=0")
 
@@ -165,9 +171,84 @@ def test_links_have_the_same_least_hashes(urls: list[str], most: int) -> None:
     assert native.least_links(urls, most) == expected
 
 
+def by_both(ask: Callable[[], Any]) -> tuple[Any, Any]:
+    """Return what is said with the native code, and without."""
+    with pytest.MonkeyPatch.context() as patched:
+        found = ask()
+        for module in (echo, looks, novelty):
+            patched.setattr(module, "NATIVE", False)
+        return found, ask()
+
+
+def text_of_page(seed: int) -> U64:
+    """Return the words of a page: short, long, of few words again and again, of names from its URL, of dates."""
+    rng = random.Random(seed)
+    n, names = rng.choice([0, 1, 2, 3, 9, 150, 400, 3_000]), ["red", "shoes", "2024", "03", "05", "17", "page", "x9"]
+    known = [f"w{i}" for i in range(rng.choice([1, 3, 40, 2_000]))]
+    return sketch.token_hashes(" ".join(rng.choice(names if rng.random() < 0.2 else known) for _ in range(n)))
+
+
+URL = "http://a.example/red-shoes/2024/03/05/page.html?q=Red:shoes&of=17"
+
+
+def _said(url: str, tokens: U64) -> list[int]:
+    """Return the tokens that do not quote the URL."""
+    left: list[int] = echo.without_echo(url, "http://a.example", tokens).tolist()
+    return left
+
+
+def _looked_at(tokens: U64, words: list[str]) -> list[int]:
+    """Return the tokens that a look is taken of."""
+    own: list[int] = looks._without_echo(tokens, words, [words[-2:]]).tolist()
+    return own
+
+
+@pytest.mark.parametrize("url", [URL, "http://a.example/red-shoes/17?q=x9%20page", "http://a.example/"])
+def test_filters_see_the_same_in_a_page(url: str) -> None:
+    """Law. Mutation: of repeated threes one more was sampled; a table half full was kept; a row was sought once; of pairs one twice."""
+    table, others = b"", b""
+    for seed in range(120):
+        tokens = text_of_page(seed)
+        sampled, expected = by_both(partial(novelty.sample, tokens, url))
+        assert sampled == expected, seed
+        if sampled:
+            (is_new, table), (expected, others) = by_both(partial(novelty.look, sampled, table))
+            assert (is_new, table) == (expected, others), seed
+        left, expected = by_both(partial(_said, url, tokens))
+        assert left == expected, seed
+        pairs, expected = by_both(partial(looks.sketch, tokens))
+        assert pairs == expected, seed
+        words = looks._url_words(url)
+        own, expected = by_both(partial(_looked_at, tokens, words))
+        assert own == expected, seed
+
+
+def test_a_table_of_pairs_begins_anew_when_it_is_half_full() -> None:
+    rng, tables = np.random.default_rng(1), []
+    table = b""
+    for _ in range(110):
+        sampled = novelty.sample(rng.integers(0, 1 << 64, 900, dtype=np.uint64), "")
+        (_, table), (_, expected) = by_both(partial(novelty.look, sampled, table))
+        assert table == expected
+        tables.append(table)
+    assert bytes(2_048) in tables
+
+
 @pytest.mark.parametrize(
     "call",
     [
+        "n.sample(b'1234567', bytes(16384), [])",
+        "n.sample(b'12345678', bytes(9), [])",
+        "n.sample(b'12345678', bytes(16384), ['a'])",
+        "n.look(b'12', b'')",
+        "n.look(b'123456', bytes(9))",
+        "n.look(bytes(300), b'')",
+        "n.look(b'\\xff' * 6, b'')",
+        "n.least_pairs(b'12345678', 257)",
+        "n.least_pairs(b'1234567', 4)",
+        "n.places(b'1234567', [])",
+        "n.places(b'12345678', [1.5])",
+        "n.without(b'12345678', [1])",
         "n.least_links(['http://a'], 9)",
         "n.least_links([1], 9)",
         "n.least_links([], 65)",

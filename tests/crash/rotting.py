@@ -1,11 +1,12 @@
-"""Pages of a store that something else wrote over, and what every command makes of them, in processes as an operator starts them.
+"""Stores with overwritten pages, and how every command answers on them, in processes as an operator starts them.
 
     with Rot(directory) as rot:
-        problems = rot.case(seed)      # [] if each command told the truth, or said that the store is damaged
+        problems = rot.case(seed)      # [] if each command printed the truth, or an error that the store is damaged
 
 Each case copies one store, overwrites one to three pages of one of its two files, and runs `verify`, `status`, `stats`, `hosts`, exports
-and `resume`. Judged: exit 0 only with the very words that the whole store yields, else 6 with a message; no traceback, no death by a
-signal, no endless loop. A page that nothing leads to may be overwritten unnoticed: then all words must be the same.
+and `resume`. A command may exit with 0 only if it prints exactly what it prints for the whole store; else it must exit with 6 and a
+message. A traceback, a death by a signal or an endless loop is a fault. A page that no other page points to may be damaged unnoticed: then
+the commands must print the same as for the whole store.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ for line in sys.stdin:
 
 
 class Said(NamedTuple):
-    """What a command came to."""
+    """How a command ended, and what it printed."""
 
     code: int
     out: bytes
@@ -115,7 +116,7 @@ def build(path: Path, n_urls: int = 600) -> None:
 
 
 class Rot:
-    """One store and a process that starts commands without importing everything anew."""
+    """One store, and a process that forks commands so that nothing is imported twice."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
@@ -152,7 +153,7 @@ class Rot:
         return Said(code, out.read_bytes(), err.read_text())
 
     def case(self, seed: int, *, reads: bool = True, resumes: bool = True) -> list[str]:
-        """Damage a copy of the store, run `verify`, all that read, and `resume`; return in words what was wrong with what they said."""
+        """Damage a copy of the store, run `verify`, all commands that read, and `resume`; return their faults in words."""
         store = self._directory / "store"
         shutil.rmtree(store, ignore_errors=True)
         shutil.copytree(self._whole, store, ignore=shutil.ignore_patterns("lock.mdb"))
@@ -176,7 +177,7 @@ class Rot:
 
 
 def _manners(name: str, said: Said, codes: tuple[int, ...]) -> list[str]:
-    """Return what is wrong with how a command ended, whatever it found."""
+    """Return what is wrong with the way a command ended, whatever it printed."""
     problems = []
     if said.code not in codes:
         problems.append(f"{name}: exit {said.code}, expected one of {codes}: {said.err[-600:]}")

@@ -1,6 +1,4 @@
-"""Signals to a crawl of several agents, beside a first and a second one that all of them hear: to a supervisor whose agent hangs, whose
-terminal is closed, or which moves partitions.
-"""
+"""Signals to a supervisor of several agents: while an agent hangs, after the terminal was closed, and while partitions are moved."""
 
 from __future__ import annotations
 
@@ -23,7 +21,7 @@ DEAF = "import signal, time\nfor n in (2, 15): signal.signal(n, signal.SIG_IGN)\
 
 
 class Display:
-    """Sends signals as reports come."""
+    """Sends a signal at each report."""
 
     def __init__(self, numbers: list[int]) -> None:
         self._numbers = numbers
@@ -40,7 +38,7 @@ class Display:
 async def test_an_agent_that_hears_nothing_is_killed_after_the_second_signal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, numbers: list[int]
 ) -> None:
-    """A while after the second, and at once at the third; the status says how it ended. Broken: it ended when its silence was noticed."""
+    """The agent is killed a while after the second signal, and at once at the third; the status says so. Broken: silence ended it."""
     monkeypatch.setattr(supervising, "_FORCED_S", 0.2 if len(numbers) == 2 else 60.0)
     supervisor = Supervisor(tmp_path, Display(numbers), agent=(sys.executable, "-S", "-c", DEAF))
     assert await supervisor.run() == 130
@@ -49,7 +47,7 @@ async def test_an_agent_that_hears_nothing_is_killed_after_the_second_signal(
 
 
 def test_nohup_is_respected(tmp_path: Path) -> None:
-    """SIGHUP that is ignored at the start stays so."""
+    """A SIGHUP that is ignored when the crawl starts stays ignored."""
     with stopping_demo("kill", tmp_path, 20) as server:
         config = write_config(tmp_path, options(server), server.web.seeds())
         store, most = tmp_path / "nohup", "limits.max_pages=30"
@@ -62,7 +60,7 @@ def test_nohup_is_respected(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("environ", [{}, {"PYTHONUNBUFFERED": "1"}])
 def test_a_closed_terminal_stops_gracefully_by_its_own_name(tmp_path: Path, environ: dict[str, str]) -> None:
-    """A terminal that can no longer be written to takes nothing from how the crawl ended, whether Python holds text back for it or not.
+    """The exit code is that of the stop, although nothing can be written to the terminal any more, with and without text in a buffer.
 
     Mutation: without `leave` the interpreter's last flush made the exit code 120.
     """

@@ -11,9 +11,11 @@ from msgspec.structs import replace
 from subjects import page
 
 from thresher.config.settings import NearReplica
-from thresher.crawler.core.effects import Effect
+from thresher.crawler.core.effects import Conclude, Effect
 from thresher.crawler.core.model import Judgement, Page, Verdict
+from thresher.filters.base import Effects
 from thresher.filters.near_replica.filter import ReplicaGate
+from thresher.filters.near_replica.mirror_hosts import MirrorFinding, Mirrors
 from thresher.filters.near_replica.records import ReplicaMeasure
 
 A, B = "http://a.example", "http://b.example"
@@ -43,4 +45,11 @@ class Bench:
         measure = msgspec.msgpack.decode(msgspec.msgpack.encode(self.gate.measure(subject)), type=ReplicaMeasure)  # as the journal keeps it
         verdict, effects = self.gate.decide(measure, self.memory)
         judgement = Judgement(keep and verdict.keep, verdict.follow, (verdict,))
-        return verdict, (*effects, *self.gate.observe(measure, judgement, self.memory))
+        learned = self.gate.observe(measure, judgement, self.memory)
+        return verdict, (*effects, *(made for effect in learned for made in self._concluded(effect)))
+
+    def _concluded(self, effect: Effect) -> Effects:
+        """Return an effect, or what comes of a finding that is taken up at once."""
+        if not isinstance(effect, Conclude):
+            return (effect,)
+        return Mirrors().on_finding(effect.site, msgspec.msgpack.decode(effect.finding, type=MirrorFinding), self.memory)

@@ -9,7 +9,7 @@ from typing import Any
 from subjects import SPACE
 from webs import Bench, Subject
 
-from thresher.crawler.core.effects import Effect, Tell
+from thresher.crawler.core.effects import Conclude, Effect, Tell
 from thresher.crawler.core.model import CrawlURL, Page, RedirectPair
 from thresher.crawler.core.ownership import Ownership, divided
 from thresher.filters.deliberation import Deliberation
@@ -46,6 +46,12 @@ class Team:
         waiting = deque([*deliberation.effects, *asked])
         while waiting:
             who, effect = waiting.popleft()
+            if isinstance(effect, Conclude):
+                to = self.owners[0].owner(effect.site)
+                more, record = self.benches[to].panel.on_finding(who, effect.site, effect.finding)
+                self.journals[to] += [record] if record else []
+                waiting += more
+                continue
             if not isinstance(effect, Tell):
                 found.append(effect)
                 continue

@@ -212,7 +212,7 @@ def test_a_filter_that_observes_changes_no_judgement_and_asks_for_nothing(story:
 @thorough(20)
 @given(story=stories, answer=answers)
 def test_a_filter_that_observes_learns_nothing_from_answers_and_asks_for_nothing_more(story: list[Subject], answer: Answer) -> None:
-    """Mutation: `Panel` kept the askers of filters that only observe."""
+    """Mutation: `Panel` kept the requesters of filters that only observe."""
     bench = Bench.of(registered("observe"))
     bench.tell(story)
     before = bench.all_rows()

@@ -26,7 +26,7 @@ def test_an_almost_equal_page_on_another_host_is_a_replica_of_the_kept_one() -> 
     verdict = bench.judge(shown(f"{B}/other", [*text(1)[:-1], "changed"]))
     assert (verdict.keep, verdict.new, verdict.follow, verdict.reason) == (True, False, True, Reason.NEAR_REPLICA)
     assert verdict.evidence["replica_of"] == original.url.key.hex()
-    assert 0 < float(verdict.evidence["rp"]) < 0.03
+    assert 0 < float(verdict.evidence["random_projection"]) < 0.03
 
 
 def test_replicas_are_dropped_where_that_is_asked_for() -> None:
@@ -103,7 +103,7 @@ def test_twins_whose_children_are_known_and_differ_are_not_merged() -> None:
     bench.meet(shown(f"{A}/kind/1", text(1), _links(0)))
     verdict = bench.judge(shown(f"{A}/kind/2", text(1), _links(3)))
     assert (verdict.keep, verdict.reason) == (True, None)
-    assert float(verdict.evidence["hm"]) > 0.05
+    assert float(verdict.evidence["hyperlink_map"]) > 0.05
 
 
 def test_equal_children_under_other_names_are_the_same_neighbourhood() -> None:
@@ -139,7 +139,7 @@ def test_a_pair_waits_until_its_neighbourhood_is_known_and_is_then_revised() -> 
     copy = shown(f"{A}/kind/2", text(1), tuple(f"{A}/print/{i}" for i in range(3)))
     verdict, _ = bench.meet(copy)
     assert verdict.reason is None
-    assert verdict.evidence["hm"] == -1.0
+    assert verdict.evidence["hyperlink_map"] == -1.0
     for item in range(3):
         bench.meet(shown(f"{A}/item/{item}", text(1000 + item)))
         bench.meet(shown(f"{A}/print/{item}", text(1000 + item)))

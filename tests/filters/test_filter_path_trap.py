@@ -9,7 +9,7 @@ import pytest
 from subjects import batch, page, refusal
 from webs import Bench
 
-from thresher.config.settings import Filters, PathTrap, Settings
+from thresher.config.settings import Filters, Override, PathTrap, Settings
 from thresher.crawler.core.effects import Hold
 from thresher.crawler.core.model import Page, Reason
 from thresher.filters.path_shapes import calendar_of, shape_of
@@ -35,6 +35,30 @@ def test_an_ordinary_path_passes(path: str) -> None:
     assert refusal(ShapeTrap(PathTrap()), f"http://a.example{path}") is None
 
 
+@pytest.mark.parametrize(
+    ("path", "is_refused"),
+    [
+        ("/x/y/z", True),  # more segments than the general 2, although no more than a segment may repeat
+        ("/deep/x/y/z", False),
+        ("/deep/1/2/3/4/5", True),
+        ("/deep/less/1", True),  # the longest override that has the bound
+        ("/deep/less?a&b&c", False),
+        ("/?a&b&c", True),
+        ("/deep/a/a/a", True),
+        ("/deeper/y/z", True),  # no part of what it begins like
+    ],
+)
+def test_bounds_of_shape_differ_by_prefix(path: str, *, is_refused: bool) -> None:
+    overrides = [
+        Override(match="http://a.example/deep/less/", max_segments=2),
+        Override(match="example,a)/deep/", max_segments=5, max_segment_repeats=2),
+        Override(match="a.example", max_params=2),
+        Override(match="http://a.example/deep/", max_params=9),
+    ]
+    trap = ShapeTrap(PathTrap(max_segments=2), overrides)
+    assert (refusal(trap, f"http://a.example{path}") is not None) is is_refused
+
+
 # -- what URLs have in common
 
 
@@ -54,6 +78,7 @@ def test_an_ordinary_path_passes(path: str) -> None:
         ("/viewtopic2.php?t=1", "/viewtopic#.php?t"),
         ("/wiki/Main_Page?action=edit", "/wiki/*?action"),
         ("/list?p1=a&p2=b", "/*?p#"),
+        ("/git?p=x.git;a=blob;h=1f", "/*?a&h&p"),
     ],
 )
 def test_a_shape_is_the_path_without_its_numbers_and_the_names_of_the_parameters(path: str, shape: str) -> None:

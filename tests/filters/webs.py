@@ -116,7 +116,7 @@ class Bench:
                 return self.panel.redirect(subject)
 
     def tell(self, story: Iterable[Subject | Answer]) -> list[Record]:
-        """Judge and learn each subject in turn, or tell every asker of an answer; return the journal."""
+        """Judge and learn each subject in turn, or tell every requester of an answer; return the journal."""
         records: list[Record | None] = []
         for subject in story:
             if isinstance(subject, Answer):

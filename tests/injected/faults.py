@@ -1,12 +1,13 @@
-"""Faults in a process of thresher: steps before or after which it is killed, and broken designs. The product knows nothing of them.
+"""Faults in a process of thresher: kills at a step, broken designs, other constants. The product has no code for them.
 
     CRAWL_CRASH_AT=name:count        the process kills itself by SIGKILL the `count`-th time it is at the point `name`
-    CRAWL_CRASH_AT=name:count:file   once over all processes: the one that makes the file dies; where the file stands nobody does
-    CRAWL_BROKEN_DESIGN=split_txn        a group's new URLs are committed in a transaction of their own, after the others
+    CRAWL_CRASH_AT=name:count:file   the same, but once over all processes: only the process that can create the file kills itself
+    CRAWL_CONSTANT=module:NAME:seconds   a constant of a module has another value, so that a wait is shorter
+    CRAWL_BROKEN_DESIGN=split_txn        a group's new URLs are committed in a second transaction, after everything else
     CRAWL_BROKEN_DESIGN=dispatch_delete  a URL is deleted from its queue when it is handed out
 
-A point is the start or the end of one function, which is wrapped as soon as its module has been imported. `injecting.py` gives the
-environment in which a process finds this file.
+A point is the start or the end of one function. The function is wrapped as soon as its module has been imported. `injecting.py` returns
+the environment in which a process finds this file.
 """
 
 from __future__ import annotations
@@ -51,6 +52,8 @@ POINTS: Final = {
     "after_archive": Point("thresher.storage.archive.files", "ArchiveWriter.append", is_after=True),
     "sent": Point("thresher.crawler.cluster.transport", "_Outgoing._send", is_after=True),
     "heard": Point("thresher.crawler.cluster.inbox", "Inbox.carry_out", is_after=False),
+    "voided": Point("thresher.crawler.settlement.canaries", "Canaries.void", is_after=True),
+    "again": Point("thresher.crawler.settlement.canaries", "Canaries.fetch_again", is_after=True),
     "moved": Point("thresher.storage.moving", "_commit", is_after=True),
     "forgetting": Point("thresher.storage.forget", "_begin", is_after=True),
     "forgotten": Point("thresher.storage.forget", "_delete", is_after=True),
@@ -73,6 +76,9 @@ def install() -> None:
         wrappers.append((point.module, point.function, functools.partial(_wrapped, point, _Death(int(count or 1), once))))
     if design := os.environ.get("CRAWL_BROKEN_DESIGN", ""):
         wrappers.append(DESIGNS[design])  # after the points, which the design then comes to more often
+    module, constant, value, *_ = (*os.environ.get("CRAWL_CONSTANT", "").split(":"), "", "")
+    if module:
+        wrappers.append((module, constant, functools.partial(_instead, float(value))))
     if wrappers:
         sys.meta_path.insert(0, _Injector(wrappers))
 
@@ -124,6 +130,11 @@ def _noticed(name: str, function: Function) -> Function:
             _running.names = before
 
     return wrapper
+
+
+def _instead(value: float, _: object) -> Any:
+    """Return what takes a constant's place."""
+    return value
 
 
 def _split_txn(commit_state: Function) -> Function:

@@ -23,7 +23,7 @@ from thresher.storage.records import PageRecord
 from thresher.storage.representatives import NONE, representatives
 from thresher.storage.shards import open_view
 from thresher.storage.store import Store
-from thresher.storage.tables.requests import Asker
+from thresher.storage.tables.requests import Requester
 from thresher.storage.tables.verdicts import verdict_records
 from thresher.storage.view import View
 
@@ -100,7 +100,7 @@ def test_a_page_fetched_again_has_the_links_of_its_last_visit(crawl: Crawl) -> N
 
 def test_a_filters_own_request_is_no_url(crawl: Crawl) -> None:
     probe = crawl.space.url("https://a.example/probe", purpose=Purpose.PROBE)
-    number = crawl.store.tables.requests.add(probe, Asker("soft_error"), 1.0)
+    number = crawl.store.tables.requests.add(probe, Requester("soft_error"), 1.0)
     crawl.page(A, ONE)
     with crawl.view() as view:
         found = read_links(view)

@@ -16,7 +16,7 @@ from thresher.storage.packing import pack_u64
 from thresher.storage.records import PageRecord
 from thresher.storage.schema import BODIES, PAGES
 from thresher.storage.store import Store
-from thresher.storage.tables.rounds import ASKER, ChangeRecord, CheckRecord, RevisitRecord, RoundRecord
+from thresher.storage.tables.rounds import REQUESTER, ChangeRecord, CheckRecord, RevisitRecord, RoundRecord
 from thresher.storage.verify import verify
 from thresher.storage.view import View
 
@@ -42,7 +42,7 @@ def _make(path: Path, change: Callable[[Store, bytes], None] = lambda *_: None, 
         store.tables.rounds.save(ROUND)
         store.tables.rounds.save_check(url.key, CheckRecord(1000.0, 2, 200, versions=[2]))
         if waits:
-            seq = store.tables.requests.add(space.url(TEXT, purpose=Purpose.REVISIT), ASKER, 1000.0)
+            seq = store.tables.requests.add(space.url(TEXT, purpose=Purpose.REVISIT), REQUESTER, 1000.0)
             store.tables.queues.put(queue, Entry(Lane.FRESH, 0, seq, 0, space.url(TEXT, purpose=Purpose.REVISIT)))
             store.tables.queues.file(queue, 0.0, 1000.0)
             host.n_queued, host.due = 1, 1000.0

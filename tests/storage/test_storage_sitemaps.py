@@ -15,7 +15,7 @@ from thresher.crawler.core.url_rules import url_rules
 from thresher.storage.records import AnnouncedRecord, SitemapRecord
 from thresher.storage.schema import ANNOUNCED
 from thresher.storage.store import Store
-from thresher.storage.tables.sitemaps import ASKER
+from thresher.storage.tables.sitemaps import REQUESTER
 from thresher.storage.verify import verify
 
 TEXT = "https://a.example/sitemap.xml"
@@ -26,7 +26,7 @@ def _make(path: Path, change: Callable[[Store, bytes], None]) -> None:
     with Store.create(path, Settings(), 1000.0) as store:
         space = URLSpace(store.secret, url_rules(Settings()))
         url = space.url(TEXT, purpose=Purpose.SITEMAP)
-        seq = store.tables.requests.add(url, ASKER, 1000.0)
+        seq = store.tables.requests.add(url, REQUESTER, 1000.0)
         queue = space.queue_key(url.host)
         host = HostRecord(name="a.example", site="a.example", n_queued=1, due=1000.0)
         store.tables.queues.put(queue, Entry(Lane.FRESH, 0, seq, 0, url))

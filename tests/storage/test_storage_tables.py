@@ -24,7 +24,7 @@ from thresher.storage.store import Store
 from thresher.storage.tables.held import Held
 from thresher.storage.tables.memory import Memory
 from thresher.storage.tables.queues import Queues
-from thresher.storage.tables.requests import Asker
+from thresher.storage.tables.requests import Requester
 from thresher.storage.tables.rules import Rules
 from thresher.storage.tables.seen import SeenSet
 
@@ -330,11 +330,11 @@ def test_the_aliases_of_a_url_are_released_a_part_at_a_time(store: Store) -> Non
 def test_a_request_waits_with_a_number_and_a_name(store: Store) -> None:
     store.tables.queues.save_host(QUEUE, HostRecord(name="a.example", site="a.example"))
     probe = CrawlURL("https://a.example/xyzzy", "a.example", "https://a.example", url("xyzzy").key, purpose=Purpose.PROBE)
-    seq = store.tables.requests.add(probe, Asker("soft_error", 2), 5.0)
+    seq = store.tables.requests.add(probe, Requester("soft_error", 2), 5.0)
     store.tables.queues.put(QUEUE, Entry(Lane.AHEAD, 0, seq, 0, probe))
     assert store.tables.queues.head(QUEUE, Lane.AHEAD, 1) == [Entry(Lane.AHEAD, 0, seq, 0, probe)]
     assert (store.tables.requests.pop(seq), store.tables.requests.pop(seq), store.tables.seen.row(probe.key)) == (
-        Asker("soft_error", 2),
+        Requester("soft_error", 2),
         None,
         None,
     )

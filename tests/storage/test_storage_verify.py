@@ -47,7 +47,7 @@ from thresher.storage.schema import (
     Meta,
 )
 from thresher.storage.store import Store
-from thresher.storage.tables.requests import Asker
+from thresher.storage.tables.requests import Requester
 from thresher.storage.tables.tail import TailPlace, class_tag
 from thresher.storage.verify import verify
 from thresher.storage.view import View
@@ -82,7 +82,7 @@ def _add_the_rare(store: Store) -> None:
     store.tables.robots.put(b"o" * 16, RobotsRecord("https://a.example", "rules", 1.0, 2.0, 200, file_hash(b"x")), b"x")
     home = url_of(0)
     probe = CrawlURL("https://host0.example/probe", home.site, home.host, home.key[:8] + b"probe...", purpose=Purpose.PROBE)
-    seq = store.tables.requests.add(probe, Asker("soft_error"), 1.0)
+    seq = store.tables.requests.add(probe, Requester("soft_error"), 1.0)
     queue = home.key[:8] * 2
     host = store.tables.queues.host(queue)
     assert host is not None

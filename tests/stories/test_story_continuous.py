@@ -16,12 +16,14 @@ from changing_web import HOST, ChangingWeb, changes, kinds, settings
 from click.testing import CliRunner
 from harness import crawl, resume, until, wait_until, write_config
 from little_web import SECRET
+from test_story_recrawl_aliases import Rule, two_addresses
 
 from thresher.config.settings import Frontier, Limits, Recrawl, Settings
 from thresher.crawler.cli import thresher
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.core.model import State
 from thresher.crawler.start.rounds import begin_round
+from thresher.filters.spec import FilterSpec
 from thresher.running import Crawl
 from thresher.storage.export.changes import Row
 from thresher.storage.schema import PLANS, REVISITS
@@ -51,9 +53,11 @@ def said(*arguments: str) -> str:
     return " ".join(result.output.split())
 
 
-async def run(path: Path, configuration: Settings, web: ChangingWeb, times: dict[str, int]) -> None:
+async def run(
+    path: Path, configuration: Settings, web: ChangingWeb, times: dict[str, int], plugged: list[FilterSpec] | None = None
+) -> None:
     """Crawl until paths have been asked for so often."""
-    life = Crawl(path, settings=configuration)
+    life = Crawl(path, settings=configuration, specs=plugged)
     running = asyncio.create_task(life.run())
     await until(lambda: running.done() or all(asked(web)[name] >= n for name, n in times.items()))
     life.stop()
@@ -166,3 +170,22 @@ def options_of(web: ChangingWeb) -> dict[str, Any]:
         "filters": {"soft_error": {"mode": "off"}},
         "sitemaps": "off",
     }
+
+
+async def test_a_page_that_a_rule_makes_an_alias_has_no_next_visit_until_its_page_is_gone(tmp_path: Path) -> None:
+    """Mutations: its time not forgotten; no visit of it queued when it is an alias no more."""
+    rule, oftener = Rule(), Recrawl(audit_share=0.0, min_interval=1.0, max_interval=1.0)
+    with ChangingWeb() as web:
+        two_addresses(web)
+        conf, store = settings(web, schedule="continuous", recrawl=oftener), tmp_path / "c"
+        Store.create(store, conf, 0.0, secret=SECRET).close()
+        await run(store, conf, web, {"/1": 1, "/1?ref=x": 1}, [rule.spec])
+        rule.is_on, n_before = True, asked(web)["/1?ref=x"]
+        await run(store, conf, web, {"/1": asked(web)["/1"] + 3}, [rule.spec])  # the alias would be due before that
+        assert asked(web)["/1?ref=x"] <= n_before + 1  # one that was under way
+        with View(store) as view:
+            assert len([*view.rows(PLANS)]) == len([*view.rows(REVISITS)]) == 2
+        web.say("/1", "410 Gone")
+        await run(store, conf, web, {"/1?ref=x": asked(web)["/1?ref=x"] + 1}, [rule.spec])
+        told = [(row.url.rpartition("/")[2], row.kind) for row in changes(store, "0") if "1" in row.url.rpartition("/")[2]]
+        assert told[-3:] == [("1?ref=x", "moved"), ("1", "gone"), ("1?ref=x", "new")]

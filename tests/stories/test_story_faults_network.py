@@ -95,7 +95,7 @@ async def test_a_name_that_takes_long_holds_up_nobody_else(tmp_path: Path, monke
     async with faulty_web() as web, name_server(zone) as names:
         web.say("quick.test/", page(*(f"/{i}" for i in range(n_pages))))
         seeds, limits, retry = ("slow.test/", "silent.test/", "quick.test/"), {"max_wait": 5.0}, {"scale": 5e-4}
-        found = await crawl(tmp_path, web, *seeds, dns=asks(names, 0.2), limits=limits, retry=retry)
+        found = await crawl(tmp_path, web, *seeds, dns=asks(names, 1.0), limits=limits, retry=retry)
     assert len(web.pages("quick.test")) == n_pages + 1
     assert web.pages("slow.test") == ["/"]
     assert web.paths("silent.test") == []

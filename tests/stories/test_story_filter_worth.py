@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from little_web import Crawled, LittleWeb, crawl, settings
 
 from thresher.config.settings import Filters
-from thresher.crawler.analysis.filter_worth import Judged, judge
+from thresher.crawler.analysis.filter_worth import JudgedCrawl, judge
 from thresher.crawler.analysis.recorded_store import read_graph
 from thresher.crawler.cli import thresher
 from thresher.crawler.core.url import URLSpace
@@ -50,7 +50,7 @@ def _thread(i: int) -> str:
     return " ".join(f"thread{i}word{k}" for k in range(90))
 
 
-def judged(path: Path, of: Filters) -> Judged:
+def judged(path: Path, of: Filters) -> JudgedCrawl:
     with View(path) as view:
         wanted = msgspec.structs.replace(view.settings, filters=of)
         space = URLSpace(view.secret, url_rules(wanted))

@@ -11,8 +11,9 @@ from faulty import crawl, faulty_web, page
 from harness import AGENT, CONTACT, until, write_config
 from harness import crawl as start
 from hostile import HEAD, Talk
+from injecting import with_constant
 
-from thresher.crawler.agent.agent import Agent
+from thresher.crawler.agent.agent import _GRACE_S, Agent
 from thresher.storage.verify import verify
 
 
@@ -76,10 +77,12 @@ def _two_agents(tmp_path: Path, port: int) -> Path:
 
 async def test_drips_hold_several_agents_no_longer(tmp_path: Path) -> None:
     """P45: the supervisor ends all of them at `limits.max_time`, though none rests."""
+    assert _GRACE_S == 10.0
+    shorter = with_constant("thresher.crawler.agent.agent", "_GRACE_S", 0.5)
     async with faulty_web() as web:
         for n in range(6):
             web.say(f"s{n}.test/", drip)
-        with start(tmp_path / "store", _two_agents(tmp_path, web.site.port)) as life:
+        with start(tmp_path / "store", _two_agents(tmp_path, web.site.port), **shorter) as life:
             assert await asyncio.to_thread(life.end) == 0, life.said  # an hour if they wait for the drips
             assert "limits.max_time reached" in life.said
     assert verify(tmp_path / "store") == []

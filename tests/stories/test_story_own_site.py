@@ -26,6 +26,10 @@ QUICK = (
     "--set",
     "limits.max_wait=3",
     "--set",
+    "retry.scale=1e-6",
+    "--set",
+    "politeness.min_delay=0",
+    "--set",
     "politeness.delay_factor=0",
 )
 NAMES = ("--set", "dns.static={own.test: 127.0.0.5, evil.test: 127.0.0.5}", "--set", "sitemaps=off")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from thresher.config.settings import Frontier, Limits, Robots, Settings
 from thresher.crawler.core.model import Purpose, State
 from thresher.crawler.core.url import URLSpace
 from thresher.crawler.core.url_rules import url_rules
+from thresher.crawler.report.sitemaps import read_sitemaps, section
 from thresher.storage.export.sitemaps import announced, orphans, unannounced
 from thresher.storage.records import SitemapRecord
 from thresher.storage.store import Store
@@ -44,6 +46,13 @@ def sitemap_of(crawled: Crawled, url: str) -> SitemapRecord:
         record = view.tables.sitemaps.sitemap(URLSpace(view.secret, url_rules(view.settings)).key(url))
     assert record is not None, f"{url} is no sitemap"
     return record
+
+
+def reported(view: View) -> str:
+    """Return the part of the report about sitemaps."""
+    found = section(read_sitemaps(view))
+    assert found is not None
+    return str(found.html())
 
 
 async def test_what_a_sitemap_names_is_fetched_and_waits_behind_what_links_name(tmp_path: Path) -> None:
@@ -196,6 +205,10 @@ async def test_indexes_are_read_one_level_deep_and_loops_end(tmp_path: Path) -> 
         )
         assert sitemap_of(crawled, web.url("a.test/i0.xml")).notes == ["an index in an index: its 2 sitemaps are not read"]
         assert crawled.status.skipped == {"sitemap_limit": 23}
+        with View(crawled.path) as view:
+            told = reported(view)
+    assert "an index in an index: its 2 sitemaps are not read" in told
+    assert re.search(r"Beyond the budget of their host\W.*?\b23\b", told)
 
 
 async def test_what_is_announced_keeps_to_scope_robots_depth_and_budget(tmp_path: Path) -> None:
@@ -243,8 +256,10 @@ async def test_a_lastmod_that_lies_is_not_believed_and_one_that_holds_is(tmp_pat
         crawled = await crawl(tmp_path / "c", options(web, "liar.test/", "future.test/", "honest.test/"))
         with View(crawled.path) as view:
             shares = {row.url.text.partition("/0")[0]: row.believed for row in announced(view) if row.url.text.endswith("/0")}
+            told = reported(view)
         assert shares[web.url("liar.test/")[:-1]] == shares[web.url("future.test/")[:-1]] == 0.0
         assert 0.65 < shares[web.url("honest.test/")[:-1]] < 0.7
+    assert re.search(r"8 of (16|24) that could be checked held", told)
 
 
 async def test_orphans_and_unannounced_pages_are_listed(tmp_path: Path) -> None:
@@ -260,6 +275,9 @@ async def test_orphans_and_unannounced_pages_are_listed(tmp_path: Path) -> None:
             assert [row.url.text for row in orphans(view)] == [web.url("a.test/orphan")]
             assert [page.url for page in unannounced(view)] == [web.url("a.test/left-out")]
             assert len(list(announced(view))) == 4
+            told = reported(view)
+    assert set(re.findall(r"a\.test:\d+/(orphan|left-out|both)", told)) == {"orphan", "left-out"}
+    assert "4, of which 4 are fetched or given up" in told
 
 
 async def test_a_kill_between_reading_and_admitting_loses_nothing(tmp_path: Path) -> None:

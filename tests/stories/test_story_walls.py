@@ -92,8 +92,21 @@ def translated(web: LittleWeb, place: str, n: int) -> None:
     web.page(place, *links(place), text=words, title=OWN if words == text else "other")
 
 
+def viewed(web: LittleWeb, place: str, n: int) -> None:
+    """For a while pages show one of seven views, in another language: what a canary shows is shown by some other pages, not by all."""
+    if 15 <= n < 22:
+        name = place.partition("/")[2] or "0"
+        view = f"{COMMON} {own(f'viewe.test/{int(name) % 7}')}".translate(
+            str.maketrans("abcdefghijklmnopqrstuvwxyz", "bcdefghijklmnopqrstuvwxyza")
+        )
+        web.page(place, text=view, title="other")
+    else:
+        web.page(place, *links(place), text=f"{COMMON} {own(place)}", title=OWN)
+
+
 HOSTILE: dict[str, Kind] = {
     "translated": translated,
+    "viewed": viewed,
     "form": wall(says("Log in to see this page, please. " + FORM)),
     "redirect": wall(to_login),
     "consent": wall(says("Before you continue we ask for your consent to store what we like to store on what is yours")),
@@ -242,8 +255,11 @@ def lost(found: Crawled, kind: str) -> list[str]:
     return [name for name in ("", *map(str, range(1, N))) if name not in there]
 
 
-async def test_eleven_kinds_of_walls_cost_no_page(tmp_path: Path) -> None:
-    """Mutations: nothing was fetched again; answers that were alike asked for no canary."""
+async def test_twelve_kinds_of_walls_cost_no_page(tmp_path: Path) -> None:
+    """Mutations: nothing was fetched again; answers that were alike asked for no canary; answers unlike the canaries' own were believed.
+
+    The last one lost a page of `viewed`, whose canaries show two texts of which one is also shown by some other page.
+    """
     found, n, stands_as = await crawled(tmp_path / "c", HOSTILE)
     assert {kind: missing for kind in HOSTILE if (missing := lost(found, kind))} == {}
     assert {kind for kind, one in stands_as.items() if one.state != "well"} == set()

@@ -13,7 +13,10 @@ from thresher.crawler.core.effects import Hold, Release
 from thresher.crawler.core.model import CrawlURL, LinkBatch
 from thresher.filters.base import LinkJudgement
 from thresher.filters.capabilities import Relinks
+from thresher.filters.depth_cutoff.evidence import QUOTA, Place
 from thresher.filters.depth_cutoff.filter import NamedAgain
+from thresher.filters.depth_cutoff.places import kind_of
+from thresher.filters.evidence.standing import Standing
 
 
 def view(number: int) -> str:
@@ -186,3 +189,34 @@ def test_what_visitors_do_not_reach_is_held_and_what_lies_beyond_the_ceiling_ref
         assert crawled.is_refused(f"{HOST}/docs/99/", 5) == ("ceiling" in settings)
         assert crawled.held(f"{HOST}/docs/99/", 4, on=HOME.text) == ""
     assert DepthCutoff().ceiling is None
+
+
+def test_a_place_is_held_only_where_less_is_new_than_elsewhere_on_its_host() -> None:
+    """A repository's views say in other words what its files say: 2 % of them are new to somebody who counts words, all are documents.
+
+    Mutation: a place was held by its own novelty alone; nine tenths of such a site were fetched in no order at its end.
+    """
+    crawled = Crawled()
+    crawled.fetch(HOST + "/", prose(), 0)
+    for i in range(60):
+        for kind in ("log", "tree", "blob"):
+            crawled.fetch(f"{HOST}/{kind}?id={i}", day_text(i), 2)
+    assert crawled.held(f"{HOST}/log?id=99", 3, on=f"{HOST}/log?id=1") == ""
+    for i in range(60):
+        crawled.fetch(f"{HOST}/new/{i}", prose(), 2)
+    assert crawled.held(f"{HOST}/log?id=99", 3, on=f"{HOST}/log?id=1")
+
+
+def test_a_place_without_end_is_held_though_nothing_is_new_elsewhere_either() -> None:
+    """Mutation: a place was compared only; a site that consists of one calendar has nothing to compare it with."""
+    every, place = Standing(n=100, s=50, squares=100), Place("a.example/*")
+    assert not place.is_less(every)
+    place.opinion.recent.streak = QUOTA
+    assert place.is_less(every)
+
+
+def test_semicolons_separate_the_names_of_a_kind() -> None:
+    """Mutation: `&` alone did; each file of a repository browser was a kind."""
+    assert (
+        kind_of(f"{HOST}/?p=x.git;a=blob;h=1f", HOST) == kind_of(f"{HOST}/?p=y.git&a=tree&h=2e", HOST) != kind_of(f"{HOST}/?p=x.git", HOST)
+    )

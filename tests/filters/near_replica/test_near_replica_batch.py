@@ -40,7 +40,7 @@ def test_an_edited_mirror_is_found_page_by_page(candidates: Candidates) -> None:
     assert _pairs(space) == {(i, N + i) for i in range(N)}
     clusters = space.clusters(space.text_pairs())
     assert [cluster.copies(0.0) for cluster in clusters] == [[i, N + i] for i in range(N)]
-    assert all(0 < one.rp < 0.15 and one.hm < 0.15 for cluster in clusters for one in cluster.members)
+    assert all(0 < one.random_projection < 0.15 and one.hyperlink_map < 0.15 for cluster in clusters for one in cluster.members)
 
 
 @pytest.mark.parametrize("counting", list(Counting))

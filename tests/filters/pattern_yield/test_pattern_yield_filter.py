@@ -253,7 +253,8 @@ def test_what_a_url_says_already_is_no_news() -> None:
 def test_a_form_that_is_shown_for_the_twentieth_time_was_never_new() -> None:
     """Mutation: the first page of it counted, so that a hundred fetches more were needed. A text that comes three times is one's own."""
     assert yields(text=lambda i: f"Editing {i}", settings=SURE, n=130).barren
-    assert not yields(text=lambda i: own(i // 3), settings=SURE, n=200).barren
+    of = yields(text=lambda i: own(i // 3), settings=SURE, n=200)
+    assert of.is_surpassed or not of.barren, "a third of it is worth it: that comes later at most"
 
 
 def test_dates_of_the_form_that_a_url_spells_are_no_news_and_other_numbers_are() -> None:

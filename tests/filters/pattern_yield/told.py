@@ -24,11 +24,13 @@ class Site:
     fetched: list[str] = field(default_factory=list)
     held: dict[str, str] = field(default_factory=dict)
 
-    def tell(self, path: str, text: str | None, *, status: int = 200, depth: int = 1, via: str = "", n_led: int = 0) -> bool:
-        """Let one URL's turn come; return whether it was fetched."""
+    def tell(
+        self, path: str, text: str | None, *, status: int = 200, depth: int = 1, via: str = "", n_led: int = 0, is_drawn: bool = False
+    ) -> bool:
+        """Let one URL's turn come; return whether it was fetched.    is_drawn: it is, though its pattern is held"""
         url = SPACE.url(HOST + path, site_depth=depth, seed_distance=depth, via=SPACE.key(HOST + via) if via else b"")
         pattern, is_fetched = self.replay.decide(url)
-        if is_fetched:
+        if is_fetched or is_drawn:
             self.fetched.append(path)
             self.replay.learn(url, status, None if text is None else xxhash.xxh3_64_intdigest(text.encode()), n_led=n_led)
         else:

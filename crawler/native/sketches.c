@@ -1,0 +1,166 @@
+/* What filters ask of the words of a page: filters/depth_cutoff/novelty.py, filters/soft_error/looks.py and core/echo.py say what it is. */
+#include "native.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const uint64_t FACTOR = 0x9E3779B97F4A7C15u;
+
+/* -- threes ------------------------------------------------------------------------------------------------------------------------- */
+
+enum { CANDIDATES = 2 * LEAST_THREES };
+
+typedef struct {
+    uint64_t hash;
+    size_t at;
+} Three;
+
+/* Let an element of a heap, the greatest first, sink to its place. */
+static void sink(Three *heap, size_t n, size_t at) {
+    Three moved = heap[at];
+    for (size_t child; (child = 2 * at + 1) < n; at = child) {
+        if (child + 1 < n && heap[child + 1].hash > heap[child].hash) child++;
+        if (heap[child].hash <= moved.hash) break;
+        heap[at] = heap[child];
+    }
+    heap[at] = moved;
+}
+
+/* Sort, the least first. */
+static void heap_sort(Three *heap, size_t n) {
+    while (n > 1) {
+        Three greatest = heap[0];
+        heap[0] = heap[--n];
+        heap[n] = greatest;
+        sink(heap, n, 0);
+    }
+}
+
+/* The least threes below a limit, sorted; returns how many there are, at most n. */
+static size_t least_below(const uint64_t *words, size_t n_threes, uint64_t limit, Three *heap, size_t n) {
+    size_t found = 0;
+    for (size_t i = 0; i < n_threes; i++) {
+        Three three = {(words[i + 2] * FACTOR + words[i + 1]) * FACTOR + words[i], i};
+        if (three.hash > limit) continue;
+        if (found < n) {
+            heap[found++] = three;
+            if (found == n)
+                for (size_t at = n / 2; at-- > 0;) sink(heap, n, at);
+        } else if (three.hash < heap[0].hash) {
+            heap[0] = three;
+            sink(heap, n, 0);
+        }
+    }
+    if (found == n) heap_sort(heap, n);
+    return found;
+}
+
+static size_t least_threes(const uint64_t *words, size_t n_threes, Three *heap) {
+    size_t n = n_threes < CANDIDATES ? n_threes : CANDIDATES;
+    uint64_t share = UINT64_MAX / n_threes; /* half as many again as are wanted lie below the limit, unless many are repeated */
+    if (n_threes > 3 * LEAST_THREES && least_below(words, n_threes, share * 3 * LEAST_THREES, heap, n) == n) return n;
+    return least_below(words, n_threes, UINT64_MAX, heap, n);
+}
+
+static uint16_t pair_of(uint64_t first, uint64_t second) {
+    return (uint16_t)(((first * FACTOR ^ second) * FACTOR) >> (64 - PLACE_BITS));
+}
+
+size_t sample_threes(uint64_t *words, size_t n, const uint8_t *counts, uint16_t *out) {
+    size_t kept = 0, found = 0;
+    for (size_t i = 0; i < n; i++) {
+        words[kept] = words[i];
+        kept += counts[words[i] >> (64 - PLACE_BITS)] != 0;
+    }
+    if (kept < 3) return 0;
+    Three heap[CANDIDATES];
+    size_t n_least = least_threes(words, kept - 2, heap);
+    for (size_t i = 0; i < n_least && found < LEAST_THREES; i++)
+        if (!i || heap[i].hash != heap[i - 1].hash) heap[found++] = heap[i];
+    *out++ = (uint16_t)(kept - 2 < 0xFFFF ? kept - 2 : 0xFFFF);
+    for (size_t i = 0; i < found; i++) {
+        const uint64_t *word = words + heap[i].at;
+        out[i] = pair_of(word[0], word[1]);
+        out[found + i] = pair_of(word[1], word[2]);
+    }
+    return 1 + 2 * found;
+}
+
+/* -- a table of pairs --------------------------------------------------------------------------------------------------------------- */
+
+static int has_place(const uint8_t *table, uint16_t place) { return table[place >> 3] >> (7 - (place & 7)) & 1; }
+
+size_t unseen_pairs(const uint16_t *pairs, size_t n, const uint8_t *table, size_t *n_both) {
+    size_t unseen = 0;
+    *n_both = 0;
+    for (size_t i = 0; i < n; i++) {
+        int first = !has_place(table, pairs[i]), second = !has_place(table, pairs[n + i]);
+        unseen += (size_t)first + (size_t)second;
+        *n_both += (size_t)(first & second);
+    }
+    return unseen;
+}
+
+void enter_pairs(const uint16_t *pairs, size_t n, uint8_t *table) {
+    size_t n_set = 0;
+    for (size_t i = 0; i < 2 * n; i++) table[pairs[i] >> 3] |= (uint8_t)(0x80 >> (pairs[i] & 7));
+    for (size_t i = 0; i < TABLE_BYTES; i++)
+        for (unsigned bits = table[i]; bits; bits &= bits - 1) n_set++;
+    if (n_set > TABLE_BYTES * 4) memset(table, 0, TABLE_BYTES); /* more than half */
+}
+
+/* -- pairs -------------------------------------------------------------------------------------------------------------------------- */
+
+size_t least_pairs(const uint64_t *tokens, size_t n, size_t most, uint32_t *least) {
+    size_t found = 0;
+    for (size_t i = 0; i + 1 < n || (n == 1 && !i); i++) {
+        uint32_t pair = (uint32_t)((n == 1 ? tokens[0] : tokens[i] * FACTOR + tokens[i + 1]) >> 32);
+        if (!most || (found == most && pair >= least[found - 1])) continue;
+        size_t low = 0, high = found;
+        while (low < high) {
+            size_t middle = (low + high) / 2;
+            if (least[middle] < pair) low = middle + 1;
+            else high = middle;
+        }
+        if (low < found && least[low] == pair) continue;
+        size_t moved = (found < most ? found : most - 1) - low;
+        memmove(least + low + 1, least + low, moved * sizeof *least);
+        least[low] = pair;
+        found += found < most;
+    }
+    return found;
+}
+
+/* -- words that a URL contains ------------------------------------------------------------------------------------------------------- */
+
+enum { FILTER_BITS = 10 };
+
+static int in_order(const void *a, const void *b) {
+    uint64_t one = *(const uint64_t *)a, two = *(const uint64_t *)b;
+    return (one > two) - (one < two);
+}
+
+size_t places_among(const uint64_t *tokens, size_t n, uint64_t *wanted, size_t n_wanted, uint32_t *places) {
+    uint8_t may[1 << (FILTER_BITS - 3)] = {0};
+    size_t found = 0;
+    if (!n_wanted) return 0;
+    qsort(wanted, n_wanted, sizeof *wanted, in_order);
+    for (size_t i = 0; i < n_wanted; i++) may[wanted[i] >> (67 - FILTER_BITS)] |= (uint8_t)(1 << (wanted[i] >> (64 - FILTER_BITS) & 7));
+    for (size_t i = 0; i < n; i++) {
+        uint64_t token = tokens[i];
+        if (!(may[token >> (67 - FILTER_BITS)] >> (token >> (64 - FILTER_BITS) & 7) & 1)) continue;
+        if (bsearch(&token, wanted, n_wanted, sizeof token, in_order)) places[found++] = (uint32_t)i;
+    }
+    return found;
+}
+
+int mark_row(const uint64_t *tokens, size_t n, const uint64_t *row, size_t length, uint8_t *gone) {
+    int is_there = 0;
+    if (!length) return 0;
+    for (size_t i = 0; i + length <= n; i++) {
+        if (tokens[i] != row[0] || memcmp(tokens + i, row, length * sizeof *row) != 0) continue;
+        memset(gone + i, 1, length);
+        is_there = 1;
+    }
+    return is_there;
+}

@@ -1,0 +1,49 @@
+"""How a class compares with the rest of its site."""
+
+from __future__ import annotations
+
+import pytest
+
+from thresher.filters.evidence.standing import LATELY, Standing
+
+
+def told(*fetches: tuple[int, float], at: int = 0) -> Standing:
+    of = Standing()
+    of.age(at)
+    for weight, share in fetches:
+        of.learn(weight, share)
+    return of
+
+
+def test_fetches_of_unequal_weight_say_less_than_as_many_of_equal_weight() -> None:
+    """[KIS65]. Mutation: one fetch that stands for sixteen counted as sixteen, and a pattern was compared by it."""
+    assert told(*[(1, 1.0)] * 16).size == 16
+    assert told((16, 1.0)).size == 1
+    assert told((16, 1.0), *[(1, 0.0)] * 16).size == pytest.approx(32**2 / (16**2 + 16))
+    assert told((16, 1.0)).lower() < told(*[(1, 1.0)] * 16).lower()
+    assert Standing().size == 0
+
+
+def test_what_ages_weighs_less_than_what_comes_after_it() -> None:
+    """Mutation: squares aged as the rest did; a class's old fetches seemed to be fewer than they were."""
+    of = told(*[(1, 1.0)] * 20)
+    of.age(LATELY)
+    assert of.size == pytest.approx(20)
+    assert of.s / of.n == pytest.approx(1)
+    assert of.n == pytest.approx(20 / 2.718, rel=0.01)
+    of.learn(1, 0.0)
+    assert of.s / of.n < 0.9 < 20 / 21
+
+
+def test_the_rest_of_a_site_is_the_difference() -> None:
+    every, part = told((1, 1.0), (1, 0.0), (4, 0.5)), told((1, 0.0), (4, 0.5))
+    rest = every.without(part)
+    assert (rest.n, rest.s, rest.squares) == (1, 1, 1)
+    assert part.without(every).n == 0, "by rounding a part may be more than the whole"
+
+
+def test_a_fetch_that_is_taken_back_leaves_what_was_there() -> None:
+    of = told((1, 1.0), (1, 0.0), (-1, 0.0))
+    assert (of.n, of.s, of.squares) == (1, 1, 1)
+    of.learn(-5, 1.0)
+    assert (of.n, of.s, of.squares) == (0, 0, 0)

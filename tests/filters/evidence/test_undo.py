@@ -1,0 +1,132 @@
+"""Evidence that a wall has made void: what filters remember goes back, whatever they are, and what they say with it."""
+
+from __future__ import annotations
+
+import pytest
+from dict_memory import DictMemory
+from hypothesis import example, given
+from hypothesis import settings as examples
+from hypothesis import strategies as st
+from subjects import SPACE, batch, page, pair
+from webs import Bench, Subject, lives, pages, registered
+
+from thresher.crawler.core.effects import Answer
+from thresher.filters.evidence import undo
+from thresher.filters.evidence.undo import Undo
+
+SITE, OTHER = SPACE.site_key("a.example"), SPACE.site_key("b.example")
+NONE = b"word!" + bytes(3)  # begins the keys of what belongs to no site
+SEVERAL = [spec.name for spec in registered() if spec.name != "canary" and list(spec.parts())]
+keys = st.builds(lambda site, name: site + name, st.sampled_from((SITE, OTHER, NONE)), st.sampled_from((b"k", b"l", b"m")))
+steps = st.one_of(
+    st.tuples(st.just("put"), st.sampled_from("fg"), keys, st.binary(max_size=2)),
+    st.tuples(st.just("delete"), st.sampled_from("fg"), keys),
+    st.tuples(st.sampled_from(("believe", "void")), st.sampled_from((SITE, OTHER))),
+    st.tuples(st.sampled_from(("save", "kill"))),
+)
+
+
+@examples(max_examples=60, deadline=None, derandomize=True)
+@given(story=st.lists(steps, max_size=30))
+@example(story=[("put", "f", SITE + b"k", b"1"), ("kill",), ("put", "f", SITE + b"k", b"2"), ("save",), ("void", SITE)])
+def test_what_is_void_is_as_it_was_when_it_was_last_believed_over_kills(story: list[tuple[object, ...]]) -> None:
+    """Mutations: notes were played back oldest first; `believe` left them; a second change of a record was noted in place of the first."""
+    memories, log = {name: DictMemory() for name in "fg"}, DictMemory()
+    undoing = Undo(log)
+    over = {name: undoing.over(name, memory) for name, memory in memories.items()}
+    believed: dict[bytes, dict[str, dict[bytes, bytes]]] = {SITE: {"f": {}, "g": {}}, OTHER: {"f": {}, "g": {}}}
+    for what, *given_ in story:
+        match what, given_:
+            case "put", [str(name), bytes(key), bytes(value)]:
+                over[name].put(key, value)
+            case "delete", [str(name), bytes(key)]:
+                over[name].delete(key)
+            case "believe", [bytes(site)]:
+                undoing.believe(site)
+                believed[site] = {name: _of(memory, site) for name, memory in memories.items()}
+            case "void", [bytes(site)]:
+                undoing.void(site)
+                assert {name: _of(memory, site) for name, memory in memories.items()} == believed[site]
+            case _:
+                undoing.save()  # with the visit: what was not committed is not in the memories either
+                if what == "kill":
+                    undoing = Undo(log)
+                    over = {name: undoing.over(name, memory) for name, memory in memories.items()}
+    assert not [key for key in log.rows if key[:8] == NONE]
+
+
+def _of(memory: DictMemory, site: bytes) -> dict[bytes, bytes]:
+    return {key: value for key, value in memory.rows.items() if key.startswith(site)}
+
+
+@examples(max_examples=25, deadline=None, derandomize=True)
+@given(before=lives, behind=lives, then=lives)
+def test_every_filter_forgets_what_it_learned_behind_a_wall(
+    before: list[Subject | Answer], behind: list[Subject | Answer], then: list[Subject | Answer]
+) -> None:
+    """Mutations: one filter was given its memory bare; a note was lost."""
+    bench, sober = (Bench.of(registered()) for _ in range(2))
+    for each in (bench, sober):
+        each.tell(before)
+    bench.panel.believe(SITE)
+    bench.panel.believe(OTHER)
+    believed = bench.all_rows()
+    bench.tell(behind)
+    bench.panel.save()
+    for site in (SITE, OTHER):
+        bench.panel.void(site)
+    assert {name: bench.rows(name) for name in SEVERAL} == {name: believed[name] for name in SEVERAL}
+    for each in (bench, sober):
+        each.tell(then)
+    assert {name: bench.rows(name) for name in SEVERAL} == {name: sober.rows(name) for name in SEVERAL}
+
+
+BARREN: dict[str, list[Subject | Answer]] = {
+    "path_trap": [page(f"http://a.example/dir/{n}", "log in to see this page of ours", status=404) for n in range(9)],
+    "pattern_yield": [page(f"http://a.example/dir/{n}", "log in to see this page of ours", status=404) for n in range(9)],
+    "exact_duplicate": [page(f"http://a.example/dir/{n}", "log in to see this page of ours, please") for n in range(3)],
+    "near_replica": [page(f"http://a.example/dir/{n}", f"log in to see this page of ours, please, friend {n}") for n in range(3)],
+    "dust": [page(f"http://a.example/1?ref={n}", "log in to see this page of ours, please " * 3) for n in range(9)],
+    "depth_cutoff": [page(f"http://a.example/dir/{n}", "log in to see this page", via=SPACE.url("http://a.example/")) for n in range(9)],
+    "soft_error": [pair(f"http://a.example/dir/{n}", "http://a.example/login") for n in range(9)],
+}
+
+
+@pytest.mark.parametrize("name", sorted(BARREN))
+def test_each_filter_has_learned_something_behind_a_wall_that_it_forgets(name: str) -> None:
+    """So that the law above speaks of every one of them."""
+    bench = Bench.of(registered())
+    bench.tell([page("http://a.example/", "home of all that is written here by us"), batch("http://a.example/1")])
+    bench.panel.believe(SITE)
+    before = bench.rows(name)
+    bench.tell(BARREN[name])
+    learned = bench.rows(name)
+    bench.panel.void(SITE)
+    assert learned != before
+    assert bench.rows(name) == before
+    assert not bench.rows(undo.NAME)
+
+
+def test_a_filter_does_not_go_on_with_what_it_had_decoded_of_a_site() -> None:
+    """Of a good site pattern_yield learns from one page in sixteen; one bad page ends that, if it is believed.
+
+    Mutation: the panel did not call `stale`.
+    """
+    bench = Bench.of([spec for spec in registered() if spec.name in ("pattern_yield", "canary")])
+    good = [page(f"http://a.example/n/{n}", " ".join(f"w{n}x{i}" for i in range(40))) for n in range(60)]
+    bench.tell(good[:30])
+    bench.panel.believe(SITE)
+    bench.tell([page("http://a.example/n/99", "gone", status=404)])
+    bench.panel.void(SITE)
+    before = bench.rows("pattern_yield")
+    bench.tell([one for one in good[30:] if one.url.key[8] % 16])
+    assert bench.rows("pattern_yield") == before
+
+
+@examples(max_examples=10, deadline=None, derandomize=True)
+@given(story=st.lists(pages, max_size=8))
+def test_an_observing_canary_makes_nothing_void(story: list[Subject | Answer]) -> None:
+    bench = Bench.of(registered("observe"))
+    bench.tell(story)
+    assert bench.panel.void(SITE) is bench.panel.believe(SITE) is None
+    assert undo.NAME not in bench.memories
