@@ -54,9 +54,10 @@ def patterns(
     filter alone dropped, and as no exact copy, teaches nothing.
 
     A pattern is barren when filters.pattern_yield.barren of its fetches in a row were nothing new, until what is drawn of it says that this
-    was wrong; it is open otherwise. `held` are URLs that it holds. With --replay each answer is decided about when its turn comes, from
-    those before it that were fetched; "pattern" is the barren one that covers it, "fetch" is false for what is held, and true for the
-    share of it that is drawn at once. What comes last is not told again: a text that is only on held answers counts as late.
+    was wrong. It is surpassed when it yields less than the rest of its site, and is held too. It is open otherwise. `held` are URLs that it
+    holds. With --replay each answer is decided about when its turn comes, from those before it that were fetched; "pattern" is the one that
+    holds it, "fetch" is false for what is held, and true for the share of it that is drawn at once. What comes last is not told again: a
+    text that is only on held answers counts as late.
     """
     if wants_replay and (only_barren or top):
         raise UsageError("--replay prints every answer: leave --barren and --top out")
@@ -181,5 +182,5 @@ def _row(site: str, pattern: Pattern) -> Row:
         "yield": round(of.worth / of.fetched, 4),
         "low": round(low, 4),
         "high": round(high, 4),
-        "standing": "barren" if of.barren else "open",
+        "standing": "surpassed" if of.is_surpassed else "barren" if of.barren else "open",
     }

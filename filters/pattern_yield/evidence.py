@@ -4,8 +4,9 @@ A pattern is barren as long as an opinion (filters/evidence/opinion.py) holds it
 it needs more barren fetches, from several of them.
 
 **Surpassed.** A most specific pattern that yields something, and less than all else that its site serves, is held too: every second page
-of a kind may be worth it, and is fetched once what is always worth it is done (filters/evidence/standing.py). It is free again when what is
-drawn of it yields as much as the rest by its lower bound; if `barren` draws in a row give nothing it is held as any other.
+of a kind may be worth it, and is fetched once what is always worth it is done (filters/evidence/standing.py). Both are compared from
+`barren` fetches on. It is free again when what is drawn of it yields as much as the rest by its lower bound; if `barren` draws in a row
+give nothing it is held as any other.
 
 Memory: 35 bytes a pattern. Time: 4 µs per fetch.
 """
@@ -24,10 +25,9 @@ from thresher.filters.evidence.standing import Standing
 
 SEVERAL = 3  # a coarser pattern needs so many times as many barren fetches
 _OWN = 8  # fetches from which a pattern's own counts go before a coarser one's; fewer, if it is surely good
-_COMPARED = 8  # fetches of a pattern, and of all else, from which they are compared; twice as many each time that this was wrong
-_MOST_DOUBLED = 5  # times
+_MOST_DOUBLED = 5  # times that a comparison which was wrong doubles the fetches that the next one needs
 _FREED = 1.64  # one error in twenty on one side: of the bound of all else that its draws must reach
-_OF_WORDS = 3  # times that it doubles for each word that stands for any, but the first
+_OF_WORDS = 3  # times that they double for each word that stands for any, but the first
 _SPARED = 0.1  # share of the last fetches that must then have been worth it
 
 
@@ -84,8 +84,8 @@ class Rule:
         """
         opinion = of.opinion
         if of.is_surpassed:
-            return rest.size >= _COMPARED and lower_share(opinion.n, opinion.s) >= rest.lower(_FREED) and self._free(of)
-        enough = _COMPARED << min(opinion.n_wrong + _OF_WORDS * max(0, n_words - 1), _MOST_DOUBLED)
+            return rest.size >= self.own.barren and lower_share(opinion.n, opinion.s) >= rest.lower(_FREED) and self._free(of)
+        enough = self.own.barren << min(opinion.n_wrong + _OF_WORDS * max(0, n_words - 1), _MOST_DOUBLED)
         if not opinion.is_held and min(of.standing.size, rest.size) >= enough and of.standing.upper() < rest.lower():
             opinion.is_held = opinion.waits = of.is_surpassed = True
             opinion.n = opinion.s = 0

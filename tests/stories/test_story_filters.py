@@ -102,7 +102,9 @@ async def test_filters_that_observe_change_nothing_but_recorded_verdicts(tmp_pat
     assert skipped(tmp_path / "off") == skipped(tmp_path / "observe")
     assert (off.status.saved, observe.status.saved) == ({}, {})
     assert off.status.would_save == {}
-    assert observe.status.would_save.keys() == {"exact_duplicate", "near_replica", "media"}, "what they would have saved is told"
+    assert observe.status.would_save.keys() == {"exact_duplicate", "near_replica", "media", "path_trap"}, (
+        "what they would have saved is told"
+    )
     assert not any(page.verdicts for page in off.pages.values())
     copies = {url for url, page in observe.pages.items() if page.verdicts}
     assert len(copies) > 10
