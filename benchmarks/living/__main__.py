@@ -1,6 +1,7 @@
 """Crawl living sites with filters and without: `python -m benchmarks.living [SITE…] [--filters A,B+C,all-D] [--delay S] [--keep DIR]`.
 
-`python -m benchmarks.living anytime` draws curves over requests and bytes (anytime.py), `… walls` puts walls before sites (walls.py).
+`python -m benchmarks.living anytime` draws curves over requests and bytes (anytime.py), `… walls` puts walls before sites (walls.py),
+`… sitemaps` crawls with and without the sitemaps that a site's own software makes (sitemaps.py).
 
 Real software that Debian packages is started on loopback addresses, each site is crawled from one seed by the command line, first with all
 filters off (but media), then with each set of filters: with all but depth_cutoff, which saves what is far and not what is redundant, and
@@ -25,14 +26,14 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from benchmarks.living import anytime, walls
+from benchmarks.living import anytime, sitemaps, walls
 from benchmarks.living.apache import Place
 from benchmarks.living.compare import Comparison, causes
 from benchmarks.living.crawls import Crawl, crawl, filter_names, filters_of
 from benchmarks.living.site import Site
 from benchmarks.living.sites import SITES, served, there
 
-_COMMANDS = {"anytime": anytime.main, "walls": walls.main}
+_COMMANDS = {"anytime": anytime.main, "sitemaps": sitemaps.main, "walls": walls.main}
 MAX_LOST = 0.005
 _EXAMPLES = 3
 _CAUSES = 6

@@ -97,8 +97,11 @@ def apart(directory: Path, do: Callable[[], str]) -> str:
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     if -code in _BY_DAMAGE:
         raise _ToldError(*_damage_in_words(signal.Signals(-code).name, [str(directory)]))
+    if not answer and code < 0:
+        by = signal.Signals(-code).name
+        raise _ToldError(f"{directory}: the process that prepares the crawl was ended by {by}; the state is safe: try again", 128 - code)
     if not answer:
-        sys.exit(code if code >= 0 else 128 - code)
+        sys.exit(code)
     text, exit_code = msgspec.json.decode(answer, type=tuple[str, int])
     if exit_code:
         raise _ToldError(text, exit_code)

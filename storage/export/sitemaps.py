@@ -1,9 +1,9 @@
 """What sitemaps say, beside what links say: `sitemaps`, `announced`, `orphans` and `unannounced`.
 
-An orphan is announced and named by no link and no redirect, nor is it a seed. An unannounced page is one of a host that announces pages,
-and is not among them.
+An orphan is announced and named by no link of another page and no redirect, nor is it a seed. An unannounced page is one of a host that
+announces pages, and is not among them.
 
-Memory: a byte for each number of a URL, 100 bytes for each URL that is both announced and linked.
+Memory: 150 bytes for each URL that is announced.
 """
 
 from __future__ import annotations
@@ -12,9 +12,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import TypeVar
-
-import numpy as np
-import numpy.typing as npt
 
 from thresher.crawler.core.lastmod import believed
 from thresher.crawler.core.model import Purpose
@@ -35,7 +32,7 @@ from thresher.storage.records import (
     SitemapRecord,
     UrlRecord,
 )
-from thresher.storage.schema import ANNOUNCED, ANNOUNCERS, EDGES_IN, SEEN, SITEMAPS, URLS, Meta
+from thresher.storage.schema import ANNOUNCED, ANNOUNCERS, EDGES_IN, SEEN, SITEMAPS, URLS
 from thresher.storage.view import View
 
 _CHUNK = 1000
@@ -127,17 +124,25 @@ class _Sitemaps:
 
 
 def _linked(view: View) -> set[bytes]:
-    """Return the keys of announced URLs that a page links to, that a redirect leads to, or that are seeds."""
-    named: npt.NDArray[np.bool_] = np.zeros(unpack_u64(view.meta(Meta.NEXT_SEQ)) + 1, dtype=np.bool_)
-    for _, numbers in view.all_links():
-        named[numbers] = True
+    """Return the keys of announced URLs that another page links to, that a redirect leads to, or that are seeds."""
+    unnamed: dict[int, bytes] = {}  # number → key
     found: set[bytes] = set()
     for chunk in _chunks(view.rows(URLS)):
         records = [(unpack_u64(number), URL.decode(value)) for number, value in chunk]
         said = view.get_many(ANNOUNCED, [record.key for _, record in records])
         for (number, record), value in zip(records, said, strict=True):
-            if value is not None and (named[number] or not record.via or record.key in found or view.scan(EDGES_IN, record.key, limit=1)):
+            if value is None:
+                continue
+            if not record.via or view.scan(EDGES_IN, record.key, limit=1):
                 found.add(record.key)
+            else:
+                unnamed[number] = record.key
+    for visit, numbers in view.all_links():
+        named = {number: unnamed[number] for number in numbers if number in unnamed}
+        source = view.tables.pages.read(visit) if named else None
+        for number, key in named.items():
+            if source is None or source.key != key:  # a page that names itself is no easier to find
+                found.add(unnamed.pop(number))
     return found
 
 
