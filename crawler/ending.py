@@ -43,6 +43,8 @@ def finished(why: str, status: Status, *, answered_before: int, max_error_rate: 
         parts.append(f"{error_rate:.0%} of the URLs failed, most by {_named(cause, n)}")
     elif n and answered == answered_before and not everything_is_done:
         parts.append(f"nothing was fetched: {_named(cause, n)}")
+    elif status.redirects and not status.pages and not status.queued:
+        parts.append("no page was fetched: no redirect led to one, `thresher explain DIR URL` says why")
     else:
         return Ending(0, "; ".join(parts))
     return Ending(4, "; ".join(parts))

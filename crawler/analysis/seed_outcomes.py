@@ -99,6 +99,8 @@ def _of_row(view: View, seed: str, key: bytes, row: SeenRow) -> SeedOutcome:
             _fill_page(view, one, page)
         case State.DONE:
             one.outcome = "failed"
+            if view.tables.redirects.chain_end(key)[0] == "loop":
+                one.detail = "its redirects are a loop" + (" (fetch.cookies)" if view.settings.fetch.cookies == "off" else "")
         case State.HELD | State.REFUSED:
             one.outcome = row.state.name.lower()
         case State.ALIAS:
@@ -178,6 +180,8 @@ def _why(view: View, space: URLSpace, one: SeedOutcome) -> str:
         return "one URL waits" if one.waiting == 1 else f"{one.waiting:,} URLs wait"
     if one.outcome == "needs_browser":
         return "the seed itself can be read by a browser alone"
+    if one.outcome == "failed" and one.detail:
+        return f"the seed itself failed: {one.detail}"
     words = {"failed": "failed", "refused": "was refused", "held": "is held", "unknown": "was never met"}
     if one.outcome in words:
         return f"the seed itself {words[one.outcome]}"

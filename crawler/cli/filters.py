@@ -111,6 +111,7 @@ def _print(judged: JudgedCrawl, view: View) -> None:
 def _words_of_walls(found: Walls) -> str:
     """Say what the filter canary came to in the crawl: a replay has one answer of each page, so it meets no wall."""
     return (
-        f"canary, as the crawl counted: a page of {found.hosts:,} hosts was fetched again; {found.walls:,} walls, behind which "
-        f"{found.fetched_again:,} URLs were fetched again; {found.walled:,} hosts are walled now, {found.another:,} are taken as they are"
+        f"canary, as the crawl counted: hosts of which a page was fetched again: {found.hosts:,}; walls: {found.walls:,}, behind which "
+        f"{found.fetched_again:,} URLs were fetched again; hosts that are walled now: {found.walled:,}, "
+        f"that are taken as they are: {found.another:,}"
     )

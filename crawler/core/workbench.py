@@ -17,7 +17,7 @@ from math import inf
 
 from thresher.config.settings import Settings
 from thresher.crawler.core.host_queue import HostQueue
-from thresher.crawler.core.model import Reason
+from thresher.crawler.core.model import FILTERS_OWN, Reason
 from thresher.crawler.core.order.base import Order
 from thresher.crawler.core.own_site import OwnSite
 from thresher.crawler.core.politeness import Pace, Rulebook, rule_of
@@ -368,7 +368,9 @@ class Workbench:
             return host.why
         head = host.head
         if head is not None and head.lane in (Lane.RETRY, Lane.DUE) and head.rank / 1e6 > max(now, host.record.next_at):
-            return "retry of what failed" if head.lane is Lane.RETRY else "next visit of a page"
+            if head.lane is Lane.DUE:
+                return "next visit of a page"
+            return "retry of a filter's request that failed" if head.url.purpose in FILTERS_OWN else "retry of what failed"
         return rule_of(host.record, host.rules)
 
 

@@ -71,7 +71,7 @@ class Explainer:
                 self._known(story, url, row)
             if row is None or row.state is State.REFUSED:
                 story.skips = self._skips(url.text)
-        story.option = _option(story)
+        story.option = story.option or _option(story)
         story.today = self._today(asked if story.url is None else story.url, story)
         by = f" It is announced by {story.announced.by}." if story.announced is not None else ""
         again = words_of(story.visited_again) if story.visited_again is not None else ""
@@ -152,6 +152,8 @@ class Explainer:
         elif edge is not None:
             end, hops = view.tables.redirects.chain_end(url.key)
             story.end_of_chain = {"url": None, "hops": hops, "status": None, "end": end}
+            if end == "loop" and view.settings.fetch.cookies == "off":
+                story.option = "fetch.cookies"
 
     def _verdicts(self, key: bytes, page: PageRecord | None) -> list[dict[str, Any]]:
         """Return every verdict on a page or a redirect, those that were revised and those that revised them, with their times."""

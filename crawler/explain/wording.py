@@ -60,6 +60,8 @@ def _done(story: Story) -> str:
         came_to = f"; the target is {to['state']}"
         if end is not None and end["end"] == "loop":
             came_to = f"; that is a loop: after {end['hops']} hop(s) it comes back to a URL of its own"
+            if story.option == "fetch.cookies":
+                came_to += ", as sites do that want back a cookie which they set (fetch.cookies)"
         elif end is not None and end["end"] == "too_long":
             came_to += f"; its chain of {end['hops']} hops is too long to be followed to an end"
         elif end is not None and end["url"] is not None:

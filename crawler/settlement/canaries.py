@@ -90,7 +90,8 @@ class Canaries:
         """Count a host that begins to rest."""
         if effect.number == 1:
             self._totals.counters.add(WALLED, 1)
-            _log.info("a wall answers for a host of site %s: it rests", effect.queue[:8].hex())
+            host = self._tables.queues.host(effect.queue)
+            _log.info("a wall answers for %s: it rests", host.name if host is not None else "a host")
 
     def is_well(self, effect: Well) -> None:
         """Note a host that is taken to be itself."""

@@ -47,7 +47,7 @@ def page_record(
         address=head.address,
         headers=list(head.headers),
         flags=sorted(page.flags if page else outcome.flags),
-        keep=judgement.keep if judgement else True,
+        keep=judgement.keep if judgement else bool(outcome.body),
         follow=judgement.follow if judgement else False,
         verdicts=verdict_records(judgement.verdicts) if judgement else [],
         failed_cause=failure.cause if failure else "",

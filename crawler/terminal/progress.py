@@ -101,7 +101,7 @@ def block(status: Status) -> Group:
     if status.causes:
         rows.append(Text("failed attempts: " + counted(status.causes)))
     if status.saved:
-        rows.append(Text("saved by filters: " + _counts(status.saved), overflow="ellipsis", no_wrap=True))
+        rows.append(Text("judged against: " + _counts(status.saved), overflow="ellipsis", no_wrap=True))
     if status.skipped:
         rows.append(Text("skipped: " + counted(status.skipped)))
     if status.hosts_parked:
@@ -140,9 +140,9 @@ def summary(status: Status) -> Table:
         ("URLs", f"{status.known:,} known, {status.queued:,} still queued"),
         ("hosts", f"{status.hosts:,} known" + (f", parked: {counted(status.hosts_parked)}" if status.hosts_parked else "")),
         ("skipped", counted(status.skipped) or "nothing"),
-        ("saved by filters", _counts(status.saved) or "nothing"),
+        ("judged against", _counts(status.saved) or "nothing"),
         *([("would be saved", _counts(status.would_save))] if status.would_save else []),
-        *([("walled", f"{status.walled:,} hosts")] if status.walled else []),
+        *([("walled", f"{status.walled:,} host{'s' * (status.walled != 1)}")] if status.walled else []),
         *([("fetched again", f"{status.fetched_again:,} URLs that walls had answered for")] if status.fetched_again else []),
         *([("need a browser", _counts(status.needs_browser))] if status.needs_browser else []),
         *([("quarantined", f"{_counts(status.quarantined)}; see `thresher quarantine`")] if status.quarantined else []),

@@ -10,7 +10,7 @@ import pytest
 from fake_queues import Addresses
 from frontier_world import Answer, World, configured, failure, page
 
-from thresher.crawler.core.model import Cause, CrawlURL, Outcome
+from thresher.crawler.core.model import Cause, CrawlURL, Outcome, Purpose
 from thresher.crawler.core.own_site import NOTHING_OWN, OwnSite
 from thresher.crawler.core.url import queue_name
 
@@ -216,3 +216,13 @@ def test_what_a_line_waits_for_is_a_place_where_all_are_taken() -> None:
         crawl.push(f"http://{name}/")
     crawl.start_all()
     assert crawl.frontier.why(crawl.now) == "2 hosts: address_connections 1; 1 in flight"
+
+
+def test_another_try_of_a_filter_s_request_is_told_as_such() -> None:
+    """No URL of the crawl waits then: its count of queued ones is 0. Mutation: the purpose was not looked at."""
+    for purpose, rule in ((Purpose.PROBE, "retry of a filter's request that failed"), (Purpose.PAGE, "retry of what failed")):
+        crawl = World(configured(politeness={"jitter": 0.0}), answer=lambda url, _: failure(url, Cause.DISCONNECTED, 0.01))
+        crawl.push("http://a.example/", purpose=purpose)
+        crawl.start_all()
+        crawl.end_one()
+        assert crawl.frontier.why(crawl.now).startswith(f"1 host: {rule}, next in ")

@@ -6,10 +6,12 @@ A wall stands for a number of its host's requests, so that nothing depends on ho
 from __future__ import annotations
 
 import json
+import logging
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 from little_web import Crawled, LittleWeb, crawl, settings
 
@@ -280,7 +282,7 @@ def assert_told(path: Path, found: Crawled, stands_as: dict[str, HostStanding]) 
     assert walls["fetched_again"] == found.status.fetched_again
     assert walls["walls"] == sum(one.walls for one in stands_as.values()) > 0
     table = CliRunner().invoke(thresher, ["filters", str(path), "--answers", "1"])
-    assert f"canary, as the crawl counted: a page of {len(stands_as)} hosts was fetched again; {walls['walls']} walls" in table.stdout
+    assert f"hosts of which a page was fetched again: {len(stands_as)}; walls: {walls['walls']}, behind" in table.stdout
 
 
 def assert_replayed(path: Path) -> None:
@@ -308,7 +310,9 @@ async def test_fourteen_kinds_of_honest_hosts_are_not_called_walled_for_ever(tmp
     assert {host: n[host] - n_plain[host] for host in n if n[host] - n_plain[host] > MOST_BESIDE} == {}
 
 
-async def test_a_host_is_walled_still_when_its_crawl_is_resumed_and_nothing_is_lost(tmp_path: Path) -> None:
+async def test_a_host_is_walled_still_when_its_crawl_is_resumed_and_nothing_is_lost(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     """The first life ends while the host rests; the next begins with a canary, which finds the wall gone.
 
     Mutation: what the wall had answered for was not queued again.
@@ -325,7 +329,8 @@ async def test_a_host_is_walled_still_when_its_crawl_is_resumed_and_nothing_is_l
                 (answer if stands_still[0] and n[host] >= FROM else put_at)(web, place, n[host])
 
         web.on_request = heard
-        first = await crawl(tmp_path / "c", _resting(web, max_wait=1.0))
+        with caplog.at_level(logging.INFO):
+            first = await crawl(tmp_path / "c", _resting(web, max_wait=1.0))
         with View(tmp_path / "c") as view:
             (standing,) = standings(view)
         n_asked, stands_still[0] = len(web.requests), False
@@ -334,6 +339,7 @@ async def test_a_host_is_walled_still_when_its_crawl_is_resumed_and_nothing_is_l
     assert web.requests[n_asked] in web.requests[: FROM - 1], "a page that was kept before"
     assert lost(then, "a") == []
     assert then.status.walled == 0
+    assert f"a wall answers for {web.requests[0].partition('/')[0]}:{web.port}: it rests" in caplog.messages, "the host by its name"
     assert_replayed(tmp_path / "c")
 
 
