@@ -96,7 +96,7 @@ def test_an_unknown_filter_and_an_unknown_site_are_refused(capfd: pytest.Capture
     assert "no filter: nonsense" in capfd.readouterr().err
     with pytest.raises(SystemExit):
         main(["nowhere"])
-    assert {"anytime", "walls"} == set(living._COMMANDS)
+    assert {"anytime", "sitemaps", "walls"} == set(living._COMMANDS)
 
 
 def test_texts_of_the_same_words_in_another_order_are_near_copies() -> None:
