@@ -100,10 +100,15 @@ def parse(text: str, placer: Placer) -> Node | None:
 
 
 def _events(text: str, placer: Placer) -> Iterator[yaml.Event]:
+    n_told = 0
     try:
-        yield from yaml.parse(text, Loader=_LOADER)
+        for event in yaml.parse(text, Loader=_LOADER):
+            yield event
+            n_told += 1
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
+        if mark and "nesting depth" in str(error.problem):  # libyaml looks 1,024 characters ahead: its own limit may come first
+            yield from islice(yaml.parse(text[: mark.index], Loader=_LOADER), n_told, None)
         place = placer(mark.line + 1, mark.column + 1) if mark else placer(1, 1)
         context = f" {error.context}" if error.context else ""
         advice = _yaml_advice(text, place, f"{error.problem}{context}")

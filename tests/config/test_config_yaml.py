@@ -17,6 +17,10 @@ BOMB = "a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n"
 
 HOSTILE = {
     "deep_flow": (b"[" * 100_000, "crawl.yaml:1:21: expected at most 20 levels of lists and mappings. Remove the inner ones"),
+    "deep_flow_later": (
+        b"seeds: [a, " + b"[" * 100_000,
+        "crawl.yaml:1:30: seeds: expected at most 20 levels of lists and mappings. Remove the inner ones",
+    ),
     "deep_block": (b"- " * 100_000, "crawl.yaml:1:41: expected at most 20 levels of lists and mappings. Remove the inner ones"),
     "deep_keys": (
         b"{a: " * 60_000,
