@@ -31,7 +31,7 @@ from urllib.parse import unquote_plus
 
 import re2
 
-from thresher.config.settings import Danger as Listed
+from thresher.config.settings import DangerSettings
 from thresher.crawler.core.url import hostname_of
 
 _SCRIPT = r"(?:\.(?:php[0-9]?|phtml|aspx?|jspa?|jsf|do|action|cgi|fcgi|pl|cfm|py|rb|ashx))?"
@@ -106,7 +106,7 @@ def _letters(name: str) -> str:
 class Danger:
     """The list of a crawl. It is compiled when the first link looks dangerous, since that takes 30 ms."""
 
-    def __init__(self, settings: Listed) -> None:
+    def __init__(self, settings: DangerSettings) -> None:
         self._settings = settings
         self._manuals = frozenset(word.lower() for word in settings.manuals)
         self._titles = frozenset(word.lower() for word in settings.titles)

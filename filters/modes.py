@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from thresher.config.settings import Filters, Settings
+from thresher.config.settings import FilterSettings, Settings
 from thresher.crawler.core.effects import Conclude, Effect, Hold, Park, Recall, Release, ReleaseURL, Request, Rewrite, Study, Tell
 from thresher.crawler.core.model import LinkBatch, Mode, Reason, Verdict
 from thresher.crawler.core.overriding import covers
@@ -59,7 +59,7 @@ def modes_by_url(settings: Settings) -> dict[str, ModeByURL]:
     return {name: ModeByURL(Mode(getattr(settings.filters, name).mode), rules) for name, rules in ruled.items()}
 
 
-def strongest(settings: Settings) -> Filters:
+def strongest(settings: Settings) -> FilterSettings:
     """Return the settings of all filters, each in the strongest mode that it has for any URL."""
     of, most = settings.filters, dict[str, Mode]()
     for override in settings.overrides:

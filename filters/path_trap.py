@@ -29,7 +29,7 @@ from typing import Final, NamedTuple
 import msgspec
 import xxhash
 
-from thresher.config.settings import Override, PathTrap
+from thresher.config.settings import Override, PathTrapSettings
 from thresher.crawler.core.effects import Worthless
 from thresher.crawler.core.model import Judgement, LinkBatch, Mode, Page, Reason, Verdict
 from thresher.crawler.core.overriding import covers
@@ -62,7 +62,7 @@ _MOST_HELD = 4_096  # classes
 _NO_VERDICT = Verdict(NAME)
 
 
-def spec(settings: PathTrap, *, judges: Collection[str] = (), overrides: Sequence[Override] = ()) -> FilterSpec:
+def spec(settings: PathTrapSettings, *, judges: Collection[str] = (), overrides: Sequence[Override] = ()) -> FilterSpec:
     """Build the filter.
 
     Args:
@@ -113,7 +113,7 @@ class ShapeTrap:
 
     name = NAME
 
-    def __init__(self, settings: PathTrap, overrides: Sequence[Override] = ()) -> None:
+    def __init__(self, settings: PathTrapSettings, overrides: Sequence[Override] = ()) -> None:
         self._general = Bounds(*(getattr(settings, key) for key in Bounds._fields))
         found = [(one.rule, {key: n for key in Bounds._fields if (n := getattr(one, key)) is not None}) for one in overrides]
         self._ruled = sorted((one for one in found if one[1]), key=lambda one: len(one[0]))
@@ -190,7 +190,7 @@ class YieldCount:
     name = NAME
     measure_type = PageMeasure
 
-    def __init__(self, settings: PathTrap, *, judges: Collection[str] = ()) -> None:
+    def __init__(self, settings: PathTrapSettings, *, judges: Collection[str] = ()) -> None:
         self._bounds = _Bounds(settings)
         self._judges = frozenset(judges)
 
@@ -227,7 +227,7 @@ class YieldTrap:
     name = NAME
     measure_type = NoneType
 
-    def __init__(self, settings: PathTrap) -> None:
+    def __init__(self, settings: PathTrapSettings) -> None:
         self._bounds = _Bounds(settings)
         self._only_observes = settings.mode == "observe"
         self._held: dict[str, Recent] = {}
@@ -284,7 +284,7 @@ def _verdict(cell: bytes, shape: Shape) -> Verdict:
 class _Bounds:
     """When a shape or a calendar is closed."""
 
-    def __init__(self, settings: PathTrap) -> None:
+    def __init__(self, settings: PathTrapSettings) -> None:
         self._max_per_prefix = settings.max_per_prefix
         self._max_calendar = settings.max_calendar
 

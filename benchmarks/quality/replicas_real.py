@@ -23,7 +23,7 @@ import numpy as np
 from msgspec.structs import fields
 
 from benchmarks.support.nginx import serving
-from thresher.config.settings import Filters
+from thresher.config.settings import FilterSettings
 from thresher.crawler.analysis.replica_figure import draw
 from thresher.crawler.analysis.replica_pages import read_store
 from thresher.crawler.children import python
@@ -195,7 +195,7 @@ def crawl(directory: Path, seeds: Iterable[str], *options: str) -> None:
     """Crawl loopback hosts as fast as they answer, without filters but those that `options` turn on."""
     quick = ("politeness.min_delay=0", "politeness.delay_factor=0", "politeness.address_delay=0", "limits.min_free_disk=0")
     allowed = ("fetch.allow_addresses=[127.0.0.0/8]", "fetch.allow_ports=any", "identity.contact=https://example.org/bot")
-    off = [f"filters.{one.name}.mode=off" for one in fields(Filters) if "mode" in getattr(one.type, "__struct_fields__", ())]
+    off = [f"filters.{one.name}.mode=off" for one in fields(FilterSettings) if "mode" in getattr(one.type, "__struct_fields__", ())]
     whole = ("limits.max_links_per_page=20000", "agents=1", *off)
     sets = [part for value in (*quick, *allowed, *whole, *options) for part in ("--set", value)]
     subprocess.run(python.command("thresher", "crawl", *seeds, *sets, "-o", str(directory)), env=python.environment(), check=True)

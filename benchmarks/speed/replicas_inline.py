@@ -20,7 +20,7 @@ from typing import Self
 import numpy as np
 
 from benchmarks.speed.replicas_speed import pages
-from thresher.config.settings import NearReplica, Settings
+from thresher.config.settings import NearReplicaSettings, Settings
 from thresher.crawler.core.model import Directives, Judgement, Page
 from thresher.crawler.core.sketch import fingerprint
 from thresher.crawler.core.url import URLRules, URLSpace
@@ -123,7 +123,7 @@ def _compare(few: Filled, many: Filled, **of: object) -> None:
 
 def main() -> None:
     n = int(sys.argv[1]) if len(sys.argv) > 1 else _MANY
-    gate = ReplicaGate(NearReplica(), tells_copies=False)
+    gate = ReplicaGate(NearReplicaSettings(), tells_copies=False)
     print(json.dumps({"measure_us": round(_measuring(gate) * 1e6, 1)}), flush=True)
     with tempfile.TemporaryDirectory(prefix="thresher-inline-") as directory:
         paths = [Path(directory) / name for name in ("few", "many")]

@@ -17,7 +17,7 @@ from typing import Final
 
 import msgspec
 
-from thresher.config.settings import Fetch, Filters, Identity, Limits, Scope, Settings
+from thresher.config.settings import FetchSettings, FilterSettings, IdentitySettings, LimitSettings, ScopeSettings, Settings
 from thresher.crawler.agent.wiring import assemble
 from thresher.crawler.core.frontier import Frontier, Lease
 from thresher.crawler.core.model import Cause, CrawlURL, Failed, Fetched, Head, Outcome, Purpose, Redirect, State
@@ -41,15 +41,15 @@ _BODIES, _MOST_BODY = 10_000, 64 << 10  # answers left out whose bodies are kept
 def import_settings() -> Settings:
     """Return the configuration of an imported crawl: everything belongs to it, and filters only observe."""
     names = ("path_trap", "media", "exact_duplicate", "soft_error", "pattern_yield")
-    defaults = Filters()
+    defaults = FilterSettings()
     observing = {name: msgspec.structs.replace(getattr(defaults, name), mode="observe") for name in names}
     filters = msgspec.structs.replace(defaults, audit_share=0.0, **observing)
     copies = msgspec.structs.replace(filters.exact_duplicate, store_copies=True)
     return Settings(
-        identity=Identity(),
-        fetch=Fetch(allow_ports="any"),
-        scope=Scope(type="any"),
-        limits=Limits(max_hosts_per_site=1_000_000, max_pages_per_host=None, max_url_length=8_000),
+        identity=IdentitySettings(),
+        fetch=FetchSettings(allow_ports="any"),
+        scope=ScopeSettings(type="any"),
+        limits=LimitSettings(max_hosts_per_site=1_000_000, max_pages_per_host=None, max_url_length=8_000),
         filters=msgspec.structs.replace(filters, exact_duplicate=copies),
         sitemaps="off",
     )

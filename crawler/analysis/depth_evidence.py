@@ -14,7 +14,7 @@ from itertools import islice, zip_longest
 
 import numpy as np
 
-from thresher.config.settings import DepthCutoff
+from thresher.config.settings import DepthCutoffSettings
 from thresher.crawler.core.model import Judgement, Verdict
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.sketch import token_hashes
@@ -62,7 +62,7 @@ class DepthEvidence:
     pagerank: list[float]
 
 
-def read_evidence(view: View, settings: DepthCutoff) -> DepthEvidence:
+def read_evidence(view: View, settings: DepthCutoffSettings) -> DepthEvidence:
     """Read a crawl's evidence."""
     names = {queue[:8]: record.site for queue, record in hosts(view)}
     memory: Memory = view.tables.memory(NAME)
@@ -115,7 +115,7 @@ def _of_all(learned: list[Level], counts: list[Level]) -> list[Level]:
 # -- pages told again
 
 
-def _told_again(view: View, settings: DepthCutoff) -> Memory:
+def _told_again(view: View, settings: DepthCutoffSettings) -> Memory:
     memory, pages = Rows(), DepthOfPages(Sites(), settings, samples=False)
     fetched = {page.key for _, page in view.all_pages()}
     named = Counter(url.via for url, _ in view.all_urls() if url.via in fetched)

@@ -21,7 +21,7 @@ from typing import Any
 
 import msgspec
 
-from thresher.config.settings import Dns, Fetch, Frontier, Identity, Limits, Politeness, Scope, Settings
+from thresher.config.settings import DnsSettings, FetchSettings, FrontierSettings, IdentitySettings, LimitSettings, PolitenessSettings, ScopeSettings, Settings
 from thresher.crawler.bench.agent_bench import STALLED_S, Watch, timed_crawl
 from thresher.crawler.bench.filter_bench import with_filters, without_tail
 from thresher.crawler.children import python
@@ -179,15 +179,15 @@ def bench_settings(server: ServerProcess, pages: int | None, sets: tuple[str, ..
     """Return the configuration of the benchmark: all filters on, all delays of politeness off."""
     base = Settings(
         seeds=server.web.seeds(),
-        identity=Identity(agent="thresher-bench", contact="https://example.org/bench"),
-        scope=Scope(type="any"),
-        limits=Limits(max_pages=pages, min_free_disk=0),
-        politeness=Politeness(
+        identity=IdentitySettings(agent="thresher-bench", contact="https://example.org/bench"),
+        scope=ScopeSettings(type="any"),
+        limits=LimitSettings(max_pages=pages, min_free_disk=0),
+        politeness=PolitenessSettings(
             min_delay=0.0, delay_factor=0.0, jitter=0.0, address_delay=0.0, address_connections=100_000, site_connections=100_000
         ),
-        fetch=Fetch(allow_addresses=["127.0.0.0/8"], allow_ports=[server.port]),
-        frontier=Frontier(workbench=4_000),
-        dns=Dns(static=server.web.static_dns()),
+        fetch=FetchSettings(allow_addresses=["127.0.0.0/8"], allow_ports=[server.port]),
+        frontier=FrontierSettings(workbench=4_000),
+        dns=DnsSettings(static=server.web.static_dns()),
     )
     if per_host is not None:
         base = msgspec.structs.replace(base, limits=msgspec.structs.replace(base.limits, max_pages_per_host=per_host))

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import msgspec
 
-from thresher.config.settings import Filters, Settings
+from thresher.config.settings import FilterSettings, Settings
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.core.model import State
 from thresher.crawler.core.url import URLSpace
@@ -59,7 +59,7 @@ class Outcome:
 
 def names() -> list[str]:
     """Return the filters that can be left out."""
-    every = [field.name for field in msgspec.structs.fields(Filters) if hasattr(field.default_factory, "mode")]
+    every = [field.name for field in msgspec.structs.fields(FilterSettings) if hasattr(field.default_factory, "mode")]
     return [name for name in every if name != _ALWAYS_ON]
 
 

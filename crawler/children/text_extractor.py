@@ -21,7 +21,7 @@ from typing import Final, Self, TypeVar
 
 import msgspec
 
-from thresher.config.settings import Parse
+from thresher.config.settings import ParseSettings
 from thresher.crawler.children import python
 from thresher.crawler.children.parser_process import LENGTH, OUT_OF_MEMORY, OUT_OF_TIME
 from thresher.crawler.children.text_process import Made, Text, TextRequest, TextSetup
@@ -40,7 +40,7 @@ class TextExtractor:
     """Texts of pages, in their order. A context manager; one thread."""
 
     def __init__(
-        self, settings: Parse, *, is_main: bool, tells_language: bool, processes: int = 0, patience_s: float | None = None
+        self, settings: ParseSettings, *, is_main: bool, tells_language: bool, processes: int = 0, patience_s: float | None = None
     ) -> None:
         """Create the text extractor.
 

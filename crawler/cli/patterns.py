@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from thresher.config.settings import PatternYield
+from thresher.config.settings import PatternYieldSettings
 from thresher.crawler.analysis.answer_log import Answers, LoggedAnswer, read_file, read_store
 from thresher.crawler.cli.common import config_option, crawl_config, load_config, print_json, set_option
 from thresher.crawler.core.errors import UsageError
@@ -78,7 +78,7 @@ def patterns(
     return 0
 
 
-def _of_store(view: View, settings: PatternYield, choice: Choice, *, wants_replay: bool) -> Iterator[Row]:
+def _of_store(view: View, settings: PatternYieldSettings, choice: Choice, *, wants_replay: bool) -> Iterator[Row]:
     """Yield what the crawl's filter has learned. For a replay, or if it was off, yield what it learns from the stored answers now."""
     if not wants_replay and any(True for _ in _learned(view)):
         yield from _known(view, choice)
@@ -133,7 +133,7 @@ def _known(view: View, choice: Choice) -> Iterator[Row]:
                 yield {**row, "held": len(view.tables.held.keys(holder(row["pattern"])))}
 
 
-def _told(answers: Answers, settings: PatternYield, choice: Choice, *, wants_replay: bool, judging: Collection[str] = ()) -> Iterator[Row]:
+def _told(answers: Answers, settings: PatternYieldSettings, choice: Choice, *, wants_replay: bool, judging: Collection[str] = ()) -> Iterator[Row]:
     """Give the answers to a fresh filter in their order; yield its decision on each, or what it has learned from all of them.
 
     Args:

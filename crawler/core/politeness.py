@@ -24,7 +24,7 @@ from enum import StrEnum
 
 import msgspec
 
-from thresher.config.settings import Override, Politeness, Settings
+from thresher.config.settings import Override, PolitenessSettings, Settings
 from thresher.crawler.core.model import Cause, Failed, Fetched, Outcome, Reason
 from thresher.crawler.core.ports import Entry, HostRecord
 
@@ -58,7 +58,7 @@ class HostRules:
     max_delay: float
     max_pages: int | None
     max_bytes: int | None
-    politeness: Politeness  # the rest of it
+    politeness: PolitenessSettings  # the rest of it
     announced_every: int = 0  # requests, of which one goes to what sitemaps named while links' URLs wait; 0: none does
     refresh_share: float = 0.5  # of the host's requests, for revisits that are due while new URLs wait
     own_delay: float | None = None  # at one's own site: in place of `min_delay` while the host answers well

@@ -31,7 +31,7 @@ from typing import Final, NamedTuple, Protocol
 import msgspec
 import xxhash
 
-from thresher.config.settings import Recrawl
+from thresher.config.settings import RecrawlSettings
 from thresher.crawler.core.change_rate import Evidence, Prior, estimate, freshness, inherited
 from thresher.crawler.core.revisit_policy import Bounds, Policy, Share, interval_s, multiplier
 from thresher.crawler.core.url_tree import branch
@@ -134,7 +134,7 @@ class Options(NamedTuple):
     bounds: Bounds
 
 
-def options(recrawl: Recrawl) -> Options:
+def options(recrawl: RecrawlSettings) -> Options:
     """Return what the configuration says of it."""
     return Options(recrawl.policy, Bounds(min(recrawl.min_interval, recrawl.max_interval), recrawl.max_interval))
 

@@ -23,7 +23,7 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from thresher.config.settings import Parse
+from thresher.config.settings import ParseSettings
 from thresher.crawler.children import python
 from thresher.crawler.children.killing import gone, kill
 from thresher.crawler.children.parser_process import LENGTH, OUT_OF_TIME, ParseRequest, ParserSetup
@@ -45,7 +45,7 @@ _log = logging.getLogger(__name__)
 class Parser:
     """Bodies in, `Parsed` out; never raises for what a page does."""
 
-    def __init__(self, settings: Parse, agent: str, max_links: int, *, patience_s: float | None = None) -> None:
+    def __init__(self, settings: ParseSettings, agent: str, max_links: int, *, patience_s: float | None = None) -> None:
         """Create the parser.
 
         Args:

@@ -33,7 +33,7 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import Meta
 
-from thresher.config.settings import Canary
+from thresher.config.settings import CanarySettings
 from thresher.crawler.core.effects import Again, Answer, Effect, Request, Rest, Void, Well
 from thresher.crawler.core.model import Cause, Mode, Purpose
 from thresher.crawler.core.ports import Memory
@@ -58,7 +58,7 @@ _GONE: Final = (404, 410)  # a rebuilt site answers so for its old pages; hardly
 _CAUSES: Final = frozenset(map(str, Cause))
 
 
-def spec(settings: Canary) -> FilterSpec:
+def spec(settings: CanarySettings) -> FilterSpec:
     """Return the filter with its parts."""
     part = CanaryFilter(settings)
     return FilterSpec(NAME, Mode(settings.mode), prober=part, peer_filter=part, voids=True)
@@ -108,7 +108,7 @@ class CanaryFilter:
     news_type: Any = Seen | Wish
     answer_type = Found
 
-    def __init__(self, settings: Canary) -> None:
+    def __init__(self, settings: CanarySettings) -> None:
         self._share = settings.share
         self._floor = settings.floor
 

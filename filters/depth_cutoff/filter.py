@@ -21,7 +21,7 @@ from operator import itemgetter
 
 import msgspec
 
-from thresher.config.settings import DepthCutoff
+from thresher.config.settings import DepthCutoffSettings
 from thresher.crawler.core.effects import Release, ReleaseURL, Worthless
 from thresher.crawler.core.model import CrawlURL, Judgement, LinkBatch, Mode, Page, Reason, RedirectPair, Verdict
 from thresher.crawler.core.ports import Memory
@@ -47,7 +47,7 @@ def holder(form: str, depth: int) -> str:
     return f"{NAME} {min(depth, _DEEPEST)} {form}"
 
 
-def rule_of(settings: DepthCutoff) -> Rule:
+def rule_of(settings: DepthCutoffSettings) -> Rule:
     return Rule(settings.target, settings.floor, settings.ceiling, settings.q)
 
 
@@ -87,7 +87,7 @@ class DepthOfPages:
     name = NAME
     measure_type = PageMeasure
 
-    def __init__(self, sites: Sites, settings: DepthCutoff, *, samples: bool = True) -> None:
+    def __init__(self, sites: Sites, settings: DepthCutoffSettings, *, samples: bool = True) -> None:
         """Create the page gate.
 
         Args:
@@ -149,7 +149,7 @@ class DepthOfRedirects:
     name = NAME
     measure_type = PairMeasure
 
-    def __init__(self, sites: Sites, settings: DepthCutoff) -> None:
+    def __init__(self, sites: Sites, settings: DepthCutoffSettings) -> None:
         self._sites = sites
         self._rule = rule_of(settings)
 
@@ -193,7 +193,7 @@ class DepthOfLinks:
     name = NAME
     measure_type = LinksMeasure
 
-    def __init__(self, sites: Sites, settings: DepthCutoff) -> None:
+    def __init__(self, sites: Sites, settings: DepthCutoffSettings) -> None:
         self._sites = sites
         self._rule = rule_of(settings)
         self._unknown = self._rule.unknown()
@@ -309,7 +309,7 @@ class NamedAgain:
         return tuple(map(ReleaseURL, measure.released))
 
 
-def spec(settings: DepthCutoff) -> FilterSpec:
+def spec(settings: DepthCutoffSettings) -> FilterSpec:
     """Return the filter with its parts."""
     sites, cuts_all = Sites(), rule_of(settings).unknown() < UNLIMITED
     return FilterSpec(

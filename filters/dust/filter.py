@@ -38,7 +38,7 @@ from typing import Final
 import msgspec
 import xxhash
 
-from thresher.config.settings import Dust
+from thresher.config.settings import DustSettings
 from thresher.crawler.core.effects import Effect, Request, Revise, Study
 from thresher.crawler.core.model import Judgement, Mode, Page, Purpose, Reason, Verdict
 from thresher.crawler.core.ports import Memory
@@ -92,7 +92,7 @@ _MOST_ORIGINS: Final = 64
 _NO_VERDICT: Final = Verdict(NAME)
 
 
-def spec(settings: Dust, *, judges: Collection[str] = ()) -> FilterSpec:
+def spec(settings: DustSettings, *, judges: Collection[str] = ()) -> FilterSpec:
     """Return the filter with all its parts.
 
     Args:
@@ -154,7 +154,7 @@ class PageGate:
     name = NAME
     measure_type = PageMeasure
 
-    def __init__(self, settings: Dust, books: Books, *, judges: Collection[str]) -> None:
+    def __init__(self, settings: DustSettings, books: Books, *, judges: Collection[str]) -> None:
         self._settings = settings
         self._books = books
         self._judges = frozenset(judges)
@@ -289,7 +289,7 @@ class Miner:
     study = "thresher.filters.dust.study:study"
     finding_type = Finding
 
-    def __init__(self, settings: Dust) -> None:
+    def __init__(self, settings: DustSettings) -> None:
         self._settings = settings
 
     def gather(self, site: bytes, memory: Memory, /) -> Iterator[bytes]:

@@ -27,7 +27,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from thresher.config.settings import NearReplica
+from thresher.config.settings import NearReplicaSettings
 from thresher.filters.near_replica.collide import close_pairs, spread
 from thresher.filters.near_replica.hyperlink_map import I64, Children, hyperlink_map, scaled
 from thresher.filters.near_replica.minhash import agreement, band_pairs
@@ -38,7 +38,7 @@ from thresher.filters.near_replica.sketching import Sketches
 
 Bools = npt.NDArray[np.bool_]
 
-_DEFAULTS: Final = NearReplica()
+_DEFAULTS: Final = NearReplicaSettings()
 _MOST_LEADERS: Final = 512  # a page is compared with so many cluster heads of its class: the latest
 _MOST_LOOKED_AT: Final = 16  # and with the links of so many of these: the nearest by HM
 _WIDTH: Final = 3.0  # least width of the scale of R̂: that of some thousand pages, words counted 1 + ln n, vectors of length 1

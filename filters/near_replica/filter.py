@@ -33,7 +33,7 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from thresher.config.settings import NearReplica
+from thresher.config.settings import NearReplicaSettings
 from thresher.crawler.core.effects import Conclude, Effect, Revise
 from thresher.crawler.core.minhash import minhash
 from thresher.crawler.core.model import Judgement, Mode, Page, Reason, Verdict
@@ -93,7 +93,7 @@ _MOST_TRIES: Final = 8
 _MIN_MIRROR: Final = 20  # pages
 
 
-def spec(settings: NearReplica, owners: Ownership | None = None, *, tells_copies: bool) -> FilterSpec:
+def spec(settings: NearReplicaSettings, owners: Ownership | None = None, *, tells_copies: bool) -> FilterSpec:
     """Return the filter with its parts.
 
     Args:
@@ -123,7 +123,7 @@ class ReplicaGate:
     name = NAME
     measure_type = ReplicaMeasure
 
-    def __init__(self, settings: NearReplica, *, tells_copies: bool) -> None:
+    def __init__(self, settings: NearReplicaSettings, *, tells_copies: bool) -> None:
         self._settings = settings
         self._tells_copies = tells_copies
         dropped_from = max(settings.resemblance, settings.drop_resemblance)

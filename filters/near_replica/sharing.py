@@ -27,7 +27,7 @@ from typing import Annotated, Any, Final, Protocol
 import msgspec
 from msgspec import Meta
 
-from thresher.config.settings import NearReplica
+from thresher.config.settings import NearReplicaSettings
 from thresher.crawler.core.effects import Effect, Tell
 from thresher.crawler.core.model import Judgement, Page, Reason, Verdict
 from thresher.crawler.core.ownership import Ownership
@@ -112,7 +112,7 @@ class Shared:
     A message that no agent would write is refused when it is decoded. A forged one can do no more than have pages compared here.
     """
 
-    def __init__(self, gate: LocalGate, settings: NearReplica, owners: Ownership) -> None:
+    def __init__(self, gate: LocalGate, settings: NearReplicaSettings, owners: Ownership) -> None:
         self.name = gate.name
         self.news_type: Any = Sought | Hint | Offered
         self._gate = gate

@@ -30,7 +30,7 @@ from math import inf
 
 import msgspec
 
-from thresher.config.settings import PatternYield
+from thresher.config.settings import PatternYieldSettings
 from thresher.crawler.core.effects import Release, Worthless
 from thresher.crawler.core.model import Judgement, LinkBatch, Mode, Page, Reason, RedirectPair, Verdict
 from thresher.crawler.core.ports import Memory
@@ -49,7 +49,7 @@ _MIN_TOKENS = 20  # words that a text needs to be compared
 _NO_VERDICT = Verdict(NAME)
 
 
-def spec(settings: PatternYield, *, judges: Collection[str] = ()) -> FilterSpec:
+def spec(settings: PatternYieldSettings, *, judges: Collection[str] = ()) -> FilterSpec:
     """Build the filter.
 
     Args:
@@ -71,7 +71,7 @@ def spec(settings: PatternYield, *, judges: Collection[str] = ()) -> FilterSpec:
     )
 
 
-def rule_of(settings: PatternYield) -> Rule:
+def rule_of(settings: PatternYieldSettings) -> Rule:
     return Rule(Belief(barren=settings.barren, right=settings.release_yield))
 
 
@@ -242,7 +242,7 @@ class YieldOfLinks:
     name = NAME
     measure_type = LinksMeasure
 
-    def __init__(self, sites: Sites, settings: PatternYield) -> None:
+    def __init__(self, sites: Sites, settings: PatternYieldSettings) -> None:
         self._sites = sites
         self._only_observes = settings.mode == "observe"
 

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator
 
 import numpy as np
 
-from thresher.config.settings import PatternYield
+from thresher.config.settings import PatternYieldSettings
 from thresher.crawler.core.model import CrawlURL, Judgement, LinkBatch
 from thresher.filters.base import LinkJudgement
 from thresher.filters.evidence.audits import is_audited
@@ -50,7 +50,7 @@ class Rows:
 class Replay:
     """Decides on one URL after the other and learns from those that are fetched."""
 
-    def __init__(self, settings: PatternYield, *, judges: Collection[str] = (), samples: bool = True) -> None:
+    def __init__(self, settings: PatternYieldSettings, *, judges: Collection[str] = (), samples: bool = True) -> None:
         """Create the replay.
 
         Args:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from types import NoneType
 
-from thresher.config.settings import SoftError
+from thresher.config.settings import SoftErrorSettings
 from thresher.crawler.core.model import CrawlURL, LinkBatch, Mode, Verdict
 from thresher.crawler.core.ownership import Ownership
 from thresher.crawler.core.ports import Memory
@@ -29,7 +29,7 @@ from thresher.filters.spec import FilterSpec
 _SITE = 8
 
 
-def spec(settings: SoftError, owners: Ownership | None = None) -> FilterSpec:
+def spec(settings: SoftErrorSettings, owners: Ownership | None = None) -> FilterSpec:
     """Return the filter with all its parts.
 
     Args:
@@ -57,7 +57,7 @@ class SoftErrorLinkGate:
     name = NAME
     measure_type = NoneType
 
-    def __init__(self, settings: SoftError, faults: FaultySites) -> None:
+    def __init__(self, settings: SoftErrorSettings, faults: FaultySites) -> None:
         self._give_up_after = settings.give_up_after
         self._faults = faults
 

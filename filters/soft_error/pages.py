@@ -26,7 +26,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from thresher.config.settings import SoftError
+from thresher.config.settings import SoftErrorSettings
 from thresher.crawler.core.effects import Effect, Revise
 from thresher.crawler.core.model import Judgement, Page, Reason, Verdict
 from thresher.crawler.core.ports import Memory
@@ -113,7 +113,7 @@ class PageGate:
     name = NAME
     measure_type = PageLooks
 
-    def __init__(self, settings: SoftError) -> None:
+    def __init__(self, settings: SoftErrorSettings) -> None:
         self._max_probes = settings.max_probes
 
     def measure(self, page: Page, /) -> PageLooks:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from thresher.config.settings import SoftError
+from thresher.config.settings import SoftErrorSettings
 from thresher.crawler.core.effects import Answer, Effect, Request, Revise
 from thresher.crawler.core.model import Purpose
 from thresher.crawler.core.ports import Memory
@@ -103,7 +103,7 @@ class Prober:
     name = NAME
     answer_type = Reduced
 
-    def __init__(self, settings: SoftError, faults: FaultySites) -> None:
+    def __init__(self, settings: SoftErrorSettings, faults: FaultySites) -> None:
         self._threshold = settings.threshold
         self._max_probes = settings.max_probes
         self._faults = faults

@@ -25,7 +25,7 @@ from urllib.parse import unquote
 import msgspec
 import xxhash
 
-from thresher.config.settings import SoftError
+from thresher.config.settings import SoftErrorSettings
 from thresher.crawler.core.effects import Effect, Park, Revise
 from thresher.crawler.core.model import CrawlURL, Judgement, Reason, RedirectPair, Verdict
 from thresher.crawler.core.ports import Memory
@@ -98,7 +98,7 @@ class RedirectGate:
     name = NAME
     measure_type = PairFeatures
 
-    def __init__(self, settings: SoftError, faults: FaultySites) -> None:
+    def __init__(self, settings: SoftErrorSettings, faults: FaultySites) -> None:
         self._threshold = settings.threshold
         self._max_probes = settings.max_probes
         self._faults = faults

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from thresher.config.settings import Archive
+from thresher.config.settings import ArchiveSettings
 from thresher.storage.archive.record import FIELDS, Record, stamp
 from thresher.storage.partitions import is_shard
 from thresher.storage.private import MODE
@@ -62,7 +62,7 @@ def cut(folder: Path, name: str, end: ArchiveEnd) -> None:
         os.truncate(current, end.n_bytes)
 
 
-def open_archive(path: Path, secret: bytes, settings: Archive, end: bytes | None) -> ArchiveWriter | None:
+def open_archive(path: Path, secret: bytes, settings: ArchiveSettings, end: bytes | None) -> ArchiveWriter | None:
     """Open the archive of a store if the configuration has one. In any case cut off all bytes that were never committed.
 
     Args:

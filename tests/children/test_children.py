@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from thresher.config.settings import Parse, Settings
+from thresher.config.settings import ParseSettings, Settings
 from thresher.crawler.children import python
 from thresher.crawler.children.crash_suspects import Suspects
 from thresher.crawler.children.studies import Studies
@@ -68,7 +68,7 @@ def test_a_crawl_in_a_folder_of_look_alikes_is_not_touched_by_them(hostile: Path
 
 
 async def test_the_parser_process_imports_nothing_from_the_working_directory(hostile: Path) -> None:
-    parser = Parser(Parse(), "thresher", 100)
+    parser = Parser(ParseSettings(), "thresher", 100)
     parsed = await parser.apart(b"<title>whole</title>", "text/html", "text/html", [])
     await parser.close()
     assert (parsed.title, mark(hostile)) == ("whole", "")

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from subjects import SPACE, page, pair
 from webs import settings
 
-from thresher.config.settings import Limits, NearReplica, Scope, Settings
+from thresher.config.settings import LimitSettings, NearReplicaSettings, ScopeSettings, Settings
 from thresher.crawler.agent.agent import Agent
 from thresher.crawler.cluster.member import Team
 from thresher.crawler.cluster.shared_addresses import SharedAddresses, create
@@ -58,7 +58,7 @@ _OWN, _FOREIGN = ([f"http://{site}{path}" for site in _sites(agent, 2) for path 
 _URLS = [*_OWN, *_FOREIGN]
 _KEYS = [SPACE.key(url) for url in _URLS]
 _TEXTS = ("sorry: page not found, it is no more", *(" ".join(f"{word}{i}" for i in range(12)) for word in ("pear", "plum", "fig")))
-_GATE = ReplicaGate(NearReplica(min_tokens=4), tells_copies=True)
+_GATE = ReplicaGate(NearReplicaSettings(min_tokens=4), tells_copies=True)
 
 
 def _known(url: str, text: str, links: Sequence[str], at: float, canonical: str, seed_distance: int) -> Known:
@@ -188,7 +188,7 @@ def _messages() -> st.SearchStrategy[Message]:
 
 
 def _settings(mode: str) -> Settings:
-    return replace(settings(mode), agents=2, scope=Scope(type="any"), limits=Limits(max_depth=None, min_free_disk=0))
+    return replace(settings(mode), agents=2, scope=ScopeSettings(type="any"), limits=LimitSettings(max_depth=None, min_free_disk=0))
 
 
 messages = _messages()

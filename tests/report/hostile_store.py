@@ -15,7 +15,7 @@ import pytest
 sys.path.append(str(Path(__file__).parents[1] / "cli"))  # beside the stores of the commands' tests
 from small_store import NOW, SmallStore
 
-from thresher.config.settings import Limits, Scope, Settings
+from thresher.config.settings import LimitSettings, ScopeSettings, Settings
 from thresher.crawler.core.model import Cause, Reason, State, Verdict
 from thresher.crawler.core.robots import RobotsRecord
 from thresher.crawler.report.gather import Crawl, gather
@@ -59,7 +59,7 @@ class HostileStore(SmallStore):
     """Writes the store; every text is the next of `texts`, in a circle."""
 
     def __init__(self, path: Path, texts: list[str]) -> None:
-        super().__init__(path, Settings(seeds=["https://a.example/"], scope=Scope(type="any"), limits=Limits(max_depth=3)))
+        super().__init__(path, Settings(seeds=["https://a.example/"], scope=ScopeSettings(type="any"), limits=LimitSettings(max_depth=3)))
         self._texts: Iterator[str] = cycle(texts)
 
     def text(self) -> str:

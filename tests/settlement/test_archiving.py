@@ -10,7 +10,7 @@ import trustme
 from edge import fetching, url
 from hostile import always, response, serve
 
-from thresher.config.settings import Archive, Settings
+from thresher.config.settings import ArchiveSettings, Settings
 from thresher.crawler.core.frontier import Lease
 from thresher.crawler.core.model import Fetched, Head, Wire
 from thresher.crawler.core.ports import Entry, Lane
@@ -19,7 +19,7 @@ from thresher.crawler.visit import Visit
 from thresher.storage.archive.record import Record
 from thresher.storage.store import Store
 
-SETTINGS = Settings(archive=Archive(format="warc"))
+SETTINGS = Settings(archive=ArchiveSettings(format="warc"))
 HEADERS = ((b"ETag", b'"1"'), (b"Content-Length", b"4"))
 
 

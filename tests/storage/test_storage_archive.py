@@ -13,7 +13,7 @@ import pytest
 from injecting import crash_at
 from warcio.archiveiterator import ArchiveIterator
 
-from thresher.config.settings import Archive, Settings
+from thresher.config.settings import ArchiveSettings, Settings
 from thresher.crawler.core.errors import StoreError
 from thresher.crawler.core.http_message import split
 from thresher.storage.archive.bodies import may_hold
@@ -26,7 +26,7 @@ from thresher.storage.verify import verify
 from thresher.storage.view import View
 
 ROOT = Path(__file__).parents[2]
-SETTINGS = Settings(archive=Archive(format="warc"))
+SETTINGS = Settings(archive=ArchiveSettings(format="warc"))
 
 
 def record(n: int, noise: bytes = b"") -> Record:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from thresher.config.settings import Settings
-from thresher.config.settings import Store as StoreSettings
+from thresher.config.settings import StoreSettings
 from thresher.crawler.core.ports import SiteRecord
 from thresher.storage.store import Store
 from thresher.storage.tables.bloom import Met

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import msgspec
 from little_web import Crawled, LittleWeb, crawl, settings
 
-from thresher.config.settings import Dns, Fetch, Filters, SoftError
+from thresher.config.settings import DnsSettings, FetchSettings, FilterSettings, SoftErrorSettings
 from thresher.crawler.core.model import Reason, State
 from thresher.crawler.core.url import origin_of, queue_name
 from thresher.crawler.demo.demo_settings import PROFILES
@@ -50,9 +50,9 @@ class Share(NamedTuple):
         return self.n_right / max(1, self.n_right + self.n_missed)
 
 
-def only_soft_errors(**options: Any) -> Filters:
+def only_soft_errors(**options: Any) -> FilterSettings:
     """Return filters of which all that learn are off but this one: what it does is then its own doing."""
-    of = Filters(audit_share=0.0, soft_error=SoftError(**options))
+    of = FilterSettings(audit_share=0.0, soft_error=SoftErrorSettings(**options))
     learning = [name for name in of.__struct_fields__ if hasattr(getattr(of, name), "mode") and name not in (NAME, "media")]
     return msgspec.structs.replace(of, **{name: msgspec.structs.replace(getattr(of, name), mode="off") for name in learning})
 
@@ -120,8 +120,8 @@ async def crawl_soft_web(path: Path, *, part_pages: int = 0, **sections: Any) ->
         web = server.web
         assert isinstance(web, LabelledWeb)
         base: dict[str, Any] = {
-            "fetch": Fetch(allow_addresses=["127.0.0.0/8"], allow_ports=[server.port], concurrency=32),
-            "dns": Dns(static=web.static_dns()),
+            "fetch": FetchSettings(allow_addresses=["127.0.0.0/8"], allow_ports=[server.port], concurrency=32),
+            "dns": DnsSettings(static=web.static_dns()),
             "sitemaps": "off",
         }
         configuration = msgspec.structs.replace(settings(LittleWeb(), [], **{**base, **sections}), seeds=web.seeds())

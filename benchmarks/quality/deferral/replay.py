@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from benchmarks.quality.deferral.opinions import Beliefs, Notes, Opinions
-from thresher.config.settings import Filters, Settings
+from thresher.config.settings import FilterSettings, Settings
 from thresher.crawler.analysis.recorded_graph import Graph
 from thresher.crawler.analysis.replayed_crawl import Crawl, Result
 from thresher.crawler.analysis.replayed_panel import ReplayedPanel
@@ -37,7 +37,7 @@ def plain(graph: Graph) -> Result:
 
 def filters_of(names: Sequence[str], sets: Sequence[str] = ()) -> Settings:
     """Return a configuration in which these filters enforce, and no others. sets: "filter.option=value"; raises ValueError."""
-    of = Filters(audit_share=0.0)
+    of = FilterSettings(audit_share=0.0)
     options: dict[str, dict[str, Any]] = {name: {"mode": "off"} for name in of.__struct_fields__ if hasattr(getattr(of, name), "mode")}
     for name in (*ALWAYS, *names):
         if name not in options:
@@ -48,4 +48,4 @@ def filters_of(names: Sequence[str], sets: Sequence[str] = ()) -> Settings:
         filter_name, dot, option = place.partition(".")
         if dot:
             options[filter_name][option] = json.loads(value)
-    return Settings(filters=msgspec.convert({"audit_share": 0.0, **options}, Filters))
+    return Settings(filters=msgspec.convert({"audit_share": 0.0, **options}, FilterSettings))

@@ -8,7 +8,7 @@ from depth_told import DROPPED, HOME, HOST, KEPT, Crawled, day, day_text, of_sit
 from msgspec.structs import replace
 from subjects import SPACE
 
-from thresher.config.settings import DepthCutoff
+from thresher.config.settings import DepthCutoffSettings
 from thresher.crawler.core.effects import Hold, Release
 from thresher.crawler.core.model import CrawlURL, LinkBatch
 from thresher.filters.base import LinkJudgement
@@ -188,7 +188,7 @@ def test_what_visitors_do_not_reach_is_held_and_what_lies_beyond_the_ceiling_ref
         assert bool(crawled.held(f"{HOST}/docs/99/", 5, on=HOME.text)) == ("q" in settings)
         assert crawled.is_refused(f"{HOST}/docs/99/", 5) == ("ceiling" in settings)
         assert crawled.held(f"{HOST}/docs/99/", 4, on=HOME.text) == ""
-    assert DepthCutoff().ceiling is None
+    assert DepthCutoffSettings().ceiling is None
 
 
 def test_a_place_is_held_only_where_less_is_new_than_elsewhere_on_its_host() -> None:

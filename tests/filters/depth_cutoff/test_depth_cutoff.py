@@ -8,7 +8,7 @@ from depth_told import DICE, DROPPED, HOME, HOST, KEPT, SITE, Crawled, day, day_
 from msgspec.structs import replace
 from subjects import SPACE, batch, page, pair
 
-from thresher.config.settings import DepthCutoff
+from thresher.config.settings import DepthCutoffSettings
 from thresher.crawler.core.effects import Release, Worthless
 from thresher.crawler.core.model import Judgement, LinkBatch, Verdict
 from thresher.crawler.core.sketch import token_hashes
@@ -287,7 +287,7 @@ def test_a_url_that_a_filter_made_up_teaches_nothing() -> None:
 
 def test_a_filter_that_observes_says_what_it_would_hold_and_why() -> None:
     crawled = of_site()
-    crawled.links = DepthOfLinks(Sites(), DepthCutoff(mode="observe"))
+    crawled.links = DepthOfLinks(Sites(), DepthCutoffSettings(mode="observe"))
     one = replace(batch(day(99)), source=SPACE.url(day(5)), site_depths=[3])
     ruling, effects = crawled.links.decide(crawled.links.measure(one), crawled.memory)
     assert effects == ()

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from subjects import SPACE, batch, page
 from webs import Bench
 
-from thresher.config.settings import Dust
+from thresher.config.settings import DustSettings
 from thresher.crawler.core.effects import Effect, Rewrite
 from thresher.crawler.core.model import Mode, Page
 from thresher.filters.dust import filter as dust
@@ -21,7 +21,7 @@ SITE = SPACE.site_key("a.example")
 
 
 def bench(mode: Mode = Mode.ENFORCE, max_urls: int = 10_000) -> Bench:
-    return Bench.of((replace(dust.spec(Dust(first_mining=80, max_urls=max_urls)), mode=mode),))
+    return Bench.of((replace(dust.spec(DustSettings(first_mining=80, max_urls=max_urls)), mode=mode),))
 
 
 def text(name: str) -> str:

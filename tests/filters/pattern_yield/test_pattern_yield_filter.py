@@ -13,8 +13,8 @@ from dict_memory import DictMemory
 from msgspec.structs import replace
 from subjects import LONG_TEXT, SPACE, batch, page, pair
 
-from thresher.config.settings import Filters, PatternYield, Settings
-from thresher.config.settings import Store as StoreSettings
+from thresher.config.settings import FilterSettings, PatternYieldSettings, Settings
+from thresher.config.settings import StoreSettings
 from thresher.crawler.core.effects import Hold, Release
 from thresher.crawler.core.model import Judgement, LinkBatch, Page, Reason, Verdict
 from thresher.crawler.core.ports import Memory
@@ -34,11 +34,11 @@ from thresher.storage.store import Store
 
 SITE = SPACE.site_key("a.example")
 SITE_URL = "http://a.example"
-SURE = PatternYield(mode="enforce")
-TIGHT = PatternYield(mode="enforce", barren=2)
+SURE = PatternYieldSettings(mode="enforce")
+TIGHT = PatternYieldSettings(mode="enforce", barren=2)
 
 
-def panel(memory: Memory, settings: PatternYield = TIGHT) -> Panel:
+def panel(memory: Memory, settings: PatternYieldSettings = TIGHT) -> Panel:
     return Panel([spec(settings)], lambda _: memory, audit_share=0.0)
 
 
@@ -56,7 +56,7 @@ def redirect(url: str, target: str) -> LinkBatch:
 class Crawl:
     """A panel that judges and learns; its journal."""
 
-    def __init__(self, memory: Memory, settings: PatternYield = TIGHT) -> None:
+    def __init__(self, memory: Memory, settings: PatternYieldSettings = TIGHT) -> None:
         self.panel = panel(memory, settings)
         self.journal: list[Record] = []
         self.asked: list[Any] = []
@@ -214,7 +214,7 @@ def yields(
     *dropping: str,
     text: Callable[[int], str],
     judges: tuple[str, ...] = ("near_replica", "soft_error"),
-    settings: PatternYield = TIGHT,
+    settings: PatternYieldSettings = TIGHT,
     n: int = 80,
     keep: bool = False,
 ) -> YieldEvidence:
@@ -271,7 +271,7 @@ def test_dates_of_the_form_that_a_url_spells_are_no_news_and_other_numbers_are()
 def test_a_site_s_memory_is_bounded_and_barren_patterns_stay_longest(tmp_path: Path) -> None:
     """Three thousand shapes."""
     cap = 64 << 10
-    settings = Settings(filters=Filters(site_bytes=cap), store=StoreSettings(map_size=1 << 24))
+    settings = Settings(filters=FilterSettings(site_bytes=cap), store=StoreSettings(map_size=1 << 24))
     with Store.create(tmp_path / "c", settings, 0.0) as store:
         crawl = Crawl(store.tables.memory("pattern_yield"), SURE)
         barren(crawl)
