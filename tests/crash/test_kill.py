@@ -15,7 +15,7 @@ from harness import Findings, crawl, demo, options, write_config
 from killing import Bench, bench, torment, unreached
 from server_log import shortest_gap
 
-from thresher.crawler.demo.plan import Kind
+from thresher.crawler.demo.plan import PathKind
 from thresher.filters.journal import Record
 from thresher.filters.panel import Panel
 from thresher.filters.registry import specs
@@ -37,7 +37,7 @@ def web() -> Bench:
 def reference(web: Bench, tmp_path_factory: pytest.TempPathFactory) -> Findings:
     """An uninterrupted crawl, which finds all that is planted."""
     found, truth = web.reference(tmp_path_factory.mktemp("reference"))
-    assert [url for url in unreached(found, truth) if truth.urls[url].kind is not Kind.ASSET] == []
+    assert [url for url in unreached(found, truth) if truth.urls[url].kind is not PathKind.ASSET] == []
     return found
 
 

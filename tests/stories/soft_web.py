@@ -20,7 +20,7 @@ from thresher.crawler.core.model import Reason, State
 from thresher.crawler.core.url import origin_of, queue_name
 from thresher.crawler.demo.demo_settings import PROFILES
 from thresher.crawler.demo.labelled import LabelledWeb
-from thresher.crawler.demo.log import Log
+from thresher.crawler.demo.log import ServerLog
 from thresher.crawler.demo.server import Server
 from thresher.crawler.demo.soft import HONEST, SOFT
 from thresher.filters.soft_error.probe import N_LETTERS, directory_of
@@ -63,7 +63,7 @@ class Outcome:
 
     crawled: Crawled
     web: LabelledWeb
-    log: Log
+    log: ServerLog
     verdicts: dict[str, dict[str, Any]]  # URL → evidence of the standing verdict that calls it a soft error
     caught: set[str] = field(default_factory=set)
 
@@ -127,7 +127,7 @@ async def crawl_soft_web(path: Path, *, part_pages: int = 0, **sections: Any) ->
         configuration = msgspec.structs.replace(settings(LittleWeb(), [], **{**base, **sections}), seeds=web.seeds())
         crawled = await crawl(path / "store", configuration)
     verdicts = standing(path / "store")
-    return Outcome(crawled, web, Log.read(log), verdicts, caught(path / "store", crawled, verdicts))
+    return Outcome(crawled, web, ServerLog.read(log), verdicts, caught(path / "store", crawled, verdicts))
 
 
 def standing(path: Path) -> dict[str, dict[str, Any]]:

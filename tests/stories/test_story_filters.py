@@ -29,7 +29,7 @@ from thresher.config.settings import (
 )
 from thresher.crawler.core.model import Reason
 from thresher.crawler.demo.demo_settings import profile
-from thresher.crawler.demo.plan import Kind
+from thresher.crawler.demo.plan import PathKind
 from thresher.crawler.demo.server import Server
 from thresher.crawler.demo.truth import split
 from thresher.storage.packing import pack_u64
@@ -226,13 +226,13 @@ async def test_the_demo_s_traps_end_and_everything_else_is_found(tmp_path: Path)
         limits = LimitSettings(min_free_disk=0, max_wait=5.0, max_pages_per_host=most)
         crawled = await crawl(tmp_path / "c", crawl_settings(server, filters=filters, limits=limits))
         truth = unlabelled(server.web).truth()
-    assert {trap.kind for trap in truth.traps} == {Kind.CALENDAR, Kind.SESSION}
+    assert {trap.kind for trap in truth.traps} == {PathKind.CALENDAR, PathKind.SESSION}
     answered = crawled.pages.keys() | crawled.edges.keys()
     kinds = {planted.kind for url, planted in truth.urls.items() if url not in answered}
-    assert kinds <= {Kind.ASSET}
+    assert kinds <= {PathKind.ASSET}
     visited = [(trap.kind, sum(trap.holds(*split(url)) for url in crawled.pages)) for trap in truth.traps]
-    assert max(n for kind, n in visited if kind is Kind.CALENDAR) == 2 * 20  # months and days, each of them new: ten times `max_calendar`
-    assert most - 1 <= max(n for kind, n in visited if kind is Kind.SESSION) <= most, "its home page has no session"
+    assert max(n for kind, n in visited if kind is PathKind.CALENDAR) == 2 * 20  # months and days, each of them new: ten times `max_calendar`
+    assert most - 1 <= max(n for kind, n in visited if kind is PathKind.SESSION) <= most, "its home page has no session"
     assert crawled.status.hosts_parked == {"host_budget": 1}
 
 
