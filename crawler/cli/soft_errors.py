@@ -20,7 +20,7 @@ from thresher.crawler.core.errors import UsageError
 from thresher.crawler.terminal.printable import printable
 from thresher.filters.soft_error.calibrate import MIN_LABELLED, Labels, Quality, Roc, area, best_threshold, best_weights, quality, roc
 from thresher.filters.soft_error.log import Named
-from thresher.filters.soft_error.score import F64, THRESHOLD, Counts, Weights, count
+from thresher.filters.soft_error.score import F64, THRESHOLD, PairCounts, Weights, count
 from thresher.filters.soft_error.url_kind import ERRORS, UrlKind, url_kinds
 from thresher.storage.export.reading import reading as reading_store
 from thresher.storage.export.target import replacing
@@ -50,7 +50,7 @@ class Scored:
     """A log, scored: one entry a distinct pair in all columns."""
 
     log: Named
-    counts: Counts
+    counts: PairCounts
     kinds: list[UrlKind | None]
     labels: Labels  # the proxy: an error word in the target that is not in the original
     weights: Weights

@@ -18,9 +18,9 @@ from thresher.crawler.core.ownership import Ownership
 from thresher.crawler.core.ports import Memory
 from thresher.filters.base import NO_EFFECTS, NOTHING_REFUSED, Effects, LinkJudgement, LinkRuling
 from thresher.filters.soft_error import probe
-from thresher.filters.soft_error.kinds import Kind
+from thresher.filters.soft_error.kinds import ErrorKind
 from thresher.filters.soft_error.pages import PageGate
-from thresher.filters.soft_error.prober import Prober
+from thresher.filters.soft_error.prober import ProbeLearner
 from thresher.filters.soft_error.records import DIRECTORIES, NAME, TEMPLATES, FaultySites, soft_error
 from thresher.filters.soft_error.redirect_gate import RedirectGate, target_key, template
 from thresher.filters.soft_error.sharing import Shared, SharedGate, SharedProber
@@ -36,7 +36,7 @@ def spec(settings: SoftErrorSettings, owners: Ownership | None = None) -> Filter
         owners: The owners of sites, where there are several agents.
     """
     faults = FaultySites()
-    redirect, prober = RedirectGate(settings, faults), Prober(settings, faults)
+    redirect, prober = RedirectGate(settings, faults), ProbeLearner(settings, faults)
     shared = Shared(redirect, faults, owners) if owners is not None else None
     return FilterSpec(
         NAME,
@@ -82,7 +82,7 @@ class SoftErrorLinkGate:
             return None
         directory = DIRECTORIES.get(memory, probe.key_of_directory(probe.directory_of(text), batch.hosts[i], key))
         if directory is not None and directory.is_closed(self._give_up_after):
-            return soft_error(directory.kind or Kind.NOT_FOUND, "directory")
+            return soft_error(directory.kind or ErrorKind.NOT_FOUND, "directory")
         if "?" not in text or is_again or template(source.text, text) == text:
             return None
         kind = TEMPLATES.get(memory, target_key(source, CrawlURL(text, batch.sites[i], batch.hosts[i], key)))

@@ -33,7 +33,7 @@ from thresher.filters.near_replica import compare
 from thresher.filters.near_replica.filter import ReplicaGate
 from thresher.filters.near_replica.records import Known
 from thresher.filters.registry import specs
-from thresher.filters.soft_error.kinds import Kind
+from thresher.filters.soft_error.kinds import ErrorKind
 from thresher.filters.soft_error.prober import Reduced
 from thresher.storage.records import QuarantineRecord
 from thresher.storage.store import Store
@@ -87,7 +87,7 @@ _own_pages = st.builds(_page, st.sampled_from(_OWN), st.sampled_from(_TEXTS), _l
 _own_pairs = st.builds(lambda one, to, status: pair(one, to, status=status), st.sampled_from(_OWN), _urls, st.sampled_from((0, 200, 404)))
 _BYTES = 24  # drawn at most where a type allows any number
 _eights = st.one_of(st.sampled_from([key[:8] for key in _KEYS]), _knowns.map(lambda known: known.name))
-_kinds = st.sampled_from(("", *map(str, Kind)))
+_kinds = st.sampled_from(("", *map(str, ErrorKind)))
 _BY_NAME: dict[str, st.SearchStrategy[Any]] = {
     **dict.fromkeys(("source", "target", "hop", "asked", "url", "texts", "sitemap", "by"), _urls),
     **dict.fromkeys(("form", "kind", "hint"), _kinds),
