@@ -47,7 +47,7 @@ class _Field(NamedTuple):
     value: re.Pattern[str] | None  # None: any, or none
 
 
-class Pattern(NamedTuple):
+class DangerPattern(NamedTuple):
     """One line of the list."""
 
     text: str  # as it is listed
@@ -72,7 +72,7 @@ class Pattern(NamedTuple):
         return -1
 
 
-def compiled(text: str) -> Pattern:
+def compiled(text: str) -> DangerPattern:
     """Read one pattern.
 
     Raises:
@@ -86,7 +86,7 @@ def compiled(text: str) -> Pattern:
         raise ValueError(f'expected a pattern like "/logout", "/vote?how=*" or "?action=delete", found {text!r}')
     parts = tuple(re.compile(_names(name, script=_SCRIPT if i == len(names) - 1 else "")) for i, name in enumerate(names))
     is_file = any(c in path for c in ".:@")
-    return Pattern(text, parts, is_below, tuple(fields), is_file, is_plain=len(names) == 1 and not (is_below or fields))
+    return DangerPattern(text, parts, is_below, tuple(fields), is_file, is_plain=len(names) == 1 and not (is_below or fields))
 
 
 def _field(text: str) -> _Field:
@@ -131,10 +131,10 @@ class Danger:
         return ""
 
     @cached_property
-    def _patterns(self) -> list[Pattern]:
+    def _patterns(self) -> list[DangerPattern]:
         return [compiled(text) for text in self._settings.links]
 
-    def _is_about(self, pattern: Pattern, segments: Sequence[str], at: int, labels: Iterable[str]) -> bool:
+    def _is_about(self, pattern: DangerPattern, segments: Sequence[str], at: int, labels: Iterable[str]) -> bool:
         """Return whether a path may as well be the title of a page about the dangerous thing.
 
         Args:

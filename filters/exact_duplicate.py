@@ -41,7 +41,7 @@ _NO_TIME: Final = np.uint64(0)
 
 def spec(settings: ExactDuplicateSettings) -> FilterSpec:
     """Return the filter with its parts."""
-    return FilterSpec(NAME, Mode(settings.mode), learned=copy_links.Ledger(NAME), page=ExactDuplicateFilter(settings))
+    return FilterSpec(NAME, Mode(settings.mode), learned=copy_links.CopyLedger(NAME), page=ExactDuplicateFilter(settings))
 
 
 class DigestMeasure(msgspec.Struct, array_like=True, frozen=True):

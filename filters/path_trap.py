@@ -87,7 +87,7 @@ def holder(spelled: str) -> str:
     return f"{NAME} {spelled}"
 
 
-class Bounds(NamedTuple):
+class ShapeBounds(NamedTuple):
     """The most that the shape of a URL may have."""
 
     max_segment_repeats: int
@@ -114,11 +114,11 @@ class ShapeTrap:
     name = NAME
 
     def __init__(self, settings: PathTrapSettings, overrides: Sequence[Override] = ()) -> None:
-        self._general = Bounds(*(getattr(settings, key) for key in Bounds._fields))
-        found = [(one.rule, {key: n for key in Bounds._fields if (n := getattr(one, key)) is not None}) for one in overrides]
+        self._general = ShapeBounds(*(getattr(settings, key) for key in ShapeBounds._fields))
+        found = [(one.rule, {key: n for key in ShapeBounds._fields if (n := getattr(one, key)) is not None}) for one in overrides]
         self._ruled = sorted((one for one in found if one[1]), key=lambda one: len(one[0]))
         values = [self._general._asdict(), *(changed for _, changed in self._ruled)]
-        least = Bounds(*(min(of[key] for of in values if key in of) for key in Bounds._fields))
+        least = ShapeBounds(*(min(of[key] for of in values if key in of) for key in ShapeBounds._fields))
         self._most_slashes = min(least.max_segment_repeats, least.max_segments) + len("//")  # a URL with no more passes all bounds
         self._most_params = least.max_params
 
@@ -127,7 +127,7 @@ class ShapeTrap:
         odd = [i for i, text in enumerate(links.texts) if text.count("/") > most_slashes or text.count("&") >= most_params]
         return {i: reason for i in odd if (reason := self._bounds(links.texts[i], links.hosts[i]).refusal(links.texts[i], links.hosts[i]))}
 
-    def _bounds(self, text: str, host: str) -> Bounds:
+    def _bounds(self, text: str, host: str) -> ShapeBounds:
         """Return the bounds that hold for a URL: of each, that of the longest override that has it."""
         bounds = self._general
         for rule, changed in self._ruled:

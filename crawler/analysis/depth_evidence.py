@@ -22,12 +22,12 @@ from thresher.crawler.core.url import directory_depth, origin_of
 from thresher.crawler.graph.collapse import collapse
 from thresher.crawler.graph.csr import Graph
 from thresher.crawler.graph.pagerank import pagerank
-from thresher.filters.depth_cutoff.evidence import Place
+from thresher.filters.depth_cutoff.evidence import PlaceCounts
 from thresher.filters.depth_cutoff.filter import NAME, DepthOfPages, PageMeasure, rule_of
 from thresher.filters.depth_cutoff.ledger import Ledger
 from thresher.filters.depth_cutoff.novelty import sample
 from thresher.filters.depth_cutoff.records import Level, Sites
-from thresher.filters.pattern_yield.replay import Rows
+from thresher.filters.pattern_yield.replay import UnboundedMemory
 from thresher.storage.export.content import text_of
 from thresher.storage.export.judged import is_new
 from thresher.storage.export.scans import hosts
@@ -47,7 +47,7 @@ class Site:
 
     name: str
     levels: list[Level]
-    places: list[Place]
+    places: list[PlaceCounts]
     n_pages: int  # that were stored
     pagerank: list[float] = field(default_factory=list)  # share of the site's PageRank at depths 0 to k
     entries: dict[int, int] = field(default_factory=dict)  # directory depth → links from other sites to pages so deep
@@ -116,7 +116,7 @@ def _of_all(learned: list[Level], counts: list[Level]) -> list[Level]:
 
 
 def _told_again(view: View, settings: DepthCutoffSettings) -> Memory:
-    memory, pages = Rows(), DepthOfPages(Sites(), settings, samples=False)
+    memory, pages = UnboundedMemory(), DepthOfPages(Sites(), settings, samples=False)
     fetched = {page.key for _, page in view.all_pages()}
     named = Counter(url.via for url, _ in view.all_urls() if url.via in fetched)
     for visit, page in view.all_pages():

@@ -25,7 +25,7 @@ from thresher.crawler.core.model import NO_KEY, U64, Directives, Flag, Page
 from thresher.crawler.core.sketch import token_hashes
 from thresher.crawler.core.url import URLSpace
 from thresher.filters.base import Gate
-from thresher.filters.journal import Record
+from thresher.filters.journal import JournalRecord
 from thresher.storage.export.content import MARKUP, content_type_of
 from thresher.storage.export.pages import current_pages
 from thresher.storage.export.texts import Texts
@@ -176,16 +176,16 @@ class _Reader:
                 return self._pages[original].tokens
         return _NO_WORDS
 
-    def _told(self, known: list[_Answer]) -> dict[int, list[Record]]:
+    def _told(self, known: list[_Answer]) -> dict[int, list[JournalRecord]]:
         """Return the journal's records that belong to no page's visit, by the answer after which they came."""
-        told: defaultdict[int, list[Record]] = defaultdict(list)
+        told: defaultdict[int, list[JournalRecord]] = defaultdict(list)
         by_visit = sorted((answer.visit, number) for number, answer in enumerate(known))
         before, at = 0, 0
         while rows := self._view.tables.journal.since(at):
             for visit, entries in rows:
                 while before + 1 < len(by_visit) and by_visit[before + 1][0] <= visit:
                     before += 1
-                records = [Record(entry.gate, entry.judgement, entry.measures) for entry in entries if entry.gate in _TOLD]
+                records = [JournalRecord(entry.gate, entry.judgement, entry.measures) for entry in entries if entry.gate in _TOLD]
                 if records:
                     told[by_visit[before][1]] += records
                     self._recorded.n_asked += sum(record.gate == Gate.ANSWER for record in records)

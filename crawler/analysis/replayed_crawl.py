@@ -23,9 +23,9 @@ from thresher.crawler.settlement.tail import lineage
 from thresher.filters.evidence.audits import draw_order
 from thresher.filters.evidence.decay import Recent
 from thresher.filters.pattern_yield.patterns import shape_of
-from thresher.filters.tail.membership import Membership, Outcome, Source, drop, join, keeps, leave, membership, refill, refills, releases
+from thresher.filters.tail.membership import Membership, SourceOutcome, Source, drop, join, keeps, leave, membership, refill, refills, releases
 from thresher.filters.tail.records import Draw, HostTail, TailClass, TailPolicy
-from thresher.filters.tail.serve import End, HostCrawl, Promotion, audits, may_serve, promote, settle
+from thresher.filters.tail.serve import TailEnd, HostCrawl, Promotion, audits, may_serve, promote, settle
 
 _NOTHING = Draw("", 0)
 
@@ -40,7 +40,7 @@ class Result:
     unknown: set[int] = field(default_factory=set)  # URLs that were asked for whose answers were never recorded
     n_own: int = 0  # requests that filters asked for
     unkept: set[str] = field(default_factory=set)  # texts that filters dropped with each page that showed them
-    ends: dict[str, End] = field(default_factory=dict)  # host → why its tail was left
+    ends: dict[str, TailEnd] = field(default_factory=dict)  # host → why its tail was left
 
     @property
     def documents(self) -> set[str]:
@@ -117,7 +117,7 @@ class Host:
         self.dropped: dict[tuple[str, int], list[tuple[bytes, int]]] = {}  # counted, not stored
         self.waiting: dict[int, Waiting] = {}
         self.opinions = opinions
-        self.end: End | None = None
+        self.end: TailEnd | None = None
         self.exempt: set[int] = set()  # drawn or freed: not judged again
 
 
@@ -157,7 +157,7 @@ class Crawl:
     def run(self) -> Result:
         """Crawl until nothing may be fetched."""
         for root in self._graph.roots:
-            self._admit(root, Source(Outcome.NEW))
+            self._admit(root, Source(SourceOutcome.NEW))
         while not self._is_over():
             was = len(self.result.texts) + len(self.result.unknown)
             others = {name for name, host in self._hosts.items() if host.fresh and name not in self._graph.parked}
@@ -193,7 +193,7 @@ class Crawl:
         if not host.lane:
             self._refill(host)
             answer = promote(host.tail, [host.classes[name] for name in sorted(host.classes)], self._policy)
-            host.end = answer if isinstance(answer, End) else None
+            host.end = answer if isinstance(answer, TailEnd) else None
             if isinstance(answer, Promotion):
                 host.lane.extend(self._draw(host, answer))
         if host.lane:
@@ -207,7 +207,7 @@ class Crawl:
             host.exempt.add(number)
             self._hold(host, number, Membership(holder, is_inherited=False))
         elif ruling is not None and ruling.alias is not None:
-            self._admit(ruling.alias, Source(Outcome.NEW))
+            self._admit(ruling.alias, Source(SourceOutcome.NEW))
         return bool(holder) or (ruling is not None and (ruling.is_refused or ruling.alias is not None))
 
     def _store(self, host: Host, of: TailClass, cohort: int, member: tuple[bytes, int]) -> None:
@@ -284,7 +284,7 @@ class Crawl:
 
     def _source(self, host: Host, number: int, draw: Draw, judged: JudgedAnswer | None, *, is_good: bool) -> Source:
         """Return the source of an answer's links: by it a class of held URLs is inherited."""
-        outcome = Outcome.NEW if is_good else Outcome.BARREN
+        outcome = SourceOutcome.NEW if is_good else SourceOutcome.BARREN
         if self._trusts_filters and judged is not None:
             return Source(outcome, draw.holder, f"links {judged.stopped_by}" if judged.stopped_by else "")
         has_lineage, text = host.opinions.has_lineage, self._graph.texts[number]

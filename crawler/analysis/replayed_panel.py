@@ -25,7 +25,7 @@ from thresher.filters.capabilities import Relinks
 from thresher.filters.deliberation import Asked, Deliberation
 from thresher.filters.evidence.decay import Recent
 from thresher.filters.panel import Panel
-from thresher.filters.pattern_yield.replay import Rows
+from thresher.filters.pattern_yield.replay import UnboundedMemory
 from thresher.filters.spec import FilterSpec
 
 _WORDS = 80  # of a page
@@ -196,7 +196,7 @@ class ReplayedPanel:
         return found
 
     def _memory(self, name: str) -> Memory:
-        return self._memories.setdefault(name, Rows())
+        return self._memories.setdefault(name, UnboundedMemory())
 
     def _place(self, source: CrawlURL, new: Sequence[int], *, is_redirect: bool) -> None:
         """Give new URLs their places in the crawl."""

@@ -23,7 +23,7 @@ from thresher.crawler.terminal.printable import printable
 from thresher.filters.depth_cutoff.advise import Advice
 from thresher.filters.depth_cutoff.advise import advise as advice_of
 from thresher.filters.depth_cutoff.chains import Action
-from thresher.filters.depth_cutoff.evidence import Place
+from thresher.filters.depth_cutoff.evidence import PlaceCounts
 from thresher.filters.depth_cutoff.filter import holder, rule_of
 from thresher.filters.depth_cutoff.fit import SHARES, Depths, Fit, best, depths, of_actions, suggested
 from thresher.filters.depth_cutoff.models import F64, Model
@@ -273,7 +273,7 @@ def _site_object(site: Site, advice: Advice, view: View) -> dict[str, Any]:
     }
 
 
-def _n_held(place: Place, view: View) -> int:
+def _n_held(place: PlaceCounts, view: View) -> int:
     """Return how many URLs a place holds back."""
     return sum(len(view.tables.held.keys(holder(place.form, depth))) for depth in range(64))
 

@@ -19,7 +19,7 @@ from thresher.crawler.core.url_rules import url_rules
 from thresher.filters.evidence.intervals import at_any_time
 from thresher.filters.pattern_yield.filter import NAME, holder
 from thresher.filters.pattern_yield.records import Pattern, patterns_of
-from thresher.filters.pattern_yield.replay import Replay
+from thresher.filters.pattern_yield.replay import PatternReplay
 from thresher.filters.registry import judges
 from thresher.storage.export.reading import reading
 from thresher.storage.export.scans import hosts
@@ -139,7 +139,7 @@ def _told(answers: Answers, settings: PatternYieldSettings, choice: Choice, *, w
     Args:
         judging: Filters that judged the pages.
     """
-    replay = Replay(settings, judges=judging, samples=wants_replay)
+    replay = PatternReplay(settings, judges=judging, samples=wants_replay)
     told = [answer for answer in answers.answers if choice.names(answer.url.site)]
     if wants_replay:
         yield from _decided(told, answers, replay)
@@ -150,7 +150,7 @@ def _told(answers: Answers, settings: PatternYieldSettings, choice: Choice, *, w
         yield from choice.rows(site, replay.patterns(key))
 
 
-def _decided(told: list[LoggedAnswer], answers: Answers, replay: Replay) -> Iterator[Row]:
+def _decided(told: list[LoggedAnswer], answers: Answers, replay: PatternReplay) -> Iterator[Row]:
     """Yield each answer's line with the decision; print the totals on standard error."""
     n_fetched, texts, kept = 0, set(), set()
     for answer in told:
@@ -167,7 +167,7 @@ def _decided(told: list[LoggedAnswer], answers: Answers, replay: Replay) -> Iter
     click.echo(f"{found}; {len(texts):,} texts, {len(texts) - len(kept):,} of them late", err=True)
 
 
-def _learn(answer: LoggedAnswer, answers: Answers, replay: Replay) -> None:
+def _learn(answer: LoggedAnswer, answers: Answers, replay: PatternReplay) -> None:
     replay.learn(answer.url, answer.status, answer.text, judgement=answer.judgement, n_led=answers.n_led[answer.url.key])
 
 

@@ -12,7 +12,7 @@ from thresher.crawler.report.pages import FilterWords
 from thresher.crawler.report.svg import Axis, columns, in_percent
 from thresher.crawler.report.tables import filter_of
 from thresher.filters.depth_cutoff import filter as depth_cutoff
-from thresher.filters.depth_cutoff.evidence import Place
+from thresher.filters.depth_cutoff.evidence import PlaceCounts
 from thresher.filters.dust.rules import LearnedRule
 from thresher.filters.evidence.intervals import at_any_time
 from thresher.storage.export.judged import Standing, verdict_object
@@ -190,7 +190,7 @@ def depth_limits(crawl: Crawl) -> Section | None:
     return Section("depth-advice", "Depth advice", tuple(body))
 
 
-def _place(place: Place, n_held: int) -> tuple[Cell, ...]:
+def _place(place: PlaceCounts, n_held: int) -> tuple[Cell, ...]:
     share = _share(place.new, place.fetched)
     return place.form, place.limit, place.n_ever, percent(share), n_held
 

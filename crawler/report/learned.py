@@ -17,7 +17,7 @@ from thresher.crawler.core.ports import HostRecord, Memory
 from thresher.crawler.report.sampling import Largest
 from thresher.crawler.report.tables import Held
 from thresher.filters.depth_cutoff import filter as depth_cutoff
-from thresher.filters.depth_cutoff.evidence import Place
+from thresher.filters.depth_cutoff.evidence import PlaceCounts
 from thresher.filters.depth_cutoff.ledger import Ledger
 from thresher.filters.depth_cutoff.records import Level
 from thresher.filters.dust import memory as dust
@@ -61,7 +61,7 @@ class Depth:
 
     n_places: int = 0
     n_limited: int = 0
-    places: list[tuple[str, Place, int]] = field(default_factory=list)
+    places: list[tuple[str, PlaceCounts, int]] = field(default_factory=list)
     levels: list[Level] = field(default_factory=list)
 
 
@@ -81,7 +81,7 @@ def read_learned(view: View, held: Held) -> Learned:
     rules, barren, limited = (
         Largest[tuple[str, LearnedRule]](SHOWN),
         Largest[tuple[str, Pattern]](SHOWN),
-        Largest[tuple[str, Place]](SHOWN),
+        Largest[tuple[str, PlaceCounts]](SHOWN),
     )
     for key, value in view.rows(SITES):
         site = SITE.decode(value).name
@@ -110,7 +110,7 @@ def _patterns(memory: Memory, key: bytes, site: str, found: Patterns, barren: La
             barren.offer((pattern.evidence.fetched,), (site, pattern))
 
 
-def _depth(view: View, key: bytes, site: str, found: Depth, limited: Largest[tuple[str, Place]]) -> None:
+def _depth(view: View, key: bytes, site: str, found: Depth, limited: Largest[tuple[str, PlaceCounts]]) -> None:
     ledger = Ledger(view.tables.memory(depth_cutoff.NAME), key, depth_cutoff.rule_of(view.settings.filters.depth_cutoff))
     for depth, level in enumerate(ledger.head.levels):
         if depth >= len(found.levels):
@@ -127,7 +127,7 @@ def _depth(view: View, key: bytes, site: str, found: Depth, limited: Largest[tup
             limited.offer((place.n_ever,), (site, place))
 
 
-def _depth_holders(place: Place, depth: Depth) -> list[str]:
+def _depth_holders(place: PlaceCounts, depth: Depth) -> list[str]:
     deepest = len(depth.levels) + 1
     return [depth_cutoff.holder(place.form, level) for level in range(place.limit + 1, deepest + 1)]
 
@@ -149,7 +149,7 @@ def _mirrors(view: View) -> Iterator[tuple[str, str, int]]:
         for (record, _), value in zip(asked, memory.get_many([key for _, key in asked]), strict=True):
             if value is None:
                 continue
-            judged = msgspec.msgpack.decode(value, type=replicas.HostRecord)
+            judged = msgspec.msgpack.decode(value, type=replicas.HostCounts)
             if judged.mirror_of:
                 yield record.name, judged.mirror_of, judged.n_pages
 

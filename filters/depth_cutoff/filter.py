@@ -27,7 +27,7 @@ from thresher.crawler.core.model import CrawlURL, Judgement, LinkBatch, Mode, Pa
 from thresher.crawler.core.ports import Memory
 from thresher.filters.base import NO_EFFECTS, NOTHING_LEARNED, NOTHING_REFUSED, Effects, HeldLink, LinkJudgement, LinkRuling, hold_links
 from thresher.filters.capabilities import Relinks
-from thresher.filters.depth_cutoff.evidence import UNLIMITED, Place, Rule
+from thresher.filters.depth_cutoff.evidence import UNLIMITED, PlaceCounts, CutRule
 from thresher.filters.depth_cutoff.ledger import Fetch, Ledger, Released
 from thresher.filters.depth_cutoff.novelty import sample
 from thresher.filters.depth_cutoff.places import kind_of
@@ -47,8 +47,8 @@ def holder(form: str, depth: int) -> str:
     return f"{NAME} {min(depth, _DEEPEST)} {form}"
 
 
-def rule_of(settings: DepthCutoffSettings) -> Rule:
-    return Rule(settings.target, settings.floor, settings.ceiling, settings.q)
+def rule_of(settings: DepthCutoffSettings) -> CutRule:
+    return CutRule(settings.target, settings.floor, settings.ceiling, settings.q)
 
 
 def drop_of(judgement: Judgement, *, is_ok: bool) -> str:
@@ -240,7 +240,7 @@ class DepthOfLinks:
             where = ledger.where(parse(batch.texts[i], batch.hosts[i]))
             place = ledger.cut(where, depth, is_poor=of_poor)
             if place is None and depth > self._unknown and ledger.speaker(where) is None:
-                place = Place(where.host, limit=self._unknown)
+                place = PlaceCounts(where.host, limit=self._unknown)
             if place is not None and depth > 0:
                 self._sites.hold(holder(place.form, depth), place)
                 found.append(HeldLink(i, holder(place.form, depth), partial(_verdict, place, depth)))
@@ -333,7 +333,7 @@ def _released(released: list[Released], ledger: Ledger) -> Effects:
     return tuple(Release(holder(place.form, depth)) for place in released for depth in range(1, min(place.depth, deepest) + 1))
 
 
-def _verdict(place: Place, depth: int) -> Verdict:
+def _verdict(place: PlaceCounts, depth: int) -> Verdict:
     evidence: dict[str, str | int | float] = {
         "place": place.form,
         "depth": depth,

@@ -37,7 +37,7 @@ from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import is_home, origin_of
 from thresher.filters.base import NO_EFFECTS, NOTHING_LEARNED, Effects, HeldLink, LinkJudgement, LinkRuling, hold_links
 from thresher.filters.evidence.opinion import Belief
-from thresher.filters.pattern_yield.evidence import Rule
+from thresher.filters.pattern_yield.evidence import HoldRule
 from thresher.filters.pattern_yield.news import TELLS_COPIES, Said, canonical_of, news, said
 from thresher.filters.pattern_yield.patterns import Parts, parse
 from thresher.filters.pattern_yield.records import GOOD_RUN, SAMPLE, Fetch, Pattern, text_key
@@ -71,8 +71,8 @@ def spec(settings: PatternYieldSettings, *, judges: Collection[str] = ()) -> Fil
     )
 
 
-def rule_of(settings: PatternYieldSettings) -> Rule:
-    return Rule(Belief(barren=settings.barren, right=settings.release_yield))
+def rule_of(settings: PatternYieldSettings) -> HoldRule:
+    return HoldRule(Belief(barren=settings.barren, right=settings.release_yield))
 
 
 def holder(form: str) -> str:

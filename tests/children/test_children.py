@@ -16,7 +16,7 @@ from thresher.crawler.children.crash_suspects import Suspects
 from thresher.crawler.children.studies import Studies
 from thresher.crawler.page.parser import Parser
 from thresher.filters.dust.filter import Miner
-from thresher.filters.dust.study import Known, written
+from thresher.filters.dust.study import KnownSite, written
 from thresher.storage.store import Store
 
 ROOT = Path(__file__).parents[2]
@@ -93,7 +93,7 @@ class _Curious:
     """Has a site studied of which it knows no URL."""
 
     study_of = staticmethod(lambda _who: Miner.study)
-    gather = staticmethod(lambda _who, _site: iter((written(Known([], {}, mines=False, max_rules=1)),)))
+    gather = staticmethod(lambda _who, _site: iter((written(KnownSite([], {}, mines=False, max_rules=1)),)))
 
 
 def test_an_empty_entry_of_the_path_is_not_handed_on(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,7 +31,7 @@ from thresher.crawler.core.ownership import Ownership, divided
 from thresher.crawler.core.url import origin_of
 from thresher.filters.near_replica import compare
 from thresher.filters.near_replica.filter import ReplicaGate
-from thresher.filters.near_replica.records import Known
+from thresher.filters.near_replica.records import KnownPage
 from thresher.filters.registry import specs
 from thresher.filters.soft_error.kinds import ErrorKind
 from thresher.filters.soft_error.prober import Reduced
@@ -61,7 +61,7 @@ _TEXTS = ("sorry: page not found, it is no more", *(" ".join(f"{word}{i}" for i 
 _GATE = ReplicaGate(NearReplicaSettings(min_tokens=4), tells_copies=True)
 
 
-def _known(url: str, text: str, links: Sequence[str], at: float, canonical: str, seed_distance: int) -> Known:
+def _known(url: str, text: str, links: Sequence[str], at: float, canonical: str, seed_distance: int) -> KnownPage:
     """Return a page as near_replica knows it."""
     shown = replace(page(url, text, canonical=canonical, seed_distance=seed_distance), links=tuple(links), at=at)
     known = _GATE.measure(shown).known
@@ -75,7 +75,7 @@ _moments = st.sampled_from((NOW - 9.0, NOW, NOW + 9.0))
 _knowns = st.builds(
     _known, _urls, st.sampled_from(_TEXTS), _links, _moments, st.sampled_from(("", *_OWN[:2], *_FOREIGN[:2])), st.integers(0, 2)
 )
-_lent = _knowns.map(lambda known: Known(known.page, known.name, b"", "", known.signature, b"", 0, b"", b""))
+_lent = _knowns.map(lambda known: KnownPage(known.page, known.name, b"", "", known.signature, b"", 0, b"", b""))
 _tags = _knowns.map(lambda known: compare.tags_of(known, known.minima * 8, b""))
 
 
@@ -113,7 +113,7 @@ def _of(found: inspect.Type, name: str = "") -> st.SearchStrategy[Any]:
     """Return what a type allows, of a field that is called so."""
     match found:
         case inspect.StructType(cls=cls):
-            return _knowns if cls is Known and name != "lent" else _lent if cls is Known else _struct(found)
+            return _knowns if cls is KnownPage and name != "lent" else _lent if cls is KnownPage else _struct(found)
         case inspect.UnionType(types=types):
             return st.one_of([_of(one, name) for one in types])
         case inspect.ListType(item_type=item):

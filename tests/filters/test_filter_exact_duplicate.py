@@ -12,7 +12,7 @@ from thresher.config.settings import ExactDuplicateSettings
 from thresher.crawler.core.effects import Revise
 from thresher.crawler.core.model import CrawlURL, Judgement, Page, Reason, Verdict
 from thresher.filters.base import Effects, LinkJudgement
-from thresher.filters.copy_links import Ledger
+from thresher.filters.copy_links import CopyLedger
 from thresher.filters.exact_duplicate import ExactDuplicateFilter
 
 
@@ -111,7 +111,7 @@ def test_a_time_at_the_foot_of_a_long_text_does_not_count(one: str, other: str, 
 
 def lead_to(source: CrawlURL, n_new: int, memory: DictMemory) -> None:
     """Let a page have new links, all of them admitted."""
-    ledger = Ledger("exact_duplicate")
+    ledger = CopyLedger("exact_duplicate")
     links = replace(batch(*[f"{source.text}/{i}" for i in range(n_new)]), source=source)
     ledger.observe(ledger.measure(links), LinkJudgement(np.ones(n_new, dtype=np.bool_), {}), memory)
 
@@ -121,7 +121,7 @@ def copy(number: int, via: CrawlURL | None = None) -> Page:
 
 
 def test_links_of_copies_are_followed_until_a_budget_of_new_ones_is_used_up() -> None:
-    """Broken once (`Ledger` charged nothing): fails."""
+    """Broken once (`CopyLedger` charged nothing): fails."""
     rule, memory = ExactDuplicateFilter(ExactDuplicateSettings(max_links=100)), DictMemory()
     judge(rule, page("http://a.example/1"), memory)
     followed = []

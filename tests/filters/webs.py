@@ -17,7 +17,7 @@ from thresher.crawler.core.model import LinkBatch, Page, RedirectPair
 from thresher.crawler.core.ports import Memory
 from thresher.filters.base import Gate
 from thresher.filters.deliberation import Deliberation
-from thresher.filters.journal import Record
+from thresher.filters.journal import JournalRecord
 from thresher.filters.panel import Panel
 from thresher.filters.registry import specs
 from thresher.filters.spec import FilterSpec
@@ -115,9 +115,9 @@ class Bench:
             case _:
                 return self.panel.redirect(subject)
 
-    def tell(self, story: Iterable[Subject | Answer]) -> list[Record]:
+    def tell(self, story: Iterable[Subject | Answer]) -> list[JournalRecord]:
         """Judge and learn each subject in turn, or tell every requester of an answer; return the journal."""
-        records: list[Record | None] = []
+        records: list[JournalRecord | None] = []
         for subject in story:
             if isinstance(subject, Answer):
                 records += [self.panel.on_answer(spec.name, subject)[1] for spec in self.panel.specs if spec.prober]

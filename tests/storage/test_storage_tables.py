@@ -17,7 +17,7 @@ from thresher.crawler.core.model import CrawlURL, LinkBatch, Purpose, Reason, St
 from thresher.crawler.core.ports import Entry, HostRecord, Lane, QueueStore, SeenRow, SiteRecord
 from thresher.crawler.core.ports import Memory as MemoryPort
 from thresher.crawler.core.robots import RobotsRecord, file_hash
-from thresher.filters.journal import Record
+from thresher.filters.journal import JournalRecord
 from thresher.storage.records import FailureRecord, PageRecord
 from thresher.storage.schema import QUEUE as QUEUE_TABLE
 from thresher.storage.store import Store
@@ -226,7 +226,7 @@ def test_links_are_the_distinct_known_urls_of_a_page(store: Store) -> None:
 
 
 def test_the_journal_takes_the_panels_records(store: Store) -> None:
-    store.tables.journal.put([Record(4, b"judged", [("exact_duplicate", b"measure")]), Record(3, b"again", [])])
+    store.tables.journal.put([JournalRecord(4, b"judged", [("exact_duplicate", b"measure")]), JournalRecord(3, b"again", [])])
     assert [(entry.gate, entry.judgement, entry.measures) for entry in store.tables.journal.read(store.visit)] == [
         (4, b"judged", [("exact_duplicate", b"measure")]),
         (3, b"again", []),

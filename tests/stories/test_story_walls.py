@@ -19,7 +19,7 @@ from thresher.config.settings import CanarySettings, FilterSettings, LimitSettin
 from thresher.crawler.analysis.walls import HostStanding, standings
 from thresher.crawler.cli import thresher
 from thresher.filters.base import Gate
-from thresher.filters.journal import Record
+from thresher.filters.journal import JournalRecord
 from thresher.filters.panel import Panel
 from thresher.filters.registry import specs
 from thresher.storage.packing import unpack_u64
@@ -291,7 +291,7 @@ def assert_replayed(path: Path) -> None:
         entries = [entry for key, _ in view.rows(JOURNAL) for entry in view.tables.journal.read(unpack_u64(key))]
         with Store.create(path.with_name("replayed"), view.settings, 0.0) as empty:
             panel = Panel(specs(view.settings, view.settings.seeds), empty.tables.memory, audit_share=0.0)
-            panel.replay(Record(entry.gate, entry.judgement, entry.measures) for entry in entries)
+            panel.replay(JournalRecord(entry.gate, entry.judgement, entry.measures) for entry in entries)
             for spec in panel.specs:
                 assert dict(view.tables.memory(spec.name).scan(b"")) == dict(empty.tables.memory(spec.name).scan(b"")), spec.name
         assert any(entry.gate == Gate.VOID for entry in entries)

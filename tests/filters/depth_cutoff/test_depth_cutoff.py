@@ -14,7 +14,7 @@ from thresher.crawler.core.model import Judgement, LinkBatch, Verdict
 from thresher.crawler.core.sketch import token_hashes
 from thresher.filters.base import NOTHING_LEARNED, LinkJudgement
 from thresher.filters.depth_cutoff.advise import advise
-from thresher.filters.depth_cutoff.evidence import PRIOR, QUOTA, Place, Rule
+from thresher.filters.depth_cutoff.evidence import PRIOR, QUOTA, PlaceCounts, CutRule
 from thresher.filters.depth_cutoff.filter import DepthOfLinks, LinksMeasure, holder
 from thresher.filters.depth_cutoff.novelty import look, sample
 from thresher.filters.depth_cutoff.places import places
@@ -90,19 +90,19 @@ def test_a_url_s_places_are_its_pattern_its_directory_and_its_host(url: str, lad
 # -- how deep a place is worth crawling
 
 
-RULE = Rule(target=0.9, floor=3, ceiling=None, q=None)
+RULE = CutRule(target=0.9, floor=3, ceiling=None, q=None)
 
 
-def place(*levels: tuple[int, int]) -> Place:
+def place(*levels: tuple[int, int]) -> PlaceCounts:
     """Return a place of (new, fetched) at depths 1, 2 …"""
-    found = Place("x")
+    found = PlaceCounts("x")
     for depth, (new, fetched) in enumerate(levels, 1):
         for i in range(fetched):
             found.learn(depth, is_new=i < new, is_good=True)
     return found
 
 
-def limit(rule: Rule, of: Place, prior: float, *, is_host: bool) -> int:
+def limit(rule: CutRule, of: PlaceCounts, prior: float, *, is_host: bool) -> int:
     return rule.limit(of, prior, is_host=is_host)[0]
 
 
@@ -144,13 +144,13 @@ def test_halving_counts_does_not_move_a_place_s_entry() -> None:
 
 def test_q_cuts_as_deep_as_visitors_go_and_no_higher_than_the_floor() -> None:
     new = place((50, 50), (50, 50))
-    assert limit(Rule(0.9, 3, None, 0.6), new, PRIOR, is_host=False) == 4
-    assert limit(Rule(0.9, 3, None, 0.1), new, PRIOR, is_host=False) == 3
-    assert Rule(0.9, 3, None, 0.6).unknown() == 4
+    assert limit(CutRule(0.9, 3, None, 0.6), new, PRIOR, is_host=False) == 4
+    assert limit(CutRule(0.9, 3, None, 0.1), new, PRIOR, is_host=False) == 3
+    assert CutRule(0.9, 3, None, 0.6).unknown() == 4
 
 
 def test_the_ceiling_is_above_nothing() -> None:
-    assert limit(Rule(0.9, 3, 7, None), place((50, 50)), PRIOR, is_host=False) == 7
+    assert limit(CutRule(0.9, 3, 7, None), place((50, 50)), PRIOR, is_host=False) == 7
 
 
 # -- the filter

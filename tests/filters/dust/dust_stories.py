@@ -15,7 +15,7 @@ from thresher.filters.dust import filter as dust
 from thresher.filters.dust.memory import NAME, read_book
 from thresher.filters.dust.rules import LearnedRule, Substitution
 from thresher.filters.dust.study import study
-from thresher.filters.journal import Record
+from thresher.filters.journal import JournalRecord
 
 SITE = SPACE.site_key("a.example")
 
@@ -37,7 +37,7 @@ def stories(numbers: Iterable[int], forms: Iterable[str] = ("story_", "story?id=
     return (story(number, form) for number in numbers for form in forms)
 
 
-def learn(at: Bench, pages: Iterable[Page]) -> tuple[list[Effect], list[Record]]:
+def learn(at: Bench, pages: Iterable[Page]) -> tuple[list[Effect], list[JournalRecord]]:
     """Let the filter see pages; return what it asks for, and the journal."""
     effects, journal = [], []
     for seen in pages:
@@ -47,7 +47,7 @@ def learn(at: Bench, pages: Iterable[Page]) -> tuple[list[Effect], list[Record]]
     return effects, journal
 
 
-def studied(at: Bench) -> tuple[list[Effect], Record | None]:
+def studied(at: Bench) -> tuple[list[Effect], JournalRecord | None]:
     """Do the study that the filter asked for; return what it asks for then."""
     asked, record = at.panel.on_finding(NAME, SITE, study(b"".join(at.panel.gather(NAME, SITE))))
     return [effect for _, effect in asked], record

@@ -26,8 +26,8 @@ A = "http://a.example"
 SITE = SPACE.site_key("a.example")
 
 
-def shown(url: str, text: str) -> families.Shown:
-    return families.Shown.of(xxhash.xxh3_64_digest(text.encode()), SPACE.key(url))
+def shown(url: str, text: str) -> families.ShownPage:
+    return families.ShownPage.of(xxhash.xxh3_64_digest(text.encode()), SPACE.key(url))
 
 
 class Site:
@@ -170,7 +170,7 @@ def test_the_orders_of_a_list_show_the_same_after_those_of_one_folder() -> None:
 
     def fetch(path: str, names: tuple[str, ...]) -> None:
         met = page(A + path, f"Index {' '.join(names)}")
-        shown = families.Shown.of(families.words_of(met), met.url.key)
+        shown = families.ShownPage.of(families.words_of(met), met.url.key)
         families.learn(site, SITE, met.url.text, A, shown)
 
     fetch("/", files)

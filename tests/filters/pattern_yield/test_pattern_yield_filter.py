@@ -21,14 +21,14 @@ from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.sketch import token_hashes
 from thresher.filters.evidence.decay import Recent
 from thresher.filters.evidence.opinion import Opinion
-from thresher.filters.journal import Record
+from thresher.filters.journal import JournalRecord
 from thresher.filters.panel import Panel
 from thresher.filters.pattern_yield.evidence import YieldEvidence
 from thresher.filters.pattern_yield.filter import holder, spec
 from thresher.filters.pattern_yield.news import Said, news
 from thresher.filters.pattern_yield.news import said as word_on
 from thresher.filters.pattern_yield.patterns import parse
-from thresher.filters.pattern_yield.records import Head, Pattern, encode, head_key, pattern_key, patterns_of
+from thresher.filters.pattern_yield.records import SiteHead, Pattern, encode, head_key, pattern_key, patterns_of
 from thresher.filters.pattern_yield.vocabulary import Vocabulary
 from thresher.storage.store import Store
 
@@ -58,7 +58,7 @@ class Crawl:
 
     def __init__(self, memory: Memory, settings: PatternYieldSettings = TIGHT) -> None:
         self.panel = panel(memory, settings)
-        self.journal: list[Record] = []
+        self.journal: list[JournalRecord] = []
         self.asked: list[Any] = []
 
     def sit(self, subject: Any) -> Any:
@@ -184,7 +184,7 @@ def test_what_speaks_for_itself_is_spared_by_a_barren_pattern_above_it() -> None
         memory, words = DictMemory(), Vocabulary()
         for name in ("good", "poor"):
             words.add(parse(f"http://a.example/x?a={name}", "http://a.example").words() * 70)
-        memory.put(head_key(SITE), encode(Head(n_barren=1, n_counted=words.n_counted, counters=words.counters)))
+        memory.put(head_key(SITE), encode(SiteHead(n_barren=1, n_counted=words.n_counted, counters=words.counters)))
         memory.put(pattern_key(SITE, coarse), encode(Pattern(coarse, YieldEvidence(90, 0, Opinion(is_held=True, waits=True), 1))))
         memory.put(pattern_key(SITE, form), encode(Pattern(form, evidence)))
         deliberation = panel(memory, SURE).links(batch(f"http://{form}"))
