@@ -28,7 +28,7 @@ from thresher.crawler.settlement.group_commit import Committer
 from thresher.crawler.settlement.settler import Settler
 from thresher.crawler.settlement.totals import Totals
 from thresher.crawler.visit import imported
-from thresher.storage.archive.answers import Answers, ArchivedAnswer
+from thresher.storage.archive.answers import ArchivedAnswers, ArchivedAnswer
 from thresher.storage.archive.record import sha1
 from thresher.storage.records import Capture
 from thresher.storage.store import Store
@@ -74,7 +74,7 @@ class Importer:
     async def run(self, files: Sequence[Path], *, told: Callable[[Path, Counter[str]], None] = lambda *_: None) -> None:
         """Read all files, in their order."""
         for path in files:
-            answers = Answers(path)
+            answers = ArchivedAnswers(path)
             for n, answer in enumerate(answers, 1):
                 await self._take(answer)
                 if n % _AT_ONCE == 0:

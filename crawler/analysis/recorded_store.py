@@ -28,7 +28,7 @@ from thresher.filters.base import Gate
 from thresher.filters.journal import JournalRecord
 from thresher.storage.export.content import MARKUP, content_type_of
 from thresher.storage.export.pages import current_pages
-from thresher.storage.export.texts import Texts
+from thresher.storage.export.texts import TextLookup
 from thresher.storage.records import EdgeRecord, PageRecord
 from thresher.storage.view import View
 
@@ -103,7 +103,7 @@ class _Reader:
         self._space = space
         self._recorded = recorded
         self._graph = recorded.graph
-        self._texts = Texts(view)
+        self._texts = TextLookup(view)
         self._numbers: dict[str, int] = {}
         self._pages: dict[int, Page] = {}
         self._by_key: dict[bytes, int] = {}

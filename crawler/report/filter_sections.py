@@ -15,7 +15,7 @@ from thresher.filters.depth_cutoff import filter as depth_cutoff
 from thresher.filters.depth_cutoff.evidence import PlaceCounts
 from thresher.filters.dust.rules import LearnedRule
 from thresher.filters.evidence.intervals import at_any_time
-from thresher.storage.export.judged import Standing, verdict_object
+from thresher.storage.export.judged import NewestVerdict, verdict_object
 from thresher.storage.records import VerdictRecord
 
 _EVIDENCE = 600  # characters of it that are shown
@@ -77,7 +77,7 @@ def _samples(crawl: Crawl, name: str) -> list[Child]:
 
 def _redirect(crawl: Crawl, key: bytes, target: str, verdict: VerdictRecord) -> tuple[Cell, ...]:
     effect = verdict.reason or ("let off" if verdict.keep and verdict.follow else "refused")
-    evidence = verdict_object(Standing(verdict, 0.0), crawl.texts)["evidence"]
+    evidence = verdict_object(NewestVerdict(verdict, 0.0), crawl.texts)["evidence"]
     return crawl.texts.get(key, ""), target, effect, _evidence(evidence)
 
 

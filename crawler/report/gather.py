@@ -31,8 +31,8 @@ from thresher.crawler.report.tables import (
 )
 from thresher.crawler.settlement.totals import Totals
 from thresher.crawler.status import Status
-from thresher.storage.export.judged import Standing, named_keys
-from thresher.storage.export.texts import Texts
+from thresher.storage.export.judged import NewestVerdict, named_keys
+from thresher.storage.export.texts import TextLookup
 from thresher.storage.view import View
 
 
@@ -91,7 +91,7 @@ def gather(view: View, *, with_order: bool) -> Crawl:
         learned=read_learned(view, held),
         order=read_order(view) if with_order else None,
         sitemaps=read_sitemaps(view),
-        texts=Texts(view).of_keys(_named(held, aliases, failures, redirects)),
+        texts=TextLookup(view).of_keys(_named(held, aliases, failures, redirects)),
     )
 
 
@@ -116,7 +116,7 @@ def _named(
     for of in redirects.values():
         for key, _, verdict in of.sample.items():
             yield key
-            yield from named_keys([Standing(verdict, 0.0)])
+            yield from named_keys([NewestVerdict(verdict, 0.0)])
 
 
 def filter_names(crawl: Crawl) -> list[str]:
