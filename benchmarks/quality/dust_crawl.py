@@ -21,7 +21,18 @@ from pathlib import Path
 
 import msgspec
 
-from thresher.config.settings import DnsSettings, DustSettings, FetchSettings, FilterSettings, FrontierSettings, IdentitySettings, LimitSettings, PolitenessSettings, ScopeSettings, Settings
+from thresher.config.settings import (
+    DnsSettings,
+    DustSettings,
+    FetchSettings,
+    FilterSettings,
+    FrontierSettings,
+    IdentitySettings,
+    LimitSettings,
+    PolitenessSettings,
+    ScopeSettings,
+    Settings,
+)
 from thresher.crawler.agent.agent import Agent
 from thresher.crawler.core.model import Purpose
 from thresher.crawler.core.url import is_home

@@ -32,7 +32,16 @@ from benchmarks.peers.versions import machine
 from benchmarks.support.ending import exit_with
 from benchmarks.support.nginx import serving
 from benchmarks.support.ports import free_port
-from thresher.config.settings import DnsSettings, FetchSettings, FrontierSettings, IdentitySettings, LimitSettings, PolitenessSettings, ScopeSettings, Settings
+from thresher.config.settings import (
+    DnsSettings,
+    FetchSettings,
+    FrontierSettings,
+    IdentitySettings,
+    LimitSettings,
+    PolitenessSettings,
+    ScopeSettings,
+    Settings,
+)
 from thresher.crawler.bench.agent_bench import timed_crawl
 from thresher.crawler.cli.common import folder, print_table
 from thresher.crawler.core.errors import UsageError

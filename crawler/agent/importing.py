@@ -28,7 +28,7 @@ from thresher.crawler.settlement.group_commit import Committer
 from thresher.crawler.settlement.settler import Settler
 from thresher.crawler.settlement.totals import Totals
 from thresher.crawler.visit import imported
-from thresher.storage.archive.answers import ArchivedAnswers, ArchivedAnswer
+from thresher.storage.archive.answers import ArchivedAnswer, ArchivedAnswers
 from thresher.storage.archive.record import sha1
 from thresher.storage.records import Capture
 from thresher.storage.store import Store

@@ -42,7 +42,7 @@ _MOST_LEVELS = 64  # the last stands for all deeper ones
 
 
 @dataclass(slots=True)
-class Site:
+class SiteEvidence:
     """What is known of one site."""
 
     name: str
@@ -57,7 +57,7 @@ class Site:
 class DepthEvidence:
     """Every site of a crawl, and the whole crawl's PageRank by level."""
 
-    sites: list[Site]
+    sites: list[SiteEvidence]
     is_learned: bool  # by the filter while it crawled
     pagerank: list[float]
 
@@ -75,7 +75,7 @@ def read_evidence(view: View, settings: DepthCutoffSettings) -> DepthEvidence:
         ledger = Ledger(memory, key, rule_of(settings))
         if ledger.head.levels:
             levels = _of_all(ledger.head.levels, counts[key]) if is_learned else ledger.head.levels
-            sites[key] = Site(name, levels, ledger.all_places(), sum(level.fetched for level in counts[key]))
+            sites[key] = SiteEvidence(name, levels, ledger.all_places(), sum(level.fetched for level in counts[key]))
     return DepthEvidence(list(sites.values()), is_learned, _of_links(view, sites))
 
 
@@ -152,7 +152,7 @@ def _measure(view: View, visit: int, page: PageRecord) -> PageMeasure:
 # -- the link graph
 
 
-def _of_links(view: View, sites: Mapping[bytes, Site]) -> list[float]:
+def _of_links(view: View, sites: Mapping[bytes, SiteEvidence]) -> list[float]:
     """Fill in each site's PageRank by level and its entries; return the whole crawl's PageRank by level."""
     links = read_links(view)
     known = links.known

@@ -12,7 +12,7 @@ from thresher.filters.journal import JournalRecord
 
 
 @dataclass
-class Graph:
+class RecordedGraph:
     """URLs by number, 0 is the seed; what is asked of one that answers nothing is a fetch for nothing."""
 
     name: str

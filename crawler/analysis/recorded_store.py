@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from thresher.crawler.analysis.recorded_graph import Graph
+from thresher.crawler.analysis.recorded_graph import RecordedGraph
 from thresher.crawler.core import html
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.core.model import NO_KEY, U64, Directives, Flag, Page
@@ -52,7 +52,7 @@ class _Answer(NamedTuple):
 class Recorded:
     """A store's graph, and what is not in it."""
 
-    graph: Graph
+    graph: RecordedGraph
     n_left_out: int = 0  # answers past the limit
     n_unread: int = 0  # pages whose texts are not known
     n_unnamed: int = 0  # answers that no recorded link leads to: they are roots
@@ -76,7 +76,7 @@ def read_graph(view: View, space: URLSpace, *, limit: int, progress: Callable[[i
     first = list(islice(answers, limit))
     if not first:
         raise UsageError(f"{view.path}: no page has been fetched yet. Crawl first")
-    recorded = Recorded(Graph(str(view.path)), n_left_out=sum(1 for _ in answers))
+    recorded = Recorded(RecordedGraph(str(view.path)), n_left_out=sum(1 for _ in answers))
     _Reader(view, space, recorded).read(first, progress)
     return recorded
 

@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from thresher.config.load import OptionFlag, Loaded, load
+from thresher.config.load import Loaded, OptionFlag, load
 from thresher.config.options import options, words_of
 from thresher.config.settings import Settings
 from thresher.crawler.core.errors import UsageError

@@ -7,7 +7,16 @@ from pathlib import Path
 
 import click
 
-from thresher.config.settings import DnsSettings, FetchSettings, FilterSettings, IdentitySettings, LimitSettings, PathTrapSettings, ScopeSettings, Settings
+from thresher.config.settings import (
+    DnsSettings,
+    FetchSettings,
+    FilterSettings,
+    IdentitySettings,
+    LimitSettings,
+    PathTrapSettings,
+    ScopeSettings,
+    Settings,
+)
 from thresher.crawler.cli.common import set_option
 from thresher.crawler.cli.crawl import progress_option, run
 from thresher.crawler.cli.durations import Duration

@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from thresher.crawler.analysis.access_log import LinesRead
-from thresher.crawler.analysis.depth_evidence import DepthEvidence, Site, read_evidence
+from thresher.crawler.analysis.depth_evidence import DepthEvidence, SiteEvidence, read_evidence
 from thresher.crawler.analysis.depth_figure import draw
 from thresher.crawler.analysis.figures import require_matplotlib
 from thresher.crawler.analysis.visitors import read_sessions
@@ -248,7 +248,7 @@ def advise(directory: str, configs: tuple[str, ...], sets: tuple[str, ...], as_j
     return 0
 
 
-def _site_object(site: Site, advice: Advice, view: View) -> dict[str, Any]:
+def _site_object(site: SiteEvidence, advice: Advice, view: View) -> dict[str, Any]:
     return {
         "site": site.name,
         "pages": site.n_pages,
@@ -278,7 +278,7 @@ def _n_held(place: PlaceCounts, view: View) -> int:
     return sum(len(view.tables.held.keys(holder(place.form, depth))) for depth in range(64))
 
 
-def _print_sites(found: DepthEvidence, advised: list[tuple[Site, Advice]], view: View) -> None:
+def _print_sites(found: DepthEvidence, advised: list[tuple[SiteEvidence, Advice]], view: View) -> None:
     rows = [
         [
             site.name,

@@ -14,7 +14,7 @@ from thresher.crawler.analysis.access_log import LinesRead, read_lines
 from thresher.crawler.cli.common import complain, config_option, directory_argument, load_config, print_json, print_table, set_option
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.terminal.printable import printable
-from thresher.filters.dust.canonize import Canonizer, Canonized
+from thresher.filters.dust.canonize import Canonized, Canonizer
 from thresher.filters.dust.evidence import wilson
 from thresher.filters.dust.rules import LearnedRule, RuleError, from_json, site_named, to_json
 

@@ -17,7 +17,7 @@ from thresher.crawler.cli.export_texts import taking_texts
 from thresher.crawler.core.errors import DiskError, UsageError
 from thresher.crawler.terminal.extras import require
 from thresher.crawler.terminal.printable import printable
-from thresher.storage.export.fields import Field, ExportKind
+from thresher.storage.export.fields import ExportKind, Field
 from thresher.storage.export.kinds import KINDS, TIMED, write_all
 from thresher.storage.export.lines import CsvLines, JsonLines, Lines, TsvLines
 from thresher.storage.export.parquet import ParquetFolder, ParquetRows

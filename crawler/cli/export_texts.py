@@ -12,7 +12,7 @@ import click
 from thresher.crawler.children.taking_texts import extracting
 from thresher.crawler.children.text_extractor import TextExtractor
 from thresher.crawler.terminal.printable import printable
-from thresher.storage.export.fields import Field, ExportKind
+from thresher.storage.export.fields import ExportKind, Field
 from thresher.storage.export.page_texts import TextRow, texts_kind
 from thresher.storage.view import View
 

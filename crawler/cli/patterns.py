@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from thresher.config.settings import PatternYieldSettings
-from thresher.crawler.analysis.answer_log import Answers, LoggedAnswer, read_file, read_store
+from thresher.crawler.analysis.answer_log import AnswerLog, LoggedAnswer, read_file, read_store
 from thresher.crawler.cli.common import config_option, crawl_config, load_config, print_json, set_option
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.core.url import URLSpace
@@ -133,7 +133,9 @@ def _known(view: View, choice: Choice) -> Iterator[Row]:
                 yield {**row, "held": len(view.tables.held.keys(holder(row["pattern"])))}
 
 
-def _told(answers: Answers, settings: PatternYieldSettings, choice: Choice, *, wants_replay: bool, judging: Collection[str] = ()) -> Iterator[Row]:
+def _told(
+    answers: AnswerLog, settings: PatternYieldSettings, choice: Choice, *, wants_replay: bool, judging: Collection[str] = ()
+) -> Iterator[Row]:
     """Give the answers to a fresh filter in their order; yield its decision on each, or what it has learned from all of them.
 
     Args:
@@ -150,7 +152,7 @@ def _told(answers: Answers, settings: PatternYieldSettings, choice: Choice, *, w
         yield from choice.rows(site, replay.patterns(key))
 
 
-def _decided(told: list[LoggedAnswer], answers: Answers, replay: PatternReplay) -> Iterator[Row]:
+def _decided(told: list[LoggedAnswer], answers: AnswerLog, replay: PatternReplay) -> Iterator[Row]:
     """Yield each answer's line with the decision; print the totals on standard error."""
     n_fetched, texts, kept = 0, set(), set()
     for answer in told:
@@ -167,7 +169,7 @@ def _decided(told: list[LoggedAnswer], answers: Answers, replay: PatternReplay) 
     click.echo(f"{found}; {len(texts):,} texts, {len(texts) - len(kept):,} of them late", err=True)
 
 
-def _learn(answer: LoggedAnswer, answers: Answers, replay: PatternReplay) -> None:
+def _learn(answer: LoggedAnswer, answers: AnswerLog, replay: PatternReplay) -> None:
     replay.learn(answer.url, answer.status, answer.text, judgement=answer.judgement, n_led=answers.n_led[answer.url.key])
 
 

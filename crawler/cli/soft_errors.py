@@ -31,7 +31,7 @@ _COLUMNS = ("score", "soft errors", "kind", "target", "originals", "hosts", "hig
 _encode = msgspec.json.Encoder().encode_lines
 
 
-class Line(msgspec.Struct, gc=False):
+class RedirectLine(msgspec.Struct, gc=False):
     """One redirect as it is printed."""
 
     original: str
@@ -189,7 +189,7 @@ def _lines(scored: Scored) -> Iterator[bytes]:
         scores = scored.scores[part]
         columns = (scores.tolist(), *counted, (scores >= scored.threshold).tolist(), scored.kinds[part])
         yield _encode(
-            Line(scored.log.originals[original], scored.log.targets[target], *rest)
+            RedirectLine(scored.log.originals[original], scored.log.targets[target], *rest)
             for original, target, rest in zip(originals, targets, zip(*columns, strict=True), strict=True)
         )
 

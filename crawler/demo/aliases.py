@@ -25,7 +25,7 @@ from functools import partial
 from typing import NamedTuple
 
 from thresher.crawler.demo.labels import LabelledTrap
-from thresher.crawler.demo.page_truth import PlannedLink, PageTruth, gone
+from thresher.crawler.demo.page_truth import PageTruth, PlannedLink, gone
 from thresher.crawler.demo.part_context import PartContext
 from thresher.crawler.demo.seeded_random import Word
 from thresher.crawler.demo.words import SUBJECTS

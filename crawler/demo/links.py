@@ -74,7 +74,9 @@ class Pen:
     def home(self, path: str, text: str, *, nofollow: bool = False) -> DemoLink:
         """Write a link to a path of this host."""
         manner = self._rng.throw("manner", self._host.name, path)
-        return DemoLink(self._origin + canonical_path(path), self._element(self._href(path, manner), text, manner >> 8, nofollow), not nofollow)
+        return DemoLink(
+            self._origin + canonical_path(path), self._element(self._href(path, manner), text, manner >> 8, nofollow), not nofollow
+        )
 
     def abroad(self, host: DemoHost, page: int) -> DemoLink:
         """Write a link to a page of another host."""

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Protocol
 
 from thresher.crawler.demo.labels import LabelledTrap
-from thresher.crawler.demo.page_truth import PlannedLink, PageTruth, Skin, gone
+from thresher.crawler.demo.page_truth import PageTruth, PlannedLink, Skin, gone
 from thresher.crawler.demo.seeded_random import SeededRandom, Word
 from thresher.crawler.demo.texts import DemoText
 from thresher.crawler.demo.words import SITE_HEADS, SITE_TAILS

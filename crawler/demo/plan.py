@@ -85,7 +85,9 @@ _PLANTED = (
 class PlannedHost:
     """The plan of one host."""
 
-    def __init__(self, demo_settings: DemoSettings, rng: SeededRandom, atlas: Atlas, host: DemoHost, origin_of: Callable[[str], str]) -> None:
+    def __init__(
+        self, demo_settings: DemoSettings, rng: SeededRandom, atlas: Atlas, host: DemoHost, origin_of: Callable[[str], str]
+    ) -> None:
         self.host = host
         self.origin = origin_of(host.name)
         self._demo_settings, self._rng, self._atlas, self._origin_of = demo_settings, rng, atlas, origin_of
@@ -158,7 +160,9 @@ class PlannedHost:
         page = self._page_of("varied", number)
         path, title = self._titles[page]
         tail = self._rng.pick(("utm_source=feed{}", "utm_campaign=autumn{}", "ref=sidebar{}"), "variant", self.host.name, number)
-        self._put(self._page_of(PathKind.VARIANT, number), self.pen.home(f"{path}{'&' if '?' in path else '?'}{tail.format(number)}", title))
+        self._put(
+            self._page_of(PathKind.VARIANT, number), self.pen.home(f"{path}{'&' if '?' in path else '?'}{tail.format(number)}", title)
+        )
 
     def _plant_redirect(self, number: int) -> None:
         rng, host = self._rng, self.host

@@ -24,7 +24,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from thresher.crawler.demo.labels import LabelledTrap
-from thresher.crawler.demo.page_truth import PlannedLink, PageTruth
+from thresher.crawler.demo.page_truth import PageTruth, PlannedLink
 from thresher.crawler.demo.part_context import Estate, PartContext, children, number_in
 from thresher.crawler.demo.seeded_random import Word
 

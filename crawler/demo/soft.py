@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 from thresher.crawler.demo import phrases
 from thresher.crawler.demo.labels import LabelledTrap
-from thresher.crawler.demo.page_truth import PlannedLink, PageTruth, gone, moved
+from thresher.crawler.demo.page_truth import PageTruth, PlannedLink, gone, moved
 from thresher.crawler.demo.part_context import PartContext
 from thresher.crawler.demo.phrases import Phrase, phrase
 from thresher.crawler.demo.soft_error_host import SoftErrorHost, Software

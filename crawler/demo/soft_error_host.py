@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from thresher.crawler.demo.page_truth import PlannedLink, PageTruth, Skin
+from thresher.crawler.demo.page_truth import PageTruth, PlannedLink, Skin
 from thresher.crawler.demo.part_context import PartContext
 from thresher.crawler.demo.words import SUBJECTS
 
@@ -105,7 +105,8 @@ class SoftErrorHost:
         """Return a real page."""
         url = self.page_url(page)
         links = [
-            PlannedLink(self.page_url(i), self.page_title(i)) for i in range(page * _FANOUT + 1, min(page * _FANOUT + _FANOUT + 1, self.n_pages))
+            PlannedLink(self.page_url(i), self.page_title(i))
+            for i in range(page * _FANOUT + 1, min(page * _FANOUT + _FANOUT + 1, self.n_pages))
         ]
         links += [PlannedLink(self.odd_url(i), f"{self.page_title(page)} {i}") for i in range(page, self.n_odd, self.n_pages)]
         return PageTruth(

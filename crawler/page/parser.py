@@ -64,13 +64,13 @@ class Parser:
         source = self.prepared(body, content_type, mime_type)
         return self.finished(source, robots_headers) if source else None
 
-    def prepared(self, body: bytes, content_type: str, mime_type: str) -> html.Source | None:
+    def prepared(self, body: bytes, content_type: str, mime_type: str) -> html.DecodedBody | None:
         """Decode a page, the first half of `here`; None if the page must be isolated."""
         if len(body) > self._settings.isolate_above and not html.is_binary(body, content_type):
             return None
         return html.prepared(body, content_type, mime_type, max_links=self._max_links)
 
-    def finished(self, source: html.Source, robots_headers: list[str]) -> Parsed:
+    def finished(self, source: html.DecodedBody, robots_headers: list[str]) -> Parsed:
         """Parse what is decoded, the second half of `here`."""
         return html.finished(source, agent=self._agent, max_links=self._max_links, headers=robots_headers)
 

@@ -15,7 +15,7 @@ import msgspec
 
 from thresher.crawler.core.ports import HostRecord, Memory
 from thresher.crawler.report.sampling import Largest
-from thresher.crawler.report.tables import Held
+from thresher.crawler.report.tables import HeldUrls
 from thresher.filters.depth_cutoff import filter as depth_cutoff
 from thresher.filters.depth_cutoff.evidence import PlaceCounts
 from thresher.filters.depth_cutoff.ledger import Ledger
@@ -36,7 +36,7 @@ _CHUNK: Final = 500
 
 
 @dataclass(slots=True)
-class Dust:
+class LearnedDust:
     """DUST rules by standing, and those with most support: (site, rule)."""
 
     standing: Counter[str] = field(default_factory=Counter)
@@ -69,13 +69,13 @@ class Depth:
 class Learned:
     """Everything that is learned of sites."""
 
-    dust: Dust = field(default_factory=Dust)
+    dust: LearnedDust = field(default_factory=LearnedDust)
     patterns: Patterns = field(default_factory=Patterns)
     depth: Depth = field(default_factory=Depth)
     mirrors: list[tuple[str, str, int]] = field(default_factory=list)  # host, the origin that it is a mirror of, pages judged
 
 
-def read_learned(view: View, held: Held) -> Learned:
+def read_learned(view: View, held: HeldUrls) -> Learned:
     """Read what was learned of every site."""
     found = Learned()
     rules, barren, limited = (
@@ -95,7 +95,7 @@ def read_learned(view: View, held: Held) -> Learned:
     return found
 
 
-def _dust(memory: Memory, key: bytes, site: str, found: Dust, rules: Largest[tuple[str, LearnedRule]]) -> None:
+def _dust(memory: Memory, key: bytes, site: str, found: LearnedDust, rules: Largest[tuple[str, LearnedRule]]) -> None:
     book = dust.read_book(memory, key)
     for learned in book.rules if book else ():
         found.standing["disabled" if learned.disabled else learned.standing] += 1
@@ -132,7 +132,7 @@ def _depth_holders(place: PlaceCounts, depth: Depth) -> list[str]:
     return [depth_cutoff.holder(place.form, level) for level in range(place.limit + 1, deepest + 1)]
 
 
-def _n_held(view: View, held: Held, holders: list[str]) -> int:
+def _n_held(view: View, held: HeldUrls, holders: list[str]) -> int:
     """Count the URLs that some holders hold; a holder beyond the largest ones is asked for in the store."""
     known = (held.largest.get(holder) for holder in holders)
     return sum(

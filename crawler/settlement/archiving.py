@@ -34,7 +34,7 @@ from thresher.crawler.core.model import NO_KEY, Cause, CrawlURL, Failed, Fetched
 from thresher.crawler.settlement.page_record import verdict_records
 from thresher.crawler.visit import Visit
 from thresher.storage.archive.bodies import may_hold
-from thresher.storage.archive.record import FIELDS, HTTP_REQUEST, HTTP_RESPONSE, Kind, ArchiveRecord, fields, labelled, sha1, stamp, urn
+from thresher.storage.archive.record import FIELDS, HTTP_REQUEST, HTTP_RESPONSE, ArchiveRecord, Kind, fields, labelled, sha1, stamp, urn
 from thresher.storage.export.labels import LabelLookup
 from thresher.storage.records import Capture
 from thresher.storage.store import Store

@@ -49,7 +49,7 @@ from thresher.crawler.core.effects import (
 from thresher.crawler.core.frontier import Frontier
 from thresher.crawler.core.model import FILTERS_OWN, CrawlURL, Judgement, Purpose, Reason, State
 from thresher.crawler.core.ports import Entry, Lane
-from thresher.crawler.settlement.aliases import Aliases
+from thresher.crawler.settlement.aliases import AliasSettlement
 from thresher.crawler.settlement.canaries import Canaries
 from thresher.crawler.settlement.named_urls import NamedURLs
 from thresher.crawler.settlement.outbox import Outbox
@@ -89,7 +89,7 @@ class Effector:
         self.tails = Tails(tables.tail, totals.counters, policy, known=context.panel.recent)
         self.canaries = Canaries(tables, context.panel, totals)
         self.named = NamedURLs(tables, frontier, context.urls, totals, self.tails)
-        self.aliases = Aliases(tables, frontier, context, totals, self.named, outbox)
+        self.aliases = AliasSettlement(tables, frontier, context, totals, self.named, outbox)
 
     def apply(self, asked: Iterable[Asked], now: float) -> tuple[list[CrawlURL], list[JournalRecord]]:
         """Carry out what filters ask for, in order; return URLs that waited and are final without a request, and answers for the journal.

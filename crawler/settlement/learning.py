@@ -11,7 +11,7 @@ from typing import Any
 
 from thresher.crawler.core.model import CrawlURL, RedirectPair
 from thresher.crawler.settlement.effects import Effector
-from thresher.crawler.settlement.redirect_pairs import Pairs
+from thresher.crawler.settlement.redirect_pairs import RedirectPairs
 from thresher.crawler.visit import VisitContext
 from thresher.filters.base import Gate, LinkJudgement
 from thresher.filters.deliberation import Asked, Deliberation, Learned
@@ -23,7 +23,7 @@ from thresher.storage.tables.journal import TAIL
 class Learning:
     """Lets the filters of the panel learn, and does what they ask for."""
 
-    def __init__(self, tables: Tables, context: VisitContext, effects: Effector, pairs: Pairs) -> None:
+    def __init__(self, tables: Tables, context: VisitContext, effects: Effector, pairs: RedirectPairs) -> None:
         self._tables = tables
         self._context = context
         self._effects = effects

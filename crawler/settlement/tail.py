@@ -18,11 +18,23 @@ import msgspec
 from thresher.filters.evidence.audits import draw_order
 from thresher.filters.evidence.bounds import error_of, upper_bound
 from thresher.filters.evidence.decay import Recent
-from thresher.filters.tail.history import Closed, History, Left, Passed, Reopened, RuledStep, Served, SettledStep, Unasked, Useful, Voided
-from thresher.filters.tail.history import HeldStep
+from thresher.filters.tail.history import (
+    Closed,
+    HeldStep,
+    History,
+    Left,
+    Passed,
+    Reopened,
+    RuledStep,
+    Served,
+    SettledStep,
+    Unasked,
+    Useful,
+    Voided,
+)
 from thresher.filters.tail.membership import join, leave
 from thresher.filters.tail.records import Draw, HostTail, TailClass, TailPolicy
-from thresher.filters.tail.serve import TailEnd, Promotion, audits, promote, settle, void
+from thresher.filters.tail.serve import Promotion, TailEnd, audits, promote, settle, void
 from thresher.storage.tables.counters import Counters
 from thresher.storage.tables.tail import PENDING, TailPlace, TailTables, class_tag
 

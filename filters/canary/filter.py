@@ -40,7 +40,7 @@ from thresher.crawler.core.ports import Memory
 from thresher.filters.base import NO_EFFECTS, Effects
 from thresher.filters.canary import records, tongue
 from thresher.filters.canary.likeness import is_changing, is_like, lost
-from thresher.filters.canary.records import NAME, Candidate, Stage, SuspectAnswer, HostState
+from thresher.filters.canary.records import NAME, Candidate, HostState, Stage, SuspectAnswer
 from thresher.filters.canary.sighting import ALIKE, TOKEN, is_error, of_failure, of_page, of_redirect, words_for
 from thresher.filters.canary.tongue import Speech
 from thresher.filters.soft_error.looks import Look, look_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from thresher.filters.depth_cutoff.evidence import PRIOR, PlaceCounts, CutRule
+from thresher.filters.depth_cutoff.evidence import PRIOR, CutRule, PlaceCounts
 from thresher.filters.depth_cutoff.records import Level
 
 _FEW = 8  # fetches at a level, below which its share of new pages is not mentioned

@@ -27,7 +27,7 @@ from thresher.crawler.core.model import CrawlURL, Judgement, LinkBatch, Mode, Pa
 from thresher.crawler.core.ports import Memory
 from thresher.filters.base import NO_EFFECTS, NOTHING_LEARNED, NOTHING_REFUSED, Effects, HeldLink, LinkJudgement, LinkRuling, hold_links
 from thresher.filters.capabilities import Relinks
-from thresher.filters.depth_cutoff.evidence import UNLIMITED, PlaceCounts, CutRule
+from thresher.filters.depth_cutoff.evidence import UNLIMITED, CutRule, PlaceCounts
 from thresher.filters.depth_cutoff.ledger import Fetch, Ledger, Released
 from thresher.filters.depth_cutoff.novelty import sample
 from thresher.filters.depth_cutoff.places import kind_of

@@ -21,7 +21,7 @@ import msgspec
 import xxhash
 
 from thresher.crawler.core.ports import Memory
-from thresher.filters.depth_cutoff.evidence import BELIEF, PRIOR, QUOTA, SPEAKS, UNLIMITED, PlaceCounts, CutRule
+from thresher.filters.depth_cutoff.evidence import BELIEF, PRIOR, QUOTA, SPEAKS, UNLIMITED, CutRule, PlaceCounts
 from thresher.filters.depth_cutoff.novelty import look
 from thresher.filters.depth_cutoff.places import UrlPlaces, places
 from thresher.filters.depth_cutoff.records import (
@@ -30,8 +30,8 @@ from thresher.filters.depth_cutoff.records import (
     HEAD_WEIGHT,
     LOW,
     TABLE_WEIGHT,
-    SiteHead,
     Level,
+    SiteHead,
     encode,
     head_key,
     poor_key,

@@ -50,8 +50,8 @@ from thresher.filters.dust.canonize import Canonizer
 from thresher.filters.dust.links import Books, DustLinkGate
 from thresher.filters.dust.memory import NAME, RuleBook, read_book, version, write_book
 from thresher.filters.dust.records import (
-    StoredLook,
     Progress,
+    StoredLook,
     digest_of,
     list_of,
     look_at,
@@ -69,7 +69,7 @@ from thresher.filters.dust.records import (
     write_progress,
 )
 from thresher.filters.dust.rules import LearnedRule, site_named
-from thresher.filters.dust.study import StudyResult, KnownSite, written
+from thresher.filters.dust.study import KnownSite, StudyResult, written
 from thresher.filters.evidence.blocks import BLOCK
 from thresher.filters.spec import FilterSpec
 

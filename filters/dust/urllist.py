@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 import xxhash
 
-from thresher.filters.dust.similarity import Sketches, PageTexts, stacked
+from thresher.filters.dust.similarity import PageTexts, Sketches, stacked
 from thresher.filters.dust.substrings import Kinds
 from thresher.filters.dust.tokens import I64
 

@@ -5,8 +5,8 @@ also counted for the next coarser one, which so describes what a new pattern bel
 A URL is held by the first barren pattern on the way from its most specific pattern to the coarser ones, unless a pattern before that one
 has enough good fetches of its own. A most specific pattern that yields less than the rest of its site is held too.
 
-**A fetch was worth it** if the panel kept its page as new, or if a link of the page led to such a page (`LinkSource` is kept until its links
-are settled). A redirect was worth it if its last page is new and was first found through it.
+**A fetch was worth it** if the panel kept its page as new, or if a link of the page led to such a page (a `LinkSource` is kept until its
+links are settled). A redirect was worth it if its last page is new and was first found through it.
 
 **One text for all.** If one URL after another shows the same text, that may be an outage or a consent page. So a barren fetch is learned
 from only after another text was shown. A run of 32 URLs with one text is not learned from, unless the site had shown other texts and either
@@ -37,10 +37,10 @@ from thresher.filters.pattern_yield.records import (
     SOURCE_WEIGHT,
     Fetch,
     Glance,
-    SiteHead,
+    LinkSource,
     Pattern,
     PendingFetch,
-    LinkSource,
+    SiteHead,
     encode,
     head_key,
     pattern_key,

@@ -34,7 +34,7 @@ from thresher.crawler.core.url import is_home, origin_of
 from thresher.filters.base import NO_EFFECTS, NOTHING_LEARNED, Effects
 from thresher.filters.soft_error import probe
 from thresher.filters.soft_error.kinds import GATES, WALLS, ErrorKind, hint_of
-from thresher.filters.soft_error.looks import AKIN, NEARLY_EQUAL, ProbeLikeness, Look, compare, look_of, may_match, own_words
+from thresher.filters.soft_error.looks import AKIN, NEARLY_EQUAL, Look, ProbeLikeness, compare, look_of, may_match, own_words
 from thresher.filters.soft_error.records import (
     DIRECTORIES,
     ECHOES,
@@ -45,11 +45,11 @@ from thresher.filters.soft_error.records import (
     TARGETS,
     Directory,
     Echo,
+    ErrorText,
     ProbedHost,
     ProbeOutcome,
-    SuspectPage,
     RedirectTarget,
-    ErrorText,
+    SuspectPage,
     echo_key,
     soft_error,
 )
@@ -154,7 +154,9 @@ class PageGate:
         directory, host = _places(measure, memory)
         kind, word = self._find(measure, host, memory)
         if measure.is_target and measure.status == 200:
-            TARGETS.put(memory, measure.page, RedirectTarget(measure.look, measure.hint or (ErrorKind.LOGIN if _asks_alone(measure, host) else "")))
+            TARGETS.put(
+                memory, measure.page, RedirectTarget(measure.look, measure.hint or (ErrorKind.LOGIN if _asks_alone(measure, host) else ""))
+            )
         if kind:
             noted = tuple(self._note(measure, kind, directory, host, memory))
             return noted if word != "none" or measure.status != 200 else (*noted, *self._suspect(measure, memory, is_gate=True))

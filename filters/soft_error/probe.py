@@ -35,7 +35,7 @@ from thresher.crawler.core.effects import Request
 from thresher.crawler.core.model import CrawlURL, Purpose
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import origin_of, queue_name
-from thresher.filters.soft_error.records import ASKED, DIRECTORIES, HOSTS, OpenRequest, Control, Directory, ProbedHost, ProbeOutcome
+from thresher.filters.soft_error.records import ASKED, DIRECTORIES, HOSTS, Control, Directory, OpenRequest, ProbedHost, ProbeOutcome
 from thresher.filters.soft_error.spelling import is_of_visit
 
 N_LETTERS = 25
@@ -161,7 +161,9 @@ def is_probed(directory: Directory, day: int) -> bool:
     return day - directory.day < TRUST_DAYS
 
 
-def ask(memory: Memory, place: NamingPart, keys: tuple[bytes, bytes], day: int, *, max_probes: int, suspect: bytes = b"") -> tuple[Request, ...]:
+def ask(
+    memory: Memory, place: NamingPart, keys: tuple[bytes, bytes], day: int, *, max_probes: int, suspect: bytes = b""
+) -> tuple[Request, ...]:
     """Request a sibling, within the budgets of its place and its host; return the request, or nothing.
 
     For a parameter the control comes first. Answers to an earlier day's requests are dropped.

@@ -31,23 +31,23 @@ from thresher.filters.soft_error.records import (
     SUSPECTS,
     TARGETS,
     TEMPLATES,
-    OpenRequest,
     Control,
     Directory,
+    ErrorText,
     FaultySites,
     FollowedRedirect,
+    OpenRequest,
     ProbedHost,
-    RedirectLabel,
     ProbeOutcome,
+    RedirectLabel,
     SuspectPage,
-    ErrorText,
     echo_key,
     no_soft_error,
     read_places,
     soft_error,
 )
 from thresher.filters.soft_error.redirect_gate import SoftErrorEvidence, count_walls, is_like_missing, relabel, target_key
-from thresher.filters.soft_error.suspects import SuspectStanding, ProbeStep, is_idle, stand, try_suspect
+from thresher.filters.soft_error.suspects import ProbeStep, SuspectStanding, is_idle, stand, try_suspect
 from thresher.filters.soft_error.url_kind import is_root, url_kind
 
 _MOST_HOPS = 4  # redirects of a request that are followed
@@ -181,7 +181,9 @@ class ProbeLearner:
             host.idle[place.parameter] = host.idle.get(place.parameter, 0) + 1
             HOSTS.put(case.memory, case.asked.host, host)
 
-    def _control_of_pairs(self, case: _Case, place: probe.NamingPart, key: bytes, directory: Directory, *, is_itself: bool) -> Iterator[Effect]:
+    def _control_of_pairs(
+        self, case: _Case, place: probe.NamingPart, key: bytes, directory: Directory, *, is_itself: bool
+    ) -> Iterator[Effect]:
         """Go on with redirects of URLs with a parameter.
 
         Args:

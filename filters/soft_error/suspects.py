@@ -26,7 +26,7 @@ from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import origin_of
 from thresher.filters.soft_error import probe
 from thresher.filters.soft_error.kinds import GATES, ErrorKind
-from thresher.filters.soft_error.looks import MOST_SPREAD, ProbeLikeness, Look, compare, is_nearly, is_same_text, may_match, spread_of
+from thresher.filters.soft_error.looks import MOST_SPREAD, Look, ProbeLikeness, compare, is_nearly, is_same_text, may_match, spread_of
 from thresher.filters.soft_error.probe import NamingPart
 from thresher.filters.soft_error.records import DIRECTORIES, LENGTHS, SUSPECTS, Control, Directory, ProbedHost, ProbeOutcome, SuspectPage
 
@@ -100,7 +100,9 @@ def _is_innocent(suspect: SuspectPage, host: ProbedHost, *, gate: bool) -> bool:
     return is_home_too(suspect.look, host) and not (gate and suspect.hint != ErrorKind.SHELL)
 
 
-def try_suspect(suspect: SuspectPage, standing: SuspectStanding, keys_host: bytes, day: int, memory: Memory, *, max_probes: int) -> Iterator[Effect]:
+def try_suspect(
+    suspect: SuspectPage, standing: SuspectStanding, keys_host: bytes, day: int, memory: Memory, *, max_probes: int
+) -> Iterator[Effect]:
     """Request what is needed to judge a suspect, and record the suspect for the answer."""
     step, place, key, directory = standing
     asked: tuple[Effect, ...] = ()
@@ -190,4 +192,6 @@ def _is_of_control(directory: Directory) -> bool:
     if directory.shown is None:
         return False
     tolerance = min(MOST_SPREAD, _MARGIN * spread_of(directory.looks))
-    return is_nearly(directory.shown, directory.looks[0]) or compare(directory.shown, directory.looks, spread=tolerance) is ProbeLikeness.SAME
+    return (
+        is_nearly(directory.shown, directory.looks[0]) or compare(directory.shown, directory.looks, spread=tolerance) is ProbeLikeness.SAME
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from thresher.crawler.core.model import NEEDS_BROWSER
-from thresher.storage.export.fields import Field, ExportKind, iso
+from thresher.storage.export.fields import ExportKind, Field, iso
 from thresher.storage.export.pages import current_pages
 from thresher.storage.records import PageRecord
 from thresher.storage.view import View

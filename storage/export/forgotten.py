@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from thresher.storage.export.fields import Field, ExportKind, iso
+from thresher.storage.export.fields import ExportKind, Field, iso
 from thresher.storage.tables.forgotten import ForgottenRecord
 from thresher.storage.view import View
 

@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 
 from thresher.crawler.core.places import places
-from thresher.storage.export.fields import Field, ExportKind
+from thresher.storage.export.fields import ExportKind, Field
 from thresher.storage.graph import read_links
 from thresher.storage.packing import unpack_u64
 from thresher.storage.records import URL

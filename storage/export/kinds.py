@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from thresher.storage.export.browser import BROWSER_KIND
-from thresher.storage.export.fields import Field, ExportKind
+from thresher.storage.export.fields import ExportKind, Field
 from thresher.storage.export.forgotten import FORGOTTEN_KIND
 from thresher.storage.export.group_graph import HOSTGRAPH_KIND, SITEGRAPH_KIND
 from thresher.storage.export.lines import Lines

@@ -13,7 +13,7 @@ from thresher.crawler.core.anchors import Anchor, anchors
 from thresher.crawler.core.url import URLSpace, hostname_of, origin_of, site_of
 from thresher.crawler.core.url_rules import url_rules
 from thresher.storage.export.content import content_type_of
-from thresher.storage.export.fields import Field, ExportKind
+from thresher.storage.export.fields import ExportKind, Field
 from thresher.storage.export.labels import LabelLookup
 from thresher.storage.export.pages import current_pages
 from thresher.storage.export.texts import TextLookup

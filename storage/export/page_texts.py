@@ -18,7 +18,7 @@ from thresher.crawler.core.ai_preferences import reserves
 from thresher.crawler.core.document_types import DOCUMENTS
 from thresher.crawler.core.errors import UsageError
 from thresher.storage.export.content import MARKUP, content_type_of
-from thresher.storage.export.fields import Field, ExportKind, iso
+from thresher.storage.export.fields import ExportKind, Field, iso
 from thresher.storage.export.judged import keeps
 from thresher.storage.export.pages import PageRow, ai_objects, described_pages
 from thresher.storage.view import View

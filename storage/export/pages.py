@@ -11,7 +11,7 @@ from typing import Any
 from thresher.crawler.core.ai_preferences import reserves
 from thresher.crawler.core.model import Purpose
 from thresher.storage.export.content import characters_of, text_of
-from thresher.storage.export.fields import Field, ExportKind, iso
+from thresher.storage.export.fields import ExportKind, Field, iso
 from thresher.storage.export.judged import NewestVerdict, follows, keeps, named_keys, standing, verdict_object
 from thresher.storage.export.labels import LabelLookup
 from thresher.storage.export.texts import TextLookup

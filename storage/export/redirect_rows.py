@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from thresher.storage.export.fields import Field, ExportKind, iso
+from thresher.storage.export.fields import ExportKind, Field, iso
 from thresher.storage.export.labels import LabelLookup
 from thresher.storage.export.texts import TextLookup
 from thresher.storage.records import PAIR, EdgeRecord, PairRecord

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple
 
-from thresher.storage.export.fields import Field, ExportKind, iso
+from thresher.storage.export.fields import ExportKind, Field, iso
 from thresher.storage.export.texts import TextLookup
 from thresher.storage.records import REQUISITE, RequisiteRecord
 from thresher.storage.schema import REQUISITES

@@ -18,7 +18,7 @@ from thresher.crawler.core.model import Purpose
 from thresher.crawler.core.ports import SeenRow
 from thresher.crawler.core.url import URLSpace, origin_of
 from thresher.crawler.core.url_rules import url_rules
-from thresher.storage.export.fields import Field, ExportKind, iso
+from thresher.storage.export.fields import ExportKind, Field, iso
 from thresher.storage.export.pages import current_pages
 from thresher.storage.packing import unpack_seen, unpack_u64
 from thresher.storage.records import (

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from thresher.storage.export.fields import Field, ExportKind
+from thresher.storage.export.fields import ExportKind, Field
 from thresher.storage.export.labels import LabelLookup
 from thresher.storage.export.texts import TextLookup
 from thresher.storage.records import SkipLine

@@ -8,7 +8,7 @@ from itertools import islice
 
 from thresher.crawler.core.model import Purpose
 from thresher.crawler.core.ports import SeenRow
-from thresher.storage.export.fields import Field, ExportKind, iso
+from thresher.storage.export.fields import ExportKind, Field, iso
 from thresher.storage.export.labels import LabelLookup
 from thresher.storage.export.texts import TextLookup
 from thresher.storage.records import FAILURE, FailureRecord, UrlRecord

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from thresher.storage.export.fields import Field, ExportKind, iso
+from thresher.storage.export.fields import ExportKind, Field, iso
 from thresher.storage.packing import unpack_seen
 from thresher.storage.records import PageRecord
 from thresher.storage.schema import SEEN

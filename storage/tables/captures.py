@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from thresher.storage.packing import pack_u64
-from thresher.storage.records import CAPTURE, PLACE, Capture, ArchivePlace
+from thresher.storage.records import CAPTURE, PLACE, ArchivePlace, Capture
 from thresher.storage.rows import Rows
 from thresher.storage.schema import CAPTURED, CAPTURES
 

@@ -1,6 +1,6 @@
 """The kill test: a crawl that is killed again and again, and an oracle that compares what it found with an uninterrupted one.
 
-Kills come at random and at fail points: supervisor or agent by SIGKILL, the agent by itself at a step of a commit, a lane, a move of
+Kills come at random and at fail points: supervisor or agent by SIGKILL, the agent by itself at a step of a commit, a message, a move of
 partitions, SIGTERM, SIGINT twice, SIGSTOP and SIGCONT. After each life the store is verified and the crawl resumed, until it ends.
 
 The oracle compares sets of (URL, state, reason, status, sha256 of the body, failure, redirect target): in a finite web, with filters

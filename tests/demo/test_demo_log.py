@@ -7,7 +7,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from thresher.crawler.demo.log import ServerLog, ServedRequest, parse_line
+from thresher.crawler.demo.log import ServedRequest, ServerLog, parse_line
 
 _TEXT = st.text(st.characters(max_codepoint=0xFF), max_size=20)
 

@@ -159,7 +159,18 @@ def test_everything_is_planted_in_the_demo() -> None:
     endless = {PathKind.CALENDAR, PathKind.SESSION}
     assert (
         planted
-        >= {PathKind.PAGE, PathKind.COPY, PathKind.NEAR_COPY, PathKind.VARIANT, PathKind.REDIRECT, PathKind.GONE, PathKind.FAULT, PathKind.ASSET, PathKind.DEAD_END} | endless
+        >= {
+            PathKind.PAGE,
+            PathKind.COPY,
+            PathKind.NEAR_COPY,
+            PathKind.VARIANT,
+            PathKind.REDIRECT,
+            PathKind.GONE,
+            PathKind.FAULT,
+            PathKind.ASSET,
+            PathKind.DEAD_END,
+        }
+        | endless
     )
     assert truth.denied
     assert truth.unfollowed

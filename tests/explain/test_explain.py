@@ -33,7 +33,9 @@ SPACE = URLSpace(bytes(16), URLRules(ports=None, strip_params=("utm_*", "sid")))
 
 @pytest.fixture
 def small(tmp_path: Path) -> Iterator[SmallStore]:
-    made = SmallStore(tmp_path, Settings(seeds=[SEED], filters=FilterSettings(audit_share=0.0, path_trap=PathTrapSettings(max_per_prefix=2))))
+    made = SmallStore(
+        tmp_path, Settings(seeds=[SEED], filters=FilterSettings(audit_share=0.0, path_trap=PathTrapSettings(max_per_prefix=2)))
+    )
     yield made
     made.store.close()
 

@@ -32,7 +32,9 @@ async def resolving(zone: Zone, *, clock: Callable[[], float] | None = None, **s
     """Open a resolver that asks a name server which answers by `zone`."""
     async with name_server(zone) as server:
         patient = {"timeout": 300.0, **settings}  # a busy machine may be slow to answer itself
-        resolver = Resolver(DnsSettings(servers=[server.address], **patient), guard=AddressGuard(["127.0.0.0/8", "10.0.0.0/8"]), clock=clock)
+        resolver = Resolver(
+            DnsSettings(servers=[server.address], **patient), guard=AddressGuard(["127.0.0.0/8", "10.0.0.0/8"]), clock=clock
+        )
         try:
             yield resolver, server
         finally:

@@ -25,7 +25,7 @@ from thresher.config.settings import LimitSettings, NearReplicaSettings, ScopeSe
 from thresher.crawler.agent.agent import Agent
 from thresher.crawler.cluster.member import Team
 from thresher.crawler.cluster.shared_addresses import SharedAddresses, create
-from thresher.crawler.core.messages import Answered, Ask, Edge, End, Message, News, RobotsAnswer, RobotsAsk, Submitted, encode
+from thresher.crawler.core.messages import Answered, Ask, ChainEnd, Edge, Message, News, RobotsAnswer, RobotsAsk, Submitted, encode
 from thresher.crawler.core.model import FILTERS_OWN, Cause, Flag, Page, Reason, RedirectPair
 from thresher.crawler.core.ownership import Ownership, divided
 from thresher.crawler.core.url import origin_of
@@ -152,7 +152,7 @@ def _bytes_of(least: int, most: int | None, name: str) -> st.SearchStrategy[Any]
 
 def _struct(found: inspect.StructType) -> st.SearchStrategy[Any]:
     drawn = {field.name: _of(field.type, field.name) for field in found.fields}
-    if found.cls is End:  # of a chain that begins here; the others lead here
+    if found.cls is ChainEnd:  # of a chain that begins here; the others lead here
         drawn["original"] = st.sampled_from([SPACE.key(url) for url in _OWN])
     elif found.cls is Edge:
         drawn |= {"original": st.sampled_from([SPACE.key(url) for url in _FOREIGN]), "target": st.sampled_from(_OWN)}

@@ -1,4 +1,4 @@
-"""Filters at several agents: panels that tell one another what they find, as lanes would, in the order of each teller."""
+"""Filters at several agents: panels that tell one another what they find, as the transport would, in the order of each teller."""
 
 from __future__ import annotations
 

@@ -3,8 +3,7 @@
 import pytest
 from subjects import refusal
 
-from thresher.config.settings import DangerSettings
-from thresher.config.settings import ScopeSettings
+from thresher.config.settings import DangerSettings, ScopeSettings
 from thresher.crawler.core.model import Reason
 from thresher.filters.danger import compiled
 from thresher.filters.scope import ScopeFilter

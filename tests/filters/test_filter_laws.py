@@ -21,8 +21,7 @@ from planted import LinkScript, PageScript
 from subjects import SPACE, head
 from webs import SUBJECTS, Bench, Subject, answers, lives, pages, registered, settings, stories, urls
 
-from thresher.config.settings import Settings
-from thresher.config.settings import StoreSettings
+from thresher.config.settings import Settings, StoreSettings
 from thresher.crawler.core.effects import Answer, Effect, Revise
 from thresher.crawler.core.model import Mode, Page, Reason, Verdict
 from thresher.filters.base import Gate

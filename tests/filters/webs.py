@@ -11,7 +11,15 @@ from dict_memory import DictMemory
 from hypothesis import strategies as st
 from subjects import SPACE, answer, batch, page, pair
 
-from thresher.config.settings import ExactDuplicateSettings, FilterSettings, NearReplicaSettings, PathTrapSettings, PatternYieldSettings, Settings, SoftErrorSettings
+from thresher.config.settings import (
+    ExactDuplicateSettings,
+    FilterSettings,
+    NearReplicaSettings,
+    PathTrapSettings,
+    PatternYieldSettings,
+    Settings,
+    SoftErrorSettings,
+)
 from thresher.crawler.core.effects import Answer
 from thresher.crawler.core.model import LinkBatch, Page, RedirectPair
 from thresher.crawler.core.ports import Memory

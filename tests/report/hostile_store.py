@@ -18,10 +18,10 @@ from small_store import NOW, SmallStore
 from thresher.config.settings import LimitSettings, ScopeSettings, Settings
 from thresher.crawler.core.model import Cause, Reason, State, Verdict
 from thresher.crawler.core.robots import RobotsRecord
-from thresher.crawler.report.gather import Crawl, gather
+from thresher.crawler.report.gather import CrawlFigures, gather
 from thresher.crawler.report.page import render
 from thresher.filters.depth_cutoff.evidence import PlaceCounts
-from thresher.filters.depth_cutoff.records import SiteHead, Level
+from thresher.filters.depth_cutoff.records import Level, SiteHead
 from thresher.filters.dust.memory import RuleBook, write_book
 from thresher.filters.dust.rules import LearnedRule, Substitution
 from thresher.filters.evidence.opinion import Opinion
@@ -161,7 +161,7 @@ def build_hostile(path: Path, texts: list[str], n_pages: int = 60) -> None:
     HostileStore(path, texts).build(n_pages)
 
 
-def read(path: Path) -> Crawl:
+def read(path: Path) -> CrawlFigures:
     """Gather everything of a store."""
     with reading(path) as view:
         return gather(view, with_order=True)

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from thresher.config.settings import Settings
-from thresher.config.settings import StoreSettings
+from thresher.config.settings import Settings, StoreSettings
 from thresher.crawler.core.ports import SiteRecord
 from thresher.storage.store import Store
 from thresher.storage.tables.bloom import Met

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from thresher.config.settings import Settings
-from thresher.config.settings import StoreSettings
+from thresher.config.settings import Settings, StoreSettings
 from thresher.crawler.core.model import CrawlURL, LinkBatch, Purpose, Reason, State, Verdict
 from thresher.crawler.core.ports import Entry, HostRecord, Lane, QueueStore, SeenRow, SiteRecord
 from thresher.crawler.core.ports import StoredMemory as MemoryPort

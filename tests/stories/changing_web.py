@@ -20,8 +20,19 @@ from typing import Any
 from little_web import SECRET, Crawled, read
 from witness import Request, Witness
 
-from thresher.config.settings import DnsSettings, FetchSettings, FilterSettings, IdentitySettings, LimitSettings, PolitenessSettings, RecrawlSettings, RetrySettings, Settings, SoftErrorSettings
-from thresher.config.settings import StoreSettings
+from thresher.config.settings import (
+    DnsSettings,
+    FetchSettings,
+    FilterSettings,
+    IdentitySettings,
+    LimitSettings,
+    PolitenessSettings,
+    RecrawlSettings,
+    RetrySettings,
+    Settings,
+    SoftErrorSettings,
+    StoreSettings,
+)
 from thresher.crawler.start.rounds import begin_round
 from thresher.crawler.status import Status
 from thresher.filters.spec import FilterSpec

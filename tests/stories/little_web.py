@@ -20,8 +20,19 @@ from typing import Any, Self
 
 import msgspec
 
-from thresher.config.settings import CanarySettings, DnsSettings, FetchSettings, FilterSettings, IdentitySettings, LimitSettings, PolitenessSettings, RetrySettings, Settings, SoftErrorSettings
-from thresher.config.settings import ScopeSettings
+from thresher.config.settings import (
+    CanarySettings,
+    DnsSettings,
+    FetchSettings,
+    FilterSettings,
+    IdentitySettings,
+    LimitSettings,
+    PolitenessSettings,
+    RetrySettings,
+    ScopeSettings,
+    Settings,
+    SoftErrorSettings,
+)
 from thresher.crawler.core.model import State
 from thresher.crawler.core.ports import SeenRow
 from thresher.crawler.core.url import URLSpace

@@ -133,7 +133,9 @@ def test_nothing_deeper_than_max_depth_is_asked_for(place: Place, seen: int, tmp
 # -- scope ----------------------------------------------------------------------------------------------------------------------------
 
 
-def test_a_wider_scope_admits_what_was_refused_and_fetches_nothing_again(place: Place, homes: tuple[Path, ServerLog], tmp_path: Path) -> None:
+def test_a_wider_scope_admits_what_was_refused_and_fetches_nothing_again(
+    place: Place, homes: tuple[Path, ServerLog], tmp_path: Path
+) -> None:
     """P54, P40: with scope `host` no other host is asked for anything; widened, the links of stored pages are judged anew."""
     finished, log = homes
     assert set(log.queues()) == {queue_name(origin_of(seed)) for seed in place.server.web.seeds()}

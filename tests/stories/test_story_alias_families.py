@@ -16,7 +16,9 @@ _ON = ("dust", "exact_duplicate")
 
 
 def aliases(tail_yield: float) -> FilterSettings:
-    of = FilterSettings(audit_share=0.0, tail_yield=tail_yield, dust=DustSettings(mode="enforce"), exact_duplicate=ExactDuplicateSettings(mode="enforce"))
+    of = FilterSettings(
+        audit_share=0.0, tail_yield=tail_yield, dust=DustSettings(mode="enforce"), exact_duplicate=ExactDuplicateSettings(mode="enforce")
+    )
     others = [name for name in of.__struct_fields__ if hasattr(getattr(of, name), "mode") and name not in _ON]
     return msgspec.structs.replace(of, **{name: msgspec.structs.replace(getattr(of, name), mode="off") for name in others})
 

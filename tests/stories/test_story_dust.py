@@ -36,7 +36,9 @@ async def told(path: Path, web: LittleWeb, *seeds: str, audit_share: float = 0.0
     own = DustSettings(mode="enforce", first_mining=100)
     filters = FilterSettings(audit_share=audit_share, soft_error=SoftErrorSettings(max_probes=0), dust=own)
     return await crawl(
-        path, settings(web, list(seeds), filters=filters, limits=LimitSettings(min_free_disk=0, max_wait=5.0, max_pages=max_pages)), (spec(own),)
+        path,
+        settings(web, list(seeds), filters=filters, limits=LimitSettings(min_free_disk=0, max_wait=5.0, max_pages=max_pages)),
+        (spec(own),),
     )
 
 

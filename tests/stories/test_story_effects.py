@@ -8,8 +8,7 @@ from pathlib import Path
 from little_web import LittleWeb, crawl, no_held_url_is_fetched, settings, space
 from planted import LinkScript, PageScript
 
-from thresher.config.settings import LimitSettings
-from thresher.config.settings import ScopeSettings
+from thresher.config.settings import LimitSettings, ScopeSettings
 from thresher.crawler.core.effects import Effect, Hold, Release, Request, Revise, Rewrite
 from thresher.crawler.core.model import Mode, Purpose, Reason, State, Verdict
 from thresher.filters.registry import specs

@@ -177,7 +177,9 @@ async def test_an_endless_space_ends_at_its_cap_and_others_finish(tmp_path: Path
         for i in range(10):
             web.page(f"a.test/{i}")
         web.generate, web.generated_text = generate, "what every page of the trap shows " * 5
-        tight = FilterSettings(audit_share=0.0, path_trap=PathTrapSettings(max_per_prefix=40, max_calendar=24, max_params=4), tail_yield=1.0, **OTHERS_OFF)
+        tight = FilterSettings(
+            audit_share=0.0, path_trap=PathTrapSettings(max_per_prefix=40, max_calendar=24, max_params=4), tail_yield=1.0, **OTHERS_OFF
+        )
         crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"], filters=tight))
     in_trap = sum(place.startswith("trap") for place in web.requests)
     assert len(web.requests) - in_trap == 11
@@ -212,7 +214,9 @@ async def test_a_forum_in_one_directory_is_found_whole(tmp_path: Path, topic: st
             web.page(place, *(topic.format(t) for t in range(i * a_list, (i + 1) * a_list)))
         for t in range(n_topics):
             web.page(topic.format(t), "forum.test/")
-        crawled = await crawl(tmp_path / "c", settings(web, ["forum.test/"], filters=FilterSettings(path_trap=PathTrapSettings(max_per_prefix=20))))
+        crawled = await crawl(
+            tmp_path / "c", settings(web, ["forum.test/"], filters=FilterSettings(path_trap=PathTrapSettings(max_per_prefix=20)))
+        )
     assert {web.place(url) for url in crawled.pages} == {"forum.test/", *lists, *map(topic.format, range(n_topics))}
     assert len(web.requests) == 1 + len(lists) + n_topics
 
@@ -231,7 +235,9 @@ async def test_the_demo_s_traps_end_and_everything_else_is_found(tmp_path: Path)
     kinds = {planted.kind for url, planted in truth.urls.items() if url not in answered}
     assert kinds <= {PathKind.ASSET}
     visited = [(trap.kind, sum(trap.holds(*split(url)) for url in crawled.pages)) for trap in truth.traps]
-    assert max(n for kind, n in visited if kind is PathKind.CALENDAR) == 2 * 20  # months and days, each of them new: ten times `max_calendar`
+    assert (
+        max(n for kind, n in visited if kind is PathKind.CALENDAR) == 2 * 20
+    )  # months and days, each of them new: ten times `max_calendar`
     assert most - 1 <= max(n for kind, n in visited if kind is PathKind.SESSION) <= most, "its home page has no session"
     assert crawled.status.hosts_parked == {"host_budget": 1}
 

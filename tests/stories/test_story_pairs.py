@@ -11,8 +11,7 @@ import pytest
 from little_web import Crawled, LittleWeb, crawl, settings
 from planted import PageScript, PairWitness
 
-from thresher.config.settings import FrontierSettings, LimitSettings
-from thresher.config.settings import ScopeSettings
+from thresher.config.settings import FrontierSettings, LimitSettings, ScopeSettings
 from thresher.crawler.core.effects import Rewrite
 from thresher.crawler.core.model import Mode, Reason
 from thresher.filters.registry import specs

@@ -15,8 +15,7 @@ from changing_web import DAY_S, HOST, LONG_AGO, ChangingWeb, again, changes, cou
 from planted import LinkScript
 from witness import page
 
-from thresher.config.settings import ArchiveSettings, FetchSettings, LimitSettings, RecrawlSettings
-from thresher.config.settings import StoreSettings
+from thresher.config.settings import ArchiveSettings, FetchSettings, LimitSettings, RecrawlSettings, StoreSettings
 from thresher.crawler.cli import thresher
 from thresher.crawler.core.effects import Hold, Rewrite
 from thresher.crawler.core.errors import UsageError

@@ -13,8 +13,7 @@ import pytest
 from changing_web import HOST, ChangingWeb, again, changes, counts, first, go_on, kinds
 from witness import Request, page
 
-from thresher.config.settings import DnsSettings, FetchSettings
-from thresher.config.settings import StoreSettings
+from thresher.config.settings import DnsSettings, FetchSettings, StoreSettings
 from thresher.crawler.start.rounds import trust
 from thresher.crawler.terminal.rounds import round_rows
 from thresher.storage.view import View

@@ -10,8 +10,7 @@ import pytest
 from little_web import LittleWeb, crawl, settings
 from planted import PageScript
 
-from thresher.config.settings import LimitSettings, Override
-from thresher.config.settings import ScopeSettings
+from thresher.config.settings import LimitSettings, Override, ScopeSettings
 from thresher.crawler.core.model import Mode, Reason, State
 from thresher.filters.spec import FilterSpec
 from thresher.storage.view import View

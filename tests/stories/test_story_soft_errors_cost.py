@@ -10,8 +10,7 @@ from little_web import Crawled, LittleWeb, crawl
 from soft_stories import FILTERS, LIMITS, error_page, probes, probing, sends, soft
 from soft_web import caught, crawl_soft_web, only_soft_errors, standing
 
-from thresher.config.settings import PolitenessSettings
-from thresher.config.settings import ScopeSettings
+from thresher.config.settings import PolitenessSettings, ScopeSettings
 from thresher.crawler.core.model import Reason, State
 
 # -- walls

@@ -17,14 +17,18 @@ OWN = "as it is"
 
 def only(**of: Any) -> FilterSettings:
     """Return filters of which these alone are at work; canaries are asked for by no number of answers."""
-    every = FilterSettings(audit_share=0.0, tail_yield=0.0, canary=CanarySettings(share=0.0), exact_duplicate=ExactDuplicateSettings(mode="enforce"), **of)
+    every = FilterSettings(
+        audit_share=0.0, tail_yield=0.0, canary=CanarySettings(share=0.0), exact_duplicate=ExactDuplicateSettings(mode="enforce"), **of
+    )
     others = [name for name in every.__struct_fields__ if hasattr(getattr(every, name), "mode")]
     kept = {"canary", "exact_duplicate", *of}
     off = {name: msgspec.structs.replace(getattr(every, name), mode="off") for name in others if name not in kept}
     return msgspec.structs.replace(every, **off)
 
 
-SLOW = PolitenessSettings(min_delay=0.0, delay_factor=0.0, jitter=0.0, address_delay=0.0, backoff_initial=0.01, backoff_max=0.02, dead_after=1000)
+SLOW = PolitenessSettings(
+    min_delay=0.0, delay_factor=0.0, jitter=0.0, address_delay=0.0, backoff_initial=0.01, backoff_max=0.02, dead_after=1000
+)
 
 
 def text(name: str) -> str:

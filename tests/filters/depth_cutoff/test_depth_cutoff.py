@@ -14,7 +14,7 @@ from thresher.crawler.core.model import Judgement, LinkBatch, Verdict
 from thresher.crawler.core.sketch import token_hashes
 from thresher.filters.base import NOTHING_LEARNED, LinkJudgement
 from thresher.filters.depth_cutoff.advise import advise
-from thresher.filters.depth_cutoff.evidence import PRIOR, QUOTA, PlaceCounts, CutRule
+from thresher.filters.depth_cutoff.evidence import PRIOR, QUOTA, CutRule, PlaceCounts
 from thresher.filters.depth_cutoff.filter import DepthOfLinks, LinksMeasure, holder
 from thresher.filters.depth_cutoff.novelty import look, sample
 from thresher.filters.depth_cutoff.places import places

@@ -13,8 +13,7 @@ from dict_memory import DictMemory
 from msgspec.structs import replace
 from subjects import LONG_TEXT, SPACE, batch, page, pair
 
-from thresher.config.settings import FilterSettings, PatternYieldSettings, Settings
-from thresher.config.settings import StoreSettings
+from thresher.config.settings import FilterSettings, PatternYieldSettings, Settings, StoreSettings
 from thresher.crawler.core.effects import Hold, Release
 from thresher.crawler.core.model import Judgement, LinkBatch, Page, Reason, Verdict
 from thresher.crawler.core.ports import Memory
@@ -28,7 +27,7 @@ from thresher.filters.pattern_yield.filter import holder, spec
 from thresher.filters.pattern_yield.news import Said, news
 from thresher.filters.pattern_yield.news import said as word_on
 from thresher.filters.pattern_yield.patterns import parse
-from thresher.filters.pattern_yield.records import SiteHead, Pattern, encode, head_key, pattern_key, patterns_of
+from thresher.filters.pattern_yield.records import Pattern, SiteHead, encode, head_key, pattern_key, patterns_of
 from thresher.filters.pattern_yield.vocabulary import Vocabulary
 from thresher.storage.store import Store
 

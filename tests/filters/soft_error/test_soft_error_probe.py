@@ -15,7 +15,7 @@ from thresher.crawler.core.url import origin_of
 from thresher.crawler.demo import phrases as demo
 from thresher.filters.soft_error import looks
 from thresher.filters.soft_error.kinds import hint_of
-from thresher.filters.soft_error.looks import ProbeLikeness, Look, compare, look_of, own_words, resemblance, sketch
+from thresher.filters.soft_error.looks import Look, ProbeLikeness, compare, look_of, own_words, resemblance, sketch
 from thresher.filters.soft_error.probe import N_LETTERS, directory_key, directory_of, places, sibling
 from thresher.filters.soft_error.redirect_gate import template
 

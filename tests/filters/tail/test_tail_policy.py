@@ -11,8 +11,8 @@ from thresher.filters.evidence.blocks import BLOCK
 from thresher.filters.evidence.decay import Recent
 from thresher.filters.tail.membership import (
     Membership,
-    SourceOutcome,
     Source,
+    SourceOutcome,
     drop,
     join,
     keeps,
@@ -23,7 +23,7 @@ from thresher.filters.tail.membership import (
     releases,
 )
 from thresher.filters.tail.records import Cost, Draw, HostTail, TailClass, TailPolicy
-from thresher.filters.tail.serve import TailEnd, HostCrawl, Promotion, audits, may_serve, promote, settle, void
+from thresher.filters.tail.serve import HostCrawl, Promotion, TailEnd, audits, may_serve, promote, settle, void
 
 POLICY = TailPolicy()
 
@@ -35,7 +35,9 @@ def a_class(holder: str, n: int, recent: Recent | None = None) -> TailClass:
     return found
 
 
-def serve(host: HostTail, classes: list[TailClass], is_good: dict[str, float], policy: TailPolicy = POLICY) -> tuple[dict[str, int], TailEnd]:
+def serve(
+    host: HostTail, classes: list[TailClass], is_good: dict[str, float], policy: TailPolicy = POLICY
+) -> tuple[dict[str, int], TailEnd]:
     """Serve until the tail ends; return fetches by class. is_good: of every n-th draw of a class, as a share"""
     fetched: dict[str, int] = dict.fromkeys([of.holder for of in classes], 0)
     by_holder = {of.holder: of for of in classes}
