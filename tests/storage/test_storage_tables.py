@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from thresher.config.settings import Settings, StoreSettings
 from thresher.crawler.core.model import CrawlURL, LinkBatch, Purpose, Reason, State, Verdict
 from thresher.crawler.core.ports import Entry, HostRecord, Lane, QueueStore, SeenRow, SiteRecord
-from thresher.crawler.core.ports import StoredMemory as MemoryPort
+from thresher.crawler.core.ports import Memory as MemoryPort
 from thresher.crawler.core.robots import RobotsRecord, file_hash
 from thresher.filters.journal import JournalRecord
 from thresher.storage.records import FailureRecord, PageRecord
