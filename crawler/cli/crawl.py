@@ -24,7 +24,7 @@ from thresher.crawler.cli.common import (
     set_option,
 )
 from thresher.crawler.cli.guarded import apart
-from thresher.crawler.cluster.resharding import is_moving, reshard
+from thresher.crawler.cluster.resharding import reshard
 from thresher.crawler.cluster.shared_addresses import create
 from thresher.crawler.ending import to_go_on
 from thresher.crawler.error_log import forget_empty
@@ -34,7 +34,7 @@ from thresher.crawler.start.rounds import for_this_round
 from thresher.crawler.terminal.progress import LiveBlock, ProgressLines, Silent, headline, summary
 from thresher.storage.export.reading import reading
 from thresher.storage.lock import lock_holder
-from thresher.storage.partitions import ADDRESSES, channels_path, n_agents_of
+from thresher.storage.partitions import ADDRESSES, channels_path, is_moving, n_agents_of
 
 progress_option = click.option(
     "--progress",
