@@ -178,8 +178,11 @@ class Ledger:
         """Release the URLs of places that have a new name since the vocabulary grew: nothing is counted for the old names any more."""
         if before == now:
             return []
-        forms = {before.directory, before.pattern, before.pattern + INNER, *before.parameters} - {now.directory, *now.parameters}
-        known = [place for form in forms if (place := self._get(form)) is not None and place.limit < UNLIMITED]
+        forms = dict.fromkeys(
+            (before.directory, before.pattern, before.pattern + INNER, *before.parameters)
+        )  # no set: a replay keeps the order
+        gone = [form for form in forms if form not in (now.directory, *now.parameters)]
+        known = [place for form in gone if (place := self._get(form)) is not None and place.limit < UNLIMITED]
         return [Released(place.form, UNLIMITED) for place in known]
 
     def _limits(self, where: UrlPlaces, learned: set[str], *, is_new: bool) -> None:

@@ -214,7 +214,7 @@ def _names(url: str) -> list[list[str]]:
     if not mark:
         return names
     values = [unquote(parameter.rpartition("=")[2]) for parameter in query.split("&")[:_MOST_VALUES]]
-    return [*names, *(_url_words("//" + name) for value in values for name in {value, value.rpartition(":")[2]})]
+    return [*names, *(_url_words("//" + name) for value in values for name in dict.fromkeys((value, value.rpartition(":")[2])))]
 
 
 def _url_words(url: str) -> list[str]:
