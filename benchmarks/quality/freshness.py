@@ -220,7 +220,9 @@ class _Run:
         return Outcome(self._fresh_s / exists_s, self._n_counted, self._n_missed, self._longest_s)
 
     def _find(self, i: int, now: float) -> None:
-        """Visit a page for the first time; all schedulers do this in the same way."""
+        """Visit a page for the first time; all schedulers do this in the same way. One that is gone by then was never known."""
+        if self._web.pages[i].ends <= now:
+            return
         self._seen[i] = now
         heappush(self._due, (self._scheduler.begin(self._web.pages[i].url, now), i, i))
 

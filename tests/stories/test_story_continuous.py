@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
+import time
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path
@@ -91,9 +92,21 @@ async def test_each_page_is_visited_again_when_its_time_has_come_and_what_change
         assert (await Crawl(store, settings=bounded).run()).why == "limits.max_time reached"
         with pytest.raises(UsageError, match="schedule=once"):
             begin_round(store, older_than_s=0.0, where=())
+        assert "too large" not in said("status", str(store))
+        _ask_seldom(store, every_s=10.0)
+        assert "its 6 pages takes 0.000694 days, at one in 10 s" in said("status", str(store))  # longer than two seconds
         said("forget", str(store), web.url(HOST, "/0"))
         assert verify(store) == []
         await _once(store, settings(web))
+
+
+def _ask_seldom(path: Path, *, every_s: float) -> None:
+    """Write down that hosts give so few visits."""
+    with Store.open(path, None, time.time()) as store:
+        for queue, host in store.tables.plans.hosts():
+            host.gap_s = every_s
+            store.tables.plans.save_host(queue, host)
+        store.end_visit()
 
 
 async def _once(store: Path, configuration: Settings) -> None:
