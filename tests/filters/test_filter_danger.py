@@ -3,8 +3,7 @@
 import pytest
 from subjects import refusal
 
-from thresher.config.settings import Danger as Listed
-from thresher.config.settings import Scope
+from thresher.config.settings import DangerSettings, ScopeSettings
 from thresher.crawler.core.model import Reason
 from thresher.filters.danger import compiled
 from thresher.filters.scope import ScopeFilter
@@ -119,7 +118,7 @@ HONEST = {
 
 
 def refusals(urls: str, *, origin: str = "https://www.a.example", **listed: list[str]) -> dict[str, Reason | None]:
-    rule = ScopeFilter(Scope(type="any", danger=Listed(**listed)), [], ["https://www.a.example/"])
+    rule = ScopeFilter(ScopeSettings(type="any", danger=DangerSettings(**listed)), [], ["https://www.a.example/"])
     return {path: refusal(rule, origin + path) for path in urls.split()}
 
 
