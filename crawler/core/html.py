@@ -151,8 +151,14 @@ class _Finds:
         if name := attrs.get("name"):
             if len(self.meta) < MAX_META:
                 self.meta.append((name, content))
-        elif (attrs.get("http-equiv") or "").lower() == "refresh" and (match := _REFRESH.match(content)):
-            self.link(match[1] or match[2] or match[3], None, "refresh")
+        elif (attrs.get("http-equiv") or "").lower() == "refresh":
+            self.link(refresh_target(content), None, "refresh")
+
+
+def refresh_target(content: str) -> str:
+    """Return where a refresh leads, by a meta element or by the header of that name; "" if nowhere."""
+    match = _REFRESH.match(content)
+    return (match[1] or match[2] or match[3] or "") if match else ""
 
 
 def read(
