@@ -256,7 +256,7 @@ def test_a_few_urls_that_were_found_last_do_not_keep_the_rest_from_being_left_al
     for _ in range(first.n):
         settle(host, of, first.draw, False, policy=POLICY)
     fetched, end = serve(host, [of], {}, POLICY)
-    assert end is End.CLOSED
+    assert end is TailEnd.CLOSED
     assert fetched["a"] < 300
     assert of.cohorts[-1].drawn > 0
     assert of.left == host.n_closed
