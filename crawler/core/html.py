@@ -230,7 +230,7 @@ def parse(body_utf8: bytes, charset: str, *, agent: str, max_links: int, headers
 
 def form_of(body_utf8: bytes) -> str:
     """Return what a page's forms ask for: "password", else "text" of several lines; "" neither. Blind to comments and scripts."""
-    if not any(word in body_utf8 for word in _ASKING):
+    if not (native.asks(body_utf8) if NATIVE else any(word in body_utf8 for word in _ASKING)):
         return ""
     found = {match.lastindex for match in _FORM.finditer(body_utf8)}
     return "password" if 2 in found else "text" if found else ""
