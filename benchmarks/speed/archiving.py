@@ -28,13 +28,12 @@ from typing import Any
 from fastwarc.stream_io import GzipWriter
 from isal import isal_zlib
 
+from benchmarks.speed.exporting import crawl_into
 from thresher.config.settings import Settings
-from thresher.crawler.agent.agent import Agent
 from thresher.crawler.bench.crawl_bench import bench_settings
 from thresher.crawler.demo.process import ServerProcess
 from thresher.crawler.settlement.archiving import Archiver
 from thresher.storage.archive.files import ArchiveWriter
-from thresher.storage.store import Store
 
 _GZIP = 31
 _STEPS = ((Archiver, "add", "records"), (ArchiveWriter, "pack", "pack"), (ArchiveWriter, "append", "append"))
@@ -57,22 +56,11 @@ def _clocked(step: Callable[..., Any], name: str, spent: Counter[str]) -> Callab
     return run
 
 
-async def _crawl(path: Path, settings: Settings) -> int:
-    pages = [0]
-    with Store.create(path, settings, time.time()) as store:
-        agent = Agent(path, store, settings, report=lambda status: pages.append(status.pages))
-        try:
-            await agent.run()
-        finally:
-            await agent.close()
-    return pages[-1]
-
-
 def crawl(settings: Settings) -> tuple[float, int, int]:
     """Return CPU seconds a page, pages, and the bytes of the archive."""
     with tempfile.TemporaryDirectory(prefix="thresher-archiving-") as name:
         store, before = Path(name) / "store", time.process_time()
-        n_pages = asyncio.run(_crawl(store, settings))
+        n_pages = asyncio.run(crawl_into(store, settings))
         spent_s = time.process_time() - before
         return spent_s / n_pages, n_pages, sum(file.stat().st_size for file in store.glob("archive/*"))
 

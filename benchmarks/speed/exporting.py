@@ -40,7 +40,7 @@ _WAYS = {
 }
 
 
-async def crawl(path: Path, settings: Settings) -> int:
+async def crawl_into(path: Path, settings: Settings) -> int:
     """Crawl into a new store; return the number of pages."""
     pages = [0]
     with Store.create(path, settings, time.time()) as store:
@@ -97,7 +97,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         stores = [(n, Path(folder) / str(n)) for n in (n_small, n_large)]
         with ServerProcess("bench_median", changes={"n_sites": 100, "n_seeds": 200}) as server:
-            counts = [asyncio.run(crawl(path, bench_settings(server, n))) for n, path in stores]
+            counts = [asyncio.run(crawl_into(path, bench_settings(server, n))) for n, path in stores]
         (Path(folder) / "out").mkdir()
         for name, words in _WAYS.items():
             spent = [exported_s(path, Path(folder) / "out" / f"{n}-{name}", words) for n, path in stores]
