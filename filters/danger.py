@@ -24,8 +24,10 @@ Time: 2 µs a link, by one search for all patterns [RE2]; 100 µs for a link tha
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from functools import cache, cached_property
+from itertools import accumulate
 from typing import NamedTuple
 from urllib.parse import unquote_plus
 
@@ -113,9 +115,18 @@ class Danger:
         self._harmless = [re2.compile(pattern) for pattern in settings.harmless]
         self._hint = re2.compile("(?im)" + "|".join(_hint(pattern.lower()) for pattern in settings.links)) if settings.links else None
 
-    def may_be_among(self, texts: Sequence[str]) -> bool:
-        """Return whether one of many links may be dangerous: one search for all."""
-        return self._hint is not None and self._hint.search("\n".join(texts)) is not None
+    def suspects(self, texts: Sequence[str]) -> list[int]:
+        """Return the places of the links that may be dangerous: one search for all, and one more behind each that is found."""
+        found: list[int] = []
+        if self._hint is None:
+            return found
+        lines = "\n".join(texts).encode("ascii", "replace")
+        match = self._hint.search(lines)
+        ends = [*accumulate(map(len, texts), lambda end, n: end + n + 1, initial=-1)][1:] if match is not None else []
+        while match is not None:
+            found.append(bisect_left(ends, match.start()))
+            match = self._hint.search(lines, ends[found[-1]])  # what it found may reach over several links
+        return found
 
     def pattern_of(self, text: str, origin: str, site: str) -> str:
         """Return the pattern by which a link is dangerous, "" if it is not."""

@@ -35,6 +35,7 @@ from thresher.crawler.core.model import Judgement, LinkBatch, Mode, Page, Reason
 from thresher.crawler.core.overriding import covers
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import is_home
+from thresher.crawler.native import NATIVE, native
 from thresher.filters.base import (
     NO_EFFECTS,
     NOTHING_LEARNED,
@@ -124,7 +125,10 @@ class ShapeTrap:
 
     def refuses(self, links: LinkColumns, /) -> Mapping[int, Reason]:
         most_slashes, most_params = self._most_slashes, self._most_params
-        odd = [i for i, text in enumerate(links.texts) if text.count("/") > most_slashes or text.count("&") >= most_params]
+        if NATIVE:
+            odd = native.crowded(links.texts, most_slashes, most_params - 1)
+        else:
+            odd = [i for i, text in enumerate(links.texts) if text.count("/") > most_slashes or text.count("&") >= most_params]
         return {i: reason for i in odd if (reason := self._bounds(links.texts[i], links.hosts[i]).refusal(links.texts[i], links.hosts[i]))}
 
     def _bounds(self, text: str, host: str) -> ShapeBounds:

@@ -112,7 +112,7 @@ def _once(problems: Iterator[str]) -> Iterator[str]:
             yield problem
 
 
-def _of_shard(view: View, where: str, bodies: bool, *, is_moving: bool) -> Iterator[str]:
+def _of_shard(view: View, where: str, bodies: bool, *, is_moving: bool = False) -> Iterator[str]:
     """Check what one shard, or the only store, says of itself.
 
     Args:
