@@ -310,17 +310,12 @@ class Alike:
 
 
 def test_pages_that_look_like_kept_ones_hold_their_pattern_and_are_documents_all_the_same() -> None:
-    """Mutations: only near copies that are sure held it; such pages were worthless for the tail, or for the index that names them."""
+    """Mutations: only near copies that are sure held it; such pages were worthless for the tail."""
     memory, crawl = DictMemory(), Crawl(DictMemory())
     judging = spec(TIGHT, judges=["exact_duplicate", "near_replica"])
     crawl.panel = Panel([FilterSpec("near_replica", Mode.ENFORCE, page=Alike()), judging], lambda _: memory, audit_share=0.0)
     for i in range(6):
-        crawl.sit(told(f"{SITE_URL}/index?n={i}", "an index"))
-        crawl.sit(batch(f"{SITE_URL}/old/{i}", source=f"{SITE_URL}/index?n={i}"))
-        crawl.sit(told(f"{SITE_URL}/old/{i}", own(i), via=f"{SITE_URL}/index?n={i}"))
+        crawl.sit(told(f"{SITE_URL}/old/{i}", own(i)))
     worthless = {effect.key for effect in crawl.asked if isinstance(effect, Worthless)}
     assert not worthless & {SPACE.key(f"{SITE_URL}/old/{i}") for i in range(6)}, "the tail would be closed over documents"
-    found = {pattern.form: pattern.evidence for pattern in patterns_of(memory, SITE)}
-    assert found["a.example/<w>/<n>"].barren
-    assert found["a.example/<w>/<n>"].worth == 0
-    assert found["a.example/<w>?n=<n>"].worth == 2, "the first index is new, and the second has named a page before their pattern was held"
+    assert [(pattern.evidence.barren, pattern.evidence.worth) for pattern in patterns_of(memory, SITE)] == [(True, 0)]
