@@ -158,9 +158,10 @@ class YieldOfPages:
         if not is_usual or word.is_barren:
             counts = worth or url == measure.url  # a copy under an alias does not count against the pattern of its canonical URL
             tree.learn(_fetch(measure, parts, worth if counts else None, may_lead=judgement.follow and measure.has_links))
-        effects = _credit(tree, via, memory, self._sites, worth=worth) if may_credit and worth is not None else _released(tree)
+        is_good = worth if worth is None else worth or word is Said.LIKE  # for the page that named it, and for the tail
+        effects = _credit(tree, via, memory, self._sites, worth=is_good) if may_credit and is_good is not None else _released(tree)
         self._sites.save(memory, tree)
-        return (*effects, Worthless(measure.key)) if worth is False and word is not Said.LIKE else effects
+        return (*effects, Worthless(measure.key)) if is_good is False else effects
 
     def _word(self, word: Said, measure: PageMeasure, memory: Memory) -> Said:
         """Return the panel's judgement as this filter uses it; if no other filter finds exact copies, this one does."""
