@@ -33,7 +33,7 @@ from urllib.parse import unquote_plus
 
 import re2
 
-from thresher.config.settings import Danger as Listed
+from thresher.config.settings import DangerSettings
 from thresher.crawler.core.url import hostname_of
 
 _SCRIPT = r"(?:\.(?:php[0-9]?|phtml|aspx?|jspa?|jsf|do|action|cgi|fcgi|pl|cfm|py|rb|ashx))?"
@@ -49,7 +49,7 @@ class _Field(NamedTuple):
     value: re.Pattern[str] | None  # None: any, or none
 
 
-class Pattern(NamedTuple):
+class DangerPattern(NamedTuple):
     """One line of the list."""
 
     text: str  # as it is listed
@@ -74,7 +74,7 @@ class Pattern(NamedTuple):
         return -1
 
 
-def compiled(text: str) -> Pattern:
+def compiled(text: str) -> DangerPattern:
     """Read one pattern.
 
     Raises:
@@ -88,7 +88,7 @@ def compiled(text: str) -> Pattern:
         raise ValueError(f'expected a pattern like "/logout", "/vote?how=*" or "?action=delete", found {text!r}')
     parts = tuple(re.compile(_names(name, script=_SCRIPT if i == len(names) - 1 else "")) for i, name in enumerate(names))
     is_file = any(c in path for c in ".:@")
-    return Pattern(text, parts, is_below, tuple(fields), is_file, is_plain=len(names) == 1 and not (is_below or fields))
+    return DangerPattern(text, parts, is_below, tuple(fields), is_file, is_plain=len(names) == 1 and not (is_below or fields))
 
 
 def _field(text: str) -> _Field:
@@ -108,7 +108,7 @@ def _letters(name: str) -> str:
 class Danger:
     """The list of a crawl. It is compiled when the first link looks dangerous, since that takes 30 ms."""
 
-    def __init__(self, settings: Listed) -> None:
+    def __init__(self, settings: DangerSettings) -> None:
         self._settings = settings
         self._manuals = frozenset(word.lower() for word in settings.manuals)
         self._titles = frozenset(word.lower() for word in settings.titles)
@@ -152,10 +152,10 @@ class Danger:
         return hints
 
     @cached_property
-    def _patterns(self) -> list[Pattern]:
+    def _patterns(self) -> list[DangerPattern]:
         return [compiled(text) for text in self._settings.links]
 
-    def _is_about(self, pattern: Pattern, segments: Sequence[str], at: int, labels: Iterable[str]) -> bool:
+    def _is_about(self, pattern: DangerPattern, segments: Sequence[str], at: int, labels: Iterable[str]) -> bool:
         """Return whether a path may as well be the title of a page about the dangerous thing.
 
         Args:

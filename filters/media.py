@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from thresher.config.settings import Media
+from thresher.config.settings import MediaSettings
 from thresher.crawler.core.document_types import EXTENSIONS
 from thresher.crawler.core.model import Head, Reason
 from thresher.crawler.native import NATIVE, native
@@ -33,7 +33,7 @@ class ExtensionFilter:
 
     name = NAME
 
-    def __init__(self, settings: Media, *, documents: bool = False) -> None:
+    def __init__(self, settings: MediaSettings, *, documents: bool = False) -> None:
         """Create the extension filter.
 
         Args:
@@ -56,7 +56,7 @@ class ExtensionFilter:
 class AnnouncedTypes:
     """The announced types whose links are not followed. Answers are cached: pages use few types."""
 
-    def __init__(self, settings: Media, accept_types: Sequence[str]) -> None:
+    def __init__(self, settings: MediaSettings, accept_types: Sequence[str]) -> None:
         self._is_on = settings.mode == "enforce"
         names = "|".join(".*".join(map(re.escape, name.lower().split("*"))) for name in settings.skip_announced)
         self._skipped = re.compile(names or "(?!)")
@@ -94,7 +94,7 @@ class TypeFilter:
 
     name = NAME
 
-    def __init__(self, settings: Media, accept_types: Sequence[str]) -> None:
+    def __init__(self, settings: MediaSettings, accept_types: Sequence[str]) -> None:
         self._max_bytes = settings.max_declared_size
         self._reads = _Accepted(accept_types)
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import re2
 
-from thresher.config.settings import Override, Scope
+from thresher.config.settings import Override, ScopeSettings
 from thresher.crawler.core.model import Reason
 from thresher.crawler.core.overriding import covers
 from thresher.crawler.core.url import hostname_of, origin_of, queue_name, site_of
@@ -27,7 +27,7 @@ class ScopeFilter:
 
     name = "scope"
 
-    def __init__(self, settings: Scope, overrides: Sequence[Override], seeds: Iterable[str]) -> None:
+    def __init__(self, settings: ScopeSettings, overrides: Sequence[Override], seeds: Iterable[str]) -> None:
         self._type = settings.type
         self._danger = Danger(settings.danger)
         self._schemes = frozenset(settings.schemes)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from thresher.config.settings import Media, PathTrap
+from thresher.config.settings import MediaSettings, PathTrapSettings
 from thresher.crawler.core import url
 from thresher.crawler.core.url import URLRules, URLSpace, origins_of
 from thresher.crawler.native import NATIVE, native
@@ -105,8 +105,8 @@ def test_keys_are_the_same(rests: list[str], secret: bytes) -> None:
 def test_filters_of_spelling_say_the_same(texts: list[str], n: int, most_params: int) -> None:
     """Law. Mutation: with an extension of nine letters cut to eight this fails."""
     links = LinkColumns(texts, origins_of(texts), ["example"] * len(texts))
-    of_media = ExtensionFilter(Media(skip_extensions=["pdf", ".jpeg", "longeste", ".", "x/y"]))
-    of_shape = ShapeTrap(PathTrap(max_segment_repeats=n + 1, max_segments=n + 2, max_params=most_params))
+    of_media = ExtensionFilter(MediaSettings(skip_extensions=["pdf", ".jpeg", "longeste", ".", "x/y"]))
+    of_shape = ShapeTrap(PathTrapSettings(max_segment_repeats=n + 1, max_segments=n + 2, max_params=most_params))
     found = of_media.refuses(links), of_shape.refuses(links)
     with mock.patch.object(media, "NATIVE", new=False), mock.patch.object(path_trap, "NATIVE", new=False):
         assert (of_media.refuses(links), of_shape.refuses(links)) == found
