@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from subjects import LONG_TEXT, SPACE, batch, page, pair
 
 from thresher.config.settings import FilterSettings, PatternYieldSettings, Settings, StoreSettings
-from thresher.crawler.core.effects import Hold, Release
+from thresher.crawler.core.effects import Hold, Release, Worthless
 from thresher.crawler.core.model import Judgement, LinkBatch, Page, Reason, Verdict
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.sketch import token_hashes
@@ -23,11 +23,12 @@ from thresher.filters.evidence.opinion import Opinion
 from thresher.filters.journal import JournalRecord
 from thresher.filters.panel import Panel
 from thresher.filters.pattern_yield.evidence import YieldEvidence
-from thresher.filters.pattern_yield.filter import holder, spec
+from thresher.filters.pattern_yield.filter import YieldOfPages, holder, rule_of, spec
 from thresher.filters.pattern_yield.news import Said, news
 from thresher.filters.pattern_yield.news import said as word_on
 from thresher.filters.pattern_yield.patterns import parse
 from thresher.filters.pattern_yield.records import Pattern, SiteHead, encode, head_key, pattern_key, patterns_of
+from thresher.filters.pattern_yield.tree import Sites
 from thresher.filters.pattern_yield.vocabulary import Vocabulary
 from thresher.storage.store import Store
 
@@ -289,3 +290,15 @@ def test_a_copy_is_old_whether_it_is_stored_or_not() -> None:
     for keep in (False, True):
         copy = Verdict("exact_duplicate", keep, reason=Reason.DUPLICATE_CONTENT, new=False)
         assert word_on(Judgement(keep, True, (copy,), new=False), ["exact_duplicate"]) is Said.OLD
+
+
+def test_pages_that_look_like_kept_ones_hold_their_pattern_and_are_documents_all_the_same() -> None:
+    """Mutation: only near copies that are sure held it, and a wiki's current revisions were fetched before its pages."""
+    memory = DictMemory()
+    sites = Sites(rule_of(TIGHT))
+    gate = YieldOfPages(sites, judges=["exact_duplicate", "near_replica"], samples=False)
+    alike = Verdict("near_replica", score=0.86, evidence={"looks_like": "00"})
+    for i in range(4):
+        effects = gate.observe(gate.measure(told(f"{SITE_URL}/old/{i}", own(i))), Judgement(True, True, (alike,)), memory)
+        assert not any(isinstance(effect, Worthless) for effect in effects), "the tail would be closed over documents"
+    assert [pattern.evidence.barren for pattern in patterns_of(memory, SITE)] == [True]
