@@ -346,6 +346,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     profile: Literal["web", "own-site"] = "web"
     agents: Positive | Literal["auto"] = 1
+    engine: Literal["processes", "ray"] = "processes"  # ray: agents on every machine of a cluster
     seeds: list[str] = field(default_factory=list)
     labels: dict[str, str] = field(default_factory=dict)  # seed → its label in exports
     schedule: Literal["once", "continuous"] = "once"  # continuous: the crawl does not end; each page has a time for its next visit

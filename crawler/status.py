@@ -86,6 +86,7 @@ class AgentOrder(msgspec.Struct, kw_only=True, omit_defaults=True):
     wave: int = 0  # report at once, under this number
     grant: int = 0  # the number of a grant
     may_have: int = 0  # pages that the agent may have in all; more only if it has them, or they are in flight
+    lease_until: float = 0.0  # on several machines: requests may begin until then, by cluster/lease.py's clock
     serve_tails: bool = False  # nobody has anything else: go on with what filters held
     end: str = ""  # end, for this reason
     code: int = 0

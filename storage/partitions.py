@@ -3,7 +3,8 @@
     DIR/                     shard of agent 0: what a crawl of one agent consists of
     DIR/agent-1, agent-2 …   shards of the others, each a store of its own
     DIR/partitions.json      the table; a crawl that never had more than one agent has none
-    DIR/channels               while several agents run: their sockets, and their addresses (crawler/cluster/shared_addresses.py)
+    DIR/directory.json       on the head of several machines: crawler/machines/directory.py
+    DIR/channels             while several agents run: their sockets, and their addresses (crawler/cluster/shared_addresses.py)
 
 A shard that has no agent any more keeps its results; they are read with the rest.
 """
@@ -21,6 +22,7 @@ from thresher.crawler.core.ownership import MOST_AGENTS, N_PARTITIONS
 from thresher.storage.private import private
 
 FILE = "partitions.json"
+DIRECTORY = "directory.json"  # on the head of several machines: which of them may request
 ADDRESSES = "addresses"
 _SHARD = "agent-"
 
@@ -33,6 +35,7 @@ class Partitions(msgspec.Struct, forbid_unknown_fields=True):
     shards: int  # that there are, with an agent or without
     owners: Ranges
     moving: Ranges = []  # the table to come, while partitions move to it
+    machines: list[str] = []  # that have the shards, where there are several; the first is the head, whose table counts
 
     def table(self) -> bytes:
         """Return the agent of each partition, in a byte."""
@@ -45,15 +48,33 @@ def shard_path(directory: Path, agent: int) -> Path:
 
 
 def shard_paths(directory: Path) -> list[Path]:
-    """Return the shards of a crawl, whether they have an agent or not."""
+    """Return the shards of a crawl, whether they have an agent or not.
+
+    Raises:
+        UsageError: If some lie on other machines.
+    """
     found = read_partitions(directory)
+    if found is not None and len(set(found.machines)) > 1:
+        elsewhere = ", ".join(dict.fromkeys(found.machines[1:]))
+        raise UsageError(f"{directory}: a crawl of several machines ({elsewhere}): this needs all of it on one disk, and is not there yet")
     return [shard_path(directory, agent) for agent in range(found.shards if found is not None else 1)]
+
+
+def local_shard_paths(directory: Path) -> list[Path]:
+    """Return the shards of a crawl that lie on the disk of its head, or of its only machine."""
+    found = read_partitions(directory)
+    if found is None:
+        return [directory]
+    head = found.machines[:1]
+    return [shard_path(directory, agent) for agent in range(found.shards) if not head or found.machines[agent] == head[0]]
 
 
 def retired_paths(directory: Path) -> list[Path]:
     """Return the shards of a crawl that have no agent any more."""
     found = read_partitions(directory)
     owners = set(found.table()) if found is not None else {0}
+    if found is not None and len(owners) == found.shards:
+        return []
     return [path for agent, path in enumerate(shard_paths(directory)) if agent not in owners]
 
 
@@ -109,6 +130,8 @@ def read_partitions(directory: Path) -> Partitions | None:
         tables = [_table(ranges) for ranges in (found.owners, found.moving) if ranges]
         if not tables or not 0 < found.shards <= MOST_AGENTS or any(max(table) >= found.shards for table in tables):
             raise ValueError("it names agents that have no shard")
+        if found.machines and len(found.machines) != found.shards:
+            raise ValueError("it names another number of machines than of shards")
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError) as error:

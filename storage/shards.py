@@ -24,6 +24,7 @@ import numpy.typing as npt
 
 from thresher.crawler.core.model import State
 from thresher.crawler.core.ports import SeenRow
+from thresher.storage import far, ways
 from thresher.storage.overlay import Row
 from thresher.storage.packing import (
     pack_f64,
@@ -37,7 +38,7 @@ from thresher.storage.packing import (
     unpack_u64,
     visit_of,
 )
-from thresher.storage.partitions import require_crawl, shard_paths
+from thresher.storage.partitions import Partitions, read_partitions, require_crawl, shard_path
 from thresher.storage.records import Codec, PageRecord, SkipLine, UrlRecord
 from thresher.storage.schema import (
     BODIES,
@@ -70,25 +71,37 @@ T = TypeVar("T")
 def open_view(path: Path, *, at_once: bool = False) -> View:
     """Open a crawl for reading, whether it has one shard or several; raises `StoreError`, and `UsageError` for a shard alone."""
     require_crawl(path)
-    paths = shard_paths(path)
-    return ShardsView(paths, at_once=at_once) if len(paths) > 1 else View(path, at_once=at_once)
+    table = read_partitions(path)
+    if table is None or table.shards == 1:
+        return View(path, at_once=at_once)
+    return ShardsView(path, table, at_once=at_once)
 
 
 class ShardsView(View):
     """Several shards as one `View`; the first gives configuration and secret."""
 
-    def __init__(self, paths: Sequence[Path], *, at_once: bool = False) -> None:
-        self.path = paths[0]
+    def __init__(self, directory: Path, table: Partitions, *, at_once: bool = False) -> None:
+        self.path = directory
         self.shards: list[View] = []
+        self._way: ways.Connection | None = None
         try:
-            for path in paths:
-                self.shards.append(View(path, at_once=at_once))
+            for agent in range(table.shards):
+                self.shards.append(self._opened(agent, table, at_once))
         except BaseException:
             self.close()
             raise
         self.settings = self.shards[0].settings
         self._numbers: dict[int, npt.NDArray[np.int64]] = {}
         self.tables = Tables(self, self.settings)
+
+    def _opened(self, agent: int, table: Partitions, at_once: bool) -> View:
+        """Open a shard, on whatever machine it lies."""
+        path = shard_path(self.path, agent)
+        if not table.machines or table.machines[agent] == table.machines[0]:
+            return View(path, at_once=at_once)
+        if self._way is None:
+            self._way = ways.connection(self.path, table)
+        return far.FarView(path, self._way.ask_of(agent, at_once=at_once))
 
     # Rows
 
@@ -126,8 +139,9 @@ class ShardsView(View):
                     return
                 yield outer, self._outer_value(table, k, value)
 
-    def keys(self, table: str) -> Iterator[bytes]:
+    def keys(self, table: str, first: bytes = b"") -> Iterator[bytes]:
         """Yield the keys of all shards in order, each once; values are not read."""
+        assert not first, "all of them"
         return (key for key, _ in groupby(merge(*(self._key_run(k, table) for k in range(len(self.shards))))))
 
     def _key_run(self, k: int, table: str) -> Iterator[bytes]:
@@ -238,6 +252,8 @@ class ShardsView(View):
     def close(self) -> None:
         for shard in self.shards:
             shard.close()
+        if self._way is not None:
+            self._way.close()
 
 
 def _one(table: str, values: list[bytes]) -> bytes:

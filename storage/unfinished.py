@@ -16,8 +16,8 @@ import lmdb
 from thresher.crawler.core.errors import StoreError
 from thresher.storage.archive.files import FOLDER as ARCHIVE
 from thresher.storage.check import check_data_file
+from thresher.storage.partitions import DIRECTORY, is_shard
 from thresher.storage.partitions import FILE as PARTITIONS
-from thresher.storage.partitions import is_shard
 from thresher.storage.schema import RESULTS, STATE, TABLES
 
 _SKIPPED: Final = "skipped"
@@ -29,7 +29,7 @@ FOLDERS: Final = (*MADE, ARCHIVE)
 def may_be_new(path: Path) -> bool:
     """Return whether this directory is empty, or could be what a creation left."""
     names = {entry.name for entry in os.scandir(path)}
-    return {name for name in names if not is_shard(name)} <= {*FOLDERS, _LOCK, PARTITIONS}
+    return {name for name in names if not is_shard(name)} <= {*FOLDERS, _LOCK, PARTITIONS, DIRECTORY}
 
 
 def is_unfinished(path: Path) -> bool:

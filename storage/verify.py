@@ -21,6 +21,7 @@ from thresher.crawler.core.model import Purpose, State
 from thresher.crawler.core.robots import RobotsRecord
 from thresher.storage.archive.checking import archive_problems
 from thresher.storage.directory import require_store
+from thresher.storage.far import FarView
 from thresher.storage.lock import lock_holder
 from thresher.storage.packing import (
     is_elsewhere,
@@ -33,7 +34,7 @@ from thresher.storage.packing import (
     unpack_seen,
     unpack_u64,
 )
-from thresher.storage.partitions import is_moving, require_crawl, shard_paths
+from thresher.storage.partitions import is_moving, local_shard_paths, require_crawl
 from thresher.storage.records import ALIAS, EDGE, HOST, PAGE, PAIR, SITE, URL, Codec
 from thresher.storage.rot import damaged_pages, damaged_rows
 from thresher.storage.schema import (
@@ -88,15 +89,17 @@ def verify(path: Path, *, bodies: bool = True) -> list[str]:
     """
     require_crawl(path)
     require_store(path)
-    if not lock_holder(path) and (pages := [problem for shard in shard_paths(path) for problem in damaged_pages(shard)]):
+    is_free = not lock_holder(path)
+    if is_free and (pages := [problem for shard in local_shard_paths(path) for problem in damaged_pages(shard)]):
         return pages[:MOST_PROBLEMS]
     with open_view(path, at_once=True) as whole:
         shards = whole.shards if isinstance(whole, ShardsView) else [whole]
+        if is_free and (pages := [problem for view in shards if isinstance(view, FarView) for problem in view.damaged_pages()]):
+            return pages[:MOST_PROBLEMS]
         moves = is_moving(path)
+        wheres = [f"shard {k}: " if len(shards) > 1 else "" for k in range(len(shards))]
         found = (
-            problem
-            for k, view in enumerate(shards)
-            for problem in _of_shard(view, f"shard {k}: " if len(shards) > 1 else "", bodies, is_moving=moves)
+            problem for view, where in zip(shards, wheres, strict=True) for problem in problems(view, where, bodies=bodies, is_moving=moves)
         )
         is_still = len(shards) > 1 and not lock_holder(path)  # while agents work, their shards are not of one moment
         across = verify_channels(path, shards) if is_still else iter(())
@@ -112,12 +115,15 @@ def _once(problems: Iterator[str]) -> Iterator[str]:
             yield problem
 
 
-def _of_shard(view: View, where: str, bodies: bool, *, is_moving: bool = False) -> Iterator[str]:
-    """Check what one shard, or the only store, says of itself.
+def problems(view: View, where: str, *, bodies: bool, is_moving: bool = False) -> Iterator[str]:
+    """Check what one shard, or the only store, says of itself; on another machine it is checked there.
 
     Args:
+        where: Stands before each problem; "" for the only store.
         is_moving: Whether a move of partitions was cut short: until it is ended, what is on its way is in some tables and not in others.
     """
+    if isinstance(view, FarView):
+        return iter(view.problems(where, bodies=bodies))
     whole = (iter(damaged_rows(view)), _pages(view, bodies), _results(view), archive_problems(view, unpacks=bodies))
     if is_moving:
         return (where + problem for check in whole for problem in _readable(check))

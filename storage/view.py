@@ -106,9 +106,8 @@ class View:
     def _damaged(self, table: str, what: str) -> StoreError:
         return StoreError(f"{self.path}: damaged: its table `{table}` {what}. `thresher verify` says more; restore it from a backup")
 
-    def keys(self, table: str) -> Iterator[bytes]:
-        """Yield the keys of a table in order, a chunk per transaction; values are not read."""
-        first = b""
+    def keys(self, table: str, first: bytes = b"") -> Iterator[bytes]:
+        """Yield the keys of a table from `first` on, in order, a chunk per transaction; values are not read."""
         while True:
             with self._reading(table) as (txn, db):
                 if db is None:

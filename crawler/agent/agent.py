@@ -246,6 +246,8 @@ class Agent:
         """Return why no request may start now, or ""."""
         if self._ending is not None:
             return "stopping"
+        if self._member is not None and (why := self._member.why_paused):
+            return why
         if why := self._brakes.why(len(self._in_flight)):
             return why
         limit = self._limits.reached(in_flight=len(self._in_flight))
@@ -367,6 +369,8 @@ class Agent:
             self._brakes.look(max(0.0, loop.time() - planned), is_behind=self._context.batch_reader.is_behind)
             self._suspensions.look()
             self._requests.flush()
+            if self._member is not None and self._member.has_lost_lease():
+                self._context.fetcher.hang_up()
             self._dispatch()
             self._publish("crawling" if self._in_flight else "waiting")
 

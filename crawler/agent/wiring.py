@@ -122,6 +122,7 @@ def _network(settings: Settings, clock: Clock, team: Team | None) -> tuple[Names
         address_connections=settings.politeness.address_connections,
         elsewhere=team.addresses if team else None,
         records=settings.archive.format == "warc",
+        may_request=(lambda: lease.is_held) if (lease := team.lease if team else None) is not None else None,
     )
     return resolver, fetcher
 

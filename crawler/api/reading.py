@@ -14,6 +14,7 @@ from thresher.crawler.core.url import BadURL, URLSpace
 from thresher.crawler.core.url_rules import url_rules
 from thresher.crawler.explain.explain import Explainer
 from thresher.crawler.explain.story import Story
+from thresher.crawler.machines.reading import reach_machines
 from thresher.crawler.terminal.extras import require
 from thresher.storage.export.content import text_of
 from thresher.storage.export.fields import ExportKind
@@ -48,6 +49,7 @@ class CrawlReader:
         path = Path(directory)
         if not (path / "state").is_dir():
             raise UsageError(f"{path}: expected the directory of a crawl, found none. Name the one that `thresher crawl -o` was given")
+        reach_machines()
         self._stack = ExitStack()
         self._view: View = self._stack.enter_context(reading(path))
 

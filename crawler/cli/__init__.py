@@ -15,6 +15,7 @@ import click
 
 from thresher.config.errors import ConfigError
 from thresher.crawler.core.errors import ThresherError
+from thresher.crawler.machines.reading import reach_machines
 from thresher.crawler.native import IMPLEMENTATION
 from thresher.crawler.process.leaving import leave
 from thresher.crawler.version import VERSION
@@ -46,6 +47,7 @@ COMMANDS = {
     "depth": "depth",
     "demo": "demo",
     "bench": "bench",
+    "cluster": "cluster",
     "completion": "completion",
 }
 
@@ -129,6 +131,7 @@ def main() -> None:
             from thresher.crawler.cli.completion import register
 
             register()
+        reach_machines()
         code = thresher.main(prog_name="thresher", standalone_mode=False)
         sys.stdout.flush()
     except click.exceptions.Exit as end:

@@ -29,11 +29,11 @@ from thresher.crawler.cluster.shared_addresses import create
 from thresher.crawler.ending import to_go_on
 from thresher.crawler.error_log import forget_empty
 from thresher.crawler.process.supervisor import Display, Supervisor, write_status
-from thresher.crawler.start.opening import check_seeds, create_store, n_agents, reconfigure, with_seeds
+from thresher.crawler.start.opening import Make, check_engine, check_seeds, create_store, n_agents, reconfigure, with_seeds
 from thresher.crawler.start.rounds import for_this_round
 from thresher.crawler.terminal.progress import LiveBlock, ProgressLines, Silent, headline, summary
 from thresher.crawler.terminal.rounds import round_rows
-from thresher.storage.export.reading import reading
+from thresher.storage.export.reading import reading, reading_shard
 from thresher.storage.lock import lock_holder
 from thresher.storage.partitions import ADDRESSES, channels_path, is_moving, n_agents_of
 
@@ -69,7 +69,7 @@ def crawl(
     begun = with_seeds(load_config(configs, sets).settings, seeds, files)
     check_seeds(begun.settings)
     _say(begun.words())
-    create_store(Path(directory), begun.settings, begun.found.bare)
+    create_store(Path(directory), begun.settings, begun.found.bare, make=_maker(begun.settings))
     return run(Path(directory), progress)
 
 
@@ -96,6 +96,15 @@ def resume(
     return run(Path(directory), progress)
 
 
+def _maker(settings: Settings) -> Make | None:
+    """Return what makes the shards of a crawl on several machines, None for one on this machine."""
+    if settings.engine == "processes":
+        return None
+    from thresher.crawler.machines.command import create_shards
+
+    return create_shards
+
+
 def _say(words: str) -> None:
     if words:
         complain(f"thresher: {words}")
@@ -108,13 +117,13 @@ def run(directory: Path, progress: str) -> int:
     console = Console(stderr=True)
     live = progress == "live" or (progress == "auto" and console.is_terminal)
     display = LiveBlock(console) if live else Silent(sys.stderr) if progress == "none" else ProgressLines(sys.stderr)
-    with reading(directory) as view:
+    with reading_shard(directory) as view:
         settings = view.settings
-    if code := _adapt(directory, settings):
-        return code
-    supervisor = _supervisor(directory, display, for_this_round(settings, directory))
+    check_engine(directory, settings)
     try:
-        code = asyncio.run(supervisor.run())
+        code, supervisor = _run_far(directory, display, settings) if settings.engine == "ray" else _run_here(directory, display, settings)
+        if supervisor is None:
+            return code
     finally:
         with suppress(OSError):
             display.close()
@@ -132,6 +141,20 @@ def run(directory: Path, progress: str) -> int:
             with reading(directory) as view:
                 console.print("\n".join(round_rows(view, directory)), markup=False, soft_wrap=True)
     return code
+
+
+def _run_here(directory: Path, display: Display, settings: Settings) -> tuple[int, Supervisor | None]:
+    """Run all agents on this machine; without a supervisor nothing was begun."""
+    if code := _adapt(directory, settings):
+        return code, None
+    supervisor = _supervisor(directory, display, for_this_round(settings, directory))
+    return asyncio.run(supervisor.run()), supervisor
+
+
+def _run_far(directory: Path, display: Display, settings: Settings) -> tuple[int, Supervisor]:
+    from thresher.crawler.machines import command
+
+    return command.run(directory, display, settings)
 
 
 def _adapt(directory: Path, settings: Settings) -> int:

@@ -21,7 +21,7 @@ import msgspec
 
 from thresher.crawler.cli.common import complain
 from thresher.crawler.core.errors import ConfigError, StoreError, ThresherError
-from thresher.storage.partitions import shard_paths
+from thresher.storage.partitions import local_shard_paths
 from thresher.storage.rot import damage
 
 _BY_DAMAGE = frozenset((signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGFPE, signal.SIGILL))
@@ -131,7 +131,7 @@ def _damage_in_words(by: str, words: list[str]) -> tuple[str, int]:
         if not (Path(word) / "state").is_dir():
             continue
         try:
-            found = [problem for shard in shard_paths(Path(word)) for problem in damage(shard)]
+            found = [problem for shard in local_shard_paths(Path(word)) for problem in damage(shard)]
         except ThresherError as error:
             found = [str(error)]
         if found:

@@ -20,7 +20,9 @@ import sys
 from pathlib import Path
 import msgspec
 from thresher.crawler.core.errors import ThresherError
+from thresher.crawler.machines.reading import reach_machines
 from thresher.storage.verify import verify
+reach_machines()
 try:
     problems = verify(Path(sys.argv[1]), bodies=sys.argv[2] == "True")
 except ThresherError as error:

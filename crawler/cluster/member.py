@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from thresher.crawler.cluster.lease import Lease
 from thresher.crawler.cluster.shared_addresses import SharedAddresses
 from thresher.crawler.cluster.transport import PeerTransport
 from thresher.crawler.core.errors import StoreError
@@ -21,6 +22,7 @@ class Team(NamedTuple):
 
     ownership: Ownership
     addresses: SharedAddresses
+    lease: Lease | None = None  # on several machines: what each needs to request anything
 
 
 class Member:
@@ -46,6 +48,8 @@ class Member:
         self.may_have = 0  # pages in all
         self._grant = 0
         self._wave = 0
+        self._lease = team.lease
+        self._was_leased = False
         self._channels = PeerTransport(
             channels_path(directory),
             store,
@@ -79,8 +83,20 @@ class Member:
             n_pages: Fetched, and in flight.
         """
         self._wave = order.wave or self._wave
+        if self._lease is not None:
+            self._lease.extend(order.lease_until)
         if order.grant:
             self._grant, self.may_have = order.grant, max(order.may_have, n_pages)
+
+    @property
+    def why_paused(self) -> str:
+        """Why no request may start, "" if one may."""
+        return "paused: no lease from the head" if self._lease is not None and not self._lease.is_held else ""
+
+    def has_lost_lease(self) -> bool:
+        """Return whether the lease has ended since this was last asked."""
+        before, self._was_leased = self._was_leased, not self.why_paused
+        return before and not self._was_leased
 
     def fill(self, report: AgentReport) -> None:
         """Write into a report the counts by which the supervisor detects the end and shares out `limits.max_pages`."""

@@ -68,7 +68,7 @@ UNGOVERNED: frozenset[str] = frozenset(
         *(Cause.DNS_NXDOMAIN, Cause.DNS_NODATA, Cause.CONN_REFUSED, Cause.CONN_RESET, Cause.UNREACHABLE, Cause.TLS_PROTO),
         *(Cause.DISCONNECTED, Cause.INCOMPLETE, Cause.PROTOCOL, Cause.PROTOCOL_STATUS, Cause.PROTOCOL_HEADERS, Cause.BOMB),
         *(Cause.BAD_ENCODING, Cause.UNSUPPORTED_ENCODING, Cause.TRUNCATED_ENCODING, Cause.HTTP_5XX, Cause.HTTP_429, Cause.HTTP_RETRY),
-        *(Cause.SLEPT, Cause.INTERNAL_ERROR),
+        *(Cause.NO_LEASE, Cause.SLEPT, Cause.INTERNAL_ERROR),
     )
 )
 

@@ -125,6 +125,7 @@ class Cause(StrEnum):
     HTTP_429 = "http_429"
     HTTP_RETRY = "http_retry"
     NO_DESCRIPTORS = "no_descriptors"
+    NO_LEASE = "no_lease"  # this agent lost what it may request under, where several machines crawl
     SLEPT = "slept"  # this process or its machine did, while the request was in flight
     INTERNAL_ERROR = "internal_error"
     PROXY = "proxy"  # fetch.proxy cannot be reached, or not be spoken to: no host's fault

@@ -116,6 +116,7 @@ RETRIES: dict[Cause, Policy] = {
     Cause.HTTP_429: Policy((0.0, 0.0, 0.0)),  # the host's back-off is the wait
     Cause.HTTP_RETRY: _SERVER,
     Cause.NO_DESCRIPTORS: Policy((5.0,), counts_against_host=False, counts_as_try=False),
+    Cause.NO_LEASE: Policy((0.0,), counts_against_host=False, counts_as_try=False),
     Cause.SLEPT: Policy((0.0,), counts_against_host=False, counts_as_try=False),
     Cause.INTERNAL_ERROR: Policy((60.0, 600.0), counts_against_host=False),
     Cause.PROXY: Policy((5.0,), counts_against_host=False, counts_as_try=False),  # while it is down, the crawl pauses: see outage.py

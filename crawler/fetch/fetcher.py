@@ -77,6 +77,7 @@ class Fetcher:
         elsewhere: ConnectionUse | None = None,
         rate_grace_s: float = RATE_GRACE_S,
         records: bool = False,
+        may_request: Callable[[], bool] | None = None,
     ) -> None:
         """Create the fetcher.
 
@@ -84,8 +85,10 @@ class Fetcher:
             address_connections: To one address, idle ones counted.
             elsewhere: Those of other agents, if there are any.
             records: Keep what is on the wire for an archive; only the lean client can.
+            may_request: Asked right before each request is sent, where somebody else may forbid it; only the lean client does.
         """
-        assert not records or settings.client == "lean", "check_startable refuses any other client"
+        needs_lean = records or may_request is not None
+        assert not needs_lean or settings.client == "lean", "check_startable refuses any other client"
         self._settings = settings
         self._records = records
         self._loop = asyncio.get_running_loop()
@@ -95,6 +98,8 @@ class Fetcher:
         self._names = resolver
         self._proxy = Proxy(settings.proxy, self._credentials) if settings.proxy else None
         self._places = _places(settings, guard, self._proxy, address_connections, elsewhere)
+        self._n_hung_up = 0
+        options = {} if may_request is None else {"may_request": may_request}
         self._client: Client = _client_class(settings.client)(
             headers=_headers(settings, user_agent, from_header, ARCHIVABLE if records else ACCEPT_ENCODING),
             resolver=resolver,
@@ -102,6 +107,7 @@ class Fetcher:
             connections=self._connections,
             places=self._places,
             proxy=self._proxy,
+            **options,
         )
 
     async def fetch(
@@ -131,14 +137,22 @@ class Fetcher:
             return Failed(url, refused.cause, refused.detail)
         asked = [RequestHeader(name.decode("latin-1"), value.decode("latin-1")) for name, value in conditions]
         headers = [*self._credentials.headers(url.host, cookie), *asked]
-        exchange = self._exchange(at_most)
+        exchange, before = self._exchange(at_most), self._n_hung_up
         outcome = await self._request(_Fetch(self._client, url, exchange, head_gate, at_most, sink, headers), total_s)
         if _was_stale(outcome, exchange):
             exchange = self._exchange(at_most)
             outcome = await self._request(_Fetch(self._client, url, exchange, head_gate, at_most, sink, headers), total_s)
         if isinstance(outcome, Failed) and outcome.cause is Cause.NO_DESCRIPTORS:
             self._connections.at_most = self._connections.n_open // 2  # from now on keep fewer idle
+        if isinstance(outcome, Failed) and self._n_hung_up != before:
+            outcome = structs.replace(outcome, cause=Cause.NO_LEASE, detail=f"hung up: {outcome.cause}")
         return structs.replace(outcome, wire=exchange.wire()) if self._records else outcome
+
+    def hang_up(self) -> None:
+        """Close every connection: this agent may request nothing now. Requests in flight are made again once it may."""
+        assert isinstance(self._client, LeanClient)
+        self._n_hung_up += 1
+        self._client.hang_up()
 
     def _exchange(self, at_most: int) -> Exchange:
         recording = Recording(time.time()) if self._records else None

@@ -15,12 +15,13 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import TracebackType
 
 import aiohappyeyeballs
 
+from thresher.crawler.core.model import Cause
 from thresher.crawler.fetch.address_connections import AddressConnections
 from thresher.crawler.fetch.address_guard import AddrInfo
 from thresher.crawler.fetch.causes import blame
@@ -49,8 +50,15 @@ class LeanClient:
         connections: Connections,
         places: AddressConnections,
         proxy: Proxy | None = None,
+        may_request: Callable[[], bool] | None = None,
     ) -> None:
+        """Create the client.
+
+        Args:
+            may_request: Asked right before each request is sent.
+        """
         self._proxy = proxy
+        self._may_request = may_request
         self._head = "".join(f"{name}: {value}\r\n" for name, value in headers.items()).encode("latin-1")
         self._resolver = resolver
         self._tls = tls
@@ -69,10 +77,14 @@ class LeanClient:
         """Close every connection; requests in flight fail."""
         if self._sweeper is not None:
             self._sweeper.cancel()
-        for connection in [*self._busy, *(one for idle in self._idle.values() for one in idle)]:
-            connection.close()
+        self.hang_up()
         self._idle.clear()
         await asyncio.sleep(0)  # lets the transports go
+
+    def hang_up(self) -> None:
+        """Close every connection that is open now; requests in flight fail."""
+        for connection in [*self._busy, *(one for idle in self._idle.values() for one in idle)]:
+            connection.close()
 
     async def acquire(self, text: str, exchange: Exchange, headers: Sequence[RequestHeader] = ()) -> LeanConnection:
         """Send the request on a kept connection or a new one and wait for the final response's head."""
@@ -86,6 +98,8 @@ class LeanClient:
             connection = await self._connect(origin, scheme, authority, exchange)
         self._busy.add(connection)
         try:
+            if self._may_request is not None and not self._may_request():
+                raise WireFault(Cause.NO_LEASE, "the lease ended before the request")
             connection.begin(exchange, *self._requests(text, target, authority, headers))
             await connection.head()
         except BaseException:

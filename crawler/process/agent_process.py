@@ -33,6 +33,7 @@ import uvloop
 from thresher.config.settings import Settings
 from thresher.crawler.agent.agent import Agent
 from thresher.crawler.agent.cpu_stages import Sampler
+from thresher.crawler.cluster.lease import Lease
 from thresher.crawler.cluster.member import Team
 from thresher.crawler.cluster.shard import left_behind, open_store, ownership_of
 from thresher.crawler.cluster.shared_addresses import SharedAddresses
@@ -43,7 +44,7 @@ from thresher.crawler.error_log import divert, log_to
 from thresher.crawler.process.leaving import leave
 from thresher.crawler.status import AgentOrder, Status, usage
 from thresher.storage.faults import address_space_in_words, as_ours, is_ours
-from thresher.storage.partitions import ADDRESSES, channels_path, crawl_of
+from thresher.storage.partitions import ADDRESSES, channels_path, crawl_of, read_partitions
 from thresher.storage.store import PATIENCE_S, Store
 
 _SETTLE = "--settle"
@@ -157,7 +158,9 @@ def _team(directory: Path, settings: Settings, ownership: Ownership | None) -> T
         return None
     polite = settings.politeness
     path = channels_path(directory) / ADDRESSES
-    return Team(ownership, SharedAddresses(path, ownership.me, connections=polite.address_connections, gap_s=polite.address_delay))
+    addresses = SharedAddresses(path, ownership.me, connections=polite.address_connections, gap_s=polite.address_delay)
+    table = read_partitions(crawl_of(directory)[0])
+    return Team(ownership, addresses, Lease() if table is not None and table.machines else None)
 
 
 def _signalled(agent: Agent, number: signal.Signals) -> None:

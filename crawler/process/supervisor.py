@@ -31,20 +31,16 @@ import msgspec
 
 from thresher.config.settings import Settings
 from thresher.crawler.children import python
-from thresher.crawler.cluster.shard import counted, left_behind, progress
-from thresher.crawler.cluster.shared_addresses import strike
+from thresher.crawler.cluster.shard import left_behind
 from thresher.crawler.cluster.termination import LIMITS, TerminationDetector
 from thresher.crawler.core.errors import StoreError
 from thresher.crawler.ending import Ending, finished
 from thresher.crawler.error_log import NAME
-from thresher.crawler.process.agent_life import AgentLife
+from thresher.crawler.process.places import Away, Life, Places, ThisMachine
 from thresher.crawler.status import AgentOrder, AgentReport, StateName, Status, merged
-from thresher.storage.partitions import ADDRESSES, channels_path, shard_path
 from thresher.storage.private import private
-from thresher.storage.rot import damage
 
 SILENCE_S = 30.0
-SETTLE = "--settle"
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 AGENT = tuple(python.command("thresher.crawler.process.agent_process"))
 _GRAVEST = (1, 2, 6, 5, 74, 143, 130, 129, 3, 4, 0)  # first
@@ -84,6 +80,7 @@ class Supervisor:
         settle: bool = False,
         silence_s: float = SILENCE_S,
         agent: Sequence[str] = AGENT,
+        places: Places | None = None,
     ) -> None:
         """Start nothing yet: `run` does.
 
@@ -95,15 +92,15 @@ class Supervisor:
             settle: fetch nothing, and end once all messages between agents are carried out.
             silence_s: seconds without a status after which an agent hangs.
             agent: the command that starts an agent; its shard is added as an argument.
+            places: where the agents run, if not all on this machine.
         """
         self._settle = settle
         self._directory = directory
         self._display = display
         self._n_agents = n_agents
         self._limits = (settings or Settings()).limits
-        self._silence_s = silence_s
-        self._agent = agent
-        self._lives: dict[int, AgentLife] = {}
+        self._places = places or ThisMachine(directory, agent, silence_s=silence_s, settle=settle)
+        self._lives: dict[int, Life] = {}
         self._reports: dict[int, AgentReport] = {}  # the newest of each agent that was started
         self._counted: dict[int, Status] = {}  # what each shard had when its agent began
         self._signals: list[int] = []
@@ -132,13 +129,13 @@ class Supervisor:
         codes = await asyncio.gather(*(self._keep(agent) for agent in range(self._n_agents)))
         code = min(codes, key=_GRAVEST.index)
         if self._reports or code in (1, StoreError.exit_code):  # else no agent has worked: the status file is that of another crawl
-            self._conclude(code)
+            await self._conclude(code)
         return code
 
-    def _conclude(self, code: int) -> None:
+    async def _conclude(self, code: int) -> None:
         """Write how the crawl has ended. Figures of agents that died before their last status are read from their shards."""
         was_said = [report.state for report in self._reports.values()]
-        self._survey("stopped")
+        await self._survey("stopped")
         status = self.status
         if self._end is not None and code == self._end.code:
             status.why = self._end.why
@@ -148,7 +145,7 @@ class Supervisor:
             status.why = f"{'forced' if code > 128 else 'stopped'} by {signal.Signals(self._signals[-1]).name}"
         write_status(self._directory, status)
 
-    def _survey(self, state: StateName) -> None:
+    async def _survey(self, state: StateName) -> None:
         """Bring the status of the crawl up to date.
 
         Args:
@@ -160,8 +157,8 @@ class Supervisor:
                 continue
             last = None
             if agent not in self._unreadable:
-                with suppress(StoreError):
-                    last = counted(shard_path(self._directory, agent), state)
+                with suppress(StoreError, Away):
+                    last = await self._places.counted(agent, state)
             if last is not None:
                 self._counted[agent] = last
                 self._reports.pop(agent, None)
@@ -181,32 +178,14 @@ class Supervisor:
 
     async def _keep(self, agent: int) -> int:
         """Start an agent, again and again, until it ends for good; return its last exit code."""
-        shard = shard_path(self._directory, agent)
         while True:
-            before = progress(shard)
-            self._reports.pop(agent, None)
-            with suppress(StoreError):
-                self._counted[agent] = counted(shard, "starting")
-            command = (*self._agent, str(shard), *((SETTLE,) if self._settle else ()))
-            life = self._lives[agent] = AgentLife(
-                command,
-                silence_s=self._silence_s,
-                note=lambda what: self._note(agent, what),
-            )
-            self._termination.started(agent)
-            code = await life.run(self._signals, lambda report: self._on_report(agent, report))
-            strike(channels_path(self._directory) / ADDRESSES, agent)
-            if code in _GRAVEST and code != 1:
+            try:
+                code = await self._once(agent)
+            except Away as away:
+                self._on_away(agent, str(away))
+                continue
+            if code is not None:
                 break
-            if self._signals:  # they killed it before it could handle them
-                code = 3 if len(self._signals) <= 1 else 128 + self._signals[-1]
-                break
-            final = await self._on_death(agent, code, before)
-            if final is not None:
-                code = final
-                break
-            if self._stop is not None:
-                return 3
         if code == StoreError.exit_code:
             self._unreadable.add(agent)
         if code not in _ENDS_WELL:
@@ -214,6 +193,38 @@ class Supervisor:
         if self._end is None:
             self._stop_the_others(agent, code)
         return code
+
+    async def _once(self, agent: int) -> int | None:
+        """Start an agent and wait for its end; return its exit code, None if it is to be started again."""
+        if not await self._places.ready(agent, self._is_over):
+            return self._end.code if self._end is not None else 3
+        before = await self._places.progress(agent)
+        self._reports.pop(agent, None)
+        with suppress(StoreError):
+            self._counted[agent] = await self._places.counted(agent, "starting")
+        life = self._lives[agent] = self._places.life(agent, lambda what: self._note(agent, what))
+        self._termination.started(agent)
+        code = await life.run(self._signals, lambda report: self._on_report(agent, report))
+        await self._places.strike(agent)
+        if code in _GRAVEST and code != 1:
+            return code
+        if self._signals:  # they killed it before it could handle them
+            return 3 if len(self._signals) <= 1 else 128 + self._signals[-1]
+        final = await self._on_death(agent, code, before)
+        return 3 if final is None and self._stop is not None else final
+
+    def _on_away(self, agent: int, why: str) -> None:
+        """Let an agent's hosts wait while its machine cannot be reached; what it has last reported still counts."""
+        self._termination.started(agent)
+        self._note(agent, f"cannot be reached: {why}. Its hosts wait")
+        if (report := self._reports.get(agent)) is not None and report.state not in _ENDED:
+            report.state, report.why, report.in_flight = "waiting", why, 0
+            self._merge()
+            write_status(self._directory, self.status)
+
+    def _is_over(self) -> bool:
+        """Return whether no agent is to be started any more."""
+        return bool(self._signals or self._stop or self._end)
 
     async def _on_death(self, agent: int, code: int, before: int) -> int | None:
         """Wait and return None if an agent that died is to be started again; else return the exit code. Either is noted.
@@ -224,7 +235,7 @@ class Supervisor:
         how = f"{how_ended(code)}, {self._directory / NAME} says more"
         if -code in _BY_DAMAGE and await self._is_damaged(agent):  # before this process reads the store itself
             return StoreError.exit_code
-        if self._may_restart(agent, progressed=progress(shard_path(self._directory, agent)) > before):
+        if self._may_restart(agent, progressed=await self._places.progress(agent) > before):
             pause = 0.2 * 2 ** len(self._deaths[agent])
             self._note(agent, f"died ({how}); it is restarted on its own disk in {pause:.1f} s")
             self._n_restarts += 1
@@ -240,10 +251,10 @@ class Supervisor:
 
     async def _is_damaged(self, agent: int) -> bool:
         """Return whether the store of an agent that died is damaged; if so, note it. Then nothing is read from that store any more."""
-        found = await asyncio.to_thread(damage, shard_path(self._directory, agent))
+        found = await self._places.damage(agent)
         if found:
-            self._fault = self._fault or found[0]
-            self._note(agent, f"cannot go on: {found[0]}")
+            self._fault = self._fault or found
+            self._note(agent, f"cannot go on: {found}")
         return bool(found)
 
     def _stop_the_others(self, agent: int, code: int) -> None:

@@ -8,7 +8,7 @@ import secrets
 import shutil
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -35,8 +35,18 @@ from thresher.filters.registry import static_specs
 from thresher.storage.directory import require_new, require_store
 from thresher.storage.forget import finish, unfinished
 from thresher.storage.lock import CrawlLock, lock_holder
+from thresher.storage.partitions import (
+    DIRECTORY,
+    Partitions,
+    is_shard,
+    local_shard_paths,
+    ranges_of,
+    read_partitions,
+    require_crawl,
+    shard_path,
+    write_partitions,
+)
 from thresher.storage.partitions import FILE as PARTITIONS
-from thresher.storage.partitions import Partitions, is_shard, ranges_of, require_crawl, shard_path, shard_paths, write_partitions
 from thresher.storage.rot import require_sound_pages
 from thresher.storage.schema import META, STATE, Meta
 from thresher.storage.store import Store
@@ -46,6 +56,8 @@ from thresher.storage.view import View
 
 _SHOWN = 5  # seeds named in a complaint about all
 _EXAMPLE = "identity.contact=https://example.org/bot (or an e-mail address)"
+
+Make = Callable[[Path, Settings, Collection[str]], None]  # directory, configuration, bare seeds
 
 _ADMITTING_LIMITS = ("max_depth", "max_hosts_per_site", "max_links_per_page", "max_redirects", "max_url_length")
 
@@ -77,9 +89,33 @@ def check_startable(settings: Settings) -> None:
     plugged(settings)
     if n_agents(settings) > MOST_AGENTS:
         raise UsageError(f"agents: expected at most {MOST_AGENTS}, found {settings.agents}")
+    if settings.engine == "ray":
+        _check_far(settings)
     read_credentials(settings.fetch.credentials)
     check_bind(settings.fetch.bind)
     check_archive(settings)
+
+
+def _check_far(settings: Settings) -> None:
+    """Raise UsageError for what several machines cannot do."""
+    os.environ.setdefault("RAY_AUTH_MODE", "token")  # it is read when Ray is imported
+    require("engine: ray", module="ray", extra="ray")
+    if settings.fetch.client != "lean":
+        raise UsageError(f"fetch.client: expected lean, which asks for its lease before each request, found {settings.fetch.client}")
+    if settings.archive.format != "off":
+        raise UsageError(
+            f"archive.format: expected off, found {settings.archive.format}: engine: ray reads no archive of other machines yet"
+        )
+    if settings.schedule != "once":
+        raise UsageError(f"schedule: expected once, found {settings.schedule}: engine: ray has no rounds yet")
+
+
+def check_engine(path: Path, settings: Settings) -> None:
+    """Raise UsageError where a crawl is to go on otherwise than it was begun: on one machine, or on several."""
+    table = read_partitions(path)
+    found = "ray" if table is not None and table.machines else "processes"
+    if settings.engine != found:
+        raise UsageError(f"engine: expected {found}, with which {path} was begun, found {settings.engine}: no command moves a crawl yet")
 
 
 def n_agents(settings: Settings) -> int:
@@ -179,11 +215,12 @@ def _leave_out_ports(found: Seeds, settings: Settings) -> None:
         raise UsageError(f"no seed can be used:\n{found.warning()}")
 
 
-def create_store(path: Path, settings: Settings, bare: Iterable[str] = ()) -> None:
+def create_store(path: Path, settings: Settings, bare: Iterable[str] = (), *, make: Make | None = None) -> None:
     """Make a new store that knows its configuration.
 
     Args:
         bare: Seeds that were given without a scheme.
+        make: Makes the shards, if they are not all of this machine.
 
     Raises:
         StoreLockedError: When somebody crawls into it.
@@ -203,7 +240,7 @@ def create_store(path: Path, settings: Settings, bare: Iterable[str] = ()) -> No
         raise UsageError(f"{path}: expected a new or empty directory, found other files in it. Name another one with -o")
     require_new(path)
     try:
-        _create_shards(path, settings, BareSeeds(bare).encoded())
+        (make or _create_shards)(path, settings, frozenset(bare))
     except BaseException:
         if not (path / STATE).exists():  # else somebody else's
             _remove_shards(path)
@@ -212,14 +249,14 @@ def create_store(path: Path, settings: Settings, bare: Iterable[str] = ()) -> No
 
 def _remove_shards(path: Path) -> None:
     """Remove what the creation of a crawl left of other agents' stores that failed or was killed."""
-    for entry in [entry for entry in path.iterdir() if entry.name == PARTITIONS or is_shard(entry.name)]:
+    for entry in [entry for entry in path.iterdir() if entry.name in (PARTITIONS, DIRECTORY) or is_shard(entry.name)]:
         shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
 
 
-def _create_shards(path: Path, settings: Settings, bare: bytes) -> None:
+def _create_shards(path: Path, settings: Settings, seeds: Collection[str]) -> None:
     """Make the stores of all agents, the first agent's last: until it is there, there is no crawl."""
     _remove_shards(path)
-    n, secret, now = n_agents(settings), secrets.token_bytes(32), time.time()
+    n, secret, now, bare = n_agents(settings), secrets.token_bytes(32), time.time(), BareSeeds(seeds).encoded()
     for agent in range(1, n):
         Store.create(shard_path(path, agent), settings, now, secret=secret, bare=bare).close()
     if n > 1:
@@ -246,7 +283,7 @@ def reconfigure(
     require_crawl(path)
     require_store(path)
     if not lock_holder(path):
-        for shard in shard_paths(path):
+        for shard in local_shard_paths(path):
             require_sound_pages(shard)
         if unfinished(path):  # a takedown that a kill or a full disk has cut short
             finish(path)
@@ -255,20 +292,23 @@ def reconfigure(
         changed = bool(configs or sets or flags or any(name.startswith("THRESHER_") for name in os.environ))
         begun = with_seeds(_merged(old, configs, sets, flags) if changed else old, seeds, files, old)
         _check_order(path, old, begun.settings)
-        _give(store, begun)
-    for shard in shard_paths(path)[1:]:
+        give(store, begun.settings, begun.found.bare)
+    for shard in local_shard_paths(path)[1:]:
         with Store.open(shard, None, time.time(), reserves=False) as store:
-            _give(store, begun)
+            give(store, begun.settings, begun.found.bare)
     return begun.words()
 
 
-def _give(store: Store, begun: Begun) -> None:
-    """Let a configuration be that of a shard; a kill between two of them leaves the second to the next resume."""
-    new = begun.settings
+def give(store: Store, new: Settings, bare: Iterable[str]) -> None:
+    """Let a configuration be that of a shard; a kill between two of them leaves the second to the next resume.
+
+    Args:
+        bare: Further seeds that were given without a scheme.
+    """
     differences = admits_differently(store.settings, new)
     store.reconfigure(new)
-    if begun.found.bare:
-        store.put(META, Meta.BARE, BareSeeds({*BareSeeds.of(store).urls, *begun.found.bare}).encoded())
+    if more := set(bare):
+        store.put(META, Meta.BARE, BareSeeds({*BareSeeds.of(store).urls, *more}).encoded())
     if differences:
         earlier = (store.get(META, Meta.READMIT) or b"").decode().split(",")
         store.put(META, Meta.READMIT, ",".join(sorted({*earlier, *differences} - {""})).encode())

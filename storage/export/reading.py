@@ -12,16 +12,20 @@ from backports import zstd
 
 from thresher.storage.faults import as_readers
 from thresher.storage.lock import lock_holder
-from thresher.storage.partitions import shard_paths
+from thresher.storage.partitions import local_shard_paths
 from thresher.storage.rot import require_sound_pages
 from thresher.storage.shards import open_view
 from thresher.storage.view import View
 
 
 @contextmanager
-def reading_shard(path: Path) -> Iterator[View]:
-    """Open the store of one agent for reading; raises `StoreError` for a damaged one, whenever that is noticed."""
-    with _damage_as_ours(path), View(path) as view:
+def reading_shard(path: Path, *, at_once: bool = False) -> Iterator[View]:
+    """Open the store of one agent for reading; raises `StoreError` for a damaged one, whenever that is noticed.
+
+    Args:
+        at_once: Whether all reads are of one moment.
+    """
+    with damage_as_ours(path), View(path, at_once=at_once) as view:
         yield view
 
 
@@ -32,15 +36,15 @@ def reading(path: Path, *, walks: bool = False) -> Iterator[View]:
     Args:
         walks: Whether the pages of a small store that nobody writes are looked at first, for who must miss no row.
     """
-    with _damage_as_ours(path), open_view(path) as view:
+    with damage_as_ours(path), open_view(path) as view:
         if walks and not lock_holder(path):
-            for shard in shard_paths(path):
+            for shard in local_shard_paths(path):
                 require_sound_pages(shard)
         yield view
 
 
 @contextmanager
-def _damage_as_ours(path: Path) -> Iterator[None]:
+def damage_as_ours(path: Path) -> Iterator[None]:
     try:
         yield
     except (lmdb.Error, msgspec.DecodeError, zstd.ZstdError) as error:

@@ -37,7 +37,7 @@ from thresher.filters.soft_error.kinds import ErrorKind
 from thresher.filters.soft_error.prober import Reduced
 from thresher.storage.records import QuarantineRecord
 from thresher.storage.store import Store
-from thresher.storage.verify import _of_shard
+from thresher.storage.verify import problems
 from thresher.storage.view import View
 
 ME, OTHER = 0, 1
@@ -224,7 +224,7 @@ async def _tell(directory: Path, story: Sequence[Step], chosen: Settings) -> Lef
         records = [record for _, record in store.tables.quarantine.all()]
         heard = store.tables.channels.received(OTHER)
     with View(directory / "store") as view:
-        return Left(records, list(_of_shard(view, "shard 0: ", bodies=False)), heard)
+        return Left(records, list(problems(view, "shard 0: ", bodies=False)), heard)
 
 
 def _take(agent: Agent, store: Store, step: Step, now: float) -> None:

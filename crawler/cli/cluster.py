@@ -1,0 +1,73 @@
+"""`thresher cluster`: the machines on which one crawl runs."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import msgspec
+
+from thresher.crawler.core.errors import UsageError
+from thresher.crawler.terminal.extras import require
+
+_PORT = 6379
+
+
+@click.group()
+def cluster() -> None:
+    """Let several machines take part in one crawl (`crawl … --set engine=ray`)."""
+
+
+@cluster.command(epilog="Example: thresher cluster start --head, and on the others: thresher cluster start --address 10.0.0.1")
+@click.option("--head", is_flag=True, help="Begin a cluster: this machine is where crawls are started.")
+@click.option("--address", metavar="HOST[:PORT]", help="Take part in the cluster whose head is there.")
+@click.option("--name", default=socket.gethostname, metavar="NAME", help="Of this machine's disk, for good.  [default: its host name]")
+@click.option("--ip", metavar="ADDRESS", help="This machine's address for the others.  [default: Ray's choice]")
+@click.option("--port", type=click.IntRange(1, 65_535), default=_PORT, show_default=True, help="Where the head listens.")
+@click.option("--cores", type=click.IntRange(1), metavar="N", help="That agents may have: `agents: auto` is one for each.  [default: all]")
+def start(head: bool, address: str | None, name: str, ip: str | None, port: int, cores: int | None) -> None:
+    """Start this machine's part of Ray, in the foreground, until a signal ends it.
+
+    Every machine needs the same Thresher with the extra `ray`, and the file ~/.ray/auth_token of the head: whoever has it may run code on
+    all of them. `start --head` makes it where there is none. Let the machines speak over a private network: Ray encrypts nothing.
+    """
+    if head == (address is not None):
+        raise UsageError("cluster start: expected either --head or --address HOST, found " + ("both" if head else "none"))
+    require("cluster start", module="ray", extra="ray")
+    program = shutil.which("ray", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
+    if program is None:
+        raise UsageError(f"cluster start: expected the program `ray` beside {sys.executable}, found none. Install the extra `ray` anew")
+    environ = {**os.environ, "RAY_AUTH_MODE": "token", "RAY_USAGE_STATS_ENABLED": "0"}
+    _require_token(program, environ, is_head=head)
+    words = [program, "start", "--block", "--disable-usage-stats", "--resources", msgspec.json.encode({_resource(name): 1}).decode()]
+    if address is not None:
+        words += ["--address", address if ":" in address else f"{address}:{_PORT}"]
+    else:
+        words += ["--head", "--port", str(port), "--include-dashboard", "false"]
+    words += ["--node-ip-address", ip] if ip else []
+    words += ["--num-cpus", str(cores)] if cores else []
+    click.echo(f"thresher: machine {name}; in the foreground until Ctrl-C or SIGTERM", err=True)
+    os.execve(program, words, environ)  # noqa: S606 - Ray's own program, with words of ours
+
+
+def _resource(name: str) -> str:
+    from thresher.crawler.machines.names import resource
+
+    return resource(name)
+
+
+def _require_token(program: str, environ: dict[str, str], *, is_head: bool) -> None:
+    """Make the token that every call carries where there is none; raises UsageError on a machine that joins without."""
+    if environ.get("RAY_AUTH_TOKEN") or environ.get("RAY_AUTH_TOKEN_PATH"):
+        return
+    path = Path.home() / ".ray" / "auth_token"
+    if path.exists():
+        return
+    if not is_head:
+        raise UsageError(f"cluster start: expected the head's token in {path}, found none. Copy that file from the head, for you alone")
+    subprocess.run([program, "get-auth-token", "--generate"], env=environ, check=True, stdout=subprocess.DEVNULL)  # noqa: S603

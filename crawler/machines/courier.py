@@ -1,0 +1,324 @@
+"""Carries the connections between agents of two machines: for each agent elsewhere a socket lies here, and what is written to it arrives.
+
+Agents connect to each other over unix sockets (cluster/transport.py) and are the same on one machine and on several. What this courier
+carries may break off at any moment, as a socket may: only the receiver's own acknowledgement says that a message is on its disk, and the
+sender's disk keeps it until then. So nothing is kept here, and nothing is repeated.
+
+    agent 0 ── DIR/channels/2 ── courier of machine a ══ parcels ══ courier of machine b ── DIR/channels/2 ── agent 2
+
+Between two machines one parcel is under way in each direction; what comes meanwhile is gathered for the next, up to 256 KiB. Parcels are
+numbered. One that may be lost, or does not follow the last, ends all connections of the two machines; the agents connect again, and each
+receiver says where to go on.
+
+Back-pressure: an agent's window (cluster/transport.py) bounds what is under way for each pair, and beyond 1 MiB for a machine no more is
+read from those who send there. Memory: that, and the windows of what its agents have not read yet.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import cast
+
+from thresher.crawler.machines.parcels import MOST_BYTES, Kind, Parcel, Piece, Seal, Word, cut
+
+GATHER_S = 0.1
+AGAIN_S = 1.0
+_REFUSED_S = 10.0
+_FULL = 1 << 20  # bytes that wait for a machine
+
+Send = Callable[[str, bytes], Awaitable[bytes]]  # a parcel to a machine; raises if it may be lost
+_OF_OPENER = frozenset((Kind.OPEN, Kind.DATA, Kind.CLOSE))
+
+
+class Courier:
+    """Carries for the agents of one machine."""
+
+    def __init__(
+        self, directory: Path, me: str, machines: Mapping[int, str], *, secret: bytes, send: Send, note: Callable[[str], None]
+    ) -> None:
+        """Prepare the sockets; `run` opens them.
+
+        Args:
+            directory: Where the agents' sockets lie.
+            me: This machine.
+            machines: The machine of each agent.
+            note: Takes a message for the operator.
+        """
+        self._directory = directory
+        self._agents = {agent: machine for agent, machine in machines.items() if machine != me}
+        self._here = {agent for agent, machine in machines.items() if machine == me}
+        names = sorted({*self._agents.values()})
+        self._peers = {name: _Peer(self, name, Seal(secret, me, name), Seal(secret, name, me), send, note) for name in names}
+        self._place = -1
+
+    async def run(self) -> None:
+        """Carry until cancelled."""
+        self._place = os.open(self._directory, os.O_RDONLY | os.O_DIRECTORY)  # the path of a socket must be short
+        servers: list[asyncio.Server] = []
+        try:
+            loop = asyncio.get_running_loop()
+            for agent, machine in self._agents.items():
+                (self._directory / str(agent)).unlink(missing_ok=True)
+                peer = self._peers[machine]
+                servers.append(await loop.create_unix_server(lambda peer=peer, agent=agent: _Caller(peer, agent), self.socket(agent)))  # type: ignore[misc]
+            async with asyncio.TaskGroup() as group:
+                for peer in self._peers.values():
+                    group.create_task(peer.run(group))
+        finally:
+            for server in servers:
+                server.close()
+            for peer in self._peers.values():
+                peer.hang_up()
+            os.close(self._place)
+
+    def receive(self, machine: str, packed: bytes) -> bytes:
+        """Take a parcel of another machine in; return the answer."""
+        peer = self._peers.get(machine)
+        return b"" if peer is None else peer.receive(packed)
+
+    def socket(self, agent: int) -> str:
+        """Return the path of an agent's socket."""
+        return f"/proc/self/fd/{self._place}/{agent}"
+
+    def is_here(self, agent: int) -> bool:
+        """Return whether an agent runs on this machine."""
+        return agent in self._here
+
+
+class _Peer:
+    """Another machine: what waits to be sent there, and the connections that lead there and come from there."""
+
+    def __init__(self, courier: Courier, name: str, outgoing: Seal, incoming: Seal, send: Send, note: Callable[[str], None]) -> None:
+        self.courier = courier
+        self._name = name
+        self._outgoing, self._incoming = outgoing, incoming
+        self._send = send
+        self._note = note
+        self._session = secrets.randbits(64)
+        self._number = 0
+        self._from = (0, 0)  # session and number of the last parcel that came
+        self._waiting: deque[Piece] = deque()
+        self._n_bytes = 0
+        self._wake = asyncio.Event()
+        self._wake.set()  # the first parcel says that this is another session
+        self._next = 0
+        self._made: dict[int, _Connection] = {}  # opened here
+        self._taken: dict[int, _Connection] = {}  # opened there
+        self._group: asyncio.TaskGroup | None = None
+        self._was_refused = False
+
+    async def run(self, group: asyncio.TaskGroup) -> None:
+        """Send what waits, until cancelled."""
+        self._group = group
+        while True:
+            await self._wake.wait()
+            if self._n_bytes < MOST_BYTES:
+                await asyncio.sleep(GATHER_S)
+            self._wake.clear()
+            self._number += 1
+            packed = self._outgoing.pack(Parcel(self._session, self._number, self._gather()))
+            try:
+                word = self._outgoing.read_answer(packed, await self._send(self._name, packed))
+            except Exception:  # noqa: BLE001 - whatever it is: the parcel may be lost
+                await self._again(AGAIN_S)
+                continue
+            if word is Word.TAKEN:
+                self._was_refused = False
+                if self._waiting:
+                    self._wake.set()
+            else:
+                self._on_refusal(word)
+                await self._again(_REFUSED_S if word is Word.REFUSED else 0.0)
+
+    def _on_refusal(self, word: Word) -> None:
+        if word is Word.REFUSED:
+            self._refuse(f"{self._name} refuses what this machine sends: they do not share the crawl's secret, or not the version")
+
+    def _refuse(self, why: str) -> None:
+        """Note that nothing can be carried, once until something can."""
+        if not self._was_refused:
+            self._was_refused = True
+            self._note(why)
+
+    async def _again(self, pause_s: float) -> None:
+        """End all connections, and begin a new session after a pause."""
+        self.hang_up()
+        self._session, self._number = secrets.randbits(64), 0
+        await asyncio.sleep(pause_s)
+        self._wake.set()
+
+    def _gather(self) -> list[Piece]:
+        """Take what waits, as much as a parcel may hold."""
+        pieces: list[Piece] = []
+        size = 0
+        while self._waiting and (not pieces or size + self._waiting[0].size <= MOST_BYTES):
+            pieces.append(self._waiting.popleft())
+            size += pieces[-1].size
+        was_full, self._n_bytes = self._n_bytes > _FULL, self._n_bytes - size
+        if was_full and self._n_bytes <= _FULL:
+            for connection in (*self._made.values(), *self._taken.values()):
+                connection.read_on()
+        return pieces
+
+    def put(self, kind: Kind, number: int, content: bytes = b"") -> bool:
+        """Let something wait to be sent; return whether there is room for more."""
+        for piece in cut(kind, number, content) if content else (Piece(kind, number, b""),):
+            self._waiting.append(piece)
+            self._n_bytes += piece.size
+        self._wake.set()
+        return self._n_bytes <= _FULL
+
+    def open(self, connection: _Connection, agent: int) -> int:
+        """Begin a connection to an agent there; return its number."""
+        self._next += 1
+        self._made[self._next] = connection
+        self.put(Kind.OPEN, self._next, agent.to_bytes(2, "big"))
+        return self._next
+
+    def forget(self, connection: _Connection, number: int, *, is_mine: bool) -> None:
+        """Let the other side know that a connection has ended here, unless it ended there."""
+        known = self._made if is_mine else self._taken
+        if known.get(number) is connection:
+            del known[number]
+            self.put(Kind.CLOSE if is_mine else Kind.HUNG_UP, number)
+
+    def hang_up(self) -> None:
+        """End all connections, and drop what waits for them."""
+        ended = [*self._made.values(), *self._taken.values()]
+        self._made.clear()
+        self._taken.clear()
+        self._waiting.clear()
+        self._n_bytes = 0
+        for connection in ended:
+            connection.hang_up()
+
+    def receive(self, packed: bytes) -> bytes:
+        """Take a parcel in, if it follows the last one or begins a session; return the answer."""
+        try:
+            parcel = self._incoming.unpack(packed)
+        except ValueError as error:
+            self._refuse(f"{self._name} sends {error}")
+            return self._incoming.answer(packed, Word.REFUSED)
+        if parcel is None:
+            self._refuse(f"what {self._name} sends is not signed with this crawl's secret: it is refused")
+            return self._incoming.answer(packed, Word.REFUSED)
+        session, last = self._from
+        if parcel.number == 1 and parcel.session != session:
+            for connection in (*self._made.values(), *self._taken.values()):
+                connection.hang_up()  # and the other side hears of each, in case that this parcel is an old one that has come late
+        elif (parcel.session, parcel.number) != (session, last + 1):
+            return self._incoming.answer(packed, Word.UNKNOWN)
+        self._from = (parcel.session, parcel.number)
+        for piece in parcel.pieces:
+            self._take(piece)
+        return self._incoming.answer(packed, Word.TAKEN)
+
+    def _take(self, piece: Piece) -> None:
+        """Do to a connection what was done to its other end."""
+        by_opener = piece.kind in _OF_OPENER
+        known = self._taken if by_opener else self._made
+        if piece.kind == Kind.OPEN:
+            agent = int.from_bytes(piece.content, "big")
+            if self.courier.is_here(agent) and self._group is not None:
+                called = known[piece.connection] = _Called(self, piece.connection)
+                self._group.create_task(called.connect(self.courier.socket(agent)))
+            else:
+                self.put(Kind.HUNG_UP, piece.connection)
+            return
+        connection = known.get(piece.connection)
+        if piece.kind in (Kind.CLOSE, Kind.HUNG_UP):
+            known.pop(piece.connection, None)
+            if connection is not None:
+                connection.hang_up()
+        elif connection is not None:
+            connection.write(piece.content)
+        else:
+            self.put(Kind.HUNG_UP if by_opener else Kind.CLOSE, piece.connection)
+
+
+class _Connection(asyncio.Protocol):
+    """This machine's end of a connection: a unix socket to an agent here."""
+
+    kind: Kind  # of what comes from that agent
+    is_mine: bool  # whether it was opened on this machine
+
+    def __init__(self, peer: _Peer) -> None:
+        self._peer = peer
+        self._number = 0
+        self._transport: asyncio.Transport | None = None
+        self._early: list[bytes] = []  # what is to be written once the socket is open
+        self._is_over = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)
+        if self._is_over:
+            self._transport.abort()
+        for content in self._early:
+            self._transport.write(content)
+        self._early.clear()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._transport = None
+        self._is_over = True
+        self._peer.forget(self, self._number, is_mine=self.is_mine)
+
+    def data_received(self, data: bytes) -> None:
+        if not self._peer.put(self.kind, self._number, data) and self._transport is not None:
+            self._transport.pause_reading()
+
+    def read_on(self) -> None:
+        """Read further, if reading was paused."""
+        if self._transport is not None and not self._transport.is_reading():
+            self._transport.resume_reading()
+
+    def write(self, content: bytes) -> None:
+        """Write what the agent at the other end has written."""
+        if self._transport is not None:
+            self._transport.write(content)
+        elif not self._is_over:
+            self._early.append(content)
+
+    def hang_up(self) -> None:
+        """Close the socket."""
+        self._is_over = True
+        if self._transport is not None:
+            self._transport.abort()
+
+
+class _Caller(_Connection):
+    """An agent here has called one elsewhere."""
+
+    kind = Kind.DATA
+    is_mine = True
+
+    def __init__(self, peer: _Peer, agent: int) -> None:
+        super().__init__(peer)
+        self._agent = agent
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        self._number = self._peer.open(self, self._agent)
+
+
+class _Called(_Connection):
+    """An agent elsewhere has called one here."""
+
+    kind = Kind.BACK
+    is_mine = False
+
+    def __init__(self, peer: _Peer, number: int) -> None:
+        super().__init__(peer)
+        self._number = number
+
+    async def connect(self, path: str) -> None:
+        """Call the agent here; if it does not answer, its caller hears that."""
+        try:
+            await asyncio.get_running_loop().create_unix_connection(lambda: self, path)
+        except OSError:
+            self._is_over = True
+            self._peer.forget(self, self._number, is_mine=False)

@@ -1,0 +1,130 @@
+"""Which life of which machine may request now: grants leases, never to two lives of one machine at a time.
+
+A machine that takes part has a life: one start of what runs there (machine.py), under a name drawn at random. The engine may let two lives
+of a machine run side by side, as when a network was cut and heals. So a life joins once, which ends the claim of the life before it, and is
+granted leases from when the last one of that life is over for certain.
+
+    RUN   from `begin` of a run of the crawl until its `stop`, and only while its supervisor is heard
+    STOP  nothing is granted
+
+What is promised does not hang on this process: its state is on disk before it answers. When it starts again, it does not know when it last
+granted a lease, and takes every machine for one that was granted one just then. A life that has had a lease goes on at once, since no other
+life of its machine can have one; any other life waits until such a lease would be over.
+
+Pure: the time is an argument, in seconds of a clock that counts suspensions, too. Memory: 100 bytes a machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf
+from typing import Literal
+
+import msgspec
+
+from thresher.crawler.cluster.lease import LEASE_S
+
+SPARE_S = 2.0  # for clocks that run at different speeds, and a request that was about to begin
+
+
+class Claim(msgspec.Struct, forbid_unknown_fields=True):
+    """The life of a machine that may ask for leases."""
+
+    life: str  # "": the last one has given its lease back
+    has_had_one: bool = False
+
+
+class DirectoryState(msgspec.Struct, forbid_unknown_fields=True):
+    """What is kept on disk."""
+
+    phase: Literal["RUN", "STOP"] = "STOP"
+    run: str = ""  # whose orders count
+    claims: dict[str, Claim] = {}  # by machine
+
+
+class Answer(msgspec.Struct, forbid_unknown_fields=True):
+    """What the directory says to a life that joins, or asks for a lease."""
+
+    is_granted: bool = False
+    why: str = ""  # why not
+    is_over: bool = False  # this life will never be granted one again
+
+
+class Directory:
+    """Decides; `save` keeps its state."""
+
+    def __init__(self, state: DirectoryState, save: Callable[[DirectoryState], None], now: float) -> None:
+        """Take up the state.
+
+        Args:
+            save: Puts the state on disk before it returns.
+        """
+        self._state = state
+        self._save = save
+        self._any_until = now + LEASE_S + SPARE_S  # no lease that was granted before this start lasts longer
+        self._until: dict[str, float] = {}  # by machine, the same for those that were granted since
+        self._free_at = {machine: -inf if claim.has_had_one else self._any_until for machine, claim in state.claims.items()}
+        self._heard_at = now  # of the run's supervisor
+
+    def begin(self, run: str, now: float) -> None:
+        """Let a run of the crawl be the one that counts. An earlier one is refused from now on."""
+        self._heard_at = now
+        if (self._state.phase, self._state.run) != ("RUN", run):
+            self._state.phase, self._state.run = "RUN", run
+            self._save(self._state)
+
+    def keep(self, run: str, now: float) -> bool:
+        """Take a sign of life of a run's supervisor; return whether the run still counts."""
+        if self._refusal(run) is not None:
+            return False
+        self._heard_at = now
+        return True
+
+    def stop(self, run: str) -> None:
+        """End a run: nothing is granted any more."""
+        if self._refusal(run) is None:
+            self._state.phase = "STOP"
+            self._save(self._state)
+
+    def join(self, machine: str, life: str, run: str) -> Answer:
+        """Let a life be the one of its machine that may ask for leases."""
+        if refused := self._refusal(run):
+            return refused
+        claim = self._state.claims.get(machine)
+        if claim is None or claim.life != life:
+            was_left = claim is None or not claim.life
+            self._free_at[machine] = -inf if was_left else max(self._free_at[machine], self._until.get(machine, self._any_until))
+            self._state.claims[machine] = Claim(life)
+            self._save(self._state)
+        return Answer(is_granted=True)
+
+    def renew(self, machine: str, life: str, run: str, now: float) -> Answer:
+        """Answer a life that asks for a lease of `LEASE_S` from when it asked, which was not after `now`."""
+        if refused := self._refusal(run):
+            return refused
+        claim = self._state.claims.get(machine)
+        if claim is None or claim.life != life:
+            return Answer(why=f"another life of {machine} has taken its place", is_over=True)
+        if now - self._heard_at > LEASE_S:
+            return Answer(why=f"the crawl's supervisor has not been heard for {LEASE_S:.0f} s")
+        if now < self._free_at[machine]:
+            return Answer(why=f"an earlier life of {machine} may still have a lease")
+        if not claim.has_had_one:
+            claim.has_had_one = True
+            self._save(self._state)
+        self._until[machine] = now + LEASE_S + SPARE_S
+        return Answer(is_granted=True)
+
+    def leave(self, machine: str, life: str) -> None:
+        """Take the lease back from a life whose agents have all ended."""
+        claim = self._state.claims.get(machine)
+        if claim is not None and claim.life == life and (claim.has_had_one or self._free_at[machine] == -inf):
+            self._state.claims[machine] = Claim("")
+            self._save(self._state)
+
+    def _refusal(self, run: str) -> Answer | None:
+        if self._state.phase != "RUN":
+            return Answer(why="the crawl was stopped", is_over=True)
+        if run != self._state.run:
+            return Answer(why="another run of the crawl has begun", is_over=True)
+        return None

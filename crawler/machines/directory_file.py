@@ -1,0 +1,68 @@
+"""The directory's state on the head's disk: DIR/directory.json, written before it answers, by one process at a time."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from pathlib import Path
+
+import msgspec
+
+from thresher.crawler.core.errors import StoreError
+from thresher.crawler.machines.directory import DirectoryState
+from thresher.storage.partitions import DIRECTORY
+from thresher.storage.private import private
+
+_PATIENCE_S = 15.0
+_PAUSE_S = 0.1
+
+
+def create(directory: Path) -> None:
+    """Write the state of a crawl in which nobody was granted anything."""
+    write(directory, DirectoryState())
+
+
+def write(directory: Path, state: DirectoryState) -> None:
+    """Replace the state, durably and at once."""
+    path = directory / DIRECTORY
+    temporary = path.with_suffix(".tmp")
+    with open(temporary, "wb", opener=private) as file:
+        file.write(msgspec.json.encode(state) + b"\n")
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def read(directory: Path) -> DirectoryState:
+    """Return the state; raises StoreError."""
+    path = directory / DIRECTORY
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=DirectoryState)
+    except (OSError, ValueError) as error:
+        raise StoreError(f"{path}: expected which machines may request in this crawl: {error}. Restore it from a backup") from None
+
+
+def hold(directory: Path) -> int:
+    """Be the only directory of the crawl until the descriptor is closed; one that was killed just now is waited for.
+
+    Raises:
+        StoreError: Another process is the directory.
+    """
+    descriptor = os.open(directory / f"{DIRECTORY}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    until = time.monotonic() + _PATIENCE_S
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > until:
+                os.close(descriptor)
+                raise StoreError(f"{directory}: another process grants the leases of this crawl. Wait until it has ended") from None
+            time.sleep(_PAUSE_S)
+        else:
+            return descriptor

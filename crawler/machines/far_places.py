@@ -1,0 +1,197 @@
+"""Where the agents of a crawl run that has several machines: the supervisor's side of their calls (machine.py has the other).
+
+For each machine one call at a time is under way: it takes orders there, and brings back what has happened. When a call fails, the machine
+is away: its agents may go on until their leases are over, then they wait. Whatever was ordered since the last answer may be lost, so the
+supervisor starts each of its agents again once it answers; one that runs still goes on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
+from typing import Final
+
+import msgspec
+
+from thresher.crawler.core.errors import StoreError
+from thresher.crawler.machines.far_shards import ShardAnswer
+from thresher.crawler.machines.orders import Ended, Event, Events, Exchange, Noted, Order, Reported, Signal, Start, Tell
+from thresher.crawler.process.places import Away, Note
+from thresher.crawler.status import AgentOrder, AgentReport, StateName, Status
+from thresher.storage.partitions import Partitions
+
+CALL_S: Final = 10.0  # a machine that has not answered a call for so long is away
+SHARD_S: Final = 120.0  # a large store takes time to open
+_AGAIN_S = 1.0
+_LOOK_S = 0.2
+
+Call = Callable[[str, str, bytes, float], Awaitable[bytes]]  # machine, what, argument, seconds; raises Away
+_encode = msgspec.json.encode
+
+
+class FarPlaces:
+    """All machines of a crawl. `run` speaks with them."""
+
+    def __init__(self, table: Partitions, call: Call, note: Note) -> None:
+        """Create the places.
+
+        Args:
+            call: Calls a machine.
+            note: Shows a message to the operator.
+        """
+        self._machines = table.machines
+        self._call = call
+        self._links = {name: _Link(name, call, note) for name in dict.fromkeys(table.machines)}
+        self._starts = itertools.count(1)
+
+    async def run(self) -> None:
+        """Speak with all machines until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            for link in self._links.values():
+                group.create_task(link.run())
+
+    def life(self, agent: int, note: Note) -> FarLife:
+        return FarLife(self._link(agent), agent, next(self._starts), note)
+
+    async def ready(self, agent: int, is_over: Callable[[], bool]) -> bool:
+        """Wait until the agent's machine answers."""
+        link = self._link(agent)
+        while not link.is_there:
+            if is_over():
+                return False
+            with suppress(TimeoutError):
+                await asyncio.wait_for(link.came.wait(), _LOOK_S)
+        return not is_over()
+
+    async def progress(self, agent: int) -> int:
+        return msgspec.json.decode(await self._of_shard(agent, "progress"), type=int)
+
+    async def counted(self, agent: int, state: StateName) -> Status:
+        status = msgspec.json.decode(await self._of_shard(agent, "counted"), type=Status)
+        status.state = state
+        return status
+
+    async def damage(self, agent: int) -> str:
+        return msgspec.json.decode(await self._of_shard(agent, "damage"), type=str)
+
+    async def strike(self, agent: int) -> None:
+        """Do nothing: the machine has done it."""
+
+    async def _of_shard(self, agent: int, what: str) -> msgspec.Raw:
+        return await ask_shard(self._call, self._machines[agent], what, _encode(agent))
+
+    def _link(self, agent: int) -> _Link:
+        return self._links[self._machines[agent]]
+
+
+async def ask_shard(call: Call, machine: str, what: str, argument: bytes) -> msgspec.Raw:
+    """Ask a machine about a shard; return JSON. Raises Away, and StoreError for a shard that cannot be used."""
+    answer = msgspec.json.decode(await call(machine, f"shard:{what}", argument, SHARD_S), type=ShardAnswer)
+    if answer.fault:
+        raise StoreError(f"machine {machine}: {answer.fault}")
+    return answer.said
+
+
+class FarLife:
+    """One start of an agent on another machine, or on the head through the same calls."""
+
+    def __init__(self, link: _Link, agent: int, start: int, note: Note) -> None:
+        self._link = link
+        self._agent = agent
+        self._start = start
+        self._note = note
+        self._ended: asyncio.Future[int] | None = None
+        self._on_report: Callable[[AgentReport], None] | None = None
+
+    async def run(self, signals: Iterable[int], on_report: Callable[[AgentReport], None]) -> int:
+        """Start the agent and wait for its end; raises Away."""
+        self._ended, self._on_report = asyncio.get_running_loop().create_future(), on_report
+        self._link.lives[self._start] = self
+        self._link.order(Start(self._agent, self._start, list(signals)))
+        try:
+            return await self._ended
+        finally:
+            del self._link.lives[self._start]
+
+    def signal(self, number: int) -> None:
+        self._link.order(Signal(self._start, number))
+
+    def order(self, order: AgentOrder) -> None:
+        self._link.order(Tell(self._start, order))
+
+    def on_event(self, event: Event) -> None:
+        """Take what has happened to the agent."""
+        if self._ended is None or self._ended.done() or self._on_report is None:
+            return
+        match event:
+            case Reported(report=report):
+                self._on_report(report)
+            case Noted(what=what):
+                self._note(what)
+            case Ended(code=code):
+                self._ended.set_result(code)
+
+    def on_away(self, why: str) -> None:
+        """End this start: what becomes of the agent is not known."""
+        if self._ended is not None and not self._ended.done():
+            self._ended.set_exception(Away(why))
+
+
+class _Link:
+    """The calls to one machine."""
+
+    def __init__(self, name: str, call: Call, note: Note) -> None:
+        self.lives: dict[int, FarLife] = {}  # by start
+        self.came = asyncio.Event()  # set while the machine answers
+        self._name = name
+        self._call = call
+        self._note = note
+        self._orders: list[Order] = []
+        self._life = ""
+        self._number = 0
+        self._after = 0
+
+    @property
+    def is_there(self) -> bool:
+        return self.came.is_set()
+
+    def order(self, order: Order) -> None:
+        """Send an order with the next call, if the machine answers."""
+        if self.is_there:
+            self._orders.append(order)
+
+    async def run(self) -> None:
+        """Call the machine until cancelled."""
+        while True:
+            orders, self._orders = self._orders, []
+            self._number += 1
+            call = Exchange(self._life, self._number, orders, self._after)
+            try:
+                answer = msgspec.json.decode(await self._call(self._name, "exchange", _encode(call), CALL_S), type=Events)
+            except Away as away:
+                self._on_away(str(away))
+                await asyncio.sleep(_AGAIN_S)
+                continue
+            if answer.life != self._life:
+                self._on_away(f"machine {self._name} was started again")
+                self._life, self._after = answer.life, answer.first - 1
+            self.came.set()
+            for number, event in enumerate(answer.events, answer.first):
+                if number > self._after:
+                    self._after = number
+                    self._on_event(event)
+
+    def _on_event(self, event: Event) -> None:
+        life = self.lives.get(event.start)
+        if life is not None:
+            life.on_event(event)
+        elif isinstance(event, Noted) and not event.start:
+            self._note(f"machine {self._name} {event.what}")
+
+    def _on_away(self, why: str) -> None:
+        self.came.clear()
+        self._orders.clear()
+        for life in [*self.lives.values()]:
+            life.on_away(why)

@@ -1,0 +1,110 @@
+"""What a machine does for the head with the shards on its disk: makes, counts, and configures them, and looks for damage."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from thresher.config.plugins import settings_type
+from thresher.config.settings import Settings
+from thresher.crawler.cluster.shard import counted, progress
+from thresher.crawler.core.errors import StoreError, ThresherError
+from thresher.crawler.start.opening import give
+from thresher.storage.export.reading import reading_shard
+from thresher.storage.partitions import FILE as PARTITIONS
+from thresher.storage.partitions import Partitions, shard_path, write_partitions
+from thresher.storage.rot import damage, damaged_pages
+from thresher.storage.store import Store
+from thresher.storage.tables.bare_seeds import BareSeeds
+
+
+class NewShard(msgspec.Struct, frozen=True):
+    """A shard that is to be made."""
+
+    agent: int
+    settings: bytes  # JSON
+    secret: bytes
+    bare: list[str]
+    partitions: Partitions
+
+
+class NewSettings(msgspec.Struct, frozen=True):
+    """A configuration that is to be a shard's."""
+
+    agent: int
+    settings: bytes  # JSON
+    bare: list[str]
+
+
+class ShardAnswer(msgspec.Struct, frozen=True):
+    """What a machine says of a shard. said: JSON    fault: why it cannot be used, "" if it can"""
+
+    said: msgspec.Raw = msgspec.Raw(b"null")
+    fault: str = ""
+
+
+class FarShards:
+    """The shards of a crawl on this machine."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+
+    def answer(self, what: str, argument: bytes) -> bytes:
+        """Do what the head asks for; what cannot be done is said in the answer."""
+        try:
+            said = self._do(what, argument)
+        except ThresherError as error:
+            return msgspec.json.encode(ShardAnswer(fault=str(error)))
+        return msgspec.json.encode(ShardAnswer(msgspec.Raw(msgspec.json.encode(said))))
+
+    def _do(self, what: str, argument: bytes) -> Any:
+        match what:
+            case "create":
+                return self._create(msgspec.json.decode(argument, type=NewShard))
+            case "discard":
+                return self._discard(msgspec.json.decode(argument, type=NewShard))
+            case "configure":
+                return self._configure(msgspec.json.decode(argument, type=NewSettings))
+        path = shard_path(self._directory, msgspec.json.decode(argument, type=int))
+        match what:
+            case "counted":
+                return msgspec.to_builtins(counted(path, "starting"))
+            case "progress":
+                return progress(path)
+            case "damage":
+                return next(iter(damage(path)), "")
+            case "pages":
+                return damaged_pages(path)
+            case _:
+                raise StoreError(f"{path}: the head asks for {what!r}, which this Thresher does not know")
+
+    def _create(self, new: NewShard) -> None:
+        """Make a shard in a directory that no other crawl uses."""
+        path = shard_path(self._directory, new.agent)
+        self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_partitions(self._directory, new.partitions)
+        settings = _settings(new.settings)
+        Store.create(path, settings, time.time(), secret=new.secret, bare=BareSeeds(new.bare).encoded()).close()
+
+    def _discard(self, new: NewShard) -> None:
+        """Remove a shard that was made for a crawl whose creation has failed; what is another crawl's stays."""
+        path = shard_path(self._directory, new.agent)
+        with suppress(StoreError):
+            with reading_shard(path) as view:
+                is_ours = view.secret == new.secret
+            if is_ours:
+                shutil.rmtree(path)
+                (self._directory / PARTITIONS).unlink(missing_ok=True)
+
+    def _configure(self, new: NewSettings) -> None:
+        with Store.open(shard_path(self._directory, new.agent), None, time.time(), reserves=False) as store:
+            give(store, _settings(new.settings), new.bare)
+
+
+def _settings(encoded: bytes) -> Settings:
+    return msgspec.json.decode(encoded, type=settings_type())

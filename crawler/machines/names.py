@@ -1,0 +1,18 @@
+"""Names under which the engine knows what is ours."""
+
+from __future__ import annotations
+
+from typing import Final
+
+DIRECTORY: Final = "the directory"
+RESOURCE: Final = "thresher disk of "
+
+
+def resource(machine: str) -> str:
+    """Return the name of the resource that only this machine has: its disk."""
+    return RESOURCE + machine
+
+
+def namespace(run: str) -> str:
+    """Return where the actors of a run have their names."""
+    return f"thresher {run}"

@@ -1,0 +1,90 @@
+"""What the supervisor on the head and the machines of a crawl say to each other, as JSON: orders one way, events the other.
+
+A machine numbers its events and keeps them until the supervisor has had them, so that no answer that gets lost takes one along. What is
+said to, or of, an agent names the start that is meant.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from thresher.crawler.status import AgentOrder, AgentReport
+
+
+class Begin(msgspec.Struct, frozen=True):
+    """What a machine's life in a run of a crawl begins with."""
+
+    machine: str
+    directory: str  # on every machine the same path
+    partitions: bytes  # the head's table
+    secret: bytes  # the crawl's
+    run: str
+    settle: bool
+    version: str
+
+
+class Start(msgspec.Struct, tag=True, frozen=True):
+    """Start an agent; one that runs already goes on under the new number."""
+
+    agent: int
+    start: int
+    signals: list[int] = []
+
+
+class Signal(msgspec.Struct, tag=True, frozen=True):
+    """Send a signal to an agent."""
+
+    start: int
+    number: int
+
+
+class Tell(msgspec.Struct, tag=True, frozen=True):
+    """Pass an order on to an agent."""
+
+    start: int
+    order: AgentOrder
+
+
+class Reported(msgspec.Struct, tag=True, frozen=True):
+    """An agent has reported."""
+
+    start: int
+    report: AgentReport
+
+
+class Noted(msgspec.Struct, tag=True, frozen=True):
+    """Something that the operator should know. start: of the agent that it is about, 0 if it is about the machine"""
+
+    start: int
+    what: str
+
+
+class Ended(msgspec.Struct, tag=True, frozen=True):
+    """An agent has ended."""
+
+    start: int
+    code: int
+
+
+Order = Start | Signal | Tell
+Event = Reported | Noted | Ended
+
+
+class Exchange(msgspec.Struct, frozen=True):
+    """A call of the supervisor.
+
+    number: rises; a call that comes after a later one is carried out no more    after: events up to this number have arrived
+    """
+
+    life: str  # that the orders are for; "" of the first call
+    number: int
+    orders: list[Order]
+    after: int
+
+
+class Events(msgspec.Struct, frozen=True):
+    """The answer. first: the number of the first event"""
+
+    life: str
+    first: int
+    events: list[Event]

@@ -1,0 +1,136 @@
+"""The actors that Ray places: one on each machine, and the directory on the head. All that they are called with, and answer, is bytes.
+
+Ray starts each on the machine whose disk its resource names, starts it again there when it has died, and carries the calls. Nothing else is
+left to it: what must not be lost is on the agents' disks, and who may request is decided by leases.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import ray
+
+from thresher.crawler.cluster.lease import LEASE_S, boot_s
+from thresher.crawler.core.errors import UsageError
+from thresher.crawler.machines import directory_file
+from thresher.crawler.machines.directory import Answer, Directory
+from thresher.crawler.machines.far_shards import FarShards
+from thresher.crawler.machines.machine import Machine
+from thresher.crawler.machines.names import DIRECTORY, namespace
+from thresher.crawler.machines.orders import Begin, Exchange
+from thresher.crawler.version import VERSION
+from thresher.storage.far_server import ShardServer
+from thresher.storage.partitions import shard_path
+
+_SEND_S = 30.0
+_encode = msgspec.json.encode
+
+
+class DirectoryActor:
+    """The directory, in the run of a crawl."""
+
+    def __init__(self, path: str) -> None:
+        self._path = Path(path)
+        self._lock = directory_file.hold(self._path)
+        known = directory_file.read(self._path)
+        self._directory = Directory(known, lambda state: directory_file.write(self._path, state), boot_s())
+
+    def order(self, what: str, run: str) -> bool:
+        """Take what the supervisor of a run says: begin, keep or stop; return whether the run counts."""
+        match what:
+            case "begin":
+                self._directory.begin(run, boot_s())
+            case "stop":
+                self._directory.stop(run)
+        return self._directory.keep(run, boot_s())
+
+    def ask(self, what: str, machine: str, life: str, run: str) -> bytes:
+        """Answer a machine: join, renew or leave."""
+        match what:
+            case "join":
+                answer = self._directory.join(machine, life, run)
+            case "renew":
+                answer = self._directory.renew(machine, life, run, boot_s())
+            case _:
+                self._directory.leave(machine, life)
+                answer = Answer()
+        return _encode(answer)
+
+
+class ShardActor:
+    """Makes, looks at and reads the shards of one machine for a command on the head."""
+
+    def __init__(self, path: str) -> None:
+        self._path = Path(path)
+        self._shards = FarShards(self._path)
+        self._servers: dict[tuple[int, bool], ShardServer] = {}
+
+    def read(self, agent: int, at_once: bool, question: bytes) -> bytes:
+        """Answer what is asked about a shard."""
+        server = self._servers.get((agent, at_once))
+        if server is None:
+            server = self._servers[agent, at_once] = ShardServer(shard_path(self._path, agent), at_once=at_once)
+        return server.answer(question)
+
+    def shard(self, what: str, argument: bytes) -> bytes:
+        """Do what is asked for."""
+        return self._shards.answer(what, argument)
+
+
+class MachineActor:
+    """What runs on one machine in the run of a crawl."""
+
+    def __init__(self, begin: bytes) -> None:
+        self._begin = msgspec.json.decode(begin, type=Begin)
+        if self._begin.version != VERSION:
+            raise UsageError(f"machine {self._begin.machine} has Thresher {VERSION}, the head {self._begin.version}: install the same")
+        self._machine: Machine | None = None
+        self._running: asyncio.Task[None] | None = None
+        self._handles: dict[str, Any] = {}
+        self._shards = FarShards(Path(self._begin.directory))
+
+    async def exchange(self, call: bytes) -> bytes:
+        """Take the supervisor's orders; return what has happened."""
+        return _encode(await self._here().exchange(msgspec.json.decode(call, type=Exchange)))
+
+    async def receive(self, machine: str, parcel: bytes) -> bytes:
+        """Take a parcel of another machine in."""
+        return self._here().receive(machine, parcel)
+
+    async def leave(self, _argument: bytes) -> bytes:
+        """End: nothing runs here any more."""
+        await self._here().leave()
+        return b""
+
+    async def shard(self, what: str, argument: bytes) -> bytes:
+        """Read a shard, or make it, in a thread."""
+        return await asyncio.to_thread(self._shards.answer, what, argument)
+
+    def _here(self) -> Machine:
+        """Return this machine's life, which begins with the first call: there is no loop before."""
+        if self._machine is None or (self._running is not None and self._running.done()):
+            self._machine = Machine(self._begin, ask=self._ask, send=self._send)
+            self._running = asyncio.ensure_future(self._machine.run())
+        return self._machine
+
+    async def _ask(self, what: str, life: str) -> Answer:
+        said = await self._call(DIRECTORY, "ask", LEASE_S, what, self._begin.machine, life, self._begin.run)
+        return msgspec.json.decode(said, type=Answer)
+
+    async def _send(self, machine: str, parcel: bytes) -> bytes:
+        return await self._call(machine, "receive", _SEND_S, self._begin.machine, parcel)
+
+    async def _call(self, name: str, method: str, within_s: float, *arguments: object) -> bytes:
+        """Call another actor of the run. A handle that failed is looked up again."""
+        try:
+            if name not in self._handles:
+                self._handles[name] = await asyncio.to_thread(ray.get_actor, name, namespace(self._begin.run))
+            answer = await asyncio.wait_for(getattr(self._handles[name], method).remote(*arguments), within_s)
+        except BaseException:
+            self._handles.pop(name, None)
+            raise
+        assert isinstance(answer, bytes)
+        return answer

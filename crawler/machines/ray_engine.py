@@ -1,0 +1,211 @@
+"""The head's side of Ray: which machines there are, what is started on them, and a run of a crawl from its beginning to its end."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import secrets
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import msgspec
+import ray
+from ray.exceptions import RayError
+
+from thresher.crawler.cluster.lease import LEASE_S, RENEW_S
+from thresher.crawler.core.errors import StoreError, StoreLockedError, UsageError
+from thresher.crawler.core.ownership import MOST_AGENTS
+from thresher.crawler.machines.far_places import FarPlaces, ask_shard
+from thresher.crawler.machines.names import DIRECTORY, RESOURCE, namespace, resource
+from thresher.crawler.machines.orders import Begin
+from thresher.crawler.machines.ray_actors import DirectoryActor, MachineActor, ShardActor
+from thresher.crawler.process.places import Away, Note
+from thresher.crawler.version import VERSION
+from thresher.storage.partitions import Partitions
+from thresher.storage.ways import Ask
+
+_START_S: Final = 60.0  # until an actor answers for the first time
+_LEAVE_S: Final = 20.0
+_READ_S: Final = 600.0
+_SHARE: Final = 0.001  # of a machine's resource, for each actor
+_encode = msgspec.json.encode
+
+
+class Member(NamedTuple):
+    """A machine of the cluster. n_cores: that Ray knows of"""
+
+    name: str
+    n_cores: int
+    is_here: bool
+
+
+def connect() -> None:
+    """Connect to the cluster whose head runs on this machine, or that RAY_ADDRESS names. Raises UsageError."""
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    if ray.is_initialized():
+        return
+    try:
+        ray.init(address="auto", log_to_driver=False, logging_level=logging.ERROR, configure_logging=False)
+    except (ConnectionError, RuntimeError, ValueError, RayError) as error:
+        first = str(error).partition("\n")[0]
+        raise UsageError(f"engine: ray: no cluster can be reached ({first}). Start one: `thresher cluster start --head`") from None
+
+
+def members() -> list[Member]:
+    """Return the machines that are there, this one first; raises UsageError if this one is none."""
+    found = []
+    here = ray.get_runtime_context().get_node_id()
+    for node in ray.nodes():
+        names = [name.removeprefix(RESOURCE) for name in node["Resources"] if name.startswith(RESOURCE)]
+        if node["Alive"] and names:
+            found.append(Member(names[0], max(1, int(node["Resources"].get("CPU", 1))), node["NodeID"] == here))
+    found.sort(key=lambda member: (not member.is_here, member.name))
+    if not found or not found[0].is_here:
+        raise UsageError("engine: ray: this machine takes no part in the cluster. Start it here: `thresher cluster start --head`")
+    if len({member.name for member in found}) < len(found):
+        raise UsageError(f"engine: ray: two machines have one name, found {', '.join(m.name for m in found)}. Give each another --name")
+    return found
+
+
+def shared_out(found: Sequence[Member], agents: int | str) -> list[str]:
+    """Return the machine of each agent: so many on each, or one for each of its cores."""
+    machines = [member.name for member in found for _ in range(member.n_cores if agents == "auto" else int(agents))]
+    if len(machines) > MOST_AGENTS:
+        raise UsageError(f"agents: expected at most {MOST_AGENTS} on all machines, found {len(machines)} on {len(found)}")
+    return machines
+
+
+class FarReading:
+    """The way to the shards of a crawl on other machines, for a command: implements storage/far.py's Connection."""
+
+    def __init__(self, directory: Path, table: Partitions) -> None:
+        """Start an actor on each machine; raises UsageError for one that is not there."""
+        require_machines(directory, table)
+        self._machines = table.machines
+        elsewhere = [name for name in dict.fromkeys(table.machines) if name != table.machines[0]]
+        self._actors = {name: _placed(ShardActor, name).remote(str(directory.resolve())) for name in elsewhere}
+
+    def ask_of(self, agent: int, *, at_once: bool) -> Ask:
+        machine = self._machines[agent]
+        actor = self._actors[machine]
+
+        def ask(question: bytes) -> bytes:
+            try:
+                return bytes(ray.get(actor.read.remote(agent, at_once, question), timeout=_READ_S))
+            except (RayError, TimeoutError) as error:
+                raise StoreError(f"machine {machine} does not answer ({type(error).__name__}): its shards cannot be read now") from None
+
+        return ask
+
+    def close(self) -> None:
+        """End the actors."""
+        for actor in self._actors.values():
+            ray.kill(actor)
+
+
+def require_machines(directory: Path, table: Partitions) -> None:
+    """Raise UsageError unless all machines of a crawl are there, with this one as its head."""
+    found = [member.name for member in members()]
+    if found[0] != table.machines[0]:
+        raise UsageError(f"{directory}: machine {table.machines[0]} is this crawl's head, found that this is {found[0]}. Go there")
+    if missing := sorted(set(table.machines) - set(found)):
+        raise UsageError(
+            f"{directory}: machines {', '.join(missing)} have shards of this crawl and are not in the cluster. Start them there: "
+            "`thresher cluster start --address HEAD`. Their disks can be given up by no command yet"
+        )
+
+
+class ShardMakers:
+    """One short-lived actor on each machine, which does what is asked for to the shards there."""
+
+    def __init__(self, directory: Path, machines: Sequence[str]) -> None:
+        self._actors = {name: _placed(ShardActor, name).remote(str(directory)) for name in dict.fromkeys(machines)}
+
+    def ask(self, machine: str, what: str, argument: object) -> msgspec.Raw:
+        """Ask a machine about a shard; raises StoreError for one that cannot be used, UsageError for a machine that does not answer."""
+        try:
+            return asyncio.run(ask_shard(self._call, machine, what, _encode(argument)))
+        except Away as away:
+            raise UsageError(f"{away}. Start it again, or wait until it is there") from None
+
+    def close(self) -> None:
+        """End the actors."""
+        for actor in self._actors.values():
+            ray.kill(actor)
+
+    async def _call(self, machine: str, what: str, argument: bytes, within_s: float) -> bytes:
+        return bytes(await _within(machine, self._actors[machine].shard.remote(what.removeprefix("shard:"), argument), within_s))
+
+
+class Run:
+    """One run of a crawl: its actors, from `begun` on."""
+
+    def __init__(self, directory: Path, table: Partitions, secret: bytes, *, settle: bool) -> None:
+        self._name = secrets.token_hex(6)
+        names = dict.fromkeys(table.machines)
+        self._directory_actor = self._actor(DirectoryActor, DIRECTORY, table.machines[0]).remote(str(directory))
+        begins = {name: Begin(name, str(directory), _encode(table), secret, self._name, settle=settle, version=VERSION) for name in names}
+        self._actors = {name: self._actor(MachineActor, name, name).remote(_encode(begins[name])) for name in names}
+
+    def _actor(self, kind: Any, name: str, machine: str) -> Any:
+        options = {"name": name, "namespace": namespace(self._name), "max_restarts": -1, "max_task_retries": 0}
+        return _placed(kind, machine, **options)
+
+    @asynccontextmanager
+    async def begun(self, table: Partitions, note: Note, give_up: Callable[[], None]) -> AsyncIterator[FarPlaces]:
+        """Let this run be the crawl's, with a directory that grants leases until the block ends.
+
+        Args:
+            note: Shows a message to the operator.
+            give_up: Called when another run has begun.
+        """
+        await self._order("begin", _START_S)
+        places = FarPlaces(table, self.call, note)
+        tasks = [asyncio.ensure_future(places.run()), asyncio.ensure_future(self._keep(give_up))]
+        try:
+            yield places
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            await asyncio.gather(*(self.call(name, "leave", b"", _LEAVE_S) for name in self._actors), return_exceptions=True)
+            with suppress(Away):
+                await self._order("stop", LEASE_S)
+
+    async def call(self, machine: str, what: str, argument: bytes, within_s: float) -> bytes:
+        """Call a machine; raises Away."""
+        actor, (kind, _, about) = self._actors[machine], what.partition(":")
+        ref = actor.shard.remote(about, argument) if kind == "shard" else getattr(actor, kind).remote(argument)
+        return bytes(await _within(machine, ref, within_s))
+
+    async def _order(self, what: str, within_s: float) -> bool:
+        return bool(await _within("the directory on the head", self._directory_actor.order.remote(what, self._name), within_s))
+
+    async def _keep(self, give_up: Callable[[], None]) -> None:
+        """Let the directory know that the supervisor is there, until cancelled."""
+        while True:
+            with suppress(Away):
+                if not await self._order("keep", LEASE_S):
+                    give_up()
+            await asyncio.sleep(RENEW_S)
+
+
+def _placed(kind: Any, machine: str, **options: Any) -> Any:
+    """Return an actor's class, to be started on one machine: no other has the resource."""
+    return ray.remote(kind).options(num_cpus=0, resources={resource(machine): _SHARE}, **options)
+
+
+async def _within(machine: str, ref: Any, within_s: float) -> Any:
+    """Wait for an answer; raises Away."""
+    try:
+        return await asyncio.wait_for(ref, within_s)
+    except TimeoutError:
+        raise Away(f"machine {machine} has not answered for {within_s:.0f} s") from None
+    except RayError as error:
+        if (cause := getattr(error, "cause", None)) is not None and isinstance(cause, (UsageError, StoreLockedError)):
+            raise cause from None
+        raise Away(f"machine {machine}: {type(error).__name__}") from None

@@ -1,0 +1,29 @@
+"""How commands on the head reach the shards of other machines. Nothing of Ray is imported before a crawl is opened that has such."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from thresher.storage.ways import Connection, connect_by
+
+if TYPE_CHECKING:  # every command imports this
+    from pathlib import Path
+
+    from thresher.storage.partitions import Partitions
+
+
+def reach_machines() -> None:
+    """Let this process open crawls of several machines."""
+    connect_by(_connect)
+
+
+def _connect(path: Path, table: Partitions) -> Connection:
+    os.environ.setdefault("RAY_AUTH_MODE", "token")  # it is read when Ray is imported
+    from thresher.crawler.terminal.extras import require
+
+    require(f"{path}", module="ray", extra="ray")
+    from thresher.crawler.machines import ray_engine
+
+    ray_engine.connect()
+    return ray_engine.FarReading(path, table)

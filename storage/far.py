@@ -1,0 +1,170 @@
+"""A shard that lies on the disk of another machine, read as any other: its rows come over in chunks, as bytes.
+
+Here stands what is asked for and what is answered; how the question gets there is not storage's to know: whoever opens
+crawls for reading says so once (ways.py). A chunk has at most 1,000 rows and is cut at 1 MiB, so neither side holds more.
+
+Files of an archive (WARC) stay where they are: what needs them asks on that machine.
+
+Memory: a chunk on each side. Time: one call a chunk; 10 µs a row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NoReturn
+
+import msgspec
+
+from thresher.crawler.core.errors import StoreError, UsageError
+from thresher.storage.directory import check_version, decode_config
+from thresher.storage.overlay import Row
+from thresher.storage.packing import unpack_skips
+from thresher.storage.records import SKIP_LINE, SkipLine
+from thresher.storage.schema import META, Meta
+from thresher.storage.tables import Tables
+from thresher.storage.view import View
+from thresher.storage.ways import Ask
+
+MOST_ROWS = 1000
+_FIRST_ROWS = 32  # of the first chunk: often no more are wanted
+
+
+class Get(msgspec.Struct, tag=True, frozen=True):
+    """Values by their keys."""
+
+    table: str
+    keys: list[bytes]
+
+
+class Scan(msgspec.Struct, tag=True, frozen=True):
+    """Rows whose keys begin with `prefix` and are not below `start`."""
+
+    table: str
+    prefix: bytes
+    start: bytes
+    limit: int
+
+
+class Keys(msgspec.Struct, tag=True, frozen=True):
+    """Keys that are not below `start`."""
+
+    table: str
+    start: bytes
+
+
+class Lines(msgspec.Struct, tag=True, frozen=True):
+    """Lines of the log of skipped URLs, from `n_skip` on between two places."""
+
+    start: tuple[int, int]
+    end: tuple[int, int]
+    n_skip: int
+
+
+class Pages(msgspec.Struct, tag=True, frozen=True):
+    """What is wrong with the pages of the store's files, in words."""
+
+
+class Verify(msgspec.Struct, tag=True, frozen=True):
+    """What contradicts itself in the store, in words, each with `where` before it."""
+
+    where: str
+    bodies: bool
+
+
+Question = Get | Scan | Keys | Lines | Pages | Verify
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """What is there. is_all: nothing follows    fault: why it cannot be read, "" if it can"""
+
+    values: list[bytes | None] = []
+    rows: list[Row] = []
+    is_all: bool = False
+    fault: str = ""
+
+
+_read_answer = msgspec.msgpack.Decoder(Answer).decode
+_encode = msgspec.msgpack.encode
+
+
+class FarView(View):
+    """Reads of a store on another machine's disk."""
+
+    def __init__(self, path: Path, ask: Ask) -> None:
+        """Open it; raises StoreError.
+
+        Args:
+            path: Where it lies there; for messages.
+        """
+        self.path = path
+        self._ask_there = ask
+        check_version(path, self.get(META, Meta.VERSION))
+        self.settings = decode_config(path, self.get(META, Meta.CONFIG))
+        self.tables = Tables(self, self.settings)
+
+    def _ask(self, question: Question) -> Answer:
+        answer = _read_answer(self._ask_there(_encode(question)))
+        if answer.fault:
+            raise StoreError(answer.fault)
+        return answer
+
+    def get(self, table: str, key: bytes) -> bytes | None:
+        return self._ask(Get(table, [key])).values[0]
+
+    def get_many(self, table: str, keys: Sequence[bytes]) -> list[bytes | None]:
+        found: list[bytes | None] = []
+        for at in range(0, len(keys), MOST_ROWS):
+            found += self._ask(Get(table, [*keys[at : at + MOST_ROWS]])).values
+        return found
+
+    def rows(self, table: str, prefix: bytes = b"", start: bytes = b"") -> Iterator[Row]:
+        """Yield rows whose keys begin with `prefix` and are not below `start`, in order, a chunk per call."""
+        first, limit = max(prefix, start), _FIRST_ROWS
+        while True:
+            answer = self._ask(Scan(table, prefix, first, limit))
+            yield from answer.rows
+            if answer.is_all:
+                return
+            first, limit = answer.rows[-1][0] + b"\0", MOST_ROWS
+
+    def keys(self, table: str, first: bytes = b"") -> Iterator[bytes]:
+        """Yield the keys of a table from `first` on, in order, a chunk per call."""
+        while True:
+            answer = self._ask(Keys(table, first))
+            keys = [key for key in answer.values if key is not None]
+            yield from keys
+            if answer.is_all:
+                return
+            first = keys[-1] + b"\0"
+
+    def all_skipped(self) -> Iterator[SkipLine]:
+        """Yield the written lines of the log of skipped URLs, oldest first."""
+        start, end = (0, 0), unpack_skips(self.meta(Meta.SKIPS))
+        if self.span is not None:
+            start = (self.span.start.segment, self.span.start.n_bytes)
+            end = (self.span.end.segment, self.span.end.n_bytes)
+        n_read = 0
+        while True:
+            answer = self._ask(Lines(start, end, n_read))
+            yield from (SKIP_LINE.decode(line) for line in answer.values if line is not None)
+            if answer.is_all:
+                return
+            n_read += len(answer.values)
+
+    def damaged_pages(self) -> list[str]:
+        """Return what is wrong with the pages of its files, in words."""
+        return self._words(Pages())
+
+    def problems(self, where: str, *, bodies: bool) -> list[str]:
+        """Return what storage/verify.py finds of it, looked for on its own machine."""
+        return self._words(Verify(where, bodies))
+
+    def _words(self, question: Pages | Verify) -> list[str]:
+        return [problem.decode() for problem in self._ask(question).values if problem is not None]
+
+    def archive_file(self, visit: int, serial: int) -> NoReturn:
+        raise UsageError(f"{self.path}: its archive lies on another machine, and cannot be read from here yet. Read it there")
+
+    def close(self) -> None:
+        """Nothing is open here."""

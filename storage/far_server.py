@@ -1,0 +1,80 @@
+"""The other side of far.py: answers what is asked about a shard on this machine's disk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from itertools import islice
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from thresher.crawler.core.errors import StoreError
+from thresher.storage.export.reading import reading_shard
+from thresher.storage.far import MOST_ROWS, Answer, Get, Keys, Lines, Pages, Question, Scan, Verify
+from thresher.storage.rot import damaged_pages
+from thresher.storage.segments import read_lines
+from thresher.storage.verify import MOST_PROBLEMS, problems
+from thresher.storage.view import View
+
+_BYTES = 1 << 20
+_read_question = msgspec.msgpack.Decoder(Question).decode
+T = TypeVar("T")
+
+
+class ShardServer:
+    """Answers what is asked about one shard of this machine's disk. One thread."""
+
+    def __init__(self, path: Path, *, at_once: bool) -> None:
+        """Open it when it is first asked about."""
+        self._path = path
+        self._at_once = at_once
+        self._opened = ExitStack()
+        self._view: View | None = None
+
+    def close(self) -> None:
+        """Let go of the store."""
+        self._opened.close()
+        self._view = None
+
+    def answer(self, packed: bytes) -> bytes:
+        """Answer a question."""
+        try:
+            if self._view is None:
+                self._view = self._opened.enter_context(reading_shard(self._path, at_once=self._at_once))
+            return msgspec.msgpack.encode(_answer(self._view, _read_question(packed)))
+        except StoreError as error:
+            return msgspec.msgpack.encode(Answer(fault=str(error)))
+
+
+def _answer(view: View, question: Question) -> Answer:
+    match question:
+        case Get(table=table, keys=keys):
+            return Answer(values=view.get_many(table, keys))
+        case Scan(table=table, prefix=prefix, start=start, limit=limit):
+            rows, is_all = _chunk(view.rows(table, prefix, start), limit, lambda row: len(row[0]) + len(row[1]))
+            return Answer(rows=rows, is_all=is_all)
+        case Keys(table=table, start=start):
+            keys_, is_all = _chunk(view.keys(table, start), MOST_ROWS, len)
+            return Answer(values=[*keys_], is_all=is_all)
+        case Lines(start=start_, end=end, n_skip=n_skip):
+            lines, is_all = _chunk(islice(read_lines(view.path / "skipped", end, start_), n_skip, None), MOST_ROWS, len)
+            return Answer(values=[*lines], is_all=is_all)
+        case Verify(where=where, bodies=bodies):
+            found = islice(problems(view, where, bodies=bodies), MOST_PROBLEMS)
+            return Answer(values=[problem.encode() for problem in found], is_all=True)
+        case Pages():
+            return Answer(values=[problem.encode() for problem in damaged_pages(view.path)], is_all=True)
+
+
+def _chunk(items: Iterator[T], limit: int, size: Callable[[T], int]) -> tuple[list[T], bool]:
+    """Return the first items, and whether those are all."""
+    chunk: list[T] = []
+    n_bytes = 0
+    for item in items:
+        if len(chunk) == limit or n_bytes > _BYTES:
+            return chunk, False
+        chunk.append(item)
+        n_bytes += size(item)
+    return chunk, True

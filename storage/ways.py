@@ -1,0 +1,45 @@
+"""The way to shards on other machines: storage does not know one; a program that opens crawls names it once, before it opens any."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NoReturn, Protocol
+
+from thresher.crawler.core.errors import UsageError
+
+if TYPE_CHECKING:  # every command imports this
+    from pathlib import Path
+
+    from thresher.storage.partitions import Partitions
+
+Ask = Callable[[bytes], bytes]  # asks the machine that has a shard (far.py)
+
+
+class Connection(Protocol):
+    """The way to the machines of one crawl."""
+
+    def ask_of(self, agent: int, *, at_once: bool) -> Ask:
+        """Return what asks about an agent's shard."""
+        ...
+
+    def close(self) -> None: ...
+
+
+Connect = Callable[["Path", "Partitions"], Connection]
+
+
+def _no_way(path: Path, table: Partitions) -> NoReturn:
+    raise UsageError(f"{path}: a crawl of several machines ({', '.join(dict.fromkeys(table.machines))}), and nothing here leads to them")
+
+
+_ways: list[Connect] = [_no_way]
+
+
+def connect_by(connect: Connect) -> None:
+    """Say how machines are reached, for all that this process opens."""
+    _ways[0] = connect
+
+
+def connection(path: Path, table: Partitions) -> Connection:
+    """Return the way to the machines of a crawl; raises UsageError if there is none."""
+    return _ways[0](path, table)

@@ -1,0 +1,175 @@
+"""The directory grants leases to one life of a machine at a time, whatever dies, joins, is late or comes twice."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from thresher.crawler.cluster.lease import LEASE_S, Lease
+from thresher.crawler.core.errors import StoreError
+from thresher.crawler.machines import directory_file
+from thresher.crawler.machines.directory import SPARE_S, Directory, DirectoryState
+
+MACHINES = ("a", "b")
+_STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(("join", "ask", "answer", "restart", "leave", "wait", "keep", "begin", "stop")),
+        st.sampled_from(MACHINES),
+        st.integers(0, 3),
+        st.floats(0, 15),
+    ),
+    max_size=60,
+)
+
+
+class _World:
+    """Machines, their lives, and a directory on a disk; a life may ask and hear the answer much later."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+        self.disk = msgspec.json.encode(DirectoryState())
+        self.leases: dict[tuple[str, str], Lease] = {}
+        self.asked: dict[tuple[str, str], float] = {}
+        self.left: set[tuple[str, str]] = set()
+        self.run = "run 0"
+        self.start()
+
+    def start(self) -> None:
+        state = msgspec.json.decode(self.disk, type=DirectoryState)
+        self.directory = Directory(state, self._save, self.now)
+
+    def _save(self, state: DirectoryState) -> None:
+        self.disk = msgspec.json.encode(state)
+
+    def do(self, step: tuple[str, str, int, float]) -> None:
+        what, machine, number, pause_s = step
+        life = (machine, f"life {number}")
+        match what:
+            case "join" if life not in self.left:
+                self.directory.join(*life, self.run)
+            case "ask" if life not in self.left:
+                self.asked.setdefault(life, self.now)
+            case "answer" if life in self.asked:
+                asked_at = self.asked.pop(life)
+                if self.directory.renew(*life, self.run, self.now).is_granted and life not in self.left:
+                    self.leases.setdefault(life, Lease(lambda: self.now)).extend(asked_at + LEASE_S)
+            case "restart":
+                self.start()
+            case "leave":
+                self.left.add(life)  # its agents have ended
+                self.directory.leave(*life)
+            case "wait":
+                self.now += pause_s
+            case "keep":
+                self.directory.keep(self.run, self.now)
+            case "begin":
+                self.run = f"run {number}"
+                self.directory.begin(self.run, self.now)
+            case "stop":
+                self.directory.stop(self.run)
+
+    def holders(self, machine: str) -> list[str]:
+        return [life for (of, life), lease in self.leases.items() if of == machine and lease.is_held and (of, life) not in self.left]
+
+
+@settings(max_examples=300, deadline=None)
+@given(_STEPS)
+def test_no_two_lives_of_a_machine_hold_a_lease_at_a_time(steps: list[tuple[str, str, int, float]]) -> None:
+    """Mutations: a directory that starts lets a life go on that has had no lease; a life that joins waits for nobody."""
+    world = _World()
+    world.do(("begin", "a", 0, 0.0))
+    for step in steps:
+        world.do(step)
+        for machine in MACHINES:
+            assert len(world.holders(machine)) <= 1, f"{machine}: {world.holders(machine)} after {step}"
+
+
+def _directory(now: float = 0.0, state: DirectoryState | None = None) -> Directory:
+    directory = Directory(state or DirectoryState(), lambda _: None, now)
+    directory.begin("run", now)
+    return directory
+
+
+def test_a_new_life_waits_until_the_lease_of_the_last_one_is_over_for_certain() -> None:
+    directory = _directory()
+    directory.join("a", "first", "run")
+    assert directory.renew("a", "first", "run", 0.0).is_granted
+    directory.join("a", "second", "run")
+    refused = directory.renew("a", "first", "run", 1.0)
+    assert not refused.is_granted
+    assert refused.is_over
+    directory.keep("run", 9.0)
+    assert not directory.renew("a", "second", "run", LEASE_S + SPARE_S - 0.1).is_granted
+    assert directory.renew("a", "second", "run", LEASE_S + SPARE_S).is_granted
+
+
+def test_a_life_that_has_left_is_followed_at_once() -> None:
+    directory = _directory()
+    directory.join("a", "first", "run")
+    assert directory.renew("a", "first", "run", 0.0).is_granted
+    directory.leave("a", "first")
+    directory.join("a", "second", "run")
+    assert directory.renew("a", "second", "run", 0.1).is_granted
+
+
+def test_after_a_restart_the_known_life_goes_on_at_once_and_another_waits() -> None:
+    kept = DirectoryState()
+    directory = _directory(state=kept)
+    directory.join("a", "first", "run")
+    directory.join("b", "first", "run")
+    assert directory.renew("a", "first", "run", 0.0).is_granted
+    again = Directory(kept, lambda _: None, 50.0)
+    assert again.renew("a", "first", "run", 50.0).is_granted
+    assert not again.renew("b", "first", "run", 50.0).is_granted, "a life of b before it may have been granted one"
+
+
+def test_nothing_is_granted_while_no_supervisor_is_heard_and_after_a_stop() -> None:
+    directory = _directory()
+    directory.join("a", "life", "run")
+    assert not directory.renew("a", "life", "run", LEASE_S + 0.1).is_granted
+    directory.keep("run", 20.0)
+    assert directory.renew("a", "life", "run", 20.0).is_granted
+    directory.stop("run")
+    assert directory.renew("a", "life", "run", 20.0).is_over
+
+
+def test_another_run_ends_the_one_before() -> None:
+    directory = _directory()
+    directory.begin("another", 1.0)
+    assert not directory.keep("run", 1.0)
+    assert directory.join("a", "life", "run").is_over
+
+
+def test_its_state_is_on_disk_before_it_answers_and_one_process_alone_may_write_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    directory_file.create(tmp_path)
+    held = directory_file.hold(tmp_path)
+    monkeypatch.setattr(directory_file, "_PATIENCE_S", 0.0)
+    with pytest.raises(StoreError, match="another process grants"):
+        directory_file.hold(tmp_path)
+    directory = Directory(directory_file.read(tmp_path), lambda state: directory_file.write(tmp_path, state), 0.0)
+    directory.begin("run", 0.0)
+    directory.join("a", "life", "run")
+    assert directory.renew("a", "life", "run", 0.0).is_granted
+    found = directory_file.read(tmp_path)
+    assert (found.phase, found.run, found.claims["a"].life, found.claims["a"].has_had_one) == ("RUN", "run", "life", True)
+    os.close(held)
+    os.close(directory_file.hold(tmp_path))
+    (tmp_path / "directory.json").write_bytes(b"{}]")
+    with pytest.raises(StoreError, match="expected which machines may request"):
+        directory_file.read(tmp_path)
+
+
+def test_a_lease_is_counted_from_before_it_was_asked_for_and_ends_by_itself() -> None:
+    now = 5.0
+    lease = Lease(lambda: now)
+    assert not lease.is_held
+    lease.extend(5.0 + LEASE_S)
+    lease.extend(6.0)  # an older one that comes late
+    assert lease.is_held
+    now = 5.0 + LEASE_S
+    assert not lease.is_held

@@ -1,0 +1,204 @@
+"""A crawl of two machines without an engine: two disks, real agents, directory, couriers and supervisor; calls are function calls."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from harness import Findings, demo, differences, findings, options
+
+from thresher.config.load import load
+from thresher.config.settings import Settings
+from thresher.crawler.core.ownership import divided
+from thresher.crawler.demo.process import ServerProcess
+from thresher.crawler.machines import directory as directory_module
+from thresher.crawler.machines import machine as machine_module
+from thresher.crawler.machines.directory import Answer, Directory, DirectoryState
+from thresher.crawler.machines.far_places import FarPlaces
+from thresher.crawler.machines.far_shards import FarShards, NewShard
+from thresher.crawler.machines.machine import Machine
+from thresher.crawler.machines.orders import Begin, Exchange
+from thresher.crawler.process.places import Away
+from thresher.crawler.process.supervisor import Supervisor
+from thresher.crawler.status import Status
+from thresher.crawler.terminal.progress import Silent
+from thresher.crawler.version import VERSION
+from thresher.storage.export.reading import reading_shard
+from thresher.storage.far_server import ShardServer
+from thresher.storage.partitions import Partitions, ranges_of, shard_path, write_partitions
+from thresher.storage.store import Store
+from thresher.storage.verify import verify
+from thresher.storage.ways import connect_by
+
+SECRET = b"s" * 32
+WEB: dict[str, Any] = {"n_sites": 4, "pages_per_host": [12, 16]}
+TABLE = Partitions(2, ranges_of(divided(2)), machines=["a", "b"])
+
+
+@pytest.fixture(autouse=True)
+def short_leases(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten seconds are for real networks."""
+    for module in (machine_module, directory_module):
+        monkeypatch.setattr(module, "LEASE_S", 1.0)
+    monkeypatch.setattr(machine_module, "RENEW_S", 0.2)
+    monkeypatch.setattr(directory_module, "SPARE_S", 0.5)
+
+
+class Places:
+    """Two machines, each with a disk of its own, and what an engine would carry between them and the head."""
+
+    def __init__(self, path: Path, settings: Settings) -> None:
+        self.disks = {name: path / name / "crawl" for name in TABLE.machines}
+        self.machines: dict[str, Machine] = {}
+        self.tasks: dict[str, asyncio.Task[None]] = {}
+        self.directory = Directory(DirectoryState(), lambda _: None, time.monotonic())
+        self.is_granting = True
+        self.servers: list[ShardServer] = []
+        self._create(settings)
+        connect_by(lambda _path, _table: self)
+
+    def _create(self, settings: Settings) -> None:
+        far = NewShard(1, msgspec.json.encode(settings), SECRET, [], TABLE)
+        answer = msgspec.json.decode(FarShards(self.disks["b"]).answer("create", msgspec.json.encode(far)))
+        assert not answer["fault"]
+        self.disks["a"].mkdir(parents=True)
+        write_partitions(self.disks["a"], TABLE)
+        Store.create(self.disks["a"], settings, time.time(), secret=SECRET).close()
+
+    def start(self, name: str) -> None:
+        """Begin a life of a machine."""
+        begin = Begin(name, str(self.disks[name]), msgspec.json.encode(TABLE), SECRET, "run", settle=False, version=VERSION)
+
+        async def ask(what: str, life: str) -> Answer:
+            if not self.is_granting:
+                raise ConnectionError
+            match what:
+                case "join":
+                    return self.directory.join(name, life, "run")
+                case "renew":
+                    return self.directory.renew(name, life, "run", time.monotonic())
+                case _:
+                    self.directory.leave(name, life)
+                    return Answer()
+
+        async def send(to: str, parcel: bytes) -> bytes:
+            await asyncio.sleep(0)
+            return self.machines[to].receive(name, parcel)
+
+        machine = self.machines[name] = Machine(begin, ask=ask, send=send)
+        self.tasks[name] = asyncio.ensure_future(machine.run())
+
+    async def stop(self, name: str) -> None:
+        """End a life of a machine, with all that runs there."""
+        del self.machines[name]
+        self.tasks[name].cancel()
+        await asyncio.gather(self.tasks[name], return_exceptions=True)
+
+    async def call(self, name: str, what: str, argument: bytes, _within_s: float) -> bytes:
+        if name not in self.machines:
+            await asyncio.sleep(0.05)
+            raise Away(f"machine {name} is gone")
+        if what == "exchange":
+            return msgspec.json.encode(await self.machines[name].exchange(msgspec.json.decode(argument, type=Exchange)))
+        return await asyncio.to_thread(FarShards(self.disks[name]).answer, what.removeprefix("shard:"), argument)
+
+    # a way to the shards, for who reads
+
+    def ask_of(self, agent: int, *, at_once: bool) -> Callable[[bytes], bytes]:
+        self.servers.append(ShardServer(shard_path(self.disks[TABLE.machines[agent]], agent), at_once=at_once))
+        return self.servers[-1].answer
+
+    def close(self) -> None:
+        for server in self.servers:
+            server.close()
+
+    async def crawl(self, settings: Settings, meanwhile: Callable[[Supervisor], Any]) -> tuple[int, Status]:
+        """Crawl to the end.
+
+        meanwhile: returns a coroutine that runs beside it.
+        """
+        self.directory.begin("run", time.monotonic())
+        for name in TABLE.machines:
+            self.start(name)
+        places = FarPlaces(TABLE, self.call, lambda _: None)
+        supervisor = Supervisor(self.disks["a"], Silent(sys.stderr), n_agents=2, settings=settings, places=places)
+        tasks = [asyncio.ensure_future(what) for what in (places.run(), self._keep(), meanwhile(supervisor))]
+        try:
+            code = await supervisor.run()
+            await tasks[2]
+            for machine in self.machines.values():
+                await machine.leave()
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            for name in [*self.machines]:
+                await self.stop(name)
+        return code, supervisor.status
+
+    async def _keep(self) -> None:
+        while True:
+            self.directory.keep("run", time.monotonic())
+            await asyncio.sleep(0.1)
+
+
+def _settings(server: ServerProcess) -> Settings:
+    filters = {name: {"mode": "observe"} for name in ("exact_duplicate", "soft_error", "pattern_yield", "near_replica")}
+    tree = {"seeds": server.web.seeds(), "agents": 1, **options(server, filters=filters, politeness={"min_delay": 0.25})}
+    return load(["-"], stdin=lambda: msgspec.json.encode(tree).decode()).settings
+
+
+def _reference(path: Path, settings: Settings) -> Findings:
+    """Crawl the same with one agent."""
+    Store.create(path, settings, time.time()).close()
+    assert asyncio.run(Supervisor(path, Silent(sys.stderr), settings=settings).run()) == 0
+    return findings(path)
+
+
+async def _until(what: Callable[[], object]) -> None:
+    async with asyncio.timeout(100):
+        while not what():  # noqa: ASYNC110 - no event comes from another process
+            await asyncio.sleep(0.02)
+
+
+def _n_requests(server: ServerProcess) -> int:
+    assert server.log_path is not None
+    return server.log_path.read_bytes().count(b"\n") if server.log_path.exists() else 0
+
+
+def test_two_machines_find_what_one_agent_finds_although_one_is_away_and_no_lease_is_granted_for_a_while(tmp_path: Path) -> None:
+    """No request begins without a lease, and a machine that was started again goes on. Mutations: an agent that never asks whether it has
+    a lease; a courier that delivers to nobody; a machine whose agents are not started again.
+    """
+    with demo("kill", tmp_path, **WEB) as server:
+        settings = _settings(server)
+        places = Places(tmp_path, settings)
+
+        async def meanwhile(supervisor: Supervisor) -> None:
+            await _until(lambda: _n_requests(server) >= 60)
+            places.is_granting = False
+            await _until(lambda: "no lease" in supervisor.status.why and not supervisor.status.in_flight)
+            before = _n_requests(server)
+            await asyncio.sleep(1.0)  # that nothing happens meanwhile is the fact
+            assert _n_requests(server) == before
+            places.is_granting = True
+            await _until(lambda: _n_requests(server) >= before + 60)
+            await places.stop("b")
+            await asyncio.sleep(0.5)
+            places.start("b")
+
+        code, status = asyncio.run(places.crawl(settings, meanwhile))
+        assert code == 0, status.why
+        reference = _reference(tmp_path / "reference", settings)
+    found = findings(places.disks["a"])
+    assert differences(reference, found) == ([], [], [])
+    assert found.n_queued == 0
+    assert verify(places.disks["a"]) == []
+    with reading_shard(shard_path(places.disks["b"], 1)) as view:
+        assert view.counters.get("pages") > 0
