@@ -67,6 +67,7 @@ class Importer:
         self._frontier = Frontier(store.tables.queues, resolver, store.settings, urls=urls, rng=rng, started_at=store.clock)
         self._settler = Settler(store, self._frontier, self._context, Totals(store.counters))
         self._committer = Committer(store, store.settings.store, clock=lambda: self._at, failed=_fail, committed=lambda: None)
+        self._overriding = self._context.overriding
         self._bodies: dict[bytes, bytes] = {}  # bodies of answers that are left out, by their digest
         self.counts: Counter[str] = Counter()
         self.faults: list[str] = []
@@ -137,7 +138,7 @@ class Importer:
         body = self._earlier(answer) if answer.same_as else b""
         if body is None:
             return None
-        decoder = BodyDecoder(",".join(head.all(b"content-encoding")), self._store.settings.fetch.max_body)
+        decoder = BodyDecoder(",".join(head.all(b"content-encoding")), self._overriding.of(url.text).fetch.max_body)
         try:
             decoder.feed(answer.payload)
             is_whole = decoder.is_whole() and not answer.is_cut

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+from thresher.crawler.core.overriding import Overriding
 from thresher.crawler.core.revisit_schedule import Schedule
 from thresher.crawler.core.revisit_schedule import options as options_of
 from thresher.crawler.terminal.printable import printable
@@ -77,10 +78,15 @@ def _schedule_rows(view: View, record: RoundRecord) -> list[str]:
     if not record.is_continuous or view.settings.schedule != "continuous":
         return []
     shards = view.shards if isinstance(view, ShardsView) else [view]
-    schedule = Schedule(view.tables.plans, options_of(view.settings.recrawl))
-    hosts = [host for shard in shards for _, host in shard.tables.plans.hosts()]
-    n_pages = sum(host.n_pages for host in hosts)
+    overriding = Overriding(view.settings)
+    n_pages, fresh = 0, 0.0
+    for shard in shards:
+        for queue, host in shard.tables.plans.hosts():
+            known = shard.tables.queues.host(queue)
+            recrawl = overriding.of_host(known.name if known is not None else "").recrawl
+            n_pages += host.n_pages
+            fresh += host.n_pages * Schedule(shard.tables.plans, options_of(recrawl)).expected_freshness(host)
     if not n_pages:
         return []
-    fresh = sum(host.n_pages * schedule.expected_freshness(host) for host in hosts) / n_pages
+    fresh /= n_pages
     return [f"{n_pages:,} pages have a time for their next visit; {fresh:.0%} of the copies are thought to be as the pages are"]
