@@ -17,7 +17,7 @@ from thresher.crawler.core.model import Cause, CrawlURL, LinkBatch, Mode, Reason
 from thresher.crawler.core.overriding import Overriding, Said
 from thresher.crawler.core.own_site import OwnSite
 from thresher.crawler.core.robots import RobotsRecord
-from thresher.crawler.core.url import URLSpace, hostname_of, port_of
+from thresher.crawler.core.url import URLSpace, hostname_of, port_of, queue_name
 from thresher.crawler.core.url_rules import url_rules
 from thresher.crawler.fetch.address_guard import AddressGuard
 from thresher.crawler.fetch.given_addresses import GivenAddresses
@@ -97,9 +97,20 @@ def decide(
     if not is_seed:
         rulings += [_depth(url, depth, gate), *_learned(url, panel)]
     rulings += _address(url, settings)
-    rulings = _overridden(rulings, said)
+    rulings = [*_forgotten(url, view), *_overridden(rulings, said)]
     robots = robots_story(url, RobotsCache(view.tables.robots, space, settings, agent=settings.identity.agent), now)
     return Today(rulings=rulings, overrides=said, robots=robots, outcome=_outcome(rulings, robots))
+
+
+def _forgotten(url: CrawlURL, view: View) -> list[Ruling]:
+    """Say so if the operator has had the URL or its host taken down: nothing else is asked then."""
+    names = (url.text, queue_name(url.host))
+    found = [record for _, record in view.tables.forgotten.all() if record.text in names]
+    answer = Reason.FORGOTTEN.value
+    return [
+        Ruling(by="forget", gate="takedown", answer=answer, detail=", ".join(filter(None, (one.text, iso(one.at), one.by, one.why))))
+        for one in found[:1]
+    ]
 
 
 def _static(url: CrawlURL, filters: tuple[FilterSpec, ...]) -> list[Ruling]:
