@@ -20,7 +20,7 @@ from thresher.config.options import bare, example, fields_of, in_yaml, known, ne
 from thresher.config.override import why_whole
 from thresher.config.scalars import MismatchError, Range, Unit
 from thresher.config.shown import shown
-from thresher.config.yaml_tree import Listing, Mapping, Node, Place, Scalar
+from thresher.config.yaml_tree import Listing, Mapping, Node, Position, Scalar
 
 _OPTIONS = "options"  # of an override: in a file, the sections beside its own keys
 _OF_OVERRIDES = ("match", "skip")
@@ -32,7 +32,7 @@ class Leaf:
     """An option's value as plain lists, dicts, numbers and text; `places` starts with the option's own."""
 
     value: object
-    places: Map[str, Place]
+    places: Map[str, Position]
 
 
 def read(document: Node, mistakes: list[ConfigError]) -> dict[str, Leaf]:
@@ -85,12 +85,12 @@ def _section(node: Node, struct: types.StructType, prefix: str, mistakes: list[C
     return leaves
 
 
-def _leaf(node: Node, field: types.Field, key: str, place: Place) -> dict[str, Leaf]:
+def _leaf(node: Node, field: types.Field, key: str, place: Position) -> dict[str, Leaf]:
     places = {key: place}
     return {key: Leaf(_value(node, field.type, key, places, example(field)), places)}
 
 
-def _value(node: Node, kind: types.Type, key: str, places: dict[str, Place], sample: str) -> object:
+def _value(node: Node, kind: types.Type, key: str, places: dict[str, Position], sample: str) -> object:
     """Read one value of the given type; `sample` is a value to recommend."""
     inner, unit = bare(kind)
     match inner:
@@ -106,7 +106,7 @@ def _value(node: Node, kind: types.Type, key: str, places: dict[str, Place], sam
             return _scalar(node, inner, unit, key, sample)
 
 
-def _either(node: Node, kinds: tuple[types.Type, ...], key: str, places: dict[str, Place], sample: str) -> object:
+def _either(node: Node, kinds: tuple[types.Type, ...], key: str, places: dict[str, Position], sample: str) -> object:
     """Read a value that may be null or a fixed word as well."""
     words = tuple(str(value) for kind in kinds if isinstance(kind, types.LiteralType) for value in kind.values)
     nullable = any(isinstance(kind, types.NoneType) for kind in kinds)
@@ -126,7 +126,7 @@ def _either(node: Node, kinds: tuple[types.Type, ...], key: str, places: dict[st
         raise _wrong(node, key, expected, advice) from None
 
 
-def _items(node: Node, kind: types.ListType, key: str, places: dict[str, Place], sample: str) -> list[object]:
+def _items(node: Node, kind: types.ListType, key: str, places: dict[str, Position], sample: str) -> list[object]:
     if not isinstance(node, Listing):
         one = isinstance(node, Scalar) and not _is_null(node) and len(node.text) < 60
         raise _wrong(node, key, "a list", f"Write [{in_yaml(node.text)}]" if one and isinstance(node, Scalar) else f"Write {sample}")
@@ -143,7 +143,7 @@ def _items(node: Node, kind: types.ListType, key: str, places: dict[str, Place],
     return found
 
 
-def _entries(node: Node, key: str, places: dict[str, Place]) -> dict[str, object]:
+def _entries(node: Node, key: str, places: dict[str, Position]) -> dict[str, object]:
     if not isinstance(node, Mapping):
         raise _wrong(node, key, "a mapping of names to text", "Write {} or {name: text}")
     found: dict[str, object] = {}
@@ -154,7 +154,7 @@ def _entries(node: Node, key: str, places: dict[str, Place]) -> dict[str, object
     return found
 
 
-def _record(node: Node, struct: types.StructType, key: str, places: dict[str, Place]) -> dict[str, object]:
+def _record(node: Node, struct: types.StructType, key: str, places: dict[str, Position]) -> dict[str, object]:
     """Read an override: a mapping that is an item of a list, with keys of its own beside the sections of the configuration."""
     if not isinstance(node, Mapping):
         required = next(name for name, field in fields_of(struct).items() if field.required)
@@ -179,7 +179,7 @@ def _record(node: Node, struct: types.StructType, key: str, places: dict[str, Pl
     return found
 
 
-def _options(node: Mapping, key: str, places: dict[str, Place], mistakes: list[ConfigError]) -> dict[str, object]:
+def _options(node: Mapping, key: str, places: dict[str, Position], mistakes: list[ConfigError]) -> dict[str, object]:
     """Read the sections of an override; return the values of their options by dotted key."""
     leaves = _section(node, root(), key, mistakes)
     for leaf in leaves.values():
@@ -264,12 +264,12 @@ def _name(key: str) -> str:
     return shown(key, 100)[1:-1]
 
 
-def _dotted(place: Place, key: str, name: str) -> ConfigError:
+def _dotted(place: Position, key: str, name: str) -> ConfigError:
     nested = ": {".join(name.split(".")) + ": …" + "}" * name.count(".")
     return ConfigError(f"{place.where}: {key}: expected one key a level, got a dotted one. Write {nested}")
 
 
-def _unknown(place: Place, key: str, near: str = "") -> ConfigError:
+def _unknown(place: Position, key: str, near: str = "") -> ConfigError:
     bare_key = _ITEM.sub("", key)  # within an override the keys are those of the whole
     names = known() if bare_key == key else (*_OF_OVERRIDES, *known())
     near = near or nearest(bare_key, names)

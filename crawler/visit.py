@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable
 
 import msgspec
 
-from thresher.config.settings import Robots, Settings
+from thresher.config.settings import RobotsSettings, Settings
 from thresher.crawler.children.crash_suspects import Suspects
 from thresher.crawler.children.studies import Studies
 from thresher.crawler.core.ai_preferences import MAX_FILE as TDMREP_BYTES
@@ -40,15 +40,14 @@ from thresher.crawler.core.overriding import Overriding
 from thresher.crawler.core.ownership import Ownership
 from thresher.crawler.core.ports import Lane
 from thresher.crawler.core.robots import directives
-from thresher.crawler.core.sitemap import Reading
+from thresher.crawler.core.sitemap import SitemapReading
 from thresher.crawler.core.url import BadURL, URLSpace, queue_name
 from thresher.crawler.fetch.dns import Names
 from thresher.crawler.fetch.fetcher import Fetcher
 from thresher.crawler.gates.ai_preferences import AiPreferences
 from thresher.crawler.gates.link_gate import LinkGate, Sifted, Skip, presentable
-from thresher.crawler.gates.robots_cache import RobotsCache, Standing, Waiting
-from thresher.crawler.page.batch_reader import BatchReader
-from thresher.crawler.page.batch_reader import Reading as PageReading
+from thresher.crawler.gates.robots_cache import RobotsCache, RobotsStanding, Waiting
+from thresher.crawler.page.batch_reader import BatchReader, PageReading
 from thresher.crawler.page.parser import Parser
 from thresher.crawler.page.requisite_reader import RequisiteReader
 from thresher.crawler.page.sitemap_reader import SitemapReader
@@ -93,7 +92,7 @@ class VisitContext(msgspec.Struct, frozen=True):
         """Return the cookies of chains, None where `fetch.cookies` is off for a URL."""
         return self.cookies if self.cookies is not None and self.overriding.of(text).fetch.cookies == "chain" else None
 
-    def robots_settings(self, origin: str) -> Robots:
+    def robots_settings(self, origin: str) -> RobotsSettings:
         """Return the rules by which an origin's robots.txt is read."""
         return self.overriding.of_host(queue_name(origin)).robots
 
@@ -111,7 +110,7 @@ class Visit(msgspec.Struct):
     robots_of: set[Waiting] = msgspec.field(default_factory=set)  # for whom `outcome`, a robots.txt, speaks
     policy_of: str = ""  # the origin that `outcome`, a tdmrep.json, speaks for
     page: Page | None = None
-    sitemap: Reading | None = None  # what a sitemap says
+    sitemap: SitemapReading | None = None  # what a sitemap says
     requisites: list[str] | None = None  # what the answer needs to be shown, in canonical form
     charset: str = ""
     signals: tuple[str, ...] = ()
@@ -119,6 +118,7 @@ class Visit(msgspec.Struct):
     was_conditional: bool = False  # revisit: with If-None-Match or If-Modified-Since
     comparison: Comparison | None = None  # revisit: with the last version; None: nothing was compared
     sifted: Sifted | None = None
+    feed: str = ""  # that the page names, if its links are followed
     target: str = ""  # canonical target of a redirect
     asks_again: bool = False  # a redirect to what its chain has passed, and to which it brings a cookie now
     gives_way: bool = False  # a seed given without a scheme: https cannot be spoken with its host
@@ -219,16 +219,16 @@ async def ask_robots(lease: Lease, context: VisitContext) -> Visit | None:
     url = lease.entry.url
     standing = context.robots.ask(url, context.clock())
     match standing.standing:
-        case Standing.DENIED:
+        case RobotsStanding.DENIED:
             return Visit(lease, refused=Skip(url.text, Reason.ROBOTS_DENIED, "robots"))
-        case Standing.UNREACHABLE:
+        case RobotsStanding.UNREACHABLE:
             return Visit(lease, deferred=(standing.until, "robots.txt unreachable"))
-        case Standing.UNKNOWN:
+        case RobotsStanding.UNKNOWN:
             outcome = await robots_txt(context.robots.request(url.host), context)
             if isinstance(outcome, Failed) and (outcome.cause is Cause.BLOCKED_ADDRESS or context.bare.gives_way(url, outcome)):
                 return failed(lease, msgspec.structs.replace(outcome, url=url), context)  # as the URL itself would
             return Visit(lease, outcome, robots_of={url.host}, deferred=(0.0, ""))
-        case Standing.ALLOWED:
+        case RobotsStanding.ALLOWED:
             return None
 
 
@@ -336,6 +336,7 @@ def read_page(lease: Lease, outcome: Fetched, reading: PageReading, context: Vis
     visit.deliberation = context.panel.page(page, reading.measures)
     follow = 200 <= page.status < 300 and not is_nofollow(page.directives, outcome.head, context.overriding.of(page.url.text))
     visit.sifted = context.links.sift(page.url, reading.links) if follow else Sifted()
+    visit.feed = page.feed if follow else ""
     visit.sifted.skips.extend(reading.skips)
     return visit
 

@@ -37,7 +37,7 @@ from thresher.filters.deliberation import NO_OBJECTION, Asked, Deliberation, Lea
 from thresher.filters.evidence.decay import Recent
 from thresher.filters.evidence.undo import NAME as UNDO
 from thresher.filters.evidence.undo import Undo
-from thresher.filters.journal import Record, decode_judgement, encode_judgement
+from thresher.filters.journal import JournalRecord, decode_judgement, encode_judgement
 from thresher.filters.link_rulings import audit, leave_out_changed, merge
 from thresher.filters.spec import FilterSpec
 from thresher.filters.variants import may_have, ruling_on
@@ -222,7 +222,7 @@ class Panel:
         judgement = LinkJudgement(admitted, refused)
         return Deliberation(Gate.LEARNED, judgement, tuple(kept_effects), tuple(measures), audited, batch.source.text, said)
 
-    def learn(self, deliberation: Deliberation[Any]) -> tuple[tuple[Asked, ...], Record | None]:
+    def learn(self, deliberation: Deliberation[Any]) -> tuple[tuple[Asked, ...], JournalRecord | None]:
         """Let every filter at the gate observe the judgement; return the effects that they ask for and what the journal keeps."""
         effects: list[Asked] = []
         measures: list[tuple[str, bytes]] = []
@@ -241,7 +241,7 @@ class Panel:
         if not measures:
             return tuple(effects), None
         said = subject if self._varies else ""
-        return tuple(effects), Record(deliberation.gate, encode_judgement(deliberation.judgement), measures, said)
+        return tuple(effects), JournalRecord(deliberation.gate, encode_judgement(deliberation.judgement), measures, said)
 
     def on_answer(self, prober: str, answer: Answer) -> Learned:
         """Give a filter the answer to its own request; return the effects that it asks for next and what the journal keeps."""
@@ -265,7 +265,7 @@ class Panel:
         answer = self.read_answer(prober, reduced) if read is None else read
         part = self._of(prober, answer).prober or part
         asked = tuple((prober, effect) for effect in part.on_answer(answer, self._memories[prober]) if self._may(prober, effect))
-        return asked, Record(Gate.ANSWER, b"", [(prober, reduced)])
+        return asked, JournalRecord(Gate.ANSWER, b"", [(prober, reduced)])
 
     def read_answer(self, prober: str, reduced: bytes) -> Any:
         """Decode the reduced answer to a filter's request; return None if there is no such filter.
@@ -299,7 +299,7 @@ class Panel:
         if of.mode is Mode.OFF:
             return (), None
         asked = (of.peer_filter or part).on_news(said, self._memories[name])
-        return tuple((name, effect) for effect in asked if self._may(name, effect)), Record(Gate.NEWS, b"", [(name, news)])
+        return tuple((name, effect) for effect in asked if self._may(name, effect)), JournalRecord(Gate.NEWS, b"", [(name, news)])
 
     def _may(self, name: str, effect: Effect) -> bool:
         return may_have(self._spec_of[name], effect)
@@ -316,7 +316,7 @@ class Panel:
             return False
         return spec.adopts(site, msgspec.msgpack.decode(finding, type=part.finding_type), self._memories[learner])
 
-    def void(self, site: bytes) -> Record | None:
+    def void(self, site: bytes) -> JournalRecord | None:
         """Let the filters forget what they learned of a site since it was last believed; return what the journal keeps of it."""
         if self._undo is None:
             return None
@@ -324,14 +324,14 @@ class Panel:
         for spec in self.specs:
             if spec.stale is not None:
                 spec.stale(site)
-        return Record(Gate.VOID, site, [])
+        return JournalRecord(Gate.VOID, site, [])
 
-    def believe(self, site: bytes) -> Record | None:
+    def believe(self, site: bytes) -> JournalRecord | None:
         """Take what the filters have learned of a site for true; return what the journal keeps of it."""
         if self._undo is None:
             return None
         self._undo.believe(site)
-        return Record(Gate.BELIEVED, site, [])
+        return JournalRecord(Gate.BELIEVED, site, [])
 
     def save(self) -> None:
         """Write what may have to be undone to the open group; at the end of each visit."""
@@ -353,9 +353,9 @@ class Panel:
             return (), None
         asked = part.on_finding(site, msgspec.msgpack.decode(finding, type=part.finding_type), self._memories[learner])
         effects = tuple((learner, effect) for effect in asked if self._may(learner, effect))
-        return effects, Record(Gate.STUDY, site, [(learner, finding)])
+        return effects, JournalRecord(Gate.STUDY, site, [(learner, finding)])
 
-    def replay(self, records: Iterable[Record]) -> None:
+    def replay(self, records: Iterable[JournalRecord]) -> None:
         """Teach the filters from the journal what they learned when it was written."""
         for record in records:
             match Gate(record.gate):
@@ -377,7 +377,7 @@ class Panel:
                 case gate:
                     self._observe_again(gate, record)
 
-    def _observe_again(self, gate: Gate, record: Record) -> None:
+    def _observe_again(self, gate: Gate, record: JournalRecord) -> None:
         judgement = decode_judgement(gate, record.judgement)
         of = {spec.name: spec.of(record.subject) if record.subject else spec for spec in self._learning[gate]}
         parts = {name: spec.part(gate) for name, spec in of.items()}

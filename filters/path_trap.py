@@ -29,11 +29,12 @@ from typing import Final, NamedTuple
 import msgspec
 import xxhash
 
-from thresher.config.settings import PathTrap
+from thresher.config.settings import PathTrapSettings
 from thresher.crawler.core.effects import Worthless
 from thresher.crawler.core.model import Judgement, LinkBatch, Mode, Page, Reason, Verdict
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import is_home
+from thresher.crawler.native import NATIVE, native
 from thresher.filters.base import (
     NO_EFFECTS,
     NOTHING_LEARNED,
@@ -61,7 +62,7 @@ _MOST_HELD = 4_096  # classes
 _NO_VERDICT = Verdict(NAME)
 
 
-def spec(settings: PathTrap, *, judges: Collection[str] = (), shared: dict[str, Recent] | None = None) -> FilterSpec:
+def spec(settings: PathTrapSettings, *, judges: Collection[str] = (), shared: dict[str, Recent] | None = None) -> FilterSpec:
     """Build the filter.
 
     Args:
@@ -89,7 +90,7 @@ def holder(spelled: str) -> str:
     return f"{NAME} {spelled}"
 
 
-class Bounds(NamedTuple):
+class ShapeBounds(NamedTuple):
     """The most that the shape of a URL may have."""
 
     max_segment_repeats: int
@@ -115,13 +116,16 @@ class ShapeTrap:
 
     name = NAME
 
-    def __init__(self, settings: PathTrap) -> None:
-        self._bounds = Bounds(*(getattr(settings, key) for key in Bounds._fields))
+    def __init__(self, settings: PathTrapSettings) -> None:
+        self._bounds = ShapeBounds(*(getattr(settings, key) for key in ShapeBounds._fields))
         self._most_slashes = min(settings.max_segment_repeats, settings.max_segments) + len("//")  # a URL with no more passes all bounds
 
     def refuses(self, links: LinkColumns, /) -> Mapping[int, Reason]:
         most_slashes, most_params = self._most_slashes, self._bounds.max_params
-        odd = [i for i, text in enumerate(links.texts) if text.count("/") > most_slashes or text.count("&") >= most_params]
+        if NATIVE:
+            odd = native.crowded(links.texts, most_slashes, most_params - 1)
+        else:
+            odd = [i for i, text in enumerate(links.texts) if text.count("/") > most_slashes or text.count("&") >= most_params]
         return {i: reason for i in odd if (reason := self._bounds.refusal(links.texts[i], links.hosts[i]))}
 
 
@@ -179,7 +183,7 @@ class YieldCount:
     name = NAME
     measure_type = PageMeasure
 
-    def __init__(self, settings: PathTrap, *, judges: Collection[str] = ()) -> None:
+    def __init__(self, settings: PathTrapSettings, *, judges: Collection[str] = ()) -> None:
         self._bounds = _Bounds(settings)
         self._judges = frozenset(judges)
 
@@ -202,7 +206,7 @@ class YieldCount:
                 measure.read()
             shows = measure.shows if looks else 0
             n_barren = shape.barren
-            shape.learn(shows=shows, is_old=word is Said.OLD, is_new=looks and word is Said.NEW and measure.has_text)
+            shape.learn(shows=shows, is_old=word is Said.OLD, is_new=looks and not word.is_against and measure.has_text)
             is_barren = is_barren or shape.barren > n_barren
             memory.put(cell, _encode(shape), weight=float(shape.answered))
             if self._bounds.closes(cell, shape):
@@ -216,7 +220,7 @@ class YieldTrap:
     name = NAME
     measure_type = NoneType
 
-    def __init__(self, settings: PathTrap, held: dict[str, Recent]) -> None:
+    def __init__(self, settings: PathTrapSettings, held: dict[str, Recent]) -> None:
         self._bounds = _Bounds(settings)
         self._only_observes = settings.mode == "observe"
         self._held = held
@@ -273,7 +277,7 @@ def _verdict(cell: bytes, shape: Shape) -> Verdict:
 class _Bounds:
     """When a shape or a calendar is closed."""
 
-    def __init__(self, settings: PathTrap) -> None:
+    def __init__(self, settings: PathTrapSettings) -> None:
         self._max_per_prefix = settings.max_per_prefix
         self._max_calendar = settings.max_calendar
 

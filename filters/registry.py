@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
 
-from thresher.config.settings import Dust, Filters, Settings
+from thresher.config.settings import DustSettings, FilterSettings, Settings
 from thresher.crawler.core.document_types import accepted_types
 from thresher.crawler.core.model import Mode
 from thresher.crawler.core.overriding import Overriding
@@ -35,7 +35,7 @@ def specs(settings: Settings, seeds: Sequence[str], owners: Ownership | None = N
     told_by, tells_copies = judges(of), of.exact_duplicate.mode != "enforce"
     overriding = Overriding(settings)
 
-    def of_site(name: str) -> Dust:
+    def of_site(name: str) -> DustSettings:
         return overriding.of_host(name).filters.dust
 
     packages: tuple[FilterSpec | None, ...] = (
@@ -106,7 +106,7 @@ def _package(name: str, *, shares: bool = True, **others: Any) -> Build:
     return build
 
 
-def judges(of: Filters) -> list[str]:
+def judges(of: FilterSettings) -> list[str]:
     """Return the filters that say whether a page is new; other filters learn from their verdicts."""
     tells_copies = of.exact_duplicate.mode == "enforce"
     others = {"soft_error": of.soft_error.mode, "near_replica": of.near_replica.mode}

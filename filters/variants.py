@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from thresher.config.settings import Filters, Settings
+from thresher.config.settings import FilterSettings, Settings
 from thresher.crawler.core.effects import Conclude, Effect, Hold, Park, Recall, Release, ReleaseURL, Request, Rewrite, Study, Tell
 from thresher.crawler.core.model import LinkBatch, Mode, Reason, Verdict
 from thresher.crawler.core.overriding import Overriding, Which
@@ -76,7 +76,7 @@ def _is_within(names: Sequence[str], key: str) -> bool:
     return any(key == name or key.startswith(f"{name}.") for name in names)
 
 
-def strongest(settings: Settings) -> Filters:
+def strongest(settings: Settings) -> FilterSettings:
     """Return the settings of all filters, each in the strongest mode that it has for any URL."""
     of = settings.filters
     every = [of, *(one.filters for one in Overriding(settings).everywhere())]

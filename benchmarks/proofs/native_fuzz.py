@@ -47,6 +47,7 @@ _BITS: tuple[bytes, ...] = (
         b" src='",
         b"\xc3",
     ),
+    *(b"<textarea>", b"<input type=password>", b"ASSWORD", b"assw", b"exta"),
     *(b"<meta name=robots content='", b"<link rel=canonical href=", b"<base href='http://x/'>", b"a" * 300, b"<i>" * 300, b"&" * 70),
 )
 _SCRIPTS = ((0x20, 0x7F), (0x20, 0x250), (0xE01, 0xF00), (0x3041, 0x9FFF), (0xD800, 0xE000), (0x1F300, 0x1F700))
@@ -106,9 +107,49 @@ def feed_sketches(native: Any, words: bytearray, rng: random.Random) -> None:
     with contextlib.suppress(ValueError):
         native.look(sampled, rng.choice([b"", bytes(2_048), rng.randbytes(2_048), b"x"]))
     native.least_pairs(words, rng.randrange(257))
+    native.least_words(words, rng.randrange(1, 40), rng.randrange(1, 65))
     native.places(words, wanted * rng.randrange(3))
     rows = [words[8 * at : 8 * (at + rng.randrange(20))] for at in (rng.randrange(n + 1) for _ in range(rng.randrange(5)))]
     native.without(words, [memoryview(bytes(row)).cast("Q") for row in rows])
+
+
+def feed_urls(native: Any, text: str, rng: random.Random) -> None:
+    """Ask of links and URLs what the crawl and its filters ask."""
+    cuts = [rng.randrange(len(text) + 1) for _ in range(rng.randrange(9))]
+    bits = [
+        "/",
+        "../" * rng.randrange(9),
+        "HTTP://a/",
+        "https://b.example:80/",
+        "http:",
+        "?",
+        "#",
+        "a.b/c",
+        "x" * rng.randrange(400),
+        *(text[at:] for at in cuts),
+    ]
+    hrefs = ["".join(rng.choices(bits, k=rng.randrange(5))) for _ in range(rng.randrange(12))]
+    root = rng.choice(["http://a", "https://b.example:80", "x", ""])
+    folder = root + "/" + rng.choice(["", "a/", "a/b/c/", "/" * 9, "%7e/", "a", "é/"])
+    with contextlib.suppress(ValueError):
+        native.join(
+            hrefs,
+            root,
+            folder,
+            dict.fromkeys(["http://a", "https://b.example:80"], root),
+            rng.randrange(300),
+            rng.randrange(9),
+            rng.random() < 0.5,
+        )
+    urls = ["http://a/" + "".join(rng.choices([*bits, ".", "&", ".pdf"], k=rng.randrange(5))) for _ in range(rng.randrange(12))]
+    urls = [url for url in urls if url.isascii() or rng.random() < 0.01]
+    extensions = b"".join(sorted(rng.randbytes(8) for _ in range(rng.randrange(5))))
+    with contextlib.suppress(ValueError):
+        native.origins(urls)
+        native.keys(urls, [bytes(8)] * len(urls), rng.randbytes(rng.randrange(67)), rng.randbytes(rng.randrange(18)))
+    with contextlib.suppress(ValueError):
+        native.crowded(urls, rng.randrange(5), rng.randrange(-1, 3))
+        native.endings(urls, extensions)
 
 
 def fuzz(library: Path, seconds: float, seed: int) -> None:
@@ -122,6 +163,7 @@ def fuzz(library: Path, seconds: float, seed: int) -> None:
         page = mutated(real, rng)
         taken = native.page(bytes(page), 1 << 30, tuple)
         native.page(bytes(page), rng.randrange(5), tuple)
+        native.asks(bytes(page))
         n_given_up += isinstance(taken, str)
         first, last = rng.choice(_SCRIPTS)
         text = "".join(map(chr, rng.choices(range(first, last), k=rng.randrange(300))))
@@ -133,6 +175,7 @@ def fuzz(library: Path, seconds: float, seed: int) -> None:
             if words is not None:
                 native.least(words, rng.randrange(1, 9), rng.randrange(1, 17))
                 feed_sketches(native, words, rng)
+        feed_urls(native, text, rng)
         native.least_links(
             [f"http://{rng.randrange(9)}/{text[at:]}".encode("utf-8", "replace").decode() for at in range(0, 300, 7)], rng.randrange(65)
         )

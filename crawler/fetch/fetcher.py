@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from thresher.config.settings import Fetch
+from thresher.config.settings import FetchSettings
 from thresher.crawler.core.model import Cause, CrawlURL, Failed, Fetched, Flag, Head, Outcome, Reason, Redirect
 from thresher.crawler.core.overriding import Overriding
 from thresher.crawler.core.url import hostname_of
@@ -69,7 +69,7 @@ class Fetcher:
 
     def __init__(
         self,
-        settings: Fetch,
+        settings: FetchSettings,
         *,
         user_agent: str,
         from_header: str,
@@ -316,7 +316,7 @@ def _client_class(name: str) -> type[LeanClient | AiohttpClient]:
 
 
 def _places(
-    settings: Fetch, guard: AddressGuard, proxy: Proxy | None, address_connections: int, elsewhere: ConnectionUse | None
+    settings: FetchSettings, guard: AddressGuard, proxy: Proxy | None, address_connections: int, elsewhere: ConnectionUse | None
 ) -> AddressConnections:
     """Return who opens sockets. All connections lead to a proxy's address, if there is one: what may be open at one bounds nothing then."""
     sockets: Sockets = guard if proxy is None else ProxySockets(proxy)
@@ -327,7 +327,9 @@ def _places(
     return AddressConnections(sockets, address_connections, elsewhere=elsewhere)
 
 
-def _headers(settings: Fetch, user_agent: str, from_header: str, encodings: str, *, leaves_out: Collection[str] = ()) -> dict[str, str]:
+def _headers(
+    settings: FetchSettings, user_agent: str, from_header: str, encodings: str, *, leaves_out: Collection[str] = ()
+) -> dict[str, str]:
     """Return the headers of every request.
 
     Args:
@@ -339,7 +341,7 @@ def _headers(settings: Fetch, user_agent: str, from_header: str, encodings: str,
     return {name: value for name, value in all_.items() if name.lower() not in leaves_out}
 
 
-def _ours(settings: Fetch) -> dict[str, str]:
+def _ours(settings: FetchSettings) -> dict[str, str]:
     """Return the headers that the configuration sets."""
     accept = {"Accept": f"{','.join(settings.accept_types)},*/*;q=0.1"}
     return accept | {name: value for name, value in settings.headers.items() if name.lower() not in _NOT_SET}

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Final
 
-from thresher.config.settings import Robots, Settings
+from thresher.config.settings import RobotsSettings, Settings
 from thresher.crawler.core.ai_preferences import (
     WELL_KNOWN,
     RobotsWords,
@@ -27,7 +27,7 @@ from thresher.crawler.core.model import CrawlURL, Fetched, Outcome, Purpose
 from thresher.crawler.core.overriding import Overriding
 from thresher.crawler.core.robots import RobotsRecord
 from thresher.crawler.core.url import URLSpace, queue_name
-from thresher.crawler.gates.robots_cache import RobotsCache, Standing
+from thresher.crawler.gates.robots_cache import RobotsCache, RobotsStanding
 from thresher.storage.records import PolicyRecord
 from thresher.storage.tables.policies import Policies
 from thresher.storage.tables.robots import RobotsTable
@@ -54,7 +54,7 @@ class AiPreferences:
         if known is not None and now < known[0].expires_at:
             return None
         asked = self._urls.url(f"{url.host}{WELL_KNOWN}", purpose=Purpose.ROBOTS)
-        if self._robots.ask(asked, now).standing is Standing.ALLOWED:
+        if self._robots.ask(asked, now).standing is RobotsStanding.ALLOWED:
             return asked
         self._remember(url.host, PolicyRecord(url.host, now, now + self._times(url.host).cache_ttl))
         return None
@@ -72,7 +72,7 @@ class AiPreferences:
         """Return the statements about a page.
 
         Args:
-            signals: The signals of its own markup and X-Robots-Tag.
+            signals: The signals of its own markup and X-RobotsSettings-Tag.
         """
         stated: list[Stated] = []
         record = self._robots.record(url.host)
@@ -92,7 +92,7 @@ class AiPreferences:
     def _obeys(self, url: CrawlURL) -> bool:
         return self._overriding.of(url.text).ai_preferences == "obey"
 
-    def _times(self, origin: str) -> Robots:
+    def _times(self, origin: str) -> RobotsSettings:
         return self._overriding.of_host(queue_name(origin)).robots
 
     def _of_file(self, name: bytes, record: RobotsRecord) -> RobotsWords:

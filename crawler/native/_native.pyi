@@ -1,6 +1,6 @@
 """What the C code offers; None of it keeps what it is given, but for the tables."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 INTERFACE: int
@@ -16,6 +16,9 @@ def page(
     the page needs a tree.
     """
 
+def asks(body: bytes, /) -> bool:
+    """Return whether a body has "assword" or "extarea", in lower or in upper case."""
+
 def words(text: str, most: int, /) -> bytearray | None:
     """Return the hashes of the text's words, uint64, as sketch.py has them; None if it has more than `most` UTF-16 units."""
 
@@ -24,6 +27,29 @@ def least(tokens: object, shingle: int, bits: int, /) -> bytearray:
 
 def least_links(urls: Iterable[str], most: int, /) -> list[int]:
     """Return the least numbers, at most `most`, ascending, of canonical URLs: the XXH32 of path and query, then that of the origin."""
+
+def join(
+    hrefs: Sequence[str], root: str, folder: str, known: dict[str, str], max_length: int, max_slashes: int, keeps_queries: bool, /
+) -> list[str | None]:
+    """Return what the clean ones of a page's links mean: "" the page itself, None where url.py has to look.
+
+    root, folder: of url_spelling.root_and_folder; known: origin → its canonical form; max_slashes: in a path
+    """
+
+def origins(urls: Iterable[str], /) -> list[str]:
+    """Return scheme and authority of canonical URLs; equal ones are one object."""
+
+def keys(urls: Iterable[str], sites: Iterable[bytes], secret: bytes, person: bytes, /) -> list[bytes]:
+    """Return 8 bytes of each URL's site, as given, and 8 of BLAKE2b with the secret as key: of canonical URLs."""
+
+def crowded(urls: Iterable[str], most_slashes: int, most_ands: int, /) -> list[int]:
+    """Return the places of the canonical URLs that have more of "/" or of "&"."""
+
+def endings(urls: Iterable[str], extensions: object, /) -> list[int]:
+    """Return the places of the canonical URLs whose path ends in one of the extensions.
+
+    extensions: uint64, ascending; of each its letters in lower case, the first in the highest byte, at most 8
+    """
 
 def sample(tokens: object, counts: object, left_out: Iterable[int], /) -> bytes:
     """Return the sample of novelty.py, uint16.
@@ -38,6 +64,12 @@ def look(sampled: bytes, table: bytes, /) -> tuple[int, int, bytes] | None:
 
 def least_pairs(tokens: object, most: int, /) -> bytes:
     """Return the least distinct hashes, uint32, ascending, of pairs of neighbouring words; at most `most`, which is 256 at most."""
+
+def least_words(tokens: object, ends: int, most: int, /) -> list[int]:
+    """Return the least upper halves of a sample of the words, each once, ascending, at most `most`, which is 64 at most.
+
+    ends: how many of the first and of the last words are looked at; of these, the words whose two lowest bits are 0 are the sample
+    """
 
 def places(tokens: object, wanted: Iterable[int], /) -> list[int]:
     """Return the places of the words that are wanted, ascending."""

@@ -8,6 +8,7 @@
 #include <string.h>
 
 extern PyMethodDef SKETCH_METHODS[]; /* sketches_module.c */
+extern PyMethodDef URL_METHODS[];    /* urls_module.c */
 static Pass PASS; /* its buffers stay between two pages */
 static int HAS_LETTERS;
 
@@ -134,6 +135,19 @@ static PyObject *py_page(PyObject *self, PyObject *args) {
     Py_XDECREF(others);
     PyBuffer_Release(&body);
     return answer;
+}
+
+PyDoc_STRVAR(asks_doc, "asks(body) -> bool, whether it may have a form for passwords or for several lines of text");
+
+static PyObject *py_asks(PyObject *self, PyObject *args) {
+    Py_buffer body;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "y*", &body)) return NULL;
+    Bytes s = body.buf;
+    size_t n = (size_t)body.len;
+    int asks = has_rare(s, n, "assword", 3) || has_rare(s, n, "ASSWORD", 3) || has_rare(s, n, "extarea", 1) || has_rare(s, n, "EXTAREA", 1);
+    PyBuffer_Release(&body);
+    return PyBool_FromLong(asks);
 }
 
 /* -- words ------------------------------------------------------------------------------------------------------------------------ */
@@ -278,6 +292,7 @@ static PyObject *py_entities(PyObject *self, PyObject *named) {
 }
 
 static PyMethodDef METHODS[] = {
+    {"asks", py_asks, METH_VARARGS, asks_doc},
     {"entities", py_entities, METH_O, entities_doc},     {"least", py_least, METH_VARARGS, least_doc},
     {"letters", py_letters, METH_VARARGS, letters_doc},  {"least_links", py_least_links, METH_VARARGS, least_links_doc},
     {"page", py_page, METH_VARARGS, page_doc},           {"words", py_words, METH_VARARGS, words_doc},
@@ -289,10 +304,11 @@ static struct PyModuleDef MODULE = {PyModuleDef_HEAD_INIT, "_native", "A page in
 PyMODINIT_FUNC PyInit__native(void) {
     make_kinds();
     make_names();
+    make_clean();
     for (int id = 0; id < N_COUNT; id++)
         if (!TAGS[id] && !(TAGS[id] = PyUnicode_InternFromString(NAME_OF[id]))) return NULL;
     PyObject *module = PyModule_Create(&MODULE);
-    if (module && PyModule_AddFunctions(module, SKETCH_METHODS) < 0) Py_CLEAR(module);
-    if (module && PyModule_AddIntConstant(module, "INTERFACE", 4) < 0) Py_CLEAR(module);
+    if (module && (PyModule_AddFunctions(module, SKETCH_METHODS) < 0 || PyModule_AddFunctions(module, URL_METHODS) < 0)) Py_CLEAR(module);
+    if (module && PyModule_AddIntConstant(module, "INTERFACE", 6) < 0) Py_CLEAR(module);
     return module;
 }

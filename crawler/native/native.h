@@ -8,7 +8,9 @@
  * page.c     the pass itself: bytes to links, title, text
  * words.c    text to hashes of words, hashes to least ones
  * links.c    links to the least hashes of them
- * module.c   what Python sees
+ * urls.c     clean links to canonical URLs, URLs to keyed hashes
+ * sketches.c what filters ask of words
+ * module.c, sketches_module.c, urls_module.c  what Python sees
  */
 #ifndef THRESHER_NATIVE_H
 #define THRESHER_NATIVE_H
@@ -41,6 +43,8 @@ int append(Buffer *b, Bytes at, size_t n);
 int is_word(Bytes s, size_t n, const char *w);
 /* Tell whether s[0:n] has the lower-case word w somewhere, in any case. */
 int has_word(Bytes s, size_t n, const char *w);
+/* Tell whether s[0:n] has a word whose letter at place `at` is rare, in this case. */
+int has_rare(Bytes s, size_t n, const char *w, size_t at);
 
 /* -- names.c -------------------------------------------------------------------------------------------------------------------- */
 
@@ -186,6 +190,28 @@ uint32_t xxh32(Bytes at, size_t n);
 /* Put a number among the least ones, ascending, of which there are n and room for most; returns how many there are now. */
 size_t put_among_least(uint64_t *least, size_t n, size_t most, uint64_t number);
 
+/* -- urls.c --------------------------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    size_t n_origin; /* length of its own scheme and authority, 0 if it has none */
+    size_t n_up;     /* how many "../" it begins with */
+    size_t n_ahead;  /* where its path and query begin, behind its origin, its slash or its "../" */
+    int is_rooted;   /* a slash follows its origin, or it begins with one */
+} CleanLink;
+
+void make_clean(void);
+/* Take a link apart; returns 0 if the URL standard might change it. */
+int read_link(Bytes s, size_t n, CleanLink *found);
+/* Return the length of the folder that lies n_up above folder[0:n], which ends with a slash; at least its root and a slash. */
+size_t folder_above(Bytes folder, size_t n, size_t n_root, size_t n_up);
+size_t count_byte(Bytes s, size_t n, unsigned char wanted);
+
+enum { BLAKE_BLOCK = 128, BLAKE_KEY = 64, BLAKE_DIGEST = 8 };
+/* Begin BLAKE2b of 8 bytes with a key of 1 to 64 bytes and a purpose of at most 16. */
+void begin_hash(uint64_t *state, Bytes key, size_t n_key, Bytes person, size_t n_person);
+/* Return the hash of s[0:n], a byte at least, as a number whose bytes are in little-endian order. */
+uint64_t hash_of(const uint64_t *begun, Bytes s, size_t n);
+
 /* -- sketches.c ----------------------------------------------------------------------------------------------------------------- */
 
 enum { PLACE_BITS = 14, PLACES = 1 << PLACE_BITS, TABLE_BYTES = PLACES / 8, LEAST_THREES = 64, MOST_PAIRS = 256 };
@@ -198,6 +224,9 @@ size_t unseen_pairs(const uint16_t *pairs, size_t n, const uint8_t *table, size_
 void enter_pairs(const uint16_t *pairs, size_t n, uint8_t *table);
 /* Return how many of the least distinct hashes of pairs of words there are, at most `most`; of one word its own. */
 size_t least_pairs(const uint64_t *tokens, size_t n, size_t most, uint32_t *least);
+/* Return how many of the least distinct upper halves there are, at most `most`, of the first and last `ends` words whose two lowest bits
+   are 0, ascending. */
+size_t least_words(const uint64_t *tokens, size_t n, size_t ends, size_t most, uint32_t *least);
 /* Return at how many places words stand that are wanted; sorts what is wanted. places: room for n. */
 size_t places_among(const uint64_t *tokens, size_t n, uint64_t *wanted, size_t n_wanted, uint32_t *places);
 /* Mark each place of a row of words; returns whether it is there. gone: n bytes. */

@@ -18,6 +18,7 @@ from typing import Any, Final
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from thresher.config.settings import Settings
 from thresher.crawler.children.crash_suspects import Suspects
@@ -27,10 +28,10 @@ from thresher.crawler.core.model import FILTERS_OWN, U64, CrawlURL, Directives, 
 from thresher.crawler.core.overriding import Overriding, Which
 from thresher.crawler.core.parsed import Link, Parsed
 from thresher.crawler.core.sketch import fingerprint, token_hashes
-from thresher.crawler.core.url import BadURL, URLSpace
+from thresher.crawler.core.url import BadURL, URLSpace, origin_of, queue_name
 from thresher.crawler.gates.link_gate import NONE_GATED, Gated, LinkGate, Skip, presentable
 from thresher.crawler.page.browser_need import browser_need
-from thresher.crawler.page.loop_watch import Step
+from thresher.crawler.page.loop_watch import LoopStep
 from thresher.crawler.page.parser import Parser
 from thresher.filters.media import AnnouncedTypes
 from thresher.filters.panel import Panel
@@ -42,10 +43,11 @@ _APART: Final = 10_000  # hosts that are remembered
 _WOKEN: Final = 8  # journeys a round at most: what follows from a page takes as long as reading it
 _HTML: Final = frozenset(("text/html", "application/xhtml+xml", ""))
 _PLAIN: Final = "text/plain"
+_FEEDS: Final = frozenset(("application/rss+xml", "application/atom+xml"))
 _NO_TOKENS: Final[U64] = np.empty(0, dtype=np.uint64)
 
 
-class Reading(msgspec.Struct):
+class PageReading(msgspec.Struct):
     """What a body says, and what the filters made of it alone, before anybody judges it."""
 
     page: Page
@@ -59,8 +61,8 @@ class _Ticket(msgspec.Struct, eq=False):
     """A page in the batch, and how far it has come."""
 
     outcome: Fetched
-    read: asyncio.Future[Reading | None]  # None: it must be parsed apart
-    source: html.Source | None = None
+    read: asyncio.Future[PageReading | None]  # None: it must be parsed apart
+    source: html.DecodedBody | None = None
     parsed: Parsed | None = None  # None: it is no text, or nobody dares to parse it
     tokens: U64 = _NO_TOKENS
     links: list[str] = []
@@ -70,9 +72,9 @@ class _Ticket(msgspec.Struct, eq=False):
     measures: list[Any] = []
 
     @property
-    def reading(self) -> Reading:
+    def reading(self) -> PageReading:
         assert self.page is not None
-        return Reading(self.page, self.parsed.charset if self.parsed else "", self.gated, self.skips, self.measures)
+        return PageReading(self.page, self.parsed.charset if self.parsed else "", self.gated, self.skips, self.measures)
 
 
 _Stage = Callable[[_Ticket], None]
@@ -103,7 +105,7 @@ class BatchReader:
         self._waiting: list[_Ticket] = []
         self._batch: list[_Ticket] = []  # that is read, or whose journeys are to be woken
         self._is_busy = False
-        self.step = Step()  # for who watches the loop
+        self.step = LoopStep()  # for who watches the loop
         self._apart: set[str] = set()  # hosts
         self._n_woken, self._woken_at = 0, 0.0  # journeys of this batch that were woken last, and when
         self._journey_s = _ROUND_S  # that each of the journeys took that were woken together lately
@@ -122,7 +124,7 @@ class BatchReader:
             self._apart.clear()
         self._apart.add(host)
 
-    async def read(self, outcome: Fetched) -> Reading:
+    async def read(self, outcome: Fetched) -> PageReading:
         """Read a page; what is not text says little. Raises what our own code fails with on the page."""
         ticket = _Ticket(outcome, asyncio.get_running_loop().create_future())
         if self._is_document(outcome):
@@ -135,7 +137,7 @@ class BatchReader:
                 return reading
         return await self._read_apart(ticket)
 
-    async def _read_apart(self, ticket: _Ticket) -> Reading:
+    async def _read_apart(self, ticket: _Ticket) -> PageReading:
         outcome, head = ticket.outcome, ticket.outcome.head
         ticket.parsed = await self._parser.apart(
             outcome.body, head.get(b"content-type"), head.mime_type, head.all(b"x-robots-tag"), max_links=self._max_links(outcome.url)
@@ -201,7 +203,7 @@ class BatchReader:
             self._is_busy = True
             asyncio.get_running_loop().call_soon(self._work)
 
-    def _rest(self, ticket: _Ticket) -> Reading:
+    def _rest(self, ticket: _Ticket) -> PageReading:
         """Read a page alone that is parsed, or is not to be."""
         for stage in self._after_parsing:
             stage(ticket)
@@ -283,6 +285,9 @@ class BatchReader:
 
     def _resolve_links(self, ticket: _Ticket) -> None:
         if ticket.parsed is not None:
+            if target := html.refresh_target(ticket.outcome.head.get(b"refresh")):
+                refresh = Link(target, "", "refresh")
+                ticket.parsed = replace(ticket.parsed, links=(refresh, *ticket.parsed.links), n_links=ticket.parsed.n_links + 1)
             ticket.links, ticket.skips = self.links(ticket.outcome.url, ticket.parsed)
 
     def _gate_links(self, ticket: _Ticket) -> None:
@@ -307,7 +312,19 @@ class BatchReader:
             flags=outcome.flags | (parsed.flags | self._need(ticket) if parsed else unparsed),
             at=self._clock(),
             form=parsed.form if parsed else "",
+            feed=self._feed(outcome.url, parsed) if parsed and self._settings.feeds else "",
         )
+
+    def _feed(self, url: CrawlURL, parsed: Parsed) -> str:
+        """Return the first feed of its own host that a page names: the others are the same in another format, or of this page alone."""
+        base, own = self._urls.base(url.text, parsed.base), queue_name(url.host)
+        for link in parsed.links:
+            is_feed = link.tag == "link" and link.type.partition(";")[0].strip().lower() in _FEEDS
+            if is_feed and "alternate" in link.rel and "nofollow" not in link.rel:
+                for text in self._urls.resolve(base, [link.href])[0]:
+                    if queue_name(origin_of(text)) == own:
+                        return text
+        return ""
 
     def _need(self, ticket: _Ticket) -> frozenset[Flag]:
         """Return the flag of a page that only a browser can read."""

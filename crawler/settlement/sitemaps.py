@@ -4,8 +4,8 @@
                    ▲ index, one level; redirect ─────────────────────┘                               └ other agents' sites: messages
 
 A sitemap is requested at most once a day, like a page that is linked from the home page; those of an index like what such a page links to.
-It speaks for its own directory [sitemaps.org: location], and for hosts whose robots.txt named it, or an index or redirect that named it
-[sitemaps.org: cross submits]; http, https, www and bare of a name are one host, as for politeness. Anything else is counted, not taken.
+It speaks for its own directory [sitemaps.org: location], and for hosts whose robots.txt, or page (a feed of its host), named it or an index
+or redirect that named it [cross submits]; http, https, www and bare of a name are one host. Anything else is counted, not taken.
 
 What is announced is judged by every gate that judges links, by `limits.max_depth` as deep as its directory lies. New URLs wait behind all
 that links name on their host, in directory order.
@@ -18,14 +18,14 @@ from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
-from thresher.config.settings import Limits
+from thresher.config.settings import LimitSettings
 from thresher.crawler.core.frontier import Frontier
 from thresher.crawler.core.lastmod import DAY_S, holds, parse_time
 from thresher.crawler.core.messages import Submitted
 from thresher.crawler.core.model import CrawlURL, Failed, Head, LinkBatch, Outcome, Purpose, Reason, Redirect
 from thresher.crawler.core.ports import Entry, Lane
 from thresher.crawler.core.robots import RobotsRecord
-from thresher.crawler.core.sitemap import Reading, SitemapEntry, decode_chunk
+from thresher.crawler.core.sitemap import SitemapEntry, SitemapReading, decode_chunk
 from thresher.crawler.core.url import BadURL, directory_depth, is_home, origin_of, path_of, queue_name
 from thresher.crawler.gates.link_gate import Skip, presentable
 from thresher.crawler.journeys import sitemap_fault
@@ -103,7 +103,7 @@ class Sitemaps:
         is_needed = self._store.tables.requisites.n_of_host(self._context.urls.queue_key(origin)) > 0
         return is_needed and not isinstance(self._context.links.check(f"{origin}/"), bytes)
 
-    def _limits(self, origin: str) -> Limits:
+    def _limits(self, origin: str) -> LimitSettings:
         return self._context.overriding.of_host(queue_name(origin)).limits
 
     def _is_seed(self, origin: str, asked_for: CrawlURL | None) -> bool:
@@ -225,7 +225,7 @@ class Sitemaps:
             return
         self.submit(Submitted(target, hosts, url.text, record.level, url.hops + 1), now)
 
-    def _read(self, url: CrawlURL, record: SitemapRecord, reading: Reading, now: float) -> None:
+    def _read(self, url: CrawlURL, record: SitemapRecord, reading: SitemapReading, now: float) -> None:
         record.kind, record.n_urls, record.notes = reading.kind, reading.n_urls, reading.notes[:_TOLD]
         if reading.children and record.level:
             record.notes.append(f"an index in an index: its {len(reading.children):,} sitemaps are not read")
@@ -365,6 +365,12 @@ class Sitemaps:
         if known != said:
             self._tables.save_announced(key, said)
             self._coming.announced(key, said.lastmod, now)
+
+    def on_settled(self, visit: Visit, now: float) -> None:
+        """A page may name a feed."""
+        url = visit.lease.entry.url
+        if visit.feed and self._context.settings.sitemaps != "off":
+            self.submit(Submitted(visit.feed, [queue_name(url.host)], url.text, 0, 0), now)
 
     def on_page(self, url: CrawlURL, head: Head, now: float) -> None:
         """A page was fetched: compare what its sitemap says of its last change with what the page says."""

@@ -18,11 +18,24 @@ import msgspec
 from thresher.filters.evidence.audits import draw_order
 from thresher.filters.evidence.bounds import error_of, upper_bound
 from thresher.filters.evidence.decay import Recent
-from thresher.filters.tail.history import Closed, History, Left, Passed, Reopened, Ruled, Served, Settled, Step, Unasked, Useful, Voided
-from thresher.filters.tail.history import Held as WasHeld
+from thresher.filters.tail.history import (
+    Closed,
+    HeldStep,
+    History,
+    Left,
+    Passed,
+    Reopened,
+    RuledStep,
+    Served,
+    SettledStep,
+    Step,
+    Unasked,
+    Useful,
+    Voided,
+)
 from thresher.filters.tail.membership import join, leave
 from thresher.filters.tail.records import Draw, HostTail, TailClass, TailPolicy
-from thresher.filters.tail.serve import End, Promotion, audits, promote, settle, void
+from thresher.filters.tail.serve import Promotion, TailEnd, audits, promote, settle, void
 from thresher.storage.tables.counters import Counters
 from thresher.storage.tables.tail import PENDING, TailPlace, TailTables, class_tag
 
@@ -98,7 +111,7 @@ class Tails:
         self._change(queue, loaded, tag)
         audit = audits(of, loaded.policy)
         keys = self._draw(queue, loaded, audit) if audit is not None else []
-        self._note(WasHeld(queue, holder, is_inherited, n_useful, known, [key], list(keys)), loaded)
+        self._note(HeldStep(queue, holder, is_inherited, n_useful, known, [key], list(keys)), loaded)
         return keys
 
     def leave(self, key: bytes) -> None:
@@ -138,7 +151,7 @@ class Tails:
         n_open = {of.holder: _n_open(of) for of in classes}
         while not keys and isinstance(answer := promote(loaded.host, classes, loaded.policy, may_close=may_close), Promotion):
             keys, holder = self._draw(queue, loaded, answer), answer.draw.holder
-        loaded.is_asking = not keys and answer is End.ASKS
+        loaded.is_asking = not keys and answer is TailEnd.ASKS
         if loaded.tested != before:
             self._counters.add(CLOSED, loaded.host.n_closed - n_closed)
             loaded.changed.update(loaded.classes)
@@ -179,7 +192,7 @@ class Tails:
         loaded, tag = self._loaded(queue), class_tag(draw.holder)
         settle(loaded.host, loaded.classes[tag], draw, is_good, policy=loaded.policy)
         self._end(key, queue, loaded, tag)
-        self._note(Settled(key, is_good), loaded)
+        self._note(SettledStep(key, is_good), loaded)
         return True
 
     def unasked(self, key: bytes) -> bool:
@@ -321,8 +334,8 @@ def _bound(closed: Sequence[TailClass], policy: TailPolicy) -> tuple[int, int]:
     return n, upper_bound(strata, policy.tail_yield, error_of(policy.error, newest))
 
 
-def _ruled(policy: TailPolicy) -> Ruled:
-    return Ruled(policy.tail_yield, policy.share, policy.audit_share)
+def _ruled(policy: TailPolicy) -> RuledStep:
+    return RuledStep(policy.tail_yield, policy.share, policy.audit_share)
 
 
 def _n_open(of: TailClass) -> int:

@@ -80,13 +80,33 @@ def _schedule_rows(view: View, record: RoundRecord) -> list[str]:
     shards = view.shards if isinstance(view, ShardsView) else [view]
     overriding = Overriding(view.settings)
     n_pages, fresh = 0, 0.0
+    late: list[tuple[float, str]] = []
     for shard in shards:
         for queue, host in shard.tables.plans.hosts():
-            known = shard.tables.queues.host(queue)
-            recrawl = overriding.of_host(known.name if known is not None else "").recrawl
+            name = _name(shard, queue)
+            recrawl = overriding.of_host(name).recrawl
+            schedule = Schedule(shard.tables.plans, options_of(recrawl))
             n_pages += host.n_pages
-            fresh += host.n_pages * Schedule(shard.tables.plans, options_of(recrawl)).expected_freshness(host)
+            fresh += host.n_pages * schedule.expected_freshness(host)
+            if not schedule.is_in_time(host):
+                told = (
+                    f"{printable(name)} is too large for `recrawl.max_interval` ({_days(recrawl.max_interval)}): visiting its "
+                    f"{host.n_pages:,} pages takes {_days(host.round_s)}, at one in {host.gap_s:.3g} s. A longer one, or a smaller delay, "
+                    "mends that"
+                )
+                late.append((host.round_s, told))
     if not n_pages:
         return []
-    fresh /= n_pages
-    return [f"{n_pages:,} pages have a time for their next visit; {fresh:.0%} of the copies are thought to be as the pages are"]
+    late.sort(reverse=True)
+    more = [f"{len(late) - _SHOWN:,} more hosts are too large for `recrawl.max_interval`"] if len(late) > _SHOWN else []
+    first = f"{n_pages:,} pages have a time for their next visit; {fresh / n_pages:.0%} of the copies are thought to be as the pages are"
+    return [first, *(told for _, told in late[:_SHOWN]), *more]
+
+
+def _name(shard: View, queue: bytes) -> str:
+    record = shard.tables.queues.host(queue)
+    return record.name if record is not None else queue.hex()
+
+
+def _days(seconds: float) -> str:
+    return f"{seconds / 86_400:.3g} days"

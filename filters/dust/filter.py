@@ -38,7 +38,7 @@ from typing import Final
 import msgspec
 import xxhash
 
-from thresher.config.settings import Dust
+from thresher.config.settings import DustSettings
 from thresher.crawler.core.effects import Effect, Request, Revise, Study
 from thresher.crawler.core.model import Judgement, Mode, Page, Purpose, Reason, Verdict
 from thresher.crawler.core.ports import Memory
@@ -50,8 +50,8 @@ from thresher.filters.dust.canonize import Canonizer
 from thresher.filters.dust.links import Books, DustLinkGate
 from thresher.filters.dust.memory import NAME, RuleBook, read_book, version, write_book
 from thresher.filters.dust.records import (
-    Look,
     Progress,
+    StoredLook,
     digest_of,
     list_of,
     look_at,
@@ -69,7 +69,7 @@ from thresher.filters.dust.records import (
     write_progress,
 )
 from thresher.filters.dust.rules import LearnedRule, site_named
-from thresher.filters.dust.study import Finding, Known, written
+from thresher.filters.dust.study import KnownSite, StudyResult, written
 from thresher.filters.evidence.blocks import BLOCK
 from thresher.filters.spec import FilterSpec
 
@@ -92,10 +92,10 @@ _MOST_ORIGINS: Final = 64
 _NO_VERDICT: Final = Verdict(NAME)
 
 
-OfSite = Callable[[str], Dust]  # the name of a site → the options that hold for it
+OfSite = Callable[[str], DustSettings]  # the name of a site → the options that hold for it
 
 
-def spec(settings: Dust, *, judges: Collection[str] = (), of_site: OfSite | None = None, shared: Books | None = None) -> FilterSpec:
+def spec(settings: DustSettings, *, judges: Collection[str] = (), of_site: OfSite | None = None, shared: Books | None = None) -> FilterSpec:
     """Return the filter with all its parts.
 
     Args:
@@ -121,7 +121,7 @@ def spec(settings: Dust, *, judges: Collection[str] = (), of_site: OfSite | None
     )
 
 
-def adopts(site: bytes, finding: Finding, memory: Memory, /) -> bool:
+def adopts(site: bytes, finding: StudyResult, memory: Memory, /) -> bool:
     """Return whether a study has found a valid rule that is not applied yet."""
     book = read_book(memory, site)
     applied = set(book.applied) if book is not None else set()
@@ -141,11 +141,11 @@ class PageMeasure(msgspec.Struct, array_like=True, dict=True):
     key: bytes
     via: bytes
     title: int  # hash
-    shown: Look | None = None  # None: not computed
+    shown: StoredLook | None = None  # None: not computed
     origins: dict[str, int] = {}  # links to each origin of its site; counted for a sample of the pages
     text: bytes = b""  # hash of its words, in any order; b"": nothing to compare
 
-    def look(self) -> Look:
+    def look(self) -> StoredLook:
         """Return what the page shows."""
         if self.shown is None:
             page: Page = self.__dict__["page"]
@@ -195,7 +195,7 @@ class PageGate:
         original = self._original(judgement)
         if not measure.text or not (judgement.is_new or original) or _is_soft_error(judgement):
             return None
-        shown = families.Shown.of(measure.text, measure.key, original)
+        shown = families.ShownPage.of(measure.text, measure.key, original)
         return families.learn(memory, measure.key[:_SITE], measure.url, origin_of(measure.url), shown)
 
     def _original(self, judgement: Judgement) -> bytes:
@@ -245,7 +245,7 @@ class PageGate:
         return (*effects, Study(site)) if is_due else effects
 
     def _meets(
-        self, measure: PageMeasure, look: Look, canonizer: Canonizer | None, progress: Progress, memory: Memory, n_alike: int
+        self, measure: PageMeasure, look: StoredLook, canonizer: Canonizer | None, progress: Progress, memory: Memory, n_alike: int
     ) -> bool:
         """Record the first page of the list with this text; return whether that is another page. May ask for a study of a family."""
         site, own = measure.key[:_SITE], digest_of(measure.url)
@@ -284,9 +284,9 @@ class PageGate:
         return is_known and any(verdict.reason in _COPIES and verdict.filter in self._judges for verdict in judgement.standing)
 
 
-def _shown(measure: PageMeasure, judgement: Judgement) -> Look:
+def _shown(measure: PageMeasure, judgement: Judgement) -> StoredLook:
     """Return what a page shows, for comparing; a soft error is like no other page."""
-    return Look() if _is_soft_error(judgement) else measure.look()
+    return StoredLook() if _is_soft_error(judgement) else measure.look()
 
 
 class Miner:
@@ -294,7 +294,7 @@ class Miner:
 
     name = NAME
     study = "thresher.filters.dust.study:study"
-    finding_type = Finding
+    finding_type = StudyResult
 
     def __init__(self, of_site: OfSite) -> None:
         self._of_site = of_site
@@ -304,11 +304,11 @@ class Miner:
         progress, book = read_progress(memory, site) or Progress(), read_book(memory, site)
         mines = not progress.is_judging or bool(progress.pending_at) or progress.n_pages >= progress.next_at
         max_rules = self._of_site(progress.site).max_rules
-        yield written(Known(book.rules if book else [], read_origins(memory, site), mines, max_rules, progress.n_pages))
+        yield written(KnownSite(book.rules if book else [], read_origins(memory, site), mines, max_rules, progress.n_pages))
         for pages in list_of(memory, site):
             yield written(pages)
 
-    def on_finding(self, site: bytes, finding: Finding, memory: Memory, /) -> Effects:
+    def on_finding(self, site: bytes, finding: StudyResult, memory: Memory, /) -> Effects:
         """Adopt the rules, request the pages that they lack, and decide when to study again."""
         progress = read_progress(memory, site) or Progress()
         write_book(memory, site, RuleBook(progress.site, _as_of_now(read_book(memory, site), finding.rules)))
@@ -371,9 +371,9 @@ def _is_due(progress: Progress) -> bool:
     return late >= 0 and late % _ASK_EVERY == 0
 
 
-def look_of(page: Page) -> Look:
+def look_of(page: Page) -> StoredLook:
     """Return what a page shows; an error or an empty page is like no other."""
-    return look_at(page.url.text, page.tokens) if 200 <= page.status < 300 else Look()
+    return look_at(page.url.text, page.tokens) if 200 <= page.status < 300 else StoredLook()
 
 
 def _alias(canonical: str, rule: str) -> Verdict:

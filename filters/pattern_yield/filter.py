@@ -30,14 +30,14 @@ from math import inf
 
 import msgspec
 
-from thresher.config.settings import PatternYield
+from thresher.config.settings import PatternYieldSettings
 from thresher.crawler.core.effects import Release, Worthless
 from thresher.crawler.core.model import Judgement, LinkBatch, Mode, Page, Reason, RedirectPair, Verdict
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import is_home, origin_of
 from thresher.filters.base import NO_EFFECTS, NOTHING_LEARNED, Effects, HeldLink, LinkJudgement, LinkRuling, hold_links
 from thresher.filters.evidence.opinion import Belief
-from thresher.filters.pattern_yield.evidence import Rule
+from thresher.filters.pattern_yield.evidence import HoldRule
 from thresher.filters.pattern_yield.news import TELLS_COPIES, Said, canonical_of, news, said
 from thresher.filters.pattern_yield.patterns import Parts, parse
 from thresher.filters.pattern_yield.records import GOOD_RUN, SAMPLE, Fetch, Pattern, text_key
@@ -49,7 +49,7 @@ _MIN_TOKENS = 20  # words that a text needs to be compared
 _NO_VERDICT = Verdict(NAME)
 
 
-def spec(settings: PatternYield, *, judges: Collection[str] = (), shared: Sites | None = None) -> FilterSpec:
+def spec(settings: PatternYieldSettings, *, judges: Collection[str] = (), shared: Sites | None = None) -> FilterSpec:
     """Build the filter.
 
     Args:
@@ -74,8 +74,8 @@ def spec(settings: PatternYield, *, judges: Collection[str] = (), shared: Sites 
     )
 
 
-def rule_of(settings: PatternYield) -> Rule:
-    return Rule(Belief(barren=settings.barren, right=settings.release_yield))
+def rule_of(settings: PatternYieldSettings) -> HoldRule:
+    return HoldRule(Belief(barren=settings.barren, right=settings.release_yield))
 
 
 def holder(form: str) -> str:
@@ -119,7 +119,7 @@ class YieldOfPages:
     name = NAME
     measure_type = PageMeasure
 
-    def __init__(self, sites: Sites, settings: PatternYield, *, judges: Collection[str] = (), samples: bool = True) -> None:
+    def __init__(self, sites: Sites, settings: PatternYieldSettings, *, judges: Collection[str] = (), samples: bool = True) -> None:
         """Create the page gate.
 
         Args:
@@ -149,23 +149,23 @@ class YieldOfPages:
         is_usual = before.good_run >= self._enough and not before.n_barren and measure.key[8] % SAMPLE > 0
         may_credit = bool(via) and (before if via[:8] == site else self._sites.glance(memory, via[:8])).n_sources > 0
         word = said(judgement, self._judges) if measure.is_ok else Said.OLD
-        is_passed_over = is_usual and word is not Said.OLD
+        is_passed_over = is_usual and not word.is_barren
         if is_passed_over and not may_credit and not self._tells_copies:
             return NOTHING_LEARNED
         measure.read()
         word = self._word(word, measure, memory)
-        if is_usual and word is not Said.OLD and not may_credit:
+        if is_usual and not word.is_barren and not may_credit:
             return NO_EFFECTS
         tree = self._sites.tree(memory, site, self._rule)
         url = canonical_of(judgement) or measure.url
         parts = parse(url, origin_of(url))
         worth = self._worth(measure, word, tree, parts)
-        if not is_usual or word is Said.OLD:
+        if not is_usual or word.is_barren:
             counts = worth or url == measure.url  # a copy under an alias does not count against the pattern of its canonical URL
             tree.learn(_fetch(measure, parts, worth if counts else None, may_lead=judgement.follow and measure.has_links))
         effects = _credit(tree, via, memory, self._sites, self._rule, worth=worth) if may_credit and worth is not None else _released(tree)
         self._sites.save(memory, tree)
-        return (*effects, Worthless(measure.key)) if worth is False else effects
+        return (*effects, Worthless(measure.key)) if worth is False and word is not Said.LIKE else effects
 
     def _word(self, word: Said, measure: PageMeasure, memory: Memory) -> Said:
         """Return the panel's judgement as this filter uses it; if no other filter finds exact copies, this one does."""
@@ -175,7 +175,7 @@ class YieldOfPages:
 
     def _worth(self, measure: PageMeasure, word: Said, tree: Tree, parts: Parts) -> bool | None:
         """Return whether the page is new, None if that is not known."""
-        if word is Said.OLD:
+        if word.is_barren:
             return False
         if not measure.has_text:
             return None
@@ -211,7 +211,7 @@ class YieldOfRedirects:
     name = NAME
     measure_type = PairMeasure
 
-    def __init__(self, sites: Sites, settings: PatternYield) -> None:
+    def __init__(self, sites: Sites, settings: PatternYieldSettings) -> None:
         self._sites = sites
         self._rule = rule_of(settings)
 
@@ -248,7 +248,7 @@ class YieldOfLinks:
     name = NAME
     measure_type = LinksMeasure
 
-    def __init__(self, sites: Sites, settings: PatternYield) -> None:
+    def __init__(self, sites: Sites, settings: PatternYieldSettings) -> None:
         self._sites = sites
         self._rule = rule_of(settings)
         self._only_observes = settings.mode == "observe"
@@ -325,7 +325,7 @@ class YieldOfLinks:
         return _released(tree)
 
 
-def _credit(tree: Tree, via: bytes, memory: Memory, sites: Sites, rule: Rule, *, worth: bool) -> Effects:
+def _credit(tree: Tree, via: bytes, memory: Memory, sites: Sites, rule: HoldRule, *, worth: bool) -> Effects:
     """Credit the page that named a URL with whether the URL was worth it; return the releases that follow."""
     if via[:8] == tree.site:
         tree.on_settled(via, worth)

@@ -13,7 +13,7 @@ import msgspec
 from thresher.filters.evidence.decay import Recent
 
 
-class Ruled(msgspec.Struct, frozen=True, array_like=True, tag="rules"):
+class RuledStep(msgspec.Struct, frozen=True, array_like=True, tag="rules"):
     """The policy of the tails of which the next steps tell: a host may have its own."""
 
     tail_yield: float
@@ -21,7 +21,7 @@ class Ruled(msgspec.Struct, frozen=True, array_like=True, tag="rules"):
     audit_share: float
 
 
-class Held(msgspec.Struct, frozen=True, array_like=True, tag="held"):
+class HeldStep(msgspec.Struct, frozen=True, array_like=True, tag="held"):
     """URLs were held in a class, one after the other; some of them were drawn at once, as audits."""
 
     queue: bytes
@@ -51,7 +51,7 @@ class Closed(msgspec.Struct, frozen=True, array_like=True, tag="closed"):
     n_good: int  # upper bound of the good ones among them; -1: none was proved
 
 
-class Settled(msgspec.Struct, frozen=True, array_like=True, tag="settled"):
+class SettledStep(msgspec.Struct, frozen=True, array_like=True, tag="settled"):
     """The fetch of a drawn URL has ended."""
 
     key: bytes
@@ -93,7 +93,7 @@ class Reopened(msgspec.Struct, frozen=True, array_like=True, tag="reopened"):
     """The threshold of the configuration has changed: closed classes are judged again."""
 
 
-Step = Ruled | Held | Served | Closed | Settled | Unasked | Passed | Left | Useful | Voided | Reopened
+Step = RuledStep | HeldStep | Served | Closed | SettledStep | Unasked | Passed | Left | Useful | Voided | Reopened
 
 
 class Note(msgspec.Struct, frozen=True, array_like=True):
@@ -108,9 +108,9 @@ class History:
 
     def __init__(self) -> None:
         self._steps: list[Step] = []
-        self._rules: Ruled | None = None  # that were written last
+        self._rules: RuledStep | None = None  # that were written last
 
-    def add(self, step: Step, rules: Ruled) -> None:
+    def add(self, step: Step, rules: RuledStep) -> None:
         """Add a step; consecutive URLs that join one class become one step.
 
         Args:
@@ -121,7 +121,7 @@ class History:
             self._steps.append(rules)
             self._rules = rules
         last = self._steps[-1] if self._steps else None
-        if isinstance(step, Held) and isinstance(last, Held) and _is_same(last, step):
+        if isinstance(step, HeldStep) and isinstance(last, HeldStep) and _is_same(last, step):
             last.keys.extend(step.keys)
             last.audited.extend(step.audited)
         else:
@@ -141,7 +141,7 @@ def read_note(note: bytes) -> Note:
     return _NOTE.decode(note)
 
 
-def _is_same(last: Held, step: Held) -> bool:
+def _is_same(last: HeldStep, step: HeldStep) -> bool:
     """Return whether two steps hold URLs in the same class under the same conditions."""
     return step.recent is None and (last.queue, last.holder, last.is_inherited) == (step.queue, step.holder, step.is_inherited)
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from thresher.config.settings import Parse
+from thresher.config.settings import ParseSettings
 from thresher.crawler.core import html
 from thresher.crawler.core.model import Flag
 from thresher.crawler.core.parsed import Link, Parsed
@@ -40,7 +40,7 @@ class Harness:
     """A parser and what a test asks of it."""
 
     def __init__(self, patience_s: float | None = None, **settings: Any) -> None:
-        self.parser = Parser(Parse(**{"timeout": 0.5, **settings}), "thresher", patience_s=patience_s)
+        self.parser = Parser(ParseSettings(**{"timeout": 0.5, **settings}), "thresher", patience_s=patience_s)
         self.n_ticks = 0
 
     def here(self, body: bytes, mime_type: str = HTML) -> Parsed | None:
@@ -320,11 +320,11 @@ async def test_the_child_is_limited() -> None:
 
 BUSY_PARENT = """
 import asyncio, os
-from thresher.config.settings import Parse
+from thresher.config.settings import ParseSettings
 from thresher.crawler.page.parser import Parser
 
 async def main():
-    parser = Parser(Parse(timeout=60.0), "thresher")
+    parser = Parser(ParseSettings(timeout=60.0), "thresher")
     await parser.apart(b"", "", "", [], max_links=9)
     print(open(f"/proc/self/task/{os.getpid()}/children").read().split()[-1], flush=True)
     await parser.apart(b"<div>" * 100_000, "", "", [], max_links=9)

@@ -11,10 +11,10 @@ from click.testing import CliRunner
 from little_web import LittleWeb, crawl
 from raw_web import archived, files
 
-from thresher.config.settings import Filters, Settings, SoftError
+from thresher.config.settings import FilterSettings, Settings, SoftErrorSettings
 from thresher.crawler.children.python import command, environment
 from thresher.crawler.cli import thresher
-from thresher.storage.archive.answers import Answers
+from thresher.storage.archive.answers import ArchivedAnswers
 from thresher.storage.verify import verify
 from thresher.storage.view import View
 
@@ -34,7 +34,7 @@ async def test_a_crawls_own_archive_comes_to_the_same_crawl(tmp_path: Path) -> N
         web.page("a.test/1", "a.test/2", text="words that are the same " * 20)
         web.page("a.test/2", text="words that are others " * 20)
         web.redirect("a.test/moved", "b.test/")
-        filters = Filters(audit_share=0.0, soft_error=SoftError(max_probes=0))
+        filters = FilterSettings(audit_share=0.0, soft_error=SoftErrorSettings(max_probes=0))
         first = await crawl(old, archived(web, ["a.test/"], filters=filters))
     code, said = imported(new, *files(old))
     assert code == 0, said
@@ -109,7 +109,7 @@ def test_a_body_of_ten_gibibytes_is_read_as_far_as_any_other(tmp_path: Path) -> 
             file.write(said.removesuffix(b"\r\n\r\n"))
             file.seek(size, 1)  # a hole: it costs no disk
             file.write(b"\r\n\r\n" + second)
-    answer = next(iter(Answers(huge, 1 << 20)))
+    answer = next(iter(ArchivedAnswers(huge, 1 << 20)))
     assert (answer.url, len(answer.payload) <= 1 << 20) == ("http://c.test/large", True)
     code, said_of = imported(tmp_path / "store", large)
     assert code == 0, said_of
