@@ -10,6 +10,8 @@ from functools import partial
 import re2
 
 from thresher.config.errors import ConfigError
+from thresher.config.options import options as options_by_key
+from thresher.config.override import overridden, why_whole
 from thresher.config.settings import Settings
 from thresher.config.shown import shown
 
@@ -25,7 +27,6 @@ _ENDPOINT = re.compile(r"(?:\[[0-9a-f:.]+\]|[a-z0-9_.-]+):[0-9]{1,5}")
 _PROXY = re.compile(r"(?:http|socks5)://(?:\[[0-9a-f:.]+\]|[A-Za-z0-9_.-]+):[0-9]{1,5}/?")
 _PREFIX = re.compile(r"(?:https?:)?//[a-z0-9_.:\[\]-]+/[!-~]*")
 _MAX_PATTERN = 2_000
-_MODES = ("off", "observe", "enforce")
 _DANGEROUS = re.compile(r"(?=.)(?:(?:/[^/?&\s]+)+)?(?:\?[^=&?\s]+(?:=[^=&?\s]+)?(?:&[^=&?\s]+(?:=[^=&?\s]+)?)*)?")
 
 RESERVED_HEADERS = {
@@ -51,12 +52,18 @@ def check(settings: Settings, where: Where) -> list[ConfigError]:
         ConfigError(
             f"{place + ': ' if (place := where(key)) else ''}{shown(key, 100)[1:-1]}: expected {expected}, got {got}. {advice}", key=key
         )
-        for part in (_identity, _scope, _own_site, _fetch, _dns, _lists, _overrides, partial(_order, where), _danger)
+        for part in (partial(_of_one, where=where), _overrides)
         for key, expected, got, advice in part(settings)
     ]
 
 
 Problem = tuple[str, str, str, str]  # key, expected, got, advice
+
+
+def _of_one(settings: Settings, where: Where) -> Iterable[Problem]:
+    """Check settings that hold at one place: in general, or where an override is laid over them."""
+    for part in (_identity, _scope, _own_site, _fetch, _dns, _lists, partial(_order, where), _danger):
+        yield from part(settings)
 
 
 def _identity(settings: Settings) -> Iterable[Problem]:
@@ -127,16 +134,10 @@ def _order(where: Where, settings: Settings) -> Iterable[Problem]:
         ("politeness.backoff_initial", of.backoff_initial, "politeness.backoff_max", of.backoff_max),
         ("dns.min_ttl", settings.dns.min_ttl, "dns.max_ttl", settings.dns.max_ttl),
     ]
-    for i, override in enumerate(settings.overrides):
-        least = of.min_delay if override.min_delay is None else override.min_delay
-        most = of.max_delay if override.max_delay is None else override.max_delay
-        low_key = "politeness.min_delay" if override.min_delay is None else f"overrides[{i}].min_delay"
-        high_key = "politeness.max_delay" if override.max_delay is None else f"overrides[{i}].max_delay"
-        pairs.append((low_key, least, high_key, most))
     for low_key, low, high_key, high in pairs:
         if low <= high:
             continue
-        if where(low_key) and not high_key.startswith("overrides"):
+        if where(low_key):
             yield low_key, f"at most {high_key}, {high}", str(low), f"Write {high} or less, or raise {high_key}"
         else:
             yield high_key, f"at least {low_key}, {low}", str(high), f"Write {low} or more, or lower {low_key}"
@@ -280,23 +281,24 @@ def _overrides(settings: Settings) -> Iterable[Problem]:
         if rule in first:
             yield key, "each domain or prefix once", f"{shown(rule)} again (overrides[{first[rule]}])", "Merge the two"
         first[rule] = i
-        yield from _override_modes(settings, i)
+        yield from _override_options(settings, i)
 
 
-def _override_modes(settings: Settings, i: int) -> Iterable[Problem]:
-    """Check the filters of an override: the canary judges whole hosts, and the scope has no mode."""
-    of = settings.filters
-    known = [name for name in of.__struct_fields__ if hasattr(getattr(of, name), "mode") and name != "canary"]
-    for name, mode in settings.overrides[i].filters.items():
-        key = f"overrides[{i}].filters.{name}"
-        if name not in known:
-            section, _, option = name.partition(".")
-            section = option if section == "filters" else section
-            allowed = "of other options only max_segment_repeats, max_segments and max_params differ by prefix, beside match"
-            advice = f"Write {section}: observe; {allowed}" if section in known else "Remove it"
-            yield key, f"a filter whose mode may differ by URL ({', '.join(known)})", shown(name), advice
-        elif mode not in _MODES:
-            yield key, "one of off, observe, enforce", shown(mode), f"Write {name}: observe"
+def _override_options(settings: Settings, i: int) -> Iterable[Problem]:
+    """Check the options of an override: each may differ by prefix, and all can work together with those that hold elsewhere."""
+    item, options = f"overrides[{i}]", settings.overrides[i].options
+    for key in options:
+        if why := why_whole(key):
+            yield f"{item}.{key}", "an option that may differ by prefix", "one of the whole crawl", f"Move it out of overrides: {why}"
+    usable = {key: value for key, value in options.items() if not why_whole(key)}
+    for key, expected, got, advice in _of_one(overridden(settings, usable), lambda key: item if _option(key) in usable else ""):
+        if _option(key) in usable:
+            yield f"{item}.{key}", expected, got, advice
+
+
+def _option(key: str) -> str:
+    """Return the option to which a key belongs that may name an item or entry of its value."""
+    return next((name for name in options_by_key() if key == name or key.startswith((f"{name}.", f"{name}["))), key)
 
 
 def _match_advice(rule: str) -> str:

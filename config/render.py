@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
+from thresher.config.override import nested
 from thresher.config.scalars import FALSE, NULLS, TRUE
 from thresher.config.settings import Settings
 from thresher.config.shown import shown
@@ -23,7 +24,9 @@ def as_json_text(settings: Settings, sources: Mapping[str, str]) -> str:
 
 def as_yaml(settings: Settings, sources: Mapping[str, str]) -> str:
     """Return the settings as YAML, each option with its source in a comment."""
-    return "\n".join(_section(msgspec.to_builtins(settings), sources, "", "")) + "\n"
+    values = msgspec.to_builtins(settings)
+    values["overrides"] = [nested({"match": one["match"], "skip": one["skip"], **one["options"]}) for one in values["overrides"]]
+    return "\n".join(_section(values, sources, "", "")) + "\n"
 
 
 def _section(values: Mapping[str, object], sources: Mapping[str, str], prefix: str, indent: str) -> Iterator[str]:
@@ -41,12 +44,12 @@ def _section(values: Mapping[str, object], sources: Mapping[str, str], prefix: s
 
 
 def _items(items: list[object], indent: str) -> Iterator[str]:
-    """Write a list: words in flow style, wrapped; mappings one below the other, without what was left open."""
+    """Write a list: words in flow style, wrapped; mappings one below the other."""
     if isinstance(items[0], dict):
         for item in items:
-            given = [(name, value) for name, value in item.items() if value is not None] if isinstance(item, dict) else []
-            for i, (name, value) in enumerate(given):
-                yield f"{indent}{'  ' if i else '- '}{name}: {_scalar(value)}"
+            first, *rest = _section(item, {}, "", indent + "  ") if isinstance(item, dict) else [""]
+            yield f"{indent}- {first.lstrip()}"
+            yield from rest
         return
     line = indent + "["
     for i, item in enumerate(items):

@@ -7,6 +7,7 @@ its own option invalid; all mistakes are collected.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping as Map
 from dataclasses import dataclass
 from typing import TypeGuard
@@ -16,9 +17,14 @@ from msgspec import inspect as types
 from thresher.config import scalars
 from thresher.config.errors import ConfigError
 from thresher.config.options import bare, example, fields_of, in_yaml, known, nearest, root
+from thresher.config.override import why_whole
 from thresher.config.scalars import MismatchError, Range, Unit
 from thresher.config.shown import shown
 from thresher.config.yaml_tree import Listing, Mapping, Node, Position, Scalar
+
+_OPTIONS = "options"  # of an override: in a file, the sections beside its own keys
+_OF_OVERRIDES = ("match", "skip")
+_ITEM = re.compile(r"^overrides\[\d+\]\.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +75,7 @@ def _section(node: Node, struct: types.StructType, prefix: str, mistakes: list[C
         key = f"{prefix}.{name}" if prefix else name
         field = fields.get(name)
         if field is None:
-            mistakes.append(_dotted(place, key, name) if "." in name and key in known() else _unknown(place, key))
+            mistakes.append(_dotted(place, key, name) if "." in name and _ITEM.sub("", key) in known() else _unknown(place, key))
             continue
         inner = bare(field.type)[0]
         try:
@@ -149,17 +155,16 @@ def _entries(node: Node, key: str, places: dict[str, Position]) -> dict[str, obj
 
 
 def _record(node: Node, struct: types.StructType, key: str, places: dict[str, Position]) -> dict[str, object]:
-    """Read a mapping that is an item of a list."""
+    """Read an override: a mapping that is an item of a list, with keys of its own beside the sections of the configuration."""
     if not isinstance(node, Mapping):
         required = next(name for name, field in fields_of(struct).items() if field.required)
         raise _wrong(node, key, "a mapping of options", f"Write {{{required}: …, …}}")
-    fields, found, mistakes = fields_of(struct), {}, list[ConfigError]()
+    fields, found, mistakes = fields_of(struct), dict[str, object](), list[ConfigError]()
+    others = Mapping({name: pair for name, pair in node.pairs.items() if name == _OPTIONS or name not in fields}, node.place)
+    found[_OPTIONS] = _options(others, key, places, mistakes)
     for name, (place, value) in node.pairs.items():
         field = fields.get(name)
-        if field is None:
-            near = nearest(name, tuple(fields))
-            advice = f", did you mean {near}?" if near else f". Known here: {', '.join(fields)}"
-            mistakes.append(ConfigError(f"{place.where}: {_name(f'{key}.{name}')}: unknown key{advice}", key=key))
+        if field is None or name == _OPTIONS:
             continue
         places[f"{key}.{name}"] = place
         try:
@@ -172,6 +177,14 @@ def _record(node: Node, struct: types.StructType, key: str, places: dict[str, Po
     if mistakes:
         raise ConfigError.of(mistakes)
     return found
+
+
+def _options(node: Mapping, key: str, places: dict[str, Position], mistakes: list[ConfigError]) -> dict[str, object]:
+    """Read the sections of an override; return the values of their options by dotted key."""
+    leaves = _section(node, root(), key, mistakes)
+    for leaf in leaves.values():
+        places |= leaf.places
+    return {name.removeprefix(f"{key}."): leaf.value for name, leaf in leaves.items()}
 
 
 def _scalar(node: Node, kind: types.Type, unit: Unit, key: str, sample: str) -> object:
@@ -257,8 +270,12 @@ def _dotted(place: Position, key: str, name: str) -> ConfigError:
 
 
 def _unknown(place: Position, key: str, near: str = "") -> ConfigError:
-    near = near or nearest(key, known())
-    section = key.rpartition(".")[0]
-    siblings = [name.rpartition(".")[2] for name in known() if name.rpartition(".")[0] == section]
+    bare_key = _ITEM.sub("", key)  # within an override the keys are those of the whole
+    names = known() if bare_key == key else (*_OF_OVERRIDES, *known())
+    near = near or nearest(bare_key, names)
+    section = bare_key.rpartition(".")[0]
+    siblings = [
+        name.rpartition(".")[2] for name in names if name.rpartition(".")[0] == section and not (bare_key != key and why_whole(name))
+    ]
     advice = f", did you mean {near}?" if near else f". Known here: {', '.join(siblings)}" if siblings else ""
     return ConfigError(f"{place.where}: {_name(key)}: unknown key{advice}")

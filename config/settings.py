@@ -7,7 +7,7 @@ means no limit. Bounds are checked by config/load.py, not by the constructors; u
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct, field
 
@@ -85,36 +85,11 @@ class LimitSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
 
 class Override(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Settings for one domain (with its subdomains), URL prefix or SURT prefix; None leaves the general value."""
+    """Options for one domain (with its subdomains), URL prefix or SURT prefix. In a file they stand beside `match`, in their sections."""
 
     match: str  # "example.org", "https://example.org/docs/" or "org,example)/docs"
-    min_delay: Seconds | None = None
-    delay_factor: Factor | None = None
-    max_delay: Seconds | None = None
-    max_pages: Positive | None = None  # per host
-    max_depth: Count | None = None
-    obey_robots: bool | None = None
     skip: bool = False  # never fetch what matches
-    respect_crawl_delay: bool | None = None  # this one and all up to dead_wait replace those of politeness, for the whole host
-    max_crawl_delay: Seconds | None = None
-    jitter: Share | None = None
-    retry_after_max: Seconds | None = None
-    backoff_initial: Seconds | None = None
-    backoff_max: Seconds | None = None
-    backoff_forgive: Seconds | None = None
-    dead_after: Positive | None = None
-    dead_wait: Seconds | None = None
-    max_bytes: Bytes | None = None  # per host
-    max_redirects: Count | None = None
-    meta: bool | None = None  # this one and the next two replace those of robots
-    x_robots_tag: bool | None = None
-    nofollow_links: bool | None = None
-    max_body: Bytes | None = None  # this one and the next replace those of fetch
-    total_timeout: Timeout | None = None
-    max_segment_repeats: Positive | None = None  # of filters.path_trap, as the next two
-    max_segments: Positive | None = None
-    max_params: Positive | None = None
-    filters: dict[str, str] = field(default_factory=dict)  # name of a filter → its mode
+    options: dict[str, Any] = field(default_factory=dict)  # dotted key ("politeness.min_delay") → value; config/override.py says which
 
     @property
     def rule(self) -> str:

@@ -14,6 +14,7 @@ from typing import Final
 
 from thresher.crawler.core.frontier import Lease
 from thresher.crawler.core.model import Failed, Fetched, Flag, Outcome, Purpose, Reason, Redirect
+from thresher.crawler.core.url import origin_of, queue_name
 from thresher.crawler.revisit import revisit
 from thresher.crawler.visit import Visit, VisitContext, ask_policy, failed, guarded, request, robots_txt, stopped, to_target, visit
 
@@ -48,8 +49,8 @@ async def _answer_for_filter(lease: Lease, outcome: Outcome, context: VisitConte
         case Redirect():
             return to_target(lease, outcome, context)
         case Fetched(refused=None):
-            if context.cookies is not None:
-                context.cookies.on_end(outcome.url.text)
+            if (cookies := context.cookies_of(outcome.url.text)) is not None:
+                cookies.on_end(outcome.url.text)
             reading = await context.batch_reader.read(outcome)
             return Visit(lease, outcome, page=reading.page, charset=reading.charset)
         case _:
@@ -62,11 +63,12 @@ async def _sitemap(lease: Lease, context: VisitContext) -> Visit:
     if stop is not None:
         return stop
     with TemporaryFile() as file:  # a body of 50 MiB in memory would be there twice
-        outcome = await context.fetcher.fetch(lease.entry.url, max_body=context.settings.limits.max_sitemap_size, sink=file.write)
+        at_most = context.overriding.of(lease.entry.url.text).limits.max_sitemap_size
+        outcome = await context.fetcher.fetch(lease.entry.url, max_body=at_most, sink=file.write)
         made = Visit(lease, outcome)
         if isinstance(outcome, Fetched) and outcome.head.status == 200:
             file.write(outcome.body)
-            made.sitemap = await context.sitemaps.read(file)
+            made.sitemap = await context.sitemaps.read(file, lease.entry.url.text)
             if Flag.TRUNCATED_SIZE in outcome.flags:
                 made.sitemap.notes.append("cut where limits.max_sitemap_size ends")
     return made
@@ -85,7 +87,7 @@ async def _requisite(lease: Lease, context: VisitContext) -> Visit:
 
 def sitemap_fault(text: str, context: VisitContext) -> tuple[Reason, str] | None:
     """Return why a sitemap may not be requested, and who says so: it may lie out of scope and look like no page, like a robots.txt."""
-    if context.settings.sitemaps == "off":
+    if context.overriding.of_host(queue_name(origin_of(text))).sitemaps == "off":
         return Reason.EXCLUDED, "sitemaps"
     return requisite_fault(text, context)
 

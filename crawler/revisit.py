@@ -33,14 +33,7 @@ async def revisit(lease: Lease, context: VisitContext) -> Visit:
     if (rewritten := _rewritten(lease, context)) is not None:
         return Visit(lease, held=(rewritten,))
     conditions = context.rounds.conditions(url.key, context.urls.queue_key(url.host))
-    bounds = context.overriding.of(url.text).fetch
-    outcome = await context.fetcher.fetch(
-        url,
-        head_gate=lambda head: _gate(head, context),
-        conditions=conditions,
-        max_body=bounds.max_body,
-        total_timeout=bounds.total_timeout,
-    )
+    outcome = await context.fetcher.fetch(url, head_gate=lambda head: _gate(head, context), conditions=conditions)
     made = await guarded(lease, outcome, _after_response(lease, outcome, context))
     made.was_conditional = bool(conditions)
     return made
@@ -79,7 +72,7 @@ async def _after_response(lease: Lease, outcome: Outcome, context: VisitContext)
 async def _compared(check: CheckRecord, page: Page, context: VisitContext) -> Comparison:
     """Compare a page with the last version of it."""
     after = content_of(page)
-    least = context.settings.recrawl.min_change
+    least = context.overriding.of(page.url.text).recrawl.min_change
     before = await _last_text(check, context) if check.versions else None
     if before is not None:
         return compare(before, after, min_change=least)
@@ -103,8 +96,9 @@ async def _last_text(check: CheckRecord, context: VisitContext) -> PageContent |
     content_type = f"{record.mime_type or _HTML}; charset={record.charset}" if record.charset else record.mime_type
     if not _is_text(record):
         return None
-    parsed = context.parser.here(body, content_type, record.mime_type or _HTML, [])
-    parsed = parsed or await context.parser.apart(body, content_type, record.mime_type or _HTML, [])
+    at_most = context.overriding.of(record.url).limits.max_links_per_page
+    parsed = context.parser.here(body, content_type, record.mime_type or _HTML, [], max_links=at_most)
+    parsed = parsed or await context.parser.apart(body, content_type, record.mime_type or _HTML, [], max_links=at_most)
     return text_of(parsed.raw_text, record.title, (record.noindex, record.nofollow), record.fetched_at)
 
 

@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable
 
 import msgspec
 
-from thresher.config.settings import Settings
+from thresher.config.settings import RobotsSettings, Settings
 from thresher.crawler.children.crash_suspects import Suspects
 from thresher.crawler.children.studies import Studies
 from thresher.crawler.core.ai_preferences import MAX_FILE as TDMREP_BYTES
@@ -41,7 +41,7 @@ from thresher.crawler.core.ownership import Ownership
 from thresher.crawler.core.ports import Lane
 from thresher.crawler.core.robots import directives
 from thresher.crawler.core.sitemap import SitemapReading
-from thresher.crawler.core.url import BadURL, URLSpace
+from thresher.crawler.core.url import BadURL, URLSpace, queue_name
 from thresher.crawler.fetch.dns import Names
 from thresher.crawler.fetch.fetcher import Fetcher
 from thresher.crawler.gates.ai_preferences import AiPreferences
@@ -85,8 +85,16 @@ class VisitContext(msgspec.Struct, frozen=True):
     overriding: Overriding
     is_kept: Callable[[str], bool]  # whether a URL is known for a page that was kept
     requisites: RequisiteReader | None = None  # None: they are not fetched
-    cookies: ChainCookies | None = None  # None: fetch.cookies is off
+    cookies: ChainCookies | None = None  # None: fetch.cookies is off everywhere
     ownership: Ownership | None = None  # None: every site is this agent's
+
+    def cookies_of(self, text: str) -> ChainCookies | None:
+        """Return the cookies of chains, None where `fetch.cookies` is off for a URL."""
+        return self.cookies if self.cookies is not None and self.overriding.of(text).fetch.cookies == "chain" else None
+
+    def robots_settings(self, origin: str) -> RobotsSettings:
+        """Return the rules by which an origin's robots.txt is read."""
+        return self.overriding.of_host(queue_name(origin)).robots
 
 
 class Visit(msgspec.Struct):
@@ -163,7 +171,7 @@ async def ask_policy(lease: Lease, context: VisitContext) -> Visit | None:
     asked = context.ai.request(url, context.clock())
     if asked is None:
         return None
-    outcome = await context.fetcher.fetch(asked, max_body=TDMREP_BYTES, total_timeout=context.settings.robots.timeout)
+    outcome = await context.fetcher.fetch(asked, max_body=TDMREP_BYTES, total_timeout=context.robots_settings(url.host).timeout)
     return Visit(lease, outcome, policy_of=url.host)
 
 
@@ -182,9 +190,8 @@ async def request(url: CrawlURL, context: VisitContext, said: list[str]) -> Outc
             said.extend(context.panel.head_said(head))
         return refusal
 
-    cookie = context.cookies.header(url.text) if context.cookies is not None else ""
-    bounds = context.overriding.of(url.text).fetch
-    return await context.fetcher.fetch(url, head_gate=gate, cookie=cookie, max_body=bounds.max_body, total_timeout=bounds.total_timeout)
+    cookies = context.cookies_of(url.text)
+    return await context.fetcher.fetch(url, head_gate=gate, cookie=cookies.header(url.text) if cookies is not None else "")
 
 
 async def guarded(lease: Lease, outcome: Outcome, journey: Awaitable[Visit]) -> Visit:
@@ -245,7 +252,7 @@ def _turn(lease: Lease, context: VisitContext) -> Turn:
 
 async def robots_txt(url: CrawlURL, context: VisitContext) -> Outcome:
     """Request a robots.txt, and parse a large one off the loop."""
-    settings = context.settings.robots
+    settings = context.robots_settings(url.host)
     outcome = await context.fetcher.fetch(url, max_body=settings.max_bytes, total_timeout=settings.timeout)
     await context.robots.read_ahead(outcome)
     return outcome
@@ -258,8 +265,8 @@ async def _after_response(lease: Lease, outcome: Outcome, context: VisitContext)
         case Redirect():
             return redirected(lease, outcome, context)
         case Fetched(refused=None):
-            if context.cookies is not None:
-                context.cookies.on_end(outcome.url.text)
+            if (cookies := context.cookies_of(outcome.url.text)) is not None:
+                cookies.on_end(outcome.url.text)
             reading = await context.batch_reader.read(outcome)
             requisites = await _needed_by(outcome, reading, context)
             made = read_page(lease, outcome, reading, context)
@@ -270,7 +277,9 @@ async def _after_response(lease: Lease, outcome: Outcome, context: VisitContext)
 
 
 async def _needed_by(outcome: Fetched, reading: PageReading, context: VisitContext) -> list[str] | None:
-    return await context.requisites.read(outcome, reading.page.flags) if context.requisites is not None else None
+    if context.requisites is None or not context.overriding.of(outcome.url.text).archive.requisites:
+        return None
+    return await context.requisites.read(outcome, reading.page.flags)
 
 
 def failed(lease: Lease, outcome: Failed, context: VisitContext) -> Visit:
@@ -313,10 +322,11 @@ def to_target(
 
 def _takes_cookie(outcome: Redirect, target: str, context: VisitContext) -> bool:
     """Let a chain of redirects go on with its cookies; return whether it comes back to a URL of its own that may answer otherwise now."""
-    if context.cookies is None or not isinstance(context.links.check(target), bytes):
+    cookies = context.cookies_of(outcome.url.text)
+    if cookies is None or context.cookies_of(target) is None or not isinstance(context.links.check(target), bytes):
         return False
     set_cookies, at_most = outcome.head.all(b"set-cookie"), context.overriding.of(outcome.url.text).limits.max_redirects
-    return context.cookies.on_redirect(outcome.url.text, target, set_cookies, context.clock(), at_most=at_most)
+    return cookies.on_redirect(outcome.url.text, target, set_cookies, context.clock(), at_most=at_most)
 
 
 def read_page(lease: Lease, outcome: Fetched, reading: PageReading, context: VisitContext) -> Visit:

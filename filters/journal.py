@@ -17,6 +17,7 @@ class JournalRecord(msgspec.Struct, array_like=True, frozen=True):
     gate: int
     judgement: bytes
     measures: list[tuple[str, bytes]]  # filter, msgpack of its measure
+    subject: str = ""  # URL of what was judged, if filters differ by URL
 
 
 def encode_judgement(judgement: Judgement | LinkJudgement) -> bytes:

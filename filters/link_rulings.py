@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from thresher.crawler.core.effects import Hold, Rewrite
@@ -24,8 +24,10 @@ def leave_out_changed(batch: LinkBatch, effects: Iterable[Asked], admitted: Any)
         admitted[[i for i, text in enumerate(batch.texts) if text in aside]] = False
 
 
-def audit(batch: LinkBatch, refused: Mapping[int, Verdict], effects: list[Asked], share: float) -> tuple[frozenset[int], list[Asked]]:
-    """Choose the refused or rewritten links that are fetched all the same, and drop the effects on them.
+def audit(
+    batch: LinkBatch, refused: Mapping[int, Verdict], effects: list[Asked], share_of: Callable[[str], float]
+) -> tuple[frozenset[int], list[Asked]]:
+    """Choose the refused or rewritten links that are fetched all the same, a share of them by URL, and drop the effects on them.
 
     Held links are not chosen here: the tail audits them.
     """
@@ -33,6 +35,6 @@ def audit(batch: LinkBatch, refused: Mapping[int, Verdict], effects: list[Asked]
         return frozenset(), effects
     position = {text: i for i, text in enumerate(batch.texts)}
     touched = set(refused) | {position[e.url] for _, e in effects if isinstance(e, Rewrite) and e.url in position}
-    audited = frozenset(i for i in touched if is_audited(batch.keys[i], share))
+    audited = frozenset(i for i in touched if is_audited(batch.keys[i], share_of(batch.texts[i])))
     spared = {batch.texts[i] for i in audited}
     return audited, [(who, e) for who, e in effects if not (isinstance(e, Rewrite | Hold) and e.url in spared)]

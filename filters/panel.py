@@ -2,13 +2,14 @@
 
 Every filter is asked, even if an earlier one has refused, so that scores are complete. Nothing here awaits: no other page can be judged
 between a judgement and what is learned from it. If a filter observes, its verdicts are recorded and its effects are dropped; it changes no
-judgement. An override may give a filter another mode for some URLs (modes.py). Of what enforcing filters refuse at the learned gate, a
-small share passes all the same, as an audit; it is chosen by the URL's key, so that a replay chooses the same links.
+judgement. Overrides may give a filter another mode and other settings for some URLs (variants.py). Of what enforcing filters refuse at the
+learned gate, a small share passes all the same, as an audit; it is chosen by the URL's key, so that a replay chooses the same links.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from types import NoneType
 from typing import Any
 
@@ -38,10 +39,15 @@ from thresher.filters.evidence.undo import NAME as UNDO
 from thresher.filters.evidence.undo import Undo
 from thresher.filters.journal import JournalRecord, decode_judgement, encode_judgement
 from thresher.filters.link_rulings import audit, leave_out_changed, merge
-from thresher.filters.modes import may_have, split_ruling
 from thresher.filters.spec import FilterSpec
+from thresher.filters.variants import may_have, ruling_on
+from thresher.filters.variants import refused as refused_by
 
 _encode = msgspec.msgpack.Encoder().encode
+
+
+def _measured(spec: FilterSpec, page: Page) -> Any:
+    return spec.of(page.url.text).part(Gate.PAGE).measure(page)
 
 
 class Panel:
@@ -53,35 +59,39 @@ class Panel:
         memory_of: Callable[[str], Memory],
         *,
         audit_share: float,
+        audit_share_of: Callable[[str], float] | None = None,
         stands: Callable[[str], bool] = lambda _target: True,
     ) -> None:
         """Create the panel.
 
         Args:
+            specs: The filters, in the order in which they are asked.
+            memory_of: The memory of a filter, by its name.
+            audit_share: Of what is refused, what passes as an audit.
+            audit_share_of: That share for a URL, if it differs by URL.
             stands: Whether what a URL is rewritten to may still come to a page; the rewrite is dropped otherwise.
         """
         self.specs = tuple(specs)
         self._stands = stands
-        self._audit_share = audit_share
+        self._audit_share = audit_share_of or (lambda _text: audit_share)
         self._spec_of = {spec.name: spec for spec in specs}
         may_void = any(spec.voids and spec.mode is Mode.ENFORCE for spec in specs)
         self._undo = Undo(memory_of(UNDO)) if may_void else None
         self._memories = {spec.name: self._memory(spec, memory_of(spec.name)) for spec in specs}
         self._enforcing = frozenset(spec.name for spec in specs if spec.mode is Mode.ENFORCE)
         self._recent = {spec.name: spec.recent for spec in specs if spec.recent}
-        self._static = [(spec, spec.static) for spec in specs if spec.static]
+        self._static = [spec for spec in specs if spec.static]
         self._learners = {spec.name: spec.learner for spec in specs if spec.learner}
         self._concluders = {spec.name: part for spec in specs if (part := spec.learner or spec.concluder)}
         self._probers = {spec.name: spec.prober for spec in specs if spec.prober and spec.mode is Mode.ENFORCE}
         self._correspondents = {spec.name: spec.peer_filter for spec in specs if spec.peer_filter}
-        self._head = [(spec, spec.head) for spec in specs if spec.head]
-        self._learning: dict[Gate, list[tuple[FilterSpec, Any]]] = {Gate.LEARNED: [], Gate.REDIRECT: [], Gate.PAGE: []}
-        for spec in specs:
-            for gate, part in spec.parts():
-                self._learning[gate].append((spec, part))
-        self._learning[Gate.UNREAD] = [(spec, spec.page) for spec in specs if spec.unread and spec.page]
-        self._learning[Gate.RELINKS] = [(spec, spec.relinks) for spec in specs if spec.relinks]
-        self._again = [(spec, spec.again, spec.learned) for spec in specs if spec.again and spec.learned]
+        self._head = [spec for spec in specs if spec.head]
+        self._learning = {
+            gate: [spec for spec in specs if spec.part(gate)] for gate in (Gate.LEARNED, Gate.REDIRECT, Gate.PAGE, Gate.RELINKS)
+        }
+        self._learning[Gate.UNREAD] = [spec for spec in specs if spec.unread and spec.page]
+        self._again = [spec for spec in specs if (spec.again or spec.by_url) and spec.learned]
+        self._varies = any(spec.by_url is not None for spec in specs)
 
     def _memory(self, spec: FilterSpec, memory: Memory) -> Memory:
         """Return a filter's memory, which can go back to what it was; not that of the filter that says when."""
@@ -105,46 +115,41 @@ class Panel:
     def static(self, links: LinkColumns) -> dict[int, tuple[Reason, str]]:
         """Return which links are refused, why and by which filter. Pure: a caller may remember the answer for a URL."""
         refused: dict[int, tuple[Reason, str]] = {}
-        for spec, part in self._static:
-            if spec.mode is Mode.ENFORCE:
-                for i, reason in part.refuses(links).items():
-                    if spec.by_url is None or spec.by_url(links.texts[i]) is Mode.ENFORCE:
-                        refused.setdefault(i, (reason, spec.name))
+        for spec in self._static:
+            for i, reason in refused_by(spec, links, Mode.ENFORCE):
+                refused.setdefault(i, (reason, spec.name))
         return refused
 
     def head(self, head: Head) -> tuple[Reason, str] | None:
         """Return why the body is not wanted and by which filter, or None."""
-        for spec, part in self._head:
-            if spec.mode_of(head.url.text) is Mode.ENFORCE and (reason := part.refuses(head)):
-                return reason, spec.name
-        return None
+        return next(((reason, name) for name, reason in self._of_head(head, Mode.ENFORCE)), None)
 
     def static_said(self, links: LinkColumns) -> list[str]:
         """Return the filters that would refuse links but only observe, each once for a link."""
-        wanted = [(spec, part) for spec, part in self._static if spec.mode is Mode.OBSERVE or spec.by_url is not None]
-        return [
-            spec.name
-            for spec, part in wanted
-            for i in part.refuses(links)
-            if spec.by_url is None or spec.by_url(links.texts[i]) is Mode.OBSERVE
-        ]
+        return [spec.name for spec in self._static for _ in refused_by(spec, links, Mode.OBSERVE)]
 
     def head_said(self, head: Head) -> list[str]:
         """Return the filters that would refuse the body but only observe."""
-        return [spec.name for spec, part in self._head if spec.mode_of(head.url.text) is Mode.OBSERVE and part.refuses(head)]
+        return [name for name, _ in self._of_head(head, Mode.OBSERVE)]
+
+    def _of_head(self, head: Head, mode: Mode) -> Iterator[tuple[str, Reason]]:
+        """Yield the filters that refuse a body where they have a mode, and why."""
+        for spec in self._head:
+            of = spec.of(head.url.text)
+            if of.mode is mode and of.head is not None and (reason := of.head.refuses(head)):
+                yield spec.name, reason
 
     def turn(self, url: CrawlURL) -> Turn:
         """Judge a URL once more just before it is requested: which filters now hold, rewrite or refuse it, and which observers would."""
-        asked_again = [(spec, part) for spec, again, part in self._again if again(url.key, self._memories[spec.name])]
+        asked_again = [spec for spec in self._again if (again := spec.of(url.text).again) and again(url.key, self._memories[spec.name])]
         if not asked_again:
             return NO_OBJECTION
         batch = LinkBatch.of(url)
         holds: list[Asked] = []
         refused: dict[int, Verdict] = {}
         said: list[str] = []
-        for spec, part in asked_again:
-            ruling, asked = part.decide(part.measure(batch), self._memories[spec.name])
-            against, would, effects = split_ruling(spec, batch, ruling, asked)
+        for spec in asked_again:
+            _, against, would, effects = ruling_on(spec, batch, self._memories[spec.name])
             merge(against, into=refused)
             holds += [(spec.name, each) for each in self._standing(effects) if isinstance(each, Hold | Rewrite) and each.url == url.text]
             said += [spec.name] if would else []
@@ -155,15 +160,14 @@ class Panel:
 
     def unread(self, page: Page) -> Deliberation[Judgement]:
         """Let the filters that asked for it (`FilterSpec.unread`) learn from an answer whose body was refused; return what they learned."""
-        measures = tuple(part.measure(page) for _, part in self._learning[Gate.UNREAD])
+        measures = tuple(spec.of(page.url.text).part(Gate.UNREAD).measure(page) for spec in self._learning[Gate.UNREAD])
         return Deliberation(Gate.UNREAD, Judgement(keep=False, follow=False, verdicts=()), (), measures, subject=page.url.text)
 
     def wants_relinks(self, source: CrawlURL) -> bool:
         """Return whether any filter wants to know which known URLs a page names."""
         listeners = self._learning[Gate.RELINKS]
-        return any(
-            spec.mode_of(source.text) is not Mode.OFF and part.listens(source, self._memories[spec.name]) for spec, part in listeners
-        )
+        asked = [(spec.name, spec.of(source.text)) for spec in listeners]
+        return any(of.mode is not Mode.OFF and of.part(Gate.RELINKS).listens(source, self._memories[name]) for name, of in asked)
 
     def relinks(self, naming: Relinks, judgement: Judgement) -> Deliberation[Judgement]:
         """Let the filters that asked for it learn from the known URLs that a page names; return what they learned.
@@ -171,12 +175,12 @@ class Panel:
         Args:
             judgement: The panel's judgement of the page.
         """
-        measures = tuple(part.measure(naming) for _, part in self._learning[Gate.RELINKS])
+        measures = tuple(spec.of(naming.source.text).part(Gate.RELINKS).measure(naming) for spec in self._learning[Gate.RELINKS])
         return Deliberation(Gate.RELINKS, judgement, (), measures, subject=naming.source.text)
 
     def measurers(self) -> list[Callable[[Page], Any]]:
         """Return the `measure` functions of the filters at the page gate. They are pure, so a caller may measure many pages beforehand."""
-        return [part.measure for _, part in self._learning[Gate.PAGE]]
+        return [partial(_measured, spec) if spec.by_url else spec.part(Gate.PAGE).measure for spec in self._learning[Gate.PAGE]]
 
     def page(self, page: Page, measures: Sequence[Any] | None = None) -> Deliberation[Judgement]:
         """Judge a page; nothing is learned yet.
@@ -192,7 +196,11 @@ class Panel:
 
     def redirect(self, pair: RedirectPair) -> Deliberation[Judgement]:
         """Judge a redirect whose end has settled; nothing is learned yet."""
-        return self._judge(Gate.REDIRECT, [part.measure(pair) for _, part in self._learning[Gate.REDIRECT]], pair.original.text)
+        return self._judge(
+            Gate.REDIRECT,
+            [spec.of(pair.original.text).part(Gate.REDIRECT).measure(pair) for spec in self._learning[Gate.REDIRECT]],
+            pair.original.text,
+        )
 
     def links(self, batch: LinkBatch) -> Deliberation[LinkJudgement]:
         """Judge the new links of a page; nothing is learned yet."""
@@ -201,11 +209,9 @@ class Panel:
         said: dict[int, Verdict] = {}
         effects: list[Asked] = []
         measures = []
-        for spec, part in self._learning[Gate.LEARNED]:
-            measure = part.measure(batch)
-            ruling, asked = part.decide(measure, self._memories[spec.name])
+        for spec in self._learning[Gate.LEARNED]:
+            measure, against, would, may = ruling_on(spec, batch, self._memories[spec.name])
             measures.append(measure)
-            against, would, may = split_ruling(spec, batch, ruling, asked)
             merge(against, into=refused)
             merge(would, into=said)
             effects += [(spec.name, effect) for effect in self._standing(may)]
@@ -214,24 +220,28 @@ class Panel:
             admitted[[i for i in refused if i not in audited]] = False
         leave_out_changed(batch, kept_effects, admitted)
         judgement = LinkJudgement(admitted, refused)
-        return Deliberation(Gate.LEARNED, judgement, tuple(kept_effects), tuple(measures), audited, said=said)
+        return Deliberation(Gate.LEARNED, judgement, tuple(kept_effects), tuple(measures), audited, batch.source.text, said)
 
     def learn(self, deliberation: Deliberation[Any]) -> tuple[tuple[Asked, ...], JournalRecord | None]:
         """Let every filter at the gate observe the judgement; return the effects that they ask for and what the journal keeps."""
         effects: list[Asked] = []
         measures: list[tuple[str, bytes]] = []
-        for (spec, part), measure in zip(self._learning[deliberation.gate], deliberation.measures, strict=True):
-            subject = deliberation.subject
-            if subject and spec.mode_of(subject) is Mode.OFF:
+        subject = deliberation.subject
+        for spec, measure in zip(self._learning[deliberation.gate], deliberation.measures, strict=True):
+            of = spec.of(subject) if subject else spec
+            if of.mode is Mode.OFF:
                 continue
+            part = of.part(deliberation.gate)
             asked = part.observe(measure, deliberation.judgement, self._memories[spec.name])
             if asked is NOTHING_LEARNED:
                 continue
             if part.measure_type is not NoneType:
                 measures.append((spec.name, _encode(measure)))
             effects += [(spec.name, effect) for effect in asked if may_have(spec, effect, subject)]
-        record = JournalRecord(deliberation.gate, encode_judgement(deliberation.judgement), measures) if measures else None
-        return tuple(effects), record
+        if not measures:
+            return tuple(effects), None
+        said = subject if self._varies else ""
+        return tuple(effects), JournalRecord(deliberation.gate, encode_judgement(deliberation.judgement), measures, said)
 
     def on_answer(self, prober: str, answer: Answer) -> Learned:
         """Give a filter the answer to its own request; return the effects that it asks for next and what the journal keeps."""
@@ -253,6 +263,7 @@ class Panel:
         if part is None:
             return (), None
         answer = self.read_answer(prober, reduced) if read is None else read
+        part = self._of(prober, answer).prober or part
         asked = tuple((prober, effect) for effect in part.on_answer(answer, self._memories[prober]) if self._may(prober, effect))
         return asked, JournalRecord(Gate.ANSWER, b"", [(prober, reduced)])
 
@@ -283,11 +294,20 @@ class Panel:
         part = self._correspondents.get(name)
         if part is None:
             return (), None
-        asked = part.on_news(self.read_news(name, news) if read is None else read, self._memories[name])
+        said = self.read_news(name, news) if read is None else read
+        of = self._of(name, said)
+        if of.mode is Mode.OFF:
+            return (), None
+        asked = (of.peer_filter or part).on_news(said, self._memories[name])
         return tuple((name, effect) for effect in asked if self._may(name, effect)), JournalRecord(Gate.NEWS, b"", [(name, news)])
 
     def _may(self, name: str, effect: Effect) -> bool:
         return may_have(self._spec_of[name], effect)
+
+    def _of(self, name: str, said: Any) -> FilterSpec:
+        """Return the variant for the URL of which an answer or a message tells, if it tells of one."""
+        url = getattr(said, "url", "")
+        return self._spec_of[name].of(url) if url else self._spec_of[name]
 
     def adopts(self, learner: str, site: bytes, finding: bytes) -> bool:
         """Return whether a finding would decide something for good, as adopting a rule does."""
@@ -359,7 +379,8 @@ class Panel:
 
     def _observe_again(self, gate: Gate, record: JournalRecord) -> None:
         judgement = decode_judgement(gate, record.judgement)
-        parts = {spec.name: part for spec, part in self._learning[gate]}
+        of = {spec.name: spec.of(record.subject) if record.subject else spec for spec in self._learning[gate]}
+        parts = {name: spec.part(gate) for name, spec in of.items()}
         for name, measure in record.measures:
             if name in parts:
                 decoded = msgspec.msgpack.decode(measure, type=parts[name].measure_type)
@@ -369,11 +390,12 @@ class Panel:
         verdicts, observers = [], []
         effects: list[Asked] = []
         keep = follow = new = True
-        for (spec, part), measure in zip(self._learning[gate], measures, strict=True):
-            mode = spec.mode_of(subject)
+        for spec, measure in zip(self._learning[gate], measures, strict=True):
+            of = spec.of(subject)
+            mode = of.mode
             if mode is Mode.OFF:
                 continue
-            verdict, asked = part.decide(measure, self._memories[spec.name])
+            verdict, asked = of.part(gate).decide(measure, self._memories[spec.name])
             verdicts.append(verdict)
             if mode is Mode.OBSERVE and spec.mode is Mode.ENFORCE:
                 observers.append(spec.name)

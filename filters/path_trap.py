@@ -21,7 +21,7 @@ Memory: per site, 17 bytes of key → four numbers and eight texts' hashes of a 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from functools import partial
 from types import NoneType
 from typing import Final, NamedTuple
@@ -29,10 +29,9 @@ from typing import Final, NamedTuple
 import msgspec
 import xxhash
 
-from thresher.config.settings import Override, PathTrapSettings
+from thresher.config.settings import PathTrapSettings
 from thresher.crawler.core.effects import Worthless
 from thresher.crawler.core.model import Judgement, LinkBatch, Mode, Page, Reason, Verdict
-from thresher.crawler.core.overriding import covers
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import is_home
 from thresher.crawler.native import NATIVE, native
@@ -63,23 +62,26 @@ _MOST_HELD = 4_096  # classes
 _NO_VERDICT = Verdict(NAME)
 
 
-def spec(settings: PathTrapSettings, *, judges: Collection[str] = (), overrides: Sequence[Override] = ()) -> FilterSpec:
+def spec(settings: PathTrapSettings, *, judges: Collection[str] = (), shared: dict[str, Recent] | None = None) -> FilterSpec:
     """Build the filter.
 
     Args:
+        settings: Its options.
         judges: Filters that drop pages.
-        overrides: What prefixes have instead of the limits of a URL's shape.
+        shared: What the parts of the same filter under other settings keep of what they have held.
     """
-    links, pages = YieldTrap(settings), YieldCount(settings, judges=judges)
+    held: dict[str, Recent] = {} if shared is None else shared
+    links, pages = YieldTrap(settings, held), YieldCount(settings, judges=judges)
     return FilterSpec(
         NAME,
         Mode(settings.mode),
-        static=ShapeTrap(settings, overrides),
+        static=ShapeTrap(settings),
         learned=links,
         page=pages,
         again=links.may_hold,
         unread=True,
         recent=links.recent,
+        shared=held,
     )
 
 
@@ -110,34 +112,21 @@ class ShapeBounds(NamedTuple):
 
 
 class ShapeTrap:
-    """Static gate: the URL's own shape, within the bounds that hold for its prefix."""
+    """Static gate: the URL's own shape."""
 
     name = NAME
 
-    def __init__(self, settings: PathTrapSettings, overrides: Sequence[Override] = ()) -> None:
-        self._general = ShapeBounds(*(getattr(settings, key) for key in ShapeBounds._fields))
-        found = [(one.rule, {key: n for key in ShapeBounds._fields if (n := getattr(one, key)) is not None}) for one in overrides]
-        self._ruled = sorted((one for one in found if one[1]), key=lambda one: len(one[0]))
-        values = [self._general._asdict(), *(changed for _, changed in self._ruled)]
-        least = ShapeBounds(*(min(of[key] for of in values if key in of) for key in ShapeBounds._fields))
-        self._most_slashes = min(least.max_segment_repeats, least.max_segments) + len("//")  # a URL with no more passes all bounds
-        self._most_params = least.max_params
+    def __init__(self, settings: PathTrapSettings) -> None:
+        self._bounds = ShapeBounds(*(getattr(settings, key) for key in ShapeBounds._fields))
+        self._most_slashes = min(settings.max_segment_repeats, settings.max_segments) + len("//")  # a URL with no more passes all bounds
 
     def refuses(self, links: LinkColumns, /) -> Mapping[int, Reason]:
-        most_slashes, most_params = self._most_slashes, self._most_params
+        most_slashes, most_params = self._most_slashes, self._bounds.max_params
         if NATIVE:
             odd = native.crowded(links.texts, most_slashes, most_params - 1)
         else:
             odd = [i for i, text in enumerate(links.texts) if text.count("/") > most_slashes or text.count("&") >= most_params]
-        return {i: reason for i in odd if (reason := self._bounds(links.texts[i], links.hosts[i]).refusal(links.texts[i], links.hosts[i]))}
-
-    def _bounds(self, text: str, host: str) -> ShapeBounds:
-        """Return the bounds that hold for a URL: of each, that of the longest override that has it."""
-        bounds = self._general
-        for rule, changed in self._ruled:
-            if covers(rule, text, host):
-                bounds = bounds._replace(**changed)
-        return bounds
+        return {i: reason for i in odd if (reason := self._bounds.refusal(links.texts[i], links.hosts[i]))}
 
 
 class Shape(msgspec.Struct, array_like=True):
@@ -231,10 +220,10 @@ class YieldTrap:
     name = NAME
     measure_type = NoneType
 
-    def __init__(self, settings: PathTrapSettings) -> None:
+    def __init__(self, settings: PathTrapSettings, held: dict[str, Recent]) -> None:
         self._bounds = _Bounds(settings)
         self._only_observes = settings.mode == "observe"
-        self._held: dict[str, Recent] = {}
+        self._held = held
 
     def measure(self, batch: LinkBatch, /) -> LinkBatch:
         return batch

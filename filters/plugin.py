@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import msgspec
 
 from thresher.config.plugins import Plugin, plugins
-from thresher.config.settings import FilterSettings, Settings
+from thresher.config.settings import Settings
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.core.model import Mode
 from thresher.filters.capabilities import BackgroundLearner, study_at
-from thresher.filters.modes import strongest
 from thresher.filters.spec import FilterSpec
+from thresher.filters.variants import with_variants
 
 _METHODS = {
     "static": ("refuses",),
@@ -34,7 +35,8 @@ class FilterPlugin(msgspec.Struct, frozen=True):
 
     Attributes:
         settings: Class of its options: a frozen msgspec Struct with `mode` ("off", "observe" or "enforce"), and a default for each option.
-        spec: Builds the filter from its options; called in each process of a crawl.
+        spec: Builds the filter from its options; called in each process of a crawl, and once more for each combination of overrides that
+            changes them: these have one memory, so nothing of it may be kept outside.
     """
 
     settings: type[Any]
@@ -58,13 +60,13 @@ def plugged(settings: Settings) -> list[FilterSpec]:
     Raises:
         UsageError: A plug-in is not what it must be.
     """
-    of = strongest(settings)
-    return [_spec(plugin, getattr(of, plugin.name)) for plugin in plugins() if not plugin.fault and _is_on(plugin, of)]
+    built = [with_variants(settings, [f"filters.{plugin.name}"], partial(_built, plugin)) for plugin in plugins() if not plugin.fault]
+    return [spec for spec in built if spec is not None]
 
 
-def _is_on(plugin: Plugin, of: FilterSettings) -> bool:
-    options = getattr(of, plugin.name, None)
-    return options is not None and options.mode != Mode.OFF.value
+def _built(plugin: Plugin, of: Settings, _shared: object) -> FilterSpec | None:
+    options = getattr(of.filters, plugin.name, None)
+    return None if options is None or options.mode == Mode.OFF.value else _spec(plugin, options)
 
 
 def _spec(plugin: Plugin, options: Any) -> FilterSpec:

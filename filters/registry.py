@@ -7,69 +7,103 @@ A filter that is `off` is not imported: five of them take a third of a second of
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
 
-from thresher.config.settings import FilterSettings, Settings
+from thresher.config.settings import DustSettings, FilterSettings, Settings
 from thresher.crawler.core.document_types import accepted_types
 from thresher.crawler.core.model import Mode
+from thresher.crawler.core.overriding import Overriding
 from thresher.crawler.core.ownership import Ownership
 from thresher.filters import exact_duplicate, media, path_trap, scope
-from thresher.filters.modes import strongest, with_modes
+from thresher.filters.danger import Danger
 from thresher.filters.plugin import plugged
 from thresher.filters.spec import FilterSpec
+from thresher.filters.variants import Build, strongest, with_variants
 
 
 def specs(settings: Settings, seeds: Sequence[str], owners: Ownership | None = None) -> tuple[FilterSpec, ...]:
     """Build the configured filters; those that are `off` are left out.
 
     Args:
+        settings: The configuration.
+        seeds: Of the crawl.
         owners: The owners of sites, where there are several agents.
     """
     of = strongest(settings)
-    every = (
-        *_of_links(settings, seeds),
-        _spec("soft_error", of, owners=owners),
-        exact_duplicate.spec(of.exact_duplicate),
-        _spec("near_replica", of, owners=owners, tells_copies=of.exact_duplicate.mode != "enforce"),
-        _spec("dust", of, judges=judges(of)),
-        _spec("pattern_yield", of, judges=judges(of)),
-        _spec("depth_cutoff", of),
-        _spec("canary", of),
-        *plugged(settings),
+    told_by, tells_copies = judges(of), of.exact_duplicate.mode != "enforce"
+    overriding = Overriding(settings)
+
+    def of_site(name: str) -> DustSettings:
+        return overriding.of_host(name).filters.dust
+
+    packages: tuple[FilterSpec | None, ...] = (
+        with_variants(settings, ["filters.soft_error"], _package("soft_error", owners=owners)),
+        with_variants(settings, ["filters.exact_duplicate"], _exact_duplicate),
+        with_variants(settings, ["filters.near_replica"], _package("near_replica", owners=owners, tells_copies=tells_copies, shares=False)),
+        with_variants(settings, ["filters.dust.mode"], _package("dust", judges=told_by, of_site=of_site)),
+        with_variants(settings, ["filters.pattern_yield"], _package("pattern_yield", judges=told_by)),
+        with_variants(settings, ["filters.depth_cutoff"], _package("depth_cutoff")),
+        with_variants(settings, ["filters.canary"], _package("canary", shares=False), is_of_hosts=True),
     )
-    return with_modes([spec for spec in every if spec is not None], settings)
+    return tuple(spec for spec in (*_of_links(settings, seeds), *packages, *plugged(settings)) if spec is not None)
 
 
 def static_specs(settings: Settings, seeds: Sequence[str]) -> tuple[FilterSpec, ...]:
     """Build only the configured filters with a static gate, in the order of `specs`: for commands that crawl nothing."""
-    every = (*_of_links(settings, seeds), *plugged(settings))
-    return with_modes([spec for spec in every if spec.static is not None], settings)
+    return tuple(spec for spec in (*_of_links(settings, seeds), *plugged(settings)) if spec is not None and spec.static is not None)
 
 
-def _of_links(settings: Settings, seeds: Sequence[str]) -> tuple[FilterSpec, ...]:
+def _of_links(settings: Settings, seeds: Sequence[str]) -> tuple[FilterSpec | None, ...]:
     """Build the filters that judge a link by its URL. None of the later ones has a static gate, plug-ins excepted."""
-    of = strongest(settings)
+    told_by = judges(strongest(settings))
+
+    def of_scope(of: Settings, shared: Danger | None) -> FilterSpec:
+        danger = shared if shared is not None and of.scope.danger == settings.scope.danger else Danger(of.scope.danger)
+        static = scope.ScopeFilter(of.scope, settings.overrides, seeds, danger)
+        return FilterSpec(scope.NAME, Mode.ENFORCE, static=static, shared=danger)
+
+    def of_path_trap(of: Settings, shared: Any) -> FilterSpec | None:
+        own = of.filters.path_trap
+        return None if own.mode == "off" else path_trap.spec(own, judges=told_by, shared=shared)
+
     return (
-        FilterSpec("scope", Mode.ENFORCE, static=scope.ScopeFilter(settings.scope, settings.overrides, seeds)),
-        FilterSpec(
-            media.NAME,
-            Mode(of.media.mode),
-            static=media.ExtensionFilter(of.media, documents=settings.parse.documents),
-            head=media.TypeFilter(of.media, accepted_types(settings.fetch.accept_types, documents=settings.parse.documents)),
-        ),
-        path_trap.spec(of.path_trap, judges=judges(of), overrides=settings.overrides),
+        with_variants(settings, ["scope"], of_scope),
+        with_variants(settings, ["filters.media", "parse.documents", "fetch.accept_types"], _media),
+        with_variants(settings, ["filters.path_trap"], of_path_trap),
     )
 
 
-def _spec(name: str, of: FilterSettings, **others: Any) -> FilterSpec | None:
-    """Build the filter that has a package of its own, None if it is off."""
-    settings = getattr(of, name)
-    if settings.mode == "off":
-        return None
-    spec: FilterSpec = import_module(f"thresher.filters.{name}.filter").spec(settings, **others)
-    return spec
+def _media(of: Settings, _shared: object) -> FilterSpec | None:
+    own, documents = of.filters.media, of.parse.documents
+    types = media.TypeFilter(own, accepted_types(of.fetch.accept_types, documents=documents))
+    made = FilterSpec(media.NAME, Mode(own.mode), static=media.ExtensionFilter(own, documents=documents), head=types)
+    return None if made.mode is Mode.OFF else made
+
+
+def _exact_duplicate(of: Settings, _shared: object) -> FilterSpec | None:
+    own = of.filters.exact_duplicate
+    return None if own.mode == "off" else exact_duplicate.spec(own)
+
+
+def _package(name: str, *, shares: bool = True, **others: Any) -> Build:
+    """Return what builds the filter that has a package of its own.
+
+    Args:
+        name: Of the package and of the filter.
+        shares: Its parts keep something of the memory, which its variants share.
+        others: What its `spec` is given.
+    """
+
+    def build(of: Settings, shared: Any) -> FilterSpec | None:
+        own = getattr(of.filters, name)
+        if own.mode == "off":
+            return None
+        make: Callable[..., FilterSpec] = import_module(f"thresher.filters.{name}.filter").spec
+        return make(own, **others, **({"shared": shared} if shares else {}))
+
+    return build
 
 
 def judges(of: FilterSettings) -> list[str]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Final
 
 import msgspec
 
@@ -14,6 +14,13 @@ from thresher.filters.capabilities import BackgroundLearner, Concluder, PeerFilt
 from thresher.filters.evidence.decay import Recent
 
 Again = Callable[[bytes, Memory], bool]
+_PARTS: Final = {
+    Gate.LEARNED: "learned",
+    Gate.REDIRECT: "redirect",
+    Gate.PAGE: "page",
+    Gate.UNREAD: "page",
+    Gate.RELINKS: "relinks",
+}
 
 
 def always(_key: bytes, _memory: Memory, /) -> bool:
@@ -41,14 +48,18 @@ class FilterSpec(msgspec.Struct, frozen=True):
     adopts: Callable[[bytes, Any, Memory], bool] | None = None  # given a site and a study's finding: whether that decides anything for good
     stale: Callable[[bytes], None] | None = None  # given a site whose records have gone back: drop what is kept of them
     voids: bool = False  # it may find that what all others have learned is no evidence (filters/evidence/undo.py)
-    by_url: Callable[[str], Mode] | None = None  # the mode by URL, if overrides name the filter; `mode` is then the strongest of all
+    by_url: Callable[[str], FilterSpec] | None = None  # the filter as overrides make it for a URL; `mode` is then the strongest of all
+    shared: Any = None  # what its parts keep of the memory, which the parts of the same filter under other settings must keep too
     unread: bool = False  # `page` also observes answers whose body was refused: pages that have no text and are not kept
+
+    def of(self, text: str) -> FilterSpec:
+        """Return the filter as it is for a canonical URL: its parts have the same memory and other settings."""
+        return self if self.by_url is None else self.by_url(text)
 
     def mode_of(self, text: str) -> Mode:
         """Return the mode for a canonical URL."""
-        return self.mode if self.by_url is None else self.by_url(text)
+        return self.mode if self.by_url is None else self.by_url(text).mode
 
-    def parts(self) -> Sequence[tuple[Gate, Any]]:
-        """Return the parts that learn, each with its gate."""
-        parts = ((Gate.LEARNED, self.learned), (Gate.REDIRECT, self.redirect), (Gate.PAGE, self.page))
-        return [(gate, part) for gate, part in parts if part is not None]
+    def part(self, gate: Gate) -> Any:
+        """Return the part that learns at a gate."""
+        return getattr(self, _PARTS[gate])

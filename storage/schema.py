@@ -211,7 +211,7 @@ class Meta:
     """Rows of `meta`."""
 
     VERSION: Final = b"version"  # u64
-    TAIL_YIELD: Final = b"tail_yield"  # f64, threshold by which classes were closed
+    TAIL_YIELD: Final = b"tail_yield"  # JSON, thresholds by which classes were closed
     SECRET: Final = b"secret"  # 32 random bytes: the key of every hash of this crawl
     CONFIG: Final = b"config"  # effective configuration as JSON
     CLOCK: Final = b"clock"  # f64, `now` of the last commit

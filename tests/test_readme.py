@@ -28,7 +28,7 @@ TOPS = ("config", "crawler", "filters", "storage")
 FILES = [ROOT / place / "README.md" for place in (".", "storage", "config", "crawler", "filters", "benchmarks")]
 TEXTS = {str(path.relative_to(ROOT)): path.read_text("utf-8") for path in FILES}
 ALL = "\n".join(TEXTS.values())
-N_DEMO_PAGES = 40  # of a demo, at most: it need not last its seconds
+N_DEMO_PAGES = 40  # of a demo: it need not last its seconds, which are few where others load the machine
 OWN_SITE = "http://localhost:8000/"  # the README's; the tests' site has a port of its own
 OPTIONS = yaml.safe_load((ROOT / "config/default.yaml").read_text("utf-8"))
 

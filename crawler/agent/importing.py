@@ -35,6 +35,7 @@ from thresher.storage.store import Store
 
 _REDIRECTS: Final = frozenset((301, 302, 303, 307, 308))
 _AT_ONCE: Final = 128  # answers between two commits
+_HEAD: Final = 2 << 20  # bytes of a record beyond its body that are read
 _BODIES, _MOST_BODY = 10_000, 64 << 10  # answers left out whose bodies are kept, and the bytes of one
 
 
@@ -67,6 +68,8 @@ class Importer:
         self._frontier = Frontier(store.tables.queues, resolver, store.settings, urls=urls, rng=rng, started_at=store.clock)
         self._settler = Settler(store, self._frontier, self._context, Totals(store.counters))
         self._committer = Committer(store, store.settings.store, clock=lambda: self._at, failed=_fail, committed=lambda: None)
+        self._overriding = self._context.overriding
+        self._at_most = _HEAD + max(of.fetch.max_body for of in self._overriding.everywhere())
         self._bodies: dict[bytes, bytes] = {}  # bodies of answers that are left out, by their digest
         self.counts: Counter[str] = Counter()
         self.faults: list[str] = []
@@ -74,7 +77,7 @@ class Importer:
     async def run(self, files: Sequence[Path], *, told: Callable[[Path, Counter[str]], None] = lambda *_: None) -> None:
         """Read all files, in their order."""
         for path in files:
-            answers = ArchivedAnswers(path)
+            answers = ArchivedAnswers(path, self._at_most)
             for n, answer in enumerate(answers, 1):
                 await self._take(answer)
                 if n % _AT_ONCE == 0:
@@ -137,7 +140,7 @@ class Importer:
         body = self._earlier(answer) if answer.same_as else b""
         if body is None:
             return None
-        decoder = BodyDecoder(",".join(head.all(b"content-encoding")), self._store.settings.fetch.max_body)
+        decoder = BodyDecoder(",".join(head.all(b"content-encoding")), self._overriding.of(url.text).fetch.max_body)
         try:
             decoder.feed(answer.payload)
             is_whole = decoder.is_whole() and not answer.is_cut

@@ -60,7 +60,9 @@ def assemble(
     bare = BareSeeds.of(store)
     canonicals = Canonicals(store.tables, urls)
     panel, links, robots = _gates(store, settings, urls, bare, ownership, filters, canonicals)
-    parser = Parser(settings.parse, settings.identity.agent, settings.limits.max_links_per_page)
+    overriding = Overriding(settings)
+    parser = Parser(settings.parse, settings.identity.agent)
+    has_requisites = overriding.anywhere(lambda of: of.archive.requisites)
     suspects = Suspects(directory, store.tables, shard=ownership.me if ownership is not None else 0)
     return VisitContext(
         settings=settings,
@@ -76,15 +78,15 @@ def assemble(
         studies=Studies(panel, suspects, store.tables.quarantine),
         clock=clock,
         bare=bare,
-        overriding=Overriding(settings),
+        overriding=overriding,
         is_kept=canonicals.is_kept,
-        cookies=ChainCookies() if settings.fetch.cookies == "chain" else None,
+        cookies=ChainCookies() if overriding.anywhere(lambda of: of.fetch.cookies == "chain") else None,
         sitemaps=SitemapReader(settings),
         rounds=store.tables.rounds,
         pages=store.tables.pages,
         bodies=store.tables.bodies,
         ai=AiPreferences(store.tables.policies, store.tables.robots, robots, urls, settings),
-        requisites=RequisiteReader(parser, urls, store.tables.requisites, settings) if settings.archive.requisites else None,
+        requisites=RequisiteReader(parser, urls, store.tables.requisites, settings) if has_requisites else None,
         ownership=ownership,
     )
 
@@ -102,7 +104,14 @@ def _gates(
     tables = store.tables
     if filters is None:
         filters = specs(settings, [*settings.seeds, *bare.http_forms()], ownership)
-    panel = Panel(filters, tables.memory, audit_share=settings.filters.audit_share, stands=canonicals.stands)
+    overriding = Overriding(settings)
+    panel = Panel(
+        filters,
+        tables.memory,
+        audit_share=settings.filters.audit_share,
+        audit_share_of=lambda text: overriding.of(text).filters.audit_share,
+        stands=canonicals.stands,
+    )
     links = LinkGate(urls, tables.seen, panel, settings, ownership, [record for _, record in tables.forgotten.all()])
     round_ = tables.rounds.last()
     not_before = round_.began_at if round_ is not None else 0.0
@@ -115,6 +124,7 @@ def _network(settings: Settings, clock: Clock, team: Team | None) -> tuple[Names
     resolver = names(settings, guard, clock)
     fetcher = Fetcher(
         settings.fetch,
+        overriding=Overriding(settings),
         user_agent=settings.identity.user_agent(VERSION),
         from_header=settings.identity.from_header,
         resolver=resolver,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -17,7 +18,22 @@ _STEPS = ("refuses", "listens", "measure", "decide", "observe")
 def clocked(spec: FilterSpec, spent: Counter[str]) -> FilterSpec:
     """Return the filter with clocks that add nanoseconds to `spent`, by "NAME gate.step"."""
     parts = {gate: part for gate in _GATES if (part := getattr(spec, gate)) is not None}
-    return msgspec.structs.replace(spec, **{gate: _Clocked(part, f"{spec.name} {gate}", spent) for gate, part in parts.items()})
+    changed: dict[str, Any] = {gate: _Clocked(part, f"{spec.name} {gate}", spent) for gate, part in parts.items()}
+    if (by_url := spec.by_url) is not None:
+        changed["by_url"] = _Variants(by_url, spent)
+    return msgspec.structs.replace(spec, **changed)
+
+
+class _Variants:
+    """The variants of a filter (filters/variants.py), with clocks."""
+
+    def __init__(self, by_url: Callable[[str], FilterSpec], spent: Counter[str]) -> None:
+        self._by_url, self._spent = by_url, spent
+        self._clocked: dict[int, FilterSpec] = {}
+
+    def __call__(self, text: str) -> FilterSpec:
+        spec = self._by_url(text)
+        return self._clocked.get(id(spec)) or self._clocked.setdefault(id(spec), clocked(spec, self._spent))
 
 
 class _Clocked:

@@ -15,7 +15,7 @@ Memory: the graph (recorded_store.py), and the memories of one replay. Time: som
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
@@ -184,10 +184,16 @@ def _without(settings: Settings, name: str) -> Settings:
         if hasattr(getattr(of, each), "mode") and name in (NONE, each)
     }
     overrides = [
-        msgspec.structs.replace(one, filters={each: mode for each, mode in one.filters.items() if each not in off})
+        msgspec.structs.replace(one, options={key: value for key, value in one.options.items() if not _is_of(key, off)})
         for one in settings.overrides
     ]
     return msgspec.structs.replace(settings, filters=msgspec.structs.replace(of, **off), overrides=overrides)
+
+
+def _is_of(key: str, filters: Collection[str]) -> bool:
+    """Return whether an option is of one of some filters."""
+    section, _, name = key.partition(".")
+    return section == "filters" and name.partition(".")[0] in filters
 
 
 def _sketch(tokens: U64) -> U64:

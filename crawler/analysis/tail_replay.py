@@ -132,7 +132,7 @@ class _Teller:
             policy = policy_of(step.tail_yield, step.share, step.audit_share)
             if self.tails is not None:
                 self.tails.save()
-            self.tails = Tails(self._tables, self._counters, policy, known=lambda _holder: self._recent)
+            self.tails = Tails(self._tables, self._counters, lambda _queue: policy, known=lambda _holder: self._recent)
             return
         if self.tails is None:
             raise ValueError("the journal's first note of tails names no rules: its beginning is missing")

@@ -40,7 +40,6 @@ class ParserSetup(msgspec.Struct, array_like=True, frozen=True):
     """What holds for the child's whole life."""
 
     agent: str
-    max_links: int
     memory: int  # bytes of address space
     timeout: float  # seconds of processor time for one page
 
@@ -52,6 +51,7 @@ class ParseRequest(msgspec.Struct, array_like=True, frozen=True):
     content_type: str
     mime_type: str
     headers: list[str]  # X-Robots-Tag
+    max_links: int = 0
     n_needs: int = 0  # not 0: what it needs to be shown is asked for, at most so many; not its text and links
 
 
@@ -92,7 +92,7 @@ def _parse(request: ParseRequest, setup: ParserSetup) -> Parsed | Needs | None:
         request.content_type,
         request.mime_type,
         agent=setup.agent,
-        max_links=setup.max_links,
+        max_links=request.max_links,
         headers=request.headers,
         is_isolated=True,
     )
@@ -101,7 +101,7 @@ def _parse(request: ParseRequest, setup: ParserSetup) -> Parsed | Needs | None:
 def _document(request: ParseRequest, setup: ParserSetup) -> Parsed:
     """Read a PDF or an office document; one that cannot be read is no text."""
     try:
-        found = read_document(request.body, request.mime_type, max_links=setup.max_links, seconds=setup.timeout)
+        found = read_document(request.body, request.mime_type, max_links=request.max_links, seconds=setup.timeout)
     except ValueError:
         return replace(html.plain(b"", "", agent=setup.agent, headers=request.headers), flags=frozenset({Flag.NOT_HTML}))
     parsed = html.plain(found.text.encode("utf-8", "replace"), "utf-8", agent=setup.agent, headers=request.headers)

@@ -9,10 +9,12 @@ from collections.abc import Sequence
 import click
 import msgspec
 
-from thresher.config.load import examine, render
+from thresher.config.load import Loaded, Origin, examine, render
 from thresher.config.settings import Settings
 from thresher.crawler.cli.common import complain, config_option, flag_options, given_flags, load_config, set_option
 from thresher.crawler.core.errors import ConfigError, UsageError
+from thresher.crawler.core.overriding import Overriding
+from thresher.crawler.core.url_rules import url_rules
 from thresher.crawler.start.opening import check_seeds, check_startable, seed_rules
 from thresher.crawler.start.seeds import read_seeds
 
@@ -24,16 +26,26 @@ from thresher.crawler.start.seeds import read_seeds
 @flag_options
 @set_option
 @click.option("--render", "rendered", is_flag=True, help="Print every effective value and where it came from.")
+@click.option("--for", "for_url", metavar="URL", help="With --render: the values that hold for this URL, its host and its site.")
 @click.option("--json", "as_json", is_flag=True, help="With --render: print it as one JSON object.")
 def check(
-    seeds: tuple[str, ...], files: tuple[str, ...], configs: tuple[str, ...], sets: tuple[str, ...], rendered: bool, as_json: bool
+    seeds: tuple[str, ...],
+    files: tuple[str, ...],
+    configs: tuple[str, ...],
+    sets: tuple[str, ...],
+    rendered: bool,
+    for_url: str | None,
+    as_json: bool,
 ) -> int:
     """Validate the configuration, and SEEDS if any are given, without crawling.
 
     Says all that `thresher crawl` would complain about. With --render, prints the effective configuration as YAML that loads again.
     """
+    if for_url is not None and not rendered:
+        raise UsageError("--for URL: expected --render beside it. Add --render")
     if rendered:
-        click.echo(render(load_config(configs, sets), as_json=as_json), nl=False)
+        read = load_config(configs, sets)
+        click.echo(render(read if for_url is None else _held_for(for_url, read), as_json=as_json), nl=False)
         return 0
     loaded, mistakes = examine(configs, sets=sets, environ=os.environ, stdin=sys.stdin.read, flags=given_flags())
     complaints: list[ConfigError | UsageError] = [mistake for error in mistakes for mistake in error.mistakes]
@@ -57,6 +69,14 @@ def check(
         return UsageError.exit_code
     click.echo(f"{said}the configuration is usable", err=True)
     return 0
+
+
+def _held_for(text: str, loaded: Loaded) -> Loaded:
+    """Return what holds for a URL, each value that an override sets with the override."""
+    url = read_seeds([text], (), (), url_rules(loaded.settings)).urls[0]
+    overriding = Overriding(loaded.settings)
+    said = {one.key: Origin(f"override {one.match}") for one in overriding.said(url)}
+    return Loaded(msgspec.structs.replace(overriding.all_of(url), overrides=[]), {**loaded.origins, **said})
 
 
 def _check_seeds(seeds: Sequence[str], files: Sequence[str], settings: Settings) -> str:

@@ -217,6 +217,8 @@ def _today(story: Story) -> Iterator[_Row]:
         said = ", ".join(filter(None, ("" if ruling.mode == "enforce" else ruling.mode, by)))
         mode = f" [{said}]" if said else ""
         yield f"{ruling.gate}: {ruling.by}{mode}", f"{ruling.answer} ({ruling.detail})" if ruling.detail else ruling.answer
+    for one in story.today.overrides:
+        yield f"set by {one.match}", f"{one.key}: {_value(one.value)}"
     robots: Any = story.today.robots
     if robots is not None:
         yield "robots.txt", robots.standing
@@ -224,3 +226,8 @@ def _today(story: Story) -> Iterator[_Row]:
         yield "  fetched", robots.fetched_at and f"{robots.fetched_at}, holds until {robots.expires_at}, status {robots.status or 'none'}"
         yield "  crawl delay", robots.crawl_delay and f"{robots.crawl_delay:g} s"
         yield "  note", robots.detail
+
+
+def _value(value: Any) -> str:
+    """Return a value of the configuration as it is read in a file."""
+    return msgspec.json.encode(value).decode() if isinstance(value, list | dict | bool | None) else str(value)

@@ -51,16 +51,16 @@ class Frontier:
         """
         self._store = store
         self._urls = urls
-        self._max_crawl_delay = settings.politeness.max_crawl_delay
+        self._rulebook = Rulebook(settings)
         self.order = order_by_name(settings.frontier.order, store)
         self._pace = Pace(settings, rng)
         self._bench = Workbench(
-            store, addresses, settings, order=self.order, pace=self._pace, rulebook=Rulebook(settings), started_at=started_at
+            store, addresses, settings, order=self.order, pace=self._pace, rulebook=self._rulebook, started_at=started_at
         )
         self._parking = Parking(store, self._bench, self._pace)
         self._outage = Outage()
         self._n_in_flight = 0
-        self._intake = Intake(store, self._bench, self.order, settings, urls)
+        self._intake = Intake(store, self._bench, self.order, self._rulebook.overriding, urls)
         self._waiting = WaitingRows(store, self._bench, self._intake, self.order, urls)
         self._now = started_at
 
@@ -209,7 +209,7 @@ class Frontier:
         if self._outage.is_down or not RETRIES[cause].counts_as_try:
             entries = [entry for entry in entries if entry.seq == 0]
             host.blocked_until, host.why = now + TRIAL_MAX_S, str(cause)
-        is_over = first.seq != 0 and self._pace.retry_at(first, cause, record, now) is None
+        is_over = first.seq != 0 and self._pace.retry_at(first, cause, record, host.rules, now) is None
         terminal = [entry for entry in entries if is_over or self._try_later(host, entry, cause, now) is None]
         for entry in terminal:
             host.remove(entry)
@@ -222,7 +222,7 @@ class Frontier:
 
     def _try_later(self, host: HostQueue, entry: Entry, cause: Cause, now: float) -> float | None:
         """Move a row to the retry lane and return when it is due, None if its URL has no try left."""
-        at = self._pace.retry_at(entry, cause, host.record, now) if entry.seq else None
+        at = self._pace.retry_at(entry, cause, host.record, host.rules, now) if entry.seq else None
         if at is None:
             return None
         host.defer(self._store, entry, at, entry.attempt + 1, self._bench.heads)
@@ -346,7 +346,11 @@ class Frontier:
         if record is None or record.crawl_delay == delay:
             return
         record.crawl_delay = delay
-        if host is None and record.parked == Reason.CRAWL_DELAY_TOO_LONG and delay <= self._max_crawl_delay:
+        if (
+            host is None
+            and record.parked == Reason.CRAWL_DELAY_TOO_LONG
+            and delay <= self._rulebook.of(record.name).politeness.max_crawl_delay
+        ):
             self._bench.unpark(queue, record, self._now)
             return
         self._store.save_host(queue, record)

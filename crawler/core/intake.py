@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from thresher.config.settings import Settings
 from thresher.crawler.core.host_queue import HostQueue
 from thresher.crawler.core.model import CrawlURL, LinkBatch, Reason
 from thresher.crawler.core.order.base import Order
+from thresher.crawler.core.overriding import Overriding
 from thresher.crawler.core.ports import Entry, HostRecord, Lane, QueueStore, SiteRecord
 from thresher.crawler.core.url import URLSpace, queue_name
 from thresher.crawler.core.workbench import FAR_S, Workbench
@@ -19,12 +19,12 @@ from thresher.crawler.core.workbench import FAR_S, Workbench
 class Intake:
     """Writes new rows into the store, and holds those in memory that belong to the first of their hosts."""
 
-    def __init__(self, store: QueueStore, bench: Workbench, order: Order, settings: Settings, urls: URLSpace) -> None:
+    def __init__(self, store: QueueStore, bench: Workbench, order: Order, overriding: Overriding, urls: URLSpace) -> None:
         self._store = store
         self._bench = bench
         self._order = order
         self._urls = urls
-        self._max_hosts_per_site = settings.limits.max_hosts_per_site
+        self._overriding = overriding
         self.n_known_hosts = store.n_hosts()
 
     def push(self, entry: Entry, now: float) -> Reason | None:
@@ -110,7 +110,10 @@ class Intake:
         if queue in self._bench.hosts or self._store.host(queue) is not None:
             return None
         site = self._store.site(queue[:8])
-        return Reason.SITE_HOST_LIMIT if site is not None and site.n_hosts >= self._max_hosts_per_site else None
+        return Reason.SITE_HOST_LIMIT if site is not None and self._is_full(site) else None
+
+    def _is_full(self, site: SiteRecord) -> bool:
+        return site.n_hosts >= self._overriding.of_host(site.name).limits.max_hosts_per_site
 
     def _push_waiting(self, queue: bytes, entry: Entry, now: float) -> Reason | None:
         record = self._store.host(queue) or self.new_host(queue, entry.url)
@@ -146,7 +149,7 @@ class Intake:
     def new_host(self, queue: bytes, url: CrawlURL) -> HostRecord | None:
         """Return the record of a host never seen before, None if its site has too many."""
         site = self._store.site(queue[:8]) or SiteRecord(name=url.site)
-        if site.n_hosts >= self._max_hosts_per_site:
+        if self._is_full(site):
             return None
         site.n_hosts += 1
         self._store.save_site(queue[:8], site)

@@ -317,6 +317,17 @@ class LinkBatch(msgspec.Struct, frozen=True, dict=True):
         """Return the positions of some sites' links, ascending."""
         return sorted([i for site in sites for i in self.by_site[site]])
 
+    def take(self, at: Sequence[int]) -> LinkBatch:
+        """Return some of them, by their positions."""
+        return msgspec.structs.replace(
+            self,
+            texts=[self.texts[i] for i in at],
+            hosts=[self.hosts[i] for i in at],
+            sites=[self.sites[i] for i in at],
+            keys=[self.keys[i] for i in at],
+            site_depths=[self.site_depths[i] for i in at],
+        )
+
     @property
     def seed_distance(self) -> int:
         """Clicks from a seed to each of them."""

@@ -17,25 +17,19 @@ from __future__ import annotations
 import math
 import random
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from enum import StrEnum
 from typing import Final
 
-import msgspec
-
-from thresher.config.settings import Override, PolitenessSettings, Settings
+from thresher.config.settings import PolitenessSettings, RetrySettings, Settings
 from thresher.crawler.core.model import Cause, Failed, Fetched, Outcome, Reason
+from thresher.crawler.core.overriding import Overriding
 from thresher.crawler.core.ports import Entry, HostRecord
 
 VISIT_WAITS: Final = 0.05  # of the longest interval between visits of a page, for which new URLs may go before a visit that is due
 _SECONDS = re.compile(r"[0-9]+(\.[0-9]*)?")
-_PACES = (
-    *("respect_crawl_delay", "max_crawl_delay", "jitter", "retry_after_max", "backoff_initial", "backoff_max", "backoff_forgive"),
-    *("dead_after", "dead_wait"),
-)
 _MAX_HEADER = 64  # characters of a Retry-After worth reading
 
 
@@ -62,6 +56,7 @@ class HostRules:
     max_pages: int | None
     max_bytes: int | None
     politeness: PolitenessSettings  # the rest of it
+    retry: RetrySettings
     announced_every: int = 0  # requests, of which one goes to what sitemaps named while links' URLs wait; 0: none does
     refresh_share: float = 0.5  # of the host's requests, for revisits that are due while new URLs wait
     visit_waits_s: float = math.inf  # at most, after it is due, while new URLs go before it
@@ -140,29 +135,11 @@ def parse_retry_after(text: str, now: float) -> float | None:
 
 
 class Rulebook:
-    """The rules of every host: the general values and the overrides of `settings.overrides`.
-
-    An override names a domain, with its subdomains, or a URL prefix, which means that URL's host. Every one that matches applies; where
-    two set the same value the longer match wins, and a host named by a URL wins over its domain.
-    """
+    """The rules of every host: the general settings, and those of the overrides that cover it."""
 
     def __init__(self, settings: Settings) -> None:
-        politeness, limits = settings.politeness, settings.limits
-        self._general = HostRules(
-            min_delay=politeness.min_delay,
-            delay_factor=politeness.delay_factor,
-            max_delay=politeness.max_delay,
-            max_pages=limits.max_pages_per_host,
-            max_bytes=limits.max_bytes_per_host,
-            politeness=politeness,
-            announced_every=round(1 / settings.frontier.announced_share) if settings.frontier.announced_share else 0,
-            refresh_share=settings.recrawl.refresh_share,
-            visit_waits_s=VISIT_WAITS * settings.recrawl.max_interval,
-        )
-        ordered = sorted(settings.overrides, key=lambda override: len(override.rule))
-        self._own_delay = settings.own_site.delay
-        self._by_domain = _index((_bare(override.rule), override) for override in ordered if "//" not in override.rule)
-        self._by_queue = _index((_queue_of(override.rule), override) for override in ordered if "//" in override.rule)
+        self.overriding = Overriding(settings)
+        self._made: dict[int, HostRules] = {}  # by the identity of settings, which `Overriding` keeps
 
     def of(self, name: str, *, is_own: bool = False) -> HostRules:
         """Return the rules of the host queue `name`.
@@ -170,47 +147,31 @@ class Rulebook:
         Args:
             is_own: As it is served from a pinned address of one's own site.
         """
-        rules = replace(self._general, own_delay=self._own_delay) if is_own else self._general
-        if not self._by_domain and not self._by_queue:
+        settings = self.overriding.of_host(name)
+        rules = self._made.get(id(settings))
+        if rules is None:
+            rules = self._made[id(settings)] = _rules_of(settings)
+        if not is_own:
             return rules
-        labels = _hostname(name).split(".")
-        for i in range(len(labels) - 1, -1, -1):
-            rules = _overridden(rules, self._by_domain.get(".".join(labels[i:]), ()))
-        return _overridden(rules, self._by_queue.get(name, ()))
+        said = {one.key: one.value for one in self.overriding.said_of_host(name)}
+        own_delay = said.get("own_site.delay", said.get("politeness.min_delay", settings.own_site.delay))
+        return replace(rules, own_delay=own_delay)
 
 
-def _index(pairs: Iterable[tuple[str, Override]]) -> dict[str, tuple[Override, ...]]:
-    index: dict[str, tuple[Override, ...]] = {}
-    for name, override in pairs:
-        index[name] = (*index.get(name, ()), override)
-    return index
-
-
-def _bare(domain: str) -> str:
-    return domain.strip().lower().strip(".").removeprefix("www.")
-
-
-def _queue_of(prefix: str) -> str:
-    """Return the queue's name of a URL prefix, as `url.queue_name` would of its origin."""
-    authority = prefix.partition("//")[2].partition("/")[0].lower().removeprefix("www.")
-    return authority.removesuffix(":80").removesuffix(":443")
-
-
-def _hostname(name: str) -> str:
-    return name.partition("]")[0].lstrip("[") if name.startswith("[") else name.partition(":")[0]
-
-
-def _overridden(rules: HostRules, overrides: tuple[Override, ...]) -> HostRules:
-    for override in overrides:
-        fields = ("min_delay", "delay_factor", "max_delay", "max_pages", "max_bytes")
-        changes = {field: value for field in fields if (value := getattr(override, field)) is not None}
-        if rules.own_delay is not None and override.min_delay is not None:
-            changes["own_delay"] = override.min_delay
-        paces = {field: value for field in _PACES if (value := getattr(override, field)) is not None}
-        if paces:
-            changes["politeness"] = msgspec.structs.replace(rules.politeness, **paces)
-        rules = replace(rules, **changes)
-    return rules
+def _rules_of(settings: Settings) -> HostRules:
+    politeness, limits, share = settings.politeness, settings.limits, settings.frontier.announced_share
+    return HostRules(
+        min_delay=politeness.min_delay,
+        delay_factor=politeness.delay_factor,
+        max_delay=politeness.max_delay,
+        max_pages=limits.max_pages_per_host,
+        max_bytes=limits.max_bytes_per_host,
+        politeness=politeness,
+        announced_every=round(1 / share) if share else 0,
+        refresh_share=settings.recrawl.refresh_share,
+        visit_waits_s=VISIT_WAITS * settings.recrawl.max_interval,
+        retry=settings.retry,
+    )
 
 
 class Pace:
@@ -218,7 +179,6 @@ class Pace:
 
     def __init__(self, settings: Settings, rng: random.Random) -> None:
         self._longest = _longest(settings)
-        self._retry = settings.retry
         self._rng = rng
 
     def floor(self, record: HostRecord, rules: HostRules) -> float:
@@ -278,7 +238,7 @@ class Pace:
         rule = WaitRule.BACK_OFF if excused else self._back_off(record, rules, outcome, now)
         gap, record.rule = self._gap(record, rules, outcome.elapsed_s)
         if isinstance(outcome, Failed) and not RETRIES[outcome.cause].counts_as_try:
-            gap = max(gap, RETRIES[outcome.cause].waits[0] * self._retry.scale)
+            gap = max(gap, RETRIES[outcome.cause].waits[0] * rules.retry.scale)
         record.next_at = now + self.stretch(gap, rules)
         if record.backoff_until > record.next_at:
             record.next_at, record.rule = record.backoff_until, rule or WaitRule.BACK_OFF
@@ -317,12 +277,12 @@ class Pace:
         if record.backoff_until > record.next_at:
             record.next_at, record.rule = record.backoff_until, WaitRule.WALLED
 
-    def retry_at(self, entry: Entry, cause: Cause, record: HostRecord, now: float) -> float | None:
+    def retry_at(self, entry: Entry, cause: Cause, record: HostRecord, rules: HostRules, now: float) -> float | None:
         """Return when a failed URL is due again, None when its tries are used up. Call after `respond`."""
         waits = RETRIES[cause].waits
-        if entry.attempt >= min(len(waits), self._retry.max_tries - 1):
+        if entry.attempt >= min(len(waits), rules.retry.max_tries - 1):
             return None
-        return max(now + waits[entry.attempt] * self._retry.scale, record.next_at)
+        return max(now + waits[entry.attempt] * rules.retry.scale, record.next_at)
 
     def is_dead(self, record: HostRecord, rules: HostRules) -> bool:
         """Return whether the circuit opens."""
@@ -354,9 +314,9 @@ class Pace:
 def _longest(settings: Settings) -> float:
     """Return the longest time in seconds that any host can rightly be made to wait."""
     names = ("max_delay", "max_crawl_delay", "retry_after_max", "backoff_max", "dead_wait")
-    waits = [getattr(of, name) for of in (settings.politeness, *settings.overrides) for name in names]
-    jitter = max(settings.politeness.jitter, *(one.jitter or 0.0 for one in settings.overrides), 0.0)
-    return 2.0 * max(float(wait) for wait in waits if wait is not None) * (1.0 + jitter)
+    everywhere = [of.politeness for of in Overriding(settings).everywhere()]
+    longest = max(float(getattr(of, name)) for of in everywhere for name in names)
+    return 2.0 * longest * (1.0 + max(of.jitter for of in everywhere))
 
 
 _JUDGED = frozenset((Reason.HOST_BUDGET, Reason.SITE_BUDGET, Reason.CRAWL_DELAY_TOO_LONG))  # derived from record and settings, never kept

@@ -88,15 +88,18 @@ class SlotQueue:
 class Slots:
     """All hosts that are ready but for address and site, and all reservations."""
 
-    def __init__(self, settings: PolitenessSettings, room: Callable[[bytes], int | None]) -> None:
+    def __init__(self, settings: PolitenessSettings, room: Callable[[bytes], int | None], connections: Callable[[bytes], int]) -> None:
         """Create the slots.
 
         Args:
-            room: Pages that a site (8-byte key) has left, None without a budget; asked when a site comes into use.
+            settings: The rules of addresses.
+            room: Pages that a site (8-byte key) has left, None without a budget; asked when a site comes into use, as is
+            connections: how many connections it may have.
         """
         self.shared: AddressUse | None = None  # what other agents do at the addresses, if there are any
         self._settings = settings
         self._room = room
+        self._connections = connections
         self._addresses: dict[str, _Slot] = {}
         self._sites: dict[bytes, _Slot] = {}
         self._lines: dict[LineKey, SlotQueue] = {}
@@ -200,7 +203,7 @@ class Slots:
         for line in self._lines.values():
             if line.place is line.site.waiting or line.place is line.site.waiting_own:
                 has_budget = line.site.room is not None and line.site.room < line.site.limit
-                found["max_pages_per_site" if has_budget else f"site_connections {of.site_connections}"] += line.n_hosts
+                found["max_pages_per_site" if has_budget else f"site_connections {line.site.limit}"] += line.n_hosts
             elif line.address.has_place():
                 found[f"address_delay {of.address_delay:g} s"] += line.n_hosts
             else:
@@ -265,7 +268,7 @@ class Slots:
     def _site(self, key: bytes) -> _Slot:
         slot = self._sites.get(key)
         if slot is None:
-            slot = self._sites[key] = _Slot(key, self._settings.site_connections, 0.0, self._room(key))
+            slot = self._sites[key] = _Slot(key, self._connections(key), 0.0, self._room(key))
         return slot
 
     def _blocking(self, line: SlotQueue, now: float) -> _Slot | None:

@@ -17,7 +17,7 @@ in the same place, as in a site's navigation. Memory: caches of at most 65,536 h
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
@@ -71,7 +71,7 @@ class URLRules:
     own_ports: frozenset[tuple[str, int]] = frozenset()  # host names and ports of one's own site: beside `ports`
     schemes: frozenset[str] = frozenset({"http", "https"})
     bare: tuple[str, ...] = ("https", "http")  # schemes that a seed without one stands for, in the order in which they are tried
-    strip_params: tuple[str, ...] = ()  # names of query parameters to drop; "utm_*" is a prefix
+    unwanted: Callable[[str], UnwantedParams] | None = None  # the parameters to drop from a URL; None: none from any
 
 
 def origin_of(url: str) -> str:
@@ -156,7 +156,7 @@ class URLSpace:
         self._rules = rules
         self._max_input = rules.max_length * _LEEWAY
         self._unmeasured = min(rules.max_length, rules.max_path_segments)  # so short a URL is neither too long nor too deep
-        self._unwanted = UnwantedParams(rules.strip_params) if rules.strip_params else None
+        self._unwanted = rules.unwanted
         self._secret = secret
         self._site_hash = blake2b(digest_size=8, key=secret, person=b"site")
         self._url_hash = blake2b(digest_size=8, key=secret, person=_OF_URLS)
@@ -288,7 +288,7 @@ class URLSpace:
         if "%" in url:
             url = respell_escapes(url)
         if self._unwanted is not None and "?" in url:
-            url = self._unwanted.strip(url)
+            url = self._unwanted(url).strip(url)
         if len(url) > self._unmeasured:
             self._measure(url)
         return url

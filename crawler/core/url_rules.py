@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from thresher.config.settings import Settings
+from thresher.crawler.core.overriding import Overriding
 from thresher.crawler.core.own_site import OwnSite
+from thresher.crawler.core.unwanted_params import UnwantedParams
 from thresher.crawler.core.url import URLRules
 
 
@@ -16,5 +20,19 @@ def url_rules(settings: Settings) -> URLRules:
         ports=ports,
         own_ports=OwnSite.of(settings).ports,
         bare=tuple(scheme for scheme in ("https", "http") if scheme in settings.scope.schemes),
-        strip_params=tuple(settings.url.strip_params),
+        unwanted=_unwanted(settings),
     )
+
+
+def _unwanted(settings: Settings) -> Callable[[str], UnwantedParams] | None:
+    """Return which parameters are dropped from a URL; it lies below a prefix as it stands before that."""
+    overriding = Overriding(settings)
+    if not overriding.anywhere(lambda of: bool(of.url.strip_params)):
+        return None
+    made: dict[tuple[str, ...], UnwantedParams] = {}
+
+    def unwanted(url: str) -> UnwantedParams:
+        names = tuple(overriding.of(url).url.strip_params)
+        return made.get(names) or made.setdefault(names, UnwantedParams(names))
+
+    return unwanted

@@ -21,7 +21,7 @@ from thresher.crawler.core.model import FILTERS_OWN, Reason
 from thresher.crawler.core.order.base import Order
 from thresher.crawler.core.own_site import OwnSite
 from thresher.crawler.core.politeness import Pace, Rulebook, rule_of
-from thresher.crawler.core.ports import AddressBook, HostRecord, Lane, QueueStore
+from thresher.crawler.core.ports import AddressBook, HostRecord, Lane, QueueStore, SiteRecord
 from thresher.crawler.core.slots import Slots
 from thresher.crawler.core.url import hostname_of
 from thresher.crawler.core.waiting import WaitingHosts
@@ -75,10 +75,10 @@ class Workbench:
     ) -> None:
         self._store = store
         self._addresses = addresses
-        self._max_pages_per_site = settings.limits.max_pages_per_site
         self._order = order
         self._pace = pace
         self._rulebook = rulebook
+        self._has_site_budgets = rulebook.overriding.anywhere(lambda of: of.limits.max_pages_per_site is not None)
         self._own = OwnSite.of(settings)
         self._started_at = started_at
         self.heads = settings.frontier.heads
@@ -89,7 +89,7 @@ class Workbench:
         self._resumed = self.waiting.n_due > 0
         self._delays = Delays()
         self._far = Delays()  # by -time: the farthest first
-        self.slots = Slots(settings.politeness, self._site_room)
+        self.slots = Slots(settings.politeness, self._site_room, self._site_connections)
         self._asked: dict[str, list[tuple[int, HostQueue]]] = {}
         self._to_ask: list[str] = []
         self.n_looking_up = 0
@@ -326,13 +326,21 @@ class Workbench:
             self.park(spent, Reason.SITE_BUDGET)
 
     def _is_spent(self, host: HostQueue) -> bool:
-        return self._max_pages_per_site is not None and self.slots.is_spent(host.key[:8])
+        return self._has_site_budgets and self.slots.is_spent(host.key[:8])
 
     def _site_room(self, site: bytes) -> int | None:
-        if self._max_pages_per_site is None:
+        if not self._has_site_budgets:
             return None
         record = self._store.site(site)
-        return self._max_pages_per_site - (record.n_pages - record.n_pages_before if record else 0)
+        most = self._of_site(record).limits.max_pages_per_site
+        return None if most is None else most - (record.n_pages - record.n_pages_before if record else 0)
+
+    def _site_connections(self, site: bytes) -> int:
+        overriding = self._rulebook.overriding
+        return self._of_site(self._store.site(site) if overriding.varies else None).politeness.site_connections
+
+    def _of_site(self, record: SiteRecord | None) -> Settings:
+        return self._rulebook.overriding.of_host(record.name if record else "")
 
     # -- what is waited for
 

@@ -14,16 +14,16 @@ from thresher.config.settings import Settings
 from thresher.crawler.core.effects import Hold, Rewrite
 from thresher.crawler.core.governing import governed, options_of
 from thresher.crawler.core.model import Cause, CrawlURL, LinkBatch, Mode, Reason, Verdict
+from thresher.crawler.core.overriding import Overriding, Said
 from thresher.crawler.core.own_site import OwnSite
 from thresher.crawler.core.robots import RobotsRecord
-from thresher.crawler.core.url import URLSpace, hostname_of, port_of
+from thresher.crawler.core.url import URLSpace, hostname_of, port_of, queue_name
 from thresher.crawler.core.url_rules import url_rules
 from thresher.crawler.fetch.address_guard import AddressGuard
 from thresher.crawler.fetch.given_addresses import GivenAddresses
 from thresher.crawler.gates.link_gate import LinkGate
 from thresher.crawler.gates.robots_cache import RobotsCache, RobotsStanding
 from thresher.filters.base import LinkColumns
-from thresher.filters.modes import modes_by_url
 from thresher.filters.panel import Panel
 from thresher.filters.registry import specs
 from thresher.filters.scope import ScopeFilter
@@ -68,6 +68,7 @@ class Today(msgspec.Struct, kw_only=True):
     """The gates' answers, and what they come to: the end of "found today, it would …"."""
 
     rulings: list[Ruling]
+    overrides: list[Said] = []  # what overrides set for the URL, its host and its site
     robots: RobotsStory | None  # None without a store
     outcome: str
 
@@ -80,45 +81,64 @@ def decide(
     Args:
         depth: Clicks from a seed, None if nothing is known of the way there.
     """
-    filters = specs(settings, settings.seeds)
+    overriding = Overriding(settings)
+    filters, said = specs(settings, settings.seeds), overriding.said(url.text)
     rulings = _static(url, filters)
     if view is None:
-        rulings = [*_overridden(rulings, url.text, settings), *_address(url, settings)]
-        return Today(rulings=rulings, robots=None, outcome=_outcome(rulings, None))
-    panel = Panel(filters, view.tables.memory, audit_share=settings.filters.audit_share)
+        rulings = [*_overridden(rulings, said), *_address(url, settings)]
+        return Today(rulings=rulings, overrides=said, robots=None, outcome=_outcome(rulings, None))
+    panel = Panel(
+        filters,
+        view.tables.memory,
+        audit_share=settings.filters.audit_share,
+        audit_share_of=lambda text: overriding.of(text).filters.audit_share,
+    )
     gate = LinkGate(space, view.tables.seen, panel, settings)
     if not is_seed:
         rulings += [_depth(url, depth, gate), *_learned(url, panel)]
     rulings += _address(url, settings)
-    rulings = _overridden(rulings, url.text, settings)
+    rulings = [*_forgotten(url, view), *_overridden(rulings, said)]
     robots = robots_story(url, RobotsCache(view.tables.robots, space, settings, agent=settings.identity.agent), now)
-    return Today(rulings=rulings, robots=robots, outcome=_outcome(rulings, robots))
+    return Today(rulings=rulings, overrides=said, robots=robots, outcome=_outcome(rulings, robots))
+
+
+def _forgotten(url: CrawlURL, view: View) -> list[Ruling]:
+    """Say so if the operator has had the URL or its host taken down: nothing else is asked then."""
+    names = (url.text, queue_name(url.host))
+    found = [record for _, record in view.tables.forgotten.all() if record.text in names]
+    answer = Reason.FORGOTTEN.value
+    return [
+        Ruling(by="forget", gate="takedown", answer=answer, detail=", ".join(filter(None, (one.text, iso(one.at), one.by, one.why))))
+        for one in found[:1]
+    ]
 
 
 def _static(url: CrawlURL, filters: tuple[FilterSpec, ...]) -> list[Ruling]:
     links = LinkColumns.of(url.text, url.host, url.site)
-    said = [(spec, spec.static.refuses(links).get(0)) for spec in filters if spec.static is not None]
+    variants = [spec.of(url.text) for spec in filters]
+    said = [(spec, spec.static.refuses(links).get(0)) for spec in variants if spec.static is not None]
     return [
         Ruling(
             by=spec.name,
             gate="static",
-            mode=spec.mode_of(url.text).value,
+            mode=spec.mode.value,
             answer=str(reason or PASS),
             detail=spec.static.detail(links) if reason is Reason.UNSAFE and isinstance(spec.static, ScopeFilter) else "",
         )
         for spec, reason in said
-        if spec.mode_of(url.text) is not Mode.OFF
+        if spec.mode is not Mode.OFF
     ]
 
 
-def _overridden(rulings: list[Ruling], text: str, settings: Settings) -> list[Ruling]:
-    """Name the overrides by which filters have other modes for the URL, also of those that are off for it."""
-    ruled = {name: one for name, modes in modes_by_url(settings).items() if (one := modes.ruled(text)) is not None}
-    named = [msgspec.structs.replace(ruling, override=ruled[ruling.by].match) if ruling.by in ruled else ruling for ruling in rulings]
+def _overridden(rulings: list[Ruling], said: list[Said]) -> list[Ruling]:
+    """Name the overrides that change an option of the gate for the URL, also those of filters that are off for it."""
+    of_gate = {one.key.split(".")[1 if one.key.startswith("filters.") else 0]: one.match for one in said}
+    of_gate |= {"scope" if one.key == "skip" else one.key: one.match for one in said}
+    named = [msgspec.structs.replace(ruling, override=of_gate.get(ruling.by, "")) for ruling in rulings]
     off = [
-        Ruling(by=name, gate="override", mode=one.mode.value, override=one.match, detail="not asked")
-        for name, one in ruled.items()
-        if one.mode is Mode.OFF
+        Ruling(by=one.key.split(".")[1], gate="override", mode="off", override=one.match, detail="not asked")
+        for one in said
+        if one.key.startswith("filters.") and one.key.endswith(".mode") and one.value == "off"
     ]
     return [*named, *off]
 

@@ -50,16 +50,15 @@ class Deadlines:
 class Watches:
     """The watches of all requests under way, on one timer."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, limits: Deadlines) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
-        self.limits = limits
         self._running: set[Watch] = set()
         self._timer: asyncio.TimerHandle | None = None
         self._fires_at = inf
 
-    def start(self, exchange: Exchange, total_s: float) -> Watch:
+    def start(self, exchange: Exchange, limits: Deadlines, total_s: float) -> Watch:
         """Watch a request of the task at hand from now on."""
-        watch = Watch(self, exchange, total_s)
+        watch = Watch(self, exchange, limits, total_s)
         self._running.add(watch)
         self.look_by(watch.look_at)
         return watch
@@ -87,10 +86,11 @@ class Watches:
 class Watch:
     """Cancels the task that makes it when a limit is broken; `absorb` distinguishes this cancellation from one from outside."""
 
-    def __init__(self, watches: Watches, exchange: Exchange, total_s: float) -> None:
+    def __init__(self, watches: Watches, exchange: Exchange, limits: Deadlines, total_s: float) -> None:
         task = asyncio.current_task()
         assert task is not None
         self._watches = watches
+        self._limits = limits
         self._task = task
         self._n_cancelled = task.cancelling()
         self._exchange = exchange
@@ -99,7 +99,7 @@ class Watch:
         self._total_s = total_s
         self._fault: WireFault | None = None
         self._is_expired = False
-        self.look_at = min(self.began + watches.limits.shortest, self._end_at)
+        self.look_at = min(self.began + limits.shortest, self._end_at)
 
     @property
     def fault(self) -> WireFault:
@@ -132,7 +132,7 @@ class Watch:
             self._fault = WireFault(cause, detail)
             self._expire()
         else:
-            self.look_at = min(deadline, self._end_at, now + self._watches.limits.shortest)
+            self.look_at = min(deadline, self._end_at, now + self._limits.shortest)
 
     def _expire(self) -> None:
         self._is_expired = True
@@ -141,7 +141,7 @@ class Watch:
 
     def _next(self, now: float) -> tuple[float, Cause, str]:
         """Return the deadline of the phase that the exchange is in, and what it means to miss it."""
-        exchange, limits = self._exchange, self._watches.limits
+        exchange, limits = self._exchange, self._limits
         if not exchange.sent_at:
             cause = Cause.PROXY if exchange.is_at_proxy else Cause.CONN_TIMEOUT
             whom = " to the proxy" if exchange.is_at_proxy else ""

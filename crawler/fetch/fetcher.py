@@ -26,7 +26,7 @@ import functools
 import resource
 import ssl
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -34,6 +34,7 @@ from msgspec import structs
 
 from thresher.config.settings import FetchSettings
 from thresher.crawler.core.model import Cause, CrawlURL, Failed, Fetched, Flag, Head, Outcome, Reason, Redirect
+from thresher.crawler.core.overriding import Overriding
 from thresher.crawler.core.url import hostname_of
 from thresher.crawler.fetch.address_connections import AddressConnections, ConnectionUse
 from thresher.crawler.fetch.address_guard import AddressGuard
@@ -53,6 +54,7 @@ SMALL_BODY = 64 << 10  # bytes: of a body that nobody wants, read so that the co
 GLANCE_S = 2.0  # and for how long
 RATE_GRACE_S = 10.0
 
+_NOT_SET = frozenset(("user-agent", "accept", "accept-encoding", "from"))  # by fetch.headers
 _REDIRECTS = frozenset((301, 302, 303, 307, 308))
 
 if TYPE_CHECKING:
@@ -75,6 +77,7 @@ class Fetcher:
         guard: AddressGuard,
         address_connections: int,
         elsewhere: ConnectionUse | None = None,
+        overriding: Overriding | None = None,
         rate_grace_s: float = RATE_GRACE_S,
         records: bool = False,
         may_request: Callable[[], bool] | None = None,
@@ -82,6 +85,8 @@ class Fetcher:
         """Create the fetcher.
 
         Args:
+            settings: Those that hold in general.
+            overriding: Those that hold for a URL; None: there are no others.
             address_connections: To one address, idle ones counted.
             elsewhere: Those of other agents, if there are any.
             records: Keep what is on the wire for an archive; only the lean client can.
@@ -92,7 +97,11 @@ class Fetcher:
         self._settings = settings
         self._records = records
         self._loop = asyncio.get_running_loop()
-        self._watches = Watches(self._loop, Deadlines.of(settings, rate_grace_s))
+        self._overriding = overriding if overriding is not None and overriding.varies else None
+        self._grace_s = rate_grace_s
+        self._deadlines = {id(settings): Deadlines.of(settings, rate_grace_s)}  # by the identity of settings, which are kept
+        self._varied: frozenset[str] = _varied(overriding)
+        self._watches = Watches(self._loop)
         self._connections = Connections(_spare_descriptors(settings.concurrency))
         self._credentials = read_credentials(settings.credentials)
         self._names = resolver
@@ -101,7 +110,7 @@ class Fetcher:
         self._n_hung_up = 0
         options = {} if may_request is None else {"may_request": may_request}
         self._client: Client = _client_class(settings.client)(
-            headers=_headers(settings, user_agent, from_header, ARCHIVABLE if records else ACCEPT_ENCODING),
+            headers=_headers(settings, user_agent, from_header, ARCHIVABLE if records else ACCEPT_ENCODING, leaves_out=self._varied),
             resolver=resolver,
             tls=_tls(settings.ca_file),
             connections=self._connections,
@@ -131,17 +140,21 @@ class Fetcher:
             cookie: The cookie of the URL's chain of redirects.
             conditions: Headers that make the request conditional.
         """
-        at_most = self._settings.max_body if max_body is None else max_body
-        total_s = self._settings.total_timeout if total_timeout is None else total_timeout
+        of = self._settings if self._overriding is None else self._overriding.of(url.text).fetch
+        at_most = of.max_body if max_body is None else max_body
+        total_s = of.total_timeout if total_timeout is None else total_timeout
+        deadlines = self._deadlines.get(id(of)) or self._deadlines.setdefault(id(of), Deadlines.of(of, self._grace_s))
         if self._proxy is not None and isinstance(refused := await self._names.resolve(hostname_of(url.host)), LookupFailed):
             return Failed(url, refused.cause, refused.detail)
         asked = [RequestHeader(name.decode("latin-1"), value.decode("latin-1")) for name, value in conditions]
         headers = [*self._credentials.headers(url.host, cookie), *asked]
+        if self._varied:
+            headers = [*(RequestHeader(name, value) for name, value in _ours(of).items() if name.lower() in self._varied), *headers]
         exchange, before = self._exchange(at_most), self._n_hung_up
-        outcome = await self._request(_Fetch(self._client, url, exchange, head_gate, at_most, sink, headers), total_s)
+        outcome = await self._request(_Fetch(self._client, url, exchange, head_gate, at_most, sink, headers), deadlines, total_s)
         if _was_stale(outcome, exchange):
             exchange = self._exchange(at_most)
-            outcome = await self._request(_Fetch(self._client, url, exchange, head_gate, at_most, sink, headers), total_s)
+            outcome = await self._request(_Fetch(self._client, url, exchange, head_gate, at_most, sink, headers), deadlines, total_s)
         if isinstance(outcome, Failed) and outcome.cause is Cause.NO_DESCRIPTORS:
             self._connections.at_most = self._connections.n_open // 2  # from now on keep fewer idle
         if isinstance(outcome, Failed) and self._n_hung_up != before:
@@ -163,8 +176,8 @@ class Fetcher:
         self._places.close()
         await self._client.close()
 
-    async def _request(self, fetch: _Fetch, total_s: float) -> Outcome:
-        watch = self._watches.start(fetch.exchange, total_s)
+    async def _request(self, fetch: _Fetch, deadlines: Deadlines, total_s: float) -> Outcome:
+        watch = self._watches.start(fetch.exchange, deadlines, total_s)
         try:
             async with self._client.get(fetch.url.text, fetch.exchange, fetch.headers) as response:
                 return await fetch.read(response, watch)
@@ -328,13 +341,30 @@ def _places(
     return AddressConnections(sockets, address_connections, elsewhere=elsewhere)
 
 
-def _headers(settings: FetchSettings, user_agent: str, from_header: str, encodings: str) -> dict[str, str]:
-    accept = ",".join(settings.accept_types)
-    ours = {"User-Agent": user_agent, "Accept": f"{accept},*/*;q=0.1", "Accept-Encoding": encodings}
-    if from_header:
-        ours["From"] = from_header
-    taken = {name.lower() for name in ours}
-    return ours | {name: value for name, value in settings.headers.items() if name.lower() not in taken}
+def _headers(
+    settings: FetchSettings, user_agent: str, from_header: str, encodings: str, *, leaves_out: Collection[str] = ()
+) -> dict[str, str]:
+    """Return the headers of every request.
+
+    Args:
+        leaves_out: Names, in lower case, of those that differ by URL.
+    """
+    ours = _ours(settings)
+    all_ = {"User-Agent": user_agent, "Accept": ours["Accept"], "Accept-Encoding": encodings}
+    all_ |= ({"From": from_header} if from_header else {}) | ours
+    return {name: value for name, value in all_.items() if name.lower() not in leaves_out}
+
+
+def _ours(settings: FetchSettings) -> dict[str, str]:
+    """Return the headers that the configuration sets."""
+    accept = {"Accept": f"{','.join(settings.accept_types)},*/*;q=0.1"}
+    return accept | {name: value for name, value in settings.headers.items() if name.lower() not in _NOT_SET}
+
+
+def _varied(overriding: Overriding | None) -> frozenset[str]:
+    """Return the names of the headers, in lower case, that differ by URL."""
+    everywhere = [_ours(of.fetch).items() for of in overriding.everywhere()] if overriding is not None else []
+    return frozenset(name.lower() for ours in everywhere for name, value in ours if any((name, value) not in other for other in everywhere))
 
 
 @functools.cache

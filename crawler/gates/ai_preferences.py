@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Final
 
-from thresher.config.settings import Settings
+from thresher.config.settings import RobotsSettings, Settings
 from thresher.crawler.core.ai_preferences import (
     WELL_KNOWN,
     RobotsWords,
@@ -24,8 +24,9 @@ from thresher.crawler.core.ai_preferences import (
     reserves,
 )
 from thresher.crawler.core.model import CrawlURL, Fetched, Outcome, Purpose
+from thresher.crawler.core.overriding import Overriding
 from thresher.crawler.core.robots import RobotsRecord
-from thresher.crawler.core.url import URLSpace
+from thresher.crawler.core.url import URLSpace, queue_name
 from thresher.crawler.gates.robots_cache import RobotsCache, RobotsStanding
 from thresher.storage.records import PolicyRecord
 from thresher.storage.tables.policies import Policies
@@ -41,15 +42,13 @@ class AiPreferences:
 
     def __init__(self, policies: Policies, files: RobotsTable, robots: RobotsCache, urls: URLSpace, settings: Settings) -> None:
         self._policies, self._files, self._robots, self._urls = policies, files, robots, urls
-        self.obeys = settings.ai_preferences == "obey"
-        self._ttl = settings.robots.cache_ttl
-        self._error_ttl = settings.robots.error_ttl
+        self._overriding = Overriding(settings)
         self._words: OrderedDict[bytes, RobotsWords] = OrderedDict()
         self._rules: OrderedDict[str, tuple[PolicyRecord, list[TdmRule]]] = OrderedDict()
 
     def request(self, url: CrawlURL, now: float) -> CrawlURL | None:
         """Return the URL of the tdmrep.json that is to be requested before this one, None if there is none."""
-        if not self.obeys:
+        if not self._obeys(url):
             return None
         known = self._policy(url.host)
         if known is not None and now < known[0].expires_at:
@@ -57,14 +56,15 @@ class AiPreferences:
         asked = self._urls.url(f"{url.host}{WELL_KNOWN}", purpose=Purpose.ROBOTS)
         if self._robots.ask(asked, now).standing is RobotsStanding.ALLOWED:
             return asked
-        self._remember(url.host, PolicyRecord(url.host, now, now + self._ttl))
+        self._remember(url.host, PolicyRecord(url.host, now, now + self._times(url.host).cache_ttl))
         return None
 
     def learn(self, origin: str, outcome: Outcome, now: float) -> None:
         """Write what an origin has answered; no answer is asked for again after `robots.error_ttl`."""
         status = outcome.head.status if outcome.head is not None else 0
         body = outcome.body if isinstance(outcome, Fetched) and status == 200 and outcome.refused is None else b""
-        record = PolicyRecord(origin, now, now + (self._ttl if 200 <= status < 500 else self._error_ttl), status, body)
+        times = self._times(origin)
+        record = PolicyRecord(origin, now, now + (times.cache_ttl if 200 <= status < 500 else times.error_ttl), status, body)
         self._policies.put(self._urls.origin_key(origin), record)
         self._remember(origin, record)
 
@@ -72,22 +72,28 @@ class AiPreferences:
         """Return the statements about a page.
 
         Args:
-            signals: The signals of its own markup and X-Robots-Tag.
+            signals: The signals of its own markup and X-RobotsSettings-Tag.
         """
         stated: list[Stated] = []
         record = self._robots.record(url.host)
         if record is not None and record.kind == "rules" and record.file:
             stated += [("robots.txt", says, record.fetched_at) for says in self._of_file(record.file, record).of(url.text)]
-        known = self._policy(url.host) if self.obeys else None
+        known = self._policy(url.host) if self._obeys(url) else None
         if known is not None:
             stated += [("tdmrep.json", says, known[0].fetched_at) for says in of_tdmrep(known[1], url.text)]
         stated += [("header", says, 0.0) for says in of_headers(headers)]
         stated += [("page", says, 0.0) for says in signals]
         return stated
 
-    def disallows(self, stated: list[Stated]) -> bool:
+    def disallows(self, url: CrawlURL, stated: list[Stated]) -> bool:
         """Return whether a page's statements forbid to store its body."""
-        return self.obeys and reserves(stated)
+        return self._obeys(url) and reserves(stated)
+
+    def _obeys(self, url: CrawlURL) -> bool:
+        return self._overriding.of(url.text).ai_preferences == "obey"
+
+    def _times(self, origin: str) -> RobotsSettings:
+        return self._overriding.of_host(queue_name(origin)).robots
 
     def _of_file(self, name: bytes, record: RobotsRecord) -> RobotsWords:
         words = self._words.get(name)

@@ -16,10 +16,10 @@ import msgspec
 
 from thresher.config.settings import Settings
 from thresher.crawler.core.model import CrawlURL, LinkBatch, Reason
-from thresher.crawler.core.overriding import covers
+from thresher.crawler.core.overriding import Overriding
 from thresher.crawler.core.ownership import Ownership
 from thresher.crawler.core.ports import SeenRow
-from thresher.crawler.core.url import URLSpace, directory_depth, hostname_of, origin_of, origins_of, queue_name, site_of
+from thresher.crawler.core.url import URLSpace, directory_depth, hostname_of, origins_of, queue_name, site_of
 from thresher.filters.base import LinkColumns, LinkJudgement
 from thresher.filters.deliberation import Deliberation
 from thresher.filters.panel import Panel
@@ -88,8 +88,9 @@ class LinkGate:
         self._urls = urls
         self._seen = seen
         self._panel = panel
+        self._overriding = Overriding(settings)
         self._max_depth = settings.limits.max_depth
-        self._depth_rules = [(override.rule, override.max_depth) for override in settings.overrides if override.max_depth is not None]
+        self._varies = any(of.limits.max_depth != self._max_depth for of in self._overriding.everywhere())
         self._cache: dict[str, bytes | tuple[Reason, str]] = {}
         self._sites: dict[str, str] = {}  # origin → site
 
@@ -119,7 +120,7 @@ class LinkGate:
         fresh = [text for text, row in zip(gated.texts, rows, strict=True) if row is None]
         fresh_keys = [key for key, row in zip(gated.keys, rows, strict=True) if row is None]
         distance = source.seed_distance + (not is_redirect)
-        if self._depth_rules or self.is_too_deep(distance, ""):
+        if self._varies or _is_beyond(distance, self._max_depth):
             deep = {text for text in fresh if self.is_too_deep(distance, text)}
             sifted.skips.extend(Skip(text, Reason.DEPTH_LIMIT, "limits") for text in fresh if text in deep)
             fresh_keys = [key for text, key in zip(fresh, fresh_keys, strict=True) if text not in deep]
@@ -185,9 +186,8 @@ class LinkGate:
 
     def is_too_deep(self, seed_distance: int, text: str) -> bool:
         """Return whether a URL lies more clicks from a seed than `limits.max_depth`, or an override, allows."""
-        limit = self._max_depth
-        if self._depth_rules:
-            origin = origin_of(text)
-            covering = [(len(rule), depth) for rule, depth in self._depth_rules if covers(rule, text, origin)]
-            limit = max(covering)[1] if covering else limit
-        return limit is not None and seed_distance > limit
+        return _is_beyond(seed_distance, self._overriding.of(text).limits.max_depth if self._varies else self._max_depth)
+
+
+def _is_beyond(distance: int, limit: int | None) -> bool:
+    return limit is not None and distance > limit

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
-from thresher.config.settings import Settings
+from thresher.config.settings import RobotsSettings, Settings
 from thresher.crawler.core.model import CrawlURL, Fetched, Outcome, Purpose, Redirect
-from thresher.crawler.core.overriding import covers
+from thresher.crawler.core.overriding import Overriding
 from thresher.crawler.core.robots import RobotsRecord, Rules, file_hash, head_of, judge
-from thresher.crawler.core.url import BadURL, URLSpace
+from thresher.crawler.core.url import BadURL, URLSpace, queue_name
 from thresher.storage.tables.robots import RobotsTable
 
 MAX_HOPS = 5
@@ -72,9 +72,7 @@ class RobotsCache:
         self._not_before = not_before
         self._table = table
         self._urls = urls
-        self._settings = settings.robots
-        self._obeys = [(one.rule, one.obey_robots) for one in settings.overrides if one.obey_robots is not None]
-        self._obeys.sort(key=lambda rule: -len(rule[0]))
+        self._overriding = Overriding(settings)
         self._agent = agent
         self._records: OrderedDict[str, RobotsRecord] = OrderedDict()
         self._rules: OrderedDict[bytes, Rules] = OrderedDict()
@@ -98,12 +96,8 @@ class RobotsCache:
         return _ALLOWED if record.kind == "allow" else CheckedStanding(RobotsStanding.UNREACHABLE, record.expires_at)
 
     def obeys(self, url: CrawlURL) -> bool:
-        """Return whether robots.txt is obeyed for this URL: `robots.obey`, or the longest override that sets it."""
-        if self._obeys:
-            for match, obeys in self._obeys:
-                if covers(match, url.text, url.host):
-                    return obeys
-        return self._settings.obey
+        """Return whether robots.txt is obeyed for this URL."""
+        return self._overriding.of(url.text).robots.obey
 
     def record(self, origin: str) -> RobotsRecord | None:
         """Return what is known of an origin, fresh or not."""
@@ -125,7 +119,7 @@ class RobotsCache:
     async def read_ahead(self, outcome: Outcome) -> None:
         """Parse a large file in a thread before `learn` needs its rules: the worst one would hold up the loop for a third of a second."""
         if isinstance(outcome, Fetched) and len(outcome.body) > _LARGE_FILE:
-            body = head_of(outcome.body, self._settings.max_bytes)
+            body = head_of(outcome.body, self._settings(outcome.url.host).max_bytes)
             self._keep(file_hash(body), await asyncio.to_thread(Rules, body, self._agent))
 
     def _keep(self, name: bytes, rules: Rules) -> None:
@@ -159,7 +153,7 @@ class RobotsCache:
 
     def learn(self, origin: str, outcome: Outcome, now: float) -> RobotsRecord:
         """Judge the answer to an origin's robots.txt and write it into the open group."""
-        record, body = judge(origin, outcome, self.record(origin), self._settings, now)
+        record, body = judge(origin, outcome, self.record(origin), self._settings(origin), now)
         self._table.put(self._urls.origin_key(origin), record, body)
         self._remember(origin, record)
         if record.kind != "unreachable":
@@ -175,6 +169,9 @@ class RobotsCache:
         name = origin.partition("://")[2].removeprefix("www.")
         records = [self.record(f"{scheme}://{www}{name}") for scheme in ("http", "https") for www in ("", "www.")]
         return max((delay for record in records if record and (delay := self.crawl_delay(record)) is not None), default=None)
+
+    def _settings(self, origin: str) -> RobotsSettings:
+        return self._overriding.of_host(queue_name(origin)).robots
 
     def _remember(self, origin: str, record: RobotsRecord) -> None:
         self._records[origin] = record

@@ -24,8 +24,8 @@ from thresher.config.settings import Settings
 from thresher.crawler.children.crash_suspects import Suspects
 from thresher.crawler.core import html
 from thresher.crawler.core.document_types import DOCUMENTS, accepted_types
-from thresher.crawler.core.model import FILTERS_OWN, U64, CrawlURL, Directives, Fetched, Flag, Mode, Page, Reason
-from thresher.crawler.core.overriding import Overriding
+from thresher.crawler.core.model import FILTERS_OWN, U64, CrawlURL, Directives, Fetched, Flag, Page, Reason
+from thresher.crawler.core.overriding import Overriding, Which
 from thresher.crawler.core.parsed import Link, Parsed
 from thresher.crawler.core.sketch import fingerprint, token_hashes
 from thresher.crawler.core.url import BadURL, URLSpace, origin_of, queue_name
@@ -33,9 +33,7 @@ from thresher.crawler.gates.link_gate import NONE_GATED, Gated, LinkGate, Skip, 
 from thresher.crawler.page.browser_need import browser_need
 from thresher.crawler.page.loop_watch import LoopStep
 from thresher.crawler.page.parser import Parser
-from thresher.filters import media
 from thresher.filters.media import AnnouncedTypes
-from thresher.filters.modes import modes_by_url, strongest
 from thresher.filters.panel import Panel
 
 _PAGES: Final = 64  # of a batch: the more, the less a page costs; 16 cost 5 to 8 % more, 100 not less
@@ -101,9 +99,7 @@ class BatchReader:
         self._gate = links.gate
         self._settings = settings
         self._overriding = Overriding(settings)
-        accepted = accepted_types(settings.fetch.accept_types, documents=settings.parse.documents)
-        self._announced = AnnouncedTypes(strongest(settings).media, accepted)
-        self._media = modes_by_url(settings).get(media.NAME)
+        self._announced: dict[Which, AnnouncedTypes] = {}  # by the overrides that cover a URL
         self._urls = urls
         self._clock = clock
         self._waiting: list[_Ticket] = []
@@ -131,18 +127,25 @@ class BatchReader:
     async def read(self, outcome: Fetched) -> PageReading:
         """Read a page; what is not text says little. Raises what our own code fails with on the page."""
         ticket = _Ticket(outcome, asyncio.get_running_loop().create_future())
-        head = outcome.head
         if self._is_document(outcome):
-            ticket.parsed = await self._parser.apart(outcome.body, head.get(b"content-type"), head.mime_type, head.all(b"x-robots-tag"))
-            return self._rest(ticket)
+            return await self._read_apart(ticket)
         if not self._is_text(outcome):
             return self._rest(ticket)
         if not self._suspects.crashes(outcome.url.key):
             self._join(ticket)
             if (reading := await ticket.read) is not None:
                 return reading
-        ticket.parsed = await self._parser.apart(outcome.body, head.get(b"content-type"), head.mime_type, head.all(b"x-robots-tag"))
+        return await self._read_apart(ticket)
+
+    async def _read_apart(self, ticket: _Ticket) -> PageReading:
+        outcome, head = ticket.outcome, ticket.outcome.head
+        ticket.parsed = await self._parser.apart(
+            outcome.body, head.get(b"content-type"), head.mime_type, head.all(b"x-robots-tag"), max_links=self._max_links(outcome.url)
+        )
         return self._rest(ticket)
+
+    def _max_links(self, url: CrawlURL) -> int:
+        return self._overriding.of(url.text).limits.max_links_per_page
 
     def links(self, url: CrawlURL, parsed: Parsed) -> tuple[list[str], list[Skip]]:
         """Return a page's links in canonical form, distinct, in page order, and those that cannot be followed at all."""
@@ -164,10 +167,21 @@ class BatchReader:
         return texts, skips
 
     def _is_announced(self, link: Link, base: str) -> bool:
-        """Return whether a link announces a type for which it is not followed, by the mode for what it leads to."""
-        if not (link.type and self._announced.are_skipped(link.type)):
+        """Return whether a link announces a type for which it is not followed, by the settings for what it leads to."""
+        if not link.type:
             return False
-        return self._media is None or all(self._media(text) is Mode.ENFORCE for text in self._urls.resolve(base, [link.href])[0])
+        if not self._overriding.varies:
+            return self._types(()).are_skipped(link.type)
+        texts = self._urls.resolve(base, [link.href])[0]
+        return bool(texts) and self._types(self._overriding.which(texts[0])).are_skipped(link.type)
+
+    def _types(self, which: Which) -> AnnouncedTypes:
+        types = self._announced.get(which)
+        if types is None:
+            of = self._overriding.made(which)
+            accepted = accepted_types(of.fetch.accept_types, documents=of.parse.documents)
+            types = self._announced[which] = AnnouncedTypes(of.filters.media, accepted)
+        return types
 
     def _is_text(self, outcome: Fetched) -> bool:
         """Return whether a body is to be parsed; one that ended too many lives is not."""
@@ -177,7 +191,7 @@ class BatchReader:
 
     def _is_document(self, outcome: Fetched) -> bool:
         """Return whether a body is a document that is to be read."""
-        is_wanted = self._settings.parse.documents and outcome.head.mime_type in DOCUMENTS
+        is_wanted = outcome.head.mime_type in DOCUMENTS and self._overriding.of(outcome.url.text).parse.documents
         return is_wanted and Flag.UNSUPPORTED_ENCODING not in outcome.flags and not self._is_quarantined(outcome)
 
     def _is_quarantined(self, outcome: Fetched) -> bool:
@@ -254,13 +268,15 @@ class BatchReader:
     def _prepare(self, ticket: _Ticket) -> None:
         outcome = ticket.outcome
         if outcome.url.host not in self._apart:
-            ticket.source = self._parser.prepared(outcome.body, outcome.head.get(b"content-type"), outcome.head.mime_type)
+            content_type, mime_type = outcome.head.get(b"content-type"), outcome.head.mime_type
+            ticket.source = self._parser.prepared(outcome.body, content_type, mime_type, max_links=self._max_links(outcome.url))
         if ticket.source is None:
             ticket.read.set_result(None)
 
     def _parse(self, ticket: _Ticket) -> None:
         assert ticket.source is not None
-        ticket.parsed = self._parser.finished(ticket.source, ticket.outcome.head.all(b"x-robots-tag"))
+        outcome = ticket.outcome
+        ticket.parsed = self._parser.finished(ticket.source, outcome.head.all(b"x-robots-tag"), max_links=self._max_links(outcome.url))
         ticket.source = None
 
     def _hash_words(self, ticket: _Ticket) -> None:

@@ -45,7 +45,7 @@ _log = logging.getLogger(__name__)
 class Parser:
     """Bodies in, `Parsed` out; never raises for what a page does."""
 
-    def __init__(self, settings: ParseSettings, agent: str, max_links: int, *, patience_s: float | None = None) -> None:
+    def __init__(self, settings: ParseSettings, agent: str, *, patience_s: float | None = None) -> None:
         """Create the parser.
 
         Args:
@@ -54,29 +54,28 @@ class Parser:
         self._patience_s = _PATIENCE * settings.timeout if patience_s is None else patience_s
         self._settings = settings
         self._agent = agent
-        self._max_links = max_links
         self._turns = asyncio.Semaphore(settings.processes)
         self._idle: list[_Child] = []
         keep_freed_memory()
 
-    def here(self, body: bytes, content_type: str, mime_type: str, robots_headers: list[str]) -> Parsed | None:
+    def here(self, body: bytes, content_type: str, mime_type: str, robots_headers: list[str], *, max_links: int) -> Parsed | None:
         """Parse in this process, or return None if the page must be isolated."""
-        source = self.prepared(body, content_type, mime_type)
-        return self.finished(source, robots_headers) if source else None
+        source = self.prepared(body, content_type, mime_type, max_links=max_links)
+        return self.finished(source, robots_headers, max_links=max_links) if source else None
 
-    def prepared(self, body: bytes, content_type: str, mime_type: str) -> html.DecodedBody | None:
+    def prepared(self, body: bytes, content_type: str, mime_type: str, *, max_links: int) -> html.DecodedBody | None:
         """Decode a page, the first half of `here`; None if the page must be isolated."""
         if len(body) > self._settings.isolate_above and not html.is_binary(body, content_type):
             return None
-        return html.prepared(body, content_type, mime_type, max_links=self._max_links)
+        return html.prepared(body, content_type, mime_type, max_links=max_links)
 
-    def finished(self, source: html.DecodedBody, robots_headers: list[str]) -> Parsed:
+    def finished(self, source: html.DecodedBody, robots_headers: list[str], *, max_links: int) -> Parsed:
         """Parse what is decoded, the second half of `here`."""
-        return html.finished(source, agent=self._agent, max_links=self._max_links, headers=robots_headers)
+        return html.finished(source, agent=self._agent, max_links=max_links, headers=robots_headers)
 
-    async def apart(self, body: bytes, content_type: str, mime_type: str, robots_headers: list[str]) -> Parsed:
+    async def apart(self, body: bytes, content_type: str, mime_type: str, robots_headers: list[str], *, max_links: int) -> Parsed:
         """Parse in a child process. If the child dies of it, take what a scan of the page's start finds and flag the page."""
-        request = ParseRequest(body, content_type, mime_type, robots_headers)
+        request = ParseRequest(body, content_type, mime_type, robots_headers, max_links)
         answer = await self._ask(request) or await self._ask(request) or Flag.PARSE_TIMEOUT
         if isinstance(answer, Parsed):
             return answer
@@ -86,12 +85,12 @@ class Parser:
         if mime_type == "text/plain":
             parsed = html.plain(start, charset, agent=self._agent, headers=robots_headers)
         else:
-            parsed = await asyncio.to_thread(html.scan, start, charset, self._max_links, agent=self._agent, headers=robots_headers)
+            parsed = await asyncio.to_thread(html.scan, start, charset, max_links, agent=self._agent, headers=robots_headers)
         return replace(parsed, flags=parsed.flags | {answer})
 
     async def needs(self, body: bytes, content_type: str, mime_type: str, at_most: int) -> Needs | None:
         """Have a child find what a page or a style sheet needs to be shown; None if it died of it."""
-        request = ParseRequest(body, content_type, mime_type, [], at_most)
+        request = ParseRequest(body, content_type, mime_type, [], n_needs=at_most)
         answer = await self._ask(request) or await self._ask(request)
         return answer if isinstance(answer, Needs) else None
 
@@ -128,7 +127,7 @@ class Parser:
 
     async def _start(self) -> _Child | None:
         """Start a child; None if the system has no room for one."""
-        setup = ParserSetup(self._agent, self._max_links, self._settings.memory, self._settings.timeout)
+        setup = ParserSetup(self._agent, self._settings.memory, self._settings.timeout)
         try:
             return await _Child.start(setup)
         except (OSError, TimeoutError, asyncio.IncompleteReadError) as error:

@@ -10,6 +10,7 @@ from typing import Final
 
 from thresher.config.settings import Settings
 from thresher.crawler.core.model import Fetched, Flag, Purpose
+from thresher.crawler.core.overriding import Overriding
 from thresher.crawler.core.requisites import CSS_TYPE, HTML_TYPES, MAX_HOPS
 from thresher.crawler.core.url import URLSpace
 from thresher.crawler.page.parser import Parser
@@ -26,7 +27,7 @@ class RequisiteReader:
         self._parser = parser
         self._urls = urls
         self._tables = tables
-        self._at_most = settings.archive.max_requisites_per_page
+        self._overriding = Overriding(settings)
 
     def has(self, key: bytes) -> bool:
         """Return whether a URL was fetched as a requisite that is no page."""
@@ -44,7 +45,8 @@ class RequisiteReader:
         is_read = mime_type == CSS_TYPE or (is_page and (mime_type in HTML_TYPES or not mime_type))
         if not is_read or not outcome.body or flags & _HOSTILE or (not is_page and url.site_depth >= MAX_HOPS):
             return []
-        found = await self._parser.needs(outcome.body, outcome.head.get(b"content-type"), mime_type or "text/html", self._at_most)
+        at_most = self._overriding.of(url.text).archive.max_requisites_per_page
+        found = await self._parser.needs(outcome.body, outcome.head.get(b"content-type"), mime_type or "text/html", at_most)
         if found is None or not found.hrefs:
             return []
         base = self._urls.base(url.text, found.base) if found.base else url.text

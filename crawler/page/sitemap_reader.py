@@ -17,6 +17,7 @@ from thresher.config.settings import Settings
 from thresher.crawler.children import python
 from thresher.crawler.children.parser_process import OUT_OF_TIME
 from thresher.crawler.children.sitemap_process import Job, pieces_of
+from thresher.crawler.core.overriding import Overriding
 from thresher.crawler.core.sitemap import SitemapLimits, SitemapReading, read
 
 _PATIENCE: Final = 30.0  # times the processor time that a sitemap may take, on the wall
@@ -29,25 +30,28 @@ class SitemapReader:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings.parse
-        self._limits = SitemapLimits(settings.limits.max_sitemap_size, settings.limits.max_sitemap_urls, settings.feeds)
+        self._overriding = Overriding(settings)
         self._turn = asyncio.Semaphore(1)
 
-    async def read(self, file: BinaryIO) -> SitemapReading:
+    async def read(self, file: BinaryIO, url: str) -> SitemapReading:
         """Read a sitemap within the limits.
 
         Args:
             file: Its body, at the end.
+            url: Where it lies.
         """
+        of = self._overriding.of(url)
+        limits = SitemapLimits(of.limits.max_sitemap_size, of.limits.max_sitemap_urls, of.feeds)
         async with self._turn:
             n_bytes = file.tell()
             file.seek(0)
             if n_bytes <= self._settings.isolate_above and file.read(len(_PACKED)) != _PACKED:
-                return await asyncio.to_thread(read, lambda: pieces_of(file), self._limits)
-            return await self._apart(file)
+                return await asyncio.to_thread(read, lambda: pieces_of(file), limits)
+            return await self._apart(file, limits)
 
-    async def _apart(self, file: BinaryIO) -> SitemapReading:
+    async def _apart(self, file: BinaryIO, limits: SitemapLimits) -> SitemapReading:
         timeout = _TIMES * self._settings.timeout
-        job = msgspec.json.encode(Job(self._limits, self._settings.memory, timeout)).decode()
+        job = msgspec.json.encode(Job(limits, self._settings.memory, timeout)).decode()
         command = python.command("thresher.crawler.children.sitemap_process", job)
         file.flush()
         try:

@@ -11,7 +11,8 @@ from thresher.crawler.core.frontier import Frontier
 from thresher.crawler.core.lastmod import believed, parse_time
 from thresher.crawler.core.model import FILTERS_OWN, CrawlURL, Purpose, State
 from thresher.crawler.core.ports import Entry, Lane, SeenRow
-from thresher.crawler.core.revisit_schedule import PagePlan, Schedule, ScheduledPage, options
+from thresher.crawler.core.revisit_schedule import Options, PagePlan, Schedule, ScheduledPage, options
+from thresher.crawler.core.url import queue_name
 from thresher.crawler.visit import Visit, VisitContext
 from thresher.storage.store import Store
 from thresher.storage.tables.rounds import REQUESTER, CheckRecord, RevisitRecord, first_check
@@ -28,7 +29,7 @@ class ComingVisits:
         self._store = store
         self._frontier = frontier
         self._context = context
-        self._schedule = Schedule(store.tables.plans, options(context.settings.recrawl))
+        self._schedules: dict[Options, Schedule] = {}
         self.is_on = context.settings.schedule == "continuous"
 
     # -- a page has a time from its first visit on
@@ -56,10 +57,10 @@ class ComingVisits:
         page = self._page(url)
         if check.standing == "none":
             plan = PagePlan(check.at)
-            self._schedule.defer(page, plan, now, why="failed")
+            self._schedule(url).defer(page, plan, now, why="failed")
         else:
             dated_at, belief = self._dated(url, check)
-            plan = self._schedule.begin(page, check.at, pace_s=self._pace(page.queue, now), dated_at=dated_at, belief=belief)
+            plan = self._schedule(url).begin(page, check.at, pace_s=self._pace(page.queue, now), dated_at=dated_at, belief=belief)
         self._queue(url, plan, check, now)
 
     def _dated(self, url: CrawlURL, check: CheckRecord) -> tuple[float, float]:
@@ -83,17 +84,17 @@ class ComingVisits:
             return
         page, plan = self._page(url), self._store.tables.plans.page(url.key) or PagePlan(check.at)
         if what in _NOTHING_SHOWN:
-            self._schedule.defer(page, plan, now, why="gone" if check.standing == "gone" else what)
+            self._schedule(url).defer(page, plan, now, why="gone" if check.standing == "gone" else what)
         else:
             is_changed = what in ("changed", "new", "moved") or n_new > 0
-            self._schedule.visited(page, plan, now, is_changed=is_changed, n_new=n_new, pace_s=self._pace(page.queue, now))
+            self._schedule(url).visited(page, plan, now, is_changed=is_changed, n_new=n_new, pace_s=self._pace(page.queue, now))
         self._queue(self._url(row), plan, check, now)
 
     def ended(self, url: CrawlURL) -> None:
         """A page is visited no more, and its last visit waits no longer."""
         plan = self._store.tables.plans.page(url.key)
         if plan is not None:
-            self._schedule.drop(self._page(url), plan)
+            self._schedule(url).drop(self._page(url), plan)
             self._store.tables.plans.forget_page(url.key)
 
     def announced(self, key: bytes, lastmod: float, now: float) -> None:
@@ -103,7 +104,7 @@ class ComingVisits:
         if plan is None or row is None or waiting is None or waiting.is_audit:
             return
         url, before = self._url(row), _rank(plan.due)
-        if self._schedule.announced(self._page(url), plan, lastmod, self._belief(url), now):
+        if self._schedule(url).announced(self._page(url), plan, lastmod, self._belief(url), now):
             entry = Entry(Lane.DUE, before, plan.seq, 0, url)
             self._frontier.bring_forward(entry, _rank(plan.due), now)
 
@@ -120,7 +121,7 @@ class ComingVisits:
             if waiting is not None and not waiting.is_audit and self._frontier.withdraw(url, plan.seq, due=_rank(plan.due)):
                 self._store.tables.requests.pop(plan.seq)
                 self._store.tables.rounds.forget_revisit(key)
-            self._schedule.drop(self._page(url), plan)
+            self._schedule(url).drop(self._page(url), plan)
             self._store.tables.plans.forget_page(key)
         return len(plans) == limit
 
@@ -144,6 +145,11 @@ class ComingVisits:
 
     def _page(self, url: CrawlURL) -> ScheduledPage:
         return ScheduledPage(url.key, self._context.urls.queue_key(url.host), url.text)
+
+    def _schedule(self, url: CrawlURL) -> Schedule:
+        """Return the schedule of a URL's host."""
+        of = options(self._context.overriding.of_host(queue_name(url.host)).recrawl)
+        return self._schedules.get(of) or self._schedules.setdefault(of, Schedule(self._store.tables.plans, of))
 
     def _url(self, row: SeenRow) -> CrawlURL:
         known = self._store.tables.seen.record(row.seq)

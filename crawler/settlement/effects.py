@@ -59,6 +59,7 @@ from thresher.crawler.visit import VisitContext
 from thresher.filters.deliberation import Asked, Learned
 from thresher.filters.journal import JournalRecord
 from thresher.filters.pattern_yield.patterns import shape_of
+from thresher.filters.tail.records import TailPolicy
 from thresher.storage.tables import Tables
 from thresher.storage.tables.requests import Requester
 
@@ -84,9 +85,7 @@ class Effector:
         self._totals = totals
         self._notes: list[JournalRecord] = []  # of requests that were answered at once
         self.worthless: set[bytes] = set()  # pages of the visit being settled, by what filters say of them
-        filters = context.settings.filters
-        policy = policy_of(filters.tail_yield, filters.tail_share, filters.audit_share)
-        self.tails = Tails(tables.tail, totals.counters, policy, known=context.panel.recent)
+        self.tails = Tails(tables.tail, totals.counters, self._tail_policy, known=context.panel.recent)
         self.canaries = Canaries(tables, context.panel, totals)
         self.named = NamedURLs(tables, frontier, context.urls, totals, self.tails)
         self.aliases = AliasSettlement(tables, frontier, context, totals, self.named, outbox)
@@ -103,6 +102,13 @@ class Effector:
         settled = self.named.take_settled()
         notes, self._notes = self._notes, []
         return settled, notes
+
+    def _tail_policy(self, queue: bytes) -> TailPolicy:
+        """Return the policy of a host's tail."""
+        overriding = self._context.overriding
+        record = self._frontier.record(queue) if overriding.varies and queue else None
+        of = overriding.of_host(record.name if record is not None else "").filters
+        return policy_of(of.tail_yield, of.tail_share, of.audit_share)
 
     def _carry_out(self, asked: Iterable[Asked], now: float) -> None:
         for who, effect in asked:
@@ -352,5 +358,7 @@ class Effector:
             self._tables.held.forget(key)
             self.tails.leave(key)
             self._tables.aliases.forget(key)
-            self._tables.rounds.forget_check(key, keeps_versions=self._context.settings.store.versions == "all")
+            self._tables.rounds.forget_check(
+                key, keeps_versions=self._context.overriding.of(self._tables.seen.url_of(row.seq)).store.versions == "all"
+            )
             self.named.requeue(key, row, Purpose.AUDIT, Lane.AHEAD, now)

@@ -151,7 +151,7 @@ class PageSettlement:
         assert deliberation is not None
         stated = self._context.ai.of(url, outcome.head.headers, page.directives.signals)
         record = page_record(outcome, page, visit.charset, deliberation.judgement, now, ai=stated)
-        is_kept = deliberation.judgement.keep and not self._context.ai.disallows(stated)
+        is_kept = deliberation.judgement.keep and not self._context.ai.disallows(url, stated)
         self._keep(record, outcome.body if is_kept else b"")
         self._sitemaps.on_page(url, outcome.head, now)
         self._requisites.on_page(visit, now)
@@ -180,7 +180,7 @@ class PageSettlement:
 
     def _keep(self, record: PageRecord, body: bytes) -> None:
         """Store a record, with its body if bodies are stored and there is one."""
-        self._tables.pages.put(record, body if body and self._context.settings.store.bodies else None)
+        self._tables.pages.put(record, body if body and self._context.overriding.of(record.url).store.bodies else None)
         self._totals.page(record.status)
         self._totals.needs_browser(record.flags)
 

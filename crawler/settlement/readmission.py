@@ -102,9 +102,11 @@ class Readmission:
         if body is None or record.mime_type not in _HTML:
             return
         content_type = f"text/html; charset={record.charset}" if record.charset else "text/html"
-        parsed = self._context.parser.here(body, content_type, "text/html", [])
-        parsed = parsed or await self._context.parser.apart(body, content_type, "text/html", [])
-        if record.nofollow and (self._context.settings.robots.meta or self._context.settings.robots.x_robots_tag):
+        of = self._context.overriding.of(record.url)
+        at_most, robots = of.limits.max_links_per_page, of.robots
+        parsed = self._context.parser.here(body, content_type, "text/html", [], max_links=at_most)
+        parsed = parsed or await self._context.parser.apart(body, content_type, "text/html", [], max_links=at_most)
+        if record.nofollow and (robots.meta or robots.x_robots_tag):
             return
         source = self._source(record)
         texts, _ = self._context.batch_reader.links(source, parsed)

@@ -21,7 +21,7 @@ from thresher.crawler.core.messages import Needed
 from thresher.crawler.core.model import CrawlURL, Failed, Outcome, Purpose, Reason, Redirect, State
 from thresher.crawler.core.ports import Entry, Lane
 from thresher.crawler.core.requisites import MAX_HOPS
-from thresher.crawler.core.url import BadURL
+from thresher.crawler.core.url import BadURL, queue_name
 from thresher.crawler.gates.link_gate import Skip, presentable
 from thresher.crawler.journeys import requisite_fault
 from thresher.crawler.settlement.outbox import Outbox
@@ -52,9 +52,8 @@ class Requisites:
         self._context = context
         self._totals = totals
         self._outbox = outbox
-        self._per_host = context.settings.archive.max_requisites_per_host
         self._told: set[bytes] = set()
-        self.n_waiting = self._tables.n_waiting() if context.settings.archive.requisites else 0
+        self.n_waiting = self._tables.n_waiting() if context.requisites is not None else 0
 
     def on_page(self, visit: Visit, now: float) -> None:
         """A page or a style sheet was read: ask for what it needs."""
@@ -107,7 +106,7 @@ class Requisites:
         if self._was_page(url, record, now):
             return
         queue = self._context.urls.queue_key(url.host)
-        if self._tables.n_of_host(queue) >= self._per_host:
+        if self._tables.n_of_host(queue) >= self._context.overriding.of_host(queue_name(url.host)).archive.max_requisites_per_host:
             self._refuse(url, record, Skip(url.text, Reason.REQUISITE_LIMIT, _BY))
         elif refusal := self._frontier.refuses(url):
             self._refuse(url, record, Skip(url.text, refusal, "limits"))
@@ -178,7 +177,7 @@ class Requisites:
 
     def _follow(self, url: CrawlURL, target: str, now: float) -> None:
         """Ask for what a requisite redirects to."""
-        if url.hops >= self._context.settings.limits.max_redirects:
+        if url.hops >= self._context.overriding.of(url.text).limits.max_redirects:
             note_skip(self._store.tables, self._totals, Skip(presentable(target)[:2048], Reason.REDIRECT_LIMIT, "limits"), url.key)
             return
         try:

@@ -31,6 +31,7 @@ from thresher.crawler.core.frontier import Frontier
 from thresher.crawler.core.model import CrawlURL, Failed, Fetched, Outcome, Reason, Redirect, State
 from thresher.crawler.core.ports import Entry, Lane
 from thresher.crawler.core.revisit import GONE, MOST_LOST, WINDOW, Validators, has_lied, is_drawn, is_gone, is_sudden
+from thresher.crawler.core.url import queue_name
 from thresher.crawler.gates.link_gate import Skip, presentable
 from thresher.crawler.settlement.admission import Admission
 from thresher.crawler.settlement.aliases import AliasSettlement
@@ -45,8 +46,6 @@ from thresher.storage.packing import is_elsewhere
 from thresher.storage.store import Store
 from thresher.storage.tables.bodies import digest
 from thresher.storage.tables.rounds import REQUESTER, ChangeRecord, CheckRecord, RevisitRecord, RoundRecord, validators_of
-
-_ALL_VERSIONS = 1 << 62
 
 
 class Revisits:
@@ -77,10 +76,7 @@ class Revisits:
         self.coming = coming
         self._aliases = aliases
         self._learn = learn
-        self._settings = context.settings
         self._round: RoundRecord | None = None
-        kept = context.settings.store.versions
-        self._n_versions = _ALL_VERSIONS if kept == "all" else kept
 
     def on_answer(self, visit: Visit, outcome: Outcome, now: float) -> None:
         """A revisit was answered."""
@@ -135,11 +131,12 @@ class Revisits:
         """Return what is known of a URL's visits."""
         return self._store.tables.rounds.check(url.key) or CheckRecord(now, 1, standing="none")
 
-    def keep_version(self, key: bytes, check: CheckRecord) -> None:
+    def keep_version(self, url: str, key: bytes, check: CheckRecord) -> None:
         """Let the visit being settled be the URL's newest version; older ones are deleted, but for those that are kept."""
         self._store.tables.seen.settle(key, State.DONE)
         check.versions.append(self._store.visit)
-        while len(check.versions) > self._n_versions:
+        kept = self._context.overriding.of(url).store.versions
+        while kept != "all" and len(check.versions) > kept:
             self._store.tables.rounds.outdate(check.versions.pop(0))
 
     def count(self, revisit: RevisitRecord, what: str, wire_bytes: int, now: float, spared: int = 0) -> None:
@@ -227,7 +224,7 @@ class _Answer:
         self._totals.page(304)
         self._watch.n_not_modified += 1
         drawing = self._revisit.round + (self._check.n_visits << 32 if self._revisits.coming.is_on else 0)
-        if is_drawn(self._url.key, drawing, self._context.settings.recrawl.audit_share):
+        if is_drawn(self._url.key, drawing, self._context.overriding.of(self._url.text).recrawl.audit_share):
             self._watch.n_audited += 1
             self._revisits.ask_again(self._url, self._revisit, self._now)
         return "not_modified", False
@@ -272,11 +269,11 @@ class _Answer:
         assert deliberation is not None
         judgement = deliberation.judgement
         record = page_record(outcome, page, visit.charset, judgement, self._now)
-        has_body = judgement.keep and bool(outcome.body) and self._context.settings.store.bodies
+        has_body = judgement.keep and bool(outcome.body) and self._context.overriding.of(self._url.text).store.bodies
         self._store.tables.pages.put(record, outcome.body if has_body else None)
         self._store.tables.links.put(self._follow(visit))
         self._before = check.versions[-1] if check.versions else 0
-        self._revisits.keep_version(self._url.key, check)
+        self._revisits.keep_version(self._url.text, self._url.key, check)
         self._store.tables.redirects.forget(self._url.key)
         check.sha256, check.fingerprint = digest(outcome.body), page.fingerprint
         shown = (page.directives.noindex, page.directives.nofollow)
@@ -345,7 +342,7 @@ class _Answer:
             return "missing", True
         self._store.tables.pages.put(page_record(outcome, None, "", None, self._now), None)
         before = check.versions[-1] if check.versions else 0
-        self._revisits.keep_version(self._url.key, check)
+        self._revisits.keep_version(self._url.text, self._url.key, check)
         check.standing, check.gone_at, check.missing_since = "gone", self._now, 0.0
         check.etag, check.last_modified, check.sha256, check.fingerprint = "", "", b"", b""
         check.n_changes, check.changed_at = check.n_changes + 1, self._now
@@ -381,7 +378,9 @@ class _Answer:
                 watch.is_doubted = False
                 if self._revisits.coming.is_on:
                     watch.trusted = 0  # a schedule has no next round in which the operator could be asked again
-        elif self._context.settings.recrawl.park and watch.trusted != watch.round and not watch.parked:
+        elif (
+            self._context.overriding.of_host(queue_name(self._url.host)).recrawl.park and watch.trusted != watch.round and not watch.parked
+        ):
             n = min(watch.n_answers, WINDOW)
             watch.parked = f"{watch.history.bit_count()} of its last {n} answers were losses, the last one: {self._words()}"
             watch.is_doubted = True

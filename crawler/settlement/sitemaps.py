@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
+from thresher.config.settings import LimitSettings
 from thresher.crawler.core.frontier import Frontier
 from thresher.crawler.core.lastmod import DAY_S, holds, parse_time
 from thresher.crawler.core.messages import Submitted
@@ -76,7 +77,6 @@ class Sitemaps:
         self._coming = coming
         self._outbox = outbox
         self._learn = learn
-        self._limits = context.settings.limits
 
     # -- which sitemaps there are
 
@@ -86,7 +86,7 @@ class Sitemaps:
         Args:
             asked_for: The page in whose place it was requested, if there is one.
         """
-        if self._context.settings.sitemaps == "off" or record.kind == "unreachable":
+        if self._context.overriding.of_host(queue_name(origin)).sitemaps == "off" or record.kind == "unreachable":
             return
         if self._is_guest(origin, asked_for):
             return
@@ -98,10 +98,13 @@ class Sitemaps:
 
     def _is_guest(self, origin: str, asked_for: CrawlURL | None) -> bool:
         """Return whether an origin beyond the scope is asked only for what pages of others need to be shown."""
-        if not self._context.settings.archive.requisites or (asked_for is not None and asked_for.purpose in _OF_PAGES):
+        if self._context.requisites is None or (asked_for is not None and asked_for.purpose in _OF_PAGES):
             return False
         is_needed = self._store.tables.requisites.n_of_host(self._context.urls.queue_key(origin)) > 0
         return is_needed and not isinstance(self._context.links.check(f"{origin}/"), bytes)
+
+    def _limits(self, origin: str) -> LimitSettings:
+        return self._context.overriding.of_host(queue_name(origin)).limits
 
     def _is_seed(self, origin: str, asked_for: CrawlURL | None) -> bool:
         if asked_for is not None and asked_for.purpose is Purpose.PAGE and asked_for.host == origin and not asked_for.seed_distance:
@@ -133,7 +136,7 @@ class Sitemaps:
             return
         queue = self._context.urls.queue_key(url.host)
         host = self._tables.announcer(queue) or AnnouncerRecord(queue_name(url.host))
-        if host.n_sitemaps >= self._limits.max_sitemaps_per_host:
+        if host.n_sitemaps >= self._limits(url.host).max_sitemaps_per_host:
             host.n_refused += 1
             note_skip(self._store.tables, self._totals, Skip(url.text, Reason.SITEMAP_LIMIT, "limits"), b"")
         else:
@@ -211,7 +214,7 @@ class Sitemaps:
         """Who may answer for a sitemap may say where it is: the target speaks for whom the sitemap would, and for its host."""
         record.state, record.notes = "redirected", [f"redirected to {presentable(outcome.target)[:2048]}"]
         self._tables.save_sitemap(url.key, record)
-        if url.hops >= self._limits.max_redirects:
+        if url.hops >= self._context.overriding.of(url.text).limits.max_redirects:
             self._fail(url, record, f"{Reason.REDIRECT_LIMIT} (limits.max_redirects)")
             return
         hosts = list(dict.fromkeys([*record.hosts, queue_name(url.host)]))[:MAX_HOSTS]
@@ -347,7 +350,7 @@ class Sitemaps:
         origin = origin_of(text)
         queue = self._context.urls.queue_key(origin)
         host = self._tables.announcer(queue) or AnnouncerRecord(queue_name(origin))
-        if host.n_urls >= self._limits.max_announced_per_host:
+        if host.n_urls >= self._limits(origin).max_announced_per_host:
             return False
         host.n_urls += 1
         self._tables.save_announcer(queue, host)

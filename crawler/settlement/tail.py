@@ -28,6 +28,7 @@ from thresher.filters.tail.history import (
     RuledStep,
     Served,
     SettledStep,
+    Step,
     Unasked,
     Useful,
     Voided,
@@ -50,11 +51,12 @@ _DRAW: msgspec.msgpack.Decoder[Draw] = msgspec.msgpack.Decoder(Draw)
 class _Loaded:
     """The records of one host, decoded."""
 
-    __slots__ = ("changed", "classes", "host", "is_asking")
+    __slots__ = ("changed", "classes", "host", "is_asking", "policy")
 
-    def __init__(self, host: HostTail, classes: dict[bytes, TailClass]) -> None:
+    def __init__(self, host: HostTail, classes: dict[bytes, TailClass], policy: TailPolicy) -> None:
         self.host = host
         self.classes = classes  # by tag
+        self.policy = policy
         self.changed: set[bytes] = set()  # tags
         self.is_asking = False  # something is to be closed, if the host is itself
 
@@ -68,19 +70,27 @@ class _Loaded:
 class Tails:
     """The tails of all hosts of a store."""
 
-    def __init__(self, tables: TailTables, counters: Counters, policy: TailPolicy, *, known: Callable[[str], Recent | None]) -> None:
+    def __init__(
+        self,
+        tables: TailTables,
+        counters: Counters,
+        policies: Callable[[bytes], TailPolicy],
+        *,
+        known: Callable[[str], Recent | None],
+    ) -> None:
         """Create the tails of one agent.
 
         Args:
+            policies: The policy of a host, by its queue; of b"", that which holds in general.
             known: What the URLs of a class came to before it was postponed, as its filter has seen it.
         """
         self._tables = tables
         self._counters = counters
-        self._policy = policy
+        self._policies = policies
         self._known = known
         self._met: dict[bytes, _Loaded | None] = {}  # None: the host has no tail
         self._dirty: dict[bytes, _Loaded] = {}
-        self._history = History(RuledStep(policy.tail_yield, policy.share, policy.audit_share))
+        self._history = History()
 
     # -- into a tail
 
@@ -99,9 +109,9 @@ class Tails:
         place = TailPlace(queue, tag, join(of), order, is_inherited)
         self._tables.add(key, place)
         self._change(queue, loaded, tag)
-        audit = audits(of, self._policy)
+        audit = audits(of, loaded.policy)
         keys = self._draw(queue, loaded, audit) if audit is not None else []
-        self._history.add(HeldStep(queue, holder, is_inherited, n_useful, known, [key], list(keys)))
+        self._note(HeldStep(queue, holder, is_inherited, n_useful, known, [key], list(keys)), loaded)
         return keys
 
     def leave(self, key: bytes) -> None:
@@ -117,7 +127,7 @@ class Tails:
         leave(of, place.cohort)
         self._tables.remove(key, place)
         self._change(place.queue, loaded, place.tag)
-        self._history.add(Left(key))
+        self._note(Left(key), loaded)
 
     def is_inherited(self, key: bytes) -> bool:
         """Return whether a URL waits only because pages of its class alone have named it."""
@@ -139,7 +149,7 @@ class Tails:
         holder = ""
         classes = [loaded.classes[tag] for tag in sorted(loaded.classes)]
         n_open = {of.holder: _n_open(of) for of in classes}
-        while not keys and isinstance(answer := promote(loaded.host, classes, self._policy, may_close=may_close), Promotion):
+        while not keys and isinstance(answer := promote(loaded.host, classes, loaded.policy, may_close=may_close), Promotion):
             keys, holder = self._draw(queue, loaded, answer), answer.draw.holder
         loaded.is_asking = not keys and answer is TailEnd.ASKS
         if loaded.tested != before:
@@ -147,10 +157,10 @@ class Tails:
             loaded.changed.update(loaded.classes)
             self._dirty[queue] = loaded
         if keys or loaded.tested != before:
-            self._history.add(Served(queue, holder, keys, may_close))
+            self._note(Served(queue, holder, keys, may_close), loaded)
         if loaded.host.n_closed > n_closed:
             closed = [of for of in classes if _n_open(of) < n_open[of.holder]]
-            self._history.add(Closed(queue, [of.holder for of in closed], *self._bound(closed)))
+            self._note(Closed(queue, [of.holder for of in closed], *_bound(closed, loaded.policy)), loaded)
         return keys
 
     def is_asking(self, queue: bytes) -> bool:
@@ -165,17 +175,7 @@ class Tails:
             void(loaded.host, loaded.classes.values())
             loaded.changed.update(loaded.classes)
             self._dirty[queue] = loaded
-            self._history.add(Voided(queue))
-
-    def _bound(self, closed: Sequence[TailClass]) -> tuple[int, int]:
-        """Return how many URLs of classes that were closed just now are left alone, and how many of these may be good: -1 if unproved."""
-        newest = max((cohort.test for of in closed for cohort in of.cohorts if cohort.is_closed), default=0)
-        cohorts = [cohort for of in closed for cohort in of.cohorts if cohort.is_closed]
-        n = sum(cohort.left - cohort.pending for cohort in cohorts)
-        strata = [cohort.stratum for cohort in cohorts if cohort.stratum is not None and cohort.test == newest]
-        if not newest or len(strata) < len(cohorts) or not 0 < self._policy.tail_yield < 1:
-            return n, -1
-        return n, upper_bound(strata, self._policy.tail_yield, error_of(self._policy.error, newest))
+            self._note(Voided(queue), loaded)
 
     def class_of(self, key: bytes) -> str:
         """Return the class that a URL was drawn from and that its fetch is charged to, "" if none was."""
@@ -190,9 +190,9 @@ class Tails:
         queue, record = found
         draw = _DRAW.decode(record)
         loaded, tag = self._loaded(queue), class_tag(draw.holder)
-        settle(loaded.host, loaded.classes[tag], draw, is_good, policy=self._policy)
+        settle(loaded.host, loaded.classes[tag], draw, is_good, policy=loaded.policy)
         self._end(key, queue, loaded, tag)
-        self._history.add(SettledStep(key, is_good))
+        self._note(SettledStep(key, is_good), loaded)
         return True
 
     def unasked(self, key: bytes) -> bool:
@@ -206,7 +206,7 @@ class Tails:
         loaded.classes[tag].cohorts[draw.cohort].pending -= 1
         leave(loaded.classes[tag], draw.cohort)
         self._end(key, queue, loaded, tag)
-        self._history.add(Unasked(key))
+        self._note(Unasked(key), loaded)
         return True
 
     def passes_on(self, key: bytes, to: bytes) -> None:
@@ -215,7 +215,7 @@ class Tails:
         if found is not None and to[:8] == key[:8]:
             self._tables.put_draw(to, *found)
             self._tables.end_draw(key)
-            self._history.add(Passed(key, to))
+            self._note(Passed(key, to), self._loaded(found[0]))
 
     def useful(self, queue: bytes) -> None:
         """Count a page of a host that gave something new and was not drawn."""
@@ -223,7 +223,7 @@ class Tails:
         if loaded is not None:
             loaded.host.useful += 1
             self._dirty[queue] = loaded
-            self._history.add(Useful(queue))
+            self._note(Useful(queue), loaded)
 
     # -- records
 
@@ -237,7 +237,7 @@ class Tails:
 
     def reopen(self) -> None:
         """Let every closed class be judged anew: the threshold has changed."""
-        self._history.add(Reopened())
+        self._history.add(Reopened(), _ruled(self._policies(b"")))
         after = b""
         while queues := self.queues(after, 1000):
             for queue in queues:
@@ -296,7 +296,7 @@ class Tails:
         self._change(queue, loaded, tag)
 
     def _begin(self, queue: bytes, n_useful: int) -> _Loaded:
-        loaded = self._met[queue] = _Loaded(HostTail(useful=n_useful), {})
+        loaded = self._met[queue] = _Loaded(HostTail(useful=n_useful), {}, self._policies(queue))
         return loaded
 
     def _loaded(self, queue: bytes) -> _Loaded:
@@ -311,13 +311,31 @@ class Tails:
         loaded = None
         if record is not None:
             classes = map(_CLASS.decode, self._tables.classes(queue))
-            loaded = _Loaded(_HOST.decode(record), {class_tag(of.holder): of for of in classes})
+            loaded = _Loaded(_HOST.decode(record), {class_tag(of.holder): of for of in classes}, self._policies(queue))
         self._met[queue] = loaded
         return loaded
+
+    def _note(self, step: Step, loaded: _Loaded) -> None:
+        self._history.add(step, _ruled(loaded.policy))
 
     def _change(self, queue: bytes, loaded: _Loaded, tag: bytes) -> None:
         loaded.changed.add(tag)
         self._dirty[queue] = loaded
+
+
+def _bound(closed: Sequence[TailClass], policy: TailPolicy) -> tuple[int, int]:
+    """Return how many URLs of classes that were closed just now are left alone, and how many of these may be good: -1 if unproved."""
+    newest = max((cohort.test for of in closed for cohort in of.cohorts if cohort.is_closed), default=0)
+    cohorts = [cohort for of in closed for cohort in of.cohorts if cohort.is_closed]
+    n = sum(cohort.left - cohort.pending for cohort in cohorts)
+    strata = [cohort.stratum for cohort in cohorts if cohort.stratum is not None and cohort.test == newest]
+    if not newest or len(strata) < len(cohorts) or not 0 < policy.tail_yield < 1:
+        return n, -1
+    return n, upper_bound(strata, policy.tail_yield, error_of(policy.error, newest))
+
+
+def _ruled(policy: TailPolicy) -> RuledStep:
+    return RuledStep(policy.tail_yield, policy.share, policy.audit_share)
 
 
 def _n_open(of: TailClass) -> int:

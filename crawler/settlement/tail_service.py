@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
+
+import msgspec
 
 from thresher.crawler.core.model import FILTERS_OWN, Purpose, State
 from thresher.crawler.settlement.effects import Effector
 from thresher.crawler.visit import Visit, VisitContext
-from thresher.storage.packing import pack_f64
 from thresher.storage.schema import META, Meta
 from thresher.storage.store import Store
 
+_YIELD: Final = "filters.tail_yield"
 _HOSTS_AT_ONCE = 200  # whose tails are looked at in one commit: some milliseconds
 
 
@@ -65,7 +68,9 @@ class TailService:
 
     def reopen(self, now: float) -> None:
         """Let what was left alone be judged anew if that was under another threshold than today's; a visit of its own."""
-        threshold = pack_f64(self._context.settings.filters.tail_yield)
+        settings = self._context.settings
+        of_hosts = [(one.match, one.options[_YIELD]) for one in settings.overrides if _YIELD in one.options]
+        threshold = msgspec.json.encode((settings.filters.tail_yield, of_hosts))
         if self._store.get(META, Meta.TAIL_YIELD) != threshold:
             self._effects.tails.reopen()
             self._store.put(META, Meta.TAIL_YIELD, threshold)

@@ -7,6 +7,7 @@ from typing import Final
 
 from thresher.config.settings import Settings
 from thresher.crawler.core.errors import UsageError
+from thresher.crawler.core.overriding import Overriding
 from thresher.crawler.terminal.extras import require
 from thresher.storage.archive.earlier import sources
 
@@ -16,9 +17,10 @@ _NEEDS: Final = ("fastwarc", "isal")
 def check_archive(settings: Settings) -> None:
     """Raise UsageError for what no archive can be, or lacks its extra."""
     archive = settings.archive
+    has_requisites = Overriding(settings).anywhere(lambda of: of.archive.requisites)
     if archive.format == "off":
         for name, is_set, what in (
-            ("requisites", archive.requisites, "what pages need to be shown is fetched for an archive"),
+            ("requisites", has_requisites, "what pages need to be shown is fetched for an archive"),
             ("dedup", bool(archive.dedup), "what earlier archives hold is for an archive to refer to"),
         ):
             if is_set:
@@ -31,7 +33,7 @@ def check_archive(settings: Settings) -> None:
         )
     for module in _NEEDS:
         require("archive.format: warc", module=module, extra="archive")
-    if archive.requisites:
+    if has_requisites:
         require("archive.requisites", module="tinycss2", extra="archive")
     for path in archive.dedup:
         if not sources(Path(path)):

@@ -19,6 +19,7 @@ from thresher.config.settings import Settings
 from thresher.crawler.core.errors import DiskError, StoreError, UsageError
 from thresher.crawler.core.governing import governed
 from thresher.crawler.core.model import Mode, Reason
+from thresher.crawler.core.overriding import Overriding
 from thresher.crawler.core.own_site import OwnSite
 from thresher.crawler.core.ownership import MOST_AGENTS, divided
 from thresher.crawler.core.url import BadURL, URLRules, URLSpace, hostname_of, origin_of, port_of, site_of
@@ -32,6 +33,7 @@ from thresher.filters.base import LinkColumns
 from thresher.filters.plugin import check as check_plugins
 from thresher.filters.plugin import plugged
 from thresher.filters.registry import static_specs
+from thresher.filters.variants import refused as refused_by
 from thresher.storage.directory import require_new, require_store
 from thresher.storage.forget import finish, unfinished
 from thresher.storage.lock import CrawlLock, lock_holder
@@ -83,7 +85,7 @@ def check_startable(settings: Settings) -> None:
             "identity.contact: expected a URL or an e-mail address at which webmasters reach you, found nothing; no crawl starts without. "
             f"Write it into the configuration, or give --set {_EXAMPLE}; `crawl`, `resume` and `check` also take it as --contact"
         )
-    if settings.parse.documents:
+    if Overriding(settings).anywhere(lambda of: of.parse.documents):
         require("parse.documents", module="pypdf", extra="text")
     check_plugins()
     plugged(settings)
@@ -125,12 +127,12 @@ def n_agents(settings: Settings) -> int:
 
 def check_seeds(settings: Settings) -> None:
     """Raise UsageError if the configuration refuses every seed: such a crawl would end before it began."""
-    gates = [spec.static for spec in static_specs(settings, settings.seeds) if spec.static and spec.mode is Mode.ENFORCE]
+    gates = static_specs(settings, settings.seeds)
     refused: list[str] = []
     for seed in settings.seeds:
         origin = origin_of(seed)
         links = LinkColumns.of(seed, origin, site_of(hostname_of(origin)))
-        word = next(((gate.name, reason) for gate in gates if (reason := gate.refuses(links).get(0))), None)
+        word = next(((spec.name, reason) for spec in gates for _, reason in refused_by(spec, links, Mode.ENFORCE)), None)
         if word is None:
             return
         if len(refused) < _SHOWN:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+from thresher.crawler.core.overriding import Overriding
 from thresher.crawler.core.revisit_schedule import Schedule
 from thresher.crawler.core.revisit_schedule import options as options_of
 from thresher.crawler.terminal.printable import printable
@@ -77,22 +78,29 @@ def _schedule_rows(view: View, record: RoundRecord) -> list[str]:
     if not record.is_continuous or view.settings.schedule != "continuous":
         return []
     shards = view.shards if isinstance(view, ShardsView) else [view]
-    schedule = Schedule(view.tables.plans, options_of(view.settings.recrawl))
-    hosts = [(shard, queue, host) for shard in shards for queue, host in shard.tables.plans.hosts()]
-    n_pages = sum(host.n_pages for *_, host in hosts)
+    overriding = Overriding(view.settings)
+    n_pages, fresh = 0, 0.0
+    late: list[tuple[float, str]] = []
+    for shard in shards:
+        for queue, host in shard.tables.plans.hosts():
+            name = _name(shard, queue)
+            recrawl = overriding.of_host(name).recrawl
+            schedule = Schedule(shard.tables.plans, options_of(recrawl))
+            n_pages += host.n_pages
+            fresh += host.n_pages * schedule.expected_freshness(host)
+            if not schedule.is_in_time(host):
+                told = (
+                    f"{printable(name)} is too large for `recrawl.max_interval` ({_days(recrawl.max_interval)}): visiting its "
+                    f"{host.n_pages:,} pages takes {_days(host.round_s)}, at one in {host.gap_s:.3g} s. A longer one, or a smaller delay, "
+                    "mends that"
+                )
+                late.append((host.round_s, told))
     if not n_pages:
         return []
-    fresh = sum(host.n_pages * schedule.expected_freshness(host) for *_, host in hosts) / n_pages
-    longest = _days(view.settings.recrawl.max_interval)
-    late = sorted((found for found in hosts if not schedule.is_in_time(found[2])), key=lambda found: -found[2].round_s)
-    told = [
-        f"{printable(_name(shard, queue))} is too large for `recrawl.max_interval` ({longest}): visiting its "
-        f"{host.n_pages:,} pages takes {_days(host.round_s)}, at one in {host.gap_s:.3g} s. A longer one, or a smaller delay, mends that"
-        for shard, queue, host in late[:_SHOWN]
-    ]
+    late.sort(reverse=True)
     more = [f"{len(late) - _SHOWN:,} more hosts are too large for `recrawl.max_interval`"] if len(late) > _SHOWN else []
-    first = f"{n_pages:,} pages have a time for their next visit; {fresh:.0%} of the copies are thought to be as the pages are"
-    return [first, *told, *more]
+    first = f"{n_pages:,} pages have a time for their next visit; {fresh / n_pages:.0%} of the copies are thought to be as the pages are"
+    return [first, *(told for _, told in late[:_SHOWN]), *more]
 
 
 def _name(shard: View, queue: bytes) -> str:

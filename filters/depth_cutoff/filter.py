@@ -309,9 +309,14 @@ class NamedAgain:
         return tuple(map(ReleaseURL, measure.released))
 
 
-def spec(settings: DepthCutoffSettings) -> FilterSpec:
-    """Return the filter with its parts."""
-    sites, cuts_all = Sites(), rule_of(settings).unknown() < UNLIMITED
+def spec(settings: DepthCutoffSettings, *, shared: Sites | None = None) -> FilterSpec:
+    """Return the filter with its parts.
+
+    Args:
+        settings: Its options.
+        shared: What the parts of the same filter under other settings keep of the memory.
+    """
+    sites, cuts_all = shared or Sites(), rule_of(settings).unknown() < UNLIMITED
     return FilterSpec(
         NAME,
         Mode(settings.mode),
@@ -322,6 +327,7 @@ def spec(settings: DepthCutoffSettings) -> FilterSpec:
         again=lambda key, memory: cuts_all or sites.glance(memory, key[:8]).n_limited > 0,
         recent=sites.recent,
         stale=sites.stale,
+        shared=sites,
     )
 
 

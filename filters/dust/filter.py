@@ -30,7 +30,7 @@ list, families 30 µs (60 with storage) a page, 3 µs a batch of links to sites 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from typing import Final
@@ -92,15 +92,21 @@ _MOST_ORIGINS: Final = 64
 _NO_VERDICT: Final = Verdict(NAME)
 
 
-def spec(settings: DustSettings, *, judges: Collection[str] = ()) -> FilterSpec:
+OfSite = Callable[[str], DustSettings]  # the name of a site → the options that hold for it
+
+
+def spec(settings: DustSettings, *, judges: Collection[str] = (), of_site: OfSite | None = None, shared: Books | None = None) -> FilterSpec:
     """Return the filter with all its parts.
 
     Args:
+        settings: Its options.
         judges: Filters that drop pages. If none finds exact copies, every page enters its list.
+        of_site: Its options for a site, but for the mode; None: the same for each.
+        shared: What the parts of the same filter under other settings keep of the memory.
     """
-    books = Books()
-    pages = PageGate(settings, books, judges=judges)
-    miner = Miner(settings)
+    books, by_site = shared or Books(), of_site or (lambda _name: settings)
+    pages = PageGate(by_site, books, judges=judges)
+    miner = Miner(by_site)
     links = DustLinkGate(books, only_observes=settings.mode == "observe")
     return FilterSpec(
         NAME,
@@ -111,6 +117,7 @@ def spec(settings: DustSettings, *, judges: Collection[str] = ()) -> FilterSpec:
         learner=miner,
         recent=families.recent,
         adopts=adopts,
+        shared=books,
     )
 
 
@@ -154,8 +161,8 @@ class PageGate:
     name = NAME
     measure_type = PageMeasure
 
-    def __init__(self, settings: DustSettings, books: Books, *, judges: Collection[str]) -> None:
-        self._settings = settings
+    def __init__(self, of_site: OfSite, books: Books, *, judges: Collection[str]) -> None:
+        self._of_site = of_site
         self._books = books
         self._judges = frozenset(judges)
         self._samples = _TELLS_COPIES in self._judges
@@ -206,11 +213,11 @@ class PageGate:
         """
         site = measure.key[:_SITE]
         canonizer = self._books.canonizer(memory, site)
-        progress = read_progress(memory, site) or Progress(measure.site, next_at=self._settings.first_mining)
+        progress = read_progress(memory, site) or Progress(measure.site, next_at=self._of_site(measure.site).first_mining)
         was_wanted = progress.outstanding > 0 and was_asked(memory, site, measure.url)
         is_copy = self._samples and progress.copies < _FEWEST_COPIES and self._is_copy(judgement)
         progress.copies += is_copy
-        is_of_list = was_wanted or (progress.n_pages < self._settings.max_urls and self._is_chosen(measure, progress))
+        is_of_list = was_wanted or (progress.n_pages < self._of_site(measure.site).max_urls and self._is_chosen(measure, progress))
         if not is_of_list and canonizer is None:
             if not is_copy:
                 return NOTHING_LEARNED
@@ -289,14 +296,15 @@ class Miner:
     study = "thresher.filters.dust.study:study"
     finding_type = StudyResult
 
-    def __init__(self, settings: DustSettings) -> None:
-        self._settings = settings
+    def __init__(self, of_site: OfSite) -> None:
+        self._of_site = of_site
 
     def gather(self, site: bytes, memory: Memory, /) -> Iterator[bytes]:
         """Yield a copy of what is known of a site."""
         progress, book = read_progress(memory, site) or Progress(), read_book(memory, site)
         mines = not progress.is_judging or bool(progress.pending_at) or progress.n_pages >= progress.next_at
-        yield written(KnownSite(book.rules if book else [], read_origins(memory, site), mines, self._settings.max_rules, progress.n_pages))
+        max_rules = self._of_site(progress.site).max_rules
+        yield written(KnownSite(book.rules if book else [], read_origins(memory, site), mines, max_rules, progress.n_pages))
         for pages in list_of(memory, site):
             yield written(pages)
 
@@ -305,8 +313,9 @@ class Miner:
         progress = read_progress(memory, site) or Progress()
         write_book(memory, site, RuleBook(progress.site, _as_of_now(read_book(memory, site), finding.rules)))
         progress.wasted = max(0, progress.wasted - finding.new_saving)
-        budget = int(self._settings.validation_share * finding.open_saving) - progress.wasted
-        room = min(self._settings.validations - progress.asked, budget)
+        settings = self._of_site(progress.site)
+        budget = int(settings.validation_share * finding.open_saving) - progress.wasted
+        room = min(settings.validations - progress.asked, budget)
         new = (pair for pair in finding.wanted if site_named(pair[0]) == progress.site and note_asked(memory, site, pair[0]))
         wanted = list(islice(new, min(_AT_ONCE, max(0, room))))
         if any(learned.standing == "valid" for learned in finding.rules):
@@ -324,7 +333,7 @@ class Miner:
         progress.asked, progress.asked_at = progress.asked + len(wanted), progress.n_pages
         if finding.mined and progress.n_pages >= progress.next_at:
             grows = _GROWTH if finding.n_unexplained >= _FEWEST_COPIES else 2.0
-            progress.next_at = max(self._settings.first_mining, int(grows * finding.n_pages))
+            progress.next_at = max(settings.first_mining, int(grows * finding.n_pages))
         write_progress(memory, site, progress)
         if progress.n_pages >= progress.next_at:  # the list has grown during the study, when no other study could be asked for
             told.append(Study(site))

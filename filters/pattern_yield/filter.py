@@ -49,15 +49,17 @@ _MIN_TOKENS = 20  # words that a text needs to be compared
 _NO_VERDICT = Verdict(NAME)
 
 
-def spec(settings: PatternYieldSettings, *, judges: Collection[str] = ()) -> FilterSpec:
+def spec(settings: PatternYieldSettings, *, judges: Collection[str] = (), shared: Sites | None = None) -> FilterSpec:
     """Build the filter.
 
     Args:
+        settings: Its options.
         judges: Filters that drop pages. If none of them finds exact copies, this filter remembers texts.
+        shared: What the parts of the same filter under other settings keep of the memory.
     """
-    sites = Sites(rule_of(settings))
-    pages = YieldOfPages(sites, judges=judges)
-    links, redirects = YieldOfLinks(sites, settings), YieldOfRedirects(sites)
+    sites = shared or Sites()
+    pages = YieldOfPages(sites, settings, judges=judges)
+    links, redirects = YieldOfLinks(sites, settings), YieldOfRedirects(sites, settings)
     return FilterSpec(
         NAME,
         Mode(settings.mode),
@@ -68,6 +70,7 @@ def spec(settings: PatternYieldSettings, *, judges: Collection[str] = ()) -> Fil
         unread=True,
         recent=sites.recent,
         stale=sites.stale,
+        shared=sites,
     )
 
 
@@ -116,15 +119,17 @@ class YieldOfPages:
     name = NAME
     measure_type = PageMeasure
 
-    def __init__(self, sites: Sites, *, judges: Collection[str] = (), samples: bool = True) -> None:
+    def __init__(self, sites: Sites, settings: PatternYieldSettings, *, judges: Collection[str] = (), samples: bool = True) -> None:
         """Create the page gate.
 
         Args:
             sites: State that the filter's gates share.
+            settings: The filter's options.
             judges: Filters that drop pages.
             samples: Whether one answer in sixteen of a good site is enough.
         """
         self._sites = sites
+        self._rule = rule_of(settings)
         self._judges = frozenset(judges)
         self._tells_copies = TELLS_COPIES not in self._judges
         self._enough = GOOD_RUN if samples else inf
@@ -151,14 +156,14 @@ class YieldOfPages:
         word = self._word(word, measure, memory)
         if is_usual and not word.is_barren and not may_credit:
             return NO_EFFECTS
-        tree = self._sites.tree(memory, site)
+        tree = self._sites.tree(memory, site, self._rule)
         url = canonical_of(judgement) or measure.url
         parts = parse(url, origin_of(url))
         worth = self._worth(measure, word, tree, parts)
         if not is_usual or word.is_barren:
             counts = worth or url == measure.url  # a copy under an alias does not count against the pattern of its canonical URL
             tree.learn(_fetch(measure, parts, worth if counts else None, may_lead=judgement.follow and measure.has_links))
-        effects = _credit(tree, via, memory, self._sites, worth=worth) if may_credit and worth is not None else _released(tree)
+        effects = _credit(tree, via, memory, self._sites, self._rule, worth=worth) if may_credit and worth is not None else _released(tree)
         self._sites.save(memory, tree)
         return (*effects, Worthless(measure.key)) if worth is False and word is not Said.LIKE else effects
 
@@ -206,8 +211,9 @@ class YieldOfRedirects:
     name = NAME
     measure_type = PairMeasure
 
-    def __init__(self, sites: Sites) -> None:
+    def __init__(self, sites: Sites, settings: PatternYieldSettings) -> None:
         self._sites = sites
+        self._rule = rule_of(settings)
 
     def measure(self, pair: RedirectPair, /) -> PairMeasure:
         return PairMeasure(pair.original.text, pair.original.key, int.from_bytes(pair.target.key[8:], "big"))
@@ -217,13 +223,13 @@ class YieldOfRedirects:
 
     def observe(self, measure: PairMeasure, judgement: Judgement, memory: Memory, /) -> Effects:
         url, origin = measure.url, origin_of(measure.url)
-        tree = self._sites.tree(memory, measure.key[:8])
+        tree = self._sites.tree(memory, measure.key[:8], self._rule)
         source = tree.take(measure.key)
         worth = source is not None and source.worth
         if worth or source is None or source.n_waiting:
             tree.learn(Fetch(measure.key, parse(url, origin), measure.text, worth))
         via = source.via if source and not worth else b""
-        effects = _credit(tree, via, memory, self._sites, worth=False)
+        effects = _credit(tree, via, memory, self._sites, self._rule, worth=False)
         self._sites.save(memory, tree)
         return effects
 
@@ -244,6 +250,7 @@ class YieldOfLinks:
 
     def __init__(self, sites: Sites, settings: PatternYieldSettings) -> None:
         self._sites = sites
+        self._rule = rule_of(settings)
         self._only_observes = settings.mode == "observe"
 
     def measure(self, batch: LinkBatch, /) -> LinksMeasure:
@@ -263,7 +270,7 @@ class YieldOfLinks:
 
     def _holds_in(self, batch: LinkBatch, site: bytes, memory: Memory) -> list[HeldLink]:
         """Return the links of a site that are held."""
-        tree = self._sites.tree(memory, site)
+        tree = self._sites.tree(memory, site, self._rule)
         ours = batch.by_site[site]
         parts = [parse(batch.texts[i], batch.hosts[i]) for i in ours]
         forms = {id(part): tree.forms(part) for part in parts}  # links of one shape share their parts
@@ -286,7 +293,7 @@ class YieldOfLinks:
         site = batch.keys[0][:8]
         if not self._sites.glance(memory, site).n_barren or is_home(batch.texts[0]):
             return None
-        tree = self._sites.tree(memory, site)
+        tree = self._sites.tree(memory, site, self._rule)
         forms = tree.forms(parse(batch.texts[0], batch.hosts[0]))
         tree.load(forms)
         return tree.barren(forms)
@@ -297,7 +304,7 @@ class YieldOfLinks:
         site, key = measure.source[:8], measure.source[8:]
         if not measure.url and self._sites.glance(memory, site).awaits != key:
             return NO_EFFECTS
-        tree = self._sites.tree(memory, site)
+        tree = self._sites.tree(memory, site, self._rule)
         if measure.url:
             effects = self._redirected(tree, measure, judgement)
         else:
@@ -318,12 +325,12 @@ class YieldOfLinks:
         return _released(tree)
 
 
-def _credit(tree: Tree, via: bytes, memory: Memory, sites: Sites, *, worth: bool) -> Effects:
+def _credit(tree: Tree, via: bytes, memory: Memory, sites: Sites, rule: HoldRule, *, worth: bool) -> Effects:
     """Credit the page that named a URL with whether the URL was worth it; return the releases that follow."""
     if via[:8] == tree.site:
         tree.on_settled(via, worth)
     elif via and sites.glance(memory, via[:8]).n_sources:
-        other = sites.tree(memory, via[:8])
+        other = sites.tree(memory, via[:8], rule)
         other.on_settled(via, worth)
         sites.save(memory, other)
         return (*_released(tree), *_released(other))

@@ -57,8 +57,8 @@ class PatternReplay:
             judges: Filters whose verdicts on pages count.
             samples: Whether most answers of a good site are passed over, as inline.
         """
-        self._sites = Sites(rule_of(settings))
-        self._pages = YieldOfPages(self._sites, judges=judges, samples=samples)
+        self._sites, self._rule = Sites(), rule_of(settings)
+        self._pages = YieldOfPages(self._sites, settings, judges=judges, samples=samples)
         self._links = YieldOfLinks(self._sites, settings)
         self._memory = UnboundedMemory()
 
@@ -70,7 +70,7 @@ class PatternReplay:
         pattern = self._links.of_one(LinkBatch.of(url), self._memory)
         is_fetched = pattern is None or is_audited(url.key, TailPolicy().audit_share)
         if not is_fetched and url.via:
-            tree = self._sites.tree(self._memory, url.via[:8])
+            tree = self._sites.tree(self._memory, url.via[:8], self._rule)
             tree.on_settled(url.via, worth=False)
             self._sites.save(self._memory, tree)
         return pattern, is_fetched

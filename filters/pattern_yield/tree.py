@@ -326,13 +326,12 @@ class Tree:
 
 
 class Sites:
-    """State that the filter's gates share: the rule, and the records of each site that are needed most, decoded.
+    """State that the filter's gates share: the records of each site that are needed most, decoded.
 
     Valid as long as all writing goes through `save`. Memory: 200 bytes a site, at most 20,000 sites; 200 a class, at most 4,096.
     """
 
-    def __init__(self, rule: HoldRule) -> None:
-        self.rule = rule
+    def __init__(self) -> None:
         self._memory: Memory | None = None
         self._glances: dict[bytes, Glance] = {}
         self._held: dict[str, Recent] = {}
@@ -362,8 +361,15 @@ class Sites:
         """Drop what is kept of a site: its records are others now."""
         self._glances.pop(site, None)
 
-    def tree(self, memory: Memory, site: bytes) -> Tree:
-        return Tree(memory, site, self.rule)
+    def tree(self, memory: Memory, site: bytes, rule: HoldRule) -> Tree:
+        """Return a site's tree.
+
+        Args:
+            memory: The filter's.
+            site: First 8 bytes of its keys.
+            rule: Decides when a pattern is barren.
+        """
+        return Tree(memory, site, rule)
 
     def save(self, memory: Memory, tree: Tree) -> None:
         """Write what has changed in a tree."""

@@ -29,25 +29,28 @@ from thresher.filters.spec import FilterSpec
 _SITE = 8
 
 
-def spec(settings: SoftErrorSettings, owners: Ownership | None = None) -> FilterSpec:
+def spec(settings: SoftErrorSettings, owners: Ownership | None = None, *, shared: FaultySites | None = None) -> FilterSpec:
     """Return the filter with all its parts.
 
     Args:
+        settings: Its options.
         owners: The owners of sites, where there are several agents.
+        shared: What the parts of the same filter under other settings keep of the memory.
     """
-    faults = FaultySites()
+    faults = shared or FaultySites()
     redirect, prober = RedirectGate(settings, faults), ProbeLearner(settings, faults)
-    shared = Shared(redirect, faults, owners) if owners is not None else None
+    peers = Shared(redirect, faults, owners) if owners is not None else None
     return FilterSpec(
         NAME,
         Mode(settings.mode),
         learned=SoftErrorLinkGate(settings, faults),
         again=faults.has,
-        redirect=redirect if shared is None else SharedGate(redirect, shared),
+        redirect=redirect if peers is None else SharedGate(redirect, peers),
         page=PageGate(settings),
-        prober=prober if shared is None else SharedProber(prober, shared),
-        peer_filter=shared,
+        prober=prober if peers is None else SharedProber(prober, peers),
+        peer_filter=peers,
         stale=faults.stale,
+        shared=faults,
     )
 
 

@@ -14,7 +14,7 @@ from thresher.filters.evidence.decay import Recent
 
 
 class RuledStep(msgspec.Struct, frozen=True, array_like=True, tag="rules"):
-    """The policy of tails in this life of the crawl."""
+    """The policy of the tails of which the next steps tell: a host may have its own."""
 
     tail_yield: float
     share: float
@@ -106,20 +106,20 @@ class Note(msgspec.Struct, frozen=True, array_like=True):
 class History:
     """Collects the steps of the visit that is being settled."""
 
-    def __init__(self, rules: RuledStep) -> None:
-        """Create the history.
+    def __init__(self) -> None:
+        self._steps: list[Step] = []
+        self._rules: RuledStep | None = None  # that were written last
+
+    def add(self, step: Step, rules: RuledStep) -> None:
+        """Add a step; consecutive URLs that join one class become one step.
 
         Args:
-            rules: Written before the first step.
+            step: What has happened.
+            rules: Those of its host: written before the first step, and where they are others than those of the step before.
         """
-        self._steps: list[Step] = []
-        self._rules: RuledStep | None = rules
-
-    def add(self, step: Step) -> None:
-        """Add a step; consecutive URLs that join one class become one step."""
-        if self._rules is not None:
-            self._steps.append(self._rules)
-            self._rules = None
+        if rules != self._rules:
+            self._steps.append(rules)
+            self._rules = rules
         last = self._steps[-1] if self._steps else None
         if isinstance(step, HeldStep) and isinstance(last, HeldStep) and _is_same(last, step):
             last.keys.extend(step.keys)

@@ -4,7 +4,9 @@
     resource    a body alone: an answer of status 200 of the record's type
     revisit     the head alone, and where its body lies
 
-Of a damaged file all readable records are given; `faults` lists what could not be read, and where. Memory: one record.
+Of a damaged file all readable records are given; `faults` lists what could not be read, and where.
+
+Memory: one record, as far as it is read.
 """
 
 from __future__ import annotations
@@ -45,8 +47,15 @@ class ArchivedAnswer(msgspec.Struct, frozen=True):
 class ArchivedAnswers:
     """Those of one file."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, at_most: int) -> None:
+        """Create the answers of a file.
+
+        Args:
+            path: The file.
+            at_most: Bytes of a record that are read, head and body; the rest is passed over.
+        """
         self._path = path
+        self._at_most = at_most
         self.faults: list[str] = []
         self.n_records = 0
 
@@ -100,8 +109,8 @@ class ArchivedAnswers:
         if not url.startswith(("http://", "https://")):
             return
         declared = int(headers.get("Content-Length") or 0)
-        block = record.reader.read()
-        if len(block) < declared:
+        block = record.reader.read(self._at_most)
+        if len(block) < min(declared, self._at_most):
             self.faults.append(f"{self._path}: the record at byte {record.stream_pos:,} ends in its middle; it is left out")
             return
         try:

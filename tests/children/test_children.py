@@ -68,8 +68,8 @@ def test_a_crawl_in_a_folder_of_look_alikes_is_not_touched_by_them(hostile: Path
 
 
 async def test_the_parser_process_imports_nothing_from_the_working_directory(hostile: Path) -> None:
-    parser = Parser(ParseSettings(), "thresher", 100)
-    parsed = await parser.apart(b"<title>whole</title>", "text/html", "text/html", [])
+    parser = Parser(ParseSettings(), "thresher")
+    parsed = await parser.apart(b"<title>whole</title>", "text/html", "text/html", [], max_links=100)
     await parser.close()
     assert (parsed.title, mark(hostile)) == ("whole", "")
 

@@ -35,11 +35,11 @@ async def _agent_whose_display_fails() -> None:
 
 
 async def _page_given_up_twice() -> None:
-    parser, task = Parser(ParseSettings(timeout=60.0), "thresher", 9), asyncio.current_task()
-    await parser.apart(b"", "", "", [])
+    parser, task = Parser(ParseSettings(timeout=60.0), "thresher"), asyncio.current_task()
+    await parser.apart(b"", "", "", [], max_links=9)
     assert task is not None
     asyncio.get_running_loop().call_later(0.01, lambda: (task.cancel(), asyncio.get_running_loop().call_soon(task.cancel)))
-    await parser.apart(b"<div>" * 100_000, "", "", [])
+    await parser.apart(b"<div>" * 100_000, "", "", [], max_links=9)
 
 
 @pytest.mark.parametrize("waits", [_agent_whose_display_fails, _page_given_up_twice])

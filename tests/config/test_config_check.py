@@ -13,10 +13,6 @@ from thresher.config.load import load
 DEFAULT_WORDS = "see https://github.com/google/re2/wiki/Syntax"
 DOMAIN_WORDS = "expected a domain or a URL prefix, as canonical URLs have it"
 
-MODES = (
-    "expected a filter whose mode may differ by URL "
-    "(path_trap, media, exact_duplicate, soft_error, pattern_yield, depth_cutoff, near_replica, dust)"
-)
 BAD = [
     (
         'scope: {include: ["(a)\\\\1"]}',
@@ -76,16 +72,16 @@ BAD = [
         "crawl.yaml:2:3: dns.max_ttl: expected at least dns.min_ttl, 60.0, got 1.0. Write 60.0 or more, or lower dns.min_ttl",
     ),
     (
-        "overrides: [{match: a.example, min_delay: 2 min}]",
+        "overrides: [{match: a.example, politeness: {min_delay: 2 min}}]",
         (
-            "crawl.yaml:1:32: overrides[0].min_delay: expected at most politeness.max_delay, 60.0, got 120.0. "
+            "crawl.yaml:1:45: overrides[0].politeness.min_delay: expected at most politeness.max_delay, 60.0, got 120.0. "
             "Write 60.0 or less, or raise politeness.max_delay"
         ),
     ),
     (
-        "overrides: [{match: a.example, max_delay: 0.5}]",
+        "overrides: [{match: a.example, politeness: {max_delay: 0.5}}]",
         (
-            "crawl.yaml:1:32: overrides[0].max_delay: expected at least politeness.min_delay, 1.0, got 0.5. "
+            "crawl.yaml:1:45: overrides[0].politeness.max_delay: expected at least politeness.min_delay, 1.0, got 0.5. "
             "Write 1.0 or more, or lower politeness.min_delay"
         ),
     ),
@@ -216,19 +212,25 @@ BAD = [
         'crawl.yaml:3:3: overrides[1].match: expected each domain or prefix once, got "a.example" again (overrides[0]). Merge the two',
     ),
     (
-        "overrides: [{match: a.example, filters: {dust: sometimes}}]",
-        'crawl.yaml:1:42: overrides[0].filters.dust: expected one of off, observe, enforce, got "sometimes". Write dust: observe',
+        "overrides: [{match: a.example, filters: {dust: {mode: sometimes}}}]",
+        'crawl.yaml:1:55: overrides[0].filters.dust.mode: expected enforce, observe or off, got "sometimes". Write one of these',
     ),
     (
-        "overrides: [{match: a.example, filters: {canary: off}}]",
-        f'crawl.yaml:1:42: overrides[0].filters.canary: {MODES}, got "canary". Remove it',
-    ),
-    (
-        "overrides: [{match: a.example, filters: {dust.max_rules: 3}}]",
+        "overrides: [{match: a.example, fetch: {concurrency: 3}}]",
         (
-            f'crawl.yaml:1:42: overrides[0].filters.dust.max_rules: {MODES}, got "dust.max_rules". '
-            "Write dust: observe; "
-            "of other options only max_segment_repeats, max_segments and max_params differ by prefix, beside match"
+            "crawl.yaml:1:40: overrides[0].fetch.concurrency: expected an option that may differ by prefix, got one of the whole crawl. "
+            "Move it out of overrides: a process has one"
+        ),
+    ),
+    (
+        "overrides: [{match: a.example, scope: {exclude: ['(']}}]",
+        'crawl.yaml:1:50: overrides[0].scope.exclude[0]: expected an RE2 pattern, got "(". At character 1: missing ) "("; see https://github.com/google/re2/wiki/Syntax',
+    ),
+    (
+        "overrides: [{match: a.example, fetch: {headers: {Cookie: x}}}]",
+        (
+            'crawl.yaml:1:50: overrides[0].fetch.headers.Cookie: expected a header that may be set, got "Cookie". '
+            "Remove it: it would go to every host; cookies are off"
         ),
     ),
 ]

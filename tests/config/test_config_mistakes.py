@@ -19,7 +19,7 @@ politeness:
 scope:
   include: ["(", ok, ")"]
 overrides:
-  - {match: a.example, min_delay: no, what: 1}
+  - {match: a.example, politeness: {min_delay: no}, what: 1}
 """
 NAMED = {
     "crawl.yaml:1:12: identity.contact",
@@ -27,7 +27,7 @@ NAMED = {
     "crawl.yaml:4:3: politeness.max_dely: unknown key, did you mean politeness.max_delay?",
     "crawl.yaml:6:13: scope.include[0]",
     "crawl.yaml:6:22: scope.include[2]",
-    "overrides[0].min_delay",
+    "overrides[0].politeness.min_delay",
     "overrides[0].what: unknown key",
 }
 

@@ -160,18 +160,24 @@ UNKNOWN = [
     ("NO: 1\n", "crawl.yaml:1:1: NO: unknown key. Known here: "),
     ("? " + "k" * 5000 + "\n: 1\n", "crawl.yaml:1:3: " + "k" * 99 + "…: unknown key"),
     (
-        "overrides: [{match: a.example, min_dely: 3}]\n",
-        "crawl.yaml:1:32: overrides[0].min_dely: unknown key, did you mean min_delay?",
+        "overrides: [{match: a.example, min_delay: 3}]\n",
+        "crawl.yaml:1:32: overrides[0].min_delay: unknown key, did you mean politeness.min_delay?",
     ),
     (
         "overrides: [{match: a.example, zzz: 3}]\n",
-        (
-            "crawl.yaml:1:32: overrides[0].zzz: unknown key. Known here: "
-            "match, min_delay, delay_factor, max_delay, max_pages, max_depth, obey_robots, skip, respect_crawl_delay, max_crawl_delay, "
-            "jitter, retry_after_max, backoff_initial, backoff_max, backoff_forgive, dead_after, dead_wait, max_bytes, max_redirects, "
-            "meta, x_robots_tag, nofollow_links, max_body, total_timeout, max_segment_repeats, max_segments, max_params, "
-            "filters"
-        ),
+        "crawl.yaml:1:32: overrides[0].zzz: unknown key. Known here: ",
+    ),
+    (
+        "overrides: [{match: a.example, skp: yes}]\n",
+        "crawl.yaml:1:32: overrides[0].skp: unknown key, did you mean skip?",
+    ),
+    (
+        "overrides: [{match: a.example, retry: {zzz: 1}}]\n",
+        "crawl.yaml:1:40: overrides[0].retry.zzz: unknown key. Known here: scale, max_tries",
+    ),
+    (
+        "overrides: [{match: a.example, retry.scale: 1}]\n",
+        "crawl.yaml:1:32: overrides[0].retry.scale: expected one key a level, got a dotted one. Write retry: {scale: …}",
     ),
     ("overrides: [{skip: yes}]\n", "crawl.yaml:1:13: overrides[0]: expected the key match, got none. Add match: …"),
     ("overrides: [a.example]\n", 'crawl.yaml:1:13: overrides[0]: expected a mapping of options, got "a.example". Write {match: …, …}'),

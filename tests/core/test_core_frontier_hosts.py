@@ -174,7 +174,9 @@ def test_bytes_have_a_budget_too() -> None:
 
 
 def test_an_override_gives_one_domain_another_budget_and_delay() -> None:
-    settings = configured(politeness=CALM, overrides=[{"match": "big.example", "max_pages": 2, "min_delay": 30.0}])
+    settings = configured(
+        politeness=CALM, overrides=[{"match": "big.example", "options": {"limits.max_pages_per_host": 2, "politeness.min_delay": 30.0}}]
+    )
     world = World(settings)
     for n in range(5):
         world.push(f"http://www.big.example/{n}")

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from thresher.config.settings import MediaSettings, PathTrapSettings
 from thresher.crawler.core import url
+from thresher.crawler.core.unwanted_params import UnwantedParams
 from thresher.crawler.core.url import URLRules, URLSpace, origins_of
 from thresher.crawler.native import NATIVE, native
 from thresher.filters import media, path_trap
@@ -54,7 +55,7 @@ RULES = st.sampled_from(
         URLRules(ports=None),
         URLRules(ports=None, max_length=32),
         URLRules(ports=None, max_path_segments=3),
-        URLRules(ports=None, strip_params=("a", "Z*")),
+        URLRules(ports=None, unwanted=lambda _url: UnwantedParams(("a", "Z*"))),
     ]
 )
 PARTS = st.lists(

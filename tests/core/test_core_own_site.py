@@ -166,7 +166,7 @@ def test_crawl_delay_is_obeyed() -> None:
 
 
 def test_an_override_of_its_delay_holds_at_ones_own_site() -> None:
-    crawl = world(overrides=[{"match": "own.example", "min_delay": 0.5}])
+    crawl = world(overrides=[{"match": "own.example", "options": {"politeness.min_delay": 0.5}}])
     for n in range(4):
         crawl.push(f"http://own.example/{n}")
     crawl.run()

@@ -36,7 +36,7 @@ class Host:
         return self.record.next_at - self.now
 
     def retry_at(self, cause: Cause, attempt: int) -> float | None:
-        at = self.pace.retry_at(Entry(Lane.FRESH, 0, 1, attempt, URL), cause, self.record, self.now)
+        at = self.pace.retry_at(Entry(Lane.FRESH, 0, 1, attempt, URL), cause, self.record, self.rules, self.now)
         return None if at is None else at - self.now
 
 
@@ -183,7 +183,10 @@ def test_max_tries_and_scale_bound_every_policy() -> None:
     settings = configured(retry={"max_tries": 2, "scale": 0.1})
     pace, record = Pace(settings, random.Random(1)), HostRecord(name="h.example", site="h.example")
     entries = [Entry(Lane.FRESH, 0, 1, attempt, URL) for attempt in range(2)]
-    assert [pace.retry_at(entry, Cause.CONN_REFUSED, record, START) for entry in entries] == [START + 3.0, None]
+    assert [pace.retry_at(entry, Cause.CONN_REFUSED, record, Rulebook(settings).of("h.example"), START) for entry in entries] == [
+        START + 3.0,
+        None,
+    ]
 
 
 def test_a_retry_never_goes_before_its_host() -> None:
@@ -233,9 +236,9 @@ def test_the_circuit_opens_after_failures_in_a_row_and_each_trial_that_fails_ope
 )
 def test_the_longest_override_wins_and_a_url_names_its_host_alone(name: str, min_delay: float, max_pages: int) -> None:
     overrides = [
-        {"match": "https://www.docs.example.org/a/", "min_delay": 9.0},
-        {"match": "example.org", "min_delay": 5.0, "max_pages": 100},
-        {"match": "Sub.Example.org", "min_delay": 7.0},
+        {"match": "https://www.docs.example.org/a/", "options": {"politeness.min_delay": 9.0}},
+        {"match": "example.org", "options": {"politeness.min_delay": 5.0, "limits.max_pages_per_host": 100}},
+        {"match": "sub.example.org", "options": {"politeness.min_delay": 7.0}},
     ]
     rules = Rulebook(configured(overrides=overrides)).of(name)
     assert (rules.min_delay, rules.max_pages) == (min_delay, max_pages)

@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 from publicsuffixlist import PSLFILE, PublicSuffixList
 
 from thresher.crawler.core.model import Reason
+from thresher.crawler.core.unwanted_params import UnwantedParams
 from thresher.crawler.core.url import SHOWN, BadURL, URLRules, URLSpace, hostname_of, origin_of, site_of
 from thresher.crawler.core.url_spelling import latin1_href
 
 SPACE = URLSpace(b"s" * 32, URLRules())
-ANY_PORT = URLSpace(b"s" * 32, URLRules(ports=None, strip_params=("utm_*", "fbclid")))
+ANY_PORT = URLSpace(b"s" * 32, URLRules(ports=None, unwanted=lambda _url: UnwantedParams(("utm_*", "fbclid"))))
 
 
 def words(text: str) -> list[str]:

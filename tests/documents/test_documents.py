@@ -91,11 +91,11 @@ def answers() -> Any:
     """Parse each hostile document in the child, one after the other."""
 
     async def run() -> dict[str, Any]:
-        parser = Parser(ParseSettings(timeout=2.0, memory=512 << 20), "thresher", 100)
+        parser = Parser(ParseSettings(timeout=2.0, memory=512 << 20), "thresher")
         found = {}
         for name, (body, mime_type) in HOSTILE.items():
-            found[name] = await parser.apart(body if isinstance(body, bytes) else body(), mime_type, mime_type, [])
-        found["after"] = await parser.apart(pdf("Words"), PDF, PDF, [])
+            found[name] = await parser.apart(body if isinstance(body, bytes) else body(), mime_type, mime_type, [], max_links=100)
+        found["after"] = await parser.apart(pdf("Words"), PDF, PDF, [], max_links=100)
         await parser.close()
         return found
 

@@ -16,6 +16,7 @@ from thresher.config.load import load
 from thresher.config.settings import FilterSettings, Override, PathTrapSettings, ScopeSettings, Settings
 from thresher.crawler.core.model import Fetched, Head, Reason, State
 from thresher.crawler.core.robots import RobotsRecord, file_hash
+from thresher.crawler.core.unwanted_params import UnwantedParams
 from thresher.crawler.core.url import BadURL, URLRules, URLSpace
 from thresher.crawler.explain.explain import Explainer, without_store
 from thresher.crawler.explain.spelling import steps
@@ -28,7 +29,7 @@ from thresher.storage.view import View
 sys.path.append(str(Path(__file__).parent / "cli"))
 from small_store import NOW, SEED, SmallStore
 
-SPACE = URLSpace(bytes(16), URLRules(ports=None, strip_params=("utm_*", "sid")))
+SPACE = URLSpace(bytes(16), URLRules(ports=None, unwanted=lambda _url: UnwantedParams(("utm_*", "sid"))))
 
 
 @pytest.fixture
@@ -146,7 +147,7 @@ def test_robots_txt_is_told_in_every_standing(kind: str, body: bytes, expires_in
 
 def test_a_site_whose_robots_txt_is_not_obeyed_is_told_so(small: SmallStore) -> None:
     robots(small, "rules", b"User-agent: *\nDisallow: /")
-    settings = Settings(seeds=[SEED], overrides=[Override(match="a.example", obey_robots=False)])
+    settings = Settings(seeds=[SEED], overrides=[Override(match="a.example", options={"robots.obey": False})])
     story = told(small, "https://a.example/x", settings)
     assert story.today is not None
     assert story.today.robots is not None

@@ -6,12 +6,15 @@ from collections.abc import Callable, Iterable
 from zlib import crc32
 
 import pytest
+from dict_memory import DictMemory
 from subjects import batch, page, refusal
-from webs import Bench
+from webs import SEEDS, Bench
 
-from thresher.config.settings import FilterSettings, Override, PathTrapSettings, Settings
+from thresher.config.settings import FilterSettings, Override, PathTrapSettings, ScopeSettings, Settings
 from thresher.crawler.core.effects import Hold
 from thresher.crawler.core.model import Page, Reason
+from thresher.filters.base import LinkColumns
+from thresher.filters.panel import Panel
 from thresher.filters.path_shapes import calendar_of, shape_of
 from thresher.filters.path_trap import ShapeTrap
 from thresher.filters.path_trap import spec as path_trap
@@ -49,14 +52,18 @@ def test_an_ordinary_path_passes(path: str) -> None:
     ],
 )
 def test_bounds_of_shape_differ_by_prefix(path: str, *, is_refused: bool) -> None:
-    overrides = [
-        Override(match="http://a.example/deep/less/", max_segments=2),
-        Override(match="example,a)/deep/", max_segments=5, max_segment_repeats=2),
-        Override(match="a.example", max_params=2),
-        Override(match="http://a.example/deep/", max_params=9),
-    ]
-    trap = ShapeTrap(PathTrapSettings(max_segments=2), overrides)
-    assert (refusal(trap, f"http://a.example{path}") is not None) is is_refused
+    bounds = {
+        "http://a.example/deep/less/": {"max_segments": 2},
+        "example,a)/deep/": {"max_segments": 5, "max_segment_repeats": 2},
+        "a.example": {"max_params": 2},
+        "http://a.example/deep/": {"max_params": 9},
+    }
+    overrides = [Override(match=match, options={f"filters.path_trap.{key}": n for key, n in of.items()}) for match, of in bounds.items()]
+    settings = Settings(
+        filters=FilterSettings(path_trap=PathTrapSettings(max_segments=2)), scope=ScopeSettings(type="any"), overrides=overrides
+    )
+    panel = Panel(specs(settings, SEEDS), lambda _name: DictMemory(), audit_share=0.0)
+    assert bool(panel.static(LinkColumns.of(f"http://a.example{path}", "http://a.example", "a.example"))) is is_refused
 
 
 # -- what URLs have in common

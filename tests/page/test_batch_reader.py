@@ -39,7 +39,7 @@ def page(i: int) -> Fetched:
 @asynccontextmanager
 async def batch_reader(path: Path, clock: Callable[[], float] = lambda: 7.0) -> AsyncIterator[BatchReader]:
     settings = Settings()
-    parser = Parser(settings.parse, "thresher", 100)
+    parser = Parser(settings.parse, "thresher")
     with Store.create(path / "crawl", settings, 0.0) as store:
         suspects = Suspects(path / "crawl", store.tables)
         try:

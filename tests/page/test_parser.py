@@ -40,14 +40,14 @@ class Harness:
     """A parser and what a test asks of it."""
 
     def __init__(self, patience_s: float | None = None, **settings: Any) -> None:
-        self.parser = Parser(ParseSettings(**{"timeout": 0.5, **settings}), "thresher", MAX_LINKS, patience_s=patience_s)
+        self.parser = Parser(ParseSettings(**{"timeout": 0.5, **settings}), "thresher", patience_s=patience_s)
         self.n_ticks = 0
 
     def here(self, body: bytes, mime_type: str = HTML) -> Parsed | None:
-        return self.parser.here(body, mime_type, mime_type, [])
+        return self.parser.here(body, mime_type, mime_type, [], max_links=MAX_LINKS)
 
     async def apart(self, body: bytes, mime_type: str = HTML, headers: list[str] | None = None) -> Parsed:
-        return await self.parser.apart(body, mime_type, mime_type, headers or [])
+        return await self.parser.apart(body, mime_type, mime_type, headers or [], max_links=MAX_LINKS)
 
     async def tick(self) -> None:
         while True:
@@ -124,7 +124,9 @@ async def test_here_and_apart_give_the_same() -> None:
     bodies = [(page.encode(), HTML), (page.encode("latin-1"), HTML), (page.encode("utf-16"), HTML), (b"a  b", "text/plain"), (b"\0", HTML)]
     async with parsing() as harness:
         for body, mime_type in bodies:
-            assert await harness.apart(body, mime_type, ["nofollow"]) == harness.parser.here(body, mime_type, mime_type, ["nofollow"])
+            assert await harness.apart(body, mime_type, ["nofollow"]) == harness.parser.here(
+                body, mime_type, mime_type, ["nofollow"], max_links=MAX_LINKS
+            )
 
 
 async def test_one_child_serves_many_pages_until_it_is_recycled() -> None:
@@ -322,10 +324,10 @@ from thresher.config.settings import ParseSettings
 from thresher.crawler.page.parser import Parser
 
 async def main():
-    parser = Parser(ParseSettings(timeout=60.0), "thresher", 9)
-    await parser.apart(b"", "", "", [])
+    parser = Parser(ParseSettings(timeout=60.0), "thresher")
+    await parser.apart(b"", "", "", [], max_links=9)
     print(open(f"/proc/self/task/{os.getpid()}/children").read().split()[-1], flush=True)
-    await parser.apart(b"<div>" * 100_000, "", "", [])
+    await parser.apart(b"<div>" * 100_000, "", "", [], max_links=9)
 
 asyncio.run(main())
 """

@@ -57,7 +57,9 @@ class TailModel(RuleBasedStateMachine):
         return self.stores[self.at]
 
     def _tails(self) -> Tails:
-        return Tails(self.store.tables.tail, self.store.counters, policy_of(self.threshold, 0.1, 0.05), known=lambda holder: None)
+        return Tails(
+            self.store.tables.tail, self.store.counters, lambda _queue: policy_of(self.threshold, 0.1, 0.05), known=lambda holder: None
+        )
 
     def _draw(self, keys: list[bytes]) -> None:
         for key in keys:

@@ -1,4 +1,4 @@
-"""Modes of filters by prefix: where an override takes a filter back, nothing that it has learned acts; judged by what a crawl fetched."""
+"""Settings by prefix: filters with their modes and thresholds, and all others; judged by what a crawl fetched."""
 
 from __future__ import annotations
 
@@ -42,8 +42,9 @@ def a_web(web: LittleWeb) -> None:
 async def test_a_filter_that_a_prefix_takes_back_refuses_nothing_there(tmp_path: Path) -> None:
     async with LittleWeb() as web:
         a_web(web)
-        modes = ({"media": "observe", "exact_duplicate": "observe"}, {"media": "off", "exact_duplicate": "off"})
-        overrides = [Override(match=web.url(f"s.test/{part}/"), filters=of) for part, of in zip(("b", "c"), modes, strict=True)]
+        named = ("filters.media.mode", "filters.exact_duplicate.mode")
+        modes = (("b", "observe"), ("c", "off"))
+        overrides = [Override(match=web.url(f"s.test/{part}/"), options=dict.fromkeys(named, mode)) for part, mode in modes]
         crawled = await crawl(tmp_path / "c", configured(settings(web, ["s.test/"]), *overrides))
     asked = {place.removeprefix("s.test") for place in web.requests}
     assert {"/b/p.png", "/c/p.png", "/b/said", "/c/said"} <= asked
@@ -77,7 +78,7 @@ async def test_what_a_filter_has_learned_does_not_act_below_a_prefix_that_takes_
         tight = {"path_trap": "enforce"}
         chosen = configured(
             settings(web, ["s.test/", "t.test/"]),
-            Override(match=web.url("s.test/spared/"), filters={"path_trap": "observe"}),
+            Override(match=web.url("s.test/spared/"), options={"filters.path_trap.mode": "observe"}),
             **tight,
         )
         of = msgspec.structs.replace(chosen.filters.path_trap, max_per_prefix=2)
@@ -90,3 +91,92 @@ async def test_what_a_filter_has_learned_does_not_act_below_a_prefix_that_takes_
     }
     assert fetched["s/spared"] == len(names)
     assert max(fetched["s/dead"], fetched["t/dead"], fetched["t/spared"]) < len(names)
+
+
+async def test_a_filter_s_threshold_holds_below_its_prefix_and_its_memory_is_one(tmp_path: Path) -> None:
+    """Shapes of URLs that show one text are left after two answers below one prefix, after a thousand elsewhere. Texts of few words are no
+    copies in general and are below another: of the page that was kept elsewhere.
+
+    Mutation: `Variants.__call__` returned the base.
+    """
+    names = [f"{i}" for i in range(1, 13)]
+    short = b"<title>short</title>one two three four five six seven"
+    async with LittleWeb() as web:
+        web.page("s.test/", *[f"s.test/{part}/x?id={n}" for n in names for part in ("tight", "loose")], "s.test/first", "s.test/copies/1")
+        for place in ("s.test/first", "s.test/copies/1"):
+            web.file(place, "text/html", short)
+        chosen = configured(
+            settings(web, ["s.test/"]),
+            Override(match=web.url("s.test/tight/"), options={"filters.path_trap.max_per_prefix": 2}),
+            Override(match=web.url("s.test/copies/"), options={"filters.exact_duplicate.min_tokens": 3}),
+            path_trap="enforce",
+            exact_duplicate="enforce",
+        )
+        chosen = msgspec.structs.replace(chosen, filters=msgspec.structs.replace(chosen.filters, tail_yield=1.0))
+        crawled = await crawl(tmp_path / "c", chosen)
+        fetched = {part: sum(crawled.state(web.url(f"s.test/{part}/x?id={n}")) is State.DONE for n in names) for part in ("tight", "loose")}
+        assert fetched["loose"] == len(names)
+        assert fetched["tight"] < len(names)
+        assert crawled.pages[web.url("s.test/first")].keep
+        with View(crawled.path) as view:
+            story = Explainer(view, view.settings, 0.0).story(web.url("s.test/tight/new"))
+    assert story.today is not None
+    assert [(one.key, one.value) for one in story.today.overrides] == [("filters.path_trap.max_per_prefix", 2)]
+    assert {ruling.override for ruling in story.today.rulings if ruling.by == "path_trap"} == {web.url("s.test/tight/")}
+
+
+def parts(web: LittleWeb) -> None:
+    """Put the same below /a and /b, once for each setting that is another below /b."""
+    names = ("links", "follow", "x?sid=1&q=2", "secret", "p.png", "cookie", "picture")
+    web.page("s.test/", *[f"s.test/{part}/{name}" for part in "ab" for name in names], "t.test/")
+    for part in "ab":
+        web.page(f"s.test/{part}/links", *[f"s.test/{part}/l{i}" for i in range(5)])
+        web.file(f"s.test/{part}/follow", "text/html", b"<a rel=nofollow href=nf>x</a> a page with a link that is not vouched for")
+        web.file(f"s.test/{part}/p.png", "text/html", b"a page of /%s with the name of a picture" % part.encode())
+        web.file(f"s.test/{part}/picture", "image/png", b"\x89PNG")
+        web.with_cookie(f"s.test/{part}/cookie", "a=b", f"s.test/{part}/cookie")
+    for host in ("s", "t"):
+        web.robots(f"{host}.test", f"Sitemap: {web.url(f'{host}.test/map.xml')}\n")
+        web.file(
+            f"{host}.test/map.xml", "application/xml", f"<urlset><url><loc>{web.url(f'{host}.test/told')}</loc></url></urlset>".encode()
+        )
+    web.page("t.test/", *[f"t.test/{i}" for i in range(5)])
+
+
+async def test_any_setting_may_be_another_below_a_prefix_or_at_a_host(tmp_path: Path) -> None:
+    """Mutations: `Overriding.of` returned the general settings; `of_host` did."""
+    async with LittleWeb() as web:
+        parts(web)
+        of_b = {
+            "limits.max_links_per_page": 2,
+            "robots.nofollow_links": True,
+            "url.strip_params": ["sid"],
+            "scope.exclude": ["secret"],
+            "filters.media.skip_extensions": ["gif"],
+            "fetch.cookies": "chain",
+            "fetch.accept_types": ["image/png", "text/html"],
+            "fetch.headers": {"X-Part": "b"},
+            "store.bodies": False,
+        }
+        of_t = {"sitemaps": "off", "limits.max_pages_per_host": 3}
+        chosen = configured(
+            settings(web, ["s.test/", "t.test/"], sitemaps="robots"),
+            Override(match=f"test,s:{web.port})/b/", options=of_b),
+            Override(match="t.test", options=of_t),
+        )
+        crawled = await crawl(tmp_path / "c", chosen)
+    asked = {place.removeprefix("s.test") for place in web.requests}
+    assert {f"/a/l{i}" for i in range(5)} | {"/a/secret", "/a/x?sid=1&q=2", "/b/l0", "/b/l1", "/b/nf", "/b/x?q=2", "/b/p.png"} <= asked
+    assert not {"/a/nf", "/a/p.png", "/b/l2", "/b/l3", "/b/secret", "/b/x?sid=1&q=2"} & asked
+    stored = {
+        place: place in {web.place(url) for url in crawled.pages} for place in ("s.test/b/cookie", "s.test/b/picture", "s.test/a/cookie")
+    }
+    assert stored == {"s.test/b/cookie": True, "s.test/b/picture": True, "s.test/a/cookie": False}
+    assert crawled.pages[web.url("s.test/a/links")].has_body
+    assert not crawled.pages[web.url("s.test/b/links")].has_body
+    below_b = [b" /b/" in head.partition(b"\r\n")[0] for head in web.heads]
+    assert [b"X-Part: b" in head for head in web.heads] == below_b
+    assert [b"image/png" in head for head in web.heads] == below_b
+    assert "/map.xml" in asked
+    assert "t.test/map.xml" not in web.requests
+    assert sum(place.startswith("t.test/") for place in web.requests) == 3

@@ -19,6 +19,7 @@ from planted import LinkScript
 from thresher.config.settings import Settings
 from thresher.crawler.core.effects import Hold
 from thresher.crawler.core.model import Mode, Reason, State
+from thresher.crawler.explain.explain import Explainer
 from thresher.filters.spec import FilterSpec
 from thresher.storage.archive.cdxj import index_lines, warc_files
 from thresher.storage.export.kinds import KINDS
@@ -106,6 +107,10 @@ async def test_a_url_is_gone_everywhere_and_a_resume_does_not_bring_it_back(tmp_
     assert "a.test/private" not in web.requests[before:]
     assert again.rows[private].reason is Reason.FORGOTTEN
     assert private not in again.pages
+    with View(path) as view:
+        explained = Explainer(view, view.settings, 0.0).story(private)
+    assert "Found today, it would be refused: forgotten" in explained.answer
+    assert "asked for" in explained.answer
 
 
 async def test_a_host_is_gone_with_its_robots_txt_and_nothing_of_it_is_asked_again(tmp_path: Path) -> None:

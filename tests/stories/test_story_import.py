@@ -11,9 +11,10 @@ from click.testing import CliRunner
 from little_web import LittleWeb, crawl
 from raw_web import archived, files
 
-from thresher.config.settings import FilterSettings, SoftErrorSettings
+from thresher.config.settings import FilterSettings, Settings, SoftErrorSettings
 from thresher.crawler.children.python import command, environment
 from thresher.crawler.cli import thresher
+from thresher.storage.archive.answers import ArchivedAnswers
 from thresher.storage.verify import verify
 from thresher.storage.view import View
 
@@ -92,6 +93,31 @@ def test_what_others_wrote_is_read(tmp_path: Path) -> None:
     assert bodies["http://c.test/r"][1] == b"plain"
     assert bodies["http://c.test/copy"][1] == bodies["http://c.test/"][1]
     assert len(bodies) == 4
+
+
+def test_a_body_of_ten_gibibytes_is_read_as_far_as_any_other(tmp_path: Path) -> None:
+    """Of an answer no more is read than `fetch.max_body` and a head; the record behind a large one is read.
+
+    Mutation: the whole record was read into memory.
+    """
+    head, n = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<title>large</title>", 10 << 30
+    huge, large = tmp_path / "huge.warc", tmp_path / "large.warc"
+    first, second = (gzip.decompress(record("response", f"http://c.test/{name}", head)) for name in ("large", ""))
+    for path, size in ((huge, n), (large, 40 << 20)):
+        said = first.replace(b"Content-Length: %d" % len(head), b"Content-Length: %d" % (len(head) + size))
+        with path.open("wb") as file:
+            file.write(said.removesuffix(b"\r\n\r\n"))
+            file.seek(size, 1)  # a hole: it costs no disk
+            file.write(b"\r\n\r\n" + second)
+    answer = next(iter(ArchivedAnswers(huge, 1 << 20)))
+    assert (answer.url, len(answer.payload) <= 1 << 20) == ("http://c.test/large", True)
+    code, said_of = imported(tmp_path / "store", large)
+    assert code == 0, said_of
+    with View(tmp_path / "store", at_once=True) as view:
+        pages = {page.url: (page.title, page.n_bytes, page.flags) for _, page in view.all_pages()}
+    assert pages["http://c.test/"][0] == "large"
+    assert pages["http://c.test/large"][1] == Settings().fetch.max_body
+    assert "truncated_size" in pages["http://c.test/large"][2]
 
 
 @pytest.mark.parametrize("cut", [0.4, 0.7, 0.95])

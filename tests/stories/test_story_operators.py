@@ -172,7 +172,9 @@ async def test_what_an_override_sets_holds_below_its_prefix_alone(tmp_path: Path
             web.page(f"a.test/{part}/end")
         chosen = settings(web, ["a.test/"])
         prefix = f"test,a:{web.port})/small/"
-        chosen = msgspec.structs.replace(chosen, overrides=[Override(match=prefix, max_body=1_000, max_redirects=1, meta=False)])
+        chosen = msgspec.structs.replace(
+            chosen, overrides=[Override(match=prefix, options={"fetch.max_body": 1_000, "limits.max_redirects": 1, "robots.meta": False})]
+        )
         crawled = await crawl(tmp_path / "c", chosen)
     assert crawled.pages[web.url("a.test/big/1")].n_bytes > 10_000
     assert crawled.pages[web.url("a.test/small/1")].n_bytes == 1_000

@@ -1,4 +1,4 @@
-"""A filter's mode by URL: which override decides, what a filter of several modes may do, and from whose verdicts others learn."""
+"""A filter's mode and options by URL: which override decides, what a filter of several modes may do, from whose verdicts others learn."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from thresher.config.settings import ExactDuplicateSettings, FilterSettings, Ove
 from thresher.crawler.core.effects import Hold, Park, Release, Request, Study
 from thresher.crawler.core.model import Mode, Purpose, Reason, Verdict
 from thresher.filters.base import LinkColumns
-from thresher.filters.modes import may_have, modes_by_url, strongest
 from thresher.filters.pattern_yield.news import Said, said
 from thresher.filters.registry import specs
+from thresher.filters.variants import may_have, strongest
 
 TEXT = " ".join(f"pear{i}" for i in range(8))
 
 
 def with_overrides(general: str, **modes: str) -> Settings:
     """Return a configuration with path_trap in a mode, and another below http://a.example/NAME/ for each name."""
-    overrides = [Override(match=f"http://a.example/{name}/", filters={"path_trap": mode}) for name, mode in modes.items()]
+    overrides = [Override(match=f"http://a.example/{name}/", options={"filters.path_trap.mode": mode}) for name, mode in modes.items()]
     of = msgspec.structs.replace(PathTrapSettings(), mode=general)
     return Settings(filters=FilterSettings(audit_share=0.0, path_trap=of), overrides=overrides)
 
@@ -29,13 +29,13 @@ def test_the_longest_override_that_names_the_filter_decides() -> None:
     settings = msgspec.structs.replace(
         with_overrides("off"),
         overrides=[
-            Override(match="a.example", filters={"dust": "off"}),
-            Override(match="http://a.example/x/", filters={"dust": "observe", "media": "off"}),
-            Override(match="http://a.example/x/y/", min_delay=3.0),
+            Override(match="a.example", options={"filters.dust.mode": "off"}),
+            Override(match="http://a.example/x/", options={"filters.dust.mode": "observe", "filters.media.mode": "off"}),
+            Override(match="http://a.example/x/y/", options={"politeness.min_delay": 3.0}),
         ],
     )
-    of = modes_by_url(settings)["dust"]
-    modes = [of(f"http://{place}") for place in ("b.example/", "www.a.example/x/", "a.example/x/y/z")]
+    (dust,) = (spec for spec in specs(settings, SEEDS) if spec.name == "dust")
+    modes = [dust.mode_of(f"http://{place}") for place in ("b.example/", "www.a.example/x/", "a.example/x/y/z")]
     assert modes == [Mode.ENFORCE, Mode.OFF, Mode.OBSERVE]
 
 
@@ -76,7 +76,7 @@ def test_links_are_judged_by_the_mode_of_what_they_lead_to() -> None:
 def test_nobody_learns_from_a_filter_that_only_observes_a_prefix() -> None:
     """Two filters drop a page: it is old. Where one of them only observes, the other's word alone is in doubt."""
     of = FilterSettings(audit_share=0.0, exact_duplicate=ExactDuplicateSettings(min_tokens=4))
-    overrides = [Override(match="http://a.example/spared/", filters={"exact_duplicate": "observe"})]
+    overrides = [Override(match="http://a.example/spared/", options={"filters.exact_duplicate.mode": "observe"})]
     bench = Bench.of(specs(Settings(filters=of, overrides=overrides), SEEDS))
     heard, words = {}, {}
     for part in ("spared", "judged"):
