@@ -8,6 +8,7 @@
 #include <string.h>
 
 extern PyMethodDef SKETCH_METHODS[]; /* sketches_module.c */
+extern PyMethodDef URL_METHODS[];    /* urls.c */
 static Pass PASS; /* its buffers stay between two pages */
 static int HAS_LETTERS;
 
@@ -293,6 +294,7 @@ PyMODINIT_FUNC PyInit__native(void) {
         if (!TAGS[id] && !(TAGS[id] = PyUnicode_InternFromString(NAME_OF[id]))) return NULL;
     PyObject *module = PyModule_Create(&MODULE);
     if (module && PyModule_AddFunctions(module, SKETCH_METHODS) < 0) Py_CLEAR(module);
-    if (module && PyModule_AddIntConstant(module, "INTERFACE", 4) < 0) Py_CLEAR(module);
+    if (module && PyModule_AddFunctions(module, URL_METHODS) < 0) Py_CLEAR(module);
+    if (module && PyModule_AddIntConstant(module, "INTERFACE", 5) < 0) Py_CLEAR(module);
     return module;
 }
