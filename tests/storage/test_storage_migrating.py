@@ -5,11 +5,11 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import forking
 import lmdb
 import pytest
 from test_storage_moving import crawled, known
 
-from tests import forking
 from thresher.crawler.cluster.resharding import reshard
 from thresher.crawler.core.errors import StoreError
 from thresher.storage.migrating import BEFORE, migrate

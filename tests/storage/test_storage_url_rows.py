@@ -5,6 +5,7 @@ from __future__ import annotations
 import string
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -49,7 +50,7 @@ def test_both_ways_write_the_same_bytes_and_refuse_the_same(texts: list[str], pl
     assert native.front_decoded(b"xy" + coded, 2, len(texts)) == front_decoded_in_python(b"xy" + coded, 2, len(texts)) == texts
     broken = bytearray(coded)
     broken[place % len(coded)] = byte
-    read = []
+    read: list[list[str] | None] = []
     for decode in (native.front_decoded, front_decoded_in_python):
         try:
             read.append(decode(bytes(broken), 0, len(texts)))
@@ -86,7 +87,7 @@ STEPS = st.lists(
 
 @given(STEPS)
 @settings(max_examples=60, deadline=None)
-def test_rows_of_many_urls_are_served_moved_and_taken_as_rows_of_one(steps: list[tuple[str, ...]]) -> None:
+def test_rows_of_many_urls_are_served_moved_and_taken_as_rows_of_one(steps: list[tuple[Any, ...]]) -> None:
     """Mutations: a URL is moved into a row of its own within another's numbers; a row keeps its last URL; a deleted row is found again."""
     with TemporaryDirectory() as directory, Store.create(Path(directory) / "crawl", Settings(), 1.0) as store:
         queues, seen = store.tables.queues, store.tables.seen
