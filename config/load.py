@@ -32,7 +32,7 @@ from thresher.config.render import as_json_text, as_yaml
 from thresher.config.schema import Leaf
 from thresher.config.settings import Settings
 from thresher.config.shown import shown
-from thresher.config.yaml_tree import Listing, Node, Place, Scalar
+from thresher.config.yaml_tree import Listing, Node, Position, Scalar
 
 PREFIX = "THRESHER_"
 NO_OPTION = "THRESHER_NATIVE"  # read before there is any configuration (crawler/native)
@@ -48,7 +48,7 @@ class Origin:
 
 
 @dataclass(frozen=True, slots=True)
-class Flag:
+class OptionFlag:
     """Options given by a flag of its own, as --max-pages 100; a flag that may be repeated sets a list."""
 
     name: str
@@ -74,7 +74,7 @@ def load(
     sets: Sequence[str] = (),
     environ: Mapping[str, str] = {},
     stdin: Callable[[], str] | None = None,
-    flags: Sequence[Flag] = (),
+    flags: Sequence[OptionFlag] = (),
 ) -> Loaded:
     """Merge all layers and check the result. A path "-" reads `stdin`. Raises ConfigError, which names every mistake."""
     loaded, mistakes = examine(paths, sets=sets, environ=environ, stdin=stdin, flags=flags)
@@ -89,7 +89,7 @@ def examine(
     sets: Sequence[str] = (),
     environ: Mapping[str, str] = {},
     stdin: Callable[[], str] | None = None,
-    flags: Sequence[Flag] = (),
+    flags: Sequence[OptionFlag] = (),
 ) -> tuple[Loaded, list[ConfigError]]:
     """Merge all layers as `load` does, but return the mistakes beside the configuration that is left without the wrong values."""
     leaves: dict[str, Leaf] = {}
@@ -116,7 +116,7 @@ def _layers(
     sets: Sequence[str],
     environ: Mapping[str, str],
     stdin: Callable[[], str] | None,
-    flags: Sequence[Flag],
+    flags: Sequence[OptionFlag],
     mistakes: list[ConfigError],
 ) -> Iterator[partial[dict[str, Leaf]]]:
     """Yield what reads each layer, the lowest first."""
@@ -165,7 +165,7 @@ def _from_file(path: Path | str, stdin: Callable[[], str] | None, mistakes: list
         text = yaml_tree.decode(stdin().encode("utf-8", "surrogatepass"), name)
     else:
         text = yaml_tree.decode(_content(path, name), name)
-    root = yaml_tree.parse(text, lambda line, column: Place(name, line, column))
+    root = yaml_tree.parse(text, lambda line, column: Position(name, line, column))
     if root is None or (isinstance(root, Scalar) and not root.text):
         raise ConfigError(f"{name}:1:1: expected a mapping of options, got nothing. Write {{}} to set nothing")
     return schema.read(root, mistakes)
@@ -185,15 +185,15 @@ def _content(path: Path | str, name: str) -> bytes:
 
 def _from_variable(name: str, value: str, mistakes: list[ConfigError]) -> dict[str, Leaf]:
     source = f"env {shown(name, 100)[1:-1]}"
-    place = Place(source, label=source)
+    place = Position(source, label=source)
     key = name.removeprefix(PREFIX).lower().replace("__", ".")
     return schema.read_at(key, _value(value, place), mistakes)
 
 
-def _from_flag(flag: Flag, mistakes: list[ConfigError]) -> dict[str, Leaf]:
+def _from_flag(flag: OptionFlag, mistakes: list[ConfigError]) -> dict[str, Leaf]:
     """Read a flag, whose value is plain text, never YAML. A wrong value is one mistake, however many options the flag sets."""
     values = (flag.value,) if isinstance(flag.value, str) else flag.value
-    place = Place(flag.name, label=f"{flag.name} {shown(' '.join(values))[1:-1]}")
+    place = Position(flag.name, label=f"{flag.name} {shown(' '.join(values))[1:-1]}")
     node: Node = Listing([Scalar(value, False, place) for value in values], place)
     if isinstance(flag.value, str):
         node = Scalar(flag.value.strip(), True, place)
@@ -209,10 +209,10 @@ def _from_set(text: str, mistakes: list[ConfigError]) -> dict[str, Leaf]:
     label = f"--set {shown(text)[1:-1]}"
     if not equals or not key:
         raise ConfigError(f"{label}: expected KEY=VALUE, got {shown(text)}. Write for example politeness.min_delay=2")
-    return schema.read_at(key, _value(value, Place(f"--set {shown(key, 100)[1:-1]}", label=label)), mistakes)
+    return schema.read_at(key, _value(value, Position(f"--set {shown(key, 100)[1:-1]}", label=label)), mistakes)
 
 
-def _value(text: str, place: Place) -> Node:
+def _value(text: str, place: Position) -> Node:
     """Read the value of a flag or variable: YAML in flow style if it begins so, else the text itself."""
     if len(text) > yaml_tree.MAX_BYTES:
         raise ConfigError(f"{place.where}: expected at most {yaml_tree.MAX_BYTES >> 10} KiB, got more. Use a file")

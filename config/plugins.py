@@ -14,10 +14,10 @@ from typing import Any, cast
 
 import msgspec
 
-from thresher.config.settings import Filters, Settings
+from thresher.config.settings import FilterSettings, Settings
 
 GROUP = "thresher.filters"
-_OWN = frozenset(Filters.__struct_fields__)
+_OWN = frozenset(FilterSettings.__struct_fields__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ def settings_type() -> type[Settings]:
     if not usable:
         return Settings
     fields = [(plugin.name, plugin.loaded.settings, msgspec.field(default_factory=plugin.loaded.settings)) for plugin in usable]
-    filters = _extended(Filters, fields)
+    filters = _extended(FilterSettings, fields)
     return cast("type[Settings]", _extended(Settings, [("filters", filters, msgspec.field(default_factory=filters))]))
 
 

@@ -18,7 +18,7 @@ from thresher.config.errors import ConfigError
 from thresher.config.options import bare, example, fields_of, in_yaml, known, nearest, root
 from thresher.config.scalars import MismatchError, Range, Unit
 from thresher.config.shown import shown
-from thresher.config.yaml_tree import Listing, Mapping, Node, Place, Scalar
+from thresher.config.yaml_tree import Listing, Mapping, Node, Position, Scalar
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Leaf:
     """An option's value as plain lists, dicts, numbers and text; `places` starts with the option's own."""
 
     value: object
-    places: Map[str, Place]
+    places: Map[str, Position]
 
 
 def read(document: Node, mistakes: list[ConfigError]) -> dict[str, Leaf]:
@@ -79,12 +79,12 @@ def _section(node: Node, struct: types.StructType, prefix: str, mistakes: list[C
     return leaves
 
 
-def _leaf(node: Node, field: types.Field, key: str, place: Place) -> dict[str, Leaf]:
+def _leaf(node: Node, field: types.Field, key: str, place: Position) -> dict[str, Leaf]:
     places = {key: place}
     return {key: Leaf(_value(node, field.type, key, places, example(field)), places)}
 
 
-def _value(node: Node, kind: types.Type, key: str, places: dict[str, Place], sample: str) -> object:
+def _value(node: Node, kind: types.Type, key: str, places: dict[str, Position], sample: str) -> object:
     """Read one value of the given type; `sample` is a value to recommend."""
     inner, unit = bare(kind)
     match inner:
@@ -100,7 +100,7 @@ def _value(node: Node, kind: types.Type, key: str, places: dict[str, Place], sam
             return _scalar(node, inner, unit, key, sample)
 
 
-def _either(node: Node, kinds: tuple[types.Type, ...], key: str, places: dict[str, Place], sample: str) -> object:
+def _either(node: Node, kinds: tuple[types.Type, ...], key: str, places: dict[str, Position], sample: str) -> object:
     """Read a value that may be null or a fixed word as well."""
     words = tuple(str(value) for kind in kinds if isinstance(kind, types.LiteralType) for value in kind.values)
     nullable = any(isinstance(kind, types.NoneType) for kind in kinds)
@@ -120,7 +120,7 @@ def _either(node: Node, kinds: tuple[types.Type, ...], key: str, places: dict[st
         raise _wrong(node, key, expected, advice) from None
 
 
-def _items(node: Node, kind: types.ListType, key: str, places: dict[str, Place], sample: str) -> list[object]:
+def _items(node: Node, kind: types.ListType, key: str, places: dict[str, Position], sample: str) -> list[object]:
     if not isinstance(node, Listing):
         one = isinstance(node, Scalar) and not _is_null(node) and len(node.text) < 60
         raise _wrong(node, key, "a list", f"Write [{in_yaml(node.text)}]" if one and isinstance(node, Scalar) else f"Write {sample}")
@@ -137,7 +137,7 @@ def _items(node: Node, kind: types.ListType, key: str, places: dict[str, Place],
     return found
 
 
-def _entries(node: Node, key: str, places: dict[str, Place]) -> dict[str, object]:
+def _entries(node: Node, key: str, places: dict[str, Position]) -> dict[str, object]:
     if not isinstance(node, Mapping):
         raise _wrong(node, key, "a mapping of names to text", "Write {} or {name: text}")
     found: dict[str, object] = {}
@@ -148,7 +148,7 @@ def _entries(node: Node, key: str, places: dict[str, Place]) -> dict[str, object
     return found
 
 
-def _record(node: Node, struct: types.StructType, key: str, places: dict[str, Place]) -> dict[str, object]:
+def _record(node: Node, struct: types.StructType, key: str, places: dict[str, Position]) -> dict[str, object]:
     """Read a mapping that is an item of a list."""
     if not isinstance(node, Mapping):
         required = next(name for name, field in fields_of(struct).items() if field.required)
@@ -251,12 +251,12 @@ def _name(key: str) -> str:
     return shown(key, 100)[1:-1]
 
 
-def _dotted(place: Place, key: str, name: str) -> ConfigError:
+def _dotted(place: Position, key: str, name: str) -> ConfigError:
     nested = ": {".join(name.split(".")) + ": …" + "}" * name.count(".")
     return ConfigError(f"{place.where}: {key}: expected one key a level, got a dotted one. Write {nested}")
 
 
-def _unknown(place: Place, key: str, near: str = "") -> ConfigError:
+def _unknown(place: Position, key: str, near: str = "") -> ConfigError:
     near = near or nearest(key, known())
     section = key.rpartition(".")[0]
     siblings = [name.rpartition(".")[2] for name in known() if name.rpartition(".")[0] == section]

@@ -38,7 +38,7 @@ application/pdf application/zip application/gzip application/epub+zip applicatio
 """
 
 
-class Identity(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class IdentitySettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     agent: str = "thresher"  # product token: sent in User-Agent, matched in robots.txt
     contact: str = ""  # URL or e-mail address of who runs this crawl; required
     from_header: str = ""  # e-mail address for the From header, "" for none
@@ -48,22 +48,22 @@ class Identity(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         return f"{self.agent}/{version} (+{self.contact})"
 
 
-class Danger(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class DangerSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     links: list[str] = field(default_factory=lambda: list(DANGEROUS))  # patterns (filters/danger.py) of links that do something
     manuals: list[str] = field(default_factory=lambda: list(MANUALS))  # directories below which a path is a title
     titles: list[str] = field(default_factory=lambda: list(TITLES))  # directories below which a path of one plain name is
     harmless: list[str] = field(default_factory=list)  # RE2, searched in the URL; followed all the same
 
 
-class Scope(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class ScopeSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     type: Literal["page", "prefix", "host", "domain", "any"] = "host"
     include: list[str] = field(default_factory=list)  # RE2, searched in the URL; adds to the scope
     exclude: list[str] = field(default_factory=list)  # RE2; wins over everything
     schemes: list[Literal["http", "https"]] = field(default_factory=lambda: ["http", "https"])
-    danger: Danger = field(default_factory=Danger)
+    danger: DangerSettings = field(default_factory=DangerSettings)
 
 
-class Limits(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class LimitSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     max_pages: Positive | None = None
     max_bytes: Bytes | None = None  # wire bytes received
     max_time: Seconds | None = None
@@ -122,7 +122,7 @@ class Override(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         return from_surt(self.match)
 
 
-class Politeness(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class PolitenessSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     min_delay: Seconds = 1.0  # from the end of a response to the next request at the host
     delay_factor: Factor = 10.0  # times the time the last response took
     max_delay: Seconds = 60.0  # bounds min_delay and delay_factor, not Crawl-delay
@@ -140,14 +140,14 @@ class Politeness(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     dead_wait: Seconds = 3_600.0
 
 
-class OwnSite(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class OwnSiteSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """What holds at the seeds' own addresses under `profile: own-site`."""
 
     delay: Seconds = 0.0  # in place of politeness.min_delay
     pinned: dict[str, str] = field(default_factory=dict)  # "host:port" → addresses; written when a crawl starts, kept by a resume
 
 
-class Robots(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class RobotsSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     obey: bool = True
     cache_ttl: Seconds = 86_400.0
     error_ttl: Seconds = 300.0  # first recheck of an unreachable robots.txt; doubles to cache_ttl
@@ -159,7 +159,7 @@ class Robots(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     nofollow_links: bool = False  # follow links marked rel=nofollow
 
 
-class Fetch(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class FetchSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     concurrency: Positive = 256
     connect_timeout: Timeout = 10.0
     first_byte_timeout: Timeout = 20.0
@@ -179,7 +179,7 @@ class Fetch(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     bind: list[str] = field(default_factory=list)  # addresses of this machine, at most one of each family
 
 
-class Dns(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class DnsSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     servers: list[str] = field(default_factory=list)  # "address" or "address:port"; empty: the system's
     static: dict[str, str] = field(default_factory=dict)  # name or ".suffix" → address; "#" after a suffix's address spreads by hash
     timeout: Timeout = 5.0
@@ -190,17 +190,17 @@ class Dns(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     max_addresses: Positive = 4
 
 
-class Retry(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class RetrySettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     scale: Annotated[float, Meta(gt=0, le=1e6)] = 1.0  # multiplies every wait of the retry table
     max_tries: Positive = 4  # bounds every entry of the table
 
 
-class Url(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class UrlSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     max_path_segments: Positive = 64
     strip_params: list[str] = field(default_factory=list)  # query parameters dropped from every URL; "utm_*" is a prefix
 
 
-class Parse(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class ParseSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     isolate_above: Bytes = 512 << 10  # bytes; larger pages go to the parser process
     timeout: Timeout = 2.0
     memory: Annotated[int, Meta(ge=64 << 20, le=_MOST, extra={"unit": "bytes"})] = 768 << 20  # bytes of address space of the parser process
@@ -209,14 +209,14 @@ class Parse(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     documents: bool = False  # read PDF and office documents, too
 
 
-class Frontier(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class FrontierSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     workbench: Count = 0  # hosts held in memory; 0: 11 × fetch.concurrency
     heads: Positive = 32  # URLs of a host held in memory
     announced_share: Share = 0.05  # of a host's requests: for URLs that only sitemaps named, while URLs that links named wait
     order: Literal["breadth_first", "opic", "host_rank", "larger_sites_first", "fifo"] = "breadth_first"
 
 
-class PathTrap(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class PathTrapSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     mode: FilterMode = "enforce"
     max_segment_repeats: Positive = 3
     max_segments: Positive = 20
@@ -225,27 +225,27 @@ class PathTrap(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     max_calendar: Positive = 200  # the same for one calendar: URLs that differ only in a date
 
 
-class Media(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class MediaSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     mode: FilterMode = "enforce"
     max_declared_size: Bytes = 64 << 20
     skip_extensions: list[str] = field(default_factory=_NOT_PAGES.split)  # of the URL's path, without the dot
     skip_announced: list[str] = field(default_factory=_ANNOUNCED.split)  # media types, by a link's `type`; * for any letters
 
 
-class ExactDuplicate(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class ExactDuplicateSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     mode: FilterMode = "enforce"
     min_tokens: Count = 20  # shorter texts are never called copies
     store_copies: bool = False  # keep the body of a copy too
     max_links: Count = 50  # new links per kind of URL followed from copies that led to copies only; ten kinds per site
 
 
-class PatternYield(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class PatternYieldSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     mode: FilterMode = "enforce"
     barren: Positive = 8  # a pattern is held after so many fetches in a row without anything new, and compared with its site after as many
     release_yield: Annotated[float, Meta(gt=0, lt=1)] = 0.3  # a held pattern is released when samples show this yield (lower bound)
 
 
-class DepthCutoff(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class DepthCutoffSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     mode: FilterMode = "enforce"
     target: Annotated[float, Meta(gt=0, lt=1)] = 0.9  # share of a surfer's page views that is to be crawled
     floor: Count = 3  # clicks from the site's entry up to which nothing is cut for its depth
@@ -253,14 +253,14 @@ class DepthCutoff(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
     q: Annotated[float, Meta(gt=0, lt=1)] | None = None  # probability that a visitor goes one level deeper, of `thresher depth fit`
 
 
-class SoftError(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class SoftErrorSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     mode: FilterMode = "enforce"
     threshold: Annotated[float, Meta(ge=-10, le=20)] = 3.0  # score of the redirect log, log10 units, at which a redirect is a soft error
     max_probes: Count = 20  # probes per host and day: with a made-up name (at most two in a directory), or with the name left out
     give_up_after: Positive = 20  # soft errors for each good page after which links into a directory are no longer followed
 
 
-class NearReplica(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class NearReplicaSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     mode: FilterMode = "enforce"
     min_tokens: Count = 50  # shorter texts are never called replicas
     max_distance: Annotated[float, Meta(gt=0, le=1)] = 0.3  # D: of texts, exclusive; nothing that resembles by .8 lies further apart
@@ -273,7 +273,7 @@ class NearReplica(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
     mirrors: Literal["keep", "hold", "drop"] = "hold"
 
 
-class Dust(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class DustSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     mode: FilterMode = "enforce"
     first_mining: Positive = 100  # pages of a site after which its URLs are mined for the first time; later, whenever the list has grown
     max_urls: Positive = 10_000  # pages of a site that are remembered for mining
@@ -282,29 +282,29 @@ class Dust(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     validation_share: Share = 1.0  # useless validations, as a share of the fetches that undecided rules would have saved
 
 
-class Canary(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class CanarySettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     mode: FilterMode = "enforce"
     share: Share = 0.01  # of a well host's requests that may be canaries; twice that for URLs that were never seen there
     floor: Count = 6  # canaries that each host may have, however few its requests
 
 
-class Filters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class FilterSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     audit_share: Share = 0.01  # of what a filter would skip, fetched all the same to measure it
     tail_yield: Share = 0.02  # held URLs are fetched until less than this share of them is new; 0: fetch all, 1: none
     tail_share: Annotated[float, Meta(ge=0)] = 0.1  # useless fetches of held URLs, for each useful fetch of the host
     site_bytes: Bytes = 4 << 20  # memory of one filter for one site
-    path_trap: PathTrap = field(default_factory=PathTrap)
-    media: Media = field(default_factory=Media)
-    exact_duplicate: ExactDuplicate = field(default_factory=ExactDuplicate)
-    soft_error: SoftError = field(default_factory=SoftError)
-    pattern_yield: PatternYield = field(default_factory=PatternYield)
-    depth_cutoff: DepthCutoff = field(default_factory=DepthCutoff)
-    near_replica: NearReplica = field(default_factory=NearReplica)
-    dust: Dust = field(default_factory=Dust)
-    canary: Canary = field(default_factory=Canary)
+    path_trap: PathTrapSettings = field(default_factory=PathTrapSettings)
+    media: MediaSettings = field(default_factory=MediaSettings)
+    exact_duplicate: ExactDuplicateSettings = field(default_factory=ExactDuplicateSettings)
+    soft_error: SoftErrorSettings = field(default_factory=SoftErrorSettings)
+    pattern_yield: PatternYieldSettings = field(default_factory=PatternYieldSettings)
+    depth_cutoff: DepthCutoffSettings = field(default_factory=DepthCutoffSettings)
+    near_replica: NearReplicaSettings = field(default_factory=NearReplicaSettings)
+    dust: DustSettings = field(default_factory=DustSettings)
+    canary: CanarySettings = field(default_factory=CanarySettings)
 
 
-class Store(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class StoreSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     bodies: bool = True
     compression_level: Annotated[int, Meta(ge=-7, le=19)] = 1  # zstd
     map_size: Annotated[int, Meta(ge=1 << 20, le=_MOST, extra={"unit": "bytes"})] = 1 << 36  # address space to start with; grows by itself
@@ -315,7 +315,7 @@ class Store(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     versions: Positive | Literal["all"] = 1  # of a page that are kept, the newest among them
 
 
-class Recrawl(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class RecrawlSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     audit_share: Share = 0.02  # of the 304s: asked for again without conditions, to see whether they are true
     min_change: Share = 0.02  # of the text: a smaller change must be seen twice
     park: bool = True  # a host that loses many pages at once is parked until the operator decides
@@ -327,7 +327,7 @@ class Recrawl(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     refresh_share: Share = 0.5  # of a host's requests, for visits that are due while new URLs wait
 
 
-class Archive(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class ArchiveSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     format: Literal["off", "warc"] = "off"  # warc: every request and answer as it was on the wire, in DIR/archive
     max_file: Annotated[int, Meta(ge=1 << 20, le=_MOST, extra={"unit": "bytes"})] = 1 << 30  # a record that is larger has a file of its own
     dedup: list[str] = field(default_factory=list)  # CDXJ, WARC files, folders of earlier crawls, whose bodies are not written again
@@ -336,7 +336,7 @@ class Archive(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     max_requisites_per_host: Positive = 100_000  # of a host queue
 
 
-class Log(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class LogSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     requests: str = ""  # file: one line per request; "" for none
     level: Literal["debug", "info", "warning", "error"] = "info"
 
@@ -352,21 +352,21 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     sitemaps: Literal["off", "robots"] = "robots"
     ai_preferences: Literal["record", "obey"] = "record"
     feeds: bool = False  # read RSS and Atom where a sitemap is named
-    identity: Identity = field(default_factory=Identity)
-    scope: Scope = field(default_factory=Scope)
-    limits: Limits = field(default_factory=Limits)
-    frontier: Frontier = field(default_factory=Frontier)
-    politeness: Politeness = field(default_factory=Politeness)
-    own_site: OwnSite = field(default_factory=OwnSite)
-    robots: Robots = field(default_factory=Robots)
-    fetch: Fetch = field(default_factory=Fetch)
-    dns: Dns = field(default_factory=Dns)
-    retry: Retry = field(default_factory=Retry)
-    url: Url = field(default_factory=Url)
-    parse: Parse = field(default_factory=Parse)
-    filters: Filters = field(default_factory=Filters)
-    store: Store = field(default_factory=Store)
-    recrawl: Recrawl = field(default_factory=Recrawl)
-    archive: Archive = field(default_factory=Archive)
-    log: Log = field(default_factory=Log)
+    identity: IdentitySettings = field(default_factory=IdentitySettings)
+    scope: ScopeSettings = field(default_factory=ScopeSettings)
+    limits: LimitSettings = field(default_factory=LimitSettings)
+    frontier: FrontierSettings = field(default_factory=FrontierSettings)
+    politeness: PolitenessSettings = field(default_factory=PolitenessSettings)
+    own_site: OwnSiteSettings = field(default_factory=OwnSiteSettings)
+    robots: RobotsSettings = field(default_factory=RobotsSettings)
+    fetch: FetchSettings = field(default_factory=FetchSettings)
+    dns: DnsSettings = field(default_factory=DnsSettings)
+    retry: RetrySettings = field(default_factory=RetrySettings)
+    url: UrlSettings = field(default_factory=UrlSettings)
+    parse: ParseSettings = field(default_factory=ParseSettings)
+    filters: FilterSettings = field(default_factory=FilterSettings)
+    store: StoreSettings = field(default_factory=StoreSettings)
+    recrawl: RecrawlSettings = field(default_factory=RecrawlSettings)
+    archive: ArchiveSettings = field(default_factory=ArchiveSettings)
+    log: LogSettings = field(default_factory=LogSettings)
     overrides: list[Override] = field(default_factory=list)

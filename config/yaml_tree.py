@@ -30,7 +30,7 @@ _QUOTE_IT = "Put text that begins with this character in quotes"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Position:
     """Where a value was given. `label` stands for the whole place where lines mean nothing: "--set a.b=c"."""
 
     source: str
@@ -55,23 +55,23 @@ class Scalar:
 
     text: str
     plain: bool
-    place: Place
+    place: Position
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
     items: list[Node]
-    place: Place
+    place: Position
 
 
 @dataclass(frozen=True, slots=True)
 class Mapping:
-    pairs: dict[str, tuple[Place, Node]]  # key → (place of the key, value)
-    place: Place
+    pairs: dict[str, tuple[Position, Node]]  # key → (place of the key, value)
+    place: Position
 
 
 Node = Scalar | Listing | Mapping
-Placer = Callable[[int, int], Place]  # line and column, from 1
+Placer = Callable[[int, int], Position]  # line and column, from 1
 
 
 def decode(content: bytes, name: str) -> str:
@@ -117,7 +117,7 @@ def _events(text: str, placer: Placer) -> Iterator[yaml.Event]:
         raise ConfigError(f"{placer(1, 1).where}: not YAML: {shown(str(error), 200)}") from None
 
 
-def _yaml_advice(text: str, place: Place, problem: str) -> str:
+def _yaml_advice(text: str, place: Position, problem: str) -> str:
     line = next(islice(text.splitlines(), max(0, place.line - 1), None), "")
     if line[: len(line) - len(line.lstrip())].count("\t"):
         return ". Indent with spaces: YAML takes no tabs there"
@@ -130,7 +130,7 @@ class _Open:
 
     node: Listing | Mapping
     name: str  # the key that it is the value of, "" in a list
-    key: tuple[str, Place] | None = None  # of a mapping: waits for its value
+    key: tuple[str, Position] | None = None  # of a mapping: waits for its value
 
 
 @dataclass(slots=True)
@@ -161,11 +161,11 @@ class _Tree:
                 if self._n_documents > 1:
                     raise self._error(self._place(event), "expected one document, got a second one. Give two files instead")
 
-    def _place(self, event: yaml.Event) -> Place:
+    def _place(self, event: yaml.Event) -> Position:
         mark = event.start_mark
         return self.placer(mark.line + 1, mark.column + 1) if mark else self.placer(1, 1)
 
-    def _checked(self, event: yaml.ScalarEvent | yaml.CollectionStartEvent) -> Place:
+    def _checked(self, event: yaml.ScalarEvent | yaml.CollectionStartEvent) -> Position:
         place = self._place(event)
         self._n_values += 1
         if event.anchor is not None:
@@ -198,7 +198,7 @@ class _Tree:
             top.node.pairs[name] = (place, node)
             top.key = None
 
-    def _key(self, node: Node, parent: Mapping) -> tuple[str, Place]:
+    def _key(self, node: Node, parent: Mapping) -> tuple[str, Position]:
         if not isinstance(node, Scalar):
             raise self._error(node.place, "expected a key, got a list or mapping. Write `key: value`")
         if not node.text:
@@ -210,7 +210,7 @@ class _Tree:
             raise self._error(node.place, f"key given twice, first at line {first.line}. Remove one", node.text)
         return node.text, node.place
 
-    def _error(self, place: Place, words: str, key: str = "") -> ConfigError:
+    def _error(self, place: Position, words: str, key: str = "") -> ConfigError:
         waiting = self._stack[-1].key[0] if self._stack and self._stack[-1].key else ""
         path = ".".join(filter(None, [*(entry.name for entry in self._stack), waiting, key]))
         return ConfigError(f"{place.where}: {shown(path)[1:-1] + ': ' if path else ''}{words}")

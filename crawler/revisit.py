@@ -9,7 +9,7 @@ what filters learn from pages they learned at its first visit.
 
 from __future__ import annotations
 
-from thresher.crawler.core.change import Comparison, Text, compare, compare_with_sketch, text_of
+from thresher.crawler.core.change import Comparison, PageContent, compare, compare_with_sketch, text_of
 from thresher.crawler.core.effects import Rewrite
 from thresher.crawler.core.frontier import Lease
 from thresher.crawler.core.model import Fetched, Head, Outcome, Page, Reason, Redirect
@@ -88,12 +88,12 @@ async def _compared(check: CheckRecord, page: Page, context: VisitContext) -> Co
     return compare_with_sketch(check.sketch, after, min_change=least)
 
 
-def content_of(page: Page) -> Text:
+def content_of(page: Page) -> PageContent:
     """Return what of a page counts as its content."""
     return text_of(page.text, page.title, (page.directives.noindex, page.directives.nofollow), page.at)
 
 
-async def _last_text(check: CheckRecord, context: VisitContext) -> Text | None:
+async def _last_text(check: CheckRecord, context: VisitContext) -> PageContent | None:
     """Return what the last version showed, None where its body is not stored."""
     visit = check.versions[-1]
     record = context.pages.read(visit)

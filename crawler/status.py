@@ -67,7 +67,7 @@ class Status(msgspec.Struct, kw_only=True):
     loop_lags: dict[str, int] = {}  # samples of the loop's lag by the upper bound in ms
 
 
-class Report(Status, kw_only=True):
+class AgentReport(Status, kw_only=True):
     """What one of several agents tells its supervisor beside that."""
 
     idle: str = ""  # why nothing is left to do for now, all of it committed; "": something is

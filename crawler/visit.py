@@ -40,15 +40,14 @@ from thresher.crawler.core.overriding import Overriding
 from thresher.crawler.core.ownership import Ownership
 from thresher.crawler.core.ports import Lane
 from thresher.crawler.core.robots import directives
-from thresher.crawler.core.sitemap import Reading
+from thresher.crawler.core.sitemap import SitemapReading
 from thresher.crawler.core.url import BadURL, URLSpace
 from thresher.crawler.fetch.dns import Names
 from thresher.crawler.fetch.fetcher import Fetcher
 from thresher.crawler.gates.ai_preferences import AiPreferences
 from thresher.crawler.gates.link_gate import LinkGate, Sifted, Skip, presentable
-from thresher.crawler.gates.robots_cache import RobotsCache, Standing, Waiting
-from thresher.crawler.page.batch_reader import BatchReader
-from thresher.crawler.page.batch_reader import Reading as PageReading
+from thresher.crawler.gates.robots_cache import RobotsCache, RobotsStanding, Waiting
+from thresher.crawler.page.batch_reader import BatchReader, PageReading
 from thresher.crawler.page.parser import Parser
 from thresher.crawler.page.requisite_reader import RequisiteReader
 from thresher.crawler.page.sitemap_reader import SitemapReader
@@ -103,7 +102,7 @@ class Visit(msgspec.Struct):
     robots_of: set[Waiting] = msgspec.field(default_factory=set)  # for whom `outcome`, a robots.txt, speaks
     policy_of: str = ""  # the origin that `outcome`, a tdmrep.json, speaks for
     page: Page | None = None
-    sitemap: Reading | None = None  # what a sitemap says
+    sitemap: SitemapReading | None = None  # what a sitemap says
     requisites: list[str] | None = None  # what the answer needs to be shown, in canonical form
     charset: str = ""
     signals: tuple[str, ...] = ()
@@ -212,16 +211,16 @@ async def ask_robots(lease: Lease, context: VisitContext) -> Visit | None:
     url = lease.entry.url
     standing = context.robots.ask(url, context.clock())
     match standing.standing:
-        case Standing.DENIED:
+        case RobotsStanding.DENIED:
             return Visit(lease, refused=Skip(url.text, Reason.ROBOTS_DENIED, "robots"))
-        case Standing.UNREACHABLE:
+        case RobotsStanding.UNREACHABLE:
             return Visit(lease, deferred=(standing.until, "robots.txt unreachable"))
-        case Standing.UNKNOWN:
+        case RobotsStanding.UNKNOWN:
             outcome = await robots_txt(context.robots.request(url.host), context)
             if isinstance(outcome, Failed) and (outcome.cause is Cause.BLOCKED_ADDRESS or context.bare.gives_way(url, outcome)):
                 return failed(lease, msgspec.structs.replace(outcome, url=url), context)  # as the URL itself would
             return Visit(lease, outcome, robots_of={url.host}, deferred=(0.0, ""))
-        case Standing.ALLOWED:
+        case RobotsStanding.ALLOWED:
             return None
 
 

@@ -7,7 +7,7 @@ copy is a charge of one; a page found by such a link that is no copy pays for `_
 copies are followed. A space of copies therefore costs one budget. Where a site shows everything twice, the only kinds whose links are still
 followed are those that lead to something new.
 
-The page gate decides and marks the copies that are followed; the learned gate beside it (`Ledger`) sees which of their links were new.
+The page gate decides and marks the copies that are followed; the learned gate beside it (`CopyLedger`) sees which of their links were new.
 
 Memory: 8 bytes a kind, 24 for each copy that was followed. Time: 5 µs a page.
 """
@@ -77,7 +77,7 @@ def pay(via: bytes, memory: Memory) -> None:
         _charge(via[:8], kind, -_PAYS, memory)
 
 
-class Ledger:
+class CopyLedger:
     """Learned gate: refuses nothing; charges a copy's accounts for each new link on the copy."""
 
     measure_type = bytes

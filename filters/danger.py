@@ -24,14 +24,16 @@ Time: 2 µs a link, by one search for all patterns [RE2]; 100 µs for a link tha
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from functools import cache, cached_property
+from itertools import accumulate
 from typing import NamedTuple
 from urllib.parse import unquote_plus
 
 import re2
 
-from thresher.config.settings import Danger as Listed
+from thresher.config.settings import DangerSettings
 from thresher.crawler.core.url import hostname_of
 
 _SCRIPT = r"(?:\.(?:php[0-9]?|phtml|aspx?|jspa?|jsf|do|action|cgi|fcgi|pl|cfm|py|rb|ashx))?"
@@ -47,7 +49,7 @@ class _Field(NamedTuple):
     value: re.Pattern[str] | None  # None: any, or none
 
 
-class Pattern(NamedTuple):
+class DangerPattern(NamedTuple):
     """One line of the list."""
 
     text: str  # as it is listed
@@ -72,7 +74,7 @@ class Pattern(NamedTuple):
         return -1
 
 
-def compiled(text: str) -> Pattern:
+def compiled(text: str) -> DangerPattern:
     """Read one pattern.
 
     Raises:
@@ -86,7 +88,7 @@ def compiled(text: str) -> Pattern:
         raise ValueError(f'expected a pattern like "/logout", "/vote?how=*" or "?action=delete", found {text!r}')
     parts = tuple(re.compile(_names(name, script=_SCRIPT if i == len(names) - 1 else "")) for i, name in enumerate(names))
     is_file = any(c in path for c in ".:@")
-    return Pattern(text, parts, is_below, tuple(fields), is_file, is_plain=len(names) == 1 and not (is_below or fields))
+    return DangerPattern(text, parts, is_below, tuple(fields), is_file, is_plain=len(names) == 1 and not (is_below or fields))
 
 
 def _field(text: str) -> _Field:
@@ -106,16 +108,25 @@ def _letters(name: str) -> str:
 class Danger:
     """The list of a crawl. It is compiled when the first link looks dangerous, since that takes 30 ms."""
 
-    def __init__(self, settings: Listed) -> None:
+    def __init__(self, settings: DangerSettings) -> None:
         self._settings = settings
         self._manuals = frozenset(word.lower() for word in settings.manuals)
         self._titles = frozenset(word.lower() for word in settings.titles)
         self._harmless = [re2.compile(pattern) for pattern in settings.harmless]
         self._hint = re2.compile("(?im)" + "|".join(_hint(pattern.lower()) for pattern in settings.links)) if settings.links else None
 
-    def may_be_among(self, texts: Sequence[str]) -> bool:
-        """Return whether one of many links may be dangerous: one search for all."""
-        return self._hint is not None and self._hint.search("\n".join(texts)) is not None
+    def suspects(self, texts: Sequence[str]) -> list[int]:
+        """Return the places of the links that may be dangerous: one search for all, and one more behind each that is found."""
+        found: list[int] = []
+        if self._hint is None:
+            return found
+        lines = "\n".join(texts).encode("ascii", "replace")
+        match = self._hint.search(lines)
+        ends = [*accumulate(map(len, texts), lambda end, n: end + n + 1, initial=-1)][1:] if match is not None else []
+        while match is not None:
+            found.append(bisect_left(ends, match.start()))
+            match = self._hint.search(lines, ends[found[-1]])  # what it found may reach over several links
+        return found
 
     def pattern_of(self, text: str, origin: str, site: str) -> str:
         """Return the pattern by which a link is dangerous, "" if it is not."""
@@ -131,10 +142,10 @@ class Danger:
         return ""
 
     @cached_property
-    def _patterns(self) -> list[Pattern]:
+    def _patterns(self) -> list[DangerPattern]:
         return [compiled(text) for text in self._settings.links]
 
-    def _is_about(self, pattern: Pattern, segments: Sequence[str], at: int, labels: Iterable[str]) -> bool:
+    def _is_about(self, pattern: DangerPattern, segments: Sequence[str], at: int, labels: Iterable[str]) -> bool:
         """Return whether a path may as well be the title of a page about the dangerous thing.
 
         Args:

@@ -10,11 +10,11 @@ import msgspec
 from thresher.crawler.core.effects import Effect
 from thresher.crawler.core.model import Verdict
 from thresher.filters.base import Gate
-from thresher.filters.journal import Record
+from thresher.filters.journal import JournalRecord
 
 J = TypeVar("J")
 Asked = tuple[str, Effect]  # the filter that asks, and for what
-Learned = tuple[tuple[Asked, ...], Record | None]  # what the filters ask for after learning, and what the journal keeps
+Learned = tuple[tuple[Asked, ...], JournalRecord | None]  # what the filters ask for after learning, and what the journal keeps
 
 
 class Deliberation(msgspec.Struct, Generic[J], frozen=True):

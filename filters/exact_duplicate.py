@@ -22,7 +22,7 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from thresher.config.settings import ExactDuplicate
+from thresher.config.settings import ExactDuplicateSettings
 from thresher.crawler.core.effects import Revise
 from thresher.crawler.core.model import U64, Judgement, Mode, Page, Reason, Verdict
 from thresher.crawler.core.ports import Memory
@@ -39,9 +39,9 @@ _CLOCK: Final = 3  # numbers in a row: a time with seconds, or a date with more
 _NO_TIME: Final = np.uint64(0)
 
 
-def spec(settings: ExactDuplicate) -> FilterSpec:
+def spec(settings: ExactDuplicateSettings) -> FilterSpec:
     """Return the filter with its parts."""
-    return FilterSpec(NAME, Mode(settings.mode), learned=copy_links.Ledger(NAME), page=ExactDuplicateFilter(settings))
+    return FilterSpec(NAME, Mode(settings.mode), learned=copy_links.CopyLedger(NAME), page=ExactDuplicateFilter(settings))
 
 
 class DigestMeasure(msgspec.Struct, array_like=True, frozen=True):
@@ -67,7 +67,7 @@ class ExactDuplicateFilter:
     name = NAME
     measure_type = DigestMeasure
 
-    def __init__(self, settings: ExactDuplicate) -> None:
+    def __init__(self, settings: ExactDuplicateSettings) -> None:
         self._min_tokens = settings.min_tokens
         self._store_copies = settings.store_copies
         self._max_links = settings.max_links

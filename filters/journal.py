@@ -11,7 +11,7 @@ from thresher.filters.base import Gate, LinkJudgement
 _encode = msgspec.msgpack.Encoder().encode
 
 
-class Record(msgspec.Struct, array_like=True, frozen=True):
+class JournalRecord(msgspec.Struct, array_like=True, frozen=True):
     """What the journal keeps of one deliberation: enough to replay what was learned from it."""
 
     gate: int

@@ -15,9 +15,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from thresher.config.settings import Media
+import numpy as np
+
+from thresher.config.settings import MediaSettings
 from thresher.crawler.core.document_types import EXTENSIONS
 from thresher.crawler.core.model import Head, Reason
+from thresher.crawler.native import NATIVE, native
 from thresher.filters.base import LinkColumns
 
 NAME = "media"
@@ -30,7 +33,7 @@ class ExtensionFilter:
 
     name = NAME
 
-    def __init__(self, settings: Media, *, documents: bool = False) -> None:
+    def __init__(self, settings: MediaSettings, *, documents: bool = False) -> None:
         """Create the extension filter.
 
         Args:
@@ -39,9 +42,13 @@ class ExtensionFilter:
         extensions = {extension.lower().lstrip(".") for extension in settings.skip_extensions}
         extensions -= EXTENSIONS if documents else frozenset()
         self._skipped = frozenset(extension for extension in extensions if len(extension) <= _LONGEST_EXTENSION and "/" not in extension)
+        names = [name.encode() for name in self._skipped if name.isascii()]  # as a canonical URL is
+        self._numbers = np.sort(np.array([int.from_bytes(name.ljust(8, b"\0"), "big") for name in names], dtype=np.uint64))
 
     def refuses(self, links: LinkColumns, /) -> Mapping[int, Reason]:
         # what follows the last dot before the query is no extension if a "/" stands in it, and then none of ours
+        if NATIVE:
+            return dict.fromkeys(native.endings(links.texts, self._numbers), Reason.BAD_TYPE)
         skipped = self._skipped
         return {i: Reason.BAD_TYPE for i, text in enumerate(links.texts) if text.partition("?")[0].rpartition(".")[2].lower() in skipped}
 
@@ -49,7 +56,7 @@ class ExtensionFilter:
 class AnnouncedTypes:
     """The announced types whose links are not followed. Answers are cached: pages use few types."""
 
-    def __init__(self, settings: Media, accept_types: Sequence[str]) -> None:
+    def __init__(self, settings: MediaSettings, accept_types: Sequence[str]) -> None:
         self._is_on = settings.mode == "enforce"
         names = "|".join(".*".join(map(re.escape, name.lower().split("*"))) for name in settings.skip_announced)
         self._skipped = re.compile(names or "(?!)")
@@ -87,7 +94,7 @@ class TypeFilter:
 
     name = NAME
 
-    def __init__(self, settings: Media, accept_types: Sequence[str]) -> None:
+    def __init__(self, settings: MediaSettings, accept_types: Sequence[str]) -> None:
         self._max_bytes = settings.max_declared_size
         self._reads = _Accepted(accept_types)
 

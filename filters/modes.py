@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from thresher.config.settings import Filters, Settings
+from thresher.config.settings import FilterSettings, Settings
 from thresher.crawler.core.effects import Conclude, Effect, Hold, Park, Recall, Release, ReleaseURL, Request, Rewrite, Study, Tell
 from thresher.crawler.core.model import LinkBatch, Mode, Reason, Verdict
 from thresher.crawler.core.overriding import covers
@@ -24,7 +24,7 @@ from thresher.filters.spec import FilterSpec
 _ORDER: Final = (Mode.OFF, Mode.OBSERVE, Mode.ENFORCE)
 
 
-class Ruled(NamedTuple):
+class ModeRule(NamedTuple):
     """The mode of a filter for what an override covers."""
 
     rule: str
@@ -35,7 +35,7 @@ class Ruled(NamedTuple):
 class ModeByURL:
     """The modes of one filter that is named by overrides."""
 
-    def __init__(self, general: Mode, ruled: Sequence[Ruled]) -> None:
+    def __init__(self, general: Mode, ruled: Sequence[ModeRule]) -> None:
         self._general = general
         self._ruled = sorted(ruled, key=lambda one: len(one.rule), reverse=True)
 
@@ -44,7 +44,7 @@ class ModeByURL:
         found = self.ruled(text)
         return self._general if found is None else found.mode
 
-    def ruled(self, text: str) -> Ruled | None:
+    def ruled(self, text: str) -> ModeRule | None:
         """Return the longest override that covers a canonical URL, None if none does."""
         origin = origin_of(text)
         return next((one for one in self._ruled if covers(one.rule, text, origin)), None)
@@ -52,14 +52,14 @@ class ModeByURL:
 
 def modes_by_url(settings: Settings) -> dict[str, ModeByURL]:
     """Return the filters that overrides name, each with its modes by URL."""
-    ruled: dict[str, list[Ruled]] = {}
+    ruled: dict[str, list[ModeRule]] = {}
     for override in settings.overrides:
         for name, mode in override.filters.items():
-            ruled.setdefault(name, []).append(Ruled(override.rule, Mode(mode), override.match))
+            ruled.setdefault(name, []).append(ModeRule(override.rule, Mode(mode), override.match))
     return {name: ModeByURL(Mode(getattr(settings.filters, name).mode), rules) for name, rules in ruled.items()}
 
 
-def strongest(settings: Settings) -> Filters:
+def strongest(settings: Settings) -> FilterSettings:
     """Return the settings of all filters, each in the strongest mode that it has for any URL."""
     of, most = settings.filters, dict[str, Mode]()
     for override in settings.overrides:

@@ -36,7 +36,7 @@ from thresher.filters.deliberation import NO_OBJECTION, Asked, Deliberation, Lea
 from thresher.filters.evidence.decay import Recent
 from thresher.filters.evidence.undo import NAME as UNDO
 from thresher.filters.evidence.undo import Undo
-from thresher.filters.journal import Record, decode_judgement, encode_judgement
+from thresher.filters.journal import JournalRecord, decode_judgement, encode_judgement
 from thresher.filters.link_rulings import audit, leave_out_changed, merge
 from thresher.filters.modes import may_have, split_ruling
 from thresher.filters.spec import FilterSpec
@@ -216,7 +216,7 @@ class Panel:
         judgement = LinkJudgement(admitted, refused)
         return Deliberation(Gate.LEARNED, judgement, tuple(kept_effects), tuple(measures), audited, said=said)
 
-    def learn(self, deliberation: Deliberation[Any]) -> tuple[tuple[Asked, ...], Record | None]:
+    def learn(self, deliberation: Deliberation[Any]) -> tuple[tuple[Asked, ...], JournalRecord | None]:
         """Let every filter at the gate observe the judgement; return the effects that they ask for and what the journal keeps."""
         effects: list[Asked] = []
         measures: list[tuple[str, bytes]] = []
@@ -230,7 +230,7 @@ class Panel:
             if part.measure_type is not NoneType:
                 measures.append((spec.name, _encode(measure)))
             effects += [(spec.name, effect) for effect in asked if may_have(spec, effect, subject)]
-        record = Record(deliberation.gate, encode_judgement(deliberation.judgement), measures) if measures else None
+        record = JournalRecord(deliberation.gate, encode_judgement(deliberation.judgement), measures) if measures else None
         return tuple(effects), record
 
     def on_answer(self, prober: str, answer: Answer) -> Learned:
@@ -254,7 +254,7 @@ class Panel:
             return (), None
         answer = self.read_answer(prober, reduced) if read is None else read
         asked = tuple((prober, effect) for effect in part.on_answer(answer, self._memories[prober]) if self._may(prober, effect))
-        return asked, Record(Gate.ANSWER, b"", [(prober, reduced)])
+        return asked, JournalRecord(Gate.ANSWER, b"", [(prober, reduced)])
 
     def read_answer(self, prober: str, reduced: bytes) -> Any:
         """Decode the reduced answer to a filter's request; return None if there is no such filter.
@@ -284,7 +284,7 @@ class Panel:
         if part is None:
             return (), None
         asked = part.on_news(self.read_news(name, news) if read is None else read, self._memories[name])
-        return tuple((name, effect) for effect in asked if self._may(name, effect)), Record(Gate.NEWS, b"", [(name, news)])
+        return tuple((name, effect) for effect in asked if self._may(name, effect)), JournalRecord(Gate.NEWS, b"", [(name, news)])
 
     def _may(self, name: str, effect: Effect) -> bool:
         return may_have(self._spec_of[name], effect)
@@ -296,7 +296,7 @@ class Panel:
             return False
         return spec.adopts(site, msgspec.msgpack.decode(finding, type=part.finding_type), self._memories[learner])
 
-    def void(self, site: bytes) -> Record | None:
+    def void(self, site: bytes) -> JournalRecord | None:
         """Let the filters forget what they learned of a site since it was last believed; return what the journal keeps of it."""
         if self._undo is None:
             return None
@@ -304,14 +304,14 @@ class Panel:
         for spec in self.specs:
             if spec.stale is not None:
                 spec.stale(site)
-        return Record(Gate.VOID, site, [])
+        return JournalRecord(Gate.VOID, site, [])
 
-    def believe(self, site: bytes) -> Record | None:
+    def believe(self, site: bytes) -> JournalRecord | None:
         """Take what the filters have learned of a site for true; return what the journal keeps of it."""
         if self._undo is None:
             return None
         self._undo.believe(site)
-        return Record(Gate.BELIEVED, site, [])
+        return JournalRecord(Gate.BELIEVED, site, [])
 
     def save(self) -> None:
         """Write what may have to be undone to the open group; at the end of each visit."""
@@ -333,9 +333,9 @@ class Panel:
             return (), None
         asked = part.on_finding(site, msgspec.msgpack.decode(finding, type=part.finding_type), self._memories[learner])
         effects = tuple((learner, effect) for effect in asked if self._may(learner, effect))
-        return effects, Record(Gate.STUDY, site, [(learner, finding)])
+        return effects, JournalRecord(Gate.STUDY, site, [(learner, finding)])
 
-    def replay(self, records: Iterable[Record]) -> None:
+    def replay(self, records: Iterable[JournalRecord]) -> None:
         """Teach the filters from the journal what they learned when it was written."""
         for record in records:
             match Gate(record.gate):
@@ -357,7 +357,7 @@ class Panel:
                 case gate:
                     self._observe_again(gate, record)
 
-    def _observe_again(self, gate: Gate, record: Record) -> None:
+    def _observe_again(self, gate: Gate, record: JournalRecord) -> None:
         judgement = decode_judgement(gate, record.judgement)
         parts = {spec.name: part for spec, part in self._learning[gate]}
         for name, measure in record.measures:

@@ -29,12 +29,13 @@ from typing import Final, NamedTuple
 import msgspec
 import xxhash
 
-from thresher.config.settings import Override, PathTrap
+from thresher.config.settings import Override, PathTrapSettings
 from thresher.crawler.core.effects import Worthless
 from thresher.crawler.core.model import Judgement, LinkBatch, Mode, Page, Reason, Verdict
 from thresher.crawler.core.overriding import covers
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import is_home
+from thresher.crawler.native import NATIVE, native
 from thresher.filters.base import (
     NO_EFFECTS,
     NOTHING_LEARNED,
@@ -62,7 +63,7 @@ _MOST_HELD = 4_096  # classes
 _NO_VERDICT = Verdict(NAME)
 
 
-def spec(settings: PathTrap, *, judges: Collection[str] = (), overrides: Sequence[Override] = ()) -> FilterSpec:
+def spec(settings: PathTrapSettings, *, judges: Collection[str] = (), overrides: Sequence[Override] = ()) -> FilterSpec:
     """Build the filter.
 
     Args:
@@ -87,7 +88,7 @@ def holder(spelled: str) -> str:
     return f"{NAME} {spelled}"
 
 
-class Bounds(NamedTuple):
+class ShapeBounds(NamedTuple):
     """The most that the shape of a URL may have."""
 
     max_segment_repeats: int
@@ -113,21 +114,24 @@ class ShapeTrap:
 
     name = NAME
 
-    def __init__(self, settings: PathTrap, overrides: Sequence[Override] = ()) -> None:
-        self._general = Bounds(*(getattr(settings, key) for key in Bounds._fields))
-        found = [(one.rule, {key: n for key in Bounds._fields if (n := getattr(one, key)) is not None}) for one in overrides]
+    def __init__(self, settings: PathTrapSettings, overrides: Sequence[Override] = ()) -> None:
+        self._general = ShapeBounds(*(getattr(settings, key) for key in ShapeBounds._fields))
+        found = [(one.rule, {key: n for key in ShapeBounds._fields if (n := getattr(one, key)) is not None}) for one in overrides]
         self._ruled = sorted((one for one in found if one[1]), key=lambda one: len(one[0]))
         values = [self._general._asdict(), *(changed for _, changed in self._ruled)]
-        least = Bounds(*(min(of[key] for of in values if key in of) for key in Bounds._fields))
+        least = ShapeBounds(*(min(of[key] for of in values if key in of) for key in ShapeBounds._fields))
         self._most_slashes = min(least.max_segment_repeats, least.max_segments) + len("//")  # a URL with no more passes all bounds
         self._most_params = least.max_params
 
     def refuses(self, links: LinkColumns, /) -> Mapping[int, Reason]:
         most_slashes, most_params = self._most_slashes, self._most_params
-        odd = [i for i, text in enumerate(links.texts) if text.count("/") > most_slashes or text.count("&") >= most_params]
+        if NATIVE:
+            odd = native.crowded(links.texts, most_slashes, most_params - 1)
+        else:
+            odd = [i for i, text in enumerate(links.texts) if text.count("/") > most_slashes or text.count("&") >= most_params]
         return {i: reason for i in odd if (reason := self._bounds(links.texts[i], links.hosts[i]).refusal(links.texts[i], links.hosts[i]))}
 
-    def _bounds(self, text: str, host: str) -> Bounds:
+    def _bounds(self, text: str, host: str) -> ShapeBounds:
         """Return the bounds that hold for a URL: of each, that of the longest override that has it."""
         bounds = self._general
         for rule, changed in self._ruled:
@@ -190,7 +194,7 @@ class YieldCount:
     name = NAME
     measure_type = PageMeasure
 
-    def __init__(self, settings: PathTrap, *, judges: Collection[str] = ()) -> None:
+    def __init__(self, settings: PathTrapSettings, *, judges: Collection[str] = ()) -> None:
         self._bounds = _Bounds(settings)
         self._judges = frozenset(judges)
 
@@ -227,7 +231,7 @@ class YieldTrap:
     name = NAME
     measure_type = NoneType
 
-    def __init__(self, settings: PathTrap) -> None:
+    def __init__(self, settings: PathTrapSettings) -> None:
         self._bounds = _Bounds(settings)
         self._only_observes = settings.mode == "observe"
         self._held: dict[str, Recent] = {}
@@ -284,7 +288,7 @@ def _verdict(cell: bytes, shape: Shape) -> Verdict:
 class _Bounds:
     """When a shape or a calendar is closed."""
 
-    def __init__(self, settings: PathTrap) -> None:
+    def __init__(self, settings: PathTrapSettings) -> None:
         self._max_per_prefix = settings.max_per_prefix
         self._max_calendar = settings.max_calendar
 

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from thresher.config.plugins import Plugin, plugins
-from thresher.config.settings import Filters, Settings
+from thresher.config.settings import FilterSettings, Settings
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.core.model import Mode
 from thresher.filters.capabilities import BackgroundLearner, study_at
@@ -62,7 +62,7 @@ def plugged(settings: Settings) -> list[FilterSpec]:
     return [_spec(plugin, getattr(of, plugin.name)) for plugin in plugins() if not plugin.fault and _is_on(plugin, of)]
 
 
-def _is_on(plugin: Plugin, of: Filters) -> bool:
+def _is_on(plugin: Plugin, of: FilterSettings) -> bool:
     options = getattr(of, plugin.name, None)
     return options is not None and options.mode != Mode.OFF.value
 

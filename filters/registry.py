@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
-from thresher.config.settings import Filters, Settings
+from thresher.config.settings import FilterSettings, Settings
 from thresher.crawler.core.document_types import accepted_types
 from thresher.crawler.core.model import Mode
 from thresher.crawler.core.ownership import Ownership
@@ -63,7 +63,7 @@ def _of_links(settings: Settings, seeds: Sequence[str]) -> tuple[FilterSpec, ...
     )
 
 
-def _spec(name: str, of: Filters, **others: Any) -> FilterSpec | None:
+def _spec(name: str, of: FilterSettings, **others: Any) -> FilterSpec | None:
     """Build the filter that has a package of its own, None if it is off."""
     settings = getattr(of, name)
     if settings.mode == "off":
@@ -72,7 +72,7 @@ def _spec(name: str, of: Filters, **others: Any) -> FilterSpec | None:
     return spec
 
 
-def judges(of: Filters) -> list[str]:
+def judges(of: FilterSettings) -> list[str]:
     """Return the filters that say whether a page is new; other filters learn from their verdicts."""
     tells_copies = of.exact_duplicate.mode == "enforce"
     others = {"soft_error": of.soft_error.mode, "near_replica": of.near_replica.mode}

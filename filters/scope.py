@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import re2
 
-from thresher.config.settings import Override, Scope
+from thresher.config.settings import Override, ScopeSettings
 from thresher.crawler.core.model import Reason
 from thresher.crawler.core.overriding import covers
 from thresher.crawler.core.url import hostname_of, origin_of, queue_name, site_of
@@ -27,7 +27,7 @@ class ScopeFilter:
 
     name = "scope"
 
-    def __init__(self, settings: Scope, overrides: Sequence[Override], seeds: Iterable[str]) -> None:
+    def __init__(self, settings: ScopeSettings, overrides: Sequence[Override], seeds: Iterable[str]) -> None:
         self._type = settings.type
         self._danger = Danger(settings.danger)
         self._schemes = frozenset(settings.schemes)
@@ -45,14 +45,15 @@ class ScopeFilter:
     def refuses(self, links: LinkColumns, /) -> Mapping[int, Reason]:
         """Return which links are outside, and why.
 
-        If no pattern and no dangerous word can concern the batch, all links of a host that belongs as a whole pass together.
+        If no pattern can concern them, the links of a host that belongs as a whole pass together, but for those that may be dangerous.
         """
         texts, hosts, sites = links
-        if self._skipped or self._exclude or self._type in ("prefix", "page") or self._danger.may_be_among(texts):
+        if self._skipped or self._exclude or self._type in ("prefix", "page"):
             looked_at: Iterable[int] = range(len(texts))
         else:
-            passed = {host for host, site in dict(zip(hosts, sites, strict=True)).items() if self._is_whole(host, site)}
-            looked_at = [i for i, host in enumerate(hosts) if host not in passed] if not passed.issuperset(hosts) else ()
+            passed = {host for host, site in {*zip(hosts, sites, strict=True)} if self._is_whole(host, site)}
+            others = [i for i, host in enumerate(hosts) if host not in passed] if not passed.issuperset(hosts) else []
+            looked_at = {*self._danger.suspects(texts), *others}
         return {i: reason for i in looked_at if (reason := self._refusal(texts[i], hosts[i], sites[i])) is not None}
 
     def _is_whole(self, host: str, site: str) -> bool:

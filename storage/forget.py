@@ -70,7 +70,7 @@ ROBOTS_RECORD: Final = Codec(RobotsRecord)
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class ForgetTarget:
     """What is to be forgotten."""
 
     text: str  # a canonical URL, or the name of a host queue
@@ -94,17 +94,17 @@ class _Found:
     again: set[int] = field(default_factory=set)  # numbers of requests for further visits
 
 
-def target_of(view: View, text: str) -> Target:
+def target_of(view: View, text: str) -> ForgetTarget:
     """Read what the operator names: a URL if it has a scheme, else a host. Raises BadURL."""
     space = URLSpace(view.secret, replace(url_rules(view.settings), ports=None))  # at whatever port: nothing is fetched
     if "://" in text:
         url = space.canonical(text)
-        return Target(url, is_host=False, key=space.key(url))
+        return ForgetTarget(url, is_host=False, key=space.key(url))
     origin = origin_of(space.canonical(f"http://{text}/"))
-    return Target(queue_name(origin), is_host=True, key=space.queue_key(origin))
+    return ForgetTarget(queue_name(origin), is_host=True, key=space.queue_key(origin))
 
 
-def forget(path: Path, target: Target, *, by: str, why: str, now: float) -> None:
+def forget(path: Path, target: ForgetTarget, *, by: str, why: str, now: float) -> None:
     """Forget a URL or a host in all shards of a crawl. Raises StoreError, StoreLockedError, DiskError."""
     for shard in shard_paths(path):
         _begin(shard, target, by=by, why=why, now=now)
@@ -181,7 +181,7 @@ def _size(path: Path) -> int:
     return max((path / name / "data.mdb").stat().st_size for name in (STATE, RESULTS))
 
 
-def _begin(path: Path, target: Target, *, by: str, why: str, now: float) -> None:
+def _begin(path: Path, target: ForgetTarget, *, by: str, why: str, now: float) -> None:
     """Write down what is to be forgotten, and where its records lie; of two takedowns of one thing the first says who and when."""
     CrawlLock(path / "crawl.lock").release()  # nobody crawls
     with View(path) as view:
@@ -206,7 +206,7 @@ def _end(path: Path, keys: Iterable[bytes]) -> None:
 
 def _delete(store: Store, key: bytes, record: ForgottenRecord) -> None:
     """Delete what the store has of a target, in one commit."""
-    target = Target(record.text, record.is_host, key)
+    target = ForgetTarget(record.text, record.is_host, key)
     space = URLSpace(store.secret, url_rules(store.settings))
     found = _find(store, target)
     for queue in {space.queue_key(origin) for origin in found.origins}:
@@ -227,7 +227,7 @@ def _delete(store: Store, key: bytes, record: ForgottenRecord) -> None:
     _commit(store)
 
 
-def _find(store: Store, target: Target) -> _Found:
+def _find(store: Store, target: ForgetTarget) -> _Found:
     found = _Found()
     for number, record in store.tables.urls.all():
         requester = store.tables.requests.requester(number)

@@ -28,7 +28,7 @@ _CHUNK = 4096
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Known:
+class KnownUrls:
     """Every known URL by its number: arrays of [n], n = one past the highest number."""
 
     states: npt.NDArray[np.uint8]  # `State`; 0: the number is of no URL
@@ -44,7 +44,7 @@ class StoredLinks:
 
     offsets: I64  # [n + 1]
     targets: I32  # [n_links]
-    known: Known
+    known: KnownUrls
 
     def across_sites(self) -> Bools:
         """Return of each link whether it leads to another site, [n_links]."""
@@ -83,10 +83,10 @@ def _below(n: int, counts: I64, targets: I64) -> tuple[I64, I32]:
     return counts, targets.astype(np.int32)
 
 
-def read_known(view: View) -> Known:
+def read_known(view: View) -> KnownUrls:
     """Read what is known of every URL."""
     n = unpack_u64(view.meta(Meta.NEXT_SEQ))
-    known = Known(
+    known = KnownUrls(
         np.zeros(n, dtype=np.uint8),
         np.zeros(n, dtype=np.uint16),
         np.zeros(n, dtype=np.uint64),

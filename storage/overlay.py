@@ -11,7 +11,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 
-from thresher.storage.archive.record import Record
+from thresher.storage.archive.record import ArchiveRecord
 from thresher.storage.schema import TABLES
 
 Row = tuple[bytes, bytes]
@@ -86,7 +86,7 @@ class Group:
     def __init__(self) -> None:
         self.layers = {name: Layer(table.prefix) for name, table in TABLES.items()}
         self.lines: list[bytes] = []  # of the log of skipped URLs
-        self.archive: list[tuple[int, list[Record]]] = []  # visits, and what the archive is to say of each
+        self.archive: list[tuple[int, list[ArchiveRecord]]] = []  # visits, and what the archive is to say of each
         self.n_visits = 0
         self.n_bytes = 0
 

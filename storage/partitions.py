@@ -116,6 +116,12 @@ def read_partitions(directory: Path) -> Partitions | None:
     return found
 
 
+def is_moving(path: Path) -> bool:
+    """Return whether partitions are on their way from shard to shard; while no process moves them, `resume` goes on."""
+    found = read_partitions(path)
+    return found is not None and bool(found.moving)
+
+
 def write_partitions(directory: Path, partitions: Partitions) -> None:
     """Replace the table, durably and at once."""
     path = directory / FILE

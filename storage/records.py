@@ -169,7 +169,7 @@ class JournalEntry(msgspec.Struct, array_like=True):
     measures: list[tuple[str, bytes]]  # filter, measure
 
 
-class Place(msgspec.Struct, array_like=True, frozen=True):
+class ArchivePlace(msgspec.Struct, array_like=True, frozen=True):
     """Where the records of one visit lie in the archive, one after the other."""
 
     serial: int  # of the file
@@ -284,7 +284,7 @@ TRIAL: Final = Codec(TrialRecord)
 QUARANTINED: Final = Codec(QuarantineRecord)
 PAGE: Final = Codec(PageRecord)
 POLICY: Final = Codec(PolicyRecord)
-PLACE: Final = Codec(Place)
+PLACE: Final = Codec(ArchivePlace)
 ARCHIVE_END: Final = Codec(ArchiveEnd)
 CAPTURE: Final = Codec(Capture)
 SITEMAP: Final = Codec(SitemapRecord)

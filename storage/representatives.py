@@ -15,7 +15,7 @@ import numpy as np
 
 from thresher.crawler.core.url import BadURL, URLRules, URLSpace
 from thresher.storage.export.judged import standing
-from thresher.storage.graph import I64, Known, redirects, seqs_of
+from thresher.storage.graph import I64, KnownUrls, redirects, seqs_of
 from thresher.storage.records import ALIAS, REVISIONS, PageRecord, RevisionRecord
 from thresher.storage.schema import ALIASES, VERDICTS
 from thresher.storage.view import View
@@ -25,7 +25,7 @@ _CHUNK = 1000
 _COPIES = ("copy_of", "replica_of")  # in a verdict's evidence
 
 
-def representatives(view: View, known: Known) -> I64:
+def representatives(view: View, known: KnownUrls) -> I64:
     """Return the number of the URL that stands for each, its own if it stands for itself, NONE for what is no page or no URL; [n]."""
     to = np.where(known.states > 0, np.arange(len(known.states)), NONE).astype(np.int64)
     for original, target, _ in redirects(view):

@@ -36,7 +36,7 @@ class Shard(Protocol):
     def get_many(self, table: str, keys: Sequence[bytes]) -> list[bytes | None]: ...
 
 
-class Point(msgspec.Struct, array_like=True, frozen=True):
+class ShardPosition(msgspec.Struct, array_like=True, frozen=True):
     """How far one shard is."""
 
     visit: int = 0  # of the next one
@@ -50,8 +50,8 @@ class Point(msgspec.Struct, array_like=True, frozen=True):
 class Span(NamedTuple):
     """What lies from one point on, up to another."""
 
-    start: Point
-    end: Point
+    start: ShardPosition
+    end: ShardPosition
 
     def has(self, at: float) -> bool:
         """Return whether something that was written at this time belongs here."""
@@ -62,7 +62,7 @@ def spans_since(views: Sequence[Shard], cursor: str) -> list[Span]:
     """Return for each shard what it has found since a cursor; raises UsageError for one that is none, or not of this crawl."""
     ends = [_point(view) for view in views]
     if cursor == START:
-        return [Span(Point(), end) for end in ends]
+        return [Span(ShardPosition(), end) for end in ends]
     crawl, starts = _decoded(cursor)
     if crawl != _name(views[0]):
         raise UsageError("--since: a cursor of another crawl. Give the one that an export of this crawl ended with, or `start`")
@@ -80,10 +80,10 @@ def cursor_after(views: Sequence[Shard], spans: list[Span]) -> str:
     return urlsafe_b64encode(encoded).decode().rstrip("=")
 
 
-def _decoded(cursor: str) -> tuple[bytes, list[Point]]:
+def _decoded(cursor: str) -> tuple[bytes, list[ShardPosition]]:
     try:
         encoded = urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
-        return msgspec.msgpack.decode(encoded, type=tuple[bytes, list[Point]])
+        return msgspec.msgpack.decode(encoded, type=tuple[bytes, list[ShardPosition]])
     except (ValueError, binascii.Error, msgspec.DecodeError):
         raise UsageError(f"--since: expected `start` or the cursor that an earlier export ended with, found {cursor[:80]!r}") from None
 
@@ -92,13 +92,13 @@ def _name(view: Shard) -> bytes:
     return view.secret[:_CRAWL]
 
 
-def _point(view: Shard) -> Point:
+def _point(view: Shard) -> ShardPosition:
     names = (Meta.NEXT_VISIT, Meta.NEXT_SEQ, Meta.CLOCK, Meta.SKIPS)
     visit, seq, clock, skips = view.get_many(META, names)  # of one commit
     if visit is None or seq is None or clock is None or skips is None:
         raise StoreError(f"{view.path}: its table `meta` is incomplete. Restore this directory from a backup")
     segment, n_bytes = unpack_skips(skips)
-    return Point(unpack_u64(visit), unpack_u64(seq), unpack_f64(clock), segment, n_bytes, _last(view, unpack_u64(seq)))
+    return ShardPosition(unpack_u64(visit), unpack_u64(seq), unpack_f64(clock), segment, n_bytes, _last(view, unpack_u64(seq)))
 
 
 def _last(view: Shard, seq: int) -> bytes:
@@ -106,5 +106,5 @@ def _last(view: Shard, seq: int) -> bytes:
     return b"" if url is None else url.key[:8]
 
 
-def _is_of(point: Point, view: Shard) -> bool:
+def _is_of(point: ShardPosition, view: Shard) -> bool:
     return _last(view, point.seq) == point.last

@@ -28,7 +28,7 @@ import msgspec
 from thresher.config.settings import Settings
 from thresher.crawler.core.errors import StoreError
 from thresher.storage.archive.files import FOLDER, archive_name, file_path, open_archive
-from thresher.storage.archive.record import Record
+from thresher.storage.archive.record import ArchiveRecord
 from thresher.storage.directory import check_version, decode_config, not_empty, require_new, require_store
 from thresher.storage.disk import Disk, Write
 from thresher.storage.faults import as_ours
@@ -235,7 +235,7 @@ class Store:
         self._open.lines.append(line)
         self._open.n_bytes += len(line)
 
-    def capture(self, records: list[Record]) -> None:
+    def capture(self, records: list[ArchiveRecord]) -> None:
         """Add the records of the visit being settled to the archive."""
         self._open.archive.append((self._next_visit, records))
         self._open.n_bytes += sum(len(record.block) for record in records)

@@ -36,7 +36,7 @@ from thresher.storage.packing import (
     unpack_u64,
     unpack_waiting,
 )
-from thresher.storage.partitions import require_crawl, shard_paths
+from thresher.storage.partitions import is_moving, require_crawl, shard_paths
 from thresher.storage.records import ALIAS, EDGE, HOST, PAGE, PAIR, SITE, Codec, UrlRecord
 from thresher.storage.rot import damaged_pages, damaged_rows
 from thresher.storage.schema import (
@@ -95,7 +95,12 @@ def verify(path: Path, *, bodies: bool = True) -> list[str]:
         return pages[:MOST_PROBLEMS]
     with open_view(path, at_once=True) as whole:
         shards = whole.shards if isinstance(whole, ShardsView) else [whole]
-        found = (problem for k, view in enumerate(shards) for problem in _of_shard(view, f"shard {k}: " if len(shards) > 1 else "", bodies))
+        moves = is_moving(path)
+        found = (
+            problem
+            for k, view in enumerate(shards)
+            for problem in _of_shard(view, f"shard {k}: " if len(shards) > 1 else "", bodies, is_moving=moves)
+        )
         is_still = len(shards) > 1 and not lock_holder(path)  # while agents work, their shards are not of one moment
         across = verify_channels(path, shards) if is_still else iter(())
         return list(islice(_once(chain(found, _readable(across))), MOST_PROBLEMS))
@@ -110,10 +115,17 @@ def _once(problems: Iterator[str]) -> Iterator[str]:
             yield problem
 
 
-def _of_shard(view: View, where: str, bodies: bool) -> Iterator[str]:
-    """Check what one shard, or the only store, says of itself."""
+def _of_shard(view: View, where: str, bodies: bool, *, is_moving: bool = False) -> Iterator[str]:
+    """Check what one shard, or the only store, says of itself.
+
+    Args:
+        is_moving: Whether a move of partitions was cut short: until it is ended, what is on its way is in some tables and not in others.
+    """
+    whole = (iter(damaged_rows(view)), _pages(view, bodies), _results(view), archive_problems(view, unpacks=bodies))
+    if is_moving:
+        return (where + problem for check in whole for problem in _readable(check))
     checks = (
-        iter(damaged_rows(view)),
+        *whole,
         *(
             _urls(view),
             _queues(view),
@@ -124,14 +136,8 @@ def _of_shard(view: View, where: str, bodies: bool) -> Iterator[str]:
             verify_tail(view),
             _aliases(view),
         ),
-        *(_robots(view), _memories(view), _pages(view, bodies), _results(view)),
-        *(
-            archive_problems(view, unpacks=bodies),
-            verify_sitemaps(view),
-            verify_rounds(view),
-            verify_schedule(view),
-            verify_requisites(view),
-        ),
+        *(_robots(view), _memories(view)),
+        *(verify_sitemaps(view), verify_rounds(view), verify_schedule(view), verify_requisites(view)),
     )
     return (where + problem for check in checks for problem in _readable(check))
 

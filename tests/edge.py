@@ -9,7 +9,7 @@ from typing import Any
 
 from hostile import Script, Site, serve
 
-from thresher.config.settings import Dns, Fetch
+from thresher.config.settings import DnsSettings, FetchSettings
 from thresher.crawler.core.model import CrawlURL, Failed, Fetched, Outcome
 from thresher.crawler.core.url import URLRules, URLSpace
 from thresher.crawler.fetch.address_connections import ConnectionUse
@@ -47,7 +47,7 @@ def as_sent(request: bytes) -> str:
 async def fetching(
     *,
     guard: AddressGuard | None = None,
-    dns: Dns | None = None,
+    dns: DnsSettings | None = None,
     resolver: Names | None = None,
     from_header: str = "",
     rate_grace_s: float = 10.0,
@@ -58,9 +58,9 @@ async def fetching(
 ) -> AsyncIterator[Fetcher]:
     """Open a fetcher for which every name below .test is 127.0.0.1. Further keywords are those of `thresher.config.settings.Fetch`."""
     guard = guard or AddressGuard(["127.0.0.0/8"])
-    resolver = resolver or Resolver(dns or Dns(static={".test": "127.0.0.1"}), guard=guard)
+    resolver = resolver or Resolver(dns or DnsSettings(static={".test": "127.0.0.1"}), guard=guard)
     fetcher = Fetcher(
-        Fetch(**_spoken_by | settings),
+        FetchSettings(**_spoken_by | settings),
         user_agent=USER_AGENT,
         from_header=from_header,
         resolver=resolver,

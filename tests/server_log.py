@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from thresher.crawler.demo.log import ROBOTS, Log
+from thresher.crawler.demo.log import ROBOTS, ServerLog
 from thresher.crawler.demo.opening import AnyWeb
-from thresher.crawler.demo.plan import Kind
+from thresher.crawler.demo.plan import PathKind
 from thresher.crawler.demo.truth import Truth
 from thresher.crawler.demo.web import Web
 
@@ -17,22 +17,22 @@ def unlabelled(web: AnyWeb) -> Web:
     return web
 
 
-def refetches(log: Log, truth: Truth) -> Counter[str]:
+def refetches(log: ServerLog, truth: Truth) -> Counter[str]:
     """Return by URL how often it was asked for beyond what its faults need; robots.txt once per origin."""
     over: Counter[str] = Counter()
     for url, n in log.counts().items():
         planted = truth.urls.get(url)
-        due = 1 + planted.tries if planted is not None and planted.kind is Kind.FAULT else 1
+        due = 1 + planted.tries if planted is not None and planted.kind is PathKind.FAULT else 1
         if n > due:
             over[url] = n - due
     return over
 
 
-def shortest_gap(log: Log) -> float:
+def shortest_gap(log: ServerLog) -> float:
     """Return the shortest time between an answer's end and the next request at the same host queue, in seconds."""
     return min((gap for gaps in log.gaps().values() for gap in gaps), default=0.0)
 
 
-def n_robots(log: Log) -> Counter[str]:
+def n_robots(log: ServerLog) -> Counter[str]:
     """Return by origin how often robots.txt was asked for."""
     return Counter(request.host for request in log.requests if request.path == ROBOTS)

@@ -19,7 +19,7 @@ import msgspec
 
 from benchmarks.living.apache import Place
 from benchmarks.living.site import Site
-from thresher.config.settings import Filters
+from thresher.config.settings import FilterSettings
 from thresher.crawler.children import python
 from thresher.crawler.core.url import URLSpace
 from thresher.crawler.core.url_rules import url_rules
@@ -51,7 +51,7 @@ def filters_of(name: str) -> list[str]:
 
 def filter_names() -> list[str]:
     """Return the filters that a crawl can be run with or without."""
-    modes = [field.name for field in msgspec.structs.fields(Filters) if hasattr(field.default_factory, "mode")]
+    modes = [field.name for field in msgspec.structs.fields(FilterSettings) if hasattr(field.default_factory, "mode")]
     return [name for name in modes if name != _ALWAYS_ON]
 
 

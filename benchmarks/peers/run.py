@@ -18,7 +18,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from thresher.crawler.demo.log import ROBOTS, Log
+from thresher.crawler.demo.log import ROBOTS, ServerLog
 from thresher.crawler.demo.process import ServerProcess
 
 STALLED_S = 20.0
@@ -185,15 +185,15 @@ def _size(log: Path) -> int:
     return log.stat().st_size if log.exists() else 0
 
 
-def _read(log: Path, skipped: int) -> Log:
+def _read(log: Path, skipped: int) -> ServerLog:
     tail = log.with_suffix(".tail")
     with log.open("rb") as whole:
         whole.seek(skipped)
         tail.write_bytes(whole.read())
-    return Log.read(tail)
+    return ServerLog.read(tail)
 
 
-def _judged(ended: str, log: Log, cpu_s: float, watched: _Watched, served: float, wall_s: float) -> Run:
+def _judged(ended: str, log: ServerLog, cpu_s: float, watched: _Watched, served: float, wall_s: float) -> Run:
     good = [(request.host, request.path) for request in log.requests if request.status == 200 and request.path != ROBOTS]
     pages = set(good)
     if ended in ("finished", "budget") and len(pages) < FEWEST_PAGES:
@@ -215,7 +215,7 @@ def _judged(ended: str, log: Log, cpu_s: float, watched: _Watched, served: float
     )
 
 
-def _later_rate(log: Log, spent: list[tuple[float, float]]) -> float:
+def _later_rate(log: ServerLog, spent: list[tuple[float, float]]) -> float:
     end, total = spent[-1]
     at, before = next((time, cpu_s) for time, cpu_s in spent if cpu_s >= total / 2)
     first: dict[tuple[str, str], float] = {}

@@ -30,7 +30,7 @@ sys.path[:0] = [str(_TESTS), str(_TESTS / "stories")]
 
 from little_web import Crawled, LittleWeb, crawl, settings  # found where the suite finds it
 
-from thresher.config.settings import Filters, Limits, Politeness, Settings
+from thresher.config.settings import FilterSettings, LimitSettings, PolitenessSettings, Settings
 
 _HOSTS = ("a.test", "b.test", "m.a.test")  # the last shows the pages of the first
 _WALLS = ("form", "busy", "maintenance", "language")
@@ -193,15 +193,15 @@ def _outcome(seed: int, web: Web, plain: Crawled, found: Crawled, served: Served
 
 
 def _settings(little: LittleWeb, *, enforced: bool = True, max_pages: int | None = None) -> Settings:
-    of = Filters(tail_yield=0.0)
+    of = FilterSettings(tail_yield=0.0)
     named = {name: one for name in of.__struct_fields__ if hasattr(one := getattr(of, name), "mode")}
     of = msgspec.structs.replace(
         of, **{name: msgspec.structs.replace(one, mode="enforce" if enforced else "off") for name, one in named.items()}
     )
-    quick = Politeness(
+    quick = PolitenessSettings(
         min_delay=0.0, delay_factor=0.0, jitter=0.0, address_delay=0.0, backoff_initial=0.01, backoff_max=0.02, dead_after=10_000
     )
-    limits = Limits(min_free_disk=0, max_wait=60.0, max_pages=max_pages)
+    limits = LimitSettings(min_free_disk=0, max_wait=60.0, max_pages=max_pages)
     return settings(little, ["a.test/"], filters=of, politeness=quick, limits=limits, canaries=enforced)
 
 

@@ -111,6 +111,45 @@ def feed_sketches(native: Any, words: bytearray, rng: random.Random) -> None:
     native.without(words, [memoryview(bytes(row)).cast("Q") for row in rows])
 
 
+def feed_urls(native: Any, text: str, rng: random.Random) -> None:
+    """Ask of links and URLs what the crawl and its filters ask."""
+    cuts = [rng.randrange(len(text) + 1) for _ in range(rng.randrange(9))]
+    bits = [
+        "/",
+        "../" * rng.randrange(9),
+        "HTTP://a/",
+        "https://b.example:80/",
+        "http:",
+        "?",
+        "#",
+        "a.b/c",
+        "x" * rng.randrange(400),
+        *(text[at:] for at in cuts),
+    ]
+    hrefs = ["".join(rng.choices(bits, k=rng.randrange(5))) for _ in range(rng.randrange(12))]
+    root = rng.choice(["http://a", "https://b.example:80", "x", ""])
+    folder = root + "/" + rng.choice(["", "a/", "a/b/c/", "/" * 9, "%7e/", "a", "é/"])
+    with contextlib.suppress(ValueError):
+        native.join(
+            hrefs,
+            root,
+            folder,
+            dict.fromkeys(["http://a", "https://b.example:80"], root),
+            rng.randrange(300),
+            rng.randrange(9),
+            rng.random() < 0.5,
+        )
+    urls = ["http://a/" + "".join(rng.choices([*bits, ".", "&", ".pdf"], k=rng.randrange(5))) for _ in range(rng.randrange(12))]
+    urls = [url for url in urls if url.isascii() or rng.random() < 0.01]
+    extensions = b"".join(sorted(rng.randbytes(8) for _ in range(rng.randrange(5))))
+    with contextlib.suppress(ValueError):
+        native.origins(urls)
+        native.keys(urls, [bytes(8)] * len(urls), rng.randbytes(rng.randrange(67)), rng.randbytes(rng.randrange(18)))
+    with contextlib.suppress(ValueError):
+        native.crowded(urls, rng.randrange(5), rng.randrange(-1, 3))
+        native.endings(urls, extensions)
+
+
 def fuzz(library: Path, seconds: float, seed: int) -> None:
     """Feed the module until the time is over; it aborts at the first fault."""
     native, real = loaded(library), pages()
@@ -133,6 +172,7 @@ def fuzz(library: Path, seconds: float, seed: int) -> None:
             if words is not None:
                 native.least(words, rng.randrange(1, 9), rng.randrange(1, 17))
                 feed_sketches(native, words, rng)
+        feed_urls(native, text, rng)
         native.least_links(
             [f"http://{rng.randrange(9)}/{text[at:]}".encode("utf-8", "replace").decode() for at in range(0, 300, 7)], rng.randrange(65)
         )

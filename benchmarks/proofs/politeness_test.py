@@ -23,7 +23,7 @@ from harness import AGENT, CONTACT, crawl, demo, options, write_config  # found 
 from judging import crowded_addresses, crowded_queues, forbidden, n_gaps, short_gaps
 from server_log import n_robots, refetches, shortest_gap
 
-from thresher.crawler.demo.log import Log
+from thresher.crawler.demo.log import ServerLog
 from thresher.crawler.demo.web import Web
 from thresher.crawler.version import VERSION
 
@@ -59,7 +59,7 @@ def main() -> None:
     sys.exit(1 if _judge(log, web, options_.min_delay, options_.kills, n_over) else 0)
 
 
-def _crawl(directory: Path, min_delay_s: float, n_kills: int, rng: random.Random, n_agents: int) -> tuple[Log, Web, int]:
+def _crawl(directory: Path, min_delay_s: float, n_kills: int, rng: random.Random, n_agents: int) -> tuple[ServerLog, Web, int]:
     """Crawl to the end; return what the server saw, and how many requests were for what had been asked for before."""
     polite = {"min_delay": min_delay_s, "address_connections": ADDRESS_CONNECTIONS, "address_delay": ADDRESS_DELAY_S}
     with demo("story", directory, **WEB) as server:
@@ -75,7 +75,7 @@ def _crawl(directory: Path, min_delay_s: float, n_kills: int, rng: random.Random
         return server.read_log(), server.web, refetches(server.read_log(), server.web.truth()).total()
 
 
-def _judge(log: Log, web: Web, min_delay_s: float, n_kills: int, n_over: int) -> int:
+def _judge(log: ServerLog, web: Web, min_delay_s: float, n_kills: int, n_over: int) -> int:
     """Print each rule with what broke it; return how many were broken."""
     broken = {
         f"gaps ≥ {min_delay_s:g} s and ≥ Crawl-delay, of {n_gaps(log):,}": short_gaps(log, web, min_delay_s),

@@ -24,7 +24,7 @@ from pathlib import Path
 
 import msgspec
 
-from thresher.config.settings import DepthCutoff, Settings
+from thresher.config.settings import DepthCutoffSettings, Settings
 from thresher.crawler.agent.agent import Agent
 from thresher.crawler.bench.crawl_bench import bench_settings
 from thresher.crawler.cli.common import print_table
@@ -58,7 +58,7 @@ class Crawl:
         return self.n_wasted / max(1, self.n_requests)
 
 
-def settings_of(server: ServerProcess, budget: int, *, others: bool, cutoff: DepthCutoff, max_depth: int | None = None) -> Settings:
+def settings_of(server: ServerProcess, budget: int, *, others: bool, cutoff: DepthCutoffSettings, max_depth: int | None = None) -> Settings:
     """Return the configuration of a crawl. others: other learning filters are on."""
     base = bench_settings(server, budget)
     modes = {name: _in_mode(getattr(base.filters, name), "enforce" if others else "off") for name in _learners(base)}
@@ -108,7 +108,7 @@ async def _run(path: Path, settings: Settings) -> None:
 
 def compare(directory: Path, n_pages: int, budget: int, *, others: bool, q: float | None = None) -> tuple[int, list[Crawl]]:
     """Make the three crawls; return the number of documents that there are, and what they came to."""
-    off, on = DepthCutoff(mode="off"), DepthCutoff(mode="enforce", q=q)
+    off, on = DepthCutoffSettings(mode="off"), DepthCutoffSettings(mode="enforce", q=q)
     with ServerProcess("depth", changes={"part_pages": n_pages}) as server:
         web = server.web
         assert isinstance(web, LabelledWeb)

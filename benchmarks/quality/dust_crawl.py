@@ -21,7 +21,18 @@ from pathlib import Path
 
 import msgspec
 
-from thresher.config.settings import Dns, Dust, Fetch, Filters, Frontier, Identity, Limits, Politeness, Scope, Settings
+from thresher.config.settings import (
+    DnsSettings,
+    DustSettings,
+    FetchSettings,
+    FilterSettings,
+    FrontierSettings,
+    IdentitySettings,
+    LimitSettings,
+    PolitenessSettings,
+    ScopeSettings,
+    Settings,
+)
 from thresher.crawler.agent.agent import Agent
 from thresher.crawler.core.model import Purpose
 from thresher.crawler.core.url import is_home
@@ -46,26 +57,26 @@ class Crawled(msgspec.Struct):
     rules: list[str]
 
 
-def settings_for(web: LabelledWeb, port: int, filters: Filters, delay_s: float) -> Settings:
+def settings_for(web: LabelledWeb, port: int, filters: FilterSettings, delay_s: float) -> Settings:
     """Return a configuration with short waits: rules are learnt while the crawl goes on, as they would be at a polite pace."""
     return Settings(
         seeds=list(web.seeds()),
-        identity=Identity(contact="https://crawler.example/bot"),
-        scope=Scope(type="any"),
-        limits=Limits(max_pages_per_host=None, max_wait=5.0, min_free_disk=1),
-        frontier=Frontier(),
-        politeness=Politeness(
+        identity=IdentitySettings(contact="https://crawler.example/bot"),
+        scope=ScopeSettings(type="any"),
+        limits=LimitSettings(max_pages_per_host=None, max_wait=5.0, min_free_disk=1),
+        frontier=FrontierSettings(),
+        politeness=PolitenessSettings(
             min_delay=delay_s, delay_factor=0.0, jitter=0.0, address_delay=0.0, address_connections=64, site_connections=64
         ),
-        fetch=Fetch(allow_addresses=["127.0.0.0/8"], allow_ports=[port], concurrency=16),
-        dns=Dns(static=web.static_dns()),
+        fetch=FetchSettings(allow_addresses=["127.0.0.0/8"], allow_ports=[port], concurrency=16),
+        dns=DnsSettings(static=web.static_dns()),
         filters=filters,
     )
 
 
 async def crawl(server: Server, web: LabelledWeb, directory: Path, plugged: tuple[FilterSpec, ...], delay_s: float) -> Crawled:
     """Crawl the web of a server to its end."""
-    settings = settings_for(web, server.port, Filters(audit_share=_AUDITS), delay_s)
+    settings = settings_for(web, server.port, FilterSettings(audit_share=_AUDITS), delay_s)
     started = _cpu_s()
     with Store.create(directory, settings, time.time()) as store:
         agent = Agent(directory, store, settings, report=lambda _: None, filters=plugged)
@@ -93,7 +104,7 @@ async def compare(n_pages: int, delay_s: float) -> None:
         assert isinstance(web, LabelledWeb)
         with tempfile.TemporaryDirectory(prefix="thresher-dust-") as path:
             without = await crawl(server, web, Path(path) / "without", (), 0.0)
-            found = await crawl(server, web, Path(path) / "with", (dust.spec(Dust(mode="enforce")),), delay_s)
+            found = await crawl(server, web, Path(path) / "with", (dust.spec(DustSettings(mode="enforce")),), delay_s)
     report(web, without, found)
 
 

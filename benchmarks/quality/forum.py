@@ -20,7 +20,7 @@ sys.path[:0] = [str(_TESTS), str(_TESTS / "stories")]
 
 from little_web import LittleWeb, crawl, settings  # found where the suite finds it
 
-from thresher.config.settings import Filters, PathTrap
+from thresher.config.settings import FilterSettings, PathTrapSettings
 from thresher.filters.path_trap import GENEROUS
 
 SPELLINGS = {"by path": "forum.test/topic-{}.html", "by query": "forum.test/viewtopic.php?t={}"}
@@ -38,12 +38,12 @@ def main() -> int:
 
 async def measure(name: str, spelling: str, n_topics: int) -> int:
     """Crawl one forum; return 1 if it was not found whole, or an endless space did not end."""
-    bounds = PathTrap()
+    bounds = PathTrapSettings()
     async with LittleWeb() as web:
         topics = list(map(spelling.format, range(n_topics)))
         _put(web, topics)
         with tempfile.TemporaryDirectory(prefix="thresher-forum-") as directory:
-            crawled = await crawl(Path(directory) / "crawl", settings(web, ["forum.test/"], filters=Filters()))
+            crawled = await crawl(Path(directory) / "crawl", settings(web, ["forum.test/"], filters=FilterSettings()))
         n_found = len({web.place(url) for url in crawled.pages} & set(topics))
         n_trap, n_days = (sum(place.startswith(host) for place in web.requests) for host in ("trap.test", "cal.test"))
     while web._writers:  # noqa: ASYNC110, SLF001 - the server says of no connection that it has ended

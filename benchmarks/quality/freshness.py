@@ -33,7 +33,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from benchmarks.quality.histories import Web, of_git, of_npm, planted
-from thresher.crawler.core.revisit_policy import Bounds, Policy, Share, interval_s, multiplier
+from thresher.crawler.core.revisit_policy import Intervals, Policy, Share, interval_s, multiplier
 from thresher.crawler.core.revisit_schedule import FamilyPlan, HostPlan, Options, PagePlan, Schedule, ScheduledPage
 
 ROUNDS = (1 / 8, 1 / 4, 1 / 2)  # of the longest interval: in which every page could be visited once
@@ -74,7 +74,7 @@ class NutchLike:
 
     is_patient = False
 
-    def __init__(self, bounds: Bounds, first_s: float) -> None:
+    def __init__(self, bounds: Intervals, first_s: float) -> None:
         self._bounds = bounds
         self._first_s = first_s
         self._intervals: dict[str, float] = {}
@@ -96,7 +96,7 @@ class Oracle:
 
     is_patient = False
 
-    def __init__(self, web: Web, bounds: Bounds, pace_s: float) -> None:
+    def __init__(self, web: Web, bounds: Intervals, pace_s: float) -> None:
         lives = [min(page.ends, web.span_s) - page.begins for page in web.pages]
         rates = [max(len(page.changes), 0.05) / max(1.0, life) for page, life in zip(web.pages, lives, strict=True)]
         shares = [Share(life / web.span_s, rate, 1.0) for life, rate in zip(lives, rates, strict=True) if life > 0]
@@ -144,7 +144,7 @@ class Ours:
 
     is_patient = True
 
-    def __init__(self, policy: Policy, bounds: Bounds, pace_s: float) -> None:
+    def __init__(self, policy: Policy, bounds: Intervals, pace_s: float) -> None:
         self._plans = Plans()
         self._schedule = Schedule(self._plans, Options(policy, bounds))
         self._pace_s = pace_s
@@ -176,7 +176,7 @@ class Outcome(NamedTuple):
 class _Run:
     """One scheduler on one web."""
 
-    def __init__(self, web: Web, scheduler: Scheduler, pace_s: float, bounds: Bounds, turns: Sequence[bool] = ()) -> None:
+    def __init__(self, web: Web, scheduler: Scheduler, pace_s: float, bounds: Intervals, turns: Sequence[bool] = ()) -> None:
         """Prepare a run.    turns: at which a visit may be made, () for all"""
         self._web, self._scheduler, self._pace_s, self._bounds = web, scheduler, pace_s, bounds
         self._warm_s = web.span_s / 4
@@ -237,7 +237,7 @@ class _Run:
         return changed <= now
 
 
-def compare(web: Web, bounds: Bounds, round_s: float, policy: Policy) -> dict[str, Outcome]:
+def compare(web: Web, bounds: Intervals, round_s: float, policy: Policy) -> dict[str, Outcome]:
     """Run the schedulers, at equal requests, on a web whose host could visit every page once in `round_s` when there are most."""
     pace_s = round_s / most_at_once(web)
     ours = _Run(web, Ours(policy, bounds, pace_s), pace_s, bounds)
@@ -252,9 +252,9 @@ def most_at_once(web: Web) -> int:
     return max(accumulate(change for _, change in events))
 
 
-def bounds_of(web: Web) -> Bounds:
+def bounds_of(web: Web) -> Intervals:
     """Return the shortest and the longest interval for a web: a month over four months, and in proportion over other spans."""
-    return Bounds(max(1.0, web.span_s / 2880), web.span_s / 4 if web.name.startswith("planted") else web.span_s / 12)
+    return Intervals(max(1.0, web.span_s / 2880), web.span_s / 4 if web.name.startswith("planted") else web.span_s / 12)
 
 
 def webs(seeds: int, repositories: Sequence[Path], n_versions: int) -> list[Web]:

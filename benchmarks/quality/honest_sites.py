@@ -41,7 +41,7 @@ from benchmarks.quality.honest_kinds import (
     numbered,
     words,
 )
-from thresher.config.settings import Filters, Limits
+from thresher.config.settings import FilterSettings, LimitSettings
 from thresher.filters.soft_error.probe import N_LETTERS
 
 __all__ = ["FAULTY", "HOME", "HONEST", "NOTHING", "Answer", "Outcome", "Server", "Site", "judge", "number_of", "numbered", "run", "words"]
@@ -73,9 +73,9 @@ async def run(path: Path, n_pages: int = N_PAGES, sites: Sequence[Site] = (*HONE
             web.missing[f"{host}/"] = _Served(web, host, site, n_pages)
         apps = [host + link for host, site in hosts.items() if site.is_app for link in links(site, host, n_pages)]
         web.page(f"{_PORTAL}/", *apps)
-        limits = Limits(min_free_disk=0, max_wait=1.0)
+        limits = LimitSettings(min_free_disk=0, max_wait=1.0)
         seeds = [f"{host}/" for host in (*hosts, _PORTAL)]
-        configuration = settings(web, seeds, limits=limits, filters=Filters(), canaries=True)
+        configuration = settings(web, seeds, limits=limits, filters=FilterSettings(), canaries=True)
         crawled = await crawl(path, configuration)
         return [_outcome(web, crawled, host, site, n_pages) for host, site in hosts.items()]
 

@@ -36,7 +36,7 @@ from typing import Any
 import msgspec
 import xxhash
 
-from thresher.config.settings import Filters, PatternYield, Settings
+from thresher.config.settings import FilterSettings, PatternYieldSettings, Settings
 from thresher.crawler.agent.agent import Agent
 from thresher.crawler.analysis.answer_log import read_store
 from thresher.crawler.bench.crawl_bench import bench_settings
@@ -141,9 +141,9 @@ def crawl(path: Path, server: ServerProcess, mode: str, judge: str) -> Crawl:
         return Crawl(fetched, view.counters.get("requests") - view.counters.get("robots_requests"), cpu_s, spent[0], answers)
 
 
-def _filters(mode: Any, judge: str) -> Filters:
+def _filters(mode: Any, judge: str) -> FilterSettings:
     """Return the filters that judge pages and the one that is measured; no other filter that holds URLs."""
-    default = Filters(pattern_yield=PatternYield(mode=mode))
+    default = FilterSettings(pattern_yield=PatternYieldSettings(mode=mode))
     kept = {"pattern_yield", "media", "exact_duplicate", *(("near_replica", "soft_error") if judge == "filters" else ())}
     others = {name for name in default.__struct_fields__ if hasattr(getattr(default, name), "mode")} - kept
     return msgspec.structs.replace(default, **{name: msgspec.structs.replace(getattr(default, name), mode="off") for name in others})

@@ -21,7 +21,7 @@ from thresher.crawler.demo.demo_settings import profile
 from thresher.crawler.demo.labelled import LabelledWeb
 from thresher.crawler.demo.truth import split
 from thresher.filters.near_replica.batch import Candidates, Space, Tolerance
-from thresher.filters.near_replica.evaluate import Judged, Point, judge
+from thresher.filters.near_replica.evaluate import LabelledPairs, PrecisionPoint, judge
 from thresher.filters.near_replica.indexes import same_children
 from thresher.filters.near_replica.mirrors import mirrors
 from thresher.filters.near_replica.sketching import Recipe, Sketcher, Sketches
@@ -51,13 +51,13 @@ def replicas_of(web: LabelledWeb, sketches: Sketches) -> set[tuple[int, int]]:
     return {pair for group in groups for pair in combinations(group, 2)}
 
 
-def best(judged: Judged, cs: tuple[float, ...]) -> Point:
+def best(judged: LabelledPairs, cs: tuple[float, ...]) -> PrecisionPoint:
     """Return the point where the lesser of precision and recall is greatest."""
     points = [judged.at(d, c) for d in DS for c in cs]
     return max(points, key=lambda point: (min(point.precision, point.recall), point.f1))
 
 
-def _shown(point: Point) -> dict[str, float]:
+def _shown(point: PrecisionPoint) -> dict[str, float]:
     return {"D": point.d, "C": point.c, "precision": round(point.precision, 4), "recall": round(point.recall, 4)}
 
 

@@ -23,7 +23,7 @@ import numpy as np
 from msgspec.structs import fields
 
 from benchmarks.support.nginx import serving
-from thresher.config.settings import Filters
+from thresher.config.settings import FilterSettings
 from thresher.crawler.analysis.replica_figure import draw
 from thresher.crawler.analysis.replica_pages import read_store
 from thresher.crawler.children import python
@@ -31,7 +31,7 @@ from thresher.crawler.core.minhash import shingles
 from thresher.crawler.core.model import U64
 from thresher.crawler.core.sketch import token_hashes
 from thresher.filters.near_replica.batch import Candidates, Space, Tolerance
-from thresher.filters.near_replica.evaluate import Point, break_even
+from thresher.filters.near_replica.evaluate import PrecisionPoint, break_even
 from thresher.filters.near_replica.hyperlink_map import I64
 from thresher.filters.near_replica.mirrors import mirrors, path_of
 from thresher.filters.near_replica.sketching import Recipe, Sketches
@@ -120,7 +120,7 @@ class Trial:
         self.truth = Truth(tokens, sketches.urls)
         self.positives = self.truth.positives(sketches)
 
-    def points(self, rule: Tolerance, ds: Iterable[float] = DS, cs: Iterable[float] = CS) -> list[Point]:
+    def points(self, rule: Tolerance, ds: Iterable[float] = DS, cs: Iterable[float] = CS) -> list[PrecisionPoint]:
         """Return precision (every pair returned, judged by its texts) and recall (of the same paths on two hosts)."""
         space = Space(self.sketches, rule)
         blocks = list(space.pairs(space.text_pairs()))
@@ -134,11 +134,11 @@ class Trial:
             taken = (random_projection < d) & ((hyperlink_map < c) | (c >= 1.0))
             n = int(taken.sum())
             recall = float(wanted[taken].sum()) / len(self.positives)
-            found.append(Point(d, c, float(right[taken].mean()) if n else 1.0, recall, n))
+            found.append(PrecisionPoint(d, c, float(right[taken].mean()) if n else 1.0, recall, n))
         return found
 
 
-def _best(points: Iterable[Point]) -> Point:
+def _best(points: Iterable[PrecisionPoint]) -> PrecisionPoint:
     return max(points, key=lambda point: (min(point.precision, point.recall), point.f1))
 
 
@@ -170,7 +170,7 @@ def _compare(all_sketches: Sketches, tokens: dict[str, U64], k: int, *, strip: b
         _figure(figure, trials[tuple(PARTS)[1]])
 
 
-def _carried(chosen: list[Point], tried: list[Point]) -> dict[str, object]:
+def _carried(chosen: list[PrecisionPoint], tried: list[PrecisionPoint]) -> dict[str, object]:
     """Return what the best tolerances of one part come to on the other, for RP alone and with HM."""
     found: dict[str, object] = {}
     for name, is_meant in (("RP", lambda point: point.c >= 1.0), ("RP+HM", lambda point: point.c < 1.0)):
@@ -195,7 +195,7 @@ def crawl(directory: Path, seeds: Iterable[str], *options: str) -> None:
     """Crawl loopback hosts as fast as they answer, without filters but those that `options` turn on."""
     quick = ("politeness.min_delay=0", "politeness.delay_factor=0", "politeness.address_delay=0", "limits.min_free_disk=0")
     allowed = ("fetch.allow_addresses=[127.0.0.0/8]", "fetch.allow_ports=any", "identity.contact=https://example.org/bot")
-    off = [f"filters.{one.name}.mode=off" for one in fields(Filters) if "mode" in getattr(one.type, "__struct_fields__", ())]
+    off = [f"filters.{one.name}.mode=off" for one in fields(FilterSettings) if "mode" in getattr(one.type, "__struct_fields__", ())]
     whole = ("limits.max_links_per_page=20000", "agents=1", *off)
     sets = [part for value in (*quick, *allowed, *whole, *options) for part in ("--set", value)]
     subprocess.run(python.command("thresher", "crawl", *seeds, *sets, "-o", str(directory)), env=python.environment(), check=True)

@@ -24,7 +24,7 @@ sys.path[:0] = [str(_TESTS), str(_TESTS / "stories")]
 
 from soft_web import KINDS, Outcome, Share, crawl_soft_web, only_soft_errors  # found where the suite finds it
 
-from thresher.config.settings import Limits
+from thresher.config.settings import LimitSettings
 from thresher.crawler.demo.soft import SOFT
 
 _RECALL, _PRECISION, _TWICE = 0.9, 0.95, 0.05
@@ -38,7 +38,7 @@ def main() -> None:
     parser.add_argument("--pages", type=int, default=300, help="URLs of a host")
     parser.add_argument("--keep", type=Path, help="directory for the store and the server's log")
     arguments = parser.parse_args()
-    limits = Limits(min_free_disk=0, max_wait=1.0)
+    limits = LimitSettings(min_free_disk=0, max_wait=1.0)
     with nullcontext(arguments.keep) if arguments.keep else tempfile.TemporaryDirectory(prefix="soft-errors-") as name:
         Path(name).mkdir(parents=True, exist_ok=True)
         outcome = asyncio.run(crawl_soft_web(Path(name), part_pages=arguments.pages, limits=limits, filters=only_soft_errors()))

@@ -25,7 +25,7 @@ from thresher.crawler.children import python
 from thresher.crawler.demo.redirect_truth import Simulated, simulated
 from thresher.filters.soft_error import calibrate
 from thresher.filters.soft_error.log import RedirectLog
-from thresher.filters.soft_error.score import ONE_EACH, THRESHOLD, Counts, Weights, count
+from thresher.filters.soft_error.score import ONE_EACH, THRESHOLD, PairCounts, Weights, count
 from thresher.filters.soft_error.url_kind import ERRORS, url_kinds
 
 _ABLATIONS = (ONE_EACH, Weights(1, 0, 0), Weights(0, 1, 0), Weights(1, 1, 0))
@@ -35,7 +35,7 @@ _MILLION = 1_000_000
 class Judged(NamedTuple):
     """A log with its counts, the truth and the proxy label of each distinct pair."""
 
-    counts: Counts
+    counts: PairCounts
     truth: calibrate.Labels
     proxy: calibrate.Labels
 

@@ -32,7 +32,16 @@ from benchmarks.peers.versions import machine
 from benchmarks.support.ending import exit_with
 from benchmarks.support.nginx import serving
 from benchmarks.support.ports import free_port
-from thresher.config.settings import Dns, Fetch, Frontier, Identity, Limits, Politeness, Scope, Settings
+from thresher.config.settings import (
+    DnsSettings,
+    FetchSettings,
+    FrontierSettings,
+    IdentitySettings,
+    LimitSettings,
+    PolitenessSettings,
+    ScopeSettings,
+    Settings,
+)
 from thresher.crawler.bench.agent_bench import timed_crawl
 from thresher.crawler.cli.common import folder, print_table
 from thresher.crawler.core.errors import UsageError
@@ -174,15 +183,15 @@ def _crawl(served: Served, n_agents: int, cores: list[int]) -> Run:
 def _settings(served: Served) -> Settings:
     return Settings(
         seeds=served.web.seeds(),
-        identity=Identity(agent="thresher-bench", contact="https://example.org/bench"),
-        scope=Scope(type="any"),
-        limits=Limits(min_free_disk=0, max_wait=1.0, max_pages=int(CRAWLED * served.n_pages)),
-        politeness=Politeness(
+        identity=IdentitySettings(agent="thresher-bench", contact="https://example.org/bench"),
+        scope=ScopeSettings(type="any"),
+        limits=LimitSettings(min_free_disk=0, max_wait=1.0, max_pages=int(CRAWLED * served.n_pages)),
+        politeness=PolitenessSettings(
             min_delay=0.0, delay_factor=0.0, jitter=0.0, address_delay=0.0, address_connections=1000, site_connections=1000
         ),
-        fetch=Fetch(allow_addresses=["127.0.0.0/8"], allow_ports=[served.port]),
-        frontier=Frontier(workbench=4_000),
-        dns=Dns(static=served.web.static_dns()),
+        fetch=FetchSettings(allow_addresses=["127.0.0.0/8"], allow_ports=[served.port]),
+        frontier=FrontierSettings(workbench=4_000),
+        dns=DnsSettings(static=served.web.static_dns()),
     )
 
 

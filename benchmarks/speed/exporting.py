@@ -18,7 +18,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from thresher.config.settings import Parse, Settings
+from thresher.config.settings import ParseSettings, Settings
 from thresher.crawler.agent.agent import Agent
 from thresher.crawler.bench.crawl_bench import bench_settings
 from thresher.crawler.children import python
@@ -76,12 +76,12 @@ def files_below(folders: list[Path]) -> list[Path]:
 def text_rate(files: list[Path]) -> tuple[float, float]:
     """Return pages a CPU second and KB a page of main text and language of files."""
     bodies = [path.read_bytes() for path in files]
-    with TextExtractor(Parse(), is_main=True, tells_language=True, processes=1) as extractor:
+    with TextExtractor(ParseSettings(), is_main=True, tells_language=True, processes=1) as extractor:
         list(extractor.each([(0, (bodies[0], "text/html", "text/html"))]))
         start = cpu_s()
     start = cpu_s() - start  # of a child that ends at once
     before = cpu_s()
-    with TextExtractor(Parse(), is_main=True, tells_language=True, processes=1) as extractor:
+    with TextExtractor(ParseSettings(), is_main=True, tells_language=True, processes=1) as extractor:
         list(extractor.each((0, (body, "text/html", "text/html")) for body in bodies))
     return len(bodies) / max(cpu_s() - before - start, 1e-9), sum(map(len, bodies)) / len(bodies) / 1000
 

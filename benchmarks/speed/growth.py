@@ -36,7 +36,7 @@ import numpy as np
 from benchmarks.peers.versions import machine
 from benchmarks.support.checkout import environment
 from benchmarks.support.ending import exit_with, started
-from thresher.config.settings import Limits, Settings
+from thresher.config.settings import LimitSettings, Settings
 from thresher.crawler.children import python
 from thresher.crawler.cli.common import folder, print_table
 from thresher.crawler.core.frontier import Frontier, Lease
@@ -196,7 +196,7 @@ def text_of(host: int, n: int) -> str:
 
 def grow(path: Path, regime: str, sizes: Sequence[int], *, n_hosts: int | None = None) -> Iterator[Row]:
     """Grow one store to each size in turn; yield what it cost there."""
-    base = Settings(limits=Limits(max_pages_per_host=None))
+    base = Settings(limits=LimitSettings(max_pages_per_host=None))
     settings = msgspec.structs.replace(base, frontier=msgspec.structs.replace(base.frontier, workbench=GROUP if regime == "groups" else 0))
     with Store.create(path, settings, 1.0) as store:
         growth = Growth(store, settings, n_hosts or HOSTS[regime])

@@ -20,13 +20,13 @@ from typing import Self
 import numpy as np
 
 from benchmarks.speed.replicas_speed import pages
-from thresher.config.settings import NearReplica, Settings
+from thresher.config.settings import NearReplicaSettings, Settings
 from thresher.crawler.core.model import Directives, Judgement, Page
 from thresher.crawler.core.sketch import fingerprint
 from thresher.crawler.core.url import URLRules, URLSpace
 from thresher.filters.near_replica.compare import TAG_STEP
 from thresher.filters.near_replica.filter import ReplicaGate
-from thresher.filters.near_replica.records import MOST_CHILDREN, SLOTS, Known, ReplicaMeasure
+from thresher.filters.near_replica.records import MOST_CHILDREN, SLOTS, KnownPage, ReplicaMeasure
 from thresher.storage.store import Store
 
 _FEW = 10_000
@@ -65,7 +65,7 @@ def _random(rng: np.random.Generator, number: int) -> ReplicaMeasure:
     site, host = (number // 200).to_bytes(8, "big"), f"http://h{number // 200}.test"
     name = (number // 200).to_bytes(4, "big") + rng.bytes(4)
     slots = minima.astype(np.uint8).tobytes()
-    known = Known(site + rng.bytes(8), name, rng.bytes(8), host, signature, slots, 1300, children, b"")
+    known = KnownPage(site + rng.bytes(8), name, rng.bytes(8), host, signature, slots, 1300, children, b"")
     return ReplicaMeasure(known, False, minima[::TAG_STEP].astype("<u8").tobytes(), rng.bytes(4), site + rng.bytes(8))
 
 
@@ -123,7 +123,7 @@ def _compare(few: Filled, many: Filled, **of: object) -> None:
 
 def main() -> None:
     n = int(sys.argv[1]) if len(sys.argv) > 1 else _MANY
-    gate = ReplicaGate(NearReplica(), tells_copies=False)
+    gate = ReplicaGate(NearReplicaSettings(), tells_copies=False)
     print(json.dumps({"measure_us": round(_measuring(gate) * 1e6, 1)}), flush=True)
     with tempfile.TemporaryDirectory(prefix="thresher-inline-") as directory:
         paths = [Path(directory) / name for name in ("few", "many")]

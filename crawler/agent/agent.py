@@ -39,7 +39,7 @@ from thresher.crawler.settlement.group_commit import Committer
 from thresher.crawler.settlement.settler import Settler
 from thresher.crawler.settlement.totals import Totals
 from thresher.crawler.start.rounds import keep_schedule
-from thresher.crawler.status import AgentOrder, Report, StateName, Status
+from thresher.crawler.status import AgentOrder, AgentReport, StateName, Status
 from thresher.crawler.visit import Visit
 from thresher.filters.spec import FilterSpec
 from thresher.storage.store import Store
@@ -375,7 +375,7 @@ class Agent:
         status.state = "stopping" if state in ("crawling", "waiting") and self._ending else state
         waits_for = "" if state == "crawling" else self._wait.why or self._frontier.why(status.at)
         status.why = self._ending.why if self._ending else self._brakes.disk_trouble() or waits_for
-        if self._member is not None and isinstance(status, Report):
+        if self._member is not None and isinstance(status, AgentReport):
             status.idle = self._why_done() if self._member.is_quiet else ""
             is_over = bool(self._limits.reached(in_flight=0))
             status.has_tail = not is_over and self._tails.has_any

@@ -5,7 +5,7 @@ from __future__ import annotations
 from thresher.crawler.agent.loop_lag import LoopLag
 from thresher.crawler.core.frontier import Frontier
 from thresher.crawler.settlement.totals import Totals
-from thresher.crawler.status import Rate, Report, Status, fill_hosts, usage
+from thresher.crawler.status import AgentReport, Rate, Status, fill_hosts, usage
 
 
 class Figures:
@@ -15,7 +15,7 @@ class Figures:
         self._totals = totals
         self._frontier = frontier
         self._began_at = began_at
-        self._status = Report() if is_one_of_several else Status()
+        self._status = AgentReport() if is_one_of_several else Status()
         self._pages_before = totals.pages  # when this process began
         self.answered_before = totals.answered
         self._rate = Rate()

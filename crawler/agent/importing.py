@@ -17,7 +17,7 @@ from typing import Final
 
 import msgspec
 
-from thresher.config.settings import Fetch, Filters, Identity, Limits, Scope, Settings
+from thresher.config.settings import FetchSettings, FilterSettings, IdentitySettings, LimitSettings, ScopeSettings, Settings
 from thresher.crawler.agent.wiring import assemble
 from thresher.crawler.core.frontier import Frontier, Lease
 from thresher.crawler.core.model import Cause, CrawlURL, Failed, Fetched, Head, Outcome, Purpose, Redirect, State
@@ -28,7 +28,7 @@ from thresher.crawler.settlement.group_commit import Committer
 from thresher.crawler.settlement.settler import Settler
 from thresher.crawler.settlement.totals import Totals
 from thresher.crawler.visit import imported
-from thresher.storage.archive.answers import Answers, ArchivedAnswer
+from thresher.storage.archive.answers import ArchivedAnswer, ArchivedAnswers
 from thresher.storage.archive.record import sha1
 from thresher.storage.records import Capture
 from thresher.storage.store import Store
@@ -41,15 +41,15 @@ _BODIES, _MOST_BODY = 10_000, 64 << 10  # answers left out whose bodies are kept
 def import_settings() -> Settings:
     """Return the configuration of an imported crawl: everything belongs to it, and filters only observe."""
     names = ("path_trap", "media", "exact_duplicate", "soft_error", "pattern_yield")
-    defaults = Filters()
+    defaults = FilterSettings()
     observing = {name: msgspec.structs.replace(getattr(defaults, name), mode="observe") for name in names}
     filters = msgspec.structs.replace(defaults, audit_share=0.0, **observing)
     copies = msgspec.structs.replace(filters.exact_duplicate, store_copies=True)
     return Settings(
-        identity=Identity(),
-        fetch=Fetch(allow_ports="any"),
-        scope=Scope(type="any"),
-        limits=Limits(max_hosts_per_site=1_000_000, max_pages_per_host=None, max_url_length=8_000),
+        identity=IdentitySettings(),
+        fetch=FetchSettings(allow_ports="any"),
+        scope=ScopeSettings(type="any"),
+        limits=LimitSettings(max_hosts_per_site=1_000_000, max_pages_per_host=None, max_url_length=8_000),
         filters=msgspec.structs.replace(filters, exact_duplicate=copies),
         sitemaps="off",
     )
@@ -74,7 +74,7 @@ class Importer:
     async def run(self, files: Sequence[Path], *, told: Callable[[Path, Counter[str]], None] = lambda *_: None) -> None:
         """Read all files, in their order."""
         for path in files:
-            answers = Answers(path)
+            answers = ArchivedAnswers(path)
             for n, answer in enumerate(answers, 1):
                 await self._take(answer)
                 if n % _AT_ONCE == 0:

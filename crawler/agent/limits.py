@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from thresher.config.settings import Limits
+from thresher.config.settings import LimitSettings
 from thresher.crawler.agent.last_requisites import MAX_PAGES
 from thresher.crawler.clock import Clock
 from thresher.crawler.cluster.member import Member
@@ -17,7 +17,7 @@ class CrawlLimits:
     def __init__(
         self,
         store: Store,
-        limits: Limits,
+        limits: LimitSettings,
         totals: Totals,
         clock: Clock,
         began_at: float,

@@ -19,7 +19,7 @@ from thresher.storage.store import Store
 from thresher.storage.tables.requests import Requester
 
 
-class Offered:
+class OfferedAgain:
     """Tries again what was set aside."""
 
     def __init__(self, store: Store, context: VisitContext, settler: Settler, inbox: Inbox) -> None:

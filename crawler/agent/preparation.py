@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from thresher.crawler.agent.offered_again import Offered
+from thresher.crawler.agent.offered_again import OfferedAgain
 from thresher.crawler.agent.seeder import Seeder
 from thresher.crawler.cluster.inbox import Inbox
 from thresher.crawler.core.frontier import Frontier
@@ -38,7 +38,7 @@ async def prepare(
         await committer.drain()
         context.suspects.acquit()
     committer.whole(settler.tail_service.reopen, context.clock())
-    committer.whole(Offered(store, context, settler, inbox).carry_out, context.clock())
+    committer.whole(OfferedAgain(store, context, settler, inbox).carry_out, context.clock())
     await learn_earlier(store, context.settings.archive.dedup, committer, stopping=stopping)
     await Seeder(store, settler.admission, context.urls, context.ownership).run(
         committer, context.settings.seeds, context.clock(), stopping=stopping

@@ -43,7 +43,7 @@ class LoggedAnswer:
 
 
 @dataclass
-class Answers:
+class AnswerLog:
     """A whole log."""
 
     answers: list[LoggedAnswer]
@@ -55,7 +55,7 @@ class Answers:
         self.n_led = Counter(answer.url.via for answer in self.answers if answer.url.via)
 
 
-def read_file(name: str, space: URLSpace) -> Answers:
+def read_file(name: str, space: URLSpace) -> AnswerLog:
     """Read JSON lines, "-" for standard input; raises `UsageError`."""
     found: list[LoggedAnswer] = []
     torn: list[int] = []
@@ -74,7 +74,7 @@ def read_file(name: str, space: URLSpace) -> Answers:
             f'{name}: expected JSON lines such as {{"url": "http://a.example/", "status": 200, "sketch": "5e1f"}}; {lines}. '
             "Write one line per answer, in the order of the crawl"
         )
-    return Answers(found, len(torn), torn[0] if torn else 0)
+    return AnswerLog(found, len(torn), torn[0] if torn else 0)
 
 
 def _lines(name: str) -> Iterator[bytes]:
@@ -112,7 +112,7 @@ def _number(sketch: Any) -> int | None:
     return None if sketch in (None, "", []) else xxhash.xxh3_64_intdigest(msgspec.json.encode(sketch))
 
 
-def read_store(view: View, space: URLSpace) -> Answers:
+def read_store(view: View, space: URLSpace) -> AnswerLog:
     """Read a crawl's answers.
 
     Raises:
@@ -121,7 +121,7 @@ def read_store(view: View, space: URLSpace) -> Answers:
     found = [answer for _, _, answer in merge(_pages(view, space), _redirects(view, space), key=lambda row: row[:2])]
     if not found:
         raise UsageError(f"{view.path}: no page has been fetched yet. Crawl first")
-    return Answers(found)
+    return AnswerLog(found)
 
 
 def _pages(view: View, space: URLSpace) -> Iterator[tuple[float, int, LoggedAnswer]]:

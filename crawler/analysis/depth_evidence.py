@@ -14,7 +14,7 @@ from itertools import islice, zip_longest
 
 import numpy as np
 
-from thresher.config.settings import DepthCutoff
+from thresher.config.settings import DepthCutoffSettings
 from thresher.crawler.core.model import Judgement, Verdict
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.sketch import token_hashes
@@ -22,12 +22,12 @@ from thresher.crawler.core.url import directory_depth, origin_of
 from thresher.crawler.graph.collapse import collapse
 from thresher.crawler.graph.csr import Graph
 from thresher.crawler.graph.pagerank import pagerank
-from thresher.filters.depth_cutoff.evidence import Place
+from thresher.filters.depth_cutoff.evidence import PlaceCounts
 from thresher.filters.depth_cutoff.filter import NAME, DepthOfPages, PageMeasure, rule_of
 from thresher.filters.depth_cutoff.ledger import Ledger
 from thresher.filters.depth_cutoff.novelty import sample
 from thresher.filters.depth_cutoff.records import Level, Sites
-from thresher.filters.pattern_yield.replay import Rows
+from thresher.filters.pattern_yield.replay import UnboundedMemory
 from thresher.storage.export.content import text_of
 from thresher.storage.export.judged import is_new
 from thresher.storage.export.scans import hosts
@@ -42,12 +42,12 @@ _MOST_LEVELS = 64  # the last stands for all deeper ones
 
 
 @dataclass(slots=True)
-class Site:
+class SiteEvidence:
     """What is known of one site."""
 
     name: str
     levels: list[Level]
-    places: list[Place]
+    places: list[PlaceCounts]
     n_pages: int  # that were stored
     pagerank: list[float] = field(default_factory=list)  # share of the site's PageRank at depths 0 to k
     entries: dict[int, int] = field(default_factory=dict)  # directory depth → links from other sites to pages so deep
@@ -57,12 +57,12 @@ class Site:
 class DepthEvidence:
     """Every site of a crawl, and the whole crawl's PageRank by level."""
 
-    sites: list[Site]
+    sites: list[SiteEvidence]
     is_learned: bool  # by the filter while it crawled
     pagerank: list[float]
 
 
-def read_evidence(view: View, settings: DepthCutoff) -> DepthEvidence:
+def read_evidence(view: View, settings: DepthCutoffSettings) -> DepthEvidence:
     """Read a crawl's evidence."""
     names = {queue[:8]: record.site for queue, record in hosts(view)}
     memory: Memory = view.tables.memory(NAME)
@@ -75,7 +75,7 @@ def read_evidence(view: View, settings: DepthCutoff) -> DepthEvidence:
         ledger = Ledger(memory, key, rule_of(settings))
         if ledger.head.levels:
             levels = _of_all(ledger.head.levels, counts[key]) if is_learned else ledger.head.levels
-            sites[key] = Site(name, levels, ledger.all_places(), sum(level.fetched for level in counts[key]))
+            sites[key] = SiteEvidence(name, levels, ledger.all_places(), sum(level.fetched for level in counts[key]))
     return DepthEvidence(list(sites.values()), is_learned, _of_links(view, sites))
 
 
@@ -115,8 +115,8 @@ def _of_all(learned: list[Level], counts: list[Level]) -> list[Level]:
 # -- pages told again
 
 
-def _told_again(view: View, settings: DepthCutoff) -> Memory:
-    memory, pages = Rows(), DepthOfPages(Sites(), settings, samples=False)
+def _told_again(view: View, settings: DepthCutoffSettings) -> Memory:
+    memory, pages = UnboundedMemory(), DepthOfPages(Sites(), settings, samples=False)
     fetched = {page.key for _, page in view.all_pages()}
     named = Counter(url.via for url, _ in view.all_urls() if url.via in fetched)
     for visit, page in view.all_pages():
@@ -152,7 +152,7 @@ def _measure(view: View, visit: int, page: PageRecord) -> PageMeasure:
 # -- the link graph
 
 
-def _of_links(view: View, sites: Mapping[bytes, Site]) -> list[float]:
+def _of_links(view: View, sites: Mapping[bytes, SiteEvidence]) -> list[float]:
     """Fill in each site's PageRank by level and its entries; return the whole crawl's PageRank by level."""
     links = read_links(view)
     known = links.known

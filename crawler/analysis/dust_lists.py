@@ -18,8 +18,8 @@ from thresher.crawler.analysis.access_log import LinesRead, read_lines
 from thresher.crawler.core.access_log import LoggedRequest, parse
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.core.sketch import token_hashes
-from thresher.filters.dust.accesslog import Dropped, sightings
-from thresher.filters.dust.records import Look, look_at
+from thresher.filters.dust.accesslog import LeftOut, sightings
+from thresher.filters.dust.records import StoredLook, look_at
 from thresher.filters.dust.rules import site_named
 from thresher.filters.dust.urllist import Sighting, read_line
 from thresher.storage.export.content import text_of
@@ -42,7 +42,7 @@ class Lists:
     n_lines: int = 0
     n_bad: int = 0
     first_bad: str = ""  # where and why
-    dropped: Dropped | None = None  # of a log
+    dropped: LeftOut | None = None  # of a log
 
     def add(self, found: Iterable[Sighting], site: str) -> None:
         """Sort sightings by site; only `site` if it is not ""."""
@@ -82,13 +82,13 @@ def read_source(source: str, site: str) -> Lists:
 
 def stored(view: View) -> Iterator[Sighting]:
     """Yield every page of a store with its sketch."""
-    looks: dict[bytes, Look] = {}
+    looks: dict[bytes, StoredLook] = {}
     agent = view.settings.identity.agent
     for visit, page in current_pages(view):
         yield _of_page(view, visit, page, agent, looks)
 
 
-def _of_page(view: View, visit: int, page: PageRecord, agent: str, looks: dict[bytes, Look]) -> Sighting:
+def _of_page(view: View, visit: int, page: PageRecord, agent: str, looks: dict[bytes, StoredLook]) -> Sighting:
     """Return one page.
 
     Args:
@@ -97,7 +97,7 @@ def _of_page(view: View, visit: int, page: PageRecord, agent: str, looks: dict[b
     if page.fingerprint and page.has_body and (body := view.tables.bodies.get(visit)) is not None:
         look = looks[page.fingerprint] = look_at(page.url, token_hashes(text_of(body, page, agent) or ""))
     else:
-        look = looks.get(page.fingerprint, Look(page.fingerprint))
+        look = looks.get(page.fingerprint, StoredLook(page.fingerprint))
     is_bad = not look.is_good or _is_soft_error(view, page)
     sketch = np.frombuffer(look.sketch, dtype="<u2") if look.sketch and not is_bad else None
     return Sighting(page.url, page.status, (page.n_bytes, page.n_bytes), look.fingerprint, sketch, is_bad)

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 
 import msgspec
 
-from thresher.config.settings import Filters, Scope, Settings
+from thresher.config.settings import FilterSettings, ScopeSettings, Settings
 from thresher.crawler.analysis.dust_lists import stored
 from thresher.crawler.core.url import BadURL, URLSpace
 from thresher.crawler.core.url_rules import url_rules
@@ -66,7 +66,7 @@ def fetching(settings: Settings) -> Iterator[Fetching]:
     """
     check_startable(settings)
     limits = msgspec.structs.replace(settings.limits, max_wait=min(settings.limits.max_wait, _LONGEST_WAIT_S), max_redirects=0)
-    own = msgspec.structs.replace(settings, scope=Scope(type="page"), filters=Filters(), limits=limits)
+    own = msgspec.structs.replace(settings, scope=ScopeSettings(type="page"), filters=FilterSettings(), limits=limits)
     with TemporaryDirectory(prefix="thresher-dust-") as directory:
         yield Fetching(Path(directory) / "store", own)
 

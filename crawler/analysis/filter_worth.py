@@ -25,7 +25,7 @@ from thresher.config.settings import Settings
 from thresher.crawler.analysis.filter_clock import clocked
 from thresher.crawler.analysis.recorded_graph import is_document
 from thresher.crawler.analysis.recorded_store import Recorded
-from thresher.crawler.analysis.replayed_crawl import Crawl, Result
+from thresher.crawler.analysis.replayed_crawl import ReplayedCrawl, Result
 from thresher.crawler.analysis.replayed_panel import ReplayedPanel
 from thresher.crawler.core.minhash import minhash
 from thresher.crawler.core.model import U64, Mode
@@ -42,7 +42,7 @@ _PARTS = ("learned", "redirect", "page", "relinks")
 
 
 @dataclass
-class Replay:
+class FilterReplay:
     """One replay: with all filters, with none, or without one."""
 
     name: str
@@ -80,7 +80,7 @@ class JudgedCrawl:
     """All replays of a crawl."""
 
     recorded: Recorded
-    replays: dict[str, Replay] = field(default_factory=dict)
+    replays: dict[str, FilterReplay] = field(default_factory=dict)
 
     def worths(self) -> Iterator[Worth]:
         """Yield the figures of all filters together, then of each."""
@@ -88,7 +88,7 @@ class JudgedCrawl:
             if name != ALL:
                 yield self._worth(name, replay)
 
-    def _worth(self, name: str, without: Replay) -> Worth:
+    def _worth(self, name: str, without: FilterReplay) -> Worth:
         whole = self.replays[ALL]
         mine = [of for of in whole.result.left if name in (NONE, of.partition(" ")[0])]
         places, before = whole.places(), without.places()
@@ -156,18 +156,18 @@ def judge(
     return judged
 
 
-def _replay(recorded: Recorded, settings: Settings, space: URLSpace, name: str, progress: Callable[[int], None]) -> Replay:
+def _replay(recorded: Recorded, settings: Settings, space: URLSpace, name: str, progress: Callable[[int], None]) -> FilterReplay:
     of = settings.filters
     wanted = [spec for spec in specs(_without(settings, name), settings.seeds) if _learns(spec)]
     spent: Counter[str] = Counter()
     panel = ReplayedPanel(recorded.graph, [clocked(spec, spent) for spec in wanted], space, audit_share=of.audit_share)
     policy = policy_of(of.tail_yield, of.tail_share, of.audit_share)
-    crawl = Crawl(recorded.graph, policy, filters=panel, trusts_filters=True, progress=progress)
+    crawl = ReplayedCrawl(recorded.graph, policy, filters=panel, trusts_filters=True, progress=progress)
     result = crawl.run()
     cpu_s: defaultdict[str, float] = defaultdict(float)
     for step, ns in spent.items():
         cpu_s[step.partition(" ")[0]] += ns / 1e9
-    return Replay(name, result, dict(cpu_s))
+    return FilterReplay(name, result, dict(cpu_s))
 
 
 def _learns(spec: FilterSpec) -> bool:

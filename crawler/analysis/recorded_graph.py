@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from thresher.crawler.core.model import Page
-from thresher.filters.journal import Record
+from thresher.filters.journal import JournalRecord
 
 
 @dataclass
-class Graph:
+class RecordedGraph:
     """URLs by number, 0 is the seed; what is asked of one that answers nothing is a fetch for nothing."""
 
     name: str
@@ -25,7 +25,7 @@ class Graph:
     roots: Sequence[int] = (0,)  # URLs that no other names
     n_answered: int | None = None  # URLs from this number on are named, and nobody knows what they answer; None: all are known
     pages: Mapping[int, Page] = field(default_factory=dict)  # what was read of answers; without it, pages are made from texts
-    told: Mapping[int, Sequence[Record]] = field(default_factory=dict)  # answer → journal's records of requests and studies after it
+    told: Mapping[int, Sequence[JournalRecord]] = field(default_factory=dict)  # answer → journal's records of requests and studies after it
 
     _numbers: dict[str, int] = field(default_factory=dict)
 

@@ -18,17 +18,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from thresher.crawler.analysis.recorded_graph import Graph
+from thresher.crawler.analysis.recorded_graph import RecordedGraph
 from thresher.crawler.core import html
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.core.model import NO_KEY, U64, Directives, Flag, Page
 from thresher.crawler.core.sketch import token_hashes
 from thresher.crawler.core.url import URLSpace
 from thresher.filters.base import Gate
-from thresher.filters.journal import Record
+from thresher.filters.journal import JournalRecord
 from thresher.storage.export.content import MARKUP, content_type_of
 from thresher.storage.export.pages import current_pages
-from thresher.storage.export.texts import Texts
+from thresher.storage.export.texts import TextLookup
 from thresher.storage.records import EdgeRecord, PageRecord
 from thresher.storage.view import View
 
@@ -52,7 +52,7 @@ class _Answer(NamedTuple):
 class Recorded:
     """A store's graph, and what is not in it."""
 
-    graph: Graph
+    graph: RecordedGraph
     n_left_out: int = 0  # answers past the limit
     n_unread: int = 0  # pages whose texts are not known
     n_unnamed: int = 0  # answers that no recorded link leads to: they are roots
@@ -76,7 +76,7 @@ def read_graph(view: View, space: URLSpace, *, limit: int, progress: Callable[[i
     first = list(islice(answers, limit))
     if not first:
         raise UsageError(f"{view.path}: no page has been fetched yet. Crawl first")
-    recorded = Recorded(Graph(str(view.path)), n_left_out=sum(1 for _ in answers))
+    recorded = Recorded(RecordedGraph(str(view.path)), n_left_out=sum(1 for _ in answers))
     _Reader(view, space, recorded).read(first, progress)
     return recorded
 
@@ -103,7 +103,7 @@ class _Reader:
         self._space = space
         self._recorded = recorded
         self._graph = recorded.graph
-        self._texts = Texts(view)
+        self._texts = TextLookup(view)
         self._numbers: dict[str, int] = {}
         self._pages: dict[int, Page] = {}
         self._by_key: dict[bytes, int] = {}
@@ -176,16 +176,16 @@ class _Reader:
                 return self._pages[original].tokens
         return _NO_WORDS
 
-    def _told(self, known: list[_Answer]) -> dict[int, list[Record]]:
+    def _told(self, known: list[_Answer]) -> dict[int, list[JournalRecord]]:
         """Return the journal's records that belong to no page's visit, by the answer after which they came."""
-        told: defaultdict[int, list[Record]] = defaultdict(list)
+        told: defaultdict[int, list[JournalRecord]] = defaultdict(list)
         by_visit = sorted((answer.visit, number) for number, answer in enumerate(known))
         before, at = 0, 0
         while rows := self._view.tables.journal.since(at):
             for visit, entries in rows:
                 while before + 1 < len(by_visit) and by_visit[before + 1][0] <= visit:
                     before += 1
-                records = [Record(entry.gate, entry.judgement, entry.measures) for entry in entries if entry.gate in _TOLD]
+                records = [JournalRecord(entry.gate, entry.judgement, entry.measures) for entry in entries if entry.gate in _TOLD]
                 if records:
                     told[by_visit[before][1]] += records
                     self._recorded.n_asked += sum(record.gate == Gate.ANSWER for record in records)

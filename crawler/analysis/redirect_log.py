@@ -19,7 +19,7 @@ from typing import BinaryIO
 
 from thresher.crawler.core.url import BadURL, URLRules, URLSpace
 from thresher.filters.soft_error.log import RedirectLog
-from thresher.storage.export.texts import Texts
+from thresher.storage.export.texts import TextLookup
 from thresher.storage.records import PAIR
 from thresher.storage.schema import PAIRS
 from thresher.storage.view import View
@@ -102,7 +102,7 @@ def _lines(file: BinaryIO) -> Iterator[bytes | None]:
 def read_store(view: View) -> RedirectsRead:
     """Read the pairs of a crawl: every original whose chain has settled within five hops. Loops have no end: they are named beside them."""
     reading = RedirectsRead()
-    texts = Texts(view)
+    texts = TextLookup(view)
     _find_loops(reading, view, texts)
     rows = view.rows(PAIRS)
     while chunk := list(islice(rows, _ROWS)):
@@ -112,7 +112,7 @@ def read_store(view: View) -> RedirectsRead:
     return reading
 
 
-def _find_loops(reading: RedirectsRead, view: View, texts: Texts) -> None:
+def _find_loops(reading: RedirectsRead, view: View, texts: TextLookup) -> None:
     """Find the originals without a pair whose chain loops."""
     edges = (key for key, _ in view.all_edges())
     while chunk := list(islice(edges, _ROWS)):

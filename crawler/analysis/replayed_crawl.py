@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from thresher.crawler.analysis.recorded_graph import Graph, is_document
+from thresher.crawler.analysis.recorded_graph import RecordedGraph, is_document
 from thresher.crawler.analysis.replayed_panel import JudgedAnswer, ReplayedPanel
 from thresher.crawler.core.effects import Effect, Release, ReleaseURL
 from thresher.crawler.core.url import origin_of
@@ -23,9 +23,21 @@ from thresher.crawler.settlement.tail import lineage
 from thresher.filters.evidence.audits import draw_order
 from thresher.filters.evidence.decay import Recent
 from thresher.filters.pattern_yield.patterns import shape_of
-from thresher.filters.tail.membership import Membership, Outcome, Source, drop, join, keeps, leave, membership, refill, refills, releases
+from thresher.filters.tail.membership import (
+    Membership,
+    Source,
+    SourceOutcome,
+    drop,
+    join,
+    keeps,
+    leave,
+    membership,
+    refill,
+    refills,
+    releases,
+)
 from thresher.filters.tail.records import Draw, HostTail, TailClass, TailPolicy
-from thresher.filters.tail.serve import End, HostCrawl, Promotion, audits, may_serve, promote, settle
+from thresher.filters.tail.serve import HostCrawl, Promotion, TailEnd, audits, may_serve, promote, settle
 
 _NOTHING = Draw("", 0)
 
@@ -40,7 +52,7 @@ class Result:
     unknown: set[int] = field(default_factory=set)  # URLs that were asked for whose answers were never recorded
     n_own: int = 0  # requests that filters asked for
     unkept: set[str] = field(default_factory=set)  # texts that filters dropped with each page that showed them
-    ends: dict[str, End] = field(default_factory=dict)  # host → why its tail was left
+    ends: dict[str, TailEnd] = field(default_factory=dict)  # host → why its tail was left
 
     @property
     def documents(self) -> set[str]:
@@ -95,7 +107,7 @@ class NoOpinions:
 
 
 @dataclass
-class Waiting:
+class HeldPlace:
     """Where a held URL waits."""
 
     of: Membership
@@ -103,7 +115,7 @@ class Waiting:
     order: bytes
 
 
-class Host:
+class ReplayedHost:
     """One host's queue: fresh URLs, promoted ones, classes."""
 
     def __init__(self, name: str, opinions: HostOpinions) -> None:
@@ -115,18 +127,18 @@ class Host:
         self.classes: dict[str, TailClass] = {}
         self.members: dict[tuple[str, int], list[tuple[bytes, int]]] = {}
         self.dropped: dict[tuple[str, int], list[tuple[bytes, int]]] = {}  # counted, not stored
-        self.waiting: dict[int, Waiting] = {}
+        self.waiting: dict[int, HeldPlace] = {}
         self.opinions = opinions
-        self.end: End | None = None
+        self.end: TailEnd | None = None
         self.exempt: set[int] = set()  # drawn or freed: not judged again
 
 
-class Crawl:
+class ReplayedCrawl:
     """One simulated crawl."""
 
     def __init__(
         self,
-        graph: Graph,
+        graph: RecordedGraph,
         policy: TailPolicy,
         opinions: Callable[[], HostOpinions] = NoOpinions,
         *,
@@ -147,7 +159,7 @@ class Crawl:
         self._graph, self._policy, self._opinions, self._secret, self._max_pages = graph, policy, opinions, secret, max_pages
         self._trusts_filters = trusts_filters
         self._progress = progress
-        self._hosts: dict[str, Host] = {}
+        self._hosts: dict[str, ReplayedHost] = {}
         self._seen: set[int] = set()
         self._done: set[int] = set()
         self._texts: set[str] = set()
@@ -157,7 +169,7 @@ class Crawl:
     def run(self) -> Result:
         """Crawl until nothing may be fetched."""
         for root in self._graph.roots:
-            self._admit(root, Source(Outcome.NEW))
+            self._admit(root, Source(SourceOutcome.NEW))
         while not self._is_over():
             was = len(self.result.texts) + len(self.result.unknown)
             others = {name for name, host in self._hosts.items() if host.fresh and name not in self._graph.parked}
@@ -175,7 +187,7 @@ class Crawl:
     def _is_over(self) -> bool:
         return bool(self._max_pages) and len(self.result.texts) >= self._max_pages
 
-    def _serve(self, host: Host, *, others_fresh: bool) -> None:
+    def _serve(self, host: ReplayedHost, *, others_fresh: bool) -> None:
         if host.name in self._graph.parked:
             return
         if host.audits:
@@ -193,13 +205,13 @@ class Crawl:
         if not host.lane:
             self._refill(host)
             answer = promote(host.tail, [host.classes[name] for name in sorted(host.classes)], self._policy)
-            host.end = answer if isinstance(answer, End) else None
+            host.end = answer if isinstance(answer, TailEnd) else None
             if isinstance(answer, Promotion):
                 host.lane.extend(self._draw(host, answer))
         if host.lane:
             self._fetch(host, *host.lane.popleft())
 
-    def _is_set_aside(self, host: Host, number: int) -> bool:
+    def _is_set_aside(self, host: ReplayedHost, number: int) -> bool:
         """Return whether a URL whose turn has come is held, refused, or the alias of another."""
         ruling = self._filters.turn(number) if self._filters is not None else None
         holder = (ruling.holder if ruling is not None else "") or host.opinions.holder(self._graph.urls[number])
@@ -207,10 +219,10 @@ class Crawl:
             host.exempt.add(number)
             self._hold(host, number, Membership(holder, is_inherited=False))
         elif ruling is not None and ruling.alias is not None:
-            self._admit(ruling.alias, Source(Outcome.NEW))
+            self._admit(ruling.alias, Source(SourceOutcome.NEW))
         return bool(holder) or (ruling is not None and (ruling.is_refused or ruling.alias is not None))
 
-    def _store(self, host: Host, of: TailClass, cohort: int, member: tuple[bytes, int]) -> None:
+    def _store(self, host: ReplayedHost, of: TailClass, cohort: int, member: tuple[bytes, int]) -> None:
         """Store a member if it is among the first of its cohort; count it, or the one that makes room for it, otherwise."""
         members = host.members.setdefault((of.holder, cohort), [])
         last = members[-1][0] if members else b""
@@ -221,11 +233,11 @@ class Crawl:
             self._count(host, of, cohort, members.pop())
         insort(members, member)
 
-    def _count(self, host: Host, of: TailClass, cohort: int, member: tuple[bytes, int]) -> None:
+    def _count(self, host: ReplayedHost, of: TailClass, cohort: int, member: tuple[bytes, int]) -> None:
         drop(of, cohort)
         host.dropped.setdefault((of.holder, cohort), []).append(member)
 
-    def _refill(self, host: Host) -> None:
+    def _refill(self, host: ReplayedHost) -> None:
         """Find URLs that were only counted again; here they are remembered instead of read from the links of stored pages."""
         for of in host.classes.values():
             for cohort in refills(of):
@@ -234,7 +246,7 @@ class Crawl:
                 host.members[of.holder, cohort].extend(again)
                 refill(of, cohort, len(again))
 
-    def _draw(self, host: Host, of: Promotion) -> list[tuple[int, Draw]]:
+    def _draw(self, host: ReplayedHost, of: Promotion) -> list[tuple[int, Draw]]:
         members = host.members[of.draw.holder, of.draw.cohort]
         drawn, members[: of.n] = members[: of.n], []
         for _, number in drawn:
@@ -242,7 +254,7 @@ class Crawl:
             host.exempt.add(number)
         return [(number, of.draw) for _, number in drawn]
 
-    def _fetch(self, host: Host, number: int, draw: Draw) -> None:
+    def _fetch(self, host: ReplayedHost, number: int, draw: Draw) -> None:
         self._progress(1)
         if not self._graph.is_known(number):
             self._ask_in_vain(host, number, draw)
@@ -282,16 +294,16 @@ class Crawl:
                 self.result.unkept.add(text)
             self.result.n_own += judged.n_asked
 
-    def _source(self, host: Host, number: int, draw: Draw, judged: JudgedAnswer | None, *, is_good: bool) -> Source:
+    def _source(self, host: ReplayedHost, number: int, draw: Draw, judged: JudgedAnswer | None, *, is_good: bool) -> Source:
         """Return the source of an answer's links: by it a class of held URLs is inherited."""
-        outcome = Outcome.NEW if is_good else Outcome.BARREN
+        outcome = SourceOutcome.NEW if is_good else SourceOutcome.BARREN
         if self._trusts_filters and judged is not None:
             return Source(outcome, draw.holder, f"links {judged.stopped_by}" if judged.stopped_by else "")
         has_lineage, text = host.opinions.has_lineage, self._graph.texts[number]
         follow = "" if is_good or not has_lineage or not text else f"links of copies{host.opinions.copies(self._graph.urls[number])}"
         return Source(outcome, draw.holder if has_lineage else "", follow)
 
-    def _ask_in_vain(self, host: Host, number: int, draw: Draw) -> None:
+    def _ask_in_vain(self, host: ReplayedHost, number: int, draw: Draw) -> None:
         """Make a request whose answer was not recorded; nothing is learned from it."""
         self.result.unknown.add(number)
         self._done.add(number)
@@ -316,7 +328,7 @@ class Crawl:
                 number = self._filters.number(effect.key)
                 self._release(self._hosts[self._graph.host(number)], [number])
 
-    def _release(self, host: Host, numbers: Iterable[int]) -> None:
+    def _release(self, host: ReplayedHost, numbers: Iterable[int]) -> None:
         """Let URLs that wait in classes be fresh."""
         for number in numbers:
             waiting = host.waiting.get(number)
@@ -330,7 +342,7 @@ class Crawl:
     def _admit(self, number: int, source: Source, held: str = "") -> None:
         """Admit a link. held: by which class of the filters"""
         name = self._graph.host(number)
-        host = self._hosts.setdefault(name, Host(name, self._opinions()))
+        host = self._hosts.setdefault(name, ReplayedHost(name, self._opinions()))
         if number in self._seen:
             waiting = host.waiting.get(number)
             if waiting is not None and releases(source, waiting.of):
@@ -347,14 +359,14 @@ class Crawl:
         else:
             self._hold(host, number, of)
 
-    def _hold(self, host: Host, number: int, of: Membership) -> None:
+    def _hold(self, host: ReplayedHost, number: int, of: Membership) -> None:
         record = host.classes.get(of.holder)
         if record is None:
             known = self._filters.recent(of.holder) if self._filters is not None else None
             record = host.classes[of.holder] = TailClass(of.holder, recent=known or host.opinions.recent(of.holder))
         cohort = join(record)
         order = draw_order(self._secret, of.holder.encode(), self._graph.urls[number].encode())
-        host.waiting[number] = Waiting(of, cohort, order)
+        host.waiting[number] = HeldPlace(of, cohort, order)
         self._store(host, record, cohort, (order, number))
         audit = audits(record, self._policy)
         if audit is not None:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from msgspec.structs import replace
 
-from thresher.crawler.analysis.recorded_graph import Graph
+from thresher.crawler.analysis.recorded_graph import RecordedGraph
 from thresher.crawler.core.effects import Conclude, Effect, Hold, Release, ReleaseURL, Request, Rewrite, Worthless
 from thresher.crawler.core.model import CrawlURL, Directives, Judgement, LinkBatch, Page, RedirectPair
 from thresher.crawler.core.ports import Memory
@@ -25,7 +25,7 @@ from thresher.filters.capabilities import Relinks
 from thresher.filters.deliberation import Asked, Deliberation
 from thresher.filters.evidence.decay import Recent
 from thresher.filters.panel import Panel
-from thresher.filters.pattern_yield.replay import Rows
+from thresher.filters.pattern_yield.replay import UnboundedMemory
 from thresher.filters.spec import FilterSpec
 
 _WORDS = 80  # of a page
@@ -45,7 +45,7 @@ class JudgedAnswer(NamedTuple):
     n_asked: int  # requests that filters ask for
 
 
-class Ruling(NamedTuple):
+class ReplayedRuling(NamedTuple):
     """What the panel says of a URL whose turn has come."""
 
     holder: str = ""
@@ -56,7 +56,7 @@ class Ruling(NamedTuple):
 class ReplayedPanel:
     """The panel of a simulated crawl."""
 
-    def __init__(self, graph: Graph, specs: Sequence[FilterSpec], space: URLSpace = SPACE, *, audit_share: float = 0.0) -> None:
+    def __init__(self, graph: RecordedGraph, specs: Sequence[FilterSpec], space: URLSpace = SPACE, *, audit_share: float = 0.0) -> None:
         """Create the panel.
 
         Args:
@@ -126,15 +126,15 @@ class ReplayedPanel:
             sum(isinstance(effect, Request) for effect in asked),
         )
 
-    def turn(self, number: int) -> Ruling:
+    def turn(self, number: int) -> ReplayedRuling:
         """Return what is said of a URL whose turn has come."""
         turn = self._panel.turn(self._urls[number])
         for _, effect in turn.held:
             if isinstance(effect, Hold):
-                return Ruling(effect.holder)
+                return ReplayedRuling(effect.holder)
             if isinstance(effect, Rewrite):
-                return Ruling(alias=self._number_of_alias(effect.to, self._urls[number]))
-        return Ruling(is_refused=turn.refused is not None)
+                return ReplayedRuling(alias=self._number_of_alias(effect.to, self._urls[number]))
+        return ReplayedRuling(is_refused=turn.refused is not None)
 
     def recent(self, holder: str) -> Recent | None:
         """Return what a class has come to before it was opened; None if no filter knows it."""
@@ -196,7 +196,7 @@ class ReplayedPanel:
         return found
 
     def _memory(self, name: str) -> Memory:
-        return self._memories.setdefault(name, Rows())
+        return self._memories.setdefault(name, UnboundedMemory())
 
     def _place(self, source: CrawlURL, new: Sequence[int], *, is_redirect: bool) -> None:
         """Give new URLs their places in the crawl."""

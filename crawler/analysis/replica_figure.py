@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from typing import BinaryIO
 
 from thresher.crawler.analysis.figures import DPI
-from thresher.filters.near_replica.evaluate import Point, break_even
+from thresher.filters.near_replica.evaluate import PrecisionPoint, break_even
 
 
-def draw(out: BinaryIO, curves: Mapping[str, Sequence[Point]]) -> None:
+def draw(out: BinaryIO, curves: Mapping[str, Sequence[PrecisionPoint]]) -> None:
     """Write a PNG.
 
     Args:

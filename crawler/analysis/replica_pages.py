@@ -26,7 +26,7 @@ from thresher.crawler.core.url import BadURL, URLRules, URLSpace, origin_of
 from thresher.filters.near_replica.sketching import Recipe, Sketcher, Sketches
 from thresher.storage.export.content import text_of
 from thresher.storage.export.pages import current_pages
-from thresher.storage.export.texts import Texts
+from thresher.storage.export.texts import TextLookup
 from thresher.storage.graph import redirects
 from thresher.storage.records import PageRecord
 from thresher.storage.view import View
@@ -129,7 +129,7 @@ class _StoredLinks:
 
     def __init__(self, view: View) -> None:
         self._view = view
-        self._texts = Texts(view)
+        self._texts = TextLookup(view)
         self._ends = {original: target for original, target, _ in redirects(view) if original and target}
 
     def of(self, visits: list[int]) -> Iterator[list[str]]:

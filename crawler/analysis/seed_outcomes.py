@@ -14,7 +14,7 @@ from thresher.crawler.core.url import URLSpace, origin_of, path_of, queue_name
 from thresher.crawler.core.url_rules import url_rules
 from thresher.storage.export.fields import iso
 from thresher.storage.export.judged import keeps, standing
-from thresher.storage.export.labels import Labels
+from thresher.storage.export.labels import LabelLookup
 from thresher.storage.export.pages import current_pages
 from thresher.storage.packing import unpack_seen
 from thresher.storage.records import ALIAS, FAILURE, HOST, PAIR, REVISIONS, PageRecord
@@ -55,7 +55,7 @@ def seed_outcomes(view: View) -> list[SeedOutcome]:
     space = URLSpace(view.secret, url_rules(view.settings))
     bare = BareSeeds.of(view).urls
     found = [_own(view, space, seed, is_bare=seed in bare) for seed in view.settings.seeds]
-    labels = Labels.of_view(view)
+    labels = LabelLookup.of_view(view)
     for one in found:
         key = space.seed(one.seed).key
         one.label = labels.of((key,)).get(key)

@@ -19,14 +19,14 @@ from thresher.filters.base import Gate
 from thresher.filters.evidence.decay import Recent
 from thresher.filters.tail.history import (
     Closed,
-    Held,
+    HeldStep,
     Left,
     Note,
     Passed,
     Reopened,
-    Ruled,
+    RuledStep,
     Served,
-    Settled,
+    SettledStep,
     Unasked,
     Useful,
     Voided,
@@ -128,7 +128,7 @@ class _Teller:
         self.tails: Tails | None = None
 
     def tell(self, step: object) -> None:
-        if isinstance(step, Ruled):
+        if isinstance(step, RuledStep):
             policy = policy_of(step.tail_yield, step.share, step.audit_share)
             if self.tails is not None:
                 self.tails.save()
@@ -140,11 +140,11 @@ class _Teller:
 
     def _ask(self, tails: Tails, step: object) -> None:
         match step:
-            case Held():
+            case HeldStep():
                 self._hold(tails, step)
             case Served():
                 _expect(tails.next(step.queue, may_close=step.may_close), step.keys, step.queue)
-            case Settled():
+            case SettledStep():
                 tails.settle(step.key, is_good=step.is_good)
             case Unasked():
                 tails.unasked(step.key)
@@ -161,7 +161,7 @@ class _Teller:
             case Closed():
                 pass  # said of `Served`
 
-    def _hold(self, tails: Tails, step: Held) -> None:
+    def _hold(self, tails: Tails, step: HeldStep) -> None:
         self._recent = step.recent or Recent()
         audited: list[bytes] = []
         for key in step.keys:

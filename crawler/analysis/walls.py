@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from thresher.filters.canary.records import NAME, Watch, find_watch, watches
+from thresher.filters.canary.records import NAME, HostState, find_watch, watches
 from thresher.storage.export.fields import iso
 from thresher.storage.view import View
 
@@ -48,12 +48,12 @@ def walls(view: View) -> Walls:
     return Walls(len(hosts), n_walls, n_again, states.count("walled"), states.count("another"))
 
 
-def standing_of(view: View, queue: bytes) -> Watch | None:
+def standing_of(view: View, queue: bytes) -> HostState | None:
     """Return how a host stands, None if nothing is known of it."""
     return find_watch(view.tables.memory(NAME), queue)
 
 
-def _standing(host: str, watch: Watch) -> HostStanding:
+def _standing(host: str, watch: HostState) -> HostStanding:
     state = "walled" if watch.is_walled else "another" if watch.given_up else "well"
     since = iso(watch.since) if watch.is_walled else None
     return HostStanding(host, state, since, watch.n_walls, watch.n_again, watch.rests, watch.told or None)

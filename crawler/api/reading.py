@@ -16,7 +16,7 @@ from thresher.crawler.explain.explain import Explainer
 from thresher.crawler.explain.story import Story
 from thresher.crawler.terminal.extras import require
 from thresher.storage.export.content import text_of
-from thresher.storage.export.fields import Kind
+from thresher.storage.export.fields import ExportKind
 from thresher.storage.export.kinds import KINDS
 from thresher.storage.export.page_texts import texts_kind
 from thresher.storage.export.parquet import arrow_table
@@ -155,7 +155,7 @@ def open(directory: str | Path) -> CrawlReader:  # noqa: A001 - thresher.open, a
     return CrawlReader(directory)
 
 
-def _kind(what: str) -> Kind[Any]:
+def _kind(what: str) -> ExportKind[Any]:
     if what not in KINDS:
         raise UsageError(f"what: expected one of {', '.join(KINDS)}, found {what!r}")
     return KINDS[what]

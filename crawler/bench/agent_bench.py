@@ -19,7 +19,7 @@ from thresher.storage.partitions import ADDRESSES, channels_path
 STALLED_S = 60.0  # without a new page for so long, the crawl or its server has stopped
 
 
-class Watch:
+class BenchProgress:
     """A display of progress that notes when the last page came, and raises if an agent or the server has died or stopped."""
 
     def __init__(self, is_served: Callable[[], bool], *, stalled_s: float = STALLED_S) -> None:
@@ -65,7 +65,7 @@ class Watch:
 
 def timed_crawl(
     directory: Path, settings: Settings, *, is_served: Callable[[], bool], agent: Sequence[str] = AGENT, stalled_s: float = STALLED_S
-) -> tuple[Status, Watch]:
+) -> tuple[Status, BenchProgress]:
     """Crawl into a new store to the end; return the last status and the times.
 
     Args:
@@ -73,13 +73,13 @@ def timed_crawl(
         agent: The command that starts one.
 
     Raises:
-        UsageError: If the crawl cannot be measured (`Watch.update`) or fails.
+        UsageError: If the crawl cannot be measured (`BenchProgress.update`) or fails.
     """
     n = n_agents(settings)
     create_store(directory, settings)
     if n > 1:
         create(channels_path(directory) / ADDRESSES)
-    watch = Watch(is_served, stalled_s=stalled_s)
+    watch = BenchProgress(is_served, stalled_s=stalled_s)
     supervisor = Supervisor(directory, watch, n_agents=n, settings=settings, agent=agent)
     code = asyncio.run(supervisor.run())
     if supervisor.was_signalled:

@@ -21,8 +21,17 @@ from typing import Any
 
 import msgspec
 
-from thresher.config.settings import Dns, Fetch, Frontier, Identity, Limits, Politeness, Scope, Settings
-from thresher.crawler.bench.agent_bench import STALLED_S, Watch, timed_crawl
+from thresher.config.settings import (
+    DnsSettings,
+    FetchSettings,
+    FrontierSettings,
+    IdentitySettings,
+    LimitSettings,
+    PolitenessSettings,
+    ScopeSettings,
+    Settings,
+)
+from thresher.crawler.bench.agent_bench import STALLED_S, BenchProgress, timed_crawl
 from thresher.crawler.bench.filter_bench import with_filters, without_tail
 from thresher.crawler.children import python
 from thresher.crawler.core.errors import UsageError
@@ -42,7 +51,7 @@ _TICK = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class BenchPlan:
     """What is crawled, and how far."""
 
     web: str
@@ -59,7 +68,7 @@ class Plan:
         return n_pages >= (self.pages if self.per_host is None else 0.99 * self.pages)
 
 
-def measure(plan: Plan) -> dict[str, Any]:
+def measure(plan: BenchPlan) -> dict[str, Any]:
     """Make one crawl in a store of its own; return what it cost.
 
     Raises:
@@ -98,14 +107,14 @@ def measure(plan: Plan) -> dict[str, Any]:
         }
 
 
-def _check_web(plan: Plan) -> None:
+def _check_web(plan: BenchPlan) -> None:
     if plan.web == "sites" and plan.new_links:
         raise UsageError("the web `sites` has links of its own: --new-links is for the others")
     if plan.web == "tls" and importlib.util.find_spec("trustme") is None:
         raise UsageError("the web under TLS needs the package trustme: pip install trustme")
 
 
-def _settings(plan: Plan, server: ServerProcess, authority: Path) -> Settings:
+def _settings(plan: BenchPlan, server: ServerProcess, authority: Path) -> Settings:
     settings = bench_settings(server, plan.pages, per_host=plan.per_host)
     if plan.web == "tls":
         settings = msgspec.structs.replace(settings, fetch=msgspec.structs.replace(settings.fetch, ca_file=str(authority)))
@@ -113,7 +122,7 @@ def _settings(plan: Plan, server: ServerProcess, authority: Path) -> Settings:
     return msgspec.structs.replace(with_sets(settings, plan.sets), agents=plan.agents)
 
 
-def _server(plan: Plan, authority: Path) -> ServerProcess:
+def _server(plan: BenchPlan, authority: Path) -> ServerProcess:
     """Start the server of the web: `hosts` hosts, two for each site, all of them seeds; the web `sites` has a size of its own."""
     profile, changes = WEBS[plan.web]
     if plan.web != "sites":
@@ -124,7 +133,7 @@ def _server(plan: Plan, authority: Path) -> ServerProcess:
 
 def _crawl(directory: Path, stages: Path, core: int, server: ServerProcess) -> tuple[Status, float, float, float]:
     """Run an agent to its end on one core; return its last status, its CPU seconds, the time it took, the worst lag of its loop."""
-    watch = Watch(lambda: server.is_running, stalled_s=STALLED_S)
+    watch = BenchProgress(lambda: server.is_running, stalled_s=STALLED_S)
     status = Status()
     started = time.monotonic()
     process = subprocess.Popen(  # noqa: S603 - our own module
@@ -152,7 +161,7 @@ def _crawl(directory: Path, stages: Path, core: int, server: ServerProcess) -> t
     return status, usage.ru_utime + usage.ru_stime, time.monotonic() - started, watch.lag_ms
 
 
-def _statuses(process: subprocess.Popen[bytes], watch: Watch) -> Iterator[Status]:
+def _statuses(process: subprocess.Popen[bytes], watch: BenchProgress) -> Iterator[Status]:
     """Yield the agent's statuses until it ends; an agent that sends none for long has stopped."""
     assert process.stdout is not None
     decode = msgspec.json.Decoder(Status).decode
@@ -179,15 +188,15 @@ def bench_settings(server: ServerProcess, pages: int | None, sets: tuple[str, ..
     """Return the configuration of the benchmark: all filters on, all delays of politeness off."""
     base = Settings(
         seeds=server.web.seeds(),
-        identity=Identity(agent="thresher-bench", contact="https://example.org/bench"),
-        scope=Scope(type="any"),
-        limits=Limits(max_pages=pages, min_free_disk=0),
-        politeness=Politeness(
+        identity=IdentitySettings(agent="thresher-bench", contact="https://example.org/bench"),
+        scope=ScopeSettings(type="any"),
+        limits=LimitSettings(max_pages=pages, min_free_disk=0),
+        politeness=PolitenessSettings(
             min_delay=0.0, delay_factor=0.0, jitter=0.0, address_delay=0.0, address_connections=100_000, site_connections=100_000
         ),
-        fetch=Fetch(allow_addresses=["127.0.0.0/8"], allow_ports=[server.port]),
-        frontier=Frontier(workbench=4_000),
-        dns=Dns(static=server.web.static_dns()),
+        fetch=FetchSettings(allow_addresses=["127.0.0.0/8"], allow_ports=[server.port]),
+        frontier=FrontierSettings(workbench=4_000),
+        dns=DnsSettings(static=server.web.static_dns()),
     )
     if per_host is not None:
         base = msgspec.structs.replace(base, limits=msgspec.structs.replace(base.limits, max_pages_per_host=per_host))

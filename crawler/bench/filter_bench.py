@@ -20,7 +20,7 @@ from pathlib import Path
 
 import msgspec
 
-from thresher.config.settings import Filters, Settings
+from thresher.config.settings import FilterSettings, Settings
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.core.model import State
 from thresher.crawler.core.url import URLSpace
@@ -37,7 +37,7 @@ _FETCHED = "fetched"
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class CrawlOutcome:
     """What one crawl came to."""
 
     name: str
@@ -59,7 +59,7 @@ class Outcome:
 
 def names() -> list[str]:
     """Return the filters that can be left out."""
-    every = [field.name for field in msgspec.structs.fields(Filters) if hasattr(field.default_factory, "mode")]
+    every = [field.name for field in msgspec.structs.fields(FilterSettings) if hasattr(field.default_factory, "mode")]
     return [name for name in every if name != _ALWAYS_ON]
 
 
@@ -81,13 +81,15 @@ def without_tail(settings: Settings) -> Settings:
     return msgspec.structs.replace(settings, filters=msgspec.structs.replace(settings.filters, tail_yield=1.0))
 
 
-def crawls(web: LabelledWeb, settings: Settings, rows: Mapping[str, Sequence[str]], fetches: int, directory: Path) -> Iterator[Outcome]:
+def crawls(
+    web: LabelledWeb, settings: Settings, rows: Mapping[str, Sequence[str]], fetches: int, directory: Path
+) -> Iterator[CrawlOutcome]:
     """Make one crawl after another, each in a store of its own in the directory; raises UsageError for one that ends early."""
     for name, on in rows.items():
         yield _crawl(web, with_filters(settings, on), name, fetches, directory / name.replace(" ", "-"))
 
 
-def _crawl(web: LabelledWeb, settings: Settings, name: str, fetches: int, path: Path) -> Outcome:
+def _crawl(web: LabelledWeb, settings: Settings, name: str, fetches: int, path: Path) -> CrawlOutcome:
     log = path.with_suffix(".log")
     limits = msgspec.structs.replace(settings.limits, max_pages=min(fetches, settings.limits.max_pages or fetches))
     settings = msgspec.structs.replace(settings, limits=limits, log=msgspec.structs.replace(settings.log, requests=str(log)))
@@ -102,7 +104,7 @@ def _crawl(web: LabelledWeb, settings: Settings, name: str, fetches: int, path: 
     fates = _fates(path, set(requested))
     useful_at, wasted = _judge(web, requested, fates)
     lost = _lost(web, fates, is_cut=is_cut)
-    return Outcome(name, len(requested), useful_at, wasted, lost, cpu_s * len(requested) / len(made), is_cut)
+    return CrawlOutcome(name, len(requested), useful_at, wasted, lost, cpu_s * len(requested) / len(made), is_cut)
 
 
 def _cpu_s() -> float:

@@ -21,10 +21,10 @@ from typing import Final, Self, TypeVar
 
 import msgspec
 
-from thresher.config.settings import Parse
+from thresher.config.settings import ParseSettings
 from thresher.crawler.children import python
 from thresher.crawler.children.parser_process import LENGTH, OUT_OF_MEMORY, OUT_OF_TIME
-from thresher.crawler.children.text_process import Made, Text, TextRequest, TextSetup
+from thresher.crawler.children.text_process import ExtractedText, Made, TextRequest, TextSetup
 from thresher.crawler.core.errors import UsageError
 
 _START_S: Final = 120.0
@@ -40,7 +40,7 @@ class TextExtractor:
     """Texts of pages, in their order. A context manager; one thread."""
 
     def __init__(
-        self, settings: Parse, *, is_main: bool, tells_language: bool, processes: int = 0, patience_s: float | None = None
+        self, settings: ParseSettings, *, is_main: bool, tells_language: bool, processes: int = 0, patience_s: float | None = None
     ) -> None:
         """Create the text extractor.
 
@@ -58,13 +58,13 @@ class TextExtractor:
         self.text_by = self.language_by = ""
         self.faults: Counter[str] = Counter()  # pages without a text, by why
 
-    def each(self, pages: Iterable[tuple[T, tuple[bytes, str, str] | None]], /) -> Iterator[tuple[T, Text]]:
+    def each(self, pages: Iterable[tuple[T, tuple[bytes, str, str] | None]], /) -> Iterator[tuple[T, ExtractedText]]:
         """Yield what was given with each page, and its text.
 
         Args:
             pages: With body, Content-Type and media type; None: the body is gone.
         """
-        under_way: deque[tuple[T, Future[Text] | None]] = deque()
+        under_way: deque[tuple[T, Future[ExtractedText] | None]] = deque()
         for number, (given, source) in enumerate(pages, 1):
             if number % _PAGES_PER_START == 0 and self._places < self._n:
                 self._places += 1
@@ -75,9 +75,9 @@ class TextExtractor:
         while under_way:
             yield self._next(under_way)
 
-    def _next(self, under_way: deque[tuple[T, Future[Text] | None]]) -> tuple[T, Text]:
+    def _next(self, under_way: deque[tuple[T, Future[ExtractedText] | None]]) -> tuple[T, ExtractedText]:
         given, future = under_way.popleft()
-        text = Text(fault="no body") if future is None else future.result()
+        text = ExtractedText(fault="no body") if future is None else future.result()
         if text.fault:
             self.faults[text.fault] += 1
         return given, text
@@ -88,18 +88,18 @@ class TextExtractor:
         self.text_by, self.language_by = child.made.by, child.made.language_by
         self._idle.put(child)
 
-    def _ask(self, request: TextRequest) -> Text:
+    def _ask(self, request: TextRequest) -> ExtractedText:
         child, is_in_step = self._idle.get(), False
         try:
             child = child or _Child(self._setup)
             text = child.ask(request, self._patience_s)
             is_in_step = True
         except TimeoutError:
-            return Text(fault="no answer")
+            return ExtractedText(fault="no answer")
         except (EOFError, OSError):
             assert child is not None  # of one that did not start a UsageError tells
             code = child.end()
-            return Text(fault="out of time" if code in OUT_OF_TIME else "out of memory" if code == OUT_OF_MEMORY else "crash")
+            return ExtractedText(fault="out of time" if code in OUT_OF_TIME else "out of memory" if code == OUT_OF_MEMORY else "crash")
         finally:
             is_kept = child is not None and is_in_step and child.n_answers < self._settings.recycle_after
             if child is not None and not is_kept:
@@ -153,9 +153,9 @@ class _Child:
                 raise UsageError("texts: the process that takes them out of pages did not start; what it said stands above") from None
             raise
 
-    def ask(self, request: TextRequest, patience_s: float) -> Text:
+    def ask(self, request: TextRequest, patience_s: float) -> ExtractedText:
         """Return a page's text; raises EOFError or OSError when the child dies of it, TimeoutError when it does not answer."""
-        answer = msgspec.msgpack.decode(self._exchange(msgspec.msgpack.encode(request), patience_s), type=Text)
+        answer = msgspec.msgpack.decode(self._exchange(msgspec.msgpack.encode(request), patience_s), type=ExtractedText)
         self.n_answers += 1
         return answer
 

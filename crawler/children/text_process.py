@@ -50,7 +50,7 @@ class TextRequest(msgspec.Struct, array_like=True, frozen=True):
     mime_type: str
 
 
-class Text(msgspec.Struct, array_like=True, frozen=True):
+class ExtractedText(msgspec.Struct, array_like=True, frozen=True):
     """The text of a page, a paragraph a line."""
 
     text: str | None = None  # None: see `fault`
@@ -98,7 +98,7 @@ class _Reader:
             self._tell, language_by = languages.language_of, languages.VERSION
         self.made = Made(by or "visible", language_by)
 
-    def read(self, request: TextRequest) -> Text:
+    def read(self, request: TextRequest) -> ExtractedText:
         """Return the text of a page.
 
         Raises:
@@ -107,14 +107,14 @@ class _Reader:
         try:
             text = self._text(request)
         except (ValueError, RecursionError) as error:  # what a library makes of a page that is none
-            return Text(fault=f"unreadable: {type(error).__name__}")
+            return ExtractedText(fault=f"unreadable: {type(error).__name__}")
         if text is None:
-            return Text(fault="unreadable")
+            return ExtractedText(fault="unreadable")
         text = text.encode("utf-8", "replace").decode()
         start = text[:LANGUAGE_CHARACTERS]
         if self._tell is None or sum(map(str.isalpha, start)) < _LEAST_LETTERS:
-            return Text(text)
-        return Text(text, *self._tell(start))
+            return ExtractedText(text)
+        return ExtractedText(text, *self._tell(start))
 
     def _text(self, request: TextRequest) -> str | None:
         if is_document(request.mime_type):

@@ -14,8 +14,8 @@ import click
 import msgspec
 
 from thresher.config.settings import Settings
-from thresher.crawler.bench.crawl_bench import MOST_OF_SITES, WEBS, Plan, bench_settings, measure
-from thresher.crawler.bench.filter_bench import ALL, PLAIN, Outcome, ablations, crawls, names, without_tail
+from thresher.crawler.bench.crawl_bench import MOST_OF_SITES, WEBS, BenchPlan, bench_settings, measure
+from thresher.crawler.bench.filter_bench import ALL, PLAIN, CrawlOutcome, ablations, crawls, names, without_tail
 from thresher.crawler.cli.common import ended_by_signals, folder, json_option, print_json, print_table, set_option
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.core.ownership import MOST_AGENTS
@@ -81,7 +81,7 @@ def crawl(
     share of the CPU time by stage. On a machine with one core the two share it, and that is said. Several agents share all cores with this
     server, which costs a third of what one does; `python -m benchmarks.speed.agents` has a lighter one.
     """
-    plan = Plan(profile, hosts, pages, per_host, agents=agents, sets=sets, new_links=new_links)
+    plan = BenchPlan(profile, hosts, pages, per_host, agents=agents, sets=sets, new_links=new_links)
     report = _report(plan, [measure(plan) for _ in range(runs)])
     if as_json:
         print_json(report)
@@ -107,7 +107,7 @@ def webs(webs: tuple[str, ...], pages: int, hosts: int, per_host: int, runs: int
     folder(out)
     rows: dict[str, list[str] | None] = {"as configured": None, **ablations(names() if ablate else [])}
     plans = [
-        Plan(
+        BenchPlan(
             web,
             hosts,
             min(pages, MOST_OF_SITES) if web == "sites" else pages,
@@ -219,7 +219,7 @@ def _labelled_settings(server: ServerProcess, sets: tuple[str, ...]) -> Settings
     return with_sets(without_tail(msgspec.structs.replace(base, limits=limits, politeness=politeness)), sets)
 
 
-def _filter_rows(found: list[Outcome], budget: int, n_documents: int) -> list[dict[str, Any]]:
+def _filter_rows(found: list[CrawlOutcome], budget: int, n_documents: int) -> list[dict[str, Any]]:
     """Return a row for each crawl: the printed columns, and counts by kind."""
     plain = {n: found[0].rate(n) for n in (budget // 4, budget // 2, budget)}
     ratio = {of.name: [of.rate(n) / rate if rate else None for n, rate in plain.items()] for of in found}
@@ -242,7 +242,7 @@ def _filter_rows(found: list[Outcome], budget: int, n_documents: int) -> list[di
     ]
 
 
-def _show_kinds(plain: Outcome, every: Outcome) -> None:
+def _show_kinds(plain: CrawlOutcome, every: CrawlOutcome) -> None:
     print_table(("fetched in vain", PLAIN, ALL), [(kind, n, every.wasted[kind]) for kind, n in plain.wasted.most_common()])
     if every.lost:
         print_table(("lost with all filters", "documents"), every.lost.most_common())
@@ -259,7 +259,7 @@ def _show_bars(row: dict[str, Any], budget: int, n_urls: int) -> None:
     )
 
 
-def _report(plan: Plan, results: list[dict[str, Any]]) -> dict[str, Any]:
+def _report(plan: BenchPlan, results: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the runs of one plan as one row: the median of each figure, and the worst of those that must stay below a bound."""
     rates = [result["pages_per_cpu_s"] for result in results]
     stages = {stage: statistics.median(result["stages"].get(stage, 0.0) for result in results) for stage in results[0]["stages"]}

@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from thresher.config.load import Flag, Loaded, load
+from thresher.config.load import Loaded, OptionFlag, load
 from thresher.config.options import options, words_of
 from thresher.config.settings import Settings
 from thresher.crawler.core.errors import UsageError
@@ -64,7 +64,7 @@ _FLAGS = "thresher.flags"  # of a command's context
 
 def _note(keys: tuple[str, ...], ctx: click.Context, option: click.Parameter, value: str | tuple[str, ...] | None) -> None:
     if value not in (None, ()):
-        ctx.meta.setdefault(_FLAGS, []).append(Flag(option.opts[0], keys, value))
+        ctx.meta.setdefault(_FLAGS, []).append(OptionFlag(option.opts[0], keys, value))
 
 
 def _flag(name: str, *keys: str, metavar: str | None, help: str, words: Sequence[str] = (), multiple: bool = False) -> Callable[[F], F]:  # noqa: A002 - click has it
@@ -113,7 +113,7 @@ def flag_options(command: F) -> F:
     return command
 
 
-def given_flags() -> list[Flag]:
+def given_flags() -> list[OptionFlag]:
     """Return the flags of `flag_options` that the command at work was given."""
     return list(click.get_current_context().meta.get(_FLAGS, []))
 

@@ -24,17 +24,17 @@ from thresher.crawler.cli.common import (
     set_option,
 )
 from thresher.crawler.cli.guarded import apart
-from thresher.crawler.cluster.resharding import is_moving, reshard
+from thresher.crawler.cluster.resharding import reshard
 from thresher.crawler.cluster.shared_addresses import create
 from thresher.crawler.ending import to_go_on
 from thresher.crawler.error_log import forget_empty
 from thresher.crawler.process.supervisor import Display, Supervisor, write_status
 from thresher.crawler.start.opening import check_seeds, create_store, n_agents, reconfigure, with_seeds
 from thresher.crawler.start.rounds import for_this_round
-from thresher.crawler.terminal.progress import Lines, LiveBlock, Silent, headline, summary
+from thresher.crawler.terminal.progress import LiveBlock, ProgressLines, Silent, headline, summary
 from thresher.storage.export.reading import reading
 from thresher.storage.lock import lock_holder
-from thresher.storage.partitions import ADDRESSES, channels_path, n_agents_of
+from thresher.storage.partitions import ADDRESSES, channels_path, is_moving, n_agents_of
 
 progress_option = click.option(
     "--progress",
@@ -106,7 +106,7 @@ def run(directory: Path, progress: str) -> int:
         complain("thresher: running as root, which a crawler has no use for: an ordinary user is safer")
     console = Console(stderr=True)
     live = progress == "live" or (progress == "auto" and console.is_terminal)
-    display = LiveBlock(console) if live else Silent(sys.stderr) if progress == "none" else Lines(sys.stderr)
+    display = LiveBlock(console) if live else Silent(sys.stderr) if progress == "none" else ProgressLines(sys.stderr)
     with reading(directory) as view:
         settings = view.settings
     if code := _adapt(directory, settings):

@@ -7,7 +7,16 @@ from pathlib import Path
 
 import click
 
-from thresher.config.settings import Dns, Fetch, Filters, Identity, Limits, PathTrap, Scope, Settings
+from thresher.config.settings import (
+    DnsSettings,
+    FetchSettings,
+    FilterSettings,
+    IdentitySettings,
+    LimitSettings,
+    PathTrapSettings,
+    ScopeSettings,
+    Settings,
+)
 from thresher.crawler.cli.common import set_option
 from thresher.crawler.cli.crawl import progress_option, run
 from thresher.crawler.cli.durations import Duration
@@ -51,12 +60,12 @@ def demo_settings(server: ServerProcess, seconds: float | None) -> Settings:
     """Return the configuration of a crawl of a demo server: polite as by default, and kept on loopback."""
     return Settings(
         seeds=server.web.seeds(),
-        identity=Identity(agent="thresher-demo", contact="https://example.org/demo"),
-        scope=Scope(type="any"),
-        limits=Limits(max_time=seconds, min_free_disk=0),
-        fetch=Fetch(allow_addresses=["127.0.0.0/8"], allow_ports=[server.port]),
-        dns=Dns(static=server.web.static_dns()),
-        filters=Filters(path_trap=PathTrap(max_calendar=2)),
+        identity=IdentitySettings(agent="thresher-demo", contact="https://example.org/demo"),
+        scope=ScopeSettings(type="any"),
+        limits=LimitSettings(max_time=seconds, min_free_disk=0),
+        fetch=FetchSettings(allow_addresses=["127.0.0.0/8"], allow_ports=[server.port]),
+        dns=DnsSettings(static=server.web.static_dns()),
+        filters=FilterSettings(path_trap=PathTrapSettings(max_calendar=2)),
     )
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from thresher.crawler.analysis.access_log import LinesRead
-from thresher.crawler.analysis.depth_evidence import DepthEvidence, Site, read_evidence
+from thresher.crawler.analysis.depth_evidence import DepthEvidence, SiteEvidence, read_evidence
 from thresher.crawler.analysis.depth_figure import draw
 from thresher.crawler.analysis.figures import require_matplotlib
 from thresher.crawler.analysis.visitors import read_sessions
@@ -23,7 +23,7 @@ from thresher.crawler.terminal.printable import printable
 from thresher.filters.depth_cutoff.advise import Advice
 from thresher.filters.depth_cutoff.advise import advise as advice_of
 from thresher.filters.depth_cutoff.chains import Action
-from thresher.filters.depth_cutoff.evidence import Place
+from thresher.filters.depth_cutoff.evidence import PlaceCounts
 from thresher.filters.depth_cutoff.filter import holder, rule_of
 from thresher.filters.depth_cutoff.fit import SHARES, Depths, Fit, best, depths, of_actions, suggested
 from thresher.filters.depth_cutoff.models import F64, Model
@@ -248,7 +248,7 @@ def advise(directory: str, configs: tuple[str, ...], sets: tuple[str, ...], as_j
     return 0
 
 
-def _site_object(site: Site, advice: Advice, view: View) -> dict[str, Any]:
+def _site_object(site: SiteEvidence, advice: Advice, view: View) -> dict[str, Any]:
     return {
         "site": site.name,
         "pages": site.n_pages,
@@ -273,12 +273,12 @@ def _site_object(site: Site, advice: Advice, view: View) -> dict[str, Any]:
     }
 
 
-def _n_held(place: Place, view: View) -> int:
+def _n_held(place: PlaceCounts, view: View) -> int:
     """Return how many URLs a place holds back."""
     return sum(len(view.tables.held.keys(holder(place.form, depth))) for depth in range(64))
 
 
-def _print_sites(found: DepthEvidence, advised: list[tuple[Site, Advice]], view: View) -> None:
+def _print_sites(found: DepthEvidence, advised: list[tuple[SiteEvidence, Advice]], view: View) -> None:
     rows = [
         [
             site.name,

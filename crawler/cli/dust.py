@@ -14,7 +14,7 @@ from thresher.crawler.analysis.access_log import LinesRead, read_lines
 from thresher.crawler.cli.common import complain, config_option, directory_argument, load_config, print_json, print_table, set_option
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.terminal.printable import printable
-from thresher.filters.dust.canonize import Canonizer, Settled
+from thresher.filters.dust.canonize import Canonized, Canonizer
 from thresher.filters.dust.evidence import wilson
 from thresher.filters.dust.rules import LearnedRule, RuleError, from_json, site_named, to_json
 
@@ -205,7 +205,7 @@ class _Canonizers:
         self._rules = rules
         self._of: dict[str, Canonizer] = {}
 
-    def settle(self, url: str) -> Settled:
+    def settle(self, url: str) -> Canonized:
         site = site_named(url) if "://" in url else ""
         if site not in self._of:
             self._of[site] = Canonizer(rule.learned.rule for rule in self._rules if rule.site in ("", site))

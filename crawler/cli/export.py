@@ -17,7 +17,7 @@ from thresher.crawler.cli.export_texts import taking_texts
 from thresher.crawler.core.errors import DiskError, UsageError
 from thresher.crawler.terminal.extras import require
 from thresher.crawler.terminal.printable import printable
-from thresher.storage.export.fields import Field, Kind
+from thresher.storage.export.fields import ExportKind, Field
 from thresher.storage.export.kinds import KINDS, TIMED, write_all
 from thresher.storage.export.lines import CsvLines, JsonLines, Lines, TsvLines
 from thresher.storage.export.parquet import ParquetFolder, ParquetRows
@@ -117,7 +117,7 @@ def export(
 
 
 def _export_rows(
-    view: View, kind: Kind[Any], chosen: Sequence[Field[Any]], format_: str, output: str, *, text: str, force: bool, raw: bool
+    view: View, kind: ExportKind[Any], chosen: Sequence[Field[Any]], format_: str, output: str, *, text: str, force: bool, raw: bool
 ) -> None:
     """Write a kind to where it is wanted."""
     what = kind.name
@@ -155,7 +155,7 @@ def _check_parquet(output: str) -> None:
     require("--format parquet", module="pyarrow.parquet", extra="parquet")
 
 
-def _write(view: View, kind: Kind[Any], fields: Sequence[Field[Any]], out: BinaryIO, format_: str, *, raw: bool) -> int:
+def _write(view: View, kind: ExportKind[Any], fields: Sequence[Field[Any]], out: BinaryIO, format_: str, *, raw: bool) -> int:
     """Write every row in a format; return how many there were. `out` stays open."""
     names = [field.name for field in fields]
     if format_ == "parquet":

@@ -12,7 +12,7 @@ import click
 from thresher.crawler.children.taking_texts import extracting
 from thresher.crawler.children.text_extractor import TextExtractor
 from thresher.crawler.terminal.printable import printable
-from thresher.storage.export.fields import Field, Kind
+from thresher.storage.export.fields import ExportKind, Field
 from thresher.storage.export.page_texts import TextRow, texts_kind
 from thresher.storage.view import View
 
@@ -20,7 +20,7 @@ _SHOWN = 5
 
 
 @contextmanager
-def taking_texts(view: View, kind: Kind[Any], fields: Sequence[Field[Any]], text: str) -> Iterator[Kind[Any]]:
+def taking_texts(view: View, kind: ExportKind[Any], fields: Sequence[Field[Any]], text: str) -> Iterator[ExportKind[Any]]:
     """Give the kind of rows with their texts extracted while they are read; a kind without texts is given as it is.
 
     Prints on standard error afterwards which pages had no text.

@@ -10,8 +10,8 @@ from typing import Any
 
 import click
 
-from thresher.config.settings import PatternYield
-from thresher.crawler.analysis.answer_log import Answers, LoggedAnswer, read_file, read_store
+from thresher.config.settings import PatternYieldSettings
+from thresher.crawler.analysis.answer_log import AnswerLog, LoggedAnswer, read_file, read_store
 from thresher.crawler.cli.common import config_option, crawl_config, load_config, print_json, set_option
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.core.url import URLSpace
@@ -19,7 +19,7 @@ from thresher.crawler.core.url_rules import url_rules
 from thresher.filters.evidence.intervals import at_any_time
 from thresher.filters.pattern_yield.filter import NAME, holder
 from thresher.filters.pattern_yield.records import Pattern, patterns_of
-from thresher.filters.pattern_yield.replay import Replay
+from thresher.filters.pattern_yield.replay import PatternReplay
 from thresher.filters.registry import judges
 from thresher.storage.export.reading import reading
 from thresher.storage.export.scans import hosts
@@ -78,7 +78,7 @@ def patterns(
     return 0
 
 
-def _of_store(view: View, settings: PatternYield, choice: Choice, *, wants_replay: bool) -> Iterator[Row]:
+def _of_store(view: View, settings: PatternYieldSettings, choice: Choice, *, wants_replay: bool) -> Iterator[Row]:
     """Yield what the crawl's filter has learned. For a replay, or if it was off, yield what it learns from the stored answers now."""
     if not wants_replay and any(True for _ in _learned(view)):
         yield from _known(view, choice)
@@ -133,13 +133,15 @@ def _known(view: View, choice: Choice) -> Iterator[Row]:
                 yield {**row, "held": len(view.tables.held.keys(holder(row["pattern"])))}
 
 
-def _told(answers: Answers, settings: PatternYield, choice: Choice, *, wants_replay: bool, judging: Collection[str] = ()) -> Iterator[Row]:
+def _told(
+    answers: AnswerLog, settings: PatternYieldSettings, choice: Choice, *, wants_replay: bool, judging: Collection[str] = ()
+) -> Iterator[Row]:
     """Give the answers to a fresh filter in their order; yield its decision on each, or what it has learned from all of them.
 
     Args:
         judging: Filters that judged the pages.
     """
-    replay = Replay(settings, judges=judging, samples=wants_replay)
+    replay = PatternReplay(settings, judges=judging, samples=wants_replay)
     told = [answer for answer in answers.answers if choice.names(answer.url.site)]
     if wants_replay:
         yield from _decided(told, answers, replay)
@@ -150,7 +152,7 @@ def _told(answers: Answers, settings: PatternYield, choice: Choice, *, wants_rep
         yield from choice.rows(site, replay.patterns(key))
 
 
-def _decided(told: list[LoggedAnswer], answers: Answers, replay: Replay) -> Iterator[Row]:
+def _decided(told: list[LoggedAnswer], answers: AnswerLog, replay: PatternReplay) -> Iterator[Row]:
     """Yield each answer's line with the decision; print the totals on standard error."""
     n_fetched, texts, kept = 0, set(), set()
     for answer in told:
@@ -167,7 +169,7 @@ def _decided(told: list[LoggedAnswer], answers: Answers, replay: Replay) -> Iter
     click.echo(f"{found}; {len(texts):,} texts, {len(texts) - len(kept):,} of them late", err=True)
 
 
-def _learn(answer: LoggedAnswer, answers: Answers, replay: Replay) -> None:
+def _learn(answer: LoggedAnswer, answers: AnswerLog, replay: PatternReplay) -> None:
     replay.learn(answer.url, answer.status, answer.text, judgement=answer.judgement, n_led=answers.n_led[answer.url.key])
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from thresher.config.settings import NearReplica
+from thresher.config.settings import NearReplicaSettings
 from thresher.crawler.analysis.replica_pages import PagesRead, read_lines, read_store
 from thresher.crawler.cli.common import print_json
 from thresher.crawler.core.errors import UsageError
@@ -64,7 +64,7 @@ class _Number(click.FloatRange):
 
 
 _positive = _Number(0, min_open=True)
-_DEFAULTS = NearReplica()  # the filter has the same defaults
+_DEFAULTS = NearReplicaSettings()  # the filter has the same defaults
 
 
 def _one_of(names: type[StrEnum]) -> click.Choice[str]:

@@ -16,7 +16,7 @@ from thresher.crawler.core.errors import UsageError
 from thresher.crawler.core.url import BadURL
 from thresher.crawler.terminal.printable import printable
 from thresher.filters.near_replica.batch import Space, Tolerance
-from thresher.filters.near_replica.evaluate import Judged, Point, break_even, curve, judge
+from thresher.filters.near_replica.evaluate import LabelledPairs, PrecisionPoint, break_even, curve, judge
 from thresher.filters.near_replica.sketching import Sketches
 from thresher.storage.export.target import replacing
 
@@ -46,7 +46,7 @@ def evaluate(sketches: Sketches, rule: Tolerance, labels: str, figure: str | Non
     return 0
 
 
-def _line(point: Point) -> dict[str, float | int]:
+def _line(point: PrecisionPoint) -> dict[str, float | int]:
     return {
         "D": point.d,
         "C": point.c,
@@ -57,7 +57,7 @@ def _line(point: Point) -> dict[str, float | int]:
     }
 
 
-def _say(judged: Judged, ds: list[float], cs: list[float]) -> None:
+def _say(judged: LabelledPairs, ds: list[float], cs: list[float]) -> None:
     points = [point for d in ds for point in curve(judged, d, cs)]
     best = max(points, key=lambda point: min(point.precision, point.recall))
     alone = break_even([point for point in points if point.c >= 1.0])
@@ -67,7 +67,7 @@ def _say(judged: Judged, ds: list[float], cs: list[float]) -> None:
     click.echo(f"break-even of RP alone {alone:.4f}, of RP and HM {break_even(points):.4f} at D {best.d:g}, C {best.c:g}", err=True)
 
 
-def _draw(path: Path, judged: Judged, ds: list[float], cs: list[float], widest: float) -> None:
+def _draw(path: Path, judged: LabelledPairs, ds: list[float], cs: list[float], widest: float) -> None:
     curves = {f"D = {widest * step:g}": curve(judged, round(widest * step, 6), cs) for step in _DRAWN}
     curves["RP alone"] = [judged.at(d, 1.0) for d in ds]
     with replacing(path, force=True) as out:

@@ -20,7 +20,7 @@ from thresher.crawler.core.errors import UsageError
 from thresher.crawler.terminal.printable import printable
 from thresher.filters.soft_error.calibrate import MIN_LABELLED, Labels, Quality, Roc, area, best_threshold, best_weights, quality, roc
 from thresher.filters.soft_error.log import Named
-from thresher.filters.soft_error.score import F64, THRESHOLD, Counts, Weights, count
+from thresher.filters.soft_error.score import F64, THRESHOLD, PairCounts, Weights, count
 from thresher.filters.soft_error.url_kind import ERRORS, UrlKind, url_kinds
 from thresher.storage.export.reading import reading as reading_store
 from thresher.storage.export.target import replacing
@@ -31,7 +31,7 @@ _COLUMNS = ("score", "soft errors", "kind", "target", "originals", "hosts", "hig
 _encode = msgspec.json.Encoder().encode_lines
 
 
-class Line(msgspec.Struct, gc=False):
+class RedirectLine(msgspec.Struct, gc=False):
     """One redirect as it is printed."""
 
     original: str
@@ -50,7 +50,7 @@ class Scored:
     """A log, scored: one entry a distinct pair in all columns."""
 
     log: Named
-    counts: Counts
+    counts: PairCounts
     kinds: list[UrlKind | None]
     labels: Labels  # the proxy: an error word in the target that is not in the original
     weights: Weights
@@ -189,7 +189,7 @@ def _lines(scored: Scored) -> Iterator[bytes]:
         scores = scored.scores[part]
         columns = (scores.tolist(), *counted, (scores >= scored.threshold).tolist(), scored.kinds[part])
         yield _encode(
-            Line(scored.log.originals[original], scored.log.targets[target], *rest)
+            RedirectLine(scored.log.originals[original], scored.log.targets[target], *rest)
             for original, target, rest in zip(originals, targets, zip(*columns, strict=True), strict=True)
         )
 

@@ -21,7 +21,7 @@ from thresher.storage.view import View
 _ENDED = ("done", "stopped", "failed")
 
 
-class Report(Status, kw_only=True):
+class StatusReport(Status, kw_only=True):
     """The last status of a crawl, and whether somebody still works on it."""
 
     pid: int = 0  # of the supervisor that wrote the status; 0: the status is read from the store
@@ -50,7 +50,7 @@ def status(directory: str, as_json: bool) -> int:
     return 0
 
 
-def _report(path: Path, view: View) -> Report:
+def _report(path: Path, view: View) -> StatusReport:
     """Return the last status that was written. If no process works on the crawl any more, its figures are those of the last commit."""
     report = _written(path) or _counted(view)
     report.holder = lock_holder(path)
@@ -60,17 +60,17 @@ def _report(path: Path, view: View) -> Report:
     return report
 
 
-def _written(path: Path) -> Report | None:
+def _written(path: Path) -> StatusReport | None:
     """Return the status that a supervisor left, None if there is none that can be read."""
     try:
-        return msgspec.json.decode((path / "status.json").read_bytes(), type=Report)
+        return msgspec.json.decode((path / "status.json").read_bytes(), type=StatusReport)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
         return None
 
 
-def _counted(view: View) -> Report:
+def _counted(view: View) -> StatusReport:
     """Return a status made of the store's counters."""
-    report = Report(state="stopped", why="no status was written, these are the figures of the last commit", at=view.clock)
+    report = StatusReport(state="stopped", why="no status was written, these are the figures of the last commit", at=view.clock)
     Totals(view.counters).fill(report)
     return report
 
@@ -82,7 +82,7 @@ def crawl_state(path: Path, view: View) -> str:
     return f"{said} (process {holder})" if (holder := lock_holder(path)) else f"{said}; no process is at work"
 
 
-def _rows(report: Report) -> list[tuple[str, object]]:
+def _rows(report: StatusReport) -> list[tuple[str, object]]:
     ended = not report.alive
     state = standing(report.state, report.why)
     if ended and report.state not in _ENDED:
@@ -112,7 +112,7 @@ def _rows(report: Report) -> list[tuple[str, object]]:
     ]
 
 
-def _at_work(report: Report) -> str:
+def _at_work(report: StatusReport) -> str:
     return f", {report.hosts_active:,} active, {report.hosts_waiting:,} waiting, {report.hosts_backing_off:,} backing off"
 
 

@@ -13,7 +13,7 @@ from thresher.crawler.cli.common import directory_argument, json_option, print_j
 from thresher.crawler.core.errors import StoreError
 from thresher.crawler.terminal.printable import printable
 from thresher.storage.directory import require_store
-from thresher.storage.partitions import require_crawl
+from thresher.storage.partitions import is_moving, require_crawl
 
 _CHILD = """
 import sys
@@ -51,6 +51,8 @@ def verify(directory: str, bodies: bool, as_json: bool) -> int:
     if problems:
         click.echo(f"{directory}: {len(problems):,} problem{'' if len(problems) == 1 else 's'}", err=True)
         return StoreError.exit_code
+    if is_moving(Path(directory)):
+        click.echo(f"{directory}: a move of partitions was cut short; `thresher resume {directory}` ends it, then all is checked", err=True)
     click.echo(f"{directory}: sound", err=True)
     return 0
 

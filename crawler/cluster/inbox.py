@@ -15,8 +15,8 @@ from thresher.crawler.core.messages import (
     Announced,
     Answered,
     Ask,
+    ChainEnd,
     Edge,
-    End,
     FoundLinks,
     Message,
     Needed,
@@ -41,7 +41,7 @@ Deed = Callable[[float], None]  # does what a message asks for, at the time that
 _WORDS: dict[type, str] = {
     FoundLinks: "links",
     Edge: "redirects",
-    End: "ends of redirects",
+    ChainEnd: "ends of redirects",
     RobotsAsk: "questions for robots.txt",
     RobotsAnswer: "answers for robots.txt",
     Submitted: "sitemaps",
@@ -96,7 +96,7 @@ class Inbox:
         match message:
             case Edge(target=text) | RobotsAsk(hop=text) | Ask(url=text) | Submitted(sitemap=text):
                 return self._context.urls.key(text)
-            case End(original=key):
+            case ChainEnd(original=key):
                 return key
             case _:
                 return b""
@@ -112,14 +112,14 @@ class Inbox:
         if owners is not None and key and not owners.is_own(key):
             raise ValueError(f"it is about a site that agent {owners.owner(key)} has")
         match message:
-            case FoundLinks() | Edge() | End():
+            case FoundLinks() | Edge() | ChainEnd():
                 return self._read_found(message)
             case Ask() | Answered() | News():
                 return self._read_of_filters(message)
             case _:
                 return self._read_of_no_page(message)
 
-    def _read_found(self, message: FoundLinks | Edge | End) -> Deed:
+    def _read_found(self, message: FoundLinks | Edge | ChainEnd) -> Deed:
         """Return what is to be done with links and redirects."""
         url, learning = self._context.urls.url, self._settler.learning
         match message:
@@ -129,7 +129,7 @@ class Inbox:
                 return lambda now: self._links(links, gated, now)
             case Edge() as edge:
                 return lambda now: learning.on_foreign_redirect(edge.original, edge.target, now)
-            case End() as end:
+            case ChainEnd() as end:
                 target = url(end.target)
                 return lambda now: learning.on_foreign_end(end.original, end.hops, target, end.status, end.fingerprint, now)
 

@@ -11,7 +11,7 @@ from thresher.crawler.cluster.transport import PeerTransport
 from thresher.crawler.core.errors import StoreError
 from thresher.crawler.core.ownership import Ownership
 from thresher.crawler.settlement.group_commit import Committer
-from thresher.crawler.status import AgentOrder, Report
+from thresher.crawler.status import AgentOrder, AgentReport
 from thresher.storage.partitions import channels_path
 from thresher.storage.store import Store
 
@@ -82,7 +82,7 @@ class Member:
         if order.grant:
             self._grant, self.may_have = order.grant, max(order.may_have, n_pages)
 
-    def fill(self, report: Report) -> None:
+    def fill(self, report: AgentReport) -> None:
         """Write into a report the counts by which the supervisor detects the end and shares out `limits.max_pages`."""
         sent, received = self._channels.counts()
         report.sent, report.received = {str(to): n for to, n in sent.items()}, {str(sender): n for sender, n in received.items()}

@@ -16,12 +16,6 @@ from thresher.storage.tables.bare_seeds import BareSeeds
 _ALONE = Partitions(1, [(0, N_PARTITIONS - 1, 0)])
 
 
-def is_moving(path: Path) -> bool:
-    """Return whether a process died while it moved partitions."""
-    found = read_partitions(path)
-    return found is not None and bool(found.moving)
-
-
 def reshard(path: Path, n_agents: int) -> None:
     """Give each of `n_agents` an equal share of the partitions; move as few as possible. No message may be under way.
 

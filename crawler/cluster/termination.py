@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from thresher.crawler.status import AgentOrder, Report
+from thresher.crawler.status import AgentOrder, AgentReport
 
 LIMITS = "limits."  # the reason of an idle agent begins so if it could do more
 Counts = list[tuple[dict[str, int], dict[str, int]]]
@@ -37,7 +37,7 @@ class TerminationDetector:
         self._n_agents = n_agents
         self._max_pages = max_pages
         self._tell = tell
-        self._reports: dict[int, Report] = {}
+        self._reports: dict[int, AgentReport] = {}
         self._wave = 0
         self._before: Counts | None = None  # counts of messages at the first wave; None: there was none since anything moved
         self._grant = 0
@@ -50,7 +50,7 @@ class TerminationDetector:
         self._asked.pop(agent, None)
         self._before = None
 
-    def on_report(self, agent: int, report: Report) -> str:
+    def on_report(self, agent: int, report: AgentReport) -> str:
         """Take a report; return why the crawl is at its end, "" if it is not."""
         self._reports[agent] = report
         if self._max_pages is not None:
@@ -94,7 +94,7 @@ class TerminationDetector:
         has_work = not report.idle or report.idle.startswith(LIMITS)
         return has_work and report.pages + report.in_flight >= self._granted.get(agent, 0)
 
-    def _share(self, agent: int, report: Report, max_pages: int) -> None:
+    def _share(self, agent: int, report: AgentReport, max_pages: int) -> None:
         if agent not in self._granted or (agent not in self._asked and not report.grant):
             self._granted[agent] = report.pages  # the agent was started again
         elif report.grant == self._asked.get(agent):
@@ -126,5 +126,5 @@ class TerminationDetector:
         self._tell(agent, AgentOrder(grant=self._grant, may_have=n_pages))
 
 
-def _heard(reports: Mapping[int, Report], agent: int | str, sender: int) -> int:
+def _heard(reports: Mapping[int, AgentReport], agent: int | str, sender: int) -> int:
     return reports[int(agent)].received.get(str(sender), 0)

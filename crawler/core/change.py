@@ -56,7 +56,7 @@ _TOOK = re.compile(
 )
 
 
-class Text(NamedTuple):
+class PageContent(NamedTuple):
     """What of a page counts as its content."""
 
     words: U64  # hashes of the words shown, clocks left out
@@ -77,12 +77,12 @@ class Comparison(NamedTuple):
         return not self.is_change and bool(self.amount)
 
 
-def text_of(shown: str, title: str, directives: tuple[bool, bool], at: float) -> Text:
+def text_of(shown: str, title: str, directives: tuple[bool, bool], at: float) -> PageContent:
     """Return what counts of a page that was visited at a time, in seconds since the epoch."""
-    return Text(token_hashes(without_clocks(shown, at)), without_clocks(title, at), directives)
+    return PageContent(token_hashes(without_clocks(shown, at)), without_clocks(title, at), directives)
 
 
-def compare(before: Text, after: Text, *, min_change: float) -> Comparison:
+def compare(before: PageContent, after: PageContent, *, min_change: float) -> Comparison:
     """Compare two versions whose digests differ.
 
     Args:
@@ -95,7 +95,7 @@ def compare(before: Text, after: Text, *, min_change: float) -> Comparison:
     return Comparison(is_other or (amount > 0.0 and amount >= min_change), round(amount, 4), fingerprint(after.words))
 
 
-def compare_with_sketch(sketch: bytes, after: Text, *, min_change: float) -> Comparison:
+def compare_with_sketch(sketch: bytes, after: PageContent, *, min_change: float) -> Comparison:
     """Compare a page with the sketch of its last version, b"" if there is none."""
     if not sketch or not after.words.size:
         return Comparison(is_change=True, amount=None)
@@ -103,7 +103,7 @@ def compare_with_sketch(sketch: bytes, after: Text, *, min_change: float) -> Com
     return Comparison(amount > 0.0 and amount >= min_change, round(amount, 4), fingerprint(after.words))
 
 
-def sketch_of(text: Text) -> bytes:
+def sketch_of(text: PageContent) -> bytes:
     """Return what stands for a text whose page is not stored, b"" for one without words."""
     return minhash(text.words, SLOTS, WIDTH).tobytes() if text.words.size else b""
 

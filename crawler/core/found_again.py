@@ -19,7 +19,7 @@ _ANNOUNCED: Final = Purpose.ANNOUNCED
 _SITE: Final = 8  # bytes of a key
 
 
-class Finding(NamedTuple):
+class FoundPlace(NamedTuple):
     """What a page's links, or a URL's redirect, say of the place of what they name."""
 
     site: bytes  # of the source
@@ -29,7 +29,7 @@ class Finding(NamedTuple):
     is_redirect: bool
 
     @classmethod
-    def of(cls, source: CrawlURL, *, is_redirect: bool) -> Finding:
+    def of(cls, source: CrawlURL, *, is_redirect: bool) -> FoundPlace:
         """Return what is said by a source: the step of a redirect is no click."""
         step = not is_redirect
         hops = source.hops + 1 if is_redirect else 0
@@ -46,7 +46,7 @@ class Nearer(NamedTuple):
 
 
 def found_again(
-    finding: Finding,
+    finding: FoundPlace,
     known: Iterable[tuple[bytes, SeenRow, str]],
     state: State,
     *,
@@ -81,7 +81,7 @@ def found_again(
                 yield Nearer(key, text, row, nearest)
 
 
-def _placed(finding: Finding, key: bytes, row: SeenRow, text: str, first_site: Callable[[int], bytes]) -> SeenRow:
+def _placed(finding: FoundPlace, key: bytes, row: SeenRow, text: str, first_site: Callable[[int], bytes]) -> SeenRow:
     if row.purpose is _ANNOUNCED:
         depth = _depth(finding, key, row, text, is_second_site=False)
         return row._replace(seed_distance=finding.seed_distance, site_depth=depth, hops=finding.hops, purpose=Purpose.PAGE)
@@ -94,7 +94,7 @@ def _placed(finding: Finding, key: bytes, row: SeenRow, text: str, first_site: C
     )
 
 
-def _depth(finding: Finding, key: bytes, row: SeenRow, text: str, *, is_second_site: bool) -> int:
+def _depth(finding: FoundPlace, key: bytes, row: SeenRow, text: str, *, is_second_site: bool) -> int:
     if finding.is_redirect and row.hops:
         return 0
     if key[:_SITE] == finding.site:

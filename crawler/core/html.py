@@ -35,7 +35,7 @@ from thresher.crawler.core.model import Flag
 from thresher.crawler.core.parsed import Link, Parsed
 from thresher.crawler.native import NATIVE, native
 
-__all__ = ["Form", "Source", "bomb", "decode", "finished", "is_binary", "parse", "plain", "prepared", "read", "scan"]
+__all__ = ["BodyForm", "DecodedBody", "bomb", "decode", "finished", "is_binary", "parse", "plain", "prepared", "read", "scan"]
 
 SNIFF_BYTES: Final = 1_024
 SCAN_BYTES: Final = 256 << 10
@@ -64,7 +64,7 @@ Attributes = Mapping[str, str | None]
 Taken = tuple[str, str, list[Link], int, list[tuple[int, str, dict[str, str]]]]  # what native.page returns
 
 
-class Form(Enum):
+class BodyForm(Enum):
     """What a body is by its bytes and its type."""
 
     HTML = "html"
@@ -72,12 +72,12 @@ class Form(Enum):
     BINARY = "no text"
 
 
-class Source(NamedTuple):
+class DecodedBody(NamedTuple):
     """A body that is decoded and may be parsed."""
 
     body_utf8: bytes
     charset: str
-    form: Form
+    form: BodyForm
     taken: Taken | None = None  # by the native pass, if it runs and needs no tree for this page
 
 
@@ -167,35 +167,37 @@ def read(
     return finished(source, agent=agent, max_links=max_links, headers=headers) if source else None
 
 
-def prepared(body: bytes, content_type: str, mime_type: str, *, is_isolated: bool = False, max_links: int = _MOST_LINKS) -> Source | None:
+def prepared(
+    body: bytes, content_type: str, mime_type: str, *, is_isolated: bool = False, max_links: int = _MOST_LINKS
+) -> DecodedBody | None:
     """Do the first half of `read`: decode the page, and check whether it may be parsed in this process; None if not.
 
     The native pass takes it right away, in linear time, unless it needs a tree; max_links: at least that of `finished`.
     """
     if is_binary(body, content_type):
-        return Source(b"", "", Form.BINARY)
+        return DecodedBody(b"", "", BodyForm.BINARY)
     body_utf8, charset = decode(body, content_type)
     if mime_type == "text/plain":
-        return Source(body_utf8, charset, Form.PLAIN)
+        return DecodedBody(body_utf8, charset, BodyForm.PLAIN)
     if NATIVE and not isinstance(taken := native.page(body_utf8, max_links, Link), str):
-        return Source(body_utf8, charset, Form.HTML, taken)
-    return None if not is_isolated and bomb(body_utf8) else Source(body_utf8, charset, Form.HTML)
+        return DecodedBody(body_utf8, charset, BodyForm.HTML, taken)
+    return None if not is_isolated and bomb(body_utf8) else DecodedBody(body_utf8, charset, BodyForm.HTML)
 
 
-def finished(source: Source, *, agent: str, max_links: int, headers: Iterable[str] = ()) -> Parsed:
+def finished(source: DecodedBody, *, agent: str, max_links: int, headers: Iterable[str] = ()) -> Parsed:
     """Do the second half of `read`."""
     match source.form:
-        case Form.HTML if source.taken is not None:
+        case BodyForm.HTML if source.taken is not None:
             title, text, links, n_links, others = source.taken
             finds = _Finds(max_links)
             finds.take_all(links, n_links, others)
             form = form_of(source.body_utf8)
             return finds.parsed(title=title, text=text, charset=source.charset, agent=agent, headers=headers, form=form)
-        case Form.HTML:
+        case BodyForm.HTML:
             return parse(source.body_utf8, source.charset, agent=agent, max_links=max_links, headers=headers)
-        case Form.PLAIN:
+        case BodyForm.PLAIN:
             return plain(source.body_utf8, source.charset, agent=agent, headers=headers)
-        case Form.BINARY:
+        case BodyForm.BINARY:
             return _Finds(0).parsed(title="", text="", charset="", agent=agent, headers=headers, flags=[Flag.NOT_HTML])
 
 

@@ -2,9 +2,9 @@
 
 | message       | sent to the agent that has | meaning                                                                   |
 |---------------|----------------------------|---------------------------------------------------------------------------|
-| `FoundLinks`       | the sites linked to        | a page, or a redirect, of the sender links to these URLs                  |
+| `FoundLinks`  | the sites linked to        | a page, or a redirect, of the sender links to these URLs                  |
 | `Edge`        | the target's site          | a URL of the sender redirects to this one: answer once it has settled     |
-| `End`         | the original's site        | the chain of redirects that begins at this URL has ended                  |
+| `ChainEnd`    | the original's site        | the chain of redirects that begins at this URL has ended                  |
 | `RobotsAsk`   | the site of a hop          | a robots.txt of the sender was redirected to this URL: request it         |
 | `RobotsAnswer`| the site that was asked first | the answer to that request                                             |
 | `Ask`         | the site of a URL          | a filter of the sender asks for this URL: request it, and answer          |
@@ -62,7 +62,7 @@ class Edge(_Message, tag=2):
     status: Code
 
 
-class End(_Message, tag=3):
+class ChainEnd(_Message, tag=3):
     """How a chain of redirects ended: the answer of its target."""
 
     original: Key  # of the URL that `Edge` told of
@@ -146,7 +146,7 @@ class Needed(_Message, tag=12):
     texts: list[str]
 
 
-Message = Needed | Submitted | Announced | FoundLinks | Edge | End | RobotsAsk | RobotsAnswer | Ask | Answered | News
+Message = Needed | Submitted | Announced | FoundLinks | Edge | ChainEnd | RobotsAsk | RobotsAnswer | Ask | Answered | News
 encode = msgspec.msgpack.Encoder().encode
 decode = msgspec.msgpack.Decoder(Message).decode
 

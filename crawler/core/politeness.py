@@ -24,7 +24,7 @@ from enum import StrEnum
 
 import msgspec
 
-from thresher.config.settings import Override, Politeness, Settings
+from thresher.config.settings import Override, PolitenessSettings, Settings
 from thresher.crawler.core.model import Cause, Failed, Fetched, Outcome, Reason
 from thresher.crawler.core.ports import Entry, HostRecord
 
@@ -36,7 +36,7 @@ _PACES = (
 _MAX_HEADER = 64  # characters of a Retry-After worth reading
 
 
-class Rule(StrEnum):
+class WaitRule(StrEnum):
     """Why a host waits after a response, as it is shown: options by their names in `politeness`, else the names of the standards."""
 
     MIN_DELAY = "min_delay"
@@ -58,7 +58,7 @@ class HostRules:
     max_delay: float
     max_pages: int | None
     max_bytes: int | None
-    politeness: Politeness  # the rest of it
+    politeness: PolitenessSettings  # the rest of it
     announced_every: int = 0  # requests, of which one goes to what sitemaps named while links' URLs wait; 0: none does
     refresh_share: float = 0.5  # of the host's requests, for revisits that are due while new URLs wait
     own_delay: float | None = None  # at one's own site: in place of `min_delay` while the host answers well
@@ -221,11 +221,11 @@ class Pace:
 
     def _floor(self, record: HostRecord, rules: HostRules) -> tuple[float, str]:
         """Return the least gap, and the rule that sets it. In trouble a host of one's own is treated as any other."""
-        least, rule = rules.floor, Rule.MIN_DELAY
+        least, rule = rules.floor, WaitRule.MIN_DELAY
         if rules.own_delay is not None and not record.failures and not record.backoff_s:
-            least, rule = min(rules.own_delay, rules.max_delay), Rule.OWN_DELAY
+            least, rule = min(rules.own_delay, rules.max_delay), WaitRule.OWN_DELAY
         if rules.politeness.respect_crawl_delay and record.crawl_delay > least:
-            return record.crawl_delay, Rule.CRAWL_DELAY
+            return record.crawl_delay, WaitRule.CRAWL_DELAY
         return least, rule
 
     def at_least(self, record: HostRecord, rules: HostRules, after: float) -> None:
@@ -247,11 +247,11 @@ class Pace:
         floor, rule = self._floor(record, rules)
         gap, by_time = floor, min(rules.delay_factor * elapsed_s, rules.max_delay)
         if by_time > gap:
-            gap, rule = by_time, Rule.DELAY_FACTOR
+            gap, rule = by_time, WaitRule.DELAY_FACTOR
         if record.backoff_s:
-            gap, rule = 2.0 * gap, Rule.BACK_OFF
+            gap, rule = 2.0 * gap, WaitRule.BACK_OFF
         failing = min(floor * 2.0 ** min(record.failures, 30), rules.politeness.dead_wait)
-        return (failing, Rule.FAILURES) if record.failures and failing > gap else (gap, rule)
+        return (failing, WaitRule.FAILURES) if record.failures and failing > gap else (gap, rule)
 
     def respond(self, record: HostRecord, rules: HostRules, outcome: Outcome, now: float, *, excused: bool) -> None:
         """Enter the end of a request into the host's record.
@@ -269,13 +269,13 @@ class Pace:
             record.incident_at = now
         elif not isinstance(outcome, Failed):
             record.failures //= 2
-        rule = Rule.BACK_OFF if excused else self._back_off(record, rules, outcome, now)
+        rule = WaitRule.BACK_OFF if excused else self._back_off(record, rules, outcome, now)
         gap, record.rule = self._gap(record, rules, outcome.elapsed_s)
         if isinstance(outcome, Failed) and not RETRIES[outcome.cause].counts_as_try:
             gap = max(gap, RETRIES[outcome.cause].waits[0] * self._retry.scale)
         record.next_at = now + self.stretch(gap, rules)
         if record.backoff_until > record.next_at:
-            record.next_at, record.rule = record.backoff_until, rule or Rule.BACK_OFF
+            record.next_at, record.rule = record.backoff_until, rule or WaitRule.BACK_OFF
 
     def _forgive(self, record: HostRecord, rules: HostRules, now: float) -> None:
         if record.backoff_s and now - max(record.incident_at, record.backoff_until) >= rules.politeness.backoff_forgive:
@@ -297,7 +297,7 @@ class Pace:
         else:
             return ""
         record.backoff_until = max(record.backoff_until, now + wait)
-        return Rule.BACK_OFF if asked is None or wait > asked else Rule.RETRY_AFTER
+        return WaitRule.BACK_OFF if asked is None or wait > asked else WaitRule.RETRY_AFTER
 
     def rest(self, record: HostRecord, rules: HostRules, number: int, now: float) -> None:
         """Let a host rest that a wall stands before.
@@ -309,7 +309,7 @@ class Pace:
         wait = min(limits.backoff_initial * 2.0 ** min(number - 1, 30), limits.backoff_max)
         record.backoff_until = max(record.backoff_until, now + self.stretch(wait, rules))
         if record.backoff_until > record.next_at:
-            record.next_at, record.rule = record.backoff_until, Rule.WALLED
+            record.next_at, record.rule = record.backoff_until, WaitRule.WALLED
 
     def retry_at(self, entry: Entry, cause: Cause, record: HostRecord, now: float) -> float | None:
         """Return when a failed URL is due again, None when its tries are used up. Call after `respond`."""
@@ -375,15 +375,15 @@ def _asked_wait(outcome: Outcome, now: float) -> float | None:
 def rule_of(record: HostRecord, rules: HostRules) -> str:
     """Return the rule for which the host waits, with its figure."""
     match record.rule:
-        case "" | Rule.MIN_DELAY:
-            return f"{Rule.MIN_DELAY} {rules.floor:g} s"
-        case Rule.OWN_DELAY:
-            return f"{Rule.OWN_DELAY} {rules.own_delay or 0.0:g} s"
-        case Rule.CRAWL_DELAY:
-            return f"{Rule.CRAWL_DELAY} {record.crawl_delay:g} s"
-        case Rule.DELAY_FACTOR:
-            return f"{Rule.DELAY_FACTOR} {rules.delay_factor:g}"
-        case Rule.BACK_OFF if record.backoff_s:
-            return f"{Rule.BACK_OFF} {record.backoff_s:g} s"
+        case "" | WaitRule.MIN_DELAY:
+            return f"{WaitRule.MIN_DELAY} {rules.floor:g} s"
+        case WaitRule.OWN_DELAY:
+            return f"{WaitRule.OWN_DELAY} {rules.own_delay or 0.0:g} s"
+        case WaitRule.CRAWL_DELAY:
+            return f"{WaitRule.CRAWL_DELAY} {record.crawl_delay:g} s"
+        case WaitRule.DELAY_FACTOR:
+            return f"{WaitRule.DELAY_FACTOR} {rules.delay_factor:g}"
+        case WaitRule.BACK_OFF if record.backoff_s:
+            return f"{WaitRule.BACK_OFF} {record.backoff_s:g} s"
         case rule:
             return rule

@@ -40,14 +40,14 @@ class Share(NamedTuple):
     weight: float
 
 
-class Bounds(NamedTuple):
+class Intervals(NamedTuple):
     """The shortest and the longest interval between two visits of a page, in seconds."""
 
     least_s: float
     most_s: float
 
 
-def interval_s(policy: Policy, rate: float, weight: float, multiplier: float, bounds: Bounds) -> float:
+def interval_s(policy: Policy, rate: float, weight: float, multiplier: float, bounds: Intervals) -> float:
     """Return the time between two visits of a page.
 
     Args:
@@ -56,7 +56,7 @@ def interval_s(policy: Policy, rate: float, weight: float, multiplier: float, bo
     return float(_intervals(policy, np.array([rate]), np.array([weight]), multiplier, bounds)[0])
 
 
-def multiplier(policy: Policy, shares: Sequence[Share], visits_per_s: float, bounds: Bounds) -> float:
+def multiplier(policy: Policy, shares: Sequence[Share], visits_per_s: float, bounds: Intervals) -> float:
     """Return the multiplier with which a host's pages need just the visits that it gives; 0 if it gives more than they can use."""
     n, rates, weights = (np.array(column, dtype=np.float64) for column in zip(*shares, strict=True))
 
@@ -77,7 +77,7 @@ def multiplier(policy: Policy, shares: Sequence[Share], visits_per_s: float, bou
     return math.exp(high)
 
 
-def _intervals(policy: Policy, rates: Reals, weights: Reals, value: float, bounds: Bounds) -> Reals:
+def _intervals(policy: Policy, rates: Reals, weights: Reals, value: float, bounds: Intervals) -> Reals:
     """Return the intervals of pages, within bounds.
 
     Args:
@@ -100,7 +100,7 @@ def _intervals(policy: Policy, rates: Reals, weights: Reals, value: float, bound
     return np.clip(wanted, least, bounds.most_s)
 
 
-def _by_age(rates: Reals, weights: Reals, value: float, bounds: Bounds) -> Reals:
+def _by_age(rates: Reals, weights: Reals, value: float, bounds: Intervals) -> Reals:
     """Return the intervals at which one more visit lessens each page's age by the same [CG03, 4.3]."""
     low, high = np.full_like(rates, math.log(bounds.least_s)), np.full_like(rates, math.log(bounds.most_s))
     for _ in range(_STEPS_OF_AGE):

@@ -19,7 +19,7 @@ be visited at noon.
 
 Pages that lead to new pages weigh more: 1 and the new pages that its last visits found, 10 at most.
 
-Pure: records are read and written through `Plans`. Memory: 200 bytes a page, 100 a pattern, 1 KB a host, on disk. Time: 0.3 ms a visit,
+Pure: records are read and written through `PlanStore`. Memory: 200 bytes a page, 100 a pattern, 1 KB a host, on disk. Time: 0.3 ms a visit,
 most of it the estimates of its patterns.
 """
 
@@ -31,9 +31,9 @@ from typing import Final, NamedTuple, Protocol
 import msgspec
 import xxhash
 
-from thresher.config.settings import Recrawl
+from thresher.config.settings import RecrawlSettings
 from thresher.crawler.core.change_rate import Evidence, Prior, estimate, freshness, inherited
-from thresher.crawler.core.revisit_policy import Bounds, Policy, Share, interval_s, multiplier
+from thresher.crawler.core.revisit_policy import Intervals, Policy, Share, interval_s, multiplier
 from thresher.crawler.core.url_tree import branch
 
 DAY_S: Final = 86_400.0
@@ -108,7 +108,7 @@ class FamilyPlan(msgspec.Struct, array_like=True):
     evidence: Evidence = msgspec.field(default_factory=Evidence)
 
 
-class Plans(Protocol):
+class PlanStore(Protocol):
     """Where records are kept. Reads see every write made before."""
 
     def page(self, key: bytes) -> PagePlan | None: ...
@@ -131,18 +131,18 @@ class Options(NamedTuple):
     """How pages are visited again."""
 
     policy: Policy
-    bounds: Bounds
+    bounds: Intervals
 
 
-def options(recrawl: Recrawl) -> Options:
+def options(recrawl: RecrawlSettings) -> Options:
     """Return what the configuration says of it."""
-    return Options(recrawl.policy, Bounds(min(recrawl.min_interval, recrawl.max_interval), recrawl.max_interval))
+    return Options(recrawl.policy, Intervals(min(recrawl.min_interval, recrawl.max_interval), recrawl.max_interval))
 
 
 class Schedule:
     """Learns from visits, and gives each page a time."""
 
-    def __init__(self, plans: Plans, options: Options) -> None:
+    def __init__(self, plans: PlanStore, options: Options) -> None:
         self._plans = plans
         self._options = options
         self._bounds = options.bounds

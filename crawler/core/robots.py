@@ -27,7 +27,7 @@ from urllib.parse import quote
 import msgspec
 from protego import Protego
 
-from thresher.config.settings import Robots
+from thresher.config.settings import RobotsSettings
 from thresher.crawler.core.model import Directives, Failed, Fetched, Flag, Outcome, Redirect
 from thresher.crawler.core.politeness import parse_retry_after
 
@@ -271,7 +271,7 @@ def _matcher(rules: list[tuple[str, str]]) -> Protego | None:
 # -- the answer -------------------------------------------------------------------------------------------------------
 
 
-def judge(origin: str, outcome: Outcome, previous: RobotsRecord | None, settings: Robots, now: float) -> tuple[RobotsRecord, bytes]:
+def judge(origin: str, outcome: Outcome, previous: RobotsRecord | None, settings: RobotsSettings, now: float) -> tuple[RobotsRecord, bytes]:
     """Return what the answer to an origin's robots.txt means, and the body to store with it (b"" if the record names none).
 
     Args:
@@ -290,7 +290,7 @@ def judge(origin: str, outcome: Outcome, previous: RobotsRecord | None, settings
     return record, body
 
 
-def _meaning(outcome: Outcome, settings: Robots) -> tuple[Kind, str, bytes]:
+def _meaning(outcome: Outcome, settings: RobotsSettings) -> tuple[Kind, str, bytes]:
     """Return kind, detail and the body to store."""
     match outcome:
         case Failed():

@@ -58,7 +58,7 @@ class SitemapLimits(msgspec.Struct, array_like=True, frozen=True):
     feeds: bool = False
 
 
-class Reading(msgspec.Struct, array_like=True):
+class SitemapReading(msgspec.Struct, array_like=True):
     """The content of a sitemap as far as it was read.
 
     `chunks` are msgpack of lists of `SitemapEntry`, so that they can be stored without being decoded.
@@ -81,7 +81,7 @@ class _StopReading(Exception):  # noqa: N818 - no error: enough was read
     """Nothing further of the document is wanted."""
 
 
-def read(body: bytes | Source, limits: SitemapLimits) -> Reading:
+def read(body: bytes | Source, limits: SitemapLimits) -> SitemapReading:
     """Read a sitemap. Its content never causes an exception."""
     source = partial(_steps, body) if isinstance(body, bytes) else body
     first = _Reader(limits)
@@ -102,7 +102,7 @@ class _Reader:
 
     def __init__(self, limits: SitemapLimits) -> None:
         self.limits = limits
-        self.reading = Reading(chunks=[], children=[], notes=[])
+        self.reading = SitemapReading(chunks=[], children=[], notes=[])
         self._open: list[SitemapEntry] = []
         self._n_beside = 0  # URLs other than a page's own
 

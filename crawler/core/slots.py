@@ -21,12 +21,12 @@ from collections.abc import Callable
 from heapq import heappop, heappush
 from itertools import count
 
-from thresher.config.settings import Politeness
+from thresher.config.settings import PolitenessSettings
 from thresher.crawler.core.host_queue import HostQueue, LineKey
 from thresher.crawler.core.ports import AddressUse
 
 _TYPICAL_REQUEST_S = 0.3  # to estimate how long a line will take; too much would leave an address idle, too little crowds the bench
-_Lines = list[tuple[int, int, "Line"]]  # heap of (precedence of the first host, ticket, line)
+_Lines = list[tuple[int, int, "SlotQueue"]]  # heap of (precedence of the first host, ticket, line)
 
 
 class _Slot:
@@ -43,7 +43,7 @@ class _Slot:
         self.n_hosts = 0  # in its lines
         self.next_start = 0.0
         self.timer_at = 0.0  # 0: none is set
-        self.lines: set[Line] = set()
+        self.lines: set[SlotQueue] = set()
         self.waiting: _Lines = []
         self.waiting_own: _Lines = []  # lines of one's own site, which wait for a place alone
 
@@ -56,7 +56,7 @@ class _Slot:
         return self.n_hosts * max(self.gap_s, _TYPICAL_REQUEST_S / self.limit)
 
 
-class Line:
+class SlotQueue:
     """Hosts that wait for the same address and site."""
 
     __slots__ = ("address", "heap", "is_own", "key", "n_hosts", "place", "precedence", "site", "ticket")
@@ -88,7 +88,7 @@ class Line:
 class Slots:
     """All hosts that are ready but for address and site, and all reservations."""
 
-    def __init__(self, settings: Politeness, room: Callable[[bytes], int | None]) -> None:
+    def __init__(self, settings: PolitenessSettings, room: Callable[[bytes], int | None]) -> None:
         """Create the slots.
 
         Args:
@@ -99,7 +99,7 @@ class Slots:
         self._room = room
         self._addresses: dict[str, _Slot] = {}
         self._sites: dict[bytes, _Slot] = {}
-        self._lines: dict[LineKey, Line] = {}
+        self._lines: dict[LineKey, SlotQueue] = {}
         self._ready: _Lines = []
         self._timers: list[tuple[float, int, _Slot]] = []  # addresses that lines wait for
         self._gaps: list[tuple[float, int, _Slot]] = []  # addresses that are to be forgotten
@@ -152,7 +152,7 @@ class Slots:
                 return host
         return None
 
-    def _elsewhere(self, line: Line, now: float) -> _Slot | None:
+    def _elsewhere(self, line: SlotQueue, now: float) -> _Slot | None:
         """Reserve the address with the other agents; return it if they are in the way."""
         address = line.address
         wait_s = self.shared.start(str(address.key), is_own=line.is_own) if self.shared is not None else 0.0
@@ -209,19 +209,19 @@ class Slots:
 
     # -- lines
 
-    def _line(self, address: str, site: bytes, is_own: bool) -> Line:
+    def _line(self, address: str, site: bytes, is_own: bool) -> SlotQueue:
         line = self._lines.get((address, site, is_own))
         if line is None:
-            line = self._lines[address, site, is_own] = Line((address, site, is_own), self._address(address), self._site(site))
+            line = self._lines[address, site, is_own] = SlotQueue((address, site, is_own), self._address(address), self._site(site))
             line.address.lines.add(line)
             line.site.lines.add(line)
         return line
 
-    def _put(self, line: Line, place: _Lines, precedence: int) -> None:
+    def _put(self, line: SlotQueue, place: _Lines, precedence: int) -> None:
         line.place, line.precedence, line.ticket = place, precedence, next(self._tickets)
         heappush(place, (precedence, line.ticket, line))
 
-    def _next(self, place: _Lines) -> Line | None:
+    def _next(self, place: _Lines) -> SlotQueue | None:
         """Take the first line out of its place."""
         while place:
             _, ticket, line = heappop(place)
@@ -230,7 +230,7 @@ class Slots:
                 return line
         return None
 
-    def _start(self, line: Line, host: HostQueue, now: float) -> None:
+    def _start(self, line: SlotQueue, host: HostQueue, now: float) -> None:
         heappop(line.heap)
         line.count(-1)
         self.n_hosts -= 1
@@ -246,7 +246,7 @@ class Slots:
         else:
             self._put(line, self._ready, line.heap[0][0])
 
-    def _forget(self, line: Line, now: float) -> None:
+    def _forget(self, line: SlotQueue, now: float) -> None:
         address, site = line.address, line.site
         del self._lines[line.key]
         address.lines.remove(line)
@@ -268,7 +268,7 @@ class Slots:
             slot = self._sites[key] = _Slot(key, self._settings.site_connections, 0.0, self._room(key))
         return slot
 
-    def _blocking(self, line: Line, now: float) -> _Slot | None:
+    def _blocking(self, line: SlotQueue, now: float) -> _Slot | None:
         if not line.address.has_place() or (now < line.address.next_start and not line.is_own):
             return line.address
         return None if line.site.has_place() else line.site

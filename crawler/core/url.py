@@ -10,8 +10,8 @@ A canonical URL is ASCII, a fixed point (`canonical(canonical(x)) == canonical(x
 the seen test and the request line use. Differs from ada in that labels beginning with "xn--" must be valid Punycode
 (ada lets "xn--pokxncvks" pass) and that a host consists of letters, digits, "-", "_" and ".".
 
-Time: 2.3 µs per distinct href, 1.7 of them ada's; 0.5 µs for one that was met before in the same place, as in a site's navigation.
-Memory: caches of at most 65,536 hosts each, and of 50,000 links.
+Time: 0.15 µs for a clean href by native code; in Python 2.3 µs per distinct href, 1.7 of them ada's, and 0.5 µs for one that was met before
+in the same place, as in a site's navigation. Memory: caches of at most 65,536 hosts each, and of 50,000 links.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ from thresher.crawler.core.url_spelling import (
     respell_escapes,
     root_and_folder,
 )
+from thresher.crawler.native import NATIVE, native
 
 CACHE_HOSTS = 65_536
 CACHE_LINKS = 50_000
@@ -47,6 +48,7 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 _LEEWAY = 16  # a link may be this many times longer than the URL it may become: "../", blanks, escapes
 
 _REMEMBERED_LENGTH = 256
+_OF_URLS = b"url"  # the purpose of their hash
 _SEED_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|https?:", re.IGNORECASE)
 
 
@@ -75,6 +77,11 @@ class URLRules:
 def origin_of(url: str) -> str:
     """Return scheme and authority of a canonical URL: "https://a.example:8443"."""
     return url[: url.index("/", 8)]
+
+
+def origins_of(urls: Sequence[str]) -> list[str]:
+    """Return scheme and authority of each canonical URL."""
+    return native.origins(urls) if NATIVE else [url[: url.index("/", 8)] for url in urls]
 
 
 def _authority(origin: str) -> tuple[str, str]:
@@ -150,8 +157,9 @@ class URLSpace:
         self._max_input = rules.max_length * _LEEWAY
         self._unmeasured = min(rules.max_length, rules.max_path_segments)  # so short a URL is neither too long nor too deep
         self._unwanted = UnwantedParams(rules.strip_params) if rules.strip_params else None
+        self._secret = secret
         self._site_hash = blake2b(digest_size=8, key=secret, person=b"site")
-        self._url_hash = blake2b(digest_size=8, key=secret, person=b"url")
+        self._url_hash = blake2b(digest_size=8, key=secret, person=_OF_URLS)
         self._queue_hash = blake2b(digest_size=8, key=secret, person=b"queue")
         self._origin_hash = blake2b(digest_size=8, key=secret, person=b"origin")
         self._met: dict[str, dict[str, str]] = {}  # what a link depends on, host, folder or "" for nothing → link → canonical form
@@ -203,8 +211,11 @@ class URLSpace:
         root, folder = root_and_folder(base)
         anywhere, of_host, of_folder = self._met_at(""), self._met_at(root), self._met_at(folder) if folder else {}
         n_met = 0
-        for href in hrefs:
-            url = of_host.get(href) or of_folder.get(href) or anywhere.get(href)
+        hrefs = [*hrefs]
+        for href, clean in zip(hrefs, self._clean(hrefs, root, folder), strict=True):
+            if clean == "":
+                continue
+            url = clean or of_host.get(href) or of_folder.get(href) or anywhere.get(href)
             if url is None:
                 bare = href.partition("#")[0] if "#" in href else href
                 if not bare or bare.isspace() or bare in refusals:
@@ -227,6 +238,13 @@ class URLSpace:
             urls[url] = None
         self._remember(n_met)
         return list(urls), [(href[:SHOWN], reason) for href, reason in refusals.items()]
+
+    def _clean(self, hrefs: Sequence[str], root: str, folder: str) -> Sequence[str | None]:
+        """Return what clean links mean, by native code: "" the page itself, None if that has to be found out."""
+        if not (NATIVE and folder):
+            return [None] * len(hrefs)
+        rules = self._rules
+        return native.join(hrefs, root, folder, self._origins, rules.max_length, rules.max_path_segments, self._unwanted is None)
 
     def _met_at(self, place: str) -> dict[str, str]:
         """Return the links met before at a host or in a folder, with what they mean there."""
@@ -352,6 +370,8 @@ class URLSpace:
     def keys(self, texts: Sequence[str], hosts: Sequence[str]) -> list[bytes]:
         """Return what `key` gives of each canonical URL; hosts: scheme and authority of each."""
         of_site = {host: self._sites[host][1] for host in set(hosts)}
+        if NATIVE:
+            return native.keys(texts, [of_site[host] for host in hosts], self._secret, _OF_URLS)
         return [of_site[host] + _digest(self._url_hash, text) for text, host in zip(texts, hosts, strict=True)]
 
     def site_key(self, site: str) -> bytes:

@@ -25,7 +25,7 @@ from functools import partial
 from typing import NamedTuple
 
 from thresher.crawler.demo.labels import LabelledTrap
-from thresher.crawler.demo.page_truth import Anchor, PageTruth, gone
+from thresher.crawler.demo.page_truth import PageTruth, PlannedLink, gone
 from thresher.crawler.demo.part_context import PartContext
 from thresher.crawler.demo.seeded_random import Word
 from thresher.crawler.demo.words import SUBJECTS
@@ -107,7 +107,7 @@ class AliasSite:
         self._counts = {name: max(2, round(share * context.n_pages)) for name, share in _SECTIONS}
         self._documents = [("home", 0), *self._shuffled()]
         self._place = {document: i for i, document in enumerate(self._documents)}
-        self._skin = context.skin(self.domain, self._text.lang, subject=number, menu=(Anchor(self._www + "/", "Home"),))
+        self._skin = context.skin(self.domain, self._text.lang, subject=number, menu=(PlannedLink(self._www + "/", "Home"),))
         self._links = self._draw_links()
         self._shows = {url: document for document in self._documents for url in (self.canonical(*document), *self.own_aliases(*document))}
 
@@ -197,15 +197,15 @@ class AliasSite:
             return f"{url}{mark}utm_{'source=feed' if throw % 3 else 'campaign=w'}{throw % 40}"
         return f"{url}{mark}{self.says.sid}={throw:016x}" if form == "session" else url
 
-    def _draw_links(self) -> list[list[Anchor]]:
+    def _draw_links(self) -> list[list[PlannedLink]]:
         """Return the links of each document: its children in one form each, and other documents in their other forms."""
-        links: list[list[Anchor]] = [[] for _ in self._documents]
+        links: list[list[PlannedLink]] = [[] for _ in self._documents]
         for i, document in enumerate(self._documents):
             title, forms = self._title(*document), self.forms(*document)
             if i:
-                links[(i - 1) // _FANOUT].append(Anchor(forms[-1], title))
+                links[(i - 1) // _FANOUT].append(PlannedLink(forms[-1], title))
             for form in forms[: -1 if i else None]:
-                links[self._throw("linked", form) % len(links)].append(Anchor(form, title))
+                links[self._throw("linked", form) % len(links)].append(PlannedLink(form, title))
         return links
 
     # what is at which URL

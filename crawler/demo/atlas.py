@@ -17,7 +17,7 @@ from enum import StrEnum
 
 from thresher.crawler.demo.demo_settings import DemoSettings
 from thresher.crawler.demo.seeded_random import SeededRandom
-from thresher.crawler.demo.words import HOST_LABELS, SITE_HEADS, SITE_TAILS, SUBJECTS, TONGUES, Tongue
+from thresher.crawler.demo.words import HOST_LABELS, SITE_HEADS, SITE_TAILS, SUBJECTS, TONGUES, Vocabulary
 
 _INTRODUCTIONS = 4  # new hosts per plain host
 _SITES_PER_ADDRESS = 6  # where addresses are shared
@@ -43,7 +43,7 @@ class Declared(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Host:
+class DemoHost:
     """One host as it was drawn."""
 
     index: int
@@ -54,7 +54,7 @@ class Host:
     n_pages: int  # of its tree
     style: int  # of its URLs, see plan.page_path
     subject: int
-    tongue: Tongue
+    tongue: Vocabulary
     charset: str
     declared: Declared
     robots: RobotsKind
@@ -77,14 +77,14 @@ class Atlas:
 
     def __init__(self, demo_settings: DemoSettings, rng: SeededRandom) -> None:
         self._demo_settings, self._rng = demo_settings, rng
-        self.hosts: list[Host] = []
+        self.hosts: list[DemoHost] = []
         for site in range(demo_settings.n_sites):
             self._draw_site(site)
         self.by_name = {host.name: host for host in self.hosts}
         self.plain = [host for host in self.hosts if host.is_plain]
         self.seeds = self.plain[: demo_settings.n_seeds]
         self.farms = tuple(f"farm{i}.test" for i in range(demo_settings.n_farms))
-        self.of_site: dict[int, list[Host]] = {}
+        self.of_site: dict[int, list[DemoHost]] = {}
         for host in self.hosts:
             if not host.forwards_to:
                 self.of_site.setdefault(host.site, []).append(host)
@@ -106,7 +106,7 @@ class Atlas:
                 name = self._address(site, i)
             self.hosts.append(self._draw_host(site, i, name, f"{brand} {label}" if i else brand))
 
-    def _draw_host(self, site: int, number: int, name: str, brand: str, forwards_to: str = "") -> Host:
+    def _draw_host(self, site: int, number: int, name: str, brand: str, forwards_to: str = "") -> DemoHost:
         rng, demo_settings = self._rng, self._demo_settings
         is_first = not self.hosts  # always plain, so that there is a seed
         subject, tongue, charset, declared = self._draw_tongue(name)
@@ -114,7 +114,7 @@ class Atlas:
         served = robots in (RobotsKind.OPEN, RobotsKind.DISALLOW)
         has_sessions = not is_first and not forwards_to and self._is("session_id", name)
         slow_from, slow_to = demo_settings.slow_delay_s
-        return Host(
+        return DemoHost(
             index=len(self.hosts),
             site=site,
             name=name,
@@ -140,7 +140,7 @@ class Atlas:
         share: float = getattr(self._demo_settings, f"{what}_share")
         return self._rng.unit(what, name) < share
 
-    def _draw_tongue(self, name: str) -> tuple[int, Tongue, str, Declared]:
+    def _draw_tongue(self, name: str) -> tuple[int, Vocabulary, str, Declared]:
         rng = self._rng
         if not self._is("charset", name):
             subject = rng.throw("subject", name) % len(SUBJECTS)
@@ -178,9 +178,9 @@ class Atlas:
         place = number if demo_settings.by_address else number // _HOSTS_PER_ADDRESS
         return f"127.{20 + site // 250 % 200}.{1 + site % 250}.{1 + place % 250}"
 
-    def _introduce(self) -> dict[int, list[tuple[int, Host]]]:
+    def _introduce(self) -> dict[int, list[tuple[int, DemoHost]]]:
         """Return, by introducing host, the pages (numbers) that link to a new host, and that host."""
-        introduced: dict[int, list[tuple[int, Host]]] = {}
+        introduced: dict[int, list[tuple[int, DemoHost]]] = {}
         seeds = {host.index for host in self.seeds}
         n_plain = n_new = 0
         for host in self.hosts:

@@ -19,7 +19,7 @@ from urllib.parse import parse_qsl
 
 from thresher.crawler.demo.labels import LabelledTrap
 from thresher.crawler.demo.page_truth import PageTruth
-from thresher.crawler.demo.part_context import Estate, PartContext, Site, Sites, children, number_in
+from thresher.crawler.demo.part_context import Estate, PartContext, PartSite, PartSites, children, number_in
 
 N_PAGES = 400
 N_CHAPTERS = 40
@@ -39,17 +39,17 @@ _MONTH = re.compile(r"/cal/([1-9]\d{3,5})/(0[1-9]|1[0-2])/(?:(0[1-9]|1\d|2[0-8])
 _FIRST_YEAR = 1970
 
 
-def depth_part(context: PartContext) -> Sites:
+def depth_part(context: PartContext) -> PartSites:
     """Make four hosts of four sites."""
     n = context.n_pages or N_PAGES
     www, shop, notes, tree = (f"{label}.{context.domain(number)}" for number, label in enumerate(("www", "shop", "notes", "tree")))
-    sites: dict[str, Site] = {
+    sites: dict[str, PartSite] = {
         www: _Calendar(context, www, 3 * n // 10),
         shop: _Shop(context, shop, 3 * n // 4),
         notes: _Notes(context, notes, n // 5),
         tree: _Tree(context, tree, 3 if n >= _WIDE else 2),
     }
-    return Sites(
+    return PartSites(
         context, sites, (LabelledTrap("calendar", www, "/cal/"), LabelledTrap("facet", shop, "?f."), LabelledTrap("session", notes, "sid="))
     )
 

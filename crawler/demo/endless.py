@@ -9,8 +9,8 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from thresher.crawler.demo.links import Link
-from thresher.crawler.demo.plan import Kind, Place, Plan
+from thresher.crawler.demo.links import DemoLink
+from thresher.crawler.demo.plan import PathKind, PathPlan, PlannedHost
 from thresher.crawler.demo.seeded_random import SeededRandom
 
 _MONTH = re.compile(r"/calendar/(\d{4,5})/(0[1-9]|1[0-2])/(?:(0[1-9]|1\d|2[0-8])/)?", re.ASCII)
@@ -23,7 +23,7 @@ _N_FARM_LINKS = 12
 class Trap:
     """An endless part of the web."""
 
-    kind: Kind
+    kind: PathKind
     host: str  # name; of a farm: ".farm0.test", for all names that end with it
     marker: str = ""  # text that is in every URL of it
 
@@ -31,15 +31,15 @@ class Trap:
         return (host.endswith(self.host) if self.host.startswith(".") else host == self.host) and self.marker in path
 
 
-def calendar_place(path: str) -> Place | None:
+def calendar_place(path: str) -> PathPlan | None:
     """Return the calendar page at `path`, or None."""
     if (match := _MONTH.fullmatch(path)) is None:
         return None
     year, month, day = match.groups()
-    return Place(Kind.CALENDAR, path, title=f"Events of {day or ''} {month}/{year}")
+    return PathPlan(PathKind.CALENDAR, path, title=f"Events of {day or ''} {month}/{year}")
 
 
-def calendar_links(plan: Plan, rng: SeededRandom, place: Place) -> list[Link]:
+def calendar_links(plan: PlannedHost, rng: SeededRandom, place: PathPlan) -> list[DemoLink]:
     """Return the links of a calendar page: the months before and after, its events."""
     match = _MONTH.fullmatch(place.path)
     assert match is not None, place.path

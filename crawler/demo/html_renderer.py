@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from html import escape
 
-from thresher.crawler.demo.atlas import Declared, Host
-from thresher.crawler.demo.links import Link
-from thresher.crawler.demo.plan import Kind, Place
+from thresher.crawler.demo.atlas import Declared, DemoHost
+from thresher.crawler.demo.links import DemoLink
+from thresher.crawler.demo.plan import PathKind, PathPlan
 from thresher.crawler.demo.prose import Prose
 
 _PARAGRAPH = 6  # sentences
@@ -30,7 +30,7 @@ _SCRIPT = (
 class HtmlRenderer:
     """Renders the pages of one host."""
 
-    def __init__(self, host: Host, navigation: list[Link], prose: Prose, *, state_bytes: int = 0, attribute_bytes: int = 0) -> None:
+    def __init__(self, host: DemoHost, navigation: list[DemoLink], prose: Prose, *, state_bytes: int = 0, attribute_bytes: int = 0) -> None:
         self._host, self._prose, self._navigation = host, prose, navigation
         self._state_bytes = state_bytes
         self._opening, self._closing = _block(attribute_bytes)
@@ -43,9 +43,9 @@ class HtmlRenderer:
             f'<a href="#top">Top</a> &middot; <a href="javascript:void(0)">Print</a></p></footer>\n</body>\n</html>\n'
         )
 
-    def page(self, place: Place, links: list[Link], n_bytes: int, *, canonical: str = "", robots: str = "") -> bytes:
+    def page(self, place: PathPlan, links: list[DemoLink], n_bytes: int, *, canonical: str = "", robots: str = "") -> bytes:
         """Render a page of `n_bytes`; it is longer only if its links need more."""
-        is_of_tree = place.kind in (Kind.PAGE, Kind.COPY, Kind.NEAR_COPY, Kind.VARIANT)
+        is_of_tree = place.kind in (PathKind.PAGE, PathKind.COPY, PathKind.NEAR_COPY, PathKind.VARIANT)
         key = place.page if is_of_tree else place.path
         has_menu = links[: len(self._navigation)] == self._navigation
         content = links[len(self._navigation) :] if has_menu else links
@@ -93,8 +93,8 @@ class HtmlRenderer:
         home = f"<a href=/>{self._host.brand}</a>"
         return f"<!DOCTYPE html>\n<html><head><title>{title}</title></head><body><h1>{title}</h1><p>{home}</p></body></html>\n".encode()
 
-    def _lead(self, place: Place) -> str:
-        if place.kind is Kind.NEAR_COPY:
+    def _lead(self, place: PathPlan) -> str:
+        if place.kind is PathKind.NEAR_COPY:
             return (
                 f"{place.title}: a reprint of what {self._host.brand} has on this, with the kind permission of its authors, {place.path}."
             )
@@ -104,7 +104,7 @@ class HtmlRenderer:
         return text.encode(self._host.charset)
 
 
-def _charset(host: Host) -> str:
+def _charset(host: DemoHost) -> str:
     if host.declared is not Declared.META:
         return ""
     if host.index % 2:
@@ -120,7 +120,7 @@ def _about(title: str, brand: str, canonical: str, robots: str) -> str:
     )
 
 
-def _list(tag: bytes, links: list[Link]) -> bytes:
+def _list(tag: bytes, links: list[DemoLink]) -> bytes:
     return b"<%b><ul>\n%b</ul></%b>\n" % (tag, b"".join([b"<li>%b</li>\n" % link.html for link in links]), tag) if links else b""
 
 

@@ -1,7 +1,7 @@
 """Links of the demo web: their targets, and how they are written.
 
 Pages write one target in many ways, as real pages do: absolute, without scheme, relative with more `..` than there are directories,
-with a fragment, in capitals, in either quotes or none, with `&amp;` or a bare `&`. `Link.url` is the canonical form of all of them.
+with a fragment, in capitals, in either quotes or none, with `&amp;` or a bare `&`. `DemoLink.url` is the canonical form of all of them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from html import escape
 from urllib.parse import quote
 
-from thresher.crawler.demo.atlas import Host
+from thresher.crawler.demo.atlas import DemoHost
 from thresher.crawler.demo.seeded_random import SeededRandom
 
 MOST_PAGES = 10**9  # of a host: a page's number has nine digits
@@ -20,7 +20,7 @@ _UP = "../../../../"  # from the deepest page to the root
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class DemoLink:
     """One link of a page."""
 
     url: str  # canonical, absolute
@@ -33,13 +33,13 @@ def canonical_path(path: str) -> str:
     return path if path.isascii() else quote(path, safe="/?&=%-._~")
 
 
-def slug(rng: SeededRandom, host: Host, *what: str | int) -> tuple[int, str, str]:
+def slug(rng: SeededRandom, host: DemoHost, *what: str | int) -> tuple[int, str, str]:
     """Return a section's number and two words of the host's subject."""
     throw, words = rng.throw("slug", host.name, *what), host.tongue.words
     return throw % _N_SECTIONS, words[(throw >> 8) % len(words)].lower(), words[(throw >> 24) % len(words)].lower()
 
 
-def page_path(rng: SeededRandom, host: Host, page: int) -> tuple[str, str]:
+def page_path(rng: SeededRandom, host: DemoHost, page: int) -> tuple[str, str]:
     """Return path (not yet percent-encoded) and title of a page of the host's tree."""
     if page == 0:
         return "/", host.brand
@@ -67,22 +67,24 @@ def page_number(path: str) -> int:
 class Pen:
     """Writes the links of one host's pages."""
 
-    def __init__(self, rng: SeededRandom, host: Host, origin_of: Callable[[str], str]) -> None:
+    def __init__(self, rng: SeededRandom, host: DemoHost, origin_of: Callable[[str], str]) -> None:
         self._rng, self._host, self._origin_of = rng, host, origin_of
         self._origin = origin_of(host.name)
 
-    def home(self, path: str, text: str, *, nofollow: bool = False) -> Link:
+    def home(self, path: str, text: str, *, nofollow: bool = False) -> DemoLink:
         """Write a link to a path of this host."""
         manner = self._rng.throw("manner", self._host.name, path)
-        return Link(self._origin + canonical_path(path), self._element(self._href(path, manner), text, manner >> 8, nofollow), not nofollow)
+        return DemoLink(
+            self._origin + canonical_path(path), self._element(self._href(path, manner), text, manner >> 8, nofollow), not nofollow
+        )
 
-    def abroad(self, host: Host, page: int) -> Link:
+    def abroad(self, host: DemoHost, page: int) -> DemoLink:
         """Write a link to a page of another host."""
         url = self._origin_of(host.name) + canonical_path(page_path(self._rng, host, page)[0])
         return self.absolute(url, host.brand if page == 0 else f"{host.brand}, {page}")
 
-    def absolute(self, url: str, text: str) -> Link:
-        return Link(url, self._element(url, text, self._rng.throw("manner", url) >> 8, nofollow=False))
+    def absolute(self, url: str, text: str) -> DemoLink:
+        return DemoLink(url, self._element(url, text, self._rng.throw("manner", url) >> 8, nofollow=False))
 
     def _href(self, path: str, manner: int) -> str:
         match manner % 16:

@@ -56,14 +56,14 @@ def parse_line(line: str) -> ServedRequest:
     return ServedRequest(float(start), float(end), address, host, int(connection), method, path, int(status), int(n_bytes), agent)
 
 
-class Log:
+class ServerLog:
     """All requests of a log in order of their start, and measures of politeness."""
 
     def __init__(self, requests: Iterable[ServedRequest]) -> None:
         self.requests = sorted(requests, key=lambda request: request.start)
 
     @classmethod
-    def read(cls, path: str | Path) -> Log:
+    def read(cls, path: str | Path) -> ServerLog:
         """Read a log, which may still be written to: an unfinished last line is left out."""
         text = Path(path).read_bytes().decode("latin-1")
         return cls(parse_line(line) for line in text[: text.rfind("\n") + 1].split("\n")[:-1])

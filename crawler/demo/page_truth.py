@@ -15,7 +15,7 @@ HTML = "text/html; charset=utf-8"
 GONE = "gone"  # the kind of an honest error, in every part
 
 
-class Anchor(NamedTuple):
+class PlannedLink(NamedTuple):
     """One link: canonical absolute URL and its text."""
 
     url: str
@@ -28,7 +28,7 @@ class Skin:
 
     lang: str
     brand: str
-    menu: tuple[Anchor, ...] = ()
+    menu: tuple[PlannedLink, ...] = ()
     aside: tuple[str, ...] = ()  # paragraphs of the template
     foot: str = ""
 
@@ -51,12 +51,12 @@ class PageTruth:
     is_endless: bool = False  # whether it is one of endlessly many
     title: str = ""
     text: Callable[[], Sequence[str]] = no_text  # paragraphs of plain text
-    links: tuple[Anchor, ...] = ()
+    links: tuple[PlannedLink, ...] = ()
     skin: Skin | None = None
     mime: str = HTML
     raw: str = ""  # the whole body, in place of title, text, links and skin
 
-    def anchors(self) -> tuple[Anchor, ...]:
+    def anchors(self) -> tuple[PlannedLink, ...]:
         """Return every link on the printed page, in its order."""
         if self.raw or self.target:
             return ()
@@ -89,7 +89,7 @@ def print_sheet(truth: PageTruth, origin: str) -> bytes:
     ).encode()
 
 
-def _list(anchors: Sequence[Anchor], origin: str) -> str:
+def _list(anchors: Sequence[PlannedLink], origin: str) -> str:
     if not anchors:
         return ""
     items = [f'<li><a href="{escape(_href(url, origin))}">{escape(text)}</a></li>\n' for url, text in anchors]

@@ -7,9 +7,9 @@ from functools import partial
 from typing import Protocol
 
 from thresher.crawler.demo.labels import LabelledTrap
-from thresher.crawler.demo.page_truth import Anchor, PageTruth, Skin, gone
+from thresher.crawler.demo.page_truth import PageTruth, PlannedLink, Skin, gone
 from thresher.crawler.demo.seeded_random import SeededRandom, Word
-from thresher.crawler.demo.texts import Text
+from thresher.crawler.demo.texts import DemoText
 from thresher.crawler.demo.words import SITE_HEADS, SITE_TAILS
 
 N_WORDS = (110, 300)  # of an ordinary page
@@ -30,12 +30,12 @@ class PartContext:
         self.part, self.rng, self.origin = part, rng, origin
         self.n_sites, self.n_pages = n_sites, n_pages
         self._n_shared = n_shared
-        self._texts: dict[tuple[str, int], Text] = {}
+        self._texts: dict[tuple[str, int], DemoText] = {}
 
-    def text(self, lang: str = "en", subject: int = 0) -> Text:
+    def text(self, lang: str = "en", subject: int = 0) -> DemoText:
         key = lang, subject % 10
         if (text := self._texts.get(key)) is None:
-            text = self._texts[key] = Text(self.rng, *key)
+            text = self._texts[key] = DemoText(self.rng, *key)
         return text
 
     def throw(self, *question: Word) -> int:
@@ -52,7 +52,7 @@ class PartContext:
     def _name(self, of: str, number: int) -> str:
         return f"{self.rng.pick(SITE_HEADS, of, 'head', number)}{self.rng.pick(SITE_TAILS, of, 'tail', number)}-{of}{number}"
 
-    def skin(self, host: str, lang: str = "en", *, subject: int = 0, menu: tuple[Anchor, ...] = (), n_aside: int = 40) -> Skin:
+    def skin(self, host: str, lang: str = "en", *, subject: int = 0, menu: tuple[PlannedLink, ...] = (), n_aside: int = 40) -> Skin:
         """Return a host's template, with `n_aside` words beside its menu and name."""
         text = self.text(lang, subject)
         aside = tuple(text.paragraphs(n_aside, self.part, "aside", host)) if n_aside else ()
@@ -71,7 +71,7 @@ class Part(Protocol):
         ...
 
 
-class Site(Protocol):
+class PartSite(Protocol):
     """One host of a part."""
 
     def find(self, path: str) -> PageTruth:
@@ -79,10 +79,10 @@ class Site(Protocol):
         ...
 
 
-class Sites:
+class PartSites:
     """A part of hosts that do not link to one another; each of them is a seed."""
 
-    def __init__(self, context: PartContext, sites: Mapping[str, Site], traps: tuple[LabelledTrap, ...] = ()) -> None:
+    def __init__(self, context: PartContext, sites: Mapping[str, PartSite], traps: tuple[LabelledTrap, ...] = ()) -> None:
         """Create the sites.
 
         Args:
@@ -129,9 +129,9 @@ class Estate:
         self.text = context.text(lang, subject)
         self.skin = context.skin(host, lang, subject=subject, menu=self.links(menu), n_aside=n_aside)
 
-    def links(self, paths: Iterable[tuple[str, str]]) -> tuple[Anchor, ...]:
+    def links(self, paths: Iterable[tuple[str, str]]) -> tuple[PlannedLink, ...]:
         """Return links to paths of this host."""
-        return tuple([Anchor(self.origin + path, text) for path, text in paths])
+        return tuple([PlannedLink(self.origin + path, text) for path, text in paths])
 
     def title(self, *key: Word) -> str:
         return self.text.title(self.host, *key)

@@ -22,7 +22,7 @@ from functools import partial
 
 from thresher.crawler.demo.forum import Booking, Forum
 from thresher.crawler.demo.page_truth import PageTruth
-from thresher.crawler.demo.part_context import Estate, PartContext, Site, Sites, children, number_in
+from thresher.crawler.demo.part_context import Estate, PartContext, PartSite, PartSites, children, number_in
 from thresher.crawler.demo.words import SUBJECTS
 
 N_PAGES = 400
@@ -34,20 +34,20 @@ _N_ROOMS = 40
 _FANOUT = 5
 
 
-def pattern_part(context: PartContext) -> Sites:
+def pattern_part(context: PartContext) -> PartSites:
     """Make one host of each kind."""
     n = context.n_pages or N_PAGES
     names = ("forum", "booking", "wiki", "shop", "blog", "docs")
     forum, booking, wiki, shop, blog, docs = (f"{name}.{context.domain(number)}" for number, name in enumerate(names))
-    sites: dict[str, Site] = {
+    sites: dict[str, PartSite] = {
         forum: Forum(context, forum, n // 4),
         booking: Booking(context, booking, _N_ROOMS, 2 * n),
         wiki: Wiki(context, wiki, 3 * n // 4),
         shop: Bloomer(context, shop, N_COPIES + n // 2),
-        blog: Archive(context, blog, 3 * n // 4),
+        blog: DemoArchive(context, blog, 3 * n // 4),
         docs: Manual(context, docs, 3 * n // 10),
     }
-    return Sites(context, sites)
+    return PartSites(context, sites)
 
 
 class Wiki:
@@ -105,7 +105,7 @@ class Bloomer:
         return self._estate.page(path, kind="copy" if item <= N_COPIES else "page", own="/items/1" if item <= N_COPIES else path)
 
 
-class Archive:
+class DemoArchive:
     """Posts that can be reached only by a chain of index pages."""
 
     def __init__(self, context: PartContext, host: str, n_posts: int) -> None:

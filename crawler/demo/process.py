@@ -10,7 +10,7 @@ from typing import Self
 
 from thresher.crawler.children import python
 from thresher.crawler.demo.demo_settings import PROFILES, DemoSettings, profile
-from thresher.crawler.demo.log import Log
+from thresher.crawler.demo.log import ServerLog
 from thresher.crawler.demo.opening import AnyWeb, open_web
 
 _LONGEST_END_S = 10.0
@@ -92,7 +92,7 @@ class ServerProcess:
             process.wait()
         process.stdout.close()
 
-    def read_log(self) -> Log:
+    def read_log(self) -> ServerLog:
         """Read the log as far as it is written."""
         assert self.log_path is not None, "no log was asked for"
-        return Log.read(self.log_path)
+        return ServerLog.read(self.log_path)

@@ -24,7 +24,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from thresher.crawler.demo.labels import LabelledTrap
-from thresher.crawler.demo.page_truth import Anchor, PageTruth
+from thresher.crawler.demo.page_truth import PageTruth, PlannedLink
 from thresher.crawler.demo.part_context import Estate, PartContext, children, number_in
 from thresher.crawler.demo.seeded_random import Word
 
@@ -96,7 +96,7 @@ class RankPart:
         truth = estate.page(path, variant=self._variant(site))
         if self._is_dangling(site, page):
             return replace(truth, skin=replace(estate.skin, menu=()))
-        links = [Anchor(self._url(*place), f"{self._hosts[place[0]]} {place[1]}") for place in self._links(site, page)]
+        links = [PlannedLink(self._url(*place), f"{self._hosts[place[0]]} {place[1]}") for place in self._links(site, page)]
         return replace(truth, links=tuple(links))
 
     def _estate(self, site: int) -> Estate:

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from thresher.crawler.demo.page_truth import PageTruth
-from thresher.crawler.demo.part_context import Estate, Part, PartContext, Site, Sites, children, number_in
+from thresher.crawler.demo.part_context import Estate, Part, PartContext, PartSite, PartSites, children, number_in
 from thresher.crawler.demo.texts import coined
 
 N_PAGES = 200
@@ -227,13 +227,13 @@ class _Archive:
         return [Pair(f"{origin}/{i}/{a}.html", f"{origin}/{i}/{b}.html", "index", 1.0) for i in range(self._n_volumes) for a, b in couples]
 
 
-def replica_part(context: PartContext) -> Sites:
+def replica_part(context: PartContext) -> PartSites:
     """Make nine hosts, each of a site of its own."""
     n = context.n_pages or N_PAGES
     names = [f"www.{context.domain(number)}" for number in range(9)]
     english, chinese = _Book(context, names[0], "a", "en", n), _Book(context, names[2], "a", "zh", n)
     origin = _Book(context, names[4], "p", "ru", n)
-    sites: list[Site] = [
+    sites: list[PartSite] = [
         english,
         _Edition(context, names[1], english),
         chinese,
@@ -244,16 +244,16 @@ def replica_part(context: PartContext) -> Sites:
         _Twins(context, names[7], max(3, n // 5)),
         _Archive(context, names[8], max(2, n // 15)),
     ]
-    return Sites(context, dict(zip(names, sites, strict=True)))
+    return PartSites(context, dict(zip(names, sites, strict=True)))
 
 
 def planted_pairs(part: Part) -> list[Pair]:
     """Return every pair that was planted in this part."""
-    assert isinstance(part, Sites)
+    assert isinstance(part, PartSites)
     return [pair for site in part.by_host.values() if isinstance(site, _Edition | _Mirror | _Twins | _Archive) for pair in site.pairs()]
 
 
 def planted_mirrors(part: Part) -> dict[str, str]:
     """Return mirror → origin, by host."""
-    assert isinstance(part, Sites)
+    assert isinstance(part, PartSites)
     return {host: site.origin for host, site in part.by_host.items() if isinstance(site, _Mirror)}

@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 from thresher.crawler.demo import phrases
 from thresher.crawler.demo.labels import LabelledTrap
-from thresher.crawler.demo.page_truth import Anchor, PageTruth, gone, moved
+from thresher.crawler.demo.page_truth import PageTruth, PlannedLink, gone, moved
 from thresher.crawler.demo.part_context import PartContext
 from thresher.crawler.demo.phrases import Phrase, phrase
 from thresher.crawler.demo.soft_error_host import SoftErrorHost, Software
@@ -86,7 +86,7 @@ class SoftPart:
         page, origin = paths.index(path), self._context.origin(self._portal)
         links = self._entries[page * _PORTAL_LINKS : (page + 1) * _PORTAL_LINKS]
         if page == 0:
-            links = [*(Anchor(origin + other, f"List {i}") for i, other in enumerate(paths) if i), *links]
+            links = [*(PlannedLink(origin + other, f"List {i}") for i, other in enumerate(paths) if i), *links]
         url = origin + path
         text = partial(self._context.text().paragraphs, 80, self._portal, page)
         return PageTruth(

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from thresher.crawler.demo.page_truth import Anchor, PageTruth, Skin
+from thresher.crawler.demo.page_truth import PageTruth, PlannedLink, Skin
 from thresher.crawler.demo.part_context import PartContext
 from thresher.crawler.demo.words import SUBJECTS
 
@@ -52,7 +52,7 @@ class SoftErrorHost:
         self.n_odd = round(n_urls * software.odd_share) if software.has_pages else n_urls
         self.n_pages = n_urls - self.n_odd if software.has_pages else 0
         self._words = SUBJECTS[number % len(SUBJECTS)].words
-        menu = tuple(Anchor(self.page_url(i), self.page_title(i)) for i in range(min(1 + _MENU, self.n_pages)))
+        menu = tuple(PlannedLink(self.page_url(i), self.page_title(i)) for i in range(min(1 + _MENU, self.n_pages)))
         self.skin: Skin = context.skin(self.host, lang, subject=number, menu=menu, n_aside=software.n_aside)
 
     # names
@@ -105,9 +105,10 @@ class SoftErrorHost:
         """Return a real page."""
         url = self.page_url(page)
         links = [
-            Anchor(self.page_url(i), self.page_title(i)) for i in range(page * _FANOUT + 1, min(page * _FANOUT + _FANOUT + 1, self.n_pages))
+            PlannedLink(self.page_url(i), self.page_title(i))
+            for i in range(page * _FANOUT + 1, min(page * _FANOUT + _FANOUT + 1, self.n_pages))
         ]
-        links += [Anchor(self.odd_url(i), f"{self.page_title(page)} {i}") for i in range(page, self.n_odd, self.n_pages)]
+        links += [PlannedLink(self.odd_url(i), f"{self.page_title(page)} {i}") for i in range(page, self.n_odd, self.n_pages)]
         return PageTruth(
             kind="page",
             variant=self.software.variant,
@@ -124,9 +125,9 @@ class SoftErrorHost:
         insert = self.software.insert
         return [*insert[page % max(1, len(insert)) :][:1], *self.context.text(self.lang, self.number).paragraphs(n_words, self.host, page)]
 
-    def entries(self) -> Iterator[Anchor]:
+    def entries(self) -> Iterator[PlannedLink]:
         """Yield what a portal must link to, so that all of the host is reached."""
         if self.n_pages:
-            yield Anchor(self.origin + "/", self.skin.brand)
+            yield PlannedLink(self.origin + "/", self.skin.brand)
         else:
-            yield from (Anchor(self.odd_url(i), f"{self.skin.brand} {i}") for i in range(self.n_odd))
+            yield from (PlannedLink(self.odd_url(i), f"{self.skin.brand} {i}") for i in range(self.n_odd))

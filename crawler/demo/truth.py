@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from thresher.crawler.demo.endless import Trap
-from thresher.crawler.demo.links import Link
-from thresher.crawler.demo.plan import Kind, Place
+from thresher.crawler.demo.links import DemoLink
+from thresher.crawler.demo.plan import PathKind, PathPlan
 
 _SCHEME = "http://"
-_SAME = (Kind.COPY, Kind.VARIANT, Kind.NEAR_COPY)
-_WITHOUT_LINKS = (Kind.REDIRECT, Kind.GONE, Kind.UNKNOWN, Kind.ASSET)
+_SAME = (PathKind.COPY, PathKind.VARIANT, PathKind.NEAR_COPY)
+_WITHOUT_LINKS = (PathKind.REDIRECT, PathKind.GONE, PathKind.UNKNOWN, PathKind.ASSET)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Planted:
     """One URL, as a crawl must find it."""
 
     url: str
-    kind: Kind
+    kind: PathKind
     status: int  # of the last answer: 200 for a fault, which recovers
     depth: int  # clicks from the nearest seed; redirects are no clicks
     hops: int = 0  # redirects on the way, since the last link
@@ -43,22 +43,22 @@ class Truth:
     cut: frozenset[str]  # beyond the largest number of redirects
     traps: tuple[Trap, ...]  # endless: none of their URLs is in `urls`
 
-    def of_kind(self, kind: Kind) -> list[Planted]:
+    def of_kind(self, kind: PathKind) -> list[Planted]:
         return [planted for planted in self.urls.values() if planted.kind is kind]
 
     def redirects(self) -> dict[str, str]:
         """Return source → target of every redirect that must be found."""
-        return {planted.url: planted.target for planted in self.urls.values() if planted.kind is Kind.REDIRECT}
+        return {planted.url: planted.target for planted in self.urls.values() if planted.kind is PathKind.REDIRECT}
 
     def copies(self) -> dict[str, str]:
         """Return URL → URL of the page with exactly the same body."""
-        return {planted.url: planted.same_as for planted in self.urls.values() if planted.kind in (Kind.COPY, Kind.VARIANT)}
+        return {planted.url: planted.same_as for planted in self.urls.values() if planted.kind in (PathKind.COPY, PathKind.VARIANT)}
 
     def in_trap(self, url: str) -> bool:
         return any(trap.holds(*split(url)) for trap in self.traps)
 
 
-class Plans(Protocol):
+class WebPlans(Protocol):
     """Where everything is in a web, and what links to it (`Web`)."""
 
     def seeds(self) -> list[str]: ...
@@ -67,11 +67,11 @@ class Plans(Protocol):
 
     def allows(self, host: str, path: str, /) -> bool: ...
 
-    def locate(self, host: str, path: str, /) -> Place: ...
+    def locate(self, host: str, path: str, /) -> PathPlan: ...
 
-    def links(self, host: str, place: Place, /) -> list[Link]: ...
+    def links(self, host: str, place: PathPlan, /) -> list[DemoLink]: ...
 
-    def page_url(self, host: str, place: Place, /) -> str: ...
+    def page_url(self, host: str, place: PathPlan, /) -> str: ...
 
 
 def split(url: str) -> tuple[str, str]:
@@ -80,7 +80,7 @@ def split(url: str) -> tuple[str, str]:
     return authority.partition(":")[0], slash + path
 
 
-def walk(web: Plans, *, max_redirects: int) -> Truth:
+def walk(web: WebPlans, *, max_redirects: int) -> Truth:
     """Walk the web's plans from its seeds, breadth first."""
     by_host: dict[str, list[Trap]] = {}
     for trap in web.traps():
@@ -101,21 +101,21 @@ def walk(web: Plans, *, max_redirects: int) -> Truth:
             continue
         place = web.locate(host, path)
         urls[url] = _planted(web, host, url, place, depth, hops)
-        if place.kind is Kind.REDIRECT and hops < max_redirects:
+        if place.kind is PathKind.REDIRECT and hops < max_redirects:
             queue.append((place.target, depth, hops + 1))
-        elif place.kind is Kind.REDIRECT:
+        elif place.kind is PathKind.REDIRECT:
             cut.add(place.target)
         elif place.kind not in _WITHOUT_LINKS:
             links = web.links(host, place)
-            to_follow = place.kind is not Kind.DEAD_END
+            to_follow = place.kind is not PathKind.DEAD_END
             queue.extend((link.url, depth + 1, 0) for link in links if to_follow and link.is_followed)
             avoided.update(link.url for link in links if not (to_follow and link.is_followed))
     found = urls.keys() | denied
     return Truth(urls, frozenset(denied), frozenset(avoided - found), frozenset(cut - found), web.traps())
 
 
-def _planted(web: Plans, host: str, url: str, place: Place, depth: int, hops: int) -> Planted:
-    is_fault = place.kind is Kind.FAULT
+def _planted(web: WebPlans, host: str, url: str, place: PathPlan, depth: int, hops: int) -> Planted:
+    is_fault = place.kind is PathKind.FAULT
     return Planted(
         url,
         place.kind,

@@ -13,12 +13,12 @@ import zlib
 from collections import OrderedDict
 from dataclasses import dataclass, replace
 
-from thresher.crawler.demo.atlas import Atlas, Declared, Host, RobotsKind
+from thresher.crawler.demo.atlas import Atlas, Declared, DemoHost, RobotsKind
 from thresher.crawler.demo.demo_settings import DemoSettings
 from thresher.crawler.demo.endless import Trap, calendar_links, calendar_place, farm_page
 from thresher.crawler.demo.html_renderer import HtmlRenderer
-from thresher.crawler.demo.links import Link
-from thresher.crawler.demo.plan import Kind, Place, Plan
+from thresher.crawler.demo.links import DemoLink
+from thresher.crawler.demo.plan import PathKind, PathPlan, PlannedHost
 from thresher.crawler.demo.prose import Prose
 from thresher.crawler.demo.seeded_random import SeededRandom
 from thresher.crawler.demo.truth import Truth, walk
@@ -59,7 +59,7 @@ class Web:
         self._atlas = Atlas(demo_settings, self._rng)
         self._scheme = "https" if demo_settings.tls else "http"
         self._suffix = "" if port == (443 if demo_settings.tls else 80) else f":{port}"
-        self._plans: dict[int, tuple[Plan, HtmlRenderer]] = {}
+        self._plans: dict[int, tuple[PlannedHost, HtmlRenderer]] = {}
         self._prose: dict[tuple[int, str], Prose] = {}
         self._recent: OrderedDict[tuple[str, str], Reply] = OrderedDict()
         self._recent_bytes, self._cache_bytes = 0, cache_bytes
@@ -84,9 +84,9 @@ class Web:
 
     def traps(self) -> tuple[Trap, ...]:
         """Return all endless parts."""
-        traps = [Trap(Kind.CALENDAR, host.name, "/calendar/") for host in self._atlas.hosts if host.has_calendar]
-        traps += [Trap(Kind.SESSION, host.name, "sid=") for host in self._atlas.hosts if host.has_sessions]
-        return (*traps, *(Trap(Kind.FARM, f".{farm}") for farm in self._atlas.farms))
+        traps = [Trap(PathKind.CALENDAR, host.name, "/calendar/") for host in self._atlas.hosts if host.has_calendar]
+        traps += [Trap(PathKind.SESSION, host.name, "sid=") for host in self._atlas.hosts if host.has_sessions]
+        return (*traps, *(Trap(PathKind.FARM, f".{farm}") for farm in self._atlas.farms))
 
     def truth(self, *, max_redirects: int = 5) -> Truth:
         """Return what is planted and what of it a crawl from the seeds must find. Time: some 5 µs per link: for finite webs."""
@@ -114,20 +114,20 @@ class Web:
 
     # what stands where
 
-    def locate(self, host: str, path: str) -> Place:
+    def locate(self, host: str, path: str) -> PathPlan:
         """Return what stands under `path` (with query) of `host`."""
         known = self._atlas.by_name.get(_name(host))
         if known is None:
-            return Place(Kind.FARM if self._farm_of(_name(host)) else Kind.UNKNOWN, path, status=404)
+            return PathPlan(PathKind.FARM if self._farm_of(_name(host)) else PathKind.UNKNOWN, path, status=404)
         if path == "/robots.txt":
-            return Place(Kind.ROBOTS, path)
+            return PathPlan(PathKind.ROBOTS, path)
         if known.forwards_to:
             target = self.origin(known.forwards_to) + path
-            return Place(Kind.REDIRECT, path, status=301, target=target, location=target)
+            return PathPlan(PathKind.REDIRECT, path, status=301, target=target, location=target)
         plan = self._plan(known)[0]
-        return plan.find(path) or self._locate_odd(plan, path) or Place(Kind.UNKNOWN, path, status=404)
+        return plan.find(path) or self._locate_odd(plan, path) or PathPlan(PathKind.UNKNOWN, path, status=404)
 
-    def _locate_odd(self, plan: Plan, path: str) -> Place | None:
+    def _locate_odd(self, plan: PlannedHost, path: str) -> PathPlan | None:
         """Return a calendar's page, or the page under a query that the host ignores."""
         if plan.host.has_calendar and path.startswith("/calendar/"):
             return calendar_place(path)
@@ -139,23 +139,23 @@ class Web:
         kept = "&".join("".join(field) for field in fields if field[0] not in ignored)
         place = plan.find(f"{bare}?{kept}" if kept else bare)
         session = next((value for name, _, value in fields if name == "sid"), "") if plan.host.has_sessions else ""
-        if place is None or place.kind is not Kind.PAGE:
+        if place is None or place.kind is not PathKind.PAGE:
             return place
-        return replace(place, kind=Kind.SESSION if session else Kind.VARIANT, session=session)
+        return replace(place, kind=PathKind.SESSION if session else PathKind.VARIANT, session=session)
 
-    def links(self, host: str, place: Place) -> list[Link]:
+    def links(self, host: str, place: PathPlan) -> list[DemoLink]:
         """Return the links of the page at `place`."""
         plan = self._plan(self._atlas.by_name[_name(host)])[0]
         links = plan.links(place)
-        return links[: plan.n_navigation()] + calendar_links(plan, self._rng, place) if place.kind is Kind.CALENDAR else links
+        return links[: plan.n_navigation()] + calendar_links(plan, self._rng, place) if place.kind is PathKind.CALENDAR else links
 
-    def page_url(self, host: str, place: Place) -> str:
+    def page_url(self, host: str, place: PathPlan) -> str:
         """Return the URL of the tree's page whose content is at `place`."""
         return self._plan(self._atlas.by_name[_name(host)])[0].page_url(place.page)
 
-    def _plan(self, host: Host) -> tuple[Plan, HtmlRenderer]:
+    def _plan(self, host: DemoHost) -> tuple[PlannedHost, HtmlRenderer]:
         if (known := self._plans.get(host.index)) is None:
-            plan = Plan(self.demo_settings, self._rng, self._atlas, host, self.origin)
+            plan = PlannedHost(self.demo_settings, self._rng, self._atlas, host, self.origin)
             known = self._plans[host.index] = (
                 plan,
                 HtmlRenderer(
@@ -168,7 +168,7 @@ class Web:
             )
         return known
 
-    def _prose_of(self, host: Host) -> Prose:
+    def _prose_of(self, host: DemoHost) -> Prose:
         key = host.subject, host.charset
         if (prose := self._prose.get(key)) is None:
             prose = self._prose[key] = Prose(self._rng, host.subject, host.tongue, host.charset)
@@ -217,23 +217,23 @@ class Web:
         plan, press = self._plan(host)
         notice = (("content-type", "text/html"),)
         match place.kind:
-            case Kind.ROBOTS:
+            case PathKind.ROBOTS:
                 return _robots(host), True
-            case Kind.REDIRECT:
+            case PathKind.REDIRECT:
                 return Reply(place.status, (*notice, ("location", place.location)), press.notice("Moved"), host.delay_s), True
-            case Kind.GONE | Kind.UNKNOWN:
+            case PathKind.GONE | PathKind.UNKNOWN:
                 return Reply(place.status, notice, press.notice("Not found"), host.delay_s), True
-            case Kind.FAULT if attempt <= place.tries:
+            case PathKind.FAULT if attempt <= place.tries:
                 wait = (
                     (("retry-after", str(self.demo_settings.retry_after_s)),)
                     if self.demo_settings.retry_after_s and place.status == 503
                     else ()
                 )
                 return Reply(place.status, notice + wait, press.notice("Out of order"), host.delay_s), False
-            case Kind.ASSET:
+            case PathKind.ASSET:
                 return _asset(self.demo_settings.seed, host, path), True
             case _:
-                return self._print(plan, press, place), place.kind is not Kind.FAULT
+                return self._print(plan, press, place), place.kind is not PathKind.FAULT
 
     def _answer_elsewhere(self, name: str, path: str) -> Reply:
         farm = self._farm_of(name)
@@ -243,12 +243,12 @@ class Web:
             return Reply(404, (("content-type", "text/plain"),), b"no such file\n")
         return Reply(200, (("content-type", "text/html; charset=utf-8"),), farm_page(self._rng, name, farm, path, self.origin))
 
-    def _print(self, plan: Plan, press: HtmlRenderer, place: Place) -> Reply:
+    def _print(self, plan: PlannedHost, press: HtmlRenderer, place: PathPlan) -> Reply:
         host = plan.host
-        is_of_tree = place.kind in (Kind.PAGE, Kind.COPY, Kind.NEAR_COPY, Kind.VARIANT, Kind.SESSION)
+        is_of_tree = place.kind in (PathKind.PAGE, PathKind.COPY, PathKind.NEAR_COPY, PathKind.VARIANT, PathKind.SESSION)
         headers: Headers = (("content-type", f"text/html; charset={host.charset}" if host.declared is Declared.HEADER else "text/html"),)
         robots = canonical = ""
-        if place.kind is Kind.DEAD_END:
+        if place.kind is PathKind.DEAD_END:
             if self._rng.throw("by header", host.name, place.path) % 2:
                 headers += (("x-robots-tag", "nofollow"),)
             else:
@@ -268,7 +268,7 @@ def _name(host: str) -> str:
     return host.partition(":")[0].rstrip(".").lower()
 
 
-def _robots(host: Host) -> Reply:
+def _robots(host: DemoHost) -> Reply:
     text = (("content-type", "text/plain"),)
     if host.robots is RobotsKind.MISSING:
         return Reply(404, text, b"no such file\n", host.delay_s)
@@ -279,7 +279,7 @@ def _robots(host: Host) -> Reply:
     return Reply(200, text, f"# {host.name}\nUser-agent: *\n{rule}\n{delay}".encode(), host.delay_s)
 
 
-def _asset(seed: int, host: Host, path: str) -> Reply:
+def _asset(seed: int, host: DemoHost, path: str) -> Reply:
     extension = path.rpartition(".")[2]
     noise = hashlib.shake_128(f"{seed} {host.name} {path}".encode())
     n_bytes = 2_000 + int.from_bytes(noise.digest(2), "big") % 20_000

@@ -9,7 +9,7 @@ from thresher.storage.export.fields import iso
 from thresher.storage.view import View
 
 
-class Announced(msgspec.Struct, kw_only=True):
+class Announcement(msgspec.Struct, kw_only=True):
     """What a sitemap says of the URL."""
 
     by: str  # the sitemap
@@ -19,13 +19,13 @@ class Announced(msgspec.Struct, kw_only=True):
     priority: float | None
 
 
-def announced(view: View, key: bytes, queue: bytes) -> Announced | None:
+def announced(view: View, key: bytes, queue: bytes) -> Announcement | None:
     """Return what is said of the URL of this key, whose host's queue is `queue`; None if no sitemap names it."""
     said = view.tables.sitemaps.announced(key)
     if said is None:
         return None
     sitemap, host = view.tables.sitemaps.sitemap(said.sitemap), view.tables.sitemaps.announcer(queue)
-    return Announced(
+    return Announcement(
         by=sitemap.text if sitemap is not None else "a sitemap",
         lastmod=iso(said.lastmod),
         believed=round(believed(host.n_held, host.n_false), 2) if host is not None else 0.0,

@@ -29,9 +29,9 @@ from thresher.crawler.explain.today import Today, decide
 from thresher.crawler.explain.visited_again import visited_again, words_of
 from thresher.crawler.explain.wording import recorded
 from thresher.storage.export.fields import iso
-from thresher.storage.export.judged import Standing, named_keys, verdict_object
+from thresher.storage.export.judged import NewestVerdict, named_keys, verdict_object
 from thresher.storage.export.pages import page_object
-from thresher.storage.export.texts import Texts
+from thresher.storage.export.texts import TextLookup
 from thresher.storage.records import PageRecord, SkipLine, UrlRecord
 from thresher.storage.tables.bare_seeds import BareSeeds, http_form
 from thresher.storage.view import View
@@ -53,7 +53,7 @@ class Explainer:
         self._own = URLSpace(view.secret, url_rules(view.settings))
         self._todays = URLSpace(view.secret, url_rules(settings))
         self._rules = Rulebook(view.settings)
-        self._texts = Texts(view)
+        self._texts = TextLookup(view)
 
     def story(self, asked: str) -> Story:
         """Return the whole story of a URL as an operator writes it."""
@@ -157,8 +157,8 @@ class Explainer:
 
     def _verdicts(self, key: bytes, page: PageRecord | None) -> list[dict[str, Any]]:
         """Return every verdict on a page or a redirect, those that were revised and those that revised them, with their times."""
-        given = [Standing(verdict, 0.0) for verdict in page.verdicts] if page else []
-        revised = [Standing(revision.verdict, revision.at) for revision in self._view.tables.verdicts.revisions(key)]
+        given = [NewestVerdict(verdict, 0.0) for verdict in page.verdicts] if page else []
+        revised = [NewestVerdict(revision.verdict, revision.at) for revision in self._view.tables.verdicts.revisions(key)]
         texts = self._texts.of_keys(named_keys([*given, *revised]))
         fetched_at = page.fetched_at if page else 0.0
         return [{**verdict_object(said, texts), "at": iso(said.revised_at or fetched_at)} for said in (*given, *revised)]

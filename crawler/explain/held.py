@@ -12,7 +12,7 @@ import msgspec
 from thresher.crawler.analysis.tail_replay import notes
 from thresher.crawler.core.model import Purpose, State
 from thresher.crawler.core.ports import SeenRow
-from thresher.filters.tail.history import Closed, Held, Left, Passed, Reopened, Served, Settled, Step, Unasked
+from thresher.filters.tail.history import Closed, HeldStep, Left, Passed, Reopened, Served, SettledStep, Step, Unasked
 from thresher.storage.export.fields import iso
 from thresher.storage.view import View
 
@@ -48,13 +48,13 @@ class _Story:
 
     def words(self, step: Step) -> Iterator[str]:
         match step:
-            case Held() if self._key in step.keys:
+            case HeldStep() if self._key in step.keys:
                 self._queue, self._holder = step.queue, step.holder
                 why = "only pages of it name it" if step.is_inherited else "held by it"
                 yield f"waits in the class {step.holder}: {why}"
                 if self._key in step.audited:
                     yield "drawn at once, as an audit"
-            case Held() if self._key in step.audited:
+            case HeldStep() if self._key in step.audited:
                 yield "drawn as an audit"
             case Served() if self._key in step.keys:
                 yield "drawn, since its host had nothing else"
@@ -63,14 +63,14 @@ class _Story:
                 yield f"left alone with {step.n - 1:,} others of its host{proof}"
             case Reopened() if self._holder:
                 yield "judged anew: the threshold has changed"
-            case Settled() | Unasked() | Passed() | Left() if step.key == self._key:
+            case SettledStep() | Unasked() | Passed() | Left() if step.key == self._key:
                 yield _ended(step)
                 self._holder = ""
 
 
-def _ended(step: Settled | Unasked | Passed | Left) -> str:
+def _ended(step: SettledStep | Unasked | Passed | Left) -> str:
     match step:
-        case Settled():
+        case SettledStep():
             return "fetched: it gave something new" if step.is_good else "fetched: it gave nothing new"
         case Unasked():
             return "needs no fetch any more"

@@ -17,7 +17,7 @@ _WORDS = {
 }
 
 
-class Needed(msgspec.Struct, kw_only=True):
+class RequisiteStory(msgspec.Struct, kw_only=True):
     """A requisite of some page."""
 
     state: str
@@ -35,11 +35,13 @@ class Needed(msgspec.Struct, kw_only=True):
         return f"{_WORDS[self.state]}{status}, since {self.via or 'a page'} needs it to be shown{why}: it is no page."
 
 
-def needed(view: View, key: bytes) -> Needed | None:
+def needed(view: View, key: bytes) -> RequisiteStory | None:
     """Return what is known of a URL as a requisite, None if it is none."""
     record = view.tables.requisites.get(key)
     if record is None:
         return None
     row, other = view.tables.seen.row(record.via), view.tables.requisites.get(record.via)
     via = view.tables.seen.record(row.seq).text if row is not None else other.text if other is not None else None
-    return Needed(state=record.state, hop=record.hop, via=via, status=record.status or None, why=record.why or None, at=iso(record.at))
+    return RequisiteStory(
+        state=record.state, hop=record.hop, via=via, status=record.status or None, why=record.why or None, at=iso(record.at)
+    )

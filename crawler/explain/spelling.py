@@ -17,20 +17,20 @@ _PARTS = re.compile(r"([^:]*://)([^/?]*)(.*)", re.DOTALL)
 _DEFAULT_PORT = {"http://": ":80", "https://": ":443"}
 
 
-class Step(msgspec.Struct, frozen=True):
+class SpellingStep(msgspec.Struct, frozen=True):
     """One rule that changed the text."""
 
     rule: str
     result: str
 
 
-def steps(text: str, canonical: str) -> list[Step]:
+def steps(text: str, canonical: str) -> list[SpellingStep]:
     """Return the rules that lead from `text` to its canonical form, in order, with what each made of it."""
-    found: list[Step] = []
+    found: list[SpellingStep] = []
     for rule, apply in _RULES:
         changed = apply(text, canonical)
         if changed != text:
-            found.append(Step(rule, changed))
+            found.append(SpellingStep(rule, changed))
             text = changed
     return found
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import msgspec
 
-from thresher.crawler.explain.announced import Announced
+from thresher.crawler.explain.announced import Announcement
 from thresher.crawler.explain.held import Event
-from thresher.crawler.explain.requisite import Needed
-from thresher.crawler.explain.spelling import Step
+from thresher.crawler.explain.requisite import RequisiteStory
+from thresher.crawler.explain.spelling import SpellingStep
 from thresher.crawler.explain.today import Today
 from thresher.crawler.explain.visited_again import VisitedAgain
 
@@ -45,15 +45,15 @@ class Story(msgspec.Struct, kw_only=True):
 
     asked: str
     url: str | None = None  # canonical form
-    steps: list[Step] = []
+    steps: list[SpellingStep] = []
     state: str = "unknown"  # or bad_url, or a state of the store
     reason: str | None = None
     option: str | None = None  # what governs the reason, by commas
     detail: str | None = None
     found_at: str | None = None
-    announced: Announced | None = None
+    announced: Announcement | None = None
     visited_again: VisitedAgain | None = None
-    requisite: Needed | None = None
+    requisite: RequisiteStory | None = None
     chain: list[Hop] = []  # from what named the URL back to a seed
     depth: int | None = None
     site_depth: int | None = None

@@ -21,7 +21,7 @@ from thresher.crawler.core.url_rules import url_rules
 from thresher.crawler.fetch.address_guard import AddressGuard
 from thresher.crawler.fetch.given_addresses import GivenAddresses
 from thresher.crawler.gates.link_gate import LinkGate
-from thresher.crawler.gates.robots_cache import RobotsCache, Standing
+from thresher.crawler.gates.robots_cache import RobotsCache, RobotsStanding
 from thresher.filters.base import LinkColumns
 from thresher.filters.modes import modes_by_url
 from thresher.filters.panel import Panel
@@ -203,12 +203,12 @@ def _outcome(rulings: list[Ruling], robots: RobotsStory | None) -> str:
     if robots is None:
         return "pass every gate that the configuration alone decides"
     match robots.standing:
-        case Standing.DENIED.value:
+        case RobotsStanding.DENIED.value:
             return f"be queued{audited} and refused when its turn comes: robots.txt denies it ({options_of(Reason.ROBOTS_DENIED)})"
-        case Standing.UNREACHABLE.value:
+        case RobotsStanding.UNREACHABLE.value:
             wait = f"nothing is fetched before {robots.expires_at} ({options_of(Reason.ROBOTS_UNREACHABLE)})"
             return f"be queued{audited} and wait: robots.txt is unreachable, so that {wait}"
-        case Standing.UNKNOWN.value:
+        case RobotsStanding.UNKNOWN.value:
             last = "" if robots.rules_allow is not False else "; the last one that was read denies it"
             return f"be queued{audited} and fetched if robots.txt, which would be fetched first, allows it{last}"
         case _:

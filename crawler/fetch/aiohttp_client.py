@@ -106,7 +106,7 @@ class AiohttpClient:
         connector = _Connector(
             limit=0,  # the frontier bounds requests, in all and per host
             ssl=tls,
-            resolver=Lookups(resolver, proxy),
+            resolver=ResolverView(resolver, proxy),
             use_dns_cache=False,
             happy_eyeballs_delay=_HAPPY_EYEBALLS_S,
             keepalive_timeout=KEEP_ALIVE_S,
@@ -154,7 +154,7 @@ def _request_url(text: str) -> URL:
     return URL.build(scheme=scheme, authority=rest[:slash], path=rest[slash:], encoded=True)
 
 
-class Lookups(AbstractResolver):
+class ResolverView(AbstractResolver):
     """aiohttp's view of the resolver."""
 
     def __init__(self, resolver: Names, proxy: Proxy | None = None) -> None:

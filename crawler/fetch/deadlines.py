@@ -18,7 +18,7 @@ import asyncio
 from dataclasses import dataclass
 from math import inf
 
-from thresher.config.settings import Fetch
+from thresher.config.settings import FetchSettings
 from thresher.crawler.core.model import Cause
 from thresher.crawler.fetch.exchange import Exchange, WireFault
 
@@ -37,7 +37,7 @@ class Deadlines:
     shortest: float
 
     @staticmethod
-    def of(settings: Fetch, grace_s: float) -> Deadlines:
+    def of(settings: FetchSettings, grace_s: float) -> Deadlines:
         """Return the limits of the configuration.
 
         Args:

@@ -31,7 +31,7 @@ from dataclasses import dataclass
 from math import ceil, inf, log2
 from typing import TYPE_CHECKING, Protocol
 
-from thresher.config.settings import Dns
+from thresher.config.settings import DnsSettings
 from thresher.crawler.clock import Clock
 from thresher.crawler.core.model import Cause
 from thresher.crawler.fetch.address_guard import AddressGuard
@@ -95,7 +95,7 @@ class _Known:
 class Resolver:
     """Resolves and remembers names. Implements `core.ports.AddressBook`."""
 
-    def __init__(self, settings: Dns, *, guard: AddressGuard, clock: Callable[[], float] | None = None) -> None:
+    def __init__(self, settings: DnsSettings, *, guard: AddressGuard, clock: Callable[[], float] | None = None) -> None:
         """Create the resolver.
 
         Args:

@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from thresher.config.settings import Fetch
+from thresher.config.settings import FetchSettings
 from thresher.crawler.core.model import Cause, CrawlURL, Failed, Fetched, Flag, Head, Outcome, Reason, Redirect
 from thresher.crawler.core.url import hostname_of
 from thresher.crawler.fetch.address_connections import AddressConnections, ConnectionUse
@@ -67,7 +67,7 @@ class Fetcher:
 
     def __init__(
         self,
-        settings: Fetch,
+        settings: FetchSettings,
         *,
         user_agent: str,
         from_header: str,
@@ -303,7 +303,7 @@ def _client_class(name: str) -> type[LeanClient | AiohttpClient]:
 
 
 def _places(
-    settings: Fetch, guard: AddressGuard, proxy: Proxy | None, address_connections: int, elsewhere: ConnectionUse | None
+    settings: FetchSettings, guard: AddressGuard, proxy: Proxy | None, address_connections: int, elsewhere: ConnectionUse | None
 ) -> AddressConnections:
     """Return who opens sockets. All connections lead to a proxy's address, if there is one: what may be open at one bounds nothing then."""
     sockets: Sockets = guard if proxy is None else ProxySockets(proxy)
@@ -314,7 +314,7 @@ def _places(
     return AddressConnections(sockets, address_connections, elsewhere=elsewhere)
 
 
-def _headers(settings: Fetch, user_agent: str, from_header: str, encodings: str) -> dict[str, str]:
+def _headers(settings: FetchSettings, user_agent: str, from_header: str, encodings: str) -> dict[str, str]:
     accept = ",".join(settings.accept_types)
     ours = {"User-Agent": user_agent, "Accept": f"{accept},*/*;q=0.1", "Accept-Encoding": encodings}
     if from_header:

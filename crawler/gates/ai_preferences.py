@@ -26,7 +26,7 @@ from thresher.crawler.core.ai_preferences import (
 from thresher.crawler.core.model import CrawlURL, Fetched, Outcome, Purpose
 from thresher.crawler.core.robots import RobotsRecord
 from thresher.crawler.core.url import URLSpace
-from thresher.crawler.gates.robots_cache import RobotsCache, Standing
+from thresher.crawler.gates.robots_cache import RobotsCache, RobotsStanding
 from thresher.storage.records import PolicyRecord
 from thresher.storage.tables.policies import Policies
 from thresher.storage.tables.robots import RobotsTable
@@ -55,7 +55,7 @@ class AiPreferences:
         if known is not None and now < known[0].expires_at:
             return None
         asked = self._urls.url(f"{url.host}{WELL_KNOWN}", purpose=Purpose.ROBOTS)
-        if self._robots.ask(asked, now).standing is Standing.ALLOWED:
+        if self._robots.ask(asked, now).standing is RobotsStanding.ALLOWED:
             return asked
         self._remember(url.host, PolicyRecord(url.host, now, now + self._ttl))
         return None

@@ -19,7 +19,7 @@ from thresher.crawler.core.model import CrawlURL, LinkBatch, Reason
 from thresher.crawler.core.overriding import covers
 from thresher.crawler.core.ownership import Ownership
 from thresher.crawler.core.ports import SeenRow
-from thresher.crawler.core.url import URLSpace, directory_depth, hostname_of, origin_of, queue_name, site_of
+from thresher.crawler.core.url import URLSpace, directory_depth, hostname_of, origin_of, origins_of, queue_name, site_of
 from thresher.filters.base import LinkColumns, LinkJudgement
 from thresher.filters.deliberation import Deliberation
 from thresher.filters.panel import Panel
@@ -148,7 +148,7 @@ class LinkGate:
 
     def _ask(self, texts: Sequence[str]) -> dict[str, bytes | tuple[Reason, str]]:
         """Return what the static gate says of URLs that it does not remember."""
-        hosts = [text[: text.index("/", 8)] for text in texts]
+        hosts = origins_of(texts)
         site_of = {host: self.site(host) for host in set(hosts)}
         refused = self._panel.static(LinkColumns(texts, hosts, [site_of[host] for host in hosts]))
         faults = {host: fault for host in site_of if (fault := self._urls.fault(host)) is not None}
@@ -165,7 +165,7 @@ class LinkGate:
 
     def _batch(self, source: CrawlURL, texts: list[str], keys: list[bytes], is_redirect: bool) -> LinkBatch:
         """Return new links as columns. A site is entered at 0 at home, else at the directory's depth; within a site a link is a step."""
-        hosts = [text[: text.index("/", 8)] for text in texts]
+        hosts = origins_of(texts)
         site_of = {host: self.site(host) for host in set(hosts)}
         sites = [site_of[host] for host in hosts]
         inside = source.site_depth + (not is_redirect)

@@ -36,7 +36,7 @@ class PeerAsking(NamedTuple):
 Waiting = str | PeerAsking  # for a robots.txt: an origin of ours, or another agent
 
 
-class Standing(Enum):
+class RobotsStanding(Enum):
     """The present decision of robots.txt on one URL."""
 
     ALLOWED = "allowed"
@@ -46,14 +46,18 @@ class Standing(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class RobotsAnswer:
+class CheckedStanding:
     """A standing with the time of the next check (`UNREACHABLE` only)."""
 
-    standing: Standing
+    standing: RobotsStanding
     until: float = 0.0
 
 
-_ALLOWED, _DENIED, _UNKNOWN = RobotsAnswer(Standing.ALLOWED), RobotsAnswer(Standing.DENIED), RobotsAnswer(Standing.UNKNOWN)
+_ALLOWED, _DENIED, _UNKNOWN = (
+    CheckedStanding(RobotsStanding.ALLOWED),
+    CheckedStanding(RobotsStanding.DENIED),
+    CheckedStanding(RobotsStanding.UNKNOWN),
+)
 
 
 class RobotsCache:
@@ -77,7 +81,7 @@ class RobotsCache:
         self._waiting: dict[str, set[Waiting]] = {}  # hop URL → whose robots.txt led there
         self._unused: set[str] = set()  # origins whose file was read for a URL that has not been judged by it yet
 
-    def ask(self, url: CrawlURL, now: float) -> RobotsAnswer:
+    def ask(self, url: CrawlURL, now: float) -> CheckedStanding:
         """Say what may be done with `url`; costs no I/O for an origin in use.
 
         A file is good for the URL that it was read for, however long its host had to rest in between and however soon it expires.
@@ -91,7 +95,7 @@ class RobotsCache:
             return _UNKNOWN
         if record.kind == "rules":
             return _ALLOWED if self.rules(record).allows(url.text) else _DENIED
-        return _ALLOWED if record.kind == "allow" else RobotsAnswer(Standing.UNREACHABLE, record.expires_at)
+        return _ALLOWED if record.kind == "allow" else CheckedStanding(RobotsStanding.UNREACHABLE, record.expires_at)
 
     def obeys(self, url: CrawlURL) -> bool:
         """Return whether robots.txt is obeyed for this URL: `robots.obey`, or the longest override that sets it."""

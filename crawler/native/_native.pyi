@@ -25,6 +25,29 @@ def least(tokens: object, shingle: int, bits: int, /) -> bytearray:
 def least_links(urls: Iterable[str], most: int, /) -> list[int]:
     """Return the least numbers, at most `most`, ascending, of canonical URLs: the XXH32 of path and query, then that of the origin."""
 
+def join(
+    hrefs: Sequence[str], root: str, folder: str, known: dict[str, str], max_length: int, max_slashes: int, keeps_queries: bool, /
+) -> list[str | None]:
+    """Return what the clean ones of a page's links mean: "" the page itself, None where url.py has to look.
+
+    root, folder: of url_spelling.root_and_folder; known: origin → its canonical form; max_slashes: in a path
+    """
+
+def origins(urls: Iterable[str], /) -> list[str]:
+    """Return scheme and authority of canonical URLs; equal ones are one object."""
+
+def keys(urls: Iterable[str], sites: Iterable[bytes], secret: bytes, person: bytes, /) -> list[bytes]:
+    """Return 8 bytes of each URL's site, as given, and 8 of BLAKE2b with the secret as key: of canonical URLs."""
+
+def crowded(urls: Iterable[str], most_slashes: int, most_ands: int, /) -> list[int]:
+    """Return the places of the canonical URLs that have more of "/" or of "&"."""
+
+def endings(urls: Iterable[str], extensions: object, /) -> list[int]:
+    """Return the places of the canonical URLs whose path ends in one of the extensions.
+
+    extensions: uint64, ascending; of each its letters in lower case, the first in the highest byte, at most 8
+    """
+
 def sample(tokens: object, counts: object, left_out: Iterable[int], /) -> bytes:
     """Return the sample of novelty.py, uint16.
 

@@ -8,7 +8,8 @@
 #include <string.h>
 
 extern PyMethodDef SKETCH_METHODS[]; /* sketches_module.c */
-extern PyMethodDef URL_METHODS[];    /* urls.c */
+extern PyMethodDef URL_METHODS[];    /* urls_module.c */
+extern PyMethodDef FRONT_METHODS[];  /* front_coding.c */
 static Pass PASS; /* its buffers stay between two pages */
 static int HAS_LETTERS;
 
@@ -290,11 +291,12 @@ static struct PyModuleDef MODULE = {PyModuleDef_HEAD_INIT, "_native", "A page in
 PyMODINIT_FUNC PyInit__native(void) {
     make_kinds();
     make_names();
+    make_clean();
     for (int id = 0; id < N_COUNT; id++)
         if (!TAGS[id] && !(TAGS[id] = PyUnicode_InternFromString(NAME_OF[id]))) return NULL;
     PyObject *module = PyModule_Create(&MODULE);
-    if (module && PyModule_AddFunctions(module, SKETCH_METHODS) < 0) Py_CLEAR(module);
-    if (module && PyModule_AddFunctions(module, URL_METHODS) < 0) Py_CLEAR(module);
-    if (module && PyModule_AddIntConstant(module, "INTERFACE", 5) < 0) Py_CLEAR(module);
+    if (module && (PyModule_AddFunctions(module, SKETCH_METHODS) < 0 || PyModule_AddFunctions(module, URL_METHODS) < 0)) Py_CLEAR(module);
+    if (module && PyModule_AddFunctions(module, FRONT_METHODS) < 0) Py_CLEAR(module);
+    if (module && PyModule_AddIntConstant(module, "INTERFACE", 6) < 0) Py_CLEAR(module);
     return module;
 }

@@ -8,7 +8,9 @@
  * page.c     the pass itself: bytes to links, title, text
  * words.c    text to hashes of words, hashes to least ones
  * links.c    links to the least hashes of them
- * module.c   what Python sees
+ * urls.c     clean links to canonical URLs, URLs to keyed hashes
+ * sketches.c what filters ask of words
+ * module.c, sketches_module.c, urls_module.c  what Python sees
  */
 #ifndef THRESHER_NATIVE_H
 #define THRESHER_NATIVE_H
@@ -185,6 +187,28 @@ void least_hashes(const uint64_t *tokens, size_t n, size_t shingle, int64_t *lea
 uint32_t xxh32(Bytes at, size_t n);
 /* Put a number among the least ones, ascending, of which there are n and room for most; returns how many there are now. */
 size_t put_among_least(uint64_t *least, size_t n, size_t most, uint64_t number);
+
+/* -- urls.c --------------------------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    size_t n_origin; /* length of its own scheme and authority, 0 if it has none */
+    size_t n_up;     /* how many "../" it begins with */
+    size_t n_ahead;  /* where its path and query begin, behind its origin, its slash or its "../" */
+    int is_rooted;   /* a slash follows its origin, or it begins with one */
+} CleanLink;
+
+void make_clean(void);
+/* Take a link apart; returns 0 if the URL standard might change it. */
+int read_link(Bytes s, size_t n, CleanLink *found);
+/* Return the length of the folder that lies n_up above folder[0:n], which ends with a slash; at least its root and a slash. */
+size_t folder_above(Bytes folder, size_t n, size_t n_root, size_t n_up);
+size_t count_byte(Bytes s, size_t n, unsigned char wanted);
+
+enum { BLAKE_BLOCK = 128, BLAKE_KEY = 64, BLAKE_DIGEST = 8 };
+/* Begin BLAKE2b of 8 bytes with a key of 1 to 64 bytes and a purpose of at most 16. */
+void begin_hash(uint64_t *state, Bytes key, size_t n_key, Bytes person, size_t n_person);
+/* Return the hash of s[0:n], a byte at least, as a number whose bytes are in little-endian order. */
+uint64_t hash_of(const uint64_t *begun, Bytes s, size_t n);
 
 /* -- sketches.c ----------------------------------------------------------------------------------------------------------------- */
 

@@ -30,7 +30,7 @@ from thresher.crawler.core.sketch import fingerprint, token_hashes
 from thresher.crawler.core.url import BadURL, URLSpace
 from thresher.crawler.gates.link_gate import NONE_GATED, Gated, LinkGate, Skip, presentable
 from thresher.crawler.page.browser_need import browser_need
-from thresher.crawler.page.loop_watch import Step
+from thresher.crawler.page.loop_watch import LoopStep
 from thresher.crawler.page.parser import Parser
 from thresher.filters import media
 from thresher.filters.media import AnnouncedTypes
@@ -47,7 +47,7 @@ _PLAIN: Final = "text/plain"
 _NO_TOKENS: Final[U64] = np.empty(0, dtype=np.uint64)
 
 
-class Reading(msgspec.Struct):
+class PageReading(msgspec.Struct):
     """What a body says, and what the filters made of it alone, before anybody judges it."""
 
     page: Page
@@ -61,8 +61,8 @@ class _Ticket(msgspec.Struct, eq=False):
     """A page in the batch, and how far it has come."""
 
     outcome: Fetched
-    read: asyncio.Future[Reading | None]  # None: it must be parsed apart
-    source: html.Source | None = None
+    read: asyncio.Future[PageReading | None]  # None: it must be parsed apart
+    source: html.DecodedBody | None = None
     parsed: Parsed | None = None  # None: it is no text, or nobody dares to parse it
     tokens: U64 = _NO_TOKENS
     links: list[str] = []
@@ -72,9 +72,9 @@ class _Ticket(msgspec.Struct, eq=False):
     measures: list[Any] = []
 
     @property
-    def reading(self) -> Reading:
+    def reading(self) -> PageReading:
         assert self.page is not None
-        return Reading(self.page, self.parsed.charset if self.parsed else "", self.gated, self.skips, self.measures)
+        return PageReading(self.page, self.parsed.charset if self.parsed else "", self.gated, self.skips, self.measures)
 
 
 _Stage = Callable[[_Ticket], None]
@@ -107,7 +107,7 @@ class BatchReader:
         self._waiting: list[_Ticket] = []
         self._batch: list[_Ticket] = []  # that is read, or whose journeys are to be woken
         self._is_busy = False
-        self.step = Step()  # for who watches the loop
+        self.step = LoopStep()  # for who watches the loop
         self._apart: set[str] = set()  # hosts
         self._n_woken, self._woken_at = 0, 0.0  # journeys of this batch that were woken last, and when
         self._journey_s = _ROUND_S  # that each of the journeys took that were woken together lately
@@ -126,7 +126,7 @@ class BatchReader:
             self._apart.clear()
         self._apart.add(host)
 
-    async def read(self, outcome: Fetched) -> Reading:
+    async def read(self, outcome: Fetched) -> PageReading:
         """Read a page; what is not text says little. Raises what our own code fails with on the page."""
         ticket = _Ticket(outcome, asyncio.get_running_loop().create_future())
         head = outcome.head
@@ -187,7 +187,7 @@ class BatchReader:
             self._is_busy = True
             asyncio.get_running_loop().call_soon(self._work)
 
-    def _rest(self, ticket: _Ticket) -> Reading:
+    def _rest(self, ticket: _Ticket) -> PageReading:
         """Read a page alone that is parsed, or is not to be."""
         for stage in self._after_parsing:
             stage(ticket)

@@ -30,7 +30,7 @@ _QUIET_S: Final = 1.0  # between two reports that name no host
 _log = logging.getLogger(__name__)
 
 
-class Step:
+class LoopStep:
     """What the loop is at: written by the loop's thread, read by the watch."""
 
     def __init__(self) -> None:
@@ -49,7 +49,7 @@ class Step:
 class LoopWatch:
     """Looks at the loop that it is made in, until it is closed."""
 
-    def __init__(self, step: Step, accuse: Callable[[str], None]) -> None:
+    def __init__(self, step: LoopStep, accuse: Callable[[str], None]) -> None:
         """accuse(host) is told, in the watch's thread, whose page held the loop."""
         self._step = step
         self._accuse = accuse

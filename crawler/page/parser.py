@@ -23,7 +23,7 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from thresher.config.settings import Parse
+from thresher.config.settings import ParseSettings
 from thresher.crawler.children import python
 from thresher.crawler.children.killing import gone, kill
 from thresher.crawler.children.parser_process import LENGTH, OUT_OF_TIME, ParseRequest, ParserSetup
@@ -45,7 +45,7 @@ _log = logging.getLogger(__name__)
 class Parser:
     """Bodies in, `Parsed` out; never raises for what a page does."""
 
-    def __init__(self, settings: Parse, agent: str, max_links: int, *, patience_s: float | None = None) -> None:
+    def __init__(self, settings: ParseSettings, agent: str, max_links: int, *, patience_s: float | None = None) -> None:
         """Create the parser.
 
         Args:
@@ -64,13 +64,13 @@ class Parser:
         source = self.prepared(body, content_type, mime_type)
         return self.finished(source, robots_headers) if source else None
 
-    def prepared(self, body: bytes, content_type: str, mime_type: str) -> html.Source | None:
+    def prepared(self, body: bytes, content_type: str, mime_type: str) -> html.DecodedBody | None:
         """Decode a page, the first half of `here`; None if the page must be isolated."""
         if len(body) > self._settings.isolate_above and not html.is_binary(body, content_type):
             return None
         return html.prepared(body, content_type, mime_type, max_links=self._max_links)
 
-    def finished(self, source: html.Source, robots_headers: list[str]) -> Parsed:
+    def finished(self, source: html.DecodedBody, robots_headers: list[str]) -> Parsed:
         """Parse what is decoded, the second half of `here`."""
         return html.finished(source, agent=self._agent, max_links=self._max_links, headers=robots_headers)
 

@@ -17,7 +17,7 @@ from thresher.config.settings import Settings
 from thresher.crawler.children import python
 from thresher.crawler.children.parser_process import OUT_OF_TIME
 from thresher.crawler.children.sitemap_process import Job, pieces_of
-from thresher.crawler.core.sitemap import Reading, SitemapLimits, read
+from thresher.crawler.core.sitemap import SitemapLimits, SitemapReading, read
 
 _PATIENCE: Final = 30.0  # times the processor time that a sitemap may take, on the wall
 _TIMES: Final = 5.0  # times `parse.timeout` for a sitemap: 50 MiB take two seconds
@@ -32,7 +32,7 @@ class SitemapReader:
         self._limits = SitemapLimits(settings.limits.max_sitemap_size, settings.limits.max_sitemap_urls, settings.feeds)
         self._turn = asyncio.Semaphore(1)
 
-    async def read(self, file: BinaryIO) -> Reading:
+    async def read(self, file: BinaryIO) -> SitemapReading:
         """Read a sitemap within the limits.
 
         Args:
@@ -45,7 +45,7 @@ class SitemapReader:
                 return await asyncio.to_thread(read, lambda: pieces_of(file), self._limits)
             return await self._apart(file)
 
-    async def _apart(self, file: BinaryIO) -> Reading:
+    async def _apart(self, file: BinaryIO) -> SitemapReading:
         timeout = _TIMES * self._settings.timeout
         job = msgspec.json.encode(Job(self._limits, self._settings.memory, timeout)).decode()
         command = python.command("thresher.crawler.children.sitemap_process", job)
@@ -55,17 +55,19 @@ class SitemapReader:
                 *command, stdin=file, stdout=PIPE, env=python.environment(), start_new_session=True
             )
         except OSError as error:
-            return Reading(notes=[f"no process could be started to read it: {error}"])
+            return SitemapReading(notes=[f"no process could be started to read it: {error}"])
         try:
             async with asyncio.timeout(_PATIENCE * timeout):
                 answer, _ = await child.communicate()
         except TimeoutError:
-            return Reading(notes=[f"the process that read it did not answer in {_PATIENCE * timeout:.0f} s"])
+            return SitemapReading(notes=[f"the process that read it did not answer in {_PATIENCE * timeout:.0f} s"])
         finally:
             with suppress(ProcessLookupError):
                 child.kill()
             code = await child.wait()
         if code:
             is_late = code in OUT_OF_TIME
-            return Reading(notes=[f"its reading took more than {timeout:.0f} s of processor time" if is_late else "its reader died of it"])
-        return msgspec.msgpack.decode(answer, type=Reading)
+            return SitemapReading(
+                notes=[f"its reading took more than {timeout:.0f} s of processor time" if is_late else "its reader died of it"]
+            )
+        return msgspec.msgpack.decode(answer, type=SitemapReading)

@@ -15,11 +15,11 @@ import msgspec
 
 from thresher.crawler.children import python
 from thresher.crawler.children.killing import kill
-from thresher.crawler.status import AgentOrder, Report
+from thresher.crawler.status import AgentOrder, AgentReport
 
 START_S = 120.0
 _LOOK_S = 1.0
-_decode = msgspec.json.Decoder(Report).decode
+_decode = msgspec.json.Decoder(AgentReport).decode
 _encode = msgspec.json.Encoder().encode
 
 
@@ -39,7 +39,7 @@ class AgentLife:
         self._note = note
         self._process: asyncio.subprocess.Process | None = None
 
-    async def run(self, signals: Iterable[int], on_report: Callable[[Report], None]) -> int:
+    async def run(self, signals: Iterable[int], on_report: Callable[[AgentReport], None]) -> int:
         """Run the process to its end; return its exit code (negative: the signal that killed it).
 
         Args:

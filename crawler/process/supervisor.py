@@ -38,7 +38,7 @@ from thresher.crawler.core.errors import StoreError
 from thresher.crawler.ending import Ending, finished
 from thresher.crawler.error_log import NAME
 from thresher.crawler.process.agent_life import AgentLife
-from thresher.crawler.status import AgentOrder, Report, StateName, Status, merged
+from thresher.crawler.status import AgentOrder, AgentReport, StateName, Status, merged
 from thresher.storage.partitions import ADDRESSES, channels_path, shard_path
 from thresher.storage.private import private
 from thresher.storage.rot import damage
@@ -104,7 +104,7 @@ class Supervisor:
         self._silence_s = silence_s
         self._agent = agent
         self._lives: dict[int, AgentLife] = {}
-        self._reports: dict[int, Report] = {}  # the newest of each agent that was started
+        self._reports: dict[int, AgentReport] = {}  # the newest of each agent that was started
         self._counted: dict[int, Status] = {}  # what each shard had when its agent began
         self._signals: list[int] = []
         self._stop: Ending | None = None  # ordered to the other agents once one has ended
@@ -261,7 +261,7 @@ class Supervisor:
     def _note(self, agent: int, what: str) -> None:
         self._display.note(f"{self._name(agent)} {what}")
 
-    def _on_report(self, agent: int, report: Report) -> None:
+    def _on_report(self, agent: int, report: AgentReport) -> None:
         self._reports[agent] = report
         self._merge()
         write_status(self._directory, self.status)

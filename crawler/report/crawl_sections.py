@@ -22,9 +22,9 @@ from thresher.crawler.report.blocks import (
     tiles,
     when,
 )
-from thresher.crawler.report.gather import Crawl
+from thresher.crawler.report.gather import CrawlFigures
 from thresher.crawler.report.markup import Child, Markup, element
-from thresher.crawler.report.pages import GAPS, TIMES, Level
+from thresher.crawler.report.pages import GAPS, TIMES, LevelSums
 from thresher.crawler.report.sampling import Timeline
 from thresher.crawler.report.svg import Axis, Series, columns, in_percent, lines, stacked_bar
 from thresher.crawler.report.tables import SIZES, Hosts
@@ -40,7 +40,7 @@ _STATES = {
 }
 
 
-def summary(crawl: Crawl, state: str) -> Section:
+def summary(crawl: CrawlFigures, state: str) -> Section:
     """What the crawl is and what it came to."""
     totals, pages = crawl.totals, crawl.pages
     ran_s = pages.time.last - pages.time.first
@@ -80,7 +80,7 @@ def _key(number: int, name: str, n: float) -> Markup:
     return element("span", element("i", class_=f"key k{number}"), f"{name} {n:,.0f}")
 
 
-def throughput(crawl: Crawl) -> Section | None:
+def throughput(crawl: CrawlFigures) -> Section | None:
     """Pages and bytes over time."""
     bins = list(crawl.pages.time.bins())
     if not bins:
@@ -122,7 +122,7 @@ def _unit(time: Timeline) -> tuple[float, str]:
     return 1.0, "seconds"
 
 
-def politeness(crawl: Crawl) -> Section | None:
+def politeness(crawl: CrawlFigures) -> Section | None:
     """How hosts were treated, against what the configuration promises them."""
     pages, rules = crawl.pages, crawl.settings.politeness
     if not pages.n and not crawl.robots:
@@ -166,7 +166,7 @@ def _word(n_gaps: int, n_short: int) -> Markup:
     return element("span", f"{n_short:,} of {n_gaps:,} gaps were shorter than what the host was owed.", class_="bad")
 
 
-def depth(crawl: Crawl) -> Section | None:
+def depth(crawl: CrawlFigures) -> Section | None:
     """How deep the crawl went, and where it still found something new."""
     pages = crawl.pages
     if not pages.n:
@@ -191,9 +191,9 @@ def depth(crawl: Crawl) -> Section | None:
     return Section("depth", "Depth and novelty", (grid(*figures), types, flags))
 
 
-def _levels(title: str, levels: dict[int, Level]) -> Markup:
+def _levels(title: str, levels: dict[int, LevelSums]) -> Markup:
     numbers = range(max(levels) + 1)
-    every = [levels.get(number, Level()) for number in numbers]
+    every = [levels.get(number, LevelSums()) for number in numbers]
     counts = [(str(number), float(level.pages)) for number, level in zip(numbers, every, strict=True)]
     new = [level.pages * level.new_texts / level.of_texts if level.of_texts else 0.0 for level in every]
     plot = columns(counts, Axis("clicks"), Axis("pages"), new)
@@ -204,7 +204,7 @@ def _ordered(counts: dict[str, int]) -> list[tuple[str, int]]:
     return sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
 
 
-def top_hosts(crawl: Crawl) -> Section | None:
+def top_hosts(crawl: CrawlFigures) -> Section | None:
     """The hosts with most pages, and those with most failed requests."""
     hosts = crawl.hosts
     if not hosts.n:
@@ -227,7 +227,7 @@ def _host_row(record: HostRecord, hosts: Hosts) -> tuple[Cell, ...]:
     return (record.name, record.n_pages, bar, *counts, size(record.n_bytes), delay, record.parked)
 
 
-def errors(crawl: Crawl) -> Section | None:
+def errors(crawl: CrawlFigures) -> Section | None:
     """Statuses, failed attempts and the URLs that were given up, with samples."""
     statuses, causes = crawl.statuses, crawl.totals.causes
     if not (statuses or causes or crawl.failures):
@@ -253,14 +253,14 @@ def errors(crawl: Crawl) -> Section | None:
     return Section("errors", "Errors", tuple(body))
 
 
-def _errors_over_time(crawl: Crawl) -> Markup:
+def _errors_over_time(crawl: CrawlFigures) -> Markup:
     unit, name = _unit(crawl.pages.time)
     shares = [(at / unit, sums[2] / sums[0]) for at, _, sums in crawl.pages.time.bins() if sums[0]]
     plot = lines([Series("share of errors", shares)], Axis(f"{name} since the first page"), Axis("share of pages", in_percent))
     return figure("Errors among the pages", plot, text="Statuses of 400 and above, and answers that ended in a failure.")
 
 
-def _failures(crawl: Crawl) -> list[tuple[Cell, ...]]:
+def _failures(crawl: CrawlFigures) -> list[tuple[Cell, ...]]:
     rows: list[tuple[Cell, ...]] = []
     for reason, failed in sorted(crawl.failures.items(), key=lambda pair: (-pair[1].n, pair[0])):
         for i, (key, record) in enumerate(failed.sample.items()):

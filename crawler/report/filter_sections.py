@@ -6,22 +6,22 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from thresher.crawler.report.blocks import Bar, Cell, Section, facts, figure, grid, more, note, percent, table
-from thresher.crawler.report.gather import Crawl, filter_names
+from thresher.crawler.report.gather import CrawlFigures, filter_names
 from thresher.crawler.report.markup import Child, Markup, crawled, element
 from thresher.crawler.report.pages import FilterWords
 from thresher.crawler.report.svg import Axis, columns, in_percent
 from thresher.crawler.report.tables import filter_of
 from thresher.filters.depth_cutoff import filter as depth_cutoff
-from thresher.filters.depth_cutoff.evidence import Place
+from thresher.filters.depth_cutoff.evidence import PlaceCounts
 from thresher.filters.dust.rules import LearnedRule
 from thresher.filters.evidence.intervals import at_any_time
-from thresher.storage.export.judged import Standing, verdict_object
+from thresher.storage.export.judged import NewestVerdict, verdict_object
 from thresher.storage.records import VerdictRecord
 
 _EVIDENCE = 600  # characters of it that are shown
 
 
-def filters(crawl: Crawl) -> Section | None:
+def filters(crawl: CrawlFigures) -> Section | None:
     """What each filter saved, and samples of what it decided."""
     names = filter_names(crawl)
     why = note(
@@ -32,7 +32,7 @@ def filters(crawl: Crawl) -> Section | None:
     return Section("filters", "Filters", (_savings(crawl, names), why, *samples))
 
 
-def _savings(crawl: Crawl, names: list[str]) -> Markup:
+def _savings(crawl: CrawlFigures, names: list[str]) -> Markup:
     """Return the table of the filters' figures; a column with nothing but zeros is left out."""
     saved, would, held = crawl.totals.saved, crawl.totals.would_save, crawl.held.by_filter
     words = {name: crawl.pages.filters.get(name, FilterWords()) for name in names}
@@ -55,7 +55,7 @@ def _savings(crawl: Crawl, names: list[str]) -> Markup:
     return table(("filter", "mode", "saved", "", *shown), rows)
 
 
-def _samples(crawl: Crawl, name: str) -> list[Child]:
+def _samples(crawl: CrawlFigures, name: str) -> list[Child]:
     """Return tables of what a filter decided about pages, redirects, links and waiting URLs."""
     found: list[Child] = []
     if (sample := crawl.pages.decisions.get(name)) is not None:
@@ -75,9 +75,9 @@ def _samples(crawl: Crawl, name: str) -> list[Child]:
     return found
 
 
-def _redirect(crawl: Crawl, key: bytes, target: str, verdict: VerdictRecord) -> tuple[Cell, ...]:
+def _redirect(crawl: CrawlFigures, key: bytes, target: str, verdict: VerdictRecord) -> tuple[Cell, ...]:
     effect = verdict.reason or ("let off" if verdict.keep and verdict.follow else "refused")
-    evidence = verdict_object(Standing(verdict, 0.0), crawl.texts)["evidence"]
+    evidence = verdict_object(NewestVerdict(verdict, 0.0), crawl.texts)["evidence"]
     return crawl.texts.get(key, ""), target, effect, _evidence(evidence)
 
 
@@ -98,7 +98,7 @@ def _shown(value: object) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def skipped(crawl: Crawl) -> Section | None:
+def skipped(crawl: CrawlFigures) -> Section | None:
     """Which links were not taken up, and why."""
     counts = crawl.totals.skipped
     if not counts:
@@ -118,7 +118,7 @@ def skipped(crawl: Crawl) -> Section | None:
     return Section("skipped", "Links not taken up", tuple(body))
 
 
-def dust_rules(crawl: Crawl) -> Section | None:
+def dust_rules(crawl: CrawlFigures) -> Section | None:
     """Rules by which the URLs of a site are aliases of each other."""
     dust = crawl.learned.dust
     if not (dust.rules or crawl.aliases.n):
@@ -148,13 +148,13 @@ def _rule(found: tuple[str, LearnedRule]) -> tuple[Cell, ...]:
     return site, learned.rule.readable, where, standing, learned.support, learned.agree, learned.disagree
 
 
-def mirrors(crawl: Crawl) -> Section | None:
+def mirrors(crawl: CrawlFigures) -> Section | None:
     """Hosts most of whose pages replicate another host's."""
     rows = [(host, of, n) for host, of, n in crawl.learned.mirrors]
     return Section("mirrors", "Mirrors", (table(("host", "mirrors", "pages judged"), rows),)) if rows else None
 
 
-def patterns(crawl: Crawl) -> Section | None:
+def patterns(crawl: CrawlFigures) -> Section | None:
     """Patterns of URLs that yielded nothing and were set back."""
     found = crawl.learned.patterns
     if not found.n_barren:
@@ -169,7 +169,7 @@ def patterns(crawl: Crawl) -> Section | None:
     return Section("patterns", "Site patterns cut", (element("p", head), table(names, rows)))
 
 
-def depth_limits(crawl: Crawl) -> Section | None:
+def depth_limits(crawl: CrawlFigures) -> Section | None:
     """How deep each site deserves to be crawled."""
     found = crawl.learned.depth
     levels = [level for level in found.levels if level.fetched]
@@ -190,7 +190,7 @@ def depth_limits(crawl: Crawl) -> Section | None:
     return Section("depth-advice", "Depth advice", tuple(body))
 
 
-def _place(place: Place, n_held: int) -> tuple[Cell, ...]:
+def _place(place: PlaceCounts, n_held: int) -> tuple[Cell, ...]:
     share = _share(place.new, place.fetched)
     return place.form, place.limit, place.n_ever, percent(share), n_held
 

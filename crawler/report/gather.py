@@ -10,15 +10,15 @@ from thresher.config.settings import Settings
 from thresher.crawler.core.model import State
 from thresher.crawler.report.learned import Learned, read_learned
 from thresher.crawler.report.order import OrderQuality, read_order
-from thresher.crawler.report.pages import Pages, read_pages
+from thresher.crawler.report.pages import PageSums, read_pages
 from thresher.crawler.report.sampling import Sample, Timeline
 from thresher.crawler.report.sitemaps import SitemapNews, read_sitemaps
 from thresher.crawler.report.tables import (
-    Failed,
-    Held,
+    FailedUrls,
+    HeldUrls,
     Hosts,
-    Redirects,
-    Skip,
+    RedirectVerdicts,
+    SkippedUrl,
     filter_of,
     read_aliases,
     read_discovery,
@@ -31,13 +31,13 @@ from thresher.crawler.report.tables import (
 )
 from thresher.crawler.settlement.totals import Totals
 from thresher.crawler.status import Status
-from thresher.storage.export.judged import Standing, named_keys
-from thresher.storage.export.texts import Texts
+from thresher.storage.export.judged import NewestVerdict, named_keys
+from thresher.storage.export.texts import TextLookup
 from thresher.storage.view import View
 
 
 @dataclass(slots=True)
-class Crawl:
+class CrawlFigures:
     """What a page about a crawl is made of."""
 
     name: str
@@ -47,14 +47,14 @@ class Crawl:
     states: dict[str, int]
     statuses: dict[int, int]
     audited: int
-    pages: Pages
+    pages: PageSums
     hosts: Hosts
     robots: Counter[str]
     discovery: Timeline
-    failures: dict[str, Failed]
-    redirects: dict[str, Redirects]
-    skips: dict[tuple[str, str], Sample[Skip]]
-    held: Held
+    failures: dict[str, FailedUrls]
+    redirects: dict[str, RedirectVerdicts]
+    skips: dict[tuple[str, str], Sample[SkippedUrl]]
+    held: HeldUrls
     aliases: Sample[tuple[bytes, str, str]]
     rules: dict[str, int]  # rule → how often it was applied, the most frequent
     learned: Learned
@@ -63,14 +63,14 @@ class Crawl:
     texts: dict[bytes, str]  # of the URLs that samples name by key
 
 
-def gather(view: View, *, with_order: bool) -> Crawl:
+def gather(view: View, *, with_order: bool) -> CrawlFigures:
     """Read a store.
 
     Args:
         with_order: Rank its link graph, too.
     """
     held, aliases, failures, redirects = read_held(view), read_aliases(view), read_failures(view), read_redirects(view)
-    return Crawl(
+    return CrawlFigures(
         name=view.path.resolve().name,
         settings=view.settings,
         as_of=view.clock,
@@ -91,7 +91,7 @@ def gather(view: View, *, with_order: bool) -> Crawl:
         learned=read_learned(view, held),
         order=read_order(view) if with_order else None,
         sitemaps=read_sitemaps(view),
-        texts=Texts(view).of_keys(_named(held, aliases, failures, redirects)),
+        texts=TextLookup(view).of_keys(_named(held, aliases, failures, redirects)),
     )
 
 
@@ -105,7 +105,7 @@ def _totals(view: View) -> Status:
 
 
 def _named(
-    held: Held, aliases: Sample[tuple[bytes, str, str]], failures: dict[str, Failed], redirects: dict[str, Redirects]
+    held: HeldUrls, aliases: Sample[tuple[bytes, str, str]], failures: dict[str, FailedUrls], redirects: dict[str, RedirectVerdicts]
 ) -> Iterator[bytes]:
     """Yield the keys that samples name URLs by."""
     for holds in held.samples.values():
@@ -116,10 +116,10 @@ def _named(
     for of in redirects.values():
         for key, _, verdict in of.sample.items():
             yield key
-            yield from named_keys([Standing(verdict, 0.0)])
+            yield from named_keys([NewestVerdict(verdict, 0.0)])
 
 
-def filter_names(crawl: Crawl) -> list[str]:
+def filter_names(crawl: CrawlFigures) -> list[str]:
     """Return every filter that is configured or has said something, in the order of the configuration."""
     configured = [name for name in crawl.settings.filters.__struct_fields__ if hasattr(getattr(crawl.settings.filters, name), "mode")]
     heard = {

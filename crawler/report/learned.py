@@ -15,9 +15,9 @@ import msgspec
 
 from thresher.crawler.core.ports import HostRecord, Memory
 from thresher.crawler.report.sampling import Largest
-from thresher.crawler.report.tables import Held
+from thresher.crawler.report.tables import HeldUrls
 from thresher.filters.depth_cutoff import filter as depth_cutoff
-from thresher.filters.depth_cutoff.evidence import Place
+from thresher.filters.depth_cutoff.evidence import PlaceCounts
 from thresher.filters.depth_cutoff.ledger import Ledger
 from thresher.filters.depth_cutoff.records import Level
 from thresher.filters.dust import memory as dust
@@ -36,7 +36,7 @@ _CHUNK: Final = 500
 
 
 @dataclass(slots=True)
-class Dust:
+class LearnedDust:
     """DUST rules by standing, and those with most support: (site, rule)."""
 
     standing: Counter[str] = field(default_factory=Counter)
@@ -61,7 +61,7 @@ class Depth:
 
     n_places: int = 0
     n_limited: int = 0
-    places: list[tuple[str, Place, int]] = field(default_factory=list)
+    places: list[tuple[str, PlaceCounts, int]] = field(default_factory=list)
     levels: list[Level] = field(default_factory=list)
 
 
@@ -69,19 +69,19 @@ class Depth:
 class Learned:
     """Everything that is learned of sites."""
 
-    dust: Dust = field(default_factory=Dust)
+    dust: LearnedDust = field(default_factory=LearnedDust)
     patterns: Patterns = field(default_factory=Patterns)
     depth: Depth = field(default_factory=Depth)
     mirrors: list[tuple[str, str, int]] = field(default_factory=list)  # host, the origin that it is a mirror of, pages judged
 
 
-def read_learned(view: View, held: Held) -> Learned:
+def read_learned(view: View, held: HeldUrls) -> Learned:
     """Read what was learned of every site."""
     found = Learned()
     rules, barren, limited = (
         Largest[tuple[str, LearnedRule]](SHOWN),
         Largest[tuple[str, Pattern]](SHOWN),
-        Largest[tuple[str, Place]](SHOWN),
+        Largest[tuple[str, PlaceCounts]](SHOWN),
     )
     for key, value in view.rows(SITES):
         site = SITE.decode(value).name
@@ -95,7 +95,7 @@ def read_learned(view: View, held: Held) -> Learned:
     return found
 
 
-def _dust(memory: Memory, key: bytes, site: str, found: Dust, rules: Largest[tuple[str, LearnedRule]]) -> None:
+def _dust(memory: Memory, key: bytes, site: str, found: LearnedDust, rules: Largest[tuple[str, LearnedRule]]) -> None:
     book = dust.read_book(memory, key)
     for learned in book.rules if book else ():
         found.standing["disabled" if learned.disabled else learned.standing] += 1
@@ -110,7 +110,7 @@ def _patterns(memory: Memory, key: bytes, site: str, found: Patterns, barren: La
             barren.offer((pattern.evidence.fetched,), (site, pattern))
 
 
-def _depth(view: View, key: bytes, site: str, found: Depth, limited: Largest[tuple[str, Place]]) -> None:
+def _depth(view: View, key: bytes, site: str, found: Depth, limited: Largest[tuple[str, PlaceCounts]]) -> None:
     ledger = Ledger(view.tables.memory(depth_cutoff.NAME), key, depth_cutoff.rule_of(view.settings.filters.depth_cutoff))
     for depth, level in enumerate(ledger.head.levels):
         if depth >= len(found.levels):
@@ -127,12 +127,12 @@ def _depth(view: View, key: bytes, site: str, found: Depth, limited: Largest[tup
             limited.offer((place.n_ever,), (site, place))
 
 
-def _depth_holders(place: Place, depth: Depth) -> list[str]:
+def _depth_holders(place: PlaceCounts, depth: Depth) -> list[str]:
     deepest = len(depth.levels) + 1
     return [depth_cutoff.holder(place.form, level) for level in range(place.limit + 1, deepest + 1)]
 
 
-def _n_held(view: View, held: Held, holders: list[str]) -> int:
+def _n_held(view: View, held: HeldUrls, holders: list[str]) -> int:
     """Count the URLs that some holders hold; a holder beyond the largest ones is asked for in the store."""
     known = (held.largest.get(holder) for holder in holders)
     return sum(
@@ -149,7 +149,7 @@ def _mirrors(view: View) -> Iterator[tuple[str, str, int]]:
         for (record, _), value in zip(asked, memory.get_many([key for _, key in asked]), strict=True):
             if value is None:
                 continue
-            judged = msgspec.msgpack.decode(value, type=replicas.HostRecord)
+            judged = msgspec.msgpack.decode(value, type=replicas.HostCounts)
             if judged.mirror_of:
                 yield record.name, judged.mirror_of, judged.n_pages
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from thresher.crawler.report.blocks import Cell, Section, facts, figure, grid, note, percent, table
-from thresher.crawler.report.gather import Crawl
+from thresher.crawler.report.gather import CrawlFigures
 from thresher.crawler.report.markup import Markup
 from thresher.crawler.report.order import OrderQuality
 from thresher.crawler.report.svg import Axis, Series, columns, in_percent, lines
@@ -12,7 +12,7 @@ _NAMES = ("this crawl", "best possible", "random order")
 _FETCHES = Axis("share of the fetches", in_percent, 1.0)
 
 
-def order(crawl: Crawl) -> Section | None:
+def order(crawl: CrawlFigures) -> Section | None:
     """Curves of PageRank over the order of the fetches, and the pages of highest rank."""
     found = crawl.order
     if found is None:

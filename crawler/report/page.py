@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from thresher.crawler.report import crawl_sections, filter_sections, order_section, sitemaps
 from thresher.crawler.report.blocks import Section, when
-from thresher.crawler.report.gather import Crawl
+from thresher.crawler.report.gather import CrawlFigures
 from thresher.crawler.report.markup import crawled, element, style
 from thresher.crawler.report.style import CSS
 from thresher.crawler.version import VERSION
@@ -12,7 +12,7 @@ from thresher.crawler.version import VERSION
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
 
-def render(crawl: Crawl, state: str) -> bytes:
+def render(crawl: CrawlFigures, state: str) -> bytes:
     """Return the page.
 
     Args:
@@ -42,7 +42,7 @@ def render(crawl: Crawl, state: str) -> bytes:
     return f"<!doctype html>\n{element('html', head, body, lang='en')}\n".encode()
 
 
-def _sections(crawl: Crawl, state: str) -> list[Section]:
+def _sections(crawl: CrawlFigures, state: str) -> list[Section]:
     made = (
         crawl_sections.summary(crawl, state),
         crawl_sections.throughput(crawl),

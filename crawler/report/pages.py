@@ -31,7 +31,7 @@ _MOST_HOSTS: Final = 50_000
 
 
 @dataclass(slots=True)
-class Level:
+class LevelSums:
     """The pages of one depth.
 
     `of_texts`: pages with a text that were looked at. `new_texts`: those of them whose text was new.
@@ -64,15 +64,15 @@ class Decision:
 
 
 @dataclass(slots=True)
-class Pages:
+class PageSums:
     """Sums over the pages of a crawl; the series of `time` are pages, bytes received, errors, pages with a text, pages with a new text."""
 
     n: int = 0
     kept: int = 0
     new_share: float | None = None
     time: Timeline = field(default_factory=lambda: Timeline(5))
-    from_seed: dict[int, Level] = field(default_factory=dict)
-    in_site: dict[int, Level] = field(default_factory=dict)
+    from_seed: dict[int, LevelSums] = field(default_factory=dict)
+    in_site: dict[int, LevelSums] = field(default_factory=dict)
     types: Counter[str] = field(default_factory=Counter)
     flags: Counter[str] = field(default_factory=Counter)
     filters: dict[str, FilterWords] = field(default_factory=dict)
@@ -84,9 +84,9 @@ class Pages:
     shortest: float | None = None
 
 
-def read_pages(view: View) -> Pages:
+def read_pages(view: View) -> PageSums:
     """Read every page's newest record once."""
-    found = Pages()
+    found = PageSums()
     novelty, gaps = _Novelty(), _Gaps(view, found)
     for row in rows(view, frozenset(("verdicts",))):
         page = row.page
@@ -97,7 +97,7 @@ def read_pages(view: View) -> Pages:
         is_error = page.status >= 400 or page.status == 0
         found.time.add(page.fetched_at, 1, page.wire_bytes, is_error, *new)
         for levels, depth in ((found.from_seed, page.seed_distance), (found.in_site, page.site_depth)):
-            level = levels.setdefault(min(depth, _DEEPEST), Level())
+            level = levels.setdefault(min(depth, _DEEPEST), LevelSums())
             level.pages += 1
             level.kept += kept
             level.of_texts += new[0]
@@ -113,7 +113,7 @@ def read_pages(view: View) -> Pages:
     return found
 
 
-def _hear(row: PageRow, found: Pages) -> None:
+def _hear(row: PageRow, found: PageSums) -> None:
     """Count what the filters said of a page, and keep samples of what they refused or revised."""
     for standing in row.verdicts:
         verdict = standing.verdict
@@ -158,7 +158,7 @@ class _Novelty:
 class _Gaps:
     """Times between an answer of a host and the next request to it; of very many hosts, a share of them is followed."""
 
-    def __init__(self, view: View, found: Pages) -> None:
+    def __init__(self, view: View, found: PageSums) -> None:
         self._found = found
         self._hosts: Traces[tuple[float, float]] = Traces(_MOST_HOSTS)
         self._book = Rulebook(view.settings)

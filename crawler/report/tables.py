@@ -75,7 +75,7 @@ def read_discovery(view: View) -> Timeline:
 
 
 @dataclass(slots=True)
-class Failed:
+class FailedUrls:
     """URLs whose last request gave no page, for one reason. n_final: of them given up."""
 
     n: int = 0
@@ -83,12 +83,12 @@ class Failed:
     sample: Sample[tuple[bytes, FailureRecord]] = field(default_factory=lambda: Sample(3))
 
 
-def read_failures(view: View) -> dict[str, Failed]:
+def read_failures(view: View) -> dict[str, FailedUrls]:
     """Return failures by reason."""
-    found: dict[str, Failed] = {}
+    found: dict[str, FailedUrls] = {}
     for key, value in view.rows(FAILURES):
         record = FAILURE.decode(value)
-        of = found.setdefault(record.reason, Failed())
+        of = found.setdefault(record.reason, FailedUrls())
         of.n += 1
         of.n_final += record.final
         of.sample.offer(key.hex(), (key, record))
@@ -96,7 +96,7 @@ def read_failures(view: View) -> dict[str, Failed]:
 
 
 @dataclass(slots=True)
-class Redirects:
+class RedirectVerdicts:
     """One filter's newest verdicts on URLs that redirected.
 
     `sample`: (key, where it led, verdict).
@@ -107,9 +107,9 @@ class Redirects:
     sample: Sample[tuple[bytes, str, VerdictRecord]] = field(default_factory=lambda: Sample(SAMPLES))
 
 
-def read_redirects(view: View) -> dict[str, Redirects]:
+def read_redirects(view: View) -> dict[str, RedirectVerdicts]:
     """Return the newest verdicts on redirects by filter; those on pages stand with the pages."""
-    found: dict[str, Redirects] = {}
+    found: dict[str, RedirectVerdicts] = {}
     rows = revisions(view)
     while chunk := list(islice(rows, _CHUNK)):
         edges = view.get_many(EDGES, [key for key, _ in chunk])
@@ -118,7 +118,7 @@ def read_redirects(view: View) -> dict[str, Redirects]:
                 continue
             target = EDGE.decode(edge).to_text
             for verdict in {revision.verdict.filter: revision.verdict for revision in revised}.values():
-                of = found.setdefault(verdict.filter, Redirects())
+                of = found.setdefault(verdict.filter, RedirectVerdicts())
                 is_refused = not (verdict.keep and verdict.follow)
                 of.refused += is_refused
                 of.let_off += not is_refused
@@ -127,24 +127,24 @@ def read_redirects(view: View) -> dict[str, Redirects]:
 
 
 @dataclass(frozen=True, slots=True)
-class Skip:
+class SkippedUrl:
     """A URL that was not taken up, as it is shown."""
 
     url: str
     detail: str
 
 
-def read_skips(view: View) -> dict[tuple[str, str], Sample[Skip]]:
+def read_skips(view: View) -> dict[tuple[str, str], Sample[SkippedUrl]]:
     """Return samples of the skipped URLs by (who refused them, reason). `n` counts the lines of the log, which leaves out many URLs."""
-    found: dict[tuple[str, str], Sample[Skip]] = {}
+    found: dict[tuple[str, str], Sample[SkippedUrl]] = {}
     for line in view.all_skipped():
         sample = found.setdefault((line.by, line.reason), Sample(SAMPLES))
-        sample.offer(line.url, Skip(line.url, line.detail))
+        sample.offer(line.url, SkippedUrl(line.url, line.detail))
     return found
 
 
 @dataclass(slots=True)
-class Held:
+class HeldUrls:
     """What filters hold. largest: holders and how many URLs they hold."""
 
     by_filter: Counter[str] = field(default_factory=Counter)
@@ -153,9 +153,9 @@ class Held:
     is_whole: bool = True  # `largest` has every holder
 
 
-def read_held(view: View) -> Held:
+def read_held(view: View) -> HeldUrls:
     """Read the holds; those of one holder lie together."""
-    found = Held()
+    found = HeldUrls()
     largest = Largest[tuple[str, int]](_MOST_HOLDERS)
     n_holders = 0
     for _, group in groupby(view.rows(HELD), key=lambda row: row[0][:8]):

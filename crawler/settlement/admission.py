@@ -12,7 +12,7 @@ import logging
 
 import msgspec
 
-from thresher.crawler.core.found_again import Finding, Nearer, found_again, nearest_of
+from thresher.crawler.core.found_again import FoundPlace, Nearer, found_again, nearest_of
 from thresher.crawler.core.frontier import Frontier
 from thresher.crawler.core.model import CrawlURL, Failed, LinkBatch, Purpose, Reason, State
 from thresher.crawler.core.order.cash import Cash
@@ -67,7 +67,7 @@ class Admission:
         for skip in sifted.skips:
             note_skip(self._tables, self._totals, skip, source.key)
         each = self._gift(source, sifted) if gift is None else gift
-        finding, worth = Finding.of(source, is_redirect=is_redirect), self._cash.giver(each)
+        finding, worth = FoundPlace.of(source, is_redirect=is_redirect), self._cash.giver(each)
         for nearer in found_again(finding, sifted.known, State.QUEUED, worth=worth, first_site=self._first_site):
             self._move_forward(nearer)
         numbers = [row.seq for _, row, _ in sifted.known]

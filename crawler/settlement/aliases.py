@@ -21,7 +21,7 @@ _RELEASED_AT_ONCE = 500  # aliases in one commit: some 20 ms
 _LONGEST_CIRCLE = 10  # aliases followed to see where a rewrite leads
 
 
-class Aliases:
+class AliasSettlement:
     """Makes aliases, queues what they stand for, and lets them go on by themselves."""
 
     def __init__(

@@ -34,8 +34,8 @@ from thresher.crawler.core.model import NO_KEY, Cause, CrawlURL, Failed, Fetched
 from thresher.crawler.settlement.page_record import verdict_records
 from thresher.crawler.visit import Visit
 from thresher.storage.archive.bodies import may_hold
-from thresher.storage.archive.record import FIELDS, HTTP_REQUEST, HTTP_RESPONSE, Kind, Record, fields, labelled, sha1, stamp, urn
-from thresher.storage.export.labels import Labels
+from thresher.storage.archive.record import FIELDS, HTTP_REQUEST, HTTP_RESPONSE, ArchiveRecord, Kind, fields, labelled, sha1, stamp, urn
+from thresher.storage.export.labels import LabelLookup
 from thresher.storage.records import Capture
 from thresher.storage.store import Store
 
@@ -63,7 +63,7 @@ class Archiver:
         assert store.archive is not None
         store.archive.info = _warcinfo(settings, version)
         self._store = store
-        self._labels = Labels(store, settings, store.secret)
+        self._labels = LabelLookup(store, settings, store.secret)
         self._texts: dict[bytes, str] = {}  # of URLs that named others lately
 
     def add(self, visit: Visit, now: float) -> None:
@@ -75,12 +75,12 @@ class Archiver:
             url, said = visit.lease.entry.url, self._story(visit)
             self._store.capture([_record("metadata", stamp(now), FIELDS, fields(said), _target(url))])
 
-    def _exchanged(self, visit: Visit, outcome: Outcome, wire: Wire) -> list[Record]:
+    def _exchanged(self, visit: Visit, outcome: Outcome, wire: Wire) -> list[ArchiveRecord]:
         """Return what the archive says of a request and what came for it."""
         url, date = outcome.url, stamp(wire.sent_at)
         received = b"".join(wire.received)
         message = split(received, wire.n_interim)
-        records: list[Record] = []
+        records: list[ArchiveRecord] = []
         target = _target(url)
         if message.head:
             whole = received if not (message.interim or message.excess) else message.head + message.body  # one copy less
@@ -98,7 +98,7 @@ class Archiver:
         records.append(_record("metadata", date, FIELDS, fields([*self._story(visit), *more]), target))
         return records
 
-    def _answer(self, outcome: Outcome, wire: Wire, message: Message, whole: bytes, date: str) -> Record:
+    def _answer(self, outcome: Outcome, wire: Wire, message: Message, whole: bytes, date: str) -> ArchiveRecord:
         """Return the record of an answer: a revisit if the archive has its payload already.
 
         Args:
@@ -188,9 +188,9 @@ def _judged(visit: Visit) -> Fields:
     return said
 
 
-def _record(kind: Kind, date: str, content_type: str, block: bytes, headers: Fields) -> Record:
+def _record(kind: Kind, date: str, content_type: str, block: bytes, headers: Fields) -> ArchiveRecord:
     h = secrets.token_hex(16)  # a UUID of version 4, in a third of the time that uuid.uuid4 takes
-    return Record(kind, f"{h[:8]}-{h[8:12]}-4{h[13:16]}-a{h[17:20]}-{h[20:]}", date, content_type, block, headers)
+    return ArchiveRecord(kind, f"{h[:8]}-{h[8:12]}-4{h[13:16]}-a{h[17:20]}-{h[20:]}", date, content_type, block, headers)
 
 
 def _target(url: CrawlURL) -> Fields:

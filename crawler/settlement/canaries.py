@@ -21,7 +21,7 @@ from thresher.filters.canary import sighting
 from thresher.filters.canary.records import NAME
 from thresher.filters.canary.sighting import NOTHING, Shown
 from thresher.filters.deliberation import Asked, Learned
-from thresher.filters.journal import Record
+from thresher.filters.journal import JournalRecord
 from thresher.filters.panel import Panel
 from thresher.filters.soft_error.looks import look_of
 from thresher.storage.packing import is_elsewhere
@@ -51,7 +51,7 @@ class Canaries:
         self._totals = totals
         self._well: list[bytes] = []
         self._findings: dict[tuple[bytes, str], _Finding] = {}  # by site and filter
-        self._notes: list[Record] = []  # for the journal
+        self._notes: list[JournalRecord] = []  # for the journal
         self._part: Any = None
         spec = next((spec for spec in panel.specs if spec.name == NAME), None)
         if spec is not None:  # a filter that is off is not imported
@@ -104,13 +104,13 @@ class Canaries:
         well, self._well = self._well, []
         return well
 
-    def void(self, effect: Void) -> Record | None:
+    def void(self, effect: Void) -> JournalRecord | None:
         """Let filters forget what they learned behind a wall, and what was concluded meanwhile; return what the journal keeps of it."""
         site = effect.queue[:_SITE]
         self._findings = {which: finding for which, finding in self._findings.items() if which[0] != site}
         return self._panel.void(site)
 
-    def believe(self, site: bytes) -> Record | None:
+    def believe(self, site: bytes) -> JournalRecord | None:
         """Let filters keep what they have learned of a site, unless one of its hosts is not known to be itself; return as `void` does."""
         if self._part is None or self._part.is_suspected(site, self._memory):
             return None
@@ -136,7 +136,7 @@ class Canaries:
             self._notes += [record] if record is not None else []
         return tuple(asked), None
 
-    def take_notes(self) -> list[Record]:
+    def take_notes(self) -> list[JournalRecord]:
         """Return what the journal keeps of canaries that were asked for the sake of findings."""
         notes, self._notes = self._notes, []
         return notes

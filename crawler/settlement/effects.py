@@ -49,7 +49,7 @@ from thresher.crawler.core.effects import (
 from thresher.crawler.core.frontier import Frontier
 from thresher.crawler.core.model import FILTERS_OWN, CrawlURL, Judgement, Purpose, Reason, State
 from thresher.crawler.core.ports import Entry, Lane
-from thresher.crawler.settlement.aliases import Aliases
+from thresher.crawler.settlement.aliases import AliasSettlement
 from thresher.crawler.settlement.canaries import Canaries
 from thresher.crawler.settlement.named_urls import NamedURLs
 from thresher.crawler.settlement.outbox import Outbox
@@ -57,7 +57,7 @@ from thresher.crawler.settlement.tail import Tails, lineage, policy_of
 from thresher.crawler.settlement.totals import Totals
 from thresher.crawler.visit import VisitContext
 from thresher.filters.deliberation import Asked, Learned
-from thresher.filters.journal import Record
+from thresher.filters.journal import JournalRecord
 from thresher.filters.pattern_yield.patterns import shape_of
 from thresher.storage.tables import Tables
 from thresher.storage.tables.requests import Requester
@@ -82,16 +82,16 @@ class Effector:
         self._frontier = frontier
         self._context = context
         self._totals = totals
-        self._notes: list[Record] = []  # of requests that were answered at once
+        self._notes: list[JournalRecord] = []  # of requests that were answered at once
         self.worthless: set[bytes] = set()  # pages of the visit being settled, by what filters say of them
         filters = context.settings.filters
         policy = policy_of(filters.tail_yield, filters.tail_share, filters.audit_share)
         self.tails = Tails(tables.tail, totals.counters, policy, known=context.panel.recent)
         self.canaries = Canaries(tables, context.panel, totals)
         self.named = NamedURLs(tables, frontier, context.urls, totals, self.tails)
-        self.aliases = Aliases(tables, frontier, context, totals, self.named, outbox)
+        self.aliases = AliasSettlement(tables, frontier, context, totals, self.named, outbox)
 
-    def apply(self, asked: Iterable[Asked], now: float) -> tuple[list[CrawlURL], list[Record]]:
+    def apply(self, asked: Iterable[Asked], now: float) -> tuple[list[CrawlURL], list[JournalRecord]]:
         """Carry out what filters ask for, in order; return URLs that waited and are final without a request, and answers for the journal.
 
         Targets of new aliases are queued first: not before, as they may stand among the links of the same page.
@@ -212,7 +212,7 @@ class Effector:
             self._notes += self.canaries.take_notes()
         self._carry_out(effects, now)
 
-    def _void(self, effect: Void) -> list[Record]:
+    def _void(self, effect: Void) -> list[JournalRecord]:
         """Forget what was learned behind a wall; return what the journal keeps of it."""
         self.tails.void(effect.queue)
         record = self.canaries.void(effect)

@@ -12,7 +12,7 @@ from concurrent.futures import Future
 from contextlib import suppress
 from typing import ParamSpec
 
-from thresher.config.settings import Store as StoreSettings
+from thresher.config.settings import StoreSettings
 from thresher.storage.store import Store
 
 P = ParamSpec("P")

@@ -11,11 +11,11 @@ from typing import Any
 
 from thresher.crawler.core.model import CrawlURL, RedirectPair
 from thresher.crawler.settlement.effects import Effector
-from thresher.crawler.settlement.redirect_pairs import Pairs
+from thresher.crawler.settlement.redirect_pairs import RedirectPairs
 from thresher.crawler.visit import VisitContext
 from thresher.filters.base import Gate, LinkJudgement
 from thresher.filters.deliberation import Asked, Deliberation, Learned
-from thresher.filters.journal import Record
+from thresher.filters.journal import JournalRecord
 from thresher.storage.tables import Tables
 from thresher.storage.tables.journal import TAIL
 
@@ -23,12 +23,12 @@ from thresher.storage.tables.journal import TAIL
 class Learning:
     """Lets the filters of the panel learn, and does what they ask for."""
 
-    def __init__(self, tables: Tables, context: VisitContext, effects: Effector, pairs: Pairs) -> None:
+    def __init__(self, tables: Tables, context: VisitContext, effects: Effector, pairs: RedirectPairs) -> None:
         self._tables = tables
         self._context = context
         self._effects = effects
         self._pairs = pairs
-        self._notes: list[Record] = []  # of the visit being settled, for the journal
+        self._notes: list[JournalRecord] = []  # of the visit being settled, for the journal
 
     def write(self, now: float) -> None:
         """Write the visit's journal, and what it changed of tails."""
@@ -36,7 +36,7 @@ class Learning:
         self._effects.tails.save()
         self._context.panel.save()
         if note := self._effects.tails.take_note(now):
-            self._notes.append(Record(Gate.TAIL, b"", [(TAIL, note)]))
+            self._notes.append(JournalRecord(Gate.TAIL, b"", [(TAIL, note)]))
         if self._notes:
             self._tables.journal.put(self._notes)
             self._notes = []
@@ -56,7 +56,7 @@ class Learning:
         """Let the filters observe what they said of links."""
         self.learn((deliberation,), now)
 
-    def note(self, records: Iterable[Record]) -> None:
+    def note(self, records: Iterable[JournalRecord]) -> None:
         """Add to what the visit's journal keeps."""
         self._notes += records
 

@@ -13,13 +13,13 @@ from collections.abc import Iterable
 import msgspec
 
 from thresher.crawler.core.effects import Tell
-from thresher.crawler.core.found_again import Finding, found_again
+from thresher.crawler.core.found_again import FoundPlace, found_again
 from thresher.crawler.core.messages import (
     Announced,
     Answered,
     Ask,
+    ChainEnd,
     Edge,
-    End,
     FoundLinks,
     Message,
     Needed,
@@ -68,7 +68,7 @@ class Outbox:
             if gift:
                 cash.begin_all(seqs, 1.0 + gift)
         sites.update(key[:8] for key, row, _ in sifted.known if row.state is State.OUTBOX)
-        finding, worth = Finding.of(source, is_redirect=is_redirect), cash.giver(gift)
+        finding, worth = FoundPlace.of(source, is_redirect=is_redirect), cash.giver(gift)
         for key, text, row, nearest in found_again(finding, sifted.known, State.OUTBOX, worth=worth, first_site=self._found_by):
             self._tables.seen.update(key, nearest)  # its owner moves it forward for this link
             self._send_links(source, [(key, text)], (), cash.step(row.worth, nearest.worth), is_redirect=is_redirect)
@@ -128,7 +128,7 @@ class Outbox:
 
     def end(self, original: bytes, hops: int, target: CrawlURL, status: int, fingerprint: bytes) -> None:
         """Tell the original's owner where its chain ended."""
-        self._send(original, End(original, hops, target.text, status, fingerprint))
+        self._send(original, ChainEnd(original, hops, target.text, status, fingerprint))
 
     # -- robots.txt
 

@@ -13,7 +13,7 @@ from thresher.crawler.settlement.effects import Effector
 from thresher.crawler.settlement.learning import Learning
 from thresher.crawler.settlement.outbox import Outbox
 from thresher.crawler.settlement.page_record import failure_record, page_record, partial_answer, refusal_record, unread_page
-from thresher.crawler.settlement.redirect_pairs import Pairs
+from thresher.crawler.settlement.redirect_pairs import RedirectPairs
 from thresher.crawler.settlement.requisites import Requisites
 from thresher.crawler.settlement.sitemaps import Sitemaps
 from thresher.crawler.settlement.skips import note_skip
@@ -28,7 +28,7 @@ _LEADS_ON: Final = frozenset((301, 302, 303, 307, 308))  # a page with such a st
 _NOT_FETCHED: Final = (State.QUEUED, State.HELD)
 
 
-class Pages:
+class PageSettlement:
     """Settles pages. A `Journey`."""
 
     def __init__(
@@ -41,7 +41,7 @@ class Pages:
         admission: Admission,
         effects: Effector,
         learning: Learning,
-        pairs: Pairs,
+        pairs: RedirectPairs,
         tail_service: TailService,
         sitemaps: Sitemaps,
         requisites: Requisites,

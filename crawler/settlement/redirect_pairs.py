@@ -19,7 +19,7 @@ from thresher.storage.tables.redirects import MAX_HOPS
 _FINAL = (State.DONE, State.REFUSED, State.ALIAS)
 
 
-class Pairs:
+class RedirectPairs:
     """Completes pairs from either end and writes each once."""
 
     def __init__(self, tables: Tables, urls: URLSpace, outbox: Outbox | None = None) -> None:

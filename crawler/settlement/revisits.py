@@ -33,7 +33,7 @@ from thresher.crawler.core.ports import Entry, Lane
 from thresher.crawler.core.revisit import GONE, MOST_LOST, WINDOW, Validators, has_lied, is_drawn, is_gone, is_sudden
 from thresher.crawler.gates.link_gate import Skip, presentable
 from thresher.crawler.settlement.admission import Admission
-from thresher.crawler.settlement.aliases import Aliases
+from thresher.crawler.settlement.aliases import AliasSettlement
 from thresher.crawler.settlement.coming_visits import ComingVisits
 from thresher.crawler.settlement.moves import has_gone_on, original_of, put_alias
 from thresher.crawler.settlement.page_record import page_record
@@ -60,7 +60,7 @@ class Revisits:
         totals: Totals,
         admission: Admission,
         coming: ComingVisits,
-        aliases: Aliases,
+        aliases: AliasSettlement,
         *,
         learn: Callable[[Deliberation[LinkJudgement], float], None],
     ) -> None:

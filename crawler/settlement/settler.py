@@ -22,8 +22,8 @@ from thresher.crawler.settlement.findings import Findings
 from thresher.crawler.settlement.journey import Journey
 from thresher.crawler.settlement.learning import Learning
 from thresher.crawler.settlement.outbox import Outbox
-from thresher.crawler.settlement.pages import Pages
-from thresher.crawler.settlement.redirect_pairs import Pairs
+from thresher.crawler.settlement.pages import PageSettlement
+from thresher.crawler.settlement.redirect_pairs import RedirectPairs
 from thresher.crawler.settlement.requisites import Requisites
 from thresher.crawler.settlement.revisits import Revisits
 from thresher.crawler.settlement.robots_answers import RobotsAnswers
@@ -49,7 +49,7 @@ class Settler:
         self.totals = totals
         owners, counts_sites = context.ownership, frontier.order.counts_sites
         outbox = Outbox(store.tables, owners, counts_sites=counts_sites) if owners is not None else None
-        pairs = Pairs(store.tables, context.urls, outbox)
+        pairs = RedirectPairs(store.tables, context.urls, outbox)
         self._effects = Effector(store.tables, frontier, context, totals, outbox)
         self.learning = Learning(store.tables, context, self._effects, pairs)
         self.admission = Admission(store.tables, frontier, context, totals, self._effects, outbox)
@@ -59,7 +59,7 @@ class Settler:
         self.requisites = Requisites(store, frontier, context, totals, outbox=outbox)
         self.tail_service = TailService(store, context, self._effects, close=self.learning.write)
         self.robots = RobotsAnswers(frontier, context, totals, self.sitemaps, outbox)
-        self._pages = Pages(
+        self._pages = PageSettlement(
             store.tables,
             frontier,
             context,

@@ -24,7 +24,7 @@ from thresher.crawler.core.messages import Submitted
 from thresher.crawler.core.model import CrawlURL, Failed, Head, LinkBatch, Outcome, Purpose, Reason, Redirect
 from thresher.crawler.core.ports import Entry, Lane
 from thresher.crawler.core.robots import RobotsRecord
-from thresher.crawler.core.sitemap import Reading, SitemapEntry, decode_chunk
+from thresher.crawler.core.sitemap import SitemapEntry, SitemapReading, decode_chunk
 from thresher.crawler.core.url import BadURL, directory_depth, is_home, origin_of, path_of, queue_name
 from thresher.crawler.gates.link_gate import Skip, presentable
 from thresher.crawler.journeys import sitemap_fault
@@ -222,7 +222,7 @@ class Sitemaps:
             return
         self.submit(Submitted(target, hosts, url.text, record.level, url.hops + 1), now)
 
-    def _read(self, url: CrawlURL, record: SitemapRecord, reading: Reading, now: float) -> None:
+    def _read(self, url: CrawlURL, record: SitemapRecord, reading: SitemapReading, now: float) -> None:
         record.kind, record.n_urls, record.notes = reading.kind, reading.n_urls, reading.notes[:_TOLD]
         if reading.children and record.level:
             record.notes.append(f"an index in an index: its {len(reading.children):,} sitemaps are not read")

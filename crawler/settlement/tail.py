@@ -18,11 +18,23 @@ import msgspec
 from thresher.filters.evidence.audits import draw_order
 from thresher.filters.evidence.bounds import error_of, upper_bound
 from thresher.filters.evidence.decay import Recent
-from thresher.filters.tail.history import Closed, History, Left, Passed, Reopened, Ruled, Served, Settled, Unasked, Useful, Voided
-from thresher.filters.tail.history import Held as WasHeld
+from thresher.filters.tail.history import (
+    Closed,
+    HeldStep,
+    History,
+    Left,
+    Passed,
+    Reopened,
+    RuledStep,
+    Served,
+    SettledStep,
+    Unasked,
+    Useful,
+    Voided,
+)
 from thresher.filters.tail.membership import join, leave
 from thresher.filters.tail.records import Draw, HostTail, TailClass, TailPolicy
-from thresher.filters.tail.serve import End, Promotion, audits, promote, settle, void
+from thresher.filters.tail.serve import Promotion, TailEnd, audits, promote, settle, void
 from thresher.storage.tables.counters import Counters
 from thresher.storage.tables.tail import PENDING, TailPlace, TailTables, class_tag
 
@@ -68,7 +80,7 @@ class Tails:
         self._known = known
         self._met: dict[bytes, _Loaded | None] = {}  # None: the host has no tail
         self._dirty: dict[bytes, _Loaded] = {}
-        self._history = History(Ruled(policy.tail_yield, policy.share, policy.audit_share))
+        self._history = History(RuledStep(policy.tail_yield, policy.share, policy.audit_share))
 
     # -- into a tail
 
@@ -89,7 +101,7 @@ class Tails:
         self._change(queue, loaded, tag)
         audit = audits(of, self._policy)
         keys = self._draw(queue, loaded, audit) if audit is not None else []
-        self._history.add(WasHeld(queue, holder, is_inherited, n_useful, known, [key], list(keys)))
+        self._history.add(HeldStep(queue, holder, is_inherited, n_useful, known, [key], list(keys)))
         return keys
 
     def leave(self, key: bytes) -> None:
@@ -129,7 +141,7 @@ class Tails:
         n_open = {of.holder: _n_open(of) for of in classes}
         while not keys and isinstance(answer := promote(loaded.host, classes, self._policy, may_close=may_close), Promotion):
             keys, holder = self._draw(queue, loaded, answer), answer.draw.holder
-        loaded.is_asking = not keys and answer is End.ASKS
+        loaded.is_asking = not keys and answer is TailEnd.ASKS
         if loaded.tested != before:
             self._counters.add(CLOSED, loaded.host.n_closed - n_closed)
             loaded.changed.update(loaded.classes)
@@ -180,7 +192,7 @@ class Tails:
         loaded, tag = self._loaded(queue), class_tag(draw.holder)
         settle(loaded.host, loaded.classes[tag], draw, is_good, policy=self._policy)
         self._end(key, queue, loaded, tag)
-        self._history.add(Settled(key, is_good))
+        self._history.add(SettledStep(key, is_good))
         return True
 
     def unasked(self, key: bytes) -> bool:

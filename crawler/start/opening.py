@@ -14,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from thresher.config.load import Flag, load
+from thresher.config.load import OptionFlag, load
 from thresher.config.settings import Settings
 from thresher.crawler.core.errors import DiskError, StoreError, UsageError
 from thresher.crawler.core.governing import governed
@@ -237,7 +237,7 @@ def _holds_crawl(path: Path) -> bool:
 
 
 def reconfigure(
-    path: Path, seeds: Sequence[str], files: Sequence[str], configs: Sequence[str], sets: Sequence[str], flags: Sequence[Flag] = ()
+    path: Path, seeds: Sequence[str], files: Sequence[str], configs: Sequence[str], sets: Sequence[str], flags: Sequence[OptionFlag] = ()
 ) -> str:
     """Give the crawl in `path` the configuration that a resume asks for; the agent carries the difference out.
 
@@ -295,14 +295,14 @@ def admits_differently(old: Settings, new: Settings) -> set[str]:
     return sections
 
 
-def _merged(old: Settings, configs: Sequence[str], sets: Sequence[str], flags: Sequence[Flag]) -> Settings:
+def _merged(old: Settings, configs: Sequence[str], sets: Sequence[str], flags: Sequence[OptionFlag]) -> Settings:
     """Return the files' configuration, or the crawl's own, with environment and single options on top."""
     if configs:
         return load(configs, sets=sets, environ=os.environ, stdin=sys.stdin.read, flags=flags).settings
     return with_sets(old, sets, os.environ, flags)
 
 
-def with_sets(settings: Settings, sets: Sequence[str], environ: Mapping[str, str] = {}, flags: Sequence[Flag] = ()) -> Settings:
+def with_sets(settings: Settings, sets: Sequence[str], environ: Mapping[str, str] = {}, flags: Sequence[OptionFlag] = ()) -> Settings:
     """Return settings with single options on top; all but the seeds and their labels go through the loader, which checks them."""
     own = msgspec.json.encode(msgspec.structs.replace(settings, seeds=[], labels={})).decode()
     changed = load(["-"], sets=sets, environ=environ, stdin=lambda: own, flags=flags).settings

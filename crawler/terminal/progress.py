@@ -34,7 +34,7 @@ class LiveBlock:
         self._live.stop()
 
 
-class Lines:
+class ProgressLines:
     """One line every 30 s, for logs and pipes."""
 
     def __init__(self, stream: TextIO) -> None:

@@ -33,14 +33,14 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import Meta
 
-from thresher.config.settings import Canary
+from thresher.config.settings import CanarySettings
 from thresher.crawler.core.effects import Again, Answer, Effect, Request, Rest, Void, Well
 from thresher.crawler.core.model import Cause, Mode, Purpose
 from thresher.crawler.core.ports import Memory
 from thresher.filters.base import NO_EFFECTS, Effects
 from thresher.filters.canary import records, tongue
 from thresher.filters.canary.likeness import is_changing, is_like, lost
-from thresher.filters.canary.records import NAME, Candidate, Stage, Suspect, Watch
+from thresher.filters.canary.records import NAME, Candidate, HostState, Stage, SuspectAnswer
 from thresher.filters.canary.sighting import ALIKE, TOKEN, is_error, of_failure, of_page, of_redirect, words_for
 from thresher.filters.canary.tongue import Speech
 from thresher.filters.soft_error.looks import Look, look_of
@@ -58,7 +58,7 @@ _GONE: Final = (404, 410)  # a rebuilt site answers so for its old pages; hardly
 _CAUSES: Final = frozenset(map(str, Cause))
 
 
-def spec(settings: Canary) -> FilterSpec:
+def spec(settings: CanarySettings) -> FilterSpec:
     """Return the filter with its parts."""
     part = CanaryFilter(settings)
     return FilterSpec(NAME, Mode(settings.mode), prober=part, peer_filter=part, voids=True)
@@ -108,7 +108,7 @@ class CanaryFilter:
     news_type: Any = Seen | Wish
     answer_type = Found
 
-    def __init__(self, settings: Canary) -> None:
+    def __init__(self, settings: CanarySettings) -> None:
         self._share = settings.share
         self._floor = settings.floor
 
@@ -146,12 +146,12 @@ class CanaryFilter:
         records.write_watch(memory, news.queue, watch)
         return effects
 
-    def _seen(self, news: Seen, watch: Watch, memory: Memory) -> Effects:
+    def _seen(self, news: Seen, watch: HostState, memory: Memory) -> Effects:
         queue = news.queue
         watch.n_answers += 1
         speaks = tongue.speech(memory, queue, news.words)
         if watch.n_suspects < records.MOST_SUSPECTS:
-            watch.n_suspects += records.put_suspect(memory, queue, news.key, Suspect(news.token, news.via, speaks))
+            watch.n_suspects += records.put_suspect(memory, queue, news.key, SuspectAnswer(news.token, news.via, speaks))
         n_alike = records.count(memory, queue, news.token, news.url, news.key) if news.token else 0
         token, least = news.token, news.least
         if speaks is Speech.STRANGE and n_alike < least:
@@ -173,7 +173,7 @@ class CanaryFilter:
         is_due = self._share > 0 and watch.n_asked < allowed and watch.n_answers - watch.good_at >= 2 / self._share
         return self._ask(watch, queue, b"", memory) if is_due else NO_EFFECTS
 
-    def _keep(self, news: Seen, watch: Watch, memory: Memory) -> None:
+    def _keep(self, news: Seen, watch: HostState, memory: Memory) -> None:
         """Make a kept page a candidate; if there are enough, it takes the place of the newest one."""
         assert news.look is not None
         found = records.candidates(memory, news.queue)
@@ -183,12 +183,12 @@ class CanaryFilter:
             candidate = Candidate(news.url, news.key, news.token, news.look, watch.n_answers)
             records.put_candidate(memory, news.queue, slot, candidate)
 
-    def _usable(self, watch: Watch, queue: bytes, memory: Memory, *, but: bytes = b"") -> list[int]:
+    def _usable(self, watch: HostState, queue: bytes, memory: Memory, *, but: bytes = b"") -> list[int]:
         """Return the slots of candidates, the oldest first, without those whose own text is the suspected one."""
         found = records.candidates(memory, queue)
         return sorted((slot for slot, one in found.items() if one.token != but), key=lambda slot: found[slot].at)
 
-    def _ask(self, watch: Watch, queue: bytes, why: bytes, memory: Memory) -> Effects:
+    def _ask(self, watch: HostState, queue: bytes, why: bytes, memory: Memory) -> Effects:
         usable = self._usable(watch, queue, memory, but=why)
         if not usable:
             return NO_EFFECTS
@@ -197,12 +197,12 @@ class CanaryFilter:
         watch.first_slot = usable[0]
         return self._fetch(watch, queue, usable[0], Stage.FIRST, memory)
 
-    def _fetch(self, watch: Watch, queue: bytes, slot: int, stage: Stage, memory: Memory) -> Effects:
+    def _fetch(self, watch: HostState, queue: bytes, slot: int, stage: Stage, memory: Memory) -> Effects:
         candidate = records.candidates(memory, queue)[slot]
         watch.slot = slot
         return self._request(watch, queue, candidate.url, candidate.key, stage, memory)
 
-    def _request(self, watch: Watch, queue: bytes, url: str, key: bytes, stage: Stage, memory: Memory) -> Effects:
+    def _request(self, watch: HostState, queue: bytes, url: str, key: bytes, stage: Stage, memory: Memory) -> Effects:
         watch.stage, watch.asked_at = stage, watch.n_answers
         watch.n_asked += 1
         watch.n_of_round += 1
@@ -235,7 +235,7 @@ class CanaryFilter:
         records.write_watch(memory, queue, watch)
         return effects
 
-    def _learn(self, found: Found, watch: Watch, queue: bytes, memory: Memory) -> Effects:
+    def _learn(self, found: Found, watch: HostState, queue: bytes, memory: Memory) -> Effects:
         if watch.stage is Stage.RECHECK:
             return self._rechecked(found, watch, queue, memory)
         candidate = records.candidates(memory, queue).get(watch.slot)
@@ -247,7 +247,7 @@ class CanaryFilter:
             return self._good(found, candidate, watch, queue, memory)
         return self._bad(found, watch, queue, memory, is_walls=is_walls)
 
-    def _without(self, watch: Watch, queue: bytes, memory: Memory) -> Effects:
+    def _without(self, watch: HostState, queue: bytes, memory: Memory) -> Effects:
         """Go on without a canary that may not be fetched."""
         usable = self._usable(watch, queue, memory, but=watch.why)
         if usable and watch.stage is not Stage.IDLE:
@@ -255,12 +255,12 @@ class CanaryFilter:
             return self._fetch(watch, queue, usable[0], stage, memory)
         return self._release(watch, queue, memory, is_well=True) if watch.is_walled else self._blind(watch, queue)
 
-    def _blind(self, watch: Watch, queue: bytes) -> Effects:
+    def _blind(self, watch: HostState, queue: bytes) -> Effects:
         """Treat the host as honest, because none of its candidates can show anything; its suspects stay recorded."""
         watch.stage, watch.good_at = Stage.IDLE, watch.n_answers
         return (Well(queue),)
 
-    def _good(self, found: Found, candidate: Candidate, watch: Watch, queue: bytes, memory: Memory) -> Effects:
+    def _good(self, found: Found, candidate: Candidate, watch: HostState, queue: bytes, memory: Memory) -> Effects:
         if watch.stage is Stage.SECOND and not watch.has_met_wall:
             records.drop_candidate(memory, queue, watch.first_slot)  # it has changed
         if found.look is not None:
@@ -273,14 +273,14 @@ class CanaryFilter:
             return self._request(watch, queue, suspected.url, suspected.key, Stage.RECHECK, memory)
         return self._well(watch, queue, memory)
 
-    def _well(self, watch: Watch, queue: bytes, memory: Memory) -> Effects:
+    def _well(self, watch: HostState, queue: bytes, memory: Memory) -> Effects:
         """Accept the answers until now: the canary was good."""
         was_walled = watch.is_walled
         watch.stage, watch.good_at, watch.n_suspects, watch.rests, watch.since = Stage.IDLE, watch.n_answers, 0, 0, 0.0
         records.clear(memory, queue)
         return (Well(queue, was_walled),)
 
-    def _rechecked(self, found: Found, watch: Watch, queue: bytes, memory: Memory) -> Effects:
+    def _rechecked(self, found: Found, watch: HostState, queue: bytes, memory: Memory) -> Effects:
         """Learn whether the alike answers were those of a wall that has fallen since."""
         is_strange = watch.why == tongue.STRANGE and tongue.speech(memory, queue, found.words) is Speech.STRANGE
         if found.token == watch.why or is_strange or not found.was_asked:
@@ -294,7 +294,7 @@ class CanaryFilter:
         keys = self._of_wall(watch, queue, memory)
         return (Void(queue), *self._again(keys, watch, queue, memory), *self._well(watch, queue, memory))
 
-    def _bad(self, found: Found, watch: Watch, queue: bytes, memory: Memory, *, is_walls: bool) -> Effects:
+    def _bad(self, found: Found, watch: HostState, queue: bytes, memory: Memory, *, is_walls: bool) -> Effects:
         watch.failed = [*watch.failed, found.token]
         watch.has_met_wall = watch.has_met_wall or is_walls
         if watch.stage is Stage.WALLED:
@@ -312,7 +312,7 @@ class CanaryFilter:
             return self._blind(watch, queue)
         return self._wall(found, watch, queue, memory)
 
-    def _wall(self, found: Found, watch: Watch, queue: bytes, memory: Memory) -> Effects:
+    def _wall(self, found: Found, watch: HostState, queue: bytes, memory: Memory) -> Effects:
         watch.since, watch.n_walls, watch.given_up = found.at, watch.n_walls + 1, False
         for slot, one in records.candidates(memory, queue).items():
             if one.at > watch.good_at and slot != watch.first_slot and one.token in watch.failed:
@@ -321,14 +321,14 @@ class CanaryFilter:
         watch.is_changed = found.status in _GONE or not self._is_shared(watch, queue, memory)
         return (Void(queue), *self._rest(found, watch, queue, memory))
 
-    def _is_shared(self, watch: Watch, queue: bytes, memory: Memory) -> bool:
+    def _is_shared(self, watch: HostState, queue: bytes, memory: Memory) -> bool:
         """Return whether two URLs show the same as a failed canary. If not, the canary's page may have changed alone."""
         if len(watch.failed) > len(set(watch.failed)):
             return True
         alike = records.counts(memory, queue)
         return any(token in alike or token[:1] in (b"C", b"F") for token in watch.failed)
 
-    def _rest(self, found: Found, watch: Watch, queue: bytes, memory: Memory) -> Effects:
+    def _rest(self, found: Found, watch: HostState, queue: bytes, memory: Memory) -> Effects:
         """Let the host rest, then ask for a canary. If it has failed for long, accept it as it is."""
         watch.told = found.told
         if watch.rests >= (_CHANGED if watch.is_changed else _MOST_RESTS):
@@ -340,19 +340,19 @@ class CanaryFilter:
         watch.rests += 1
         return (Rest(queue, watch.rests), *self._fetch(watch, queue, watch.slot, Stage.WALLED, memory))
 
-    def _release(self, watch: Watch, queue: bytes, memory: Memory, *, is_well: bool) -> Effects:
+    def _release(self, watch: HostState, queue: bytes, memory: Memory, *, is_well: bool) -> Effects:
         """Serve a host again, and queue again the URLs that its wall had answered."""
         watch.given_up = not is_well
         watch.n_asked -= watch.n_of_round  # a wall was found: that was no waste
         again = self._again(self._of_wall(watch, queue, memory), watch, queue, memory)
         return (*again, *self._well(watch, queue, memory))
 
-    def _again(self, keys: tuple[bytes, ...], watch: Watch, queue: bytes, memory: Memory) -> tuple[Effect, ...]:
+    def _again(self, keys: tuple[bytes, ...], watch: HostState, queue: bytes, memory: Memory) -> tuple[Effect, ...]:
         chosen = tuple(key for key in keys if records.note_again(memory, queue, key, _MOST_AGAIN))
         watch.n_again += len(chosen)
         return (Again(queue, chosen),)
 
-    def _of_wall(self, watch: Watch, queue: bytes, memory: Memory) -> tuple[bytes, ...]:
+    def _of_wall(self, watch: HostState, queue: bytes, memory: Memory) -> tuple[bytes, ...]:
         """Return the URLs that a wall answered for: those with the canary's answer, or with that of many; all if none had the canary's."""
         answers, alike = records.suspects(memory, queue), records.counts(memory, queue)
         of_canary = set(watch.failed)

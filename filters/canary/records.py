@@ -50,7 +50,7 @@ class Stage(IntEnum):
     WALLED = 5  # a canary after a rest
 
 
-class Watch(msgspec.Struct, array_like=True):
+class HostState(msgspec.Struct, array_like=True):
     """The state of a host."""
 
     n_answers: int = 0  # of URLs of the crawl
@@ -100,7 +100,7 @@ class Count(msgspec.Struct, array_like=True):
     key: bytes
 
 
-class Suspect(msgspec.Struct, array_like=True):
+class SuspectAnswer(msgspec.Struct, array_like=True):
     """The answer to one URL since the last good canary."""
 
     token: bytes
@@ -108,19 +108,19 @@ class Suspect(msgspec.Struct, array_like=True):
     speaks: int = 0  # whether it uses its host's words: tongue.Speech
 
 
-def read_watch(memory: Memory, queue: bytes) -> Watch:
-    return _read(memory, queue + _WATCH, _WATCHES) or Watch()
+def read_watch(memory: Memory, queue: bytes) -> HostState:
+    return _read(memory, queue + _WATCH, _WATCHES) or HostState()
 
 
-def find_watch(memory: Memory, queue: bytes) -> Watch | None:
+def find_watch(memory: Memory, queue: bytes) -> HostState | None:
     return _read(memory, queue + _WATCH, _WATCHES)
 
 
-def write_watch(memory: Memory, queue: bytes, watch: Watch) -> None:
+def write_watch(memory: Memory, queue: bytes, watch: HostState) -> None:
     memory.put(queue + _WATCH, _encode(watch), weight=KEPT)
 
 
-def watches(memory: Memory, site: bytes = b"") -> Iterator[tuple[bytes, Watch]]:
+def watches(memory: Memory, site: bytes = b"") -> Iterator[tuple[bytes, HostState]]:
     """Yield (queue, state) of every host, or of the hosts of a site."""
     for key, value in memory.scan(site):
         if len(key) == QUEUE + 1 and key[QUEUE:] == _WATCH:
@@ -153,7 +153,7 @@ def counts(memory: Memory, queue: bytes) -> dict[bytes, Count]:
     return {key[QUEUE + 1 :]: _COUNTS.decode(value) for key, value in memory.scan(queue + _COUNT)}
 
 
-def put_suspect(memory: Memory, queue: bytes, key: bytes, suspect: Suspect) -> bool:
+def put_suspect(memory: Memory, queue: bytes, key: bytes, suspect: SuspectAnswer) -> bool:
     """Record the answer of a URL; return whether it is the first one recorded."""
     row = queue + _SUSPECT + key[SITE:]
     is_new = memory.get(row) is None
@@ -161,7 +161,7 @@ def put_suspect(memory: Memory, queue: bytes, key: bytes, suspect: Suspect) -> b
     return is_new
 
 
-def suspects(memory: Memory, queue: bytes) -> dict[bytes, Suspect]:
+def suspects(memory: Memory, queue: bytes) -> dict[bytes, SuspectAnswer]:
     """Return the recorded answers since the last good canary, by the URL's key."""
     return {queue[:SITE] + key[QUEUE + 1 :]: _SUSPECTS.decode(value) for key, value in memory.scan(queue + _SUSPECT)}
 
@@ -227,7 +227,7 @@ def _read(memory: Memory, key: bytes, decoder: msgspec.msgpack.Decoder[_T]) -> _
     return None if value is None else decoder.decode(value)
 
 
-_WATCHES = msgspec.msgpack.Decoder(Watch)
+_WATCHES = msgspec.msgpack.Decoder(HostState)
 _CANDIDATES = msgspec.msgpack.Decoder(Candidate)
 _COUNTS = msgspec.msgpack.Decoder(Count)
-_SUSPECTS = msgspec.msgpack.Decoder(Suspect)
+_SUSPECTS = msgspec.msgpack.Decoder(SuspectAnswer)

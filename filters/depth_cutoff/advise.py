@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from thresher.filters.depth_cutoff.evidence import PRIOR, Place, Rule
+from thresher.filters.depth_cutoff.evidence import PRIOR, CutRule, PlaceCounts
 from thresher.filters.depth_cutoff.records import Level
 
 _FEW = 8  # fetches at a level, below which its share of new pages is not mentioned
@@ -22,10 +22,10 @@ class Advice:
 
     depth: int | None
     why: str
-    cut: tuple[Place, ...]  # places whose limit is less than the depth that was met, the most fetched first
+    cut: tuple[PlaceCounts, ...]  # places whose limit is less than the depth that was met, the most fetched first
 
 
-def advise(levels: Sequence[Level], places: Sequence[Place], rule: Rule) -> Advice:
+def advise(levels: Sequence[Level], places: Sequence[PlaceCounts], rule: CutRule) -> Advice:
     """Advise on a site by its levels. If only places of it are cut, the site as a whole is not."""
     deepest = max((depth for depth, level in enumerate(levels) if level.fetched), default=0)
     limit, _ = rule.limit(_whole(levels), PRIOR, is_host=True)
@@ -46,13 +46,13 @@ def advise(levels: Sequence[Level], places: Sequence[Place], rule: Rule) -> Advi
     return Advice(limit, "; ".join([reason, *dull]), cut)
 
 
-def _whole(levels: Sequence[Level]) -> Place:
+def _whole(levels: Sequence[Level]) -> PlaceCounts:
     """Return the counts of a site's levels as one place."""
-    place = Place("", [level.fetched for level in levels], [level.new for level in levels])
+    place = PlaceCounts("", [level.fetched for level in levels], [level.new for level in levels])
     place.first = 1
     return place
 
 
-def _speaks(place: Place) -> bool:
+def _speaks(place: PlaceCounts) -> bool:
     """Return whether a place was fetched at all and is not a whole host."""
     return bool(place.n_ever) and not place.form.endswith("/*")

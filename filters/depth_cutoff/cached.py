@@ -35,7 +35,7 @@ _LEAST = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class LevelCounts:
     """Counts by level, [n_levels], or of groups of sessions, [n_groups, n_levels]."""
 
     logged: F64  # views that the log shows
@@ -43,19 +43,19 @@ class Tally:
     direct: F64  # logged views whose next click was on this page
     ends: F64  # sessions that end on this level
 
-    def without(self, group: int) -> Tally:
+    def without(self, group: int) -> LevelCounts:
         """Return the sum of all groups but one."""
-        return Tally(*(column.sum(axis=0) - column[group] for column in self._columns()))
+        return LevelCounts(*(column.sum(axis=0) - column[group] for column in self._columns()))
 
-    def total(self) -> Tally:
+    def total(self) -> LevelCounts:
         """Return the sum of all groups."""
-        return Tally(*(column.sum(axis=0) for column in self._columns()))
+        return LevelCounts(*(column.sum(axis=0) for column in self._columns()))
 
     def _columns(self) -> tuple[F64, ...]:
         return self.logged, self.cached, self.direct, self.ends
 
 
-def tally(of: Sessions, group: npt.NDArray[np.int64], n_groups: int) -> Tally:
+def tally(of: Sessions, group: npt.NDArray[np.int64], n_groups: int) -> LevelCounts:
     """Count sessions by group.
 
     Args:
@@ -73,10 +73,10 @@ def tally(of: Sessions, group: npt.NDArray[np.int64], n_groups: int) -> Tally:
     def count(chosen: npt.NDArray[np.bool_]) -> F64:
         return np.bincount(place[chosen], minlength=n_groups * n_levels).reshape(n_groups, n_levels).astype(np.float64)
 
-    return Tally(count(~is_cached), count(is_cached), count(~is_cached & goes_deeper), count(is_last))
+    return LevelCounts(count(~is_cached), count(is_cached), count(~is_cached & goes_deeper), count(is_last))
 
 
-def views(of: Tally) -> F64:
+def views(of: LevelCounts) -> F64:
     """Return the views by level, those from caches among them, [n_levels]."""
     logged, direct = of.logged.copy(), of.direct.copy()
     first = int(np.argmax(logged < _FEWEST)) if (logged < _FEWEST).any() else len(logged)

@@ -51,7 +51,7 @@ BELIEF = Belief(barren=16)  # pages in a row without novelty after which a place
 _DEEPEST = 63  # level that stands for all deeper ones
 
 
-class Place(msgspec.Struct, array_like=True):
+class PlaceCounts(msgspec.Struct, array_like=True):
     """The counts of one place. fetched, new: by depth in the site."""
 
     form: str
@@ -124,7 +124,7 @@ class Place(msgspec.Struct, array_like=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class CutRule:
     """The target and the bounds of cuts."""
 
     target: float  # share of a surfer's page views that is to be crawled, above 0 and below 1
@@ -132,7 +132,7 @@ class Rule:
     ceiling: int | None  # depth beyond which everything is cut
     q: float | None  # probability that a visitor goes deeper, None: unknown
 
-    def limit(self, place: Place, prior: float, *, is_host: bool) -> tuple[int, int]:
+    def limit(self, place: PlaceCounts, prior: float, *, is_host: bool) -> tuple[int, int]:
         """Return the greatest depth at which a place is fetched, and the one that holds whatever page names a URL."""
         overall = place.share(prior)
         new = _by_level(place, overall)
@@ -154,7 +154,7 @@ class Rule:
         return limit if self.ceiling is None else min(limit, self.ceiling)
 
 
-def _by_level(place: Place, overall: float) -> list[float]:
+def _by_level(place: PlaceCounts, overall: float) -> list[float]:
     """Return the probability with which a surfer goes on to each level from the first; the last value holds for all deeper levels."""
     found: list[float] = []
     deeper = 0.0

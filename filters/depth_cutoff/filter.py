@@ -21,13 +21,13 @@ from operator import itemgetter
 
 import msgspec
 
-from thresher.config.settings import DepthCutoff
+from thresher.config.settings import DepthCutoffSettings
 from thresher.crawler.core.effects import Release, ReleaseURL, Worthless
 from thresher.crawler.core.model import CrawlURL, Judgement, LinkBatch, Mode, Page, Reason, RedirectPair, Verdict
 from thresher.crawler.core.ports import Memory
 from thresher.filters.base import NO_EFFECTS, NOTHING_LEARNED, NOTHING_REFUSED, Effects, HeldLink, LinkJudgement, LinkRuling, hold_links
 from thresher.filters.capabilities import Relinks
-from thresher.filters.depth_cutoff.evidence import UNLIMITED, Place, Rule
+from thresher.filters.depth_cutoff.evidence import UNLIMITED, CutRule, PlaceCounts
 from thresher.filters.depth_cutoff.ledger import Fetch, Ledger, Released
 from thresher.filters.depth_cutoff.novelty import sample
 from thresher.filters.depth_cutoff.places import kind_of
@@ -47,8 +47,8 @@ def holder(form: str, depth: int) -> str:
     return f"{NAME} {min(depth, _DEEPEST)} {form}"
 
 
-def rule_of(settings: DepthCutoff) -> Rule:
-    return Rule(settings.target, settings.floor, settings.ceiling, settings.q)
+def rule_of(settings: DepthCutoffSettings) -> CutRule:
+    return CutRule(settings.target, settings.floor, settings.ceiling, settings.q)
 
 
 def drop_of(judgement: Judgement, *, is_ok: bool) -> str:
@@ -87,7 +87,7 @@ class DepthOfPages:
     name = NAME
     measure_type = PageMeasure
 
-    def __init__(self, sites: Sites, settings: DepthCutoff, *, samples: bool = True) -> None:
+    def __init__(self, sites: Sites, settings: DepthCutoffSettings, *, samples: bool = True) -> None:
         """Create the page gate.
 
         Args:
@@ -149,7 +149,7 @@ class DepthOfRedirects:
     name = NAME
     measure_type = PairMeasure
 
-    def __init__(self, sites: Sites, settings: DepthCutoff) -> None:
+    def __init__(self, sites: Sites, settings: DepthCutoffSettings) -> None:
         self._sites = sites
         self._rule = rule_of(settings)
 
@@ -193,7 +193,7 @@ class DepthOfLinks:
     name = NAME
     measure_type = LinksMeasure
 
-    def __init__(self, sites: Sites, settings: DepthCutoff) -> None:
+    def __init__(self, sites: Sites, settings: DepthCutoffSettings) -> None:
         self._sites = sites
         self._rule = rule_of(settings)
         self._unknown = self._rule.unknown()
@@ -240,7 +240,7 @@ class DepthOfLinks:
             where = ledger.where(parse(batch.texts[i], batch.hosts[i]))
             place = ledger.cut(where, depth, is_poor=of_poor)
             if place is None and depth > self._unknown and ledger.speaker(where) is None:
-                place = Place(where.host, limit=self._unknown)
+                place = PlaceCounts(where.host, limit=self._unknown)
             if place is not None and depth > 0:
                 self._sites.hold(holder(place.form, depth), place)
                 found.append(HeldLink(i, holder(place.form, depth), partial(_verdict, place, depth)))
@@ -309,7 +309,7 @@ class NamedAgain:
         return tuple(map(ReleaseURL, measure.released))
 
 
-def spec(settings: DepthCutoff) -> FilterSpec:
+def spec(settings: DepthCutoffSettings) -> FilterSpec:
     """Return the filter with its parts."""
     sites, cuts_all = Sites(), rule_of(settings).unknown() < UNLIMITED
     return FilterSpec(
@@ -333,7 +333,7 @@ def _released(released: list[Released], ledger: Ledger) -> Effects:
     return tuple(Release(holder(place.form, depth)) for place in released for depth in range(1, min(place.depth, deepest) + 1))
 
 
-def _verdict(place: Place, depth: int) -> Verdict:
+def _verdict(place: PlaceCounts, depth: int) -> Verdict:
     evidence: dict[str, str | int | float] = {
         "place": place.form,
         "depth": depth,

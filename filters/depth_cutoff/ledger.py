@@ -21,17 +21,17 @@ import msgspec
 import xxhash
 
 from thresher.crawler.core.ports import Memory
-from thresher.filters.depth_cutoff.evidence import BELIEF, PRIOR, QUOTA, SPEAKS, UNLIMITED, Place, Rule
+from thresher.filters.depth_cutoff.evidence import BELIEF, PRIOR, QUOTA, SPEAKS, UNLIMITED, CutRule, PlaceCounts
 from thresher.filters.depth_cutoff.novelty import look
-from thresher.filters.depth_cutoff.places import Places, places
+from thresher.filters.depth_cutoff.places import UrlPlaces, places
 from thresher.filters.depth_cutoff.records import (
     BARREN_WEIGHT,
     HEAD,
     HEAD_WEIGHT,
     LOW,
     TABLE_WEIGHT,
-    Head,
     Level,
+    SiteHead,
     encode,
     head_key,
     poor_key,
@@ -73,13 +73,13 @@ class Released(NamedTuple):
     depth: int
 
 
-_place = msgspec.msgpack.Decoder(Place)
+_place = msgspec.msgpack.Decoder(PlaceCounts)
 
 
 class Ledger:
     """One site's evidence: read from a memory, changed, and written back by `save`."""
 
-    def __init__(self, memory: Memory, site: bytes, rule: Rule) -> None:
+    def __init__(self, memory: Memory, site: bytes, rule: CutRule) -> None:
         """Read what a site's places share.
 
         Args:
@@ -87,20 +87,20 @@ class Ledger:
         """
         self._memory, self._site, self._rule = memory, site, rule
         value = memory.get(head_key(site))
-        self.head = HEAD.decode(value) if value else Head()
+        self.head = HEAD.decode(value) if value else SiteHead()
         self.vocabulary = Vocabulary(self.head.n_counted, self.head.counters)
         self._unknown = rule.unknown()
         self.is_spent = False  # the place of the last fetch has shown nothing new for so long that it is taken to be endless
-        self._known: dict[str, Place | None] = {}
-        self._changed: dict[str, Place] = {}
+        self._known: dict[str, PlaceCounts | None] = {}
+        self._changed: dict[str, PlaceCounts] = {}
 
     # -- asking
 
-    def where(self, parts: Parts) -> Places:
+    def where(self, parts: Parts) -> UrlPlaces:
         """Return a URL's places by the site's present vocabulary."""
         return places(parts, self.vocabulary.count)
 
-    def cut(self, where: Places, depth: int, *, is_poor: bool) -> Place | None:
+    def cut(self, where: UrlPlaces, depth: int, *, is_poor: bool) -> PlaceCounts | None:
         """Return the place that cuts a URL, None if it is to be fetched.
 
         Args:
@@ -117,7 +117,7 @@ class Ledger:
         is_open = found.n_ever < SPEAKS or not found.is_less(self.head.standing) or not (is_poor or found.opinion.is_held)
         return None if is_open or self._explores(where) else found
 
-    def speaker(self, where: Places) -> Place | None:
+    def speaker(self, where: UrlPlaces) -> PlaceCounts | None:
         """Return the smallest known place that a URL belongs to; of its parameters the one with the least limit."""
         known = self._get(where.pattern)
         if where.parameters and (known is None or known.n_ever < SPEAKS):
@@ -125,7 +125,7 @@ class Ledger:
             known = min(parameters, key=lambda place: place.limit, default=known)
         return known or self._get(where.directory) or self._get(where.host)
 
-    def _explores(self, where: Places) -> bool:
+    def _explores(self, where: UrlPlaces) -> bool:
         return any(self._get(form) is None for form in where.parameters or (where.pattern,))
 
     # -- learning
@@ -155,7 +155,7 @@ class Ledger:
         self._stand(where, fetch, is_new=is_new)
         return [*[Released(place.form, place.limit) for place in wrong], *self._outgrown(before, where)]
 
-    def _stand(self, where: Places, fetch: Fetch, *, is_new: bool) -> None:
+    def _stand(self, where: UrlPlaces, fetch: Fetch, *, is_new: bool) -> None:
         """Count what was new for the host, and for the places of the fetch."""
         every = self.head.standing
         clock, share = every.at + fetch.stands_for, (is_new + fetch.is_good) / 2
@@ -174,15 +174,18 @@ class Ledger:
             level.drops[fetch.drop] = level.drops.get(fetch.drop, 0) + 1
         self.head.awaits = fetch.key + bytes((fetch.stands_for,))
 
-    def _outgrown(self, before: Places, now: Places) -> list[Released]:
+    def _outgrown(self, before: UrlPlaces, now: UrlPlaces) -> list[Released]:
         """Release the URLs of places that have a new name since the vocabulary grew: nothing is counted for the old names any more."""
         if before == now:
             return []
-        forms = {before.directory, before.pattern, before.pattern + INNER, *before.parameters} - {now.directory, *now.parameters}
-        known = [place for form in forms if (place := self._get(form)) is not None and place.limit < UNLIMITED]
+        forms = dict.fromkeys(
+            (before.directory, before.pattern, before.pattern + INNER, *before.parameters)
+        )  # no set: a replay keeps the order
+        gone = [form for form in forms if form not in (now.directory, *now.parameters)]
+        known = [place for form in gone if (place := self._get(form)) is not None and place.limit < UNLIMITED]
         return [Released(place.form, UNLIMITED) for place in known]
 
-    def _limits(self, where: Places, learned: set[str], *, is_new: bool) -> None:
+    def _limits(self, where: UrlPlaces, learned: set[str], *, is_new: bool) -> None:
         """Set the limits of the places that learned, each with the next larger one as its prior. A new page lowers no limit."""
         *around, pattern = [self._at(form) for form in where.ladder()]
         parameters = [self._at(form) for form in where.parameters]
@@ -229,13 +232,13 @@ class Ledger:
         head.run_text = text
         return is_new or head.run_length <= RUN
 
-    def _teach(self, ladder: list[Place], fetch: Fetch, is_new: bool) -> tuple[set[str], list[Place]]:
+    def _teach(self, ladder: list[PlaceCounts], fetch: Fetch, is_new: bool) -> tuple[set[str], list[PlaceCounts]]:
         """Count a fetch for places, the largest last, up to one that has passed on enough worthless fetches.
 
         Returns:
             The places that counted it, and those that were held wrongly.
         """
-        learned, wrong = set[str](), list[Place]()
+        learned, wrong = set[str](), list[PlaceCounts]()
         for place in reversed(ladder):
             wrong += [place] if place.learn(fetch.depth, is_new=is_new, is_good=fetch.is_good) else []
             learned.add(place.form)
@@ -245,7 +248,7 @@ class Ledger:
                 place.n_taught += 1
         return learned, wrong
 
-    def _limit(self, place: Place, prior: float, *, is_host: bool) -> None:
+    def _limit(self, place: PlaceCounts, prior: float, *, is_host: bool) -> None:
         before = place.limit
         place.limit, place.bound = self._rule.limit(place, prior, is_host=is_host)
         for limit, step in ((before, -1), (place.limit, 1)):
@@ -258,7 +261,7 @@ class Ledger:
 
     # -- records
 
-    def save(self) -> Head:
+    def save(self) -> SiteHead:
         """Write what has changed; return the head as it was written."""
         head = self.head
         head.n_counted, head.counters = self.vocabulary.n_counted, self.vocabulary.counters
@@ -268,7 +271,7 @@ class Ledger:
         self._memory.put(head_key(self._site), encode(head), HEAD_WEIGHT)
         return head
 
-    def all_places(self) -> list[Place]:
+    def all_places(self) -> list[PlaceCounts]:
         """Return all that the memory holds."""
         return [_place.decode(value) for _, value in self._memory.scan(self._site + b"p")]
 
@@ -278,16 +281,16 @@ class Ledger:
             levels.append(Level())
         return levels[at]
 
-    def _get(self, form: str) -> Place | None:
+    def _get(self, form: str) -> PlaceCounts | None:
         if form not in self._known:
             value = self._memory.get(self._key(b"p", form))
             self._known[form] = _place.decode(value) if value else None
         return self._known[form]
 
-    def _at(self, form: str) -> Place:
+    def _at(self, form: str) -> PlaceCounts:
         place = self._get(form)
         if place is None:
-            place = self._known[form] = Place(form)
+            place = self._known[form] = PlaceCounts(form)
         self._changed[form] = place
         return place
 

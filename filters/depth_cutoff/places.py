@@ -28,7 +28,7 @@ _NO_SHAPE = bytes(set(range(256)) - set(b"/0123456789"))
 _MOST_PARAMETERS = 8  # that have a place of their own
 
 
-class Places(NamedTuple):
+class UrlPlaces(NamedTuple):
     """The places of one URL."""
 
     pattern: str
@@ -41,7 +41,7 @@ class Places(NamedTuple):
         return tuple(dict.fromkeys((self.host, self.directory, self.pattern)))
 
 
-def places(parts: Parts, count: Count) -> Places:
+def places(parts: Parts, count: Count) -> UrlPlaces:
     """Return the places of a URL that was split into parts.
 
     Args:
@@ -51,13 +51,13 @@ def places(parts: Parts, count: Count) -> Places:
 
 
 @lru_cache(maxsize=4096)
-def _places(path: str, host: str, names: tuple[str, ...]) -> Places:
+def _places(path: str, host: str, names: tuple[str, ...]) -> UrlPlaces:
     """Return the places of URLs of one path, as text, and the names of their parameters."""
     segments = path[len(host) + 1 :].split("/")
     literal = list(takewhile(lambda segment: "<" not in segment, segments[:-1]))
     query = "?" if names else ""
     everything = f"{host}/*"
-    return Places(
+    return UrlPlaces(
         pattern=path + query + "&".join([f"{name}=*" for name in names]),
         directory="/".join([host, *literal, query]) if literal or names else everything,
         host=everything,

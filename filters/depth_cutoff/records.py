@@ -17,7 +17,7 @@ from typing import Final
 import msgspec
 
 from thresher.crawler.core.ports import Memory
-from thresher.filters.depth_cutoff.evidence import Place
+from thresher.filters.depth_cutoff.evidence import PlaceCounts
 from thresher.filters.evidence.decay import Recent
 from thresher.filters.evidence.standing import Standing
 
@@ -71,7 +71,7 @@ class Glance(msgspec.Struct, array_like=True):
         return next((limit for limit, n in enumerate(self.low) if n > 0), LOW) if self.n_limited else LOW
 
 
-class Head(Glance, array_like=True):
+class SiteHead(Glance, array_like=True):
     """What a site's places share."""
 
     levels: list[Level] = []
@@ -96,7 +96,7 @@ class Head(Glance, array_like=True):
             self.kinds = bytes(kinds)
 
 
-HEAD: Final = msgspec.msgpack.Decoder(Head)
+HEAD: Final = msgspec.msgpack.Decoder(SiteHead)
 _GLANCE: Final = msgspec.msgpack.Decoder(Glance)
 encode: Final = msgspec.msgpack.Encoder().encode
 
@@ -141,7 +141,7 @@ class Sites:
         self._any_old = False  # that any site glanced at has shown
         self._held: dict[str, Recent] = {}
 
-    def hold(self, holder: str, place: Place) -> None:
+    def hold(self, holder: str, place: PlaceCounts) -> None:
         """Remember the counts of a place whose URLs are about to be held, for `recent`."""
         if len(self._held) >= _MOST_HELD:
             del self._held[next(iter(self._held))]
@@ -167,7 +167,7 @@ class Sites:
             self._any_old = self._any_old or found.n_old > 0
         return found
 
-    def saved(self, memory: Memory, site: bytes, head: Head) -> None:
+    def saved(self, memory: Memory, site: bytes, head: SiteHead) -> None:
         """Remember the head that was just written."""
         self._any_old = self._any_old or head.n_old > 0
         if memory is self._memory:

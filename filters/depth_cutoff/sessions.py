@@ -43,7 +43,7 @@ _NO_PAGE, _NOT_OWN, _NO_FIELD = -1, -2, -3  # in place of a page's number
 
 
 @dataclass(slots=True)
-class Dropped:
+class DroppedRequests:
     """Requests that are in no session, counted by reason."""
 
     robots: int = 0
@@ -70,7 +70,7 @@ class Sessions:
     n_filled: int = 0  # views that only a Referer, or a click back, shows
     cached: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))  # positions of those that only a Referer names
     has_referers: bool = True  # if not, levels are too large
-    dropped: Dropped = field(default_factory=Dropped)
+    dropped: DroppedRequests = field(default_factory=DroppedRequests)
     own_host: str = ""
 
     def __len__(self) -> int:
@@ -94,7 +94,7 @@ def from_log(requests: Iterable[LoggedRequest], *, exclude: re.Pattern[str] | No
         exclude: Regular expression; targets in which it is found are left out.
         host: The host of the site; "": the one that Referers name most.
     """
-    columns, dropped = _Columns(), Dropped()
+    columns, dropped = _Columns(), DroppedRequests()
     named: Counter[str] = Counter()
     robots = _collect(requests, columns, dropped, named, exclude)
     own = _bare(host) or max(named, key=lambda name: (named[name], name), default="")
@@ -119,7 +119,7 @@ def from_log(requests: Iterable[LoggedRequest], *, exclude: re.Pattern[str] | No
 
 
 def _collect(
-    requests: Iterable[LoggedRequest], columns: _Columns, dropped: Dropped, named: Counter[str], exclude: re.Pattern[str] | None
+    requests: Iterable[LoggedRequest], columns: _Columns, dropped: DroppedRequests, named: Counter[str], exclude: re.Pattern[str] | None
 ) -> set[int]:
     """Sort the requests into columns and `dropped`; return the clients that a single request shows to be robots."""
     robots: set[int] = set()
@@ -151,7 +151,7 @@ def _collect(
 
 
 def _kind(target: str, exclude: re.Pattern[str] | None) -> str:
-    """Return the count of `Dropped` for a target, "" for a page."""
+    """Return the count of `DroppedRequests` for a target, "" for a page."""
     if is_attack(target):
         return "attacks"
     if not target.startswith("/"):
@@ -183,7 +183,7 @@ def _own_page(referer: str | None, own: str, pages: dict[str, int]) -> int:
 class _Walk:
     """Goes through requests, client by client in order of time, and records levels and actions."""
 
-    def __init__(self, dropped: Dropped) -> None:
+    def __init__(self, dropped: DroppedRequests) -> None:
         self._levels, self._actions, self._starts, self._cached = array("i"), array("b"), array("q"), array("q")
         self._dropped = dropped
         self._client, self._time, self._page_time = -1, 0, 0

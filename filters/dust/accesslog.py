@@ -22,7 +22,7 @@ _SCANNER: Final = (10, 0.5)  # a client with at least so many requests, of which
 
 
 @dataclass(slots=True)
-class Dropped:
+class LeftOut:
     """What was left out of a log, in requests."""
 
     robots: int = 0
@@ -30,14 +30,14 @@ class Dropped:
     other: int = 0  # neither GET nor HEAD, or the target is no path
 
 
-def sightings(requests: Iterable[LoggedRequest], *, origin: str = "") -> tuple[list[Sighting], Dropped]:
+def sightings(requests: Iterable[LoggedRequest], *, origin: str = "") -> tuple[list[Sighting], LeftOut]:
     """Return the answers for URLs that a log contains, and counts of what was left out.
 
     Args:
         origin: "https://a.example", of the server; "": the one that most referers name, else http://localhost.
     """
     every = list(requests)
-    dropped = Dropped()
+    dropped = LeftOut()
     base = origin.rstrip("/") or _own_origin(every)
     robots = {request.client for request in every if is_robot(request.agent, request.target)}
     scanners = _scanners(every)

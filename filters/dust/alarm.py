@@ -17,12 +17,12 @@ from thresher.crawler.core.ports import Memory
 from thresher.filters.base import NO_EFFECTS, Effects
 from thresher.filters.dust.canonize import Canonizer
 from thresher.filters.dust.memory import read_book, write_book
-from thresher.filters.dust.records import Look, read_common, read_look, write_fetched
+from thresher.filters.dust.records import StoredLook, read_common, read_look, write_fetched
 from thresher.filters.dust.rules import LearnedRule, Rule
 from thresher.filters.dust.validate import BOUND, STEP_AGREE, STEP_DISAGREE
 
 
-def heard(url: str, site: bytes, shown: Callable[[], Look], canonizer: Canonizer, memory: Memory) -> Effects:
+def heard(url: str, site: bytes, shown: Callable[[], StoredLook], canonizer: Canonizer, memory: Memory) -> Effects:
     """Count a page as evidence for or against the rules that make its URL an alias.
 
     Args:
@@ -45,7 +45,7 @@ def _are_clean(rules: Sequence[Rule], memory: Memory, site: bytes) -> bool:
     return book is not None and {learned.rule for learned in book.rules if learned.is_clean}.issuperset(rules)
 
 
-def _count(memory: Memory, site: bytes, rules: Sequence[Rule], alias: Look, canonical: Look) -> Effects:
+def _count(memory: Memory, site: bytes, rules: Sequence[Rule], alias: StoredLook, canonical: StoredLook) -> Effects:
     """Count a pair for or against the rules that joined it; withdraw those that have turned bad."""
     book = read_book(memory, site)
     if book is None:

@@ -23,7 +23,7 @@ _CLASSES: Final = {"n": "[0-9]+", "w": "[0-9A-Za-z\x80-\U0010ffff]+"}
 Step = Callable[[str], str]
 
 
-class Settled(NamedTuple):
+class Canonized(NamedTuple):
     """The result of canonizing a URL."""
 
     url: str
@@ -47,7 +47,7 @@ class Canonizer:
         """Return the canonical URL."""
         return self.settle(url).url
 
-    def settle(self, url: str) -> Settled:
+    def settle(self, url: str) -> Canonized:
         """Canonize a URL; return the result with the rules that made it. A URL that does not settle is returned unchanged."""
         at, by = url, []
         for n in range(PASSES):
@@ -58,11 +58,11 @@ class Canonizer:
                     by.append(rule)
                     at = changed
                 if len(at) > MAX_LENGTH:
-                    return Settled(url, (), 0)
+                    return Canonized(url, (), 0)
             if at == before:
-                return Settled(at, tuple(by), n)
+                return Canonized(at, tuple(by), n)
         is_settled = all(step(at) == at for _, step in self._steps)
-        return Settled(at, tuple(by), PASSES) if is_settled else Settled(url, (), 0)
+        return Canonized(at, tuple(by), PASSES) if is_settled else Canonized(url, (), 0)
 
 
 def applier(rule: Rule) -> Step:

@@ -13,7 +13,7 @@ exceptions, nothing can be said of a new value: the rule is then bound to the va
 
 A rule is valid only when no large part of its URLs is `uncharted`: in each part some pair must be known.
 
-Contexts have numbers, and each URL is located once (`Atlas`), so that the pairs of a rule are counted by context in arrays.
+Contexts have numbers, and each URL is located once (`ContextTable`), so that the pairs of a rule are counted by context in arrays.
 
 Time: 10 µs a URL located, 0.3 µs per instance and rule.
 """
@@ -69,7 +69,7 @@ def places(path: str) -> Iterator[str]:
     yield path
 
 
-class Atlas:
+class ContextTable:
     """The contexts of a list's URLs, by number."""
 
     def __init__(self) -> None:
@@ -182,12 +182,12 @@ class _Parts:
         return np.asarray(self.agree + self.disagree == 0)
 
 
-def narrowed(rule: Rule, instances: Instances, atlas: Atlas | None = None) -> list[Rule]:
+def narrowed(rule: Rule, instances: Instances, atlas: ContextTable | None = None) -> list[Rule]:
     """Return the rule bound to each context where it holds; the rule itself if it holds everywhere, none if nowhere."""
     words = {agrees for _, agrees in instances}
     if words <= {None} or words == {True}:
         return [rule]
-    atlas = atlas or Atlas()
+    atlas = atlas or ContextTable()
     pairs = _paired(rule, instances, atlas)
     is_clean = _is_clean(pairs.n_agree, pairs.n_disagree, 1)
     if is_clean and _is_even(pairs, atlas):
@@ -201,12 +201,12 @@ def narrowed(rule: Rule, instances: Instances, atlas: Atlas | None = None) -> li
     return [msgspec.structs.replace(rule, host=where.host, path=where.path, having=(*rule.having, *where.having)) for where in found]
 
 
-def excepted(rule: Rule, instances: Instances, atlas: Atlas | None = None) -> Rule | None:
+def excepted(rule: Rule, instances: Instances, atlas: ContextTable | None = None) -> Rule | None:
     """Return the rule with exceptions where it does not hold; None if it holds everywhere, or in too few of the known pairs."""
     words = {agrees for _, agrees in instances}
     if not words >= {True, False}:
         return None
-    atlas = atlas or Atlas()
+    atlas = atlas or ContextTable()
     pairs = _paired(rule, instances, atlas)
     n_known, without = int((pairs.agrees >= 0).sum()), list[Context]()
     seen = [atlas.contexts[where] for where in pairs.parts().known]
@@ -251,23 +251,23 @@ def _written(where: Context) -> str:
     return "".join(where.having) or where.host + (where.path or "/")
 
 
-def uncharted(rule: Rule, instances: Instances, atlas: Atlas | None = None) -> list[int]:
+def uncharted(rule: Rule, instances: Instances, atlas: ContextTable | None = None) -> list[int]:
     """Return instances in large parts of which no pair is known."""
-    pairs = _paired(rule, instances, atlas or Atlas())
+    pairs = _paired(rule, instances, atlas or ContextTable())
     parts = pairs.parts()
     dark = parts.context[parts.is_large(len(pairs)) & parts.is_unknown]
     found: list[int] = np.flatnonzero(pairs.lies_in(dark)).tolist()
     return found
 
 
-def is_bad_anywhere(rule: Rule, instances: Instances, atlas: Atlas | None = None) -> bool:
+def is_bad_anywhere(rule: Rule, instances: Instances, atlas: ContextTable | None = None) -> bool:
     """Return whether most known pairs disagree in any large part."""
-    pairs = _paired(rule, instances, atlas or Atlas())
+    pairs = _paired(rule, instances, atlas or ContextTable())
     parts = pairs.parts()
     return bool((parts.is_large(len(pairs)) & parts.is_bad).any())
 
 
-def _paired(rule: Rule, instances: Instances, atlas: Atlas) -> _Pairs:
+def _paired(rule: Rule, instances: Instances, atlas: ContextTable) -> _Pairs:
     """Return the instances with their contexts: hosts only if there are several, and for a parameter's rule without that parameter."""
     with_host = len({atlas.host(url) for url, _ in instances}) > 1
     own = rule.name_.rstrip("*") if isinstance(rule, Parameter) else None
@@ -282,7 +282,7 @@ def _paired(rule: Rule, instances: Instances, atlas: Atlas) -> _Pairs:
     return _Pairs(agrees, instance[kept], context[kept])
 
 
-def _widest(pairs: _Pairs, atlas: Atlas) -> int | None:
+def _widest(pairs: _Pairs, atlas: ContextTable) -> int | None:
     """Return the context with most agreeing pairs in which the rule holds, of equals the first."""
     parts = pairs.parts()
     is_clean = (parts.n >= _LEAST_PAIRS) & (parts.agree >= _LEAST_PAIRS)
@@ -298,7 +298,7 @@ def _is_clean(agree: int, disagree: int, fewest: int) -> bool:
     return agree >= fewest and disagree <= _MOST_DISSENT * (agree + disagree)
 
 
-def _is_even(pairs: _Pairs, atlas: Atlas) -> bool:
+def _is_even(pairs: _Pairs, atlas: ContextTable) -> bool:
     """Return whether no directory or host is dark and no large part bad. Parameters are not tested: another rule may make them dark."""
     parts = pairs.parts()
     is_part = (parts.n >= _LEAST_PAIRS) & (parts.n < len(pairs))

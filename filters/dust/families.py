@@ -62,7 +62,7 @@ _decode = msgspec.msgpack.Decoder(list[str]).decode
 _digest = xxhash.xxh3_64_digest
 
 
-class Shown(NamedTuple):
+class ShownPage(NamedTuple):
     """What a page shows, for comparing."""
 
     text: bytes  # hash of its words
@@ -70,7 +70,7 @@ class Shown(NamedTuple):
     is_copy: bool
 
     @classmethod
-    def of(cls, words: bytes, key: bytes, original: bytes = b"") -> Shown:
+    def of(cls, words: bytes, key: bytes, original: bytes = b"") -> ShownPage:
         """Cut to what is stored.
 
         Args:
@@ -97,7 +97,7 @@ def words_of(page: Page) -> bytes:
     return _digest(int(np.add.reduce(page.tokens)).to_bytes(8, "big") + page.tokens.size.to_bytes(4, "big"))[:HASH]
 
 
-def learn(memory: Memory, site: bytes, url: str, origin: str, shown: Shown) -> int:
+def learn(memory: Memory, site: bytes, url: str, origin: str, shown: ShownPage) -> int:
     """Compare a fetched page with those whose URLs differ at one place, and remember it for later ones.
 
     Returns:
@@ -248,7 +248,7 @@ def _class_key(holder: str) -> bytes:
     return digest[:1] + b"fams\0\0\0" + digest
 
 
-def _answer(stored: bytes, bare: bytes | None, shown: Shown) -> bool | None:
+def _answer(stored: bytes, bare: bytes | None, shown: ShownPage) -> bool | None:
     """Return whether any page of a group, or the one without the value, shows the same; None if there is no other page."""
     entries = stored[2:] + bare[2:] if bare else stored[2:]
     found = None
@@ -262,7 +262,7 @@ def _answer(stored: bytes, bare: bytes | None, shown: Shown) -> bool | None:
     return found
 
 
-def _entered(entries: bytes, shown: Shown) -> bytes:
+def _entered(entries: bytes, shown: ShownPage) -> bytes:
     """Return a group's pages with one more in place of the oldest; a page that shows the same as another is not entered."""
     for at in range(0, len(entries), _ENTRY):
         if entries[at : at + HASH] == shown.text:

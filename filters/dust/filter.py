@@ -38,7 +38,7 @@ from typing import Final
 import msgspec
 import xxhash
 
-from thresher.config.settings import Dust
+from thresher.config.settings import DustSettings
 from thresher.crawler.core.effects import Effect, Request, Revise, Study
 from thresher.crawler.core.model import Judgement, Mode, Page, Purpose, Reason, Verdict
 from thresher.crawler.core.ports import Memory
@@ -50,8 +50,8 @@ from thresher.filters.dust.canonize import Canonizer
 from thresher.filters.dust.links import Books, DustLinkGate
 from thresher.filters.dust.memory import NAME, RuleBook, read_book, version, write_book
 from thresher.filters.dust.records import (
-    Look,
     Progress,
+    StoredLook,
     digest_of,
     list_of,
     look_at,
@@ -69,7 +69,7 @@ from thresher.filters.dust.records import (
     write_progress,
 )
 from thresher.filters.dust.rules import LearnedRule, site_named
-from thresher.filters.dust.study import Finding, Known, written
+from thresher.filters.dust.study import KnownSite, StudyResult, written
 from thresher.filters.evidence.blocks import BLOCK
 from thresher.filters.spec import FilterSpec
 
@@ -92,7 +92,7 @@ _MOST_ORIGINS: Final = 64
 _NO_VERDICT: Final = Verdict(NAME)
 
 
-def spec(settings: Dust, *, judges: Collection[str] = ()) -> FilterSpec:
+def spec(settings: DustSettings, *, judges: Collection[str] = ()) -> FilterSpec:
     """Return the filter with all its parts.
 
     Args:
@@ -114,7 +114,7 @@ def spec(settings: Dust, *, judges: Collection[str] = ()) -> FilterSpec:
     )
 
 
-def adopts(site: bytes, finding: Finding, memory: Memory, /) -> bool:
+def adopts(site: bytes, finding: StudyResult, memory: Memory, /) -> bool:
     """Return whether a study has found a valid rule that is not applied yet."""
     book = read_book(memory, site)
     applied = set(book.applied) if book is not None else set()
@@ -134,11 +134,11 @@ class PageMeasure(msgspec.Struct, array_like=True, dict=True):
     key: bytes
     via: bytes
     title: int  # hash
-    shown: Look | None = None  # None: not computed
+    shown: StoredLook | None = None  # None: not computed
     origins: dict[str, int] = {}  # links to each origin of its site; counted for a sample of the pages
     text: bytes = b""  # hash of its words, in any order; b"": nothing to compare
 
-    def look(self) -> Look:
+    def look(self) -> StoredLook:
         """Return what the page shows."""
         if self.shown is None:
             page: Page = self.__dict__["page"]
@@ -154,7 +154,7 @@ class PageGate:
     name = NAME
     measure_type = PageMeasure
 
-    def __init__(self, settings: Dust, books: Books, *, judges: Collection[str]) -> None:
+    def __init__(self, settings: DustSettings, books: Books, *, judges: Collection[str]) -> None:
         self._settings = settings
         self._books = books
         self._judges = frozenset(judges)
@@ -188,7 +188,7 @@ class PageGate:
         original = self._original(judgement)
         if not measure.text or not (judgement.is_new or original) or _is_soft_error(judgement):
             return None
-        shown = families.Shown.of(measure.text, measure.key, original)
+        shown = families.ShownPage.of(measure.text, measure.key, original)
         return families.learn(memory, measure.key[:_SITE], measure.url, origin_of(measure.url), shown)
 
     def _original(self, judgement: Judgement) -> bytes:
@@ -238,7 +238,7 @@ class PageGate:
         return (*effects, Study(site)) if is_due else effects
 
     def _meets(
-        self, measure: PageMeasure, look: Look, canonizer: Canonizer | None, progress: Progress, memory: Memory, n_alike: int
+        self, measure: PageMeasure, look: StoredLook, canonizer: Canonizer | None, progress: Progress, memory: Memory, n_alike: int
     ) -> bool:
         """Record the first page of the list with this text; return whether that is another page. May ask for a study of a family."""
         site, own = measure.key[:_SITE], digest_of(measure.url)
@@ -277,9 +277,9 @@ class PageGate:
         return is_known and any(verdict.reason in _COPIES and verdict.filter in self._judges for verdict in judgement.standing)
 
 
-def _shown(measure: PageMeasure, judgement: Judgement) -> Look:
+def _shown(measure: PageMeasure, judgement: Judgement) -> StoredLook:
     """Return what a page shows, for comparing; a soft error is like no other page."""
-    return Look() if _is_soft_error(judgement) else measure.look()
+    return StoredLook() if _is_soft_error(judgement) else measure.look()
 
 
 class Miner:
@@ -287,20 +287,20 @@ class Miner:
 
     name = NAME
     study = "thresher.filters.dust.study:study"
-    finding_type = Finding
+    finding_type = StudyResult
 
-    def __init__(self, settings: Dust) -> None:
+    def __init__(self, settings: DustSettings) -> None:
         self._settings = settings
 
     def gather(self, site: bytes, memory: Memory, /) -> Iterator[bytes]:
         """Yield a copy of what is known of a site."""
         progress, book = read_progress(memory, site) or Progress(), read_book(memory, site)
         mines = not progress.is_judging or bool(progress.pending_at) or progress.n_pages >= progress.next_at
-        yield written(Known(book.rules if book else [], read_origins(memory, site), mines, self._settings.max_rules, progress.n_pages))
+        yield written(KnownSite(book.rules if book else [], read_origins(memory, site), mines, self._settings.max_rules, progress.n_pages))
         for pages in list_of(memory, site):
             yield written(pages)
 
-    def on_finding(self, site: bytes, finding: Finding, memory: Memory, /) -> Effects:
+    def on_finding(self, site: bytes, finding: StudyResult, memory: Memory, /) -> Effects:
         """Adopt the rules, request the pages that they lack, and decide when to study again."""
         progress = read_progress(memory, site) or Progress()
         write_book(memory, site, RuleBook(progress.site, _as_of_now(read_book(memory, site), finding.rules)))
@@ -362,9 +362,9 @@ def _is_due(progress: Progress) -> bool:
     return late >= 0 and late % _ASK_EVERY == 0
 
 
-def look_of(page: Page) -> Look:
+def look_of(page: Page) -> StoredLook:
     """Return what a page shows; an error or an empty page is like no other."""
-    return look_at(page.url.text, page.tokens) if 200 <= page.status < 300 else Look()
+    return look_at(page.url.text, page.tokens) if 200 <= page.status < 300 else StoredLook()
 
 
 def _alias(canonical: str, rule: str) -> Verdict:

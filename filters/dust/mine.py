@@ -24,7 +24,7 @@ import msgspec
 
 from thresher.filters.dust.canonize import Canonizer
 from thresher.filters.dust.clusters import cluster_rules
-from thresher.filters.dust.context import Atlas, excepted, narrowed
+from thresher.filters.dust.context import ContextTable, excepted, narrowed
 from thresher.filters.dust.eliminate import AS_PUBLISHED, Elimination, eliminate
 from thresher.filters.dust.evidence import (
     RuleEvidence,
@@ -70,8 +70,8 @@ def mine(known: UrlList, how: Mining = Mining()) -> list[LearnedRule]:
     candidates = _candidates(known, limits, how.elimination)
     candidates = sorted(_distinct(candidates), key=lambda learned: -learned.support)[: 2 * how.at_most]
     candidates = _distinct(_towards_more(learned, known, order) for learned in candidates)
-    found: dict[int, Judged] = {}
-    atlas = Atlas()
+    found: dict[int, JudgedRule] = {}
+    atlas = ContextTable()
     for learned in candidates:
         for judged in _judged(learned, known, order, atlas, pooled=how.pooled):
             _keep_best(found, judged)
@@ -124,7 +124,7 @@ def _leads_to_less(rule: Rule, known: UrlList, order: Shuffled) -> bool:
     return sum(used.get(each, 0) for each in here - there) > sum(used.get(each, 0) for each in there - here)
 
 
-class Judged(NamedTuple):
+class JudgedRule(NamedTuple):
     """A rule with its counts over the list."""
 
     learned: LearnedRule
@@ -133,7 +133,7 @@ class Judged(NamedTuple):
     sample: tuple[tuple[str, str], ...]  # the first of them: URL and target
 
 
-def _judged(learned: LearnedRule, known: UrlList, order: Shuffled, atlas: Atlas, *, pooled: bool) -> Iterator[Judged]:
+def _judged(learned: LearnedRule, known: UrlList, order: Shuffled, atlas: ContextTable, *, pooled: bool) -> Iterator[JudgedRule]:
     """Yield the rule with its counts over the list, bound to the contexts where it holds; turned round if this direction is refuted."""
     found = gather(learned.rule, known, order, most=_MOST_APPLIED, pooled=pooled)
     family = excepted(learned.rule, found.seen, atlas)
@@ -148,7 +148,7 @@ def _judged(learned: LearnedRule, known: UrlList, order: Shuffled, atlas: Atlas,
             yield kept
 
 
-def _turned(learned: LearnedRule, known: UrlList, order: Shuffled) -> Judged | None:
+def _turned(learned: LearnedRule, known: UrlList, order: Shuffled) -> JudgedRule | None:
     """Return the rule in its other direction if pages agree there: if it leads to errors this way, it may lead from them the other."""
     turned = reversed_rule(learned)
     if turned is None:
@@ -158,14 +158,14 @@ def _turned(learned: LearnedRule, known: UrlList, order: Shuffled) -> Judged | N
     return judged if is_kept else None
 
 
-def _with_standing(learned: LearnedRule, found: RuleEvidence) -> Judged:
+def _with_standing(learned: LearnedRule, found: RuleEvidence) -> JudgedRule:
     said = with_evidence(learned, found)
     speaks = said.agree + said.disagree > 0 and tells_apart(said.controls, said.controls_alike)
     sample = tuple((url, target) for (url, _), target in zip(found.seen[:_SAMPLE], found.targets, strict=False))
-    return Judged(msgspec.structs.replace(said, standing="likely" if speaks else "unproven"), found.effect, len(found.seen), sample)
+    return JudgedRule(msgspec.structs.replace(said, standing="likely" if speaks else "unproven"), found.effect, len(found.seen), sample)
 
 
-def _keep_best(found: dict[int, Judged], judged: Judged) -> None:
+def _keep_best(found: dict[int, JudgedRule], judged: JudgedRule) -> None:
     """Of rules that change the list in the same way, keep the plainest."""
     effect = judged.effect
     if effect not in found or _bounds(judged.learned) < _bounds(found[effect].learned):
@@ -179,7 +179,7 @@ def _bounds(learned: LearnedRule) -> tuple[int, int, int]:
     return bool(rule.host) + bool(rule.path), n_holes, -learned.support
 
 
-def _adding(ranked: Iterable[Judged]) -> list[LearnedRule]:
+def _adding(ranked: Iterable[JudgedRule]) -> list[LearnedRule]:
     """Leave out rules that join only URLs which earlier rules join, if those hold wherever pages are known."""
     kept: list[LearnedRule] = []
     clean: list[Rule] = []
@@ -204,7 +204,7 @@ def _distinct(rules: Iterable[LearnedRule]) -> list[LearnedRule]:
     return list(best.values())
 
 
-def _rank(judged: Judged) -> tuple[bool, float, int, str]:
+def _rank(judged: JudgedRule) -> tuple[bool, float, int, str]:
     learned = judged.learned
     is_unproven = learned.standing == "unproven"
     worth = 1.0

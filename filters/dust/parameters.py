@@ -144,14 +144,14 @@ def _widest(pairs: list[_Pair], least: int) -> tuple[_Where, list[_Pair]] | None
 def _contexts(pairs: list[_Pair], least: int) -> Iterator[list[_Where]]:
     """Yield the contexts of each pair: the parameter's value, another parameter or its value, directories, the page, page and value."""
     values = {value for value, n in Counter(pair.use.value for pair in pairs if pair.is_bare).most_common(_MOST_VALUES) if n >= least}
-    others = {other for other, n in Counter(other for pair in pairs for other in pair.use.others).most_common(_MOST_OTHERS) if n >= least}
+    others = [other for other, n in Counter(other for pair in pairs for other in pair.use.others).most_common(_MOST_OTHERS) if n >= least]
     one_host = len({place_of(pair.use.page)[0] for pair in pairs}) == 1
     for pair in pairs:
         host, path = place_of(pair.use.page)
         host = "" if one_host else host
         found = [_Where(host, place) for place in places(path)]
-        found += [_Where(having=(f"{name}=*",)) for name in {other.partition("=")[0] for other in pair.use.others} if name]
-        for other in others.intersection(pair.use.others):
+        found += [_Where(having=(f"{name}=*",)) for name in dict.fromkeys(other.partition("=")[0] for other in pair.use.others) if name]
+        for other in (other for other in others if other in pair.use.others):
             found += [_Where(having=(other,)), _Where(host, path, having=(other,))]
         if pair.is_bare and pair.use.value in values:
             found.append(_Where(when=pair.use.value))

@@ -66,7 +66,7 @@ class Progress(msgspec.Struct, array_like=True):
     pending_at: int = 0  # pages of the list at which copies that no rule explains are studied; 0: there are none
 
 
-class Look(msgspec.Struct, array_like=True, frozen=True):
+class StoredLook(msgspec.Struct, array_like=True, frozen=True):
     """What a page shows, for comparing; empty for a page that is like no other."""
 
     fingerprint: bytes = b""  # 8
@@ -76,7 +76,7 @@ class Look(msgspec.Struct, array_like=True, frozen=True):
     def is_good(self) -> bool:
         return bool(self.fingerprint)
 
-    def alike(self, other: Look, common: bytes) -> bool:
+    def alike(self, other: StoredLook, common: bytes) -> bool:
         """Return whether two pages show the same.
 
         Args:
@@ -87,7 +87,7 @@ class Look(msgspec.Struct, array_like=True, frozen=True):
         return self.fingerprint == other.fingerprint or resemble(self.sketch, other.sketch, common)
 
 
-def look_at(url: str, words: U64) -> Look:
+def look_at(url: str, words: U64) -> StoredLook:
     """Return what a page shows without the words that quote its URL, so that all login forms are one, whichever page each leads back to.
 
     In a long text such words are too few to matter, and stay.
@@ -97,8 +97,8 @@ def look_at(url: str, words: U64) -> Look:
     """
     own = without_echo(url, origin(url), words, numbers=False) if MIN_WORDS <= words.size <= _LONG else words
     if own.size < MIN_WORDS:
-        return Look()
-    return Look(xxhash.xxh3_64_digest(own.data), sketch(own).astype("<u2").tobytes())
+        return StoredLook()
+    return StoredLook(xxhash.xxh3_64_digest(own.data), sketch(own).astype("<u2").tobytes())
 
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -156,12 +156,12 @@ def read_fetched(memory: Memory, site: bytes, canonical: str) -> str:
     return (memory.get(site + _FETCHED + digest_of(canonical)) or b"").decode()
 
 
-def read_look(memory: Memory, site: bytes, url: str) -> Look | None:
+def read_look(memory: Memory, site: bytes, url: str) -> StoredLook | None:
     """Return what a page of the list shows, None if it is not in it."""
     value = memory.get(_key(site, url))
     if value is None or value[_URL:] != url.encode():
         return None
-    return Look(value[1:9], value[9:_PAGE_KEY]) if value[0] & _FORM else Look()
+    return StoredLook(value[1:9], value[9:_PAGE_KEY]) if value[0] & _FORM else StoredLook()
 
 
 def read_key(memory: Memory, site: bytes, url: str) -> bytes:
@@ -176,7 +176,7 @@ def read_url(memory: Memory, site: bytes, digest: bytes) -> str:
     return "" if value is None else value[_URL:].decode()
 
 
-def write_look(memory: Memory, page: bytes, url: str, look: Look, *, is_met: bool = True) -> bool:
+def write_look(memory: Memory, page: bytes, url: str, look: StoredLook, *, is_met: bool = True) -> bool:
     """Enter a page into the list; return whether it is new there.
 
     Args:

@@ -50,7 +50,7 @@ def sketch(words: U64) -> Sketches:
 
 
 @dataclass(frozen=True, slots=True)
-class Texts:
+class PageTexts:
     """The texts of n pages, as far as they are known."""
 
     fingerprints: I64  # n: equal for equal texts; 0: unknown, or a page that is like no other
@@ -59,7 +59,7 @@ class Texts:
     common: Codes  # boilerplate that was taken out
 
     @classmethod
-    def of(cls, fingerprints: I64, sketches: Sketches | None) -> Texts:
+    def of(cls, fingerprints: I64, sketches: Sketches | None) -> PageTexts:
         """Take boilerplate out of the sketches and group the pages.
 
         Args:

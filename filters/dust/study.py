@@ -26,7 +26,7 @@ LENGTH: Final = Struct("<I")
 _MOST_WAITING: Final = 50  # undecided rules of a site that are kept
 
 
-class Known(msgspec.Struct, array_like=True, frozen=True):
+class KnownSite(msgspec.Struct, array_like=True, frozen=True):
     """What is known of a site, without its list."""
 
     rules: list[LearnedRule]
@@ -36,7 +36,7 @@ class Known(msgspec.Struct, array_like=True, frozen=True):
     n_pages: int = 0  # pages that have entered the list; some may have been dropped
 
 
-class Finding(msgspec.Struct, array_like=True, frozen=True):
+class StudyResult(msgspec.Struct, array_like=True, frozen=True):
     """The result of a study."""
 
     rules: list[LearnedRule] = []  # in the order in which they are applied
@@ -53,11 +53,11 @@ class Finding(msgspec.Struct, array_like=True, frozen=True):
 
 
 _encode = msgspec.msgpack.Encoder().encode
-_decode_known = msgspec.msgpack.Decoder(Known).decode
+_decode_known = msgspec.msgpack.Decoder(KnownSite).decode
 _decode_pages = msgspec.msgpack.Decoder(list[bytes]).decode
 
 
-def written(piece: Known | list[bytes]) -> bytes:
+def written(piece: KnownSite | list[bytes]) -> bytes:
     """Return a piece of a message to `study`: first what is known, then pages as they are stored. A piece is length 4 ‖ msgpack."""
     data = _encode(piece)
     return LENGTH.pack(len(data)) + data
@@ -70,7 +70,7 @@ def study(message: bytes) -> bytes:
         message: Pieces as `written` returns them.
 
     Returns:
-        A `Finding` in msgpack.
+        A `StudyResult` in msgpack.
     """
     first, *parts = _pieces(message)
     return _encode(studied(_decode_known(first), [page for part in parts for page in _decode_pages(part)]))
@@ -84,7 +84,7 @@ def _pieces(message: bytes) -> Iterator[bytes]:
         yield message[begin:at]
 
 
-def studied(given: Known, pages: Sequence[bytes]) -> Finding:
+def studied(given: KnownSite, pages: Sequence[bytes]) -> StudyResult:
     """Mine and judge.
 
     Args:
@@ -106,7 +106,7 @@ def studied(given: Known, pages: Sequence[bytes]) -> Finding:
     fetched = _fetched(pages, canonical, [*settled, *found]) if found else []
     rules, n_copies = [*settled, *found, *waiting], n_aliases + unexplained
     savings = judged.open_saving, judged.new_saving
-    return Finding(rules, wanted, n_copies, unexplained, common, fetched, given.mines, *savings, given.n_pages, judged.waits)
+    return StudyResult(rules, wanted, n_copies, unexplained, common, fetched, given.mines, *savings, given.n_pages, judged.waits)
 
 
 def _fetched(stored: Sequence[bytes], before: Canonizer, rules: Sequence[LearnedRule]) -> list[tuple[str, str, str]]:

@@ -57,7 +57,7 @@ def universal_rules(known: UrlList) -> Iterator[Rule]:
 def _between_hosts(known: UrlList) -> Iterator[Rule]:
     """Yield rules from each host to the one that the site uses most, if they differ in a label that names no part of a site."""
     places: defaultdict[str, list[str]] = defaultdict(list)
-    for each in {origin(url) for url in known.urls}:
+    for each in dict.fromkeys(map(origin, known.urls)):
         places[_unlabelled(each)].append(each.partition("://")[2])
     for hosts in places.values():
         used = {host: sum(known.popularity.get(f"{scheme}://{host}", 0) for scheme in ("http", "https")) for host in hosts}

@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 import xxhash
 
-from thresher.filters.dust.similarity import Sketches, Texts, stacked
+from thresher.filters.dust.similarity import PageTexts, Sketches, stacked
 from thresher.filters.dust.substrings import Kinds
 from thresher.filters.dust.tokens import I64
 
@@ -62,7 +62,7 @@ class UrlList:
     suggests: np.typing.NDArray[np.bool_]  # good, and met: rules are mined from these
     smallest: I64  # bytes, -1: unknown
     largest: I64
-    texts: Texts | None  # None: no text is known of any
+    texts: PageTexts | None  # None: no text is known of any
     popularity: Mapping[str, int]  # origin → links to it
     seen_at: Sequence[tuple[int, int] | None]
 
@@ -165,11 +165,11 @@ def _sighting(line: _Line) -> Sighting:
     return Sighting(line.url, line.status, size, name, values, line.soft_error)
 
 
-def _texts(sightings: list[Sighting]) -> Texts | None:
+def _texts(sightings: list[Sighting]) -> PageTexts | None:
     fingerprints = np.array([_fingerprint(sighting) for sighting in sightings], dtype=np.int64)
     if not fingerprints.any():
         return None
-    return Texts.of(fingerprints, stacked([sighting.sketch if sighting.is_good else None for sighting in sightings]))
+    return PageTexts.of(fingerprints, stacked([sighting.sketch if sighting.is_good else None for sighting in sightings]))
 
 
 def _fingerprint(sighting: Sighting) -> int:

@@ -27,7 +27,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from thresher.config.settings import NearReplica
+from thresher.config.settings import NearReplicaSettings
 from thresher.filters.near_replica.collide import close_pairs, spread
 from thresher.filters.near_replica.hyperlink_map import I64, Children, hyperlink_map, scaled
 from thresher.filters.near_replica.minhash import agreement, band_pairs
@@ -38,7 +38,7 @@ from thresher.filters.near_replica.sketching import Sketches
 
 Bools = npt.NDArray[np.bool_]
 
-_DEFAULTS: Final = NearReplica()
+_DEFAULTS: Final = NearReplicaSettings()
 _MOST_LEADERS: Final = 512  # a page is compared with so many cluster heads of its class: the latest
 _MOST_LOOKED_AT: Final = 16  # and with the links of so many of these: the nearest by HM
 _WIDTH: Final = 3.0  # least width of the scale of R̂: that of some thousand pages, words counted 1 + ln n, vectors of length 1
@@ -91,7 +91,7 @@ class TextPairs(NamedTuple):
     resemblance: F64  # (m,)
 
 
-class Pairs(NamedTuple):
+class CollidingPages(NamedTuple):
     """A block of colliding pages."""
 
     pages: I64  # (m, 2), the smaller number first
@@ -100,7 +100,7 @@ class Pairs(NamedTuple):
     resemblance: F64
 
 
-class Member(NamedTuple):
+class Replica(NamedTuple):
     """A replica as it compares with the representative of its cluster."""
 
     page: int
@@ -114,7 +114,7 @@ class Cluster:
     """A page and its replicas."""
 
     representative: int
-    members: list[Member] = field(default_factory=list)
+    members: list[Replica] = field(default_factory=list)
 
     def copies(self, resemblance: float = _DEFAULTS.drop_resemblance) -> list[int]:
         """Return the representative and the members that resemble it enough to be dropped; by these, mirrors are found."""
@@ -157,7 +157,7 @@ class Space:
             np.concatenate((np.ones(n), alike[keep])),
         )
 
-    def pairs(self, found: TextPairs) -> Iterator[Pairs]:
+    def pairs(self, found: TextPairs) -> Iterator[CollidingPages]:
         """Yield all colliding pages in blocks."""
         starts, order = self.classes.starts, self.classes.order
         sizes = np.diff(starts)
@@ -171,7 +171,7 @@ class Space:
                 hyperlink_map = _distances(self.x, pairs)
                 keep = self._collide(pairs, hyperlink_map, one[of] == other[of])
                 if keep.any():
-                    yield Pairs(pairs[keep], found.random_projection[of[keep]], hyperlink_map[keep], found.resemblance[of[keep]])
+                    yield CollidingPages(pairs[keep], found.random_projection[of[keep]], hyperlink_map[keep], found.resemblance[of[keep]])
 
     def _collide(self, pairs: I64, hyperlink_map: F64, is_one_text: Bools) -> Bools:
         """Return which pairs of pages with similar texts are replicas, that is, are not separated by HM."""
@@ -214,12 +214,12 @@ class Space:
         joined = np.flatnonzero(self._collide(pairs, hyperlink_map[looked_at], is_one_text[looked_at]))
         return clusters[int(pairs[joined[0], 0])] if joined.size else None
 
-    def _member(self, one: int, other: int) -> Member:
+    def _member(self, one: int, other: int) -> Replica:
         """Return how a page compares with the representative `one`."""
         random_projection, hyperlink_map = (float(np.abs(points[one] - points[other]).max()) for points in (self.r, self.x))
         is_one_text = self.classes.of[one] == self.classes.of[other]
         alike = 1.0 if is_one_text else float(resemblances(self.sketches.least, np.array([[one, other]]))[0])
-        return Member(other, random_projection, hyperlink_map, alike)
+        return Replica(other, random_projection, hyperlink_map, alike)
 
 
 def _classes(texts: list[bytes]) -> Classes:

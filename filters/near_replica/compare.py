@@ -37,8 +37,8 @@ from thresher.filters.near_replica.records import (
     MOST_CHILDREN,
     NAME,
     SLOTS,
-    HostRecord,
-    Known,
+    HostCounts,
+    KnownPage,
     judged,
     keys_of,
     paths_of,
@@ -67,7 +67,7 @@ _COMMON: Final = 0.6  # share of these pages that must have the minimum
 class Likeness(NamedTuple):
     """How similar a page and a kept one are."""
 
-    original: Known
+    original: KnownPage
     random_projection: float
     resemblance: float
     hyperlink_map: float  # L∞ distance of neighbourhoods, -1: not known
@@ -85,7 +85,7 @@ class CompareLimits(NamedTuple):
     drop_resemblance: float
 
 
-def nearest(page: Known, minima: bytes, grid: Grid, limits: CompareLimits, memory: Memory) -> Likeness | None:
+def nearest(page: KnownPage, minima: bytes, grid: Grid, limits: CompareLimits, memory: Memory) -> Likeness | None:
     """Return the kept page that a page replicates or may replicate, the surest and most similar one; None if no kept page is similar.
 
     Args:
@@ -113,7 +113,7 @@ def nearest(page: Known, minima: bytes, grid: Grid, limits: CompareLimits, memor
 
 
 def likeness(
-    page: Known, known: Known, random_projection: float, limits: CompareLimits, memory: Memory, *, template: bytes = b""
+    page: KnownPage, known: KnownPage, random_projection: float, limits: CompareLimits, memory: Memory, *, template: bytes = b""
 ) -> Likeness | None:
     """Return how similar a page and a kept one are, None if their texts are not.
 
@@ -131,7 +131,7 @@ def likeness(
     return Likeness(known, random_projection, alike, hyperlink_map, share, True, _is_sure(alike, n, limits.drop_resemblance))
 
 
-def name_in_grid(page: Known) -> bytes:
+def name_in_grid(page: KnownPage) -> bytes:
     """Return the name of a page in the grid. It contains a few slots, so that pages which are near by chance need not be read."""
     return page.name + page.minima[_BRIEF]
 
@@ -146,12 +146,12 @@ def may_resemble(brief: bytes, other: bytes, least: float) -> bool:
     return bool(sum(map(eq, brief, other[NAME:])) >= _N_BRIEF * least - 3.0 * (_N_BRIEF * least * (1.0 - least)) ** 0.5)
 
 
-def _are_told_apart(page: Known, known: Known) -> bool:
+def _are_told_apart(page: KnownPage, known: KnownPage) -> bool:
     """Return whether two pages of one host name different pages as canonical."""
     return bool(page.canonical and known.canonical and page.canonical != known.canonical) and page.name[:4] == known.name[:4]
 
 
-def tags_of(page: Known, minima: bytes, template: bytes, *, asks: bool = False) -> list[bytes]:
+def tags_of(page: KnownPage, minima: bytes, template: bytes, *, asks: bool = False) -> list[bytes]:
     """Return the tags of a page: the first two slots that are not in its host's template, else all pages of the host would share a tag.
 
     Two pages are compared if they have a tag in common. At a resemblance of .9, 99 of 100 pairs have.
@@ -182,7 +182,7 @@ def _order(found: Likeness) -> tuple[int, float, float]:
     return settled, found.resemblance, -abs(found.hyperlink_map)
 
 
-def resemblance(page: Known, known: Known, template: bytes) -> tuple[float, int]:
+def resemblance(page: KnownPage, known: KnownPage, template: bytes) -> tuple[float, int]:
     """Return the share of slots that agree, without those of the template, and how many slots were compared.
 
     Args:
@@ -211,12 +211,12 @@ def _is_sure(alike: float, n: int, least: float) -> bool:
     return alike >= least + _SURE * math.sqrt(least * (1.0 - least) / n)
 
 
-def distance(page: Known, known: Known) -> float:
+def distance(page: KnownPage, known: KnownPage) -> float:
     """Return the L∞ distance of two pages' signatures."""
     return max(abs(one - other) for one, other in zip(page.r, known.r, strict=True))
 
 
-def vote(host: HostRecord, page: Known, memory: Memory) -> None:
+def vote(host: HostCounts, page: KnownPage, memory: Memory) -> None:
     """Count a page's slots for its host's template: it is computed first after eight pages, and finally after sixteen."""
     host.n_voters += 1
     host.voters += page.name
@@ -236,7 +236,7 @@ def _common(voters: bytes) -> bytes:
     return np.where((slots == middle).sum(axis=0) >= _COMMON * len(slots), middle, 0).astype(np.uint8).tobytes()
 
 
-def neighbourhood(page: Known, known: Known, memory: Memory) -> tuple[float, float]:
+def neighbourhood(page: KnownPage, known: KnownPage, memory: Memory) -> tuple[float, float]:
     """Return the distance of two pages' neighbourhoods, -1 if too little is known of them, and the share that is known."""
     ours, theirs = _comparable(page.links, known.links)
     is_one_host = page.name[:4] == known.name[:4]
@@ -265,5 +265,5 @@ def _mean(children: U64, memory: Memory) -> tuple[F64, float]:
     values = [value for value in memory.get_many(keys_of(children)) if value is not None]
     if not values:
         return np.zeros(COMPONENTS), 0.0 if children.size else 1.0
-    r = np.array([msgspec.msgpack.decode(value, type=Known).r for value in values], dtype=np.float64)
+    r = np.array([msgspec.msgpack.decode(value, type=KnownPage).r for value in values], dtype=np.float64)
     return (r * r).mean(axis=0), len(values) / children.size

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from thresher.filters.near_replica.batch import Pairs
+from thresher.filters.near_replica.batch import CollidingPages
 from thresher.filters.near_replica.random_projection import F64
 
 Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class PrecisionPoint:
     """Precision and recall at one setting."""
 
     d: float
@@ -35,7 +35,7 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class LabelledPairs:
     """Every pair that collides at the widest tolerances, with its label."""
 
     random_projection: F64
@@ -43,16 +43,16 @@ class Judged:
     is_replica: Bools
     n_replicas: int  # known, found or not
 
-    def at(self, d: float, c: float) -> Point:
+    def at(self, d: float, c: float) -> PrecisionPoint:
         """Return precision and recall at one setting; the precision of an empty set is 1."""
         taken = self.random_projection < d
         if c < 1.0:
             taken &= self.hyperlink_map < c
         returned, right = int(taken.sum()), int((taken & self.is_replica).sum())
-        return Point(d, c, right / returned if returned else 1.0, right / self.n_replicas if self.n_replicas else 1.0, returned)
+        return PrecisionPoint(d, c, right / returned if returned else 1.0, right / self.n_replicas if self.n_replicas else 1.0, returned)
 
 
-def judge(blocks: Iterable[Pairs], replicas: set[tuple[int, int]], others: set[tuple[int, int]]) -> Judged:
+def judge(blocks: Iterable[CollidingPages], replicas: set[tuple[int, int]], others: set[tuple[int, int]]) -> LabelledPairs:
     """Compare colliding pairs with labels.
 
     Args:
@@ -69,14 +69,14 @@ def judge(blocks: Iterable[Pairs], replicas: set[tuple[int, int]], others: set[t
         random_projection.append(of_text[counts])
         hyperlink_map.append(of_links[counts])
         right.append(is_replica[counts])
-    return Judged(np.concatenate(random_projection), np.concatenate(hyperlink_map), np.concatenate(right), len(replicas))
+    return LabelledPairs(np.concatenate(random_projection), np.concatenate(hyperlink_map), np.concatenate(right), len(replicas))
 
 
-def curve(judged: Judged, d: float, cs: Sequence[float]) -> list[Point]:
+def curve(judged: LabelledPairs, d: float, cs: Sequence[float]) -> list[PrecisionPoint]:
     """Return the curve over C for one D."""
     return [judged.at(d, c) for c in cs]
 
 
-def break_even(points: Iterable[Point]) -> float:
+def break_even(points: Iterable[PrecisionPoint]) -> float:
     """Return the largest value that precision and recall both reach; where the curves cross it is equal to both."""
     return max((min(point.precision, point.recall) for point in points), default=0.0)

@@ -33,7 +33,7 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from thresher.config.settings import NearReplica
+from thresher.config.settings import NearReplicaSettings
 from thresher.crawler.core.effects import Conclude, Effect, Revise
 from thresher.crawler.core.minhash import minhash
 from thresher.crawler.core.model import Judgement, Mode, Page, Reason, Verdict
@@ -63,9 +63,9 @@ from thresher.filters.near_replica.random_projection import bucket_table, projec
 from thresher.filters.near_replica.records import (
     COMPONENTS,
     SLOTS,
-    HostRecord,
-    Known,
-    Pending,
+    HostCounts,
+    KnownPage,
+    PendingPage,
     ReplicaMeasure,
     children_of,
     host_key,
@@ -93,7 +93,7 @@ _MOST_TRIES: Final = 8
 _MIN_MIRROR: Final = 20  # pages
 
 
-def spec(settings: NearReplica, owners: Ownership | None = None, *, tells_copies: bool) -> FilterSpec:
+def spec(settings: NearReplicaSettings, owners: Ownership | None = None, *, tells_copies: bool) -> FilterSpec:
     """Return the filter with its parts.
 
     Args:
@@ -102,7 +102,7 @@ def spec(settings: NearReplica, owners: Ownership | None = None, *, tells_copies
     """
     gate = ReplicaGate(settings, tells_copies=tells_copies)
     observes = settings.mode == "observe"
-    links = copy_links.Ledger(NAME) if settings.mirrors == "keep" else MirrorGate(settings.mirrors, only_observes=observes)
+    links = copy_links.CopyLedger(NAME) if settings.mirrors == "keep" else MirrorGate(settings.mirrors, only_observes=observes)
     shared = Shared(gate, settings, owners) if owners is not None else None
     return FilterSpec(
         NAME,
@@ -123,7 +123,7 @@ class ReplicaGate:
     name = NAME
     measure_type = ReplicaMeasure
 
-    def __init__(self, settings: NearReplica, *, tells_copies: bool) -> None:
+    def __init__(self, settings: NearReplicaSettings, *, tells_copies: bool) -> None:
         self._settings = settings
         self._tells_copies = tells_copies
         dropped_from = max(settings.resemblance, settings.drop_resemblance)
@@ -137,7 +137,7 @@ class ReplicaGate:
         url = page.url
         name = name_on(url.host, url.text)
         minima = minhash(page.tokens, SLOTS, SHINGLE)
-        known = Known(
+        known = KnownPage(
             url.key,
             name,
             page.fingerprint[:8],
@@ -196,22 +196,22 @@ class ReplicaGate:
         if original is not None and "replaces" in own.evidence:
             _replace(original, page.name, memory)
         elif original is not None and float(own.evidence["known"]) < 1.0 and _is_one_text(page, original, memory):
-            write(memory, pending_key(page), Pending(original, is_replica))
+            write(memory, pending_key(page), PendingPage(original, is_replica))
         return effects + (self._pass(page, memory) if host.n_pages % _PASS == 0 else NO_EFFECTS)
 
-    def on_candidate(self, page: Known, original: Known, memory: Memory) -> Effects:
+    def on_candidate(self, page: KnownPage, original: KnownPage, memory: Memory) -> Effects:
         """Compare a kept page with one of another agent, which takes precedence; both are in the memory by now."""
         random_projection = compare.distance(page, original)
         found = compare.likeness(page, original, random_projection, self._limits, memory) if random_projection < self._limits.d else None
         if found is None:
             return NO_EFFECTS
         if found.known < 1.0 and page.text == original.text:
-            write(memory, pending_key(page), Pending(original.name, bool(found.same)))
+            write(memory, pending_key(page), PendingPage(original.name, bool(found.same)))
         if not found.same or not found.sure:
             return (Revise(page.page, _report(found)),)
         write(memory, page_key(page.name), msgspec.structs.replace(page, replica_of=original.name))
         own = self._replica(found, follow=True)
-        host = read(memory, host_key(page), HostRecord) or HostRecord()
+        host = read(memory, host_key(page), HostCounts) or HostCounts()
         if original.name[4:] == page.name[4:]:
             host.alike += 1  # the page was counted when it was kept
             count_mirrored(host, original)
@@ -219,28 +219,28 @@ class ReplicaGate:
         write_host(page, host, memory)
         return (Revise(page.page, own), *effects)
 
-    def find_by(self, known: Known, tags: list[bytes], memory: Memory) -> None:
+    def find_by(self, known: KnownPage, tags: list[bytes], memory: Memory) -> None:
         """Enter a kept page of another agent under some of its tags."""
         self._grid.add(compare.name_in_grid(known), known.signature, memory, tags)
 
     # -- counts, and mirrors
 
-    def _count(self, page: Known, own: Verdict, original: bytes | None, memory: Memory) -> tuple[HostRecord, Effects]:
+    def _count(self, page: KnownPage, own: Verdict, original: bytes | None, memory: Memory) -> tuple[HostCounts, Effects]:
         """Count a page for its host; report the host if it is a mirror by now."""
-        host = read(memory, host_key(page), HostRecord) or HostRecord()
+        host = read(memory, host_key(page), HostCounts) or HostCounts()
         host.n_pages += 1
         is_new = original is None or float(own.evidence["resemblance"]) < 1.0  # a page that is shown again and again is no template
         if is_new and host.n_voters < compare.ENOUGH_VOTERS:
             compare.vote(host, page, memory)
         is_mirrored = original is not None and original[4:] == page.name[4:] and original[:4] != page.name[:4]
         count(host, is_alike=is_mirrored)
-        if original is not None and is_mirrored and (known := read(memory, page_key(original), Known)) is not None:
+        if original is not None and is_mirrored and (known := read(memory, page_key(original), KnownPage)) is not None:
             count_mirrored(host, known)
         effects = self._mirror(page, own, host)
         write_host(page, host, memory)
         return host, effects
 
-    def _mirror(self, page: Known, own: Verdict, host: HostRecord) -> Effects:
+    def _mirror(self, page: KnownPage, own: Verdict, host: HostCounts) -> Effects:
         """Ask for a host to be taken for a mirror, if it seems to be one."""
         if not host.replicates or host.mirror_of or host.n_pages < _MIN_MIRROR:
             return NO_EFFECTS
@@ -254,14 +254,14 @@ class ReplicaGate:
 
     # -- pairs that are pending until their neighbourhoods are known
 
-    def _pass(self, page: Known, memory: Memory) -> Effects:
+    def _pass(self, page: KnownPage, memory: Memory) -> Effects:
         """Compare a site's pending pairs again."""
         waiting = list(islice(memory.scan(page.site + b"p"), _MOST_PENDING))
         effects = [effect for key, value in waiting if (effect := self._again(key, value, memory)) is not None]
         return tuple(effects)
 
     def _again(self, key: bytes, value: bytes, memory: Memory) -> Effect | None:
-        pending = msgspec.msgpack.decode(value, type=Pending)
+        pending = msgspec.msgpack.decode(value, type=PendingPage)
         page, original = (judged(memory, name) for name in (key[9:], pending.original))
         if page is None or original is None:
             memory.delete(key)
@@ -269,7 +269,7 @@ class ReplicaGate:
         random_projection = compare.distance(page, original)
         hyperlink_map, share = compare.neighbourhood(page, original, memory)
         if hyperlink_map < 0.0 and pending.tries + 1 < _MOST_TRIES:
-            write(memory, key, Pending(pending.original, pending.merged, pending.tries + 1))
+            write(memory, key, PendingPage(pending.original, pending.merged, pending.tries + 1))
             return None
         memory.delete(key)
         is_same = hyperlink_map < self._limits.c
@@ -289,7 +289,7 @@ def _normalised(projection: list[float]) -> list[float]:
     return r if min(r) >= 0.0 and max(r) <= 1.0 else [min(max(at, 0.0), 1.0) for at in r]
 
 
-def _is_rather_kept(page: Known, older: Known) -> bool:
+def _is_rather_kept(page: KnownPage, older: KnownPage) -> bool:
     """Return whether the younger of two pages that replicate one another is the canonical one."""
     if page.canonical == older.name:
         return False
@@ -298,7 +298,7 @@ def _is_rather_kept(page: Known, older: Known) -> bool:
 
 def _replace(older: bytes, kept: bytes, memory: Memory) -> None:
     """Record that a kept page has become a replica of a younger one."""
-    known = read(memory, page_key(older), Known)
+    known = read(memory, page_key(older), KnownPage)
     if known is not None:
         write(memory, page_key(older), msgspec.structs.replace(known, replica_of=kept))
 
@@ -308,8 +308,8 @@ def _report(found: Likeness) -> Verdict:
     return Verdict(NAME, score=round(found.resemblance, 4), evidence={"looks_like": found.original.page.hex(), **_measured(found)})
 
 
-def _is_one_text(page: Known, original: bytes, memory: Memory) -> bool:
-    known = read(memory, page_key(original), Known)
+def _is_one_text(page: KnownPage, original: bytes, memory: Memory) -> bool:
+    known = read(memory, page_key(original), KnownPage)
     return known is not None and known.text == page.text
 
 

@@ -26,7 +26,7 @@ from thresher.filters import copy_links
 from thresher.filters.base import NO_EFFECTS, NOTHING_REFUSED, Effects, HeldLink, LinkJudgement, LinkRuling, hold_links
 from thresher.filters.evidence.blocks import block_of, with_block
 from thresher.filters.evidence.decay import Recent, halved
-from thresher.filters.near_replica.records import HostRecord, Known, host_key, name_of, read
+from thresher.filters.near_replica.records import HostCounts, KnownPage, host_key, name_of, read
 
 NAME: Final = "near_replica"
 _MOST_ORIGINALS: Final = 8
@@ -35,7 +35,7 @@ _PRIOR: Final = 8  # these counts are given to the tail as so many fetches
 _LASTING: Final = 1e9
 
 
-def count(host: HostRecord, *, is_alike: bool) -> None:
+def count(host: HostCounts, *, is_alike: bool) -> None:
     """Count one of the latest pages of a host.
 
     Args:
@@ -44,7 +44,7 @@ def count(host: HostRecord, *, is_alike: bool) -> None:
     host.lately, host.alike = halved(host.lately + 1, host.alike + is_alike, _MOST)
 
 
-def count_mirrored(host: HostRecord, original: Known) -> None:
+def count_mirrored(host: HostCounts, original: KnownPage) -> None:
     """Count, for the other host, a page that replicates its page of the same path; the hosts with the smallest counts are dropped first."""
     if len(host.replicates) >= _MOST_ORIGINALS and original.origin not in host.replicates:
         least = min(host.replicates, key=host.replicates.__getitem__)
@@ -54,12 +54,12 @@ def count_mirrored(host: HostRecord, original: Known) -> None:
     host.blocks[original.origin] = with_block(host.blocks.get(original.origin, 0), block_of(max(0, host.n_pages - 1)))
 
 
-def write_host(page: Known, host: HostRecord, memory: Memory) -> None:
+def write_host(page: KnownPage, host: HostCounts, memory: Memory) -> None:
     """Write the record of a host; for a mirror, also the counts of its class."""
     _write(host_key(page), page.origin, host, memory)
 
 
-def _write(key: bytes, origin: str, host: HostRecord, memory: Memory) -> None:
+def _write(key: bytes, origin: str, host: HostCounts, memory: Memory) -> None:
     memory.put(key, msgspec.msgpack.encode(host), weight=_LASTING)
     if host.mirror_of:
         memory.put(_class_key(holder(origin, host.mirror_of)), bytes((host.lately, host.alike)), weight=_LASTING)
@@ -101,12 +101,12 @@ class Mirrors:
     @staticmethod
     def adopts(_site: bytes, finding: MirrorFinding, memory: Memory, /) -> bool:
         """Return whether a host is not taken for a mirror yet."""
-        host = read(memory, finding.key, HostRecord)
+        host = read(memory, finding.key, HostCounts)
         return host is not None and not host.mirror_of
 
     def on_finding(self, site: bytes, finding: MirrorFinding, memory: Memory, /) -> Effects:
         """Take a host for a mirror, and say so of the page by which that was found."""
-        host = read(memory, finding.key, HostRecord)
+        host = read(memory, finding.key, HostCounts)
         if host is None or host.mirror_of:
             return NO_EFFECTS
         host.mirror_of = finding.of
@@ -135,7 +135,7 @@ class MirrorGate:
         """
         self._drops = mirrors == "drop"
         self._only_observes = only_observes
-        self._ledger = copy_links.Ledger(NAME)
+        self._ledger = copy_links.CopyLedger(NAME)
 
     def measure(self, batch: LinkBatch, /) -> MirrorMeasure:
         measure = MirrorMeasure(self._ledger.measure(batch))
@@ -147,12 +147,12 @@ class MirrorGate:
         sites = [site for site in batch.by_site if has_mirrors(site, memory)]
         if not sites:
             return NOTHING_REFUSED, NO_EFFECTS
-        found: dict[int, HostRecord] = {}
-        hosts: dict[str, HostRecord | None] = {}
+        found: dict[int, HostCounts] = {}
+        hosts: dict[str, HostCounts | None] = {}
         for i in batch.of_sites(sites):
             origin = batch.hosts[i]
             if origin not in hosts:
-                hosts[origin] = read(memory, batch.keys[i][:8] + b"h" + name_of(origin + "/")[:4], HostRecord)
+                hosts[origin] = read(memory, batch.keys[i][:8] + b"h" + name_of(origin + "/")[:4], HostCounts)
             if (host := hosts[origin]) is not None and host.mirror_of:
                 found[i] = host
         if self._drops:
@@ -169,7 +169,7 @@ class MirrorGate:
         return self._ledger.observe(measure.source, judgement, memory)
 
 
-def _refusal(host: HostRecord) -> Verdict:
+def _refusal(host: HostCounts) -> Verdict:
     return Verdict(NAME, False, False, 1.0, Reason.MIRROR, {"mirror_of": host.mirror_of})
 
 

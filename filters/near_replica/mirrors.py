@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Final
 
-from thresher.config.settings import NearReplica
+from thresher.config.settings import NearReplicaSettings
 
-_DEFAULTS: Final = NearReplica()
+_DEFAULTS: Final = NearReplicaSettings()
 _MOST_ORIGINALS: Final = 16  # hosts with a page of one path that are compared with each other
 
 

@@ -2,13 +2,13 @@
 
 | key                                    | value       | of                                                                   |
 |----------------------------------------|-------------|----------------------------------------------------------------------|
-| 1 of hash ‖ "page" ‖ 3 zero ‖ name 8  | `Known`     | a page that was judged, by the hash of its URL                       |
+| 1 of hash ‖ "page" ‖ 3 zero ‖ name 8  | `KnownPage`     | a page that was judged, by the hash of its URL                       |
 | 1 of hash ‖ 7 zero ‖ box 8             | collide.py  | kept pages by their signature                                        |
 | 1 of hash ‖ 3 zero ‖ "band" ‖ box 8    | collide.py  | those of all agents, at the owner of a band (sharing.py)              |
-| site 8 ‖ "h" ‖ hash of origin 4        | `HostRecord`| whose pages the pages of a host replicate                            |
+| site 8 ‖ "h" ‖ hash of origin 4        | `HostCounts`| whose pages the pages of a host replicate                            |
 | site 8 ‖ "m"                           | (empty)     | the site has a host that was said to be a mirror                     |
 | site 8 ‖ "t" ‖ hash of origin 4        | u1 × `SLOTS`| a host's template: what most of its pages have in each slot, 0 for none |
-| site 8 ‖ "p" ‖ name 8                  | `Pending`   | a pair that looks alike, before all of its neighbourhood is known    |
+| site 8 ‖ "p" ‖ name 8                  | `PendingPage`   | a pair that looks alike, before all of its neighbourhood is known    |
 | site 8 ‖ "links" or "via" …            |             | filters/copy_links.py                                                |
 
 Pages and boxes are dealt to 512 places that belong to no site, since replicas lie on any host; each is capped as a site is, so that all
@@ -49,7 +49,7 @@ Components = tuple[float, ...]
 R = TypeVar("R")
 
 
-class Known(msgspec.Struct, array_like=True, frozen=True):
+class KnownPage(msgspec.Struct, array_like=True, frozen=True):
     """A page, as far as it is needed to compare later ones with it."""
 
     page: bytes  # key, 16
@@ -107,14 +107,14 @@ class Known(msgspec.Struct, array_like=True, frozen=True):
 class ReplicaMeasure(msgspec.Struct, array_like=True, frozen=True):
     """What the filter needs of a page."""
 
-    known: Known | None  # None: no text to compare
+    known: KnownPage | None  # None: no text to compare
     exempt: bool
     minima: bytes = b""  # of the slots that may be tags, u8 each
     kind: bytes = b""  # of URL, as copy_links.py tells kinds
     via: bytes = b""  # key of the page that led to it, b"" for none
 
 
-class HostRecord(msgspec.Struct, array_like=True):
+class HostCounts(msgspec.Struct, array_like=True):
     """The counts of one host."""
 
     n_voters: int = 0  # pages that were counted for the template
@@ -132,7 +132,7 @@ class HostRecord(msgspec.Struct, array_like=True):
         return 5 * self.alike >= 2 * self.lately
 
 
-class Pending(msgspec.Struct, array_like=True):
+class PendingPage(msgspec.Struct, array_like=True):
     """A page that looks like a kept one, while it is not known whether it is a replica."""
 
     original: bytes  # name
@@ -140,9 +140,9 @@ class Pending(msgspec.Struct, array_like=True):
     tries: int = 0
 
 
-def judged(memory: Memory, name: bytes) -> Known | None:
+def judged(memory: Memory, name: bytes) -> KnownPage | None:
     """Return a page that can be compared, None if there is none: one that another agent has lent (sharing.py) has only its signature."""
-    known = read(memory, page_key(name), Known)
+    known = read(memory, page_key(name), KnownPage)
     return known if known is not None and known.minima else None
 
 
@@ -201,15 +201,15 @@ def keys_of(children: U64) -> list[bytes]:
     return [page_key(value[4:] + value[:4]) for value in (int(child).to_bytes(8, "big") for child in children.tolist())]
 
 
-def host_key(known: Known) -> bytes:
+def host_key(known: KnownPage) -> bytes:
     return known.site + b"h" + known.name[:4]
 
 
-def template_key(known: Known) -> bytes:
+def template_key(known: KnownPage) -> bytes:
     return known.site + b"t" + known.name[:4]
 
 
-def pending_key(known: Known) -> bytes:
+def pending_key(known: KnownPage) -> bytes:
     return known.site + b"p" + known.name
 
 

@@ -27,7 +27,7 @@ from typing import Annotated, Any, Final, Protocol
 import msgspec
 from msgspec import Meta
 
-from thresher.config.settings import NearReplica
+from thresher.config.settings import NearReplicaSettings
 from thresher.crawler.core.effects import Effect, Tell
 from thresher.crawler.core.model import Judgement, Page, Reason, Verdict
 from thresher.crawler.core.ownership import Ownership
@@ -37,7 +37,7 @@ from thresher.filters.near_replica import compare
 from thresher.filters.near_replica.collide import Grid
 from thresher.filters.near_replica.records import (
     NAME,
-    Known,
+    KnownPage,
     ReplicaMeasure,
     judged,
     keys_of,
@@ -71,7 +71,7 @@ class Sought(msgspec.Struct, array_like=True, frozen=True, tag=1):
         require_signature(self.signature)
 
 
-class Hint(msgspec.Struct, array_like=True, frozen=True, tag=2):
+class ReplicaHint(msgspec.Struct, array_like=True, frozen=True, tag=2):
     """Says that a kept page of the receiver looks like a page of another agent."""
 
     name: _Name  # of yours
@@ -80,13 +80,13 @@ class Hint(msgspec.Struct, array_like=True, frozen=True, tag=2):
     tags: list[_Tag]  # by which it was found
 
 
-class Offered(msgspec.Struct, array_like=True, frozen=True, tag=3):
+class OfferedPage(msgspec.Struct, array_like=True, frozen=True, tag=3):
     """A page that the receiver's page may replicate."""
 
     name: _Name  # of yours
-    original: Known
+    original: KnownPage
     tags: list[_Tag]
-    lent: list[Known]  # the pages that it links to, each with its signature only
+    lent: list[KnownPage]  # the pages that it links to, each with its signature only
 
     def __post_init__(self) -> None:
         self.original.require_whole()
@@ -97,11 +97,11 @@ class Offered(msgspec.Struct, array_like=True, frozen=True, tag=3):
 class LocalGate(Filter[Page, ReplicaMeasure, Verdict, Judgement], Protocol):
     """The page gate of this agent's own pages (filter.py)."""
 
-    def on_candidate(self, page: Known, original: Known, memory: Memory, /) -> Effects:
+    def on_candidate(self, page: KnownPage, original: KnownPage, memory: Memory, /) -> Effects:
         """Compare a kept page with one of another agent, which takes precedence."""
         ...
 
-    def find_by(self, known: Known, tags: list[bytes], memory: Memory, /) -> None:
+    def find_by(self, known: KnownPage, tags: list[bytes], memory: Memory, /) -> None:
         """Enter a kept page of another agent under some of its tags."""
         ...
 
@@ -112,15 +112,15 @@ class Shared:
     A message that no agent would write is refused when it is decoded. A forged one can do no more than have pages compared here.
     """
 
-    def __init__(self, gate: LocalGate, settings: NearReplica, owners: Ownership) -> None:
+    def __init__(self, gate: LocalGate, settings: NearReplicaSettings, owners: Ownership) -> None:
         self.name = gate.name
-        self.news_type: Any = Sought | Hint | Offered
+        self.news_type: Any = Sought | ReplicaHint | OfferedPage
         self._gate = gate
         self._resemblance = settings.resemblance
         self._owners = owners
         self._bands = Grid(settings.max_distance, capacity=_BAND, name_bytes=_SITE + compare.NAME_IN_GRID)
 
-    def seek(self, page: Known, tags: list[bytes], asked: list[bytes], memory: Memory) -> Iterator[Effect]:
+    def seek(self, page: KnownPage, tags: list[bytes], asked: list[bytes], memory: Memory) -> Iterator[Effect]:
         """Send a kept page to the owners of its bands.
 
         Args:
@@ -137,14 +137,14 @@ class Shared:
             else:
                 yield Tell(those[0], _encode(sought))
 
-    def on_news(self, news: Sought | Hint | Offered, memory: Memory, /) -> Effects:
+    def on_news(self, news: Sought | ReplicaHint | OfferedPage, memory: Memory, /) -> Effects:
         """Learn from another agent's message."""
         match news:
             case Sought():
                 return tuple(self._sought(news, memory))
-            case Hint():
+            case ReplicaHint():
                 return self._on_hint(news, memory)
-            case Offered():
+            case OfferedPage():
                 return self._on_offer(news, memory)
 
     def _sought(self, news: Sought, memory: Memory) -> Iterator[Effect]:
@@ -156,14 +156,14 @@ class Shared:
             if self._is_like(name, news, prober)
         )
         for _, name in near[: compare.MOST_CANDIDATES]:
-            yield Tell(name[:_SITE], _encode(Hint(name[_SITE:][:NAME], news.page, news.name[:NAME], news.asked)))
+            yield Tell(name[:_SITE], _encode(ReplicaHint(name[_SITE:][:NAME], news.page, news.name[:NAME], news.asked)))
         self._bands.add(news.page[:_SITE] + news.name, news.signature, memory, _bands(news.tags))
 
     def _is_like(self, name: bytes, news: Sought, prober: int) -> bool:
         brief = news.name[NAME:]
         return self._owners.owner(name) != prober and compare.may_resemble(brief, name[_SITE:], self._resemblance)
 
-    def _on_hint(self, news: Hint, memory: Memory) -> Effects:
+    def _on_hint(self, news: ReplicaHint, memory: Memory) -> Effects:
         """Offer the page that the hint names, or the page of which it is a replica itself."""
         known = judged(memory, news.name)
         if known is not None and known.replica_of:
@@ -172,7 +172,7 @@ class Shared:
             return NO_EFFECTS
         return (_offer(known, news.page, news.other, news.tags, memory),)
 
-    def _on_offer(self, news: Offered, memory: Memory) -> Effects:
+    def _on_offer(self, news: OfferedPage, memory: Memory) -> Effects:
         """Compare with a page that takes precedence over one of this agent's; if that is a replica, enter the offered page here."""
         page, original = judged(memory, news.name), news.original
         if page is None or page.replica_of or self._owners.is_own(original.page):
@@ -216,14 +216,14 @@ class SharedGate:
         return (*effects, *self._shared.seek(page, tags, asked, memory))
 
 
-def _offer(known: Known, page: bytes, name: bytes, tags: list[bytes], memory: Memory) -> Tell:
+def _offer(known: KnownPage, page: bytes, name: bytes, tags: list[bytes], memory: Memory) -> Tell:
     """Offer a kept page to the agent of another one, with the signatures of its links."""
-    children = [read(memory, key, Known) for key in keys_of(known.links)]
-    lent = [Known(child.page, child.name, b"", "", child.signature, b"", 0, b"", b"") for child in children if child is not None]
-    return Tell(page, _encode(Offered(name, known, tags, lent)))
+    children = [read(memory, key, KnownPage) for key in keys_of(known.links)]
+    lent = [KnownPage(child.page, child.name, b"", "", child.signature, b"", 0, b"", b"") for child in children if child is not None]
+    return Tell(page, _encode(OfferedPage(name, known, tags, lent)))
 
 
-def _order(page: Known) -> tuple[bool, bool, float, bytes]:
+def _order(page: KnownPage) -> tuple[bool, bool, float, bytes]:
     """Return a sort key: of two replicas the one with the lesser key is kept."""
     return not page.exempt, page.canonical != page.name, page.at, page.page
 

@@ -32,7 +32,7 @@ _SPARED = 0.1  # share of the last fetches that must then have been worth it
 
 
 class YieldEvidence(msgspec.Struct, array_like=True):
-    """The counts of one pattern, and the opinion on it. Changed by `Rule` alone."""
+    """The counts of one pattern, and the opinion on it. Changed by `HoldRule` alone."""
 
     fetched: int = 0
     worth: int = 0  # fetches that were new, or led to something new
@@ -48,7 +48,7 @@ class YieldEvidence(msgspec.Struct, array_like=True):
 
 
 @dataclass(frozen=True)
-class Rule:
+class HoldRule:
     """Decides when a pattern is held."""
 
     own: Belief = field(default_factory=Belief)  # for the most specific patterns

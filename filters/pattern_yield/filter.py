@@ -30,14 +30,14 @@ from math import inf
 
 import msgspec
 
-from thresher.config.settings import PatternYield
+from thresher.config.settings import PatternYieldSettings
 from thresher.crawler.core.effects import Release, Worthless
 from thresher.crawler.core.model import Judgement, LinkBatch, Mode, Page, Reason, RedirectPair, Verdict
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import is_home, origin_of
 from thresher.filters.base import NO_EFFECTS, NOTHING_LEARNED, Effects, HeldLink, LinkJudgement, LinkRuling, hold_links
 from thresher.filters.evidence.opinion import Belief
-from thresher.filters.pattern_yield.evidence import Rule
+from thresher.filters.pattern_yield.evidence import HoldRule
 from thresher.filters.pattern_yield.news import TELLS_COPIES, Said, canonical_of, news, said
 from thresher.filters.pattern_yield.patterns import Parts, parse
 from thresher.filters.pattern_yield.records import GOOD_RUN, SAMPLE, Fetch, Pattern, text_key
@@ -49,7 +49,7 @@ _MIN_TOKENS = 20  # words that a text needs to be compared
 _NO_VERDICT = Verdict(NAME)
 
 
-def spec(settings: PatternYield, *, judges: Collection[str] = ()) -> FilterSpec:
+def spec(settings: PatternYieldSettings, *, judges: Collection[str] = ()) -> FilterSpec:
     """Build the filter.
 
     Args:
@@ -71,8 +71,8 @@ def spec(settings: PatternYield, *, judges: Collection[str] = ()) -> FilterSpec:
     )
 
 
-def rule_of(settings: PatternYield) -> Rule:
-    return Rule(Belief(barren=settings.barren, right=settings.release_yield))
+def rule_of(settings: PatternYieldSettings) -> HoldRule:
+    return HoldRule(Belief(barren=settings.barren, right=settings.release_yield))
 
 
 def holder(form: str) -> str:
@@ -242,7 +242,7 @@ class YieldOfLinks:
     name = NAME
     measure_type = LinksMeasure
 
-    def __init__(self, sites: Sites, settings: PatternYield) -> None:
+    def __init__(self, sites: Sites, settings: PatternYieldSettings) -> None:
         self._sites = sites
         self._only_observes = settings.mode == "observe"
 

@@ -32,7 +32,7 @@ SAMPLE: Final = 16  # one answer in so many
 LATELY: Final = 8  # latest texts that a pattern remembers
 
 
-class Shown(msgspec.Struct, array_like=True):
+class ShownText(msgspec.Struct, array_like=True):
     """One of the texts that a pattern showed lately."""
 
     news: int
@@ -47,26 +47,26 @@ class Pattern(msgspec.Struct, array_like=True):
     evidence: YieldEvidence
     n_taught: int = 0  # fetches that were also counted for the coarser pattern
     text: int = 0  # text of its last barren fetch, 0: none
-    lately: list[Shown] = []  # what its pages showed apart from what their URLs repeat (news.py)
+    lately: list[ShownText] = []  # what its pages showed apart from what their URLs repeat (news.py)
 
-    def on_page(self, news: int, *, is_kept: bool) -> Shown | None:
+    def on_page(self, news: int, *, is_kept: bool) -> ShownText | None:
         """Record what a page shows; return the earlier record if another page showed the same lately."""
         for shown in self.lately:
             if shown.news == news:
                 shown.times += 1
                 return shown
-        self.lately = [*self.lately[1 - LATELY :], Shown(news, 1, is_kept)]
+        self.lately = [*self.lately[1 - LATELY :], ShownText(news, 1, is_kept)]
         return None
 
 
-class Pending(msgspec.Struct, array_like=True):
+class PendingFetch(msgspec.Struct, array_like=True):
     """A barren fetch that has not been learned from yet."""
 
     key: bytes  # the URL's 8
     forms: list[str]
 
 
-class Source(msgspec.Struct, array_like=True):
+class LinkSource(msgspec.Struct, array_like=True):
     """A page or redirect that may still be worth its fetch, by the links that it named first."""
 
     forms: list[str]  # none for a redirect: it is learned from when its last page is settled
@@ -75,7 +75,7 @@ class Source(msgspec.Struct, array_like=True):
     worth: bool = False
 
 
-class Head(msgspec.Struct, array_like=True):
+class SiteHead(msgspec.Struct, array_like=True):
     """What a site's patterns share. Of most sites only the first fields are needed (`Glance`)."""
 
     n_barren: int = 0
@@ -86,7 +86,7 @@ class Head(msgspec.Struct, array_like=True):
     run_length: int = 0
     run_forms: list[str] = []  # patterns that all URLs of the run have in common
     n_worth: int = 0  # fetches that were worth it, about
-    pending: list[Pending] = []
+    pending: list[PendingFetch] = []
     leading: list[str] = []  # patterns of the page learned from last, if it was barren and its links are followed
     n_counted: int = 0
     counters: bytes = b""
@@ -112,10 +112,10 @@ class Fetch(NamedTuple):
     may_lead: bool = False  # its links are followed
 
 
-HEAD: Final = msgspec.msgpack.Decoder(Head)
+HEAD: Final = msgspec.msgpack.Decoder(SiteHead)
 GLANCE: Final = msgspec.msgpack.Decoder(Glance)
 PATTERN: Final = msgspec.msgpack.Decoder(Pattern)
-SOURCE: Final = msgspec.msgpack.Decoder(Source)
+SOURCE: Final = msgspec.msgpack.Decoder(LinkSource)
 encode: Final = msgspec.msgpack.Encoder().encode
 
 

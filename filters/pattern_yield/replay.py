@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator
 
 import numpy as np
 
-from thresher.config.settings import PatternYield
+from thresher.config.settings import PatternYieldSettings
 from thresher.crawler.core.model import CrawlURL, Judgement, LinkBatch
 from thresher.filters.base import LinkJudgement
 from thresher.filters.evidence.audits import is_audited
@@ -25,7 +25,7 @@ from thresher.filters.tail.records import TailPolicy
 _KEPT = Judgement(keep=True, follow=True, verdicts=())
 
 
-class Rows:
+class UnboundedMemory:
     """A filter's memory without a size limit."""
 
     def __init__(self) -> None:
@@ -47,10 +47,10 @@ class Rows:
         return [self._rows.get(key) for key in keys]
 
 
-class Replay:
+class PatternReplay:
     """Decides on one URL after the other and learns from those that are fetched."""
 
-    def __init__(self, settings: PatternYield, *, judges: Collection[str] = (), samples: bool = True) -> None:
+    def __init__(self, settings: PatternYieldSettings, *, judges: Collection[str] = (), samples: bool = True) -> None:
         """Create the replay.
 
         Args:
@@ -60,7 +60,7 @@ class Replay:
         self._sites = Sites(rule_of(settings))
         self._pages = YieldOfPages(self._sites, judges=judges, samples=samples)
         self._links = YieldOfLinks(self._sites, settings)
-        self._memory = Rows()
+        self._memory = UnboundedMemory()
 
     def decide(self, url: CrawlURL) -> tuple[Pattern | None, bool]:
         """Return the barren pattern that holds a URL, None if there is none, and whether the URL is fetched now, as audits are in any case.

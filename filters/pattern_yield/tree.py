@@ -5,8 +5,8 @@ also counted for the next coarser one, which so describes what a new pattern bel
 A URL is held by the first barren pattern on the way from its most specific pattern to the coarser ones, unless a pattern before that one
 has enough good fetches of its own. A most specific pattern that yields less than the rest of its site is held too.
 
-**A fetch was worth it** if the panel kept its page as new, or if a link of the page led to such a page (`Source` is kept until its links
-are settled). A redirect was worth it if its last page is new and was first found through it.
+**A fetch was worth it** if the panel kept its page as new, or if a link of the page led to such a page (a `LinkSource` is kept until its
+links are settled). A redirect was worth it if its last page is new and was first found through it.
 
 **One text for all.** If one URL after another shows the same text, that may be an outage or a consent page. So a barren fetch is learned
 from only after another text was shown. A run of 32 URLs with one text is not learned from, unless the site had shown other texts and either
@@ -23,7 +23,7 @@ from collections.abc import Iterable, Sequence
 
 from thresher.crawler.core.ports import Memory
 from thresher.filters.evidence.decay import Recent
-from thresher.filters.pattern_yield.evidence import Rule, YieldEvidence
+from thresher.filters.pattern_yield.evidence import HoldRule, YieldEvidence
 from thresher.filters.pattern_yield.patterns import LITERAL, WORD, Parts, forms
 from thresher.filters.pattern_yield.records import (
     BARREN_WEIGHT,
@@ -37,10 +37,10 @@ from thresher.filters.pattern_yield.records import (
     SOURCE_WEIGHT,
     Fetch,
     Glance,
-    Head,
+    LinkSource,
     Pattern,
-    Pending,
-    Source,
+    PendingFetch,
+    SiteHead,
     encode,
     head_key,
     pattern_key,
@@ -60,7 +60,7 @@ _MOST_HELD = 4_096
 class Tree:
     """One site's patterns: read from a memory, changed, and written back by `save`."""
 
-    def __init__(self, memory: Memory, site: bytes, rule: Rule) -> None:
+    def __init__(self, memory: Memory, site: bytes, rule: HoldRule) -> None:
         """Read what a site's patterns share.
 
         Args:
@@ -71,7 +71,7 @@ class Tree:
         self.site = site
         self._rule = rule
         value = memory.get(head_key(site))
-        self.head = HEAD.decode(value) if value else Head()
+        self.head = HEAD.decode(value) if value else SiteHead()
         self.vocabulary = Vocabulary(self.head.n_counted, self.head.counters)
         self._known: dict[str, Pattern] = {}
         self._changed: dict[str, Pattern] = {}
@@ -153,7 +153,7 @@ class Tree:
         if specific.text == fetch.text:
             self._teach(texts, False)
             return
-        head.pending.append(Pending(fetch.key[8:], texts))
+        head.pending.append(PendingFetch(fetch.key[8:], texts))
         if head.run_length >= RUN:
             if self._is_their_way():
                 self._believe()
@@ -235,9 +235,9 @@ class Tree:
     def led_on(self, key: bytes, via: bytes, n_links: int, *, is_redirect: bool) -> None:
         """Record that a page or redirect named `n_links` URLs first that will be fetched: their pages decide whether it was worth it."""
         if is_redirect:
-            self._put_source(key, Source([], via, n_links))
+            self._put_source(key, LinkSource([], via, n_links))
         elif self.head.leading:
-            self._put_source(key, Source(self.head.leading, via, n_links))
+            self._put_source(key, LinkSource(self.head.leading, via, n_links))
             if not self._is_pending(key):
                 self._count(self.head.leading, worth=False, weight=-1)
         else:
@@ -262,7 +262,7 @@ class Tree:
             self._on_page_settled(via, source, worth)
             return
 
-    def _on_page_settled(self, key: bytes, source: Source, worth: bool) -> None:
+    def _on_page_settled(self, key: bytes, source: LinkSource, worth: bool) -> None:
         source.n_waiting -= 1
         if not worth and source.n_waiting > 0:
             self._put_source(key, source)
@@ -293,7 +293,7 @@ class Tree:
         """Return whether a page waits for another text.    key: 16 bytes"""
         return any(entry.key == key[8:] for entry in self.head.pending)
 
-    def take(self, key: bytes) -> Source | None:
+    def take(self, key: bytes) -> LinkSource | None:
         """Return the record of a redirect whose last page is settled, and delete it."""
         source = self._source(key) if self.head.n_sources else None
         if source is not None:
@@ -317,11 +317,11 @@ class Tree:
         self._changed.clear()
         self._memory.put(head_key(self.site), encode(head), HEAD_WEIGHT)
 
-    def _source(self, key: bytes) -> Source | None:
+    def _source(self, key: bytes) -> LinkSource | None:
         value = self._memory.get(source_key(key))
         return None if value is None else SOURCE.decode(value)
 
-    def _put_source(self, key: bytes, source: Source) -> None:
+    def _put_source(self, key: bytes, source: LinkSource) -> None:
         self._memory.put(source_key(key), encode(source), SOURCE_WEIGHT)
 
 
@@ -331,7 +331,7 @@ class Sites:
     Valid as long as all writing goes through `save`. Memory: 200 bytes a site, at most 20,000 sites; 200 a class, at most 4,096.
     """
 
-    def __init__(self, rule: Rule) -> None:
+    def __init__(self, rule: HoldRule) -> None:
         self.rule = rule
         self._memory: Memory | None = None
         self._glances: dict[bytes, Glance] = {}

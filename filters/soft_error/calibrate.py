@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from thresher.filters.soft_error.score import F64, I64, ONE_EACH, THRESHOLD, Counts, Weights
+from thresher.filters.soft_error.score import F64, I64, ONE_EACH, THRESHOLD, PairCounts, Weights
 
 Labels = npt.NDArray[np.bool_]
 
@@ -104,7 +104,7 @@ def best_threshold(curve: Roc) -> float:
     return float(good[-1]) if gain.max() >= MIN_J and len(good) else THRESHOLD
 
 
-def best_weights(counts: Counts, labels: Labels) -> Weights:
+def best_weights(counts: PairCounts, labels: Labels) -> Weights:
     """Return the weights, k1 shrunk or not, whose scores separate the labelled pairs best; k = 1 if they are too few to tell."""
     if labels.sum() < MIN_LABELLED or labels.all():
         return ONE_EACH

@@ -12,15 +12,15 @@ from __future__ import annotations
 
 from types import NoneType
 
-from thresher.config.settings import SoftError
+from thresher.config.settings import SoftErrorSettings
 from thresher.crawler.core.model import CrawlURL, LinkBatch, Mode, Verdict
 from thresher.crawler.core.ownership import Ownership
 from thresher.crawler.core.ports import Memory
 from thresher.filters.base import NO_EFFECTS, NOTHING_REFUSED, Effects, LinkJudgement, LinkRuling
 from thresher.filters.soft_error import probe
-from thresher.filters.soft_error.kinds import Kind
+from thresher.filters.soft_error.kinds import ErrorKind
 from thresher.filters.soft_error.pages import PageGate
-from thresher.filters.soft_error.prober import Prober
+from thresher.filters.soft_error.prober import ProbeLearner
 from thresher.filters.soft_error.records import DIRECTORIES, NAME, TEMPLATES, FaultySites, soft_error
 from thresher.filters.soft_error.redirect_gate import RedirectGate, target_key, template
 from thresher.filters.soft_error.sharing import Shared, SharedGate, SharedProber
@@ -29,14 +29,14 @@ from thresher.filters.spec import FilterSpec
 _SITE = 8
 
 
-def spec(settings: SoftError, owners: Ownership | None = None) -> FilterSpec:
+def spec(settings: SoftErrorSettings, owners: Ownership | None = None) -> FilterSpec:
     """Return the filter with all its parts.
 
     Args:
         owners: The owners of sites, where there are several agents.
     """
     faults = FaultySites()
-    redirect, prober = RedirectGate(settings, faults), Prober(settings, faults)
+    redirect, prober = RedirectGate(settings, faults), ProbeLearner(settings, faults)
     shared = Shared(redirect, faults, owners) if owners is not None else None
     return FilterSpec(
         NAME,
@@ -57,7 +57,7 @@ class SoftErrorLinkGate:
     name = NAME
     measure_type = NoneType
 
-    def __init__(self, settings: SoftError, faults: FaultySites) -> None:
+    def __init__(self, settings: SoftErrorSettings, faults: FaultySites) -> None:
         self._give_up_after = settings.give_up_after
         self._faults = faults
 
@@ -82,7 +82,7 @@ class SoftErrorLinkGate:
             return None
         directory = DIRECTORIES.get(memory, probe.key_of_directory(probe.directory_of(text), batch.hosts[i], key))
         if directory is not None and directory.is_closed(self._give_up_after):
-            return soft_error(directory.kind or Kind.NOT_FOUND, "directory")
+            return soft_error(directory.kind or ErrorKind.NOT_FOUND, "directory")
         if "?" not in text or is_again or template(source.text, text) == text:
             return None
         kind = TEMPLATES.get(memory, target_key(source, CrawlURL(text, batch.sites[i], batch.hosts[i], key)))

@@ -23,7 +23,7 @@ from thresher.filters.soft_error import phrases
 from thresher.filters.soft_error.url_kind import UrlKind
 
 
-class Kind(StrEnum):
+class ErrorKind(StrEnum):
     """What a soft error hides, or what bars the way. The value is written to records and output."""
 
     NOT_FOUND = "soft_404"
@@ -37,9 +37,9 @@ class Kind(StrEnum):
     SHELL = "js_shell"
 
 
-WALLS = frozenset((Kind.CHALLENGE, Kind.CONSENT, Kind.SHELL))  # a host all of whose pages are such is parked
-GATES = WALLS | {Kind.LOGIN, Kind.PARKED}  # a home page may be one, too
-ERRORS = frozenset((Kind.NOT_FOUND, Kind.FORBIDDEN, Kind.SERVER_ERROR))
+WALLS = frozenset((ErrorKind.CHALLENGE, ErrorKind.CONSENT, ErrorKind.SHELL))  # a host all of whose pages are such is parked
+GATES = WALLS | {ErrorKind.LOGIN, ErrorKind.PARKED}  # a home page may be one, too
+ERRORS = frozenset((ErrorKind.NOT_FOUND, ErrorKind.FORBIDDEN, ErrorKind.SERVER_ERROR))
 
 _SHORT = 200  # words of a text that is read for phrases
 _FEW = 80  # words of a page that is only an error page
@@ -49,14 +49,14 @@ _FEW_LINKS = 3
 _SHELL = 20  # words of an empty shell
 
 
-class Hint(NamedTuple):
+class WordHint(NamedTuple):
     """What a page's words suggest."""
 
     kind: str = ""  # a Kind; "": nothing
     is_strong: bool = False  # its title says it, or two phrases do and there is hardly any other text
 
 
-NO_HINT = Hint()
+NO_HINT = WordHint()
 
 
 @cache
@@ -75,19 +75,19 @@ def _whole(phrase: str) -> str:
 
 
 _PHRASES = {
-    Kind.CHALLENGE: phrases.CHALLENGE,
-    Kind.CONSENT: phrases.CONSENT,
-    Kind.SHELL: phrases.SHELL,
-    Kind.PARKED: phrases.PARKED,
-    Kind.NOT_FOUND: phrases.NOT_FOUND,
-    Kind.FORBIDDEN: phrases.FORBIDDEN,
-    Kind.SERVER_ERROR: phrases.SERVER_ERROR,
-    Kind.LOGIN: phrases.LOGIN,
+    ErrorKind.CHALLENGE: phrases.CHALLENGE,
+    ErrorKind.CONSENT: phrases.CONSENT,
+    ErrorKind.SHELL: phrases.SHELL,
+    ErrorKind.PARKED: phrases.PARKED,
+    ErrorKind.NOT_FOUND: phrases.NOT_FOUND,
+    ErrorKind.FORBIDDEN: phrases.FORBIDDEN,
+    ErrorKind.SERVER_ERROR: phrases.SERVER_ERROR,
+    ErrorKind.LOGIN: phrases.LOGIN,
 }
 _BY_KIND = [(kind, re2.compile(_pattern(lines))) for kind, lines in _PHRASES.items()]
-_PARKED = dict(_BY_KIND)[Kind.PARKED]
+_PARKED = dict(_BY_KIND)[ErrorKind.PARKED]
 _ANY_TITLE = re2.compile("|".join(_pattern(lines) for lines in _PHRASES.values()))
-_ANY_TEXT = re2.compile("|".join(_pattern(lines) for kind, lines in _PHRASES.items() if kind is not Kind.LOGIN))
+_ANY_TEXT = re2.compile("|".join(_pattern(lines) for kind, lines in _PHRASES.items() if kind is not ErrorKind.LOGIN))
 _WORD = re.compile(r"\w+")
 _UNSPACED = re.compile("[\u0e00-\u1fff\u3040-\uffff]")  # scripts that put no space between words, and those with marks that \w lacks
 _COMMON = frozenset(("page", "site", "domain", "website", "server"))
@@ -103,41 +103,41 @@ def _telling(phrase: str) -> str:
 _TELLING = frozenset(_telling(phrase) for lines in _PHRASES.values() for phrase in _each(lines) if not _UNSPACED.search(phrase))
 
 
-def hint_of(page: Page) -> Hint:
+def hint_of(page: Page) -> WordHint:
     """Return what a page's title and, if it is short, its text suggest."""
     n_words = page.tokens.size
     title = page.title[:_TITLE].lower()
     if (not _TELLING.isdisjoint(_WORD.findall(title)) or _is_unspaced(title)) and _ANY_TITLE.search(title):
         kind = _first(title)
-        return Hint(kind, n_words <= _FEW and (kind not in WALLS or len(page.links) <= _FEW_LINKS))
+        return WordHint(kind, n_words <= _FEW and (kind not in WALLS or len(page.links) <= _FEW_LINKS))
     if n_words > _SHORT:
         return NO_HINT
     text = collapsed(page.text[:_TEXT]).lower()
     if _ANY_TEXT.search(text):
         kind = _first(text)
-        return NO_HINT if kind == Kind.SHELL and page.links else Hint(kind, _is_strong(kind, text, n_words))
+        return NO_HINT if kind == ErrorKind.SHELL and page.links else WordHint(kind, _is_strong(kind, text, n_words))
     is_empty = n_words == 0 and page.n_bytes > 0 and not page.links and page.mime_type in ("text/html", "application/xhtml+xml")
-    return Hint(Kind.SHELL, is_strong=True) if is_empty else NO_HINT
+    return WordHint(ErrorKind.SHELL, is_strong=True) if is_empty else NO_HINT
 
 
 def _is_strong(kind: str, text: str, n_words: int) -> bool:
     """Return whether a text whose title says nothing is a mere shell, or a parked host's page."""
-    if kind == Kind.SHELL:
+    if kind == ErrorKind.SHELL:
         return n_words <= _SHELL
-    return kind == Kind.PARKED and n_words <= _FEW and len({match.group() for match in _PARKED.finditer(text)}) > 1
+    return kind == ErrorKind.PARKED and n_words <= _FEW and len({match.group() for match in _PARKED.finditer(text)}) > 1
 
 
 def _is_unspaced(text: str) -> bool:
     return not text.isascii() and _UNSPACED.search(text) is not None
 
 
-def kind_of(hint: str, url_kind: UrlKind | None) -> Kind:
+def kind_of(hint: str, url_kind: UrlKind | None) -> ErrorKind:
     """Return the kind of a soft error by its page's hint ("" for none) and its URLs; a missing page if neither names a kind."""
     if hint in GATES:
-        return Kind(hint)
+        return ErrorKind(hint)
     if url_kind is not None and url_kind is not UrlKind.NOT_FOUND:
-        return Kind(url_kind.value)
-    return Kind(hint) if hint else Kind.NOT_FOUND
+        return ErrorKind(url_kind.value)
+    return ErrorKind(hint) if hint else ErrorKind.NOT_FOUND
 
 
 def _first(text: str) -> str:

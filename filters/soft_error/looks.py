@@ -66,7 +66,7 @@ class Look(msgspec.Struct, array_like=True, frozen=True):
             raise ValueError(f"expected a sketch of hashes of 4 bytes, found {len(self.sketch)} bytes")
 
 
-class Likeness(Enum):
+class ProbeLikeness(Enum):
     """The result of comparing a page with probes."""
 
     SAME = 1
@@ -154,7 +154,7 @@ def spread_of(probes: Sequence[Look]) -> float:
     return max(NEARLY_EQUAL, distance(probes[0], probes[1])) if len(probes) > 1 else NEARLY_EQUAL
 
 
-def compare(page: Look, probes: Sequence[Look], *, spread: float | None = None) -> Likeness:
+def compare(page: Look, probes: Sequence[Look], *, spread: float | None = None) -> ProbeLikeness:
     """Compare a page with one probe or two of one template.
 
     Args:
@@ -164,15 +164,15 @@ def compare(page: Look, probes: Sequence[Look], *, spread: float | None = None) 
     titles = {probe.title for probe in probes}
     title = titles.pop() if len(titles) == 1 else b""  # if two probes have two titles, these quote the URL or the time of day
     if title and page.title != title:
-        return Likeness.OTHER
+        return ProbeLikeness.OTHER
     tolerance = spread_of(probes) if spread is None else spread
     if tolerance > MOST_SPREAD:
-        return Likeness.OTHER
+        return ProbeLikeness.OTHER
     slack = _slack(probes[0], tolerance)
     farthest = max(distance(page, probe) for probe in probes)
     if farthest <= tolerance and all(abs(page.n_words - probe.n_words) <= slack for probe in probes):
-        return Likeness.SAME
-    return Likeness.UNSURE if len(probes) == 1 and spread is None and farthest < UNLIKE else Likeness.OTHER
+        return ProbeLikeness.SAME
+    return ProbeLikeness.UNSURE if len(probes) == 1 and spread is None and farthest < UNLIKE else ProbeLikeness.OTHER
 
 
 def is_same_text(a: Look, b: Look) -> bool:
@@ -214,7 +214,7 @@ def _names(url: str) -> list[list[str]]:
     if not mark:
         return names
     values = [unquote(parameter.rpartition("=")[2]) for parameter in query.split("&")[:_MOST_VALUES]]
-    return [*names, *(_url_words("//" + name) for value in values for name in {value, value.rpartition(":")[2]})]
+    return [*names, *(_url_words("//" + name) for value in values for name in dict.fromkeys((value, value.rpartition(":")[2])))]
 
 
 def _url_words(url: str) -> list[str]:

@@ -26,15 +26,15 @@ from collections.abc import Iterator
 
 import msgspec
 
-from thresher.config.settings import SoftError
+from thresher.config.settings import SoftErrorSettings
 from thresher.crawler.core.effects import Effect, Revise
 from thresher.crawler.core.model import Judgement, Page, Reason, Verdict
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import is_home, origin_of
 from thresher.filters.base import NO_EFFECTS, NOTHING_LEARNED, Effects
 from thresher.filters.soft_error import probe
-from thresher.filters.soft_error.kinds import GATES, WALLS, Kind, hint_of
-from thresher.filters.soft_error.looks import AKIN, NEARLY_EQUAL, Likeness, Look, compare, look_of, may_match, own_words
+from thresher.filters.soft_error.kinds import GATES, WALLS, ErrorKind, hint_of
+from thresher.filters.soft_error.looks import AKIN, NEARLY_EQUAL, Look, ProbeLikeness, compare, look_of, may_match, own_words
 from thresher.filters.soft_error.records import (
     DIRECTORIES,
     ECHOES,
@@ -45,16 +45,16 @@ from thresher.filters.soft_error.records import (
     TARGETS,
     Directory,
     Echo,
-    Host,
-    Outcome,
-    Suspect,
-    Target,
-    Text,
+    ErrorText,
+    ProbedHost,
+    ProbeOutcome,
+    RedirectTarget,
+    SuspectPage,
     echo_key,
     soft_error,
 )
 from thresher.filters.soft_error.redirect_gate import count_walls
-from thresher.filters.soft_error.suspects import Step, is_home_too, is_known_error, stand, try_suspect
+from thresher.filters.soft_error.suspects import ProbeStep, is_home_too, is_known_error, stand, try_suspect
 
 _MOST_TEXTS = 4  # texts of a host's error pages that are remembered
 _ENOUGH_WORDS = 12  # words that an error page needs to be compared with others
@@ -63,7 +63,7 @@ _OF_A_FORM = 300  # words of a login form, at most
 _SAID_BY_FORM = 3  # addresses that show one login form, from which it needs no probe
 _MOST_NAMED = 8  # words by which pages of one template differ, at most
 _SHARE_NAMED = 5  # or a fifth of them
-_SAYS_SO = {404: Kind.NOT_FOUND, 410: Kind.NOT_FOUND, 403: Kind.FORBIDDEN}
+_SAYS_SO = {404: ErrorKind.NOT_FOUND, 410: ErrorKind.NOT_FOUND, 403: ErrorKind.FORBIDDEN}
 
 
 class PageLooks(msgspec.Struct, array_like=True, dict=True):
@@ -113,7 +113,7 @@ class PageGate:
     name = NAME
     measure_type = PageLooks
 
-    def __init__(self, settings: SoftError) -> None:
+    def __init__(self, settings: SoftErrorSettings) -> None:
         self._max_probes = settings.max_probes
 
     def measure(self, page: Page, /) -> PageLooks:
@@ -154,7 +154,9 @@ class PageGate:
         directory, host = _places(measure, memory)
         kind, word = self._find(measure, host, memory)
         if measure.is_target and measure.status == 200:
-            TARGETS.put(memory, measure.page, Target(measure.look, measure.hint or (Kind.LOGIN if _asks_alone(measure, host) else "")))
+            TARGETS.put(
+                memory, measure.page, RedirectTarget(measure.look, measure.hint or (ErrorKind.LOGIN if _asks_alone(measure, host) else ""))
+            )
         if kind:
             noted = tuple(self._note(measure, kind, directory, host, memory))
             return noted if word != "none" or measure.status != 200 else (*noted, *self._suspect(measure, memory, is_gate=True))
@@ -171,7 +173,7 @@ class PageGate:
         may_echo = measure.may_echo and (not _is_copy(judgement) or measure.form == "password")
         return tuple(self._echo(measure, host, memory)) if may_echo else NO_EFFECTS
 
-    def _find(self, measure: PageLooks, host: Host, memory: Memory) -> tuple[str, str]:
+    def _find(self, measure: PageLooks, host: ProbedHost, memory: Memory) -> tuple[str, str]:
         """Return the kind of soft error that a page is, "" if it is none, and the result of the probe."""
         if _is_gate_at_sight(measure) and measure.status in (200, 403):
             return ("", "") if self._is_cleared(measure, host, memory) else (measure.hint, "none")
@@ -182,24 +184,24 @@ class PageGate:
             if kind:
                 return measure.hint or kind, "same_text"
         if measure.may_echo and _is_known_form(measure, host, memory):
-            return Kind.LOGIN, "same_text"
+            return ErrorKind.LOGIN, "same_text"
         if not _is_suspect(measure, host) or host.day < 0:
             return "", ""
         if measure.is_target and measure.page in host.landings:
             return measure.hint, "same_target"
         standing = stand(_suspect_of(measure), host, measure.day, memory)
-        if standing.step is Step.SOFT:
-            return measure.hint or standing.directory.kind or Kind.NOT_FOUND, "same_text"
+        if standing.step is ProbeStep.SOFT:
+            return measure.hint or standing.directory.kind or ErrorKind.NOT_FOUND, "same_text"
         return "", ""
 
-    def _is_cleared(self, measure: PageLooks, host: Host, memory: Memory) -> bool:
+    def _is_cleared(self, measure: PageLooks, host: ProbedHost, memory: Memory) -> bool:
         """Return whether probes have shown that the page is no gate of its place, whatever its title says."""
         if host.day < 0 or measure.status != 200:
             return False
         standing = stand(_suspect_of(measure), host, measure.day, memory)
-        return standing.step is Step.GOOD and standing.directory.outcome not in (Outcome.NONE, Outcome.FAILED)
+        return standing.step is ProbeStep.GOOD and standing.directory.outcome not in (ProbeOutcome.NONE, ProbeOutcome.FAILED)
 
-    def _note(self, measure: PageLooks, kind: str, directory: Directory, host: Host, memory: Memory) -> Iterator[Effect]:
+    def _note(self, measure: PageLooks, kind: str, directory: Directory, host: ProbedHost, memory: Memory) -> Iterator[Effect]:
         """Count a soft error."""
         if directory.answers_everything:
             directory.n_soft += 1
@@ -207,7 +209,7 @@ class PageGate:
         if kind in WALLS and not measure.is_target and measure.url:  # if one led to it, it is the wall of the redirects' hosts
             yield from count_walls(memory, measure.host, host, 1, origin_of(measure.url))
 
-    def _echo(self, measure: PageLooks, host: Host, memory: Memory) -> Iterator[Effect]:
+    def _echo(self, measure: PageLooks, host: ProbedHost, memory: Memory) -> Iterator[Effect]:
         """Check whether a page's text equals another page's but for its name; remember how long the pages of its place are."""
         if _is_first_of_its_length(measure, memory):
             is_second = LENGTHS.get(memory, measure.directory) is not None
@@ -219,32 +221,32 @@ class PageGate:
             echo.is_judged = True
             ECHOES.put(memory, echo_key(measure.host, measure.look), echo)
             for page in echo.pages[1:]:
-                yield Revise(page, soft_error(Kind.LOGIN, "none"))
+                yield Revise(page, soft_error(ErrorKind.LOGIN, "none"))
         elif echo.pages[0] != measure.page:
             yield from self._suspect(msgspec.structs.replace(measure, hint="", made_look=measure.look), memory)
 
     def _suspect(self, measure: PageLooks, memory: Memory, *, is_gate: bool = False) -> Iterator[Effect]:
         """Request the probe that a suspect needs, unless it was requested, and record the suspect for its answer."""
         suspect = _suspect_of(measure, is_gate=is_gate)
-        standing = stand(suspect, HOSTS.get(memory, measure.host) or Host(), measure.day, memory)
-        if standing.step in (Step.PROBE, Step.CONTROL, Step.WAIT):
+        standing = stand(suspect, HOSTS.get(memory, measure.host) or ProbedHost(), measure.day, memory)
+        if standing.step in (ProbeStep.PROBE, ProbeStep.CONTROL, ProbeStep.WAIT):
             yield from try_suspect(suspect, standing, measure.host, measure.day, memory, max_probes=self._max_probes)
 
 
-def _places(measure: PageLooks, memory: Memory) -> tuple[Directory, Host]:
+def _places(measure: PageLooks, memory: Memory) -> tuple[Directory, ProbedHost]:
     """Return the records of a page's first place and of its host. While the host was never probed, its places are not looked up."""
-    host = HOSTS.get(memory, measure.host) or Host()
+    host = HOSTS.get(memory, measure.host) or ProbedHost()
     return (DIRECTORIES.get(memory, measure.directory) if host.day >= 0 else None) or Directory(), host
 
 
-def _suspect_of(measure: PageLooks, *, is_gate: bool = False) -> Suspect:
+def _suspect_of(measure: PageLooks, *, is_gate: bool = False) -> SuspectPage:
     told = (measure.look, measure.hint, measure.is_exempt, measure.url, measure.is_strong, measure.is_target)
-    return Suspect(measure.page, *told, is_gate, measure.form)
+    return SuspectPage(measure.page, *told, is_gate, measure.form)
 
 
 def _is_gate_at_sight(measure: PageLooks) -> bool:
     """Return whether a page's title names a challenge or a request for consent, and its text is hardly longer."""
-    return measure.is_strong and measure.hint in (Kind.CHALLENGE, Kind.CONSENT)
+    return measure.is_strong and measure.hint in (ErrorKind.CHALLENGE, ErrorKind.CONSENT)
 
 
 def _is_ordinary(measure: PageLooks) -> bool:
@@ -255,15 +257,15 @@ def _is_ordinary(measure: PageLooks) -> bool:
 def _may_echo(measure: PageLooks) -> bool:
     """Return whether a page is searched for words that quote its URL."""
     is_open = measure.status == 200 and not (measure.is_exempt or measure.is_target)
-    return is_open and measure.hint in ("", Kind.LOGIN) and _ENOUGH_WORDS <= measure.n_words <= _ECHOED
+    return is_open and measure.hint in ("", ErrorKind.LOGIN) and _ENOUGH_WORDS <= measure.n_words <= _ECHOED
 
 
-def _asks_alone(measure: PageLooks, host: Host) -> bool:
+def _asks_alone(measure: PageLooks, host: ProbedHost) -> bool:
     """Return whether a page asks for a password, is short, and the home page does not ask."""
     return measure.form == "password" and measure.n_words <= _OF_A_FORM and host.home is not None and not host.asks_at_home
 
 
-def _is_known_form(measure: PageLooks, host: Host, memory: Memory) -> bool:
+def _is_known_form(measure: PageLooks, host: ProbedHost, memory: Memory) -> bool:
     """Return whether a page shows the login form that other addresses of the host have shown."""
     if not (measure.is_echo and _asks_alone(measure, host)):
         return False
@@ -297,42 +299,42 @@ def _repeated(measure: PageLooks, memory: Memory) -> Echo:
     return echo
 
 
-def _is_suspect(measure: PageLooks, host: Host) -> bool:
+def _is_suspect(measure: PageLooks, host: ProbedHost) -> bool:
     """Return whether a page's words make it a suspect. If no probe is needed to tell it from an error, only gates are."""
-    if (measure.hint == Kind.LOGIN and not measure.is_target) or (measure.hint == Kind.SHELL and host.is_good):
+    if (measure.hint == ErrorKind.LOGIN and not measure.is_target) or (measure.hint == ErrorKind.SHELL and host.is_good):
         return False
     return bool(measure.hint) and (not measure.is_exempt or _may_convict_exempt(measure))
 
 
 def _may_convict_exempt(measure: PageLooks) -> bool:
     """Return whether a home page or a seed can be called what its words say: an application's shell is its home page."""
-    return measure.is_strong and measure.hint in GATES and measure.hint != Kind.SHELL
+    return measure.is_strong and measure.hint in GATES and measure.hint != ErrorKind.SHELL
 
 
-def _learn_error_page(measure: PageLooks, host: Host, memory: Memory) -> None:
+def _learn_error_page(measure: PageLooks, host: ProbedHost, memory: Memory) -> None:
     """Remember how the host's honest error pages look."""
     if measure.n_words < _ENOUGH_WORDS or len(host.texts) >= _MOST_TEXTS:
         return
     if is_home_too(measure.look, host):
         return
-    if all(compare(measure.look, (text.look,), spread=AKIN) is not Likeness.SAME for text in host.texts):
-        host.texts.append(Text(measure.look, NEARLY_EQUAL, _SAYS_SO[measure.status]))
+    if all(compare(measure.look, (text.look,), spread=AKIN) is not ProbeLikeness.SAME for text in host.texts):
+        host.texts.append(ErrorText(measure.look, NEARLY_EQUAL, _SAYS_SO[measure.status]))
         HOSTS.put(memory, measure.host, host)
 
 
-def _has_shown(measure: PageLooks, host: Host) -> bool:
+def _has_shown(measure: PageLooks, host: ProbedHost) -> bool:
     """Return whether a good page can add nothing to what is known of the host."""
     return host.is_good and not _is_better_home(measure, host)
 
 
-def _is_better_home(measure: PageLooks, host: Host) -> bool:
+def _is_better_home(measure: PageLooks, host: ProbedHost) -> bool:
     """Return whether a page is a better example of the host's home page than the known one: that page itself, or an ordinary seed."""
     if measure.is_home:
         return not host.is_home
-    return host.home is None and measure.is_exempt and measure.hint in ("", Kind.SHELL)
+    return host.home is None and measure.is_exempt and measure.hint in ("", ErrorKind.SHELL)
 
 
-def _learn_good_page(measure: PageLooks, directory: Directory, host: Host, memory: Memory) -> None:
+def _learn_good_page(measure: PageLooks, directory: Directory, host: ProbedHost, memory: Memory) -> None:
     is_better_home = _is_better_home(measure, host) and not _may_convict_exempt(measure)
     if is_better_home:
         host.home, host.is_home, host.asks_at_home = measure.look, measure.is_home, measure.form == "password"

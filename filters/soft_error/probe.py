@@ -35,7 +35,7 @@ from thresher.crawler.core.effects import Request
 from thresher.crawler.core.model import CrawlURL, Purpose
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import origin_of, queue_name
-from thresher.filters.soft_error.records import ASKED, DIRECTORIES, HOSTS, Asked, Control, Directory, Host, Outcome
+from thresher.filters.soft_error.records import ASKED, DIRECTORIES, HOSTS, Control, Directory, OpenRequest, ProbedHost, ProbeOutcome
 from thresher.filters.soft_error.spelling import is_of_visit
 
 N_LETTERS = 25
@@ -48,7 +48,7 @@ _PER_DIRECTORY = 2
 _MOST_PARAMETERS = 2  # parameters of a URL that are tried
 
 
-class Place(NamedTuple):
+class NamingPart(NamedTuple):
     """A part of a URL that may name its page."""
 
     directory: str  # with its origin; of a parameter: up to its name, included
@@ -79,22 +79,22 @@ def day_of(at: float) -> int:
     return int(at // _DAY_S)
 
 
-def places(url: str) -> tuple[Place, ...]:
+def places(url: str) -> tuple[NamingPart, ...]:
     """Return the places of a canonical URL in the order in which they are tried, one at least."""
     path, mark, query = url.partition("?")
     fields = query.split("&") if mark else []
-    found: list[Place] = []
+    found: list[NamingPart] = []
     while len(found) < _MOST_PARAMETERS and (naming := _naming(fields)) >= 0:
         name, equals, _ = fields[naming].partition("=")
         rest = fields[:naming] + fields[naming + 1 :]
         control = f"{path}?{'&'.join(rest)}" if rest else path
-        found.append(Place(f"{path}?{name}=" if equals else f"{path}?", control, f"{path}?{'&'.join(fields)}"))
+        found.append(NamingPart(f"{path}?{name}=" if equals else f"{path}?", control, f"{path}?{'&'.join(fields)}"))
         fields = rest
     root = origin_of(url) + "/"
     directory = path[: path.rindex("/", 0, max(len(root), len(path) - 1)) + 1]
     if directory != root:
-        found.append(Place(directory, directory[:-1], path))
-    return (*found, Place(root, root, path))
+        found.append(NamingPart(directory, directory[:-1], path))
+    return (*found, NamingPart(root, root, path))
 
 
 def directory_of(url: str) -> str:
@@ -137,7 +137,7 @@ def asked_key(url: str, site_key: bytes) -> bytes:
     return site_key[:_SITE] + xxhash.xxh3_64_digest(url.encode())
 
 
-def sibling(place: Place, site_key: bytes, day: int, n: int = 0) -> str:
+def sibling(place: NamingPart, site_key: bytes, day: int, n: int = 0) -> str:
     """Return a URL of a place that cannot exist.
 
     Args:
@@ -156,12 +156,14 @@ def sibling(place: Place, site_key: bytes, day: int, n: int = 0) -> str:
 
 def is_probed(directory: Directory, day: int) -> bool:
     """Return whether the answer of a place's probe is recent enough, or not there yet."""
-    if directory.outcome in (Outcome.NONE, Outcome.FAILED):
+    if directory.outcome in (ProbeOutcome.NONE, ProbeOutcome.FAILED):
         return directory.day == day
     return day - directory.day < TRUST_DAYS
 
 
-def ask(memory: Memory, place: Place, keys: tuple[bytes, bytes], day: int, *, max_probes: int, suspect: bytes = b"") -> tuple[Request, ...]:
+def ask(
+    memory: Memory, place: NamingPart, keys: tuple[bytes, bytes], day: int, *, max_probes: int, suspect: bytes = b""
+) -> tuple[Request, ...]:
     """Request a sibling, within the budgets of its place and its host; return the request, or nothing.
 
     For a parameter the control comes first. Answers to an earlier day's requests are dropped.
@@ -173,19 +175,19 @@ def ask(memory: Memory, place: Place, keys: tuple[bytes, bytes], day: int, *, ma
     n = directory.n_asked if directory.day == day else 0
     if place.is_parameter and not (directory.day == day and directory.control):
         return ask_control(memory, place, keys, day, max_probes=max_probes, suspect=suspect)
-    if n >= _PER_DIRECTORY or (n and directory.outcome != Outcome.TEXT) or not _may_ask(memory, keys[1], day, max_probes):
+    if n >= _PER_DIRECTORY or (n and directory.outcome != ProbeOutcome.TEXT) or not _may_ask(memory, keys[1], day, max_probes):
         return ()
     if not (n or place.is_parameter):
         directory = _renewed(directory)
     directory.day, directory.n_asked, directory.suspect = day, n + 1, suspect or directory.suspect
     DIRECTORIES.put(memory, keys[0], directory)
     url = sibling(place, keys[1][:_SITE], day, n)
-    ASKED.put(memory, asked_key(url, keys[1]), Asked([keys[0]], keys[1], place.url))
+    ASKED.put(memory, asked_key(url, keys[1]), OpenRequest([keys[0]], keys[1], place.url))
     return (Request(url, Purpose.PROBE),)
 
 
 def ask_control(
-    memory: Memory, place: Place, keys: tuple[bytes, bytes], day: int, *, max_probes: int, suspect: bytes = b""
+    memory: Memory, place: NamingPart, keys: tuple[bytes, bytes], day: int, *, max_probes: int, suspect: bytes = b""
 ) -> tuple[Request, ...]:
     """Request the page of a place without a name, once a day; return the request, or nothing. Two places may have one control."""
     directory = DIRECTORIES.get(memory, keys[0]) or Directory()
@@ -202,7 +204,7 @@ def ask_control(
         asked.directories.append(keys[0])
         ASKED.put(memory, cell, asked)
         return ()
-    ASKED.put(memory, cell, Asked([keys[0]], keys[1], place.url, is_control=True, day=day))
+    ASKED.put(memory, cell, OpenRequest([keys[0]], keys[1], place.url, is_control=True, day=day))
     return (Request(place.control, Purpose.PROBE),)
 
 
@@ -213,7 +215,7 @@ def _renewed(directory: Directory) -> Directory:
 
 def _may_ask(memory: Memory, host_key: bytes, day: int, max_probes: int) -> bool:
     """Count one more request of a host, if its budget of the day allows it."""
-    host = HOSTS.get(memory, host_key) or Host()
+    host = HOSTS.get(memory, host_key) or ProbedHost()
     n = host.n_asked if host.day == day else 0
     if n >= max_probes:
         return False

@@ -11,14 +11,14 @@ from typing import NamedTuple
 
 import msgspec
 
-from thresher.config.settings import SoftError
+from thresher.config.settings import SoftErrorSettings
 from thresher.crawler.core.effects import Answer, Effect, Request, Revise
 from thresher.crawler.core.model import Purpose
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import origin_of
 from thresher.filters.base import Effects
 from thresher.filters.soft_error import probe, stream
-from thresher.filters.soft_error.kinds import ERRORS, GATES, WALLS, Kind, hint_of, kind_of
+from thresher.filters.soft_error.kinds import ERRORS, GATES, WALLS, ErrorKind, hint_of, kind_of
 from thresher.filters.soft_error.looks import Look, is_nearly, look_of, spread_of
 from thresher.filters.soft_error.records import (
     ASKED,
@@ -31,23 +31,23 @@ from thresher.filters.soft_error.records import (
     SUSPECTS,
     TARGETS,
     TEMPLATES,
-    Asked,
     Control,
     Directory,
+    ErrorText,
     FaultySites,
-    Hop,
-    Host,
-    Label,
-    Outcome,
-    Suspect,
-    Text,
+    FollowedRedirect,
+    OpenRequest,
+    ProbedHost,
+    ProbeOutcome,
+    RedirectLabel,
+    SuspectPage,
     echo_key,
     no_soft_error,
     read_places,
     soft_error,
 )
-from thresher.filters.soft_error.redirect_gate import Finding, count_walls, is_like_missing, relabel, target_key
-from thresher.filters.soft_error.suspects import Standing, Step, is_idle, stand, try_suspect
+from thresher.filters.soft_error.redirect_gate import SoftErrorEvidence, count_walls, is_like_missing, relabel, target_key
+from thresher.filters.soft_error.suspects import ProbeStep, SuspectStanding, is_idle, stand, try_suspect
 from thresher.filters.soft_error.url_kind import is_root, url_kind
 
 _MOST_HOPS = 4  # redirects of a request that are followed
@@ -83,7 +83,7 @@ class _Case(NamedTuple):
     """An answer, and the request that it answers."""
 
     answer: Reduced
-    asked: Asked
+    asked: OpenRequest
     landings: list[bytes]  # keys of the redirects' targets
     memory: Memory
 
@@ -97,13 +97,13 @@ class _Case(NamedTuple):
         return self.answer.status >= 400
 
 
-class Prober:
+class ProbeLearner:
     """Learns from answers to probes and controls."""
 
     name = NAME
     answer_type = Reduced
 
-    def __init__(self, settings: SoftError, faults: FaultySites) -> None:
+    def __init__(self, settings: SoftErrorSettings, faults: FaultySites) -> None:
         self._threshold = settings.threshold
         self._max_probes = settings.max_probes
         self._faults = faults
@@ -133,7 +133,7 @@ class Prober:
             HOPS.delete(memory, reduced.key)
         return tuple(self._learn(reduced, hop, memory))
 
-    def _learn(self, answer: Reduced, hop: Hop | None, memory: Memory) -> Iterator[Effect]:
+    def _learn(self, answer: Reduced, hop: FollowedRedirect | None, memory: Memory) -> Iterator[Effect]:
         asked = hop.asked if hop else _take_asked(answer, memory)
         case = _Case(answer, asked, [hop.counted_as, answer.key] if hop else [], memory)
         if answer.target:
@@ -141,7 +141,7 @@ class Prober:
             is_known = answer.counted_as in (directory.suspect, *host.landings) or stream.n_to_target(memory, answer.counted_as) > 0
             if not is_known and (hop is None or hop.n < _MOST_HOPS):
                 counted_as = hop.counted_as if hop else answer.counted_as
-                HOPS.put(memory, answer.target_key, Hop(asked, hop.n + 1 if hop else 1, counted_as))
+                HOPS.put(memory, answer.target_key, FollowedRedirect(asked, hop.n + 1 if hop else 1, counted_as))
                 yield Request(answer.target, Purpose.PROBE)
                 return
             case = case._replace(landings=[*case.landings[:1], answer.counted_as])
@@ -172,16 +172,18 @@ class Prober:
             yield from self._control_of_pairs(case, place, key, directory, is_itself=suspect == answer.key and not landings)
         yield from self._settle_suspects(case, key)
 
-    def _note_idle(self, case: _Case, place: probe.Place, key: bytes, directory: Directory) -> None:
+    def _note_idle(self, case: _Case, place: probe.NamingPart, key: bytes, directory: Directory) -> None:
         """Remember that a parameter names nothing, if a suspect's page is the same without it."""
         waiting = [suspect for _, suspect in SUSPECTS.scan(case.memory, key)]
         directory.is_idle = any(is_idle(suspect.look, directory) for suspect in waiting if _base_of(suspect, place) == directory.base)
-        host = HOSTS.get(case.memory, case.asked.host) or Host()
+        host = HOSTS.get(case.memory, case.asked.host) or ProbedHost()
         if directory.is_idle and (place.parameter in host.idle or len(host.idle) < _MOST_IDLE):
             host.idle[place.parameter] = host.idle.get(place.parameter, 0) + 1
             HOSTS.put(case.memory, case.asked.host, host)
 
-    def _control_of_pairs(self, case: _Case, place: probe.Place, key: bytes, directory: Directory, *, is_itself: bool) -> Iterator[Effect]:
+    def _control_of_pairs(
+        self, case: _Case, place: probe.NamingPart, key: bytes, directory: Directory, *, is_itself: bool
+    ) -> Iterator[Effect]:
         """Go on with redirects of URLs with a parameter.
 
         Args:
@@ -192,7 +194,7 @@ class Prober:
         if not (is_itself or suspect in (*landings, answer.target_key, answer.key)):
             yield from probe.ask(memory, place, (key, asked.host), answer.day, max_probes=self._max_probes, suspect=suspect)
             return
-        directory.outcome, directory.n_soft = Outcome.IGNORED, 0
+        directory.outcome, directory.n_soft = ProbeOutcome.IGNORED, 0
         DIRECTORIES.put(memory, key, directory)
         if is_itself:
             yield from _take_back(directory, key, "ignored", memory)
@@ -202,7 +204,7 @@ class Prober:
         if not probe.is_probed(DIRECTORIES.get(memory, keys[0]) or Directory(), answer.day):
             yield from probe.ask(memory, following, keys, answer.day, max_probes=self._max_probes, suspect=suspect)
 
-    def _key(self, place: probe.Place, case: _Case) -> bytes:
+    def _key(self, place: probe.NamingPart, case: _Case) -> bytes:
         return probe.key_of_directory(place.directory, origin_of(place.url), case.asked.host)
 
     # of probes
@@ -211,8 +213,8 @@ class Prober:
         """A request failed: nothing is learned. If it was the second of two probes, the first one's answer is used."""
         key = case.keys[0]
         directory = DIRECTORIES.get(case.memory, key) or Directory()
-        if directory.outcome == Outcome.NONE:
-            directory.outcome = Outcome.FAILED
+        if directory.outcome == ProbeOutcome.NONE:
+            directory.outcome = ProbeOutcome.FAILED
             DIRECTORIES.put(case.memory, key, directory)
         yield from self._settle_suspects(case, key)
 
@@ -220,7 +222,7 @@ class Prober:
         """A missing page was answered as missing: clear the suspects, except targets that name themselves an error or a gate."""
         key, memory = case.keys[0], case.memory
         directory = DIRECTORIES.get(memory, key) or Directory()
-        directory.outcome = Outcome.HONEST
+        directory.outcome = ProbeOutcome.HONEST
         directory.n_soft = directory.n_good = 0
         DIRECTORIES.put(memory, key, directory)
         yield from self._settle_suspects(case, key)
@@ -233,19 +235,19 @@ class Prober:
         answer, landings, memory, keys = case.answer, case.landings, case.memory, case.keys
         directory, host = read_places(memory, *keys)
         if landings:
-            directory.outcome, directory.target = Outcome.TARGET, landings[0]
+            directory.outcome, directory.target = ProbeOutcome.TARGET, landings[0]
             directory.is_page = any(suspect.page in landings and not suspect.is_target for _, suspect in SUSPECTS.scan(memory, keys[0]))
             host.landings = [*host.landings, *(key for key in dict.fromkeys(landings) if key not in host.landings)][-_MOST_LANDINGS:]
         else:
-            directory.outcome = Outcome.TEXT
+            directory.outcome = ProbeOutcome.TEXT
         if answer.look is not None:
             directory.looks = [*directory.looks, answer.look][-2:]
             directory.kind = answer.hint
         DIRECTORIES.put(memory, keys[0], directory)
         HOSTS.put(memory, keys[1], host)
         self._faults.note(memory, keys[0])
-        found = Finding(_landing_kind(landings, answer, memory), "same_target")
-        if answer.target and answer.counted_as != answer.target_key and found.kind != Kind.ROOT:
+        found = SoftErrorEvidence(_landing_kind(landings, answer, memory), "same_target")
+        if answer.target and answer.counted_as != answer.target_key and found.kind != ErrorKind.ROOT:
             TEMPLATES.put(memory, answer.counted_as, found.kind)
             self._faults.note(memory, answer.counted_as)
         for landing in dict.fromkeys(landings):
@@ -254,11 +256,11 @@ class Prober:
             yield from self._compare_target(directory, host, case)
         yield from self._settle_suspects(case, keys[0])
 
-    def _compare_target(self, directory: Directory, host: Host, case: _Case) -> Iterator[Effect]:
+    def _compare_target(self, directory: Directory, host: ProbedHost, case: _Case) -> Iterator[Effect]:
         """The probe was answered with a page: does the suspects' target look like it, and do its words name an error?"""
         target = TARGETS.get(case.memory, directory.suspect)
         if target is not None and is_like_missing(target, directory, host):
-            found = Finding(target.hint, "same_text")
+            found = SoftErrorEvidence(target.hint, "same_text")
             yield from relabel(case.memory, directory.suspect, found, host=case.keys[1], threshold=self._threshold)
 
     # of suspects
@@ -266,26 +268,26 @@ class Prober:
     def _settle_suspects(self, case: _Case, key: bytes) -> Iterator[Effect]:
         """Judge the pages for which the answer was requested, or request the next probe or control."""
         memory, host_key = case.memory, case.asked.host
-        soft: list[tuple[Suspect, Standing]] = []
+        soft: list[tuple[SuspectPage, SuspectStanding]] = []
         for suspect in _forget_suspects(key, memory):
-            host = HOSTS.get(memory, host_key) or Host()
+            host = HOSTS.get(memory, host_key) or ProbedHost()
             standing = stand(suspect, host, case.answer.day, memory)
-            if _is_landing(suspect, case) or standing.step is Step.SOFT:
+            if _is_landing(suspect, case) or standing.step is ProbeStep.SOFT:
                 soft.append((suspect, standing))
-            elif standing.step is Step.GOOD:
+            elif standing.step is ProbeStep.GOOD:
                 yield from self._restore(suspect, case)
             else:
                 yield from try_suspect(suspect, standing, host_key, case.answer.day, memory, max_probes=self._max_probes)
         if soft:
             yield from self._convict(soft, case)
 
-    def _convict(self, soft: Sequence[tuple[Suspect, Standing]], case: _Case) -> Iterator[Effect]:
+    def _convict(self, soft: Sequence[tuple[SuspectPage, SuspectStanding]], case: _Case) -> Iterator[Effect]:
         """Revise the verdicts on pages that proved to be soft errors, and remember how they look."""
         memory, host_key = case.memory, case.asked.host
-        host, n_walls = HOSTS.get(memory, host_key) or Host(), 0
+        host, n_walls = HOSTS.get(memory, host_key) or ProbedHost(), 0
         for suspect, (_, _, key, _) in soft:
             directory = DIRECTORIES.get(memory, key) or Directory()
-            kind = suspect.hint or (Kind.LOGIN if suspect.form == "password" else directory.kind or Kind.NOT_FOUND)
+            kind = suspect.hint or (ErrorKind.LOGIN if suspect.form == "password" else directory.kind or ErrorKind.NOT_FOUND)
             directory.n_soft += 1
             DIRECTORIES.put(memory, key, directory)
             if not suspect.is_gate:
@@ -297,23 +299,23 @@ class Prober:
                 and len(host.texts) < _MOST_TEXTS
                 and not any(is_nearly(directory.looks[0], text.look) for text in host.texts)
             ):
-                host.texts.append(Text(directory.looks[0], spread_of(directory.looks), kind))
+                host.texts.append(ErrorText(directory.looks[0], spread_of(directory.looks), kind))
                 self._faults.note(memory, key)
         HOSTS.put(memory, host_key, host)
         if n_walls:
             yield from count_walls(memory, host_key, host, n_walls, origin_of(case.answer.url))
 
-    def _restore(self, suspect: Suspect, case: _Case) -> Iterator[Effect]:
+    def _restore(self, suspect: SuspectPage, case: _Case) -> Iterator[Effect]:
         """Take back a verdict that was given without a probe, if the answer contradicts it."""
         if not suspect.is_gate or case.answer.failure or case.answer.hint == suspect.hint:
             return
-        host = HOSTS.get(case.memory, case.asked.host) or Host()
+        host = HOSTS.get(case.memory, case.asked.host) or ProbedHost()
         host.n_walls, host.is_good = max(0, host.n_walls - 1), True
         HOSTS.put(case.memory, case.asked.host, host)
         yield Revise(suspect.page, no_soft_error("honest_404" if case.is_error else "other_text"))
 
 
-def _revise_first(suspect: Suspect, host: bytes, kind: str, memory: Memory) -> Iterator[Effect]:
+def _revise_first(suspect: SuspectPage, host: bytes, kind: str, memory: Memory) -> Iterator[Effect]:
     """Revise the verdict on the first page with the text of a convicted page, apart from its own name."""
     key = echo_key(host, suspect.look)
     echo = ECHOES.get(memory, key)
@@ -325,22 +327,22 @@ def _revise_first(suspect: Suspect, host: bytes, kind: str, memory: Memory) -> I
         yield Revise(echo.pages[0], soft_error(kind, "same_text"))
 
 
-def _is_landing(suspect: Suspect, case: _Case) -> bool:
+def _is_landing(suspect: SuspectPage, case: _Case) -> bool:
     """Return whether redirects of the crawl and of the probe led to a page. The probe's alone may lead to a good page."""
     return suspect.is_target and suspect.page in case.landings
 
 
-def _base_of(suspect: Suspect, place: probe.Place) -> str:
+def _base_of(suspect: SuspectPage, place: probe.NamingPart) -> str:
     """Return the base of a suspect's URL at a place of a parameter, "" if it has none there."""
     return next((own.base for own in probe.places(suspect.url) if own.directory == place.directory), "")
 
 
-def _take_asked(answer: Reduced, memory: Memory) -> Asked:
+def _take_asked(answer: Reduced, memory: Memory) -> OpenRequest:
     """Return the places for which a request was made; if the record was dropped, those of its URL."""
     cell = probe.asked_key(answer.url, answer.host)
     asked = ASKED.get(memory, cell)
     if asked is None:
-        return Asked([answer.directory], answer.host, answer.url)
+        return OpenRequest([answer.directory], answer.host, answer.url)
     ASKED.delete(memory, cell)
     return asked
 
@@ -350,11 +352,11 @@ def _take_back(directory: Directory, key: bytes, word: str, memory: Memory) -> I
     for original, evidence in list(stream.relabels(memory, directory.suspect)):
         label = LABELS.get(memory, original)
         if label is not None and label.is_soft and label.directory == key:
-            LABELS.put(memory, original, Label(label.directory, is_soft=False, is_exempt=label.is_exempt))
+            LABELS.put(memory, original, RedirectLabel(label.directory, is_soft=False, is_exempt=label.is_exempt))
             yield Revise(original, no_soft_error(word, evidence))
 
 
-def _forget_suspects(directory: bytes, memory: Memory) -> list[Suspect]:
+def _forget_suspects(directory: bytes, memory: Memory) -> list[SuspectPage]:
     """Return the suspects for which an answer of the place was requested, and delete them."""
     waiting = SUSPECTS.scan(memory, directory)
     for key, _ in waiting:
@@ -367,5 +369,5 @@ def _landing_kind(landings: Sequence[bytes], answer: Reduced, memory: Memory) ->
     hints = [target.hint for landing in landings if (target := TARGETS.get(memory, landing)) is not None and target.hint]
     hint = answer.hint or next(iter(hints), "")
     if hint not in GATES and (answer.is_home or (answer.target and is_root(answer.target))):
-        return Kind.ROOT
+        return ErrorKind.ROOT
     return kind_of(hint, url_kind(answer.url, answer.target) if answer.target else None)

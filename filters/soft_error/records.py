@@ -37,7 +37,7 @@ _SITE = 8
 _SITES_REMEMBERED = 65_536
 
 
-class Outcome(IntEnum):
+class ProbeOutcome(IntEnum):
     """The result of the probe of a directory."""
 
     NONE = 0  # not asked, or not answered yet
@@ -57,7 +57,7 @@ class Control(IntEnum):
     FAILED = 3
 
 
-class Text(msgspec.Struct, array_like=True, frozen=True):
+class ErrorText(msgspec.Struct, array_like=True, frozen=True):
     """How an error page of a host looks."""
 
     look: Look
@@ -70,7 +70,7 @@ class Directory(msgspec.Struct, array_like=True):
 
     day: int = -1  # of the last probe
     n_asked: int = 0  # that day
-    outcome: int = Outcome.NONE
+    outcome: int = ProbeOutcome.NONE
     target: bytes = b""  # key of the redirect's target
     looks: list[Look] = []  # of the probes' pages
     kind: str = ""  # kind by the words of those pages
@@ -85,14 +85,14 @@ class Directory(msgspec.Struct, array_like=True):
 
     @property
     def answers_everything(self) -> bool:
-        return self.outcome in (Outcome.TARGET, Outcome.TEXT)
+        return self.outcome in (ProbeOutcome.TARGET, ProbeOutcome.TEXT)
 
     def is_closed(self, give_up_after: int) -> bool:
         """Return whether it has shown so many soft errors for each good page that no more of it is fetched."""
         return self.answers_everything and self.n_soft >= give_up_after * (1 + self.n_good)
 
 
-class Host(msgspec.Struct, array_like=True):
+class ProbedHost(msgspec.Struct, array_like=True):
     """One host queue."""
 
     day: int = -1  # of the last probe
@@ -100,14 +100,14 @@ class Host(msgspec.Struct, array_like=True):
     is_good: bool = False  # it has shown a good page
     n_walls: int = 0  # challenges, consent pages, empty shells
     landings: list[bytes] = []  # keys of the targets of probes' redirects
-    texts: list[Text] = []
+    texts: list[ErrorText] = []
     home: Look | None = None  # how the home page looks, or else the first seed
     is_home: bool = False  # `home` is the home page
     idle: dict[str, int] = {}  # parameter → URLs at which it named nothing
     asks_at_home: bool = False  # its home page asks for a password, so another page may do so, too
 
 
-class Suspect(msgspec.Struct, array_like=True, frozen=True):
+class SuspectPage(msgspec.Struct, array_like=True, frozen=True):
     """A page whose words or structure hint at an error or a gate; a probe decides."""
 
     page: bytes
@@ -121,7 +121,7 @@ class Suspect(msgspec.Struct, array_like=True, frozen=True):
     form: str = ""  # what it asks its reader for
 
 
-class Asked(msgspec.Struct, array_like=True):
+class OpenRequest(msgspec.Struct, array_like=True):
     """A request that is not answered yet."""
 
     directories: list[bytes]  # keys of the places for which it was made
@@ -131,14 +131,14 @@ class Asked(msgspec.Struct, array_like=True):
     day: int = -1
 
 
-class Target(msgspec.Struct, array_like=True, frozen=True):
+class RedirectTarget(msgspec.Struct, array_like=True, frozen=True):
     """A page that a redirect led to."""
 
     look: Look
     hint: str
 
 
-class Label(msgspec.Struct, array_like=True, frozen=True):
+class RedirectLabel(msgspec.Struct, array_like=True, frozen=True):
     """The verdict on a URL that redirected."""
 
     directory: bytes
@@ -153,10 +153,10 @@ class Echo(msgspec.Struct, array_like=True):
     is_judged: bool = False  # their text proved to be an error's
 
 
-class Hop(msgspec.Struct, array_like=True, frozen=True):
+class FollowedRedirect(msgspec.Struct, array_like=True, frozen=True):
     """A request's redirect that is followed."""
 
-    asked: Asked
+    asked: OpenRequest
     n: int  # hops so far
     counted_as: bytes  # key of the first hop's target in the redirect log
 
@@ -164,7 +164,7 @@ class Hop(msgspec.Struct, array_like=True, frozen=True):
 T = TypeVar("T")
 
 
-class Table(Generic[T]):
+class RecordTable(Generic[T]):
     """Records of one kind in a filter's memory. Keys: 8 bytes of a site, then what the module's table says."""
 
     def __init__(self, tag: bytes, kind: type[T], *, weight: float = 0.0) -> None:
@@ -193,17 +193,17 @@ class Table(Generic[T]):
         return [(cell[:_SITE] + cell[_SITE + 1 :], self._decoder.decode(value)) for cell, value in cells]
 
 
-DIRECTORIES = Table(b"P", Directory, weight=_HEAVY)
-HOSTS = Table(b"H", Host, weight=_HEAVY)
-ASKED = Table(b"A", Asked)
-SUSPECTS = Table(b"U", Suspect)
-TARGETS = Table(b"T", Target)
-LABELS = Table(b"L", Label)
-TEMPLATES = Table(b"V", str, weight=_HEAVY)
-HOPS = Table(b"J", Hop)
-ECHOES = Table(b"E", Echo)
-LENGTHS = Table(b"K", int)
-_FAULTY = Table(b"F", bool, weight=_HEAVY)
+DIRECTORIES = RecordTable(b"P", Directory, weight=_HEAVY)
+HOSTS = RecordTable(b"H", ProbedHost, weight=_HEAVY)
+ASKED = RecordTable(b"A", OpenRequest)
+SUSPECTS = RecordTable(b"U", SuspectPage)
+TARGETS = RecordTable(b"T", RedirectTarget)
+LABELS = RecordTable(b"L", RedirectLabel)
+TEMPLATES = RecordTable(b"V", str, weight=_HEAVY)
+HOPS = RecordTable(b"J", FollowedRedirect)
+ECHOES = RecordTable(b"E", Echo)
+LENGTHS = RecordTable(b"K", int)
+_FAULTY = RecordTable(b"F", bool, weight=_HEAVY)
 
 
 class FaultySites:
@@ -232,9 +232,9 @@ class FaultySites:
         return known
 
 
-def read_places(memory: Memory, directory: bytes, host: bytes) -> tuple[Directory, Host]:
+def read_places(memory: Memory, directory: bytes, host: bytes) -> tuple[Directory, ProbedHost]:
     """Return the records of a directory and of its host; one read if the host was never probed."""
-    of_host = HOSTS.get(memory, host) or Host()
+    of_host = HOSTS.get(memory, host) or ProbedHost()
     return (DIRECTORIES.get(memory, directory) if of_host.day >= 0 else None) or Directory(), of_host
 
 

@@ -25,15 +25,15 @@ from urllib.parse import unquote
 import msgspec
 import xxhash
 
-from thresher.config.settings import SoftError
+from thresher.config.settings import SoftErrorSettings
 from thresher.crawler.core.effects import Effect, Park, Revise
 from thresher.crawler.core.model import CrawlURL, Judgement, Reason, RedirectPair, Verdict
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import hostname_of, is_home, origin_of
 from thresher.filters.base import NO_EFFECTS, Effects
 from thresher.filters.soft_error import probe, stream
-from thresher.filters.soft_error.kinds import ERRORS, GATES, WALLS, Kind, kind_of
-from thresher.filters.soft_error.looks import Likeness, compare, is_nearly
+from thresher.filters.soft_error.kinds import ERRORS, GATES, WALLS, ErrorKind, kind_of
+from thresher.filters.soft_error.looks import ProbeLikeness, compare, is_nearly
 from thresher.filters.soft_error.records import (
     DIRECTORIES,
     HOSTS,
@@ -43,10 +43,10 @@ from thresher.filters.soft_error.records import (
     TEMPLATES,
     Directory,
     FaultySites,
-    Host,
-    Label,
-    Outcome,
-    Target,
+    ProbedHost,
+    ProbeOutcome,
+    RedirectLabel,
+    RedirectTarget,
     read_places,
     soft_error,
 )
@@ -59,13 +59,13 @@ _SAID_BY_TARGET = 3  # originals from which on a target's own words suffice
 _FEW = 8  # up to so many originals, all are judged again with each new one
 _SITE = 8
 _BY_URL = frozenset(ERRORS | GATES)
-_CLEARED = (Outcome.HONEST, Outcome.IGNORED)
+_CLEARED = (ProbeOutcome.HONEST, ProbeOutcome.IGNORED)
 _WORDS = {
-    Outcome.HONEST: "honest_404",
-    Outcome.TARGET: "other_target",
-    Outcome.TEXT: "other_text",
-    Outcome.FAILED: "failed",
-    Outcome.IGNORED: "ignored",
+    ProbeOutcome.HONEST: "honest_404",
+    ProbeOutcome.TARGET: "other_target",
+    ProbeOutcome.TEXT: "other_text",
+    ProbeOutcome.FAILED: "failed",
+    ProbeOutcome.IGNORED: "ignored",
 }
 
 
@@ -84,7 +84,7 @@ class PairFeatures(msgspec.Struct, array_like=True, frozen=True):
     status: int = 0  # of the target
 
 
-class Finding(msgspec.Struct, frozen=True):
+class SoftErrorEvidence(msgspec.Struct, frozen=True):
     """The evidence for a soft error, if there is any."""
 
     kind: str = ""  # a Kind; "": nothing
@@ -98,7 +98,7 @@ class RedirectGate:
     name = NAME
     measure_type = PairFeatures
 
-    def __init__(self, settings: SoftError, faults: FaultySites) -> None:
+    def __init__(self, settings: SoftErrorSettings, faults: FaultySites) -> None:
         self._threshold = settings.threshold
         self._max_probes = settings.max_probes
         self._faults = faults
@@ -137,7 +137,7 @@ class RedirectGate:
             return NO_EFFECTS
         evidence = stream.observe(memory, keys)
         found = self._find(measure, keys, evidence, memory)
-        LABELS.put(memory, keys.original, Label(measure.directory, bool(found.kind), measure.is_exempt))
+        LABELS.put(memory, keys.original, RedirectLabel(measure.directory, bool(found.kind), measure.is_exempt))
         effects = [*self._note(measure, keys, found, memory)]
         if found.kind and (evidence.rescore or evidence.n_to_target <= _FEW):
             effects += relabel(memory, keys.target, found, host=keys.host, threshold=self._threshold)
@@ -163,35 +163,35 @@ class RedirectGate:
             effects += self._ask(measure, keys, evidence, memory)
         return tuple(effects)
 
-    def _find(self, measure: PairFeatures, keys: PairKeys, evidence: RedirectEvidence, memory: Memory) -> Finding:
+    def _find(self, measure: PairFeatures, keys: PairKeys, evidence: RedirectEvidence, memory: Memory) -> SoftErrorEvidence:
         """Judge a pair by the present memory."""
         if 400 <= measure.status < 600:
-            return Finding()
+            return SoftErrorEvidence()
         directory, host = read_places(memory, measure.directory, keys.host)
         target = TARGETS.get(memory, measure.target)
         form = TEMPLATES.get(memory, keys.target) if measure.is_template else None
         kind = form if form is not None and target is None else _kind(measure, target)
         word = _word(directory)
         if directory.target == keys.target or keys.target in host.landings:
-            return Finding(kind, "same_target") if kind in GATES or not measure.is_exempt else Finding()
+            return SoftErrorEvidence(kind, "same_target") if kind in GATES or not measure.is_exempt else SoftErrorEvidence()
         if form is not None:
-            return Finding(kind, word, is_said=True)
+            return SoftErrorEvidence(kind, word, is_said=True)
         if target is not None and not measure.is_exempt and is_like_missing(target, directory, host):
-            return Finding(kind, "same_text")
+            return SoftErrorEvidence(kind, "same_text")
         is_said = target.hint in _BY_URL if target is not None and target.hint else measure.url_kind in _BY_URL
         if is_said and evidence.n_to_target >= _SAID_BY_TARGET and not measure.is_exempt:
-            return Finding(kind, word, is_said=True)
+            return SoftErrorEvidence(kind, word, is_said=True)
         if evidence.score >= self._threshold and directory.outcome not in _CLEARED and not measure.is_exempt:
-            return Finding(kind, word)
-        return Finding()
+            return SoftErrorEvidence(kind, word)
+        return SoftErrorEvidence()
 
-    def _note(self, measure: PairFeatures, keys: PairKeys, found: Finding, memory: Memory) -> Iterator[Effect]:
+    def _note(self, measure: PairFeatures, keys: PairKeys, found: SoftErrorEvidence, memory: Memory) -> Iterator[Effect]:
         """Count the result for the directory and for the host."""
         directory, host = read_places(memory, measure.directory, keys.host)
         if directory.answers_everything:
             directory.n_soft, directory.n_good = directory.n_soft + bool(found.kind), directory.n_good + (not found.kind)
             DIRECTORIES.put(memory, measure.directory, directory)
-        if found.kind and measure.is_template and found.kind != Kind.ROOT:
+        if found.kind and measure.is_template and found.kind != ErrorKind.ROOT:
             TEMPLATES.put(memory, keys.target, found.kind)
             self._faults.note(memory, keys.target)
         if found.kind in WALLS:
@@ -209,7 +209,7 @@ class RedirectGate:
         for place in probe.places(measure.url):
             key = probe.key_of_directory(place.directory, origin_of(measure.url), keys.original)
             directory = DIRECTORIES.get(memory, key) or Directory()
-            if probe.is_probed(directory, measure.day) and directory.outcome == Outcome.IGNORED:
+            if probe.is_probed(directory, measure.day) and directory.outcome == ProbeOutcome.IGNORED:
                 continue
             if probe.is_probed(directory, measure.day):
                 return NO_EFFECTS
@@ -217,7 +217,7 @@ class RedirectGate:
         return NO_EFFECTS
 
 
-def count_walls(memory: Memory, key: bytes, host: Host, n: int, origin: str) -> Iterator[Effect]:
+def count_walls(memory: Memory, key: bytes, host: ProbedHost, n: int, origin: str) -> Iterator[Effect]:
     """Count a host's pages that are a wall without content; once it has shown nothing else, ask that the host be parked."""
     host.n_walls += n
     HOSTS.put(memory, key, host)
@@ -225,7 +225,7 @@ def count_walls(memory: Memory, key: bytes, host: Host, n: int, origin: str) -> 
         yield Park(origin, Reason.WALLED)
 
 
-def relabel(memory: Memory, target: bytes, found: Finding, *, host: bytes, threshold: float) -> Iterator[Effect]:
+def relabel(memory: Memory, target: bytes, found: SoftErrorEvidence, *, host: bytes, threshold: float) -> Iterator[Effect]:
     """Give earlier originals of a target the verdict that was found for one of `host`: those of that host, and those whose σ suffices."""
     of_host = dict(stream.originals(memory, target))
     places: dict[bytes, Directory] = {}
@@ -238,9 +238,9 @@ def relabel(memory: Memory, target: bytes, found: Finding, *, host: bytes, thres
             continue
         if label.directory not in places:
             places[label.directory] = DIRECTORIES.get(memory, label.directory) or Directory()
-        if found.is_said or places[label.directory].outcome != Outcome.HONEST:
+        if found.is_said or places[label.directory].outcome != ProbeOutcome.HONEST:
             n_labelled[label.directory] += 1
-            LABELS.put(memory, original, Label(label.directory, is_soft=True, is_exempt=label.is_exempt))
+            LABELS.put(memory, original, RedirectLabel(label.directory, is_soft=True, is_exempt=label.is_exempt))
             yield Revise(original, soft_error(found.kind, found.probe, evidence))
     for key, n in n_labelled.items():
         if places[key].answers_everything:
@@ -270,20 +270,20 @@ def template(original: str, target: str) -> str:
     return f"{base}?{'&'.join(kept)}"
 
 
-def is_like_missing(target: Target, directory: Directory, host: Host) -> bool:
+def is_like_missing(target: RedirectTarget, directory: Directory, host: ProbedHost) -> bool:
     """Return whether a target whose words hint at an error or a gate looks like a missing page, and the home page does not."""
     if not target.hint or not directory.looks or (host.home is not None and is_nearly(target.look, host.home)):
         return False
-    return compare(target.look, directory.looks) is Likeness.SAME
+    return compare(target.look, directory.looks) is ProbeLikeness.SAME
 
 
-def _kind(measure: PairFeatures, target: Target | None) -> str:
+def _kind(measure: PairFeatures, target: RedirectTarget | None) -> str:
     hint = target.hint if target is not None else ""
     if measure.is_to_root and hint not in GATES:
-        return Kind.ROOT
+        return ErrorKind.ROOT
     return kind_of(hint, UrlKind(measure.url_kind) if measure.url_kind else None)
 
 
 def _word(directory: Directory) -> str:
     """Return the probe's result, for the record, if it did not decide."""
-    return _WORDS.get(Outcome(directory.outcome), "asked" if directory.day >= 0 else "none")
+    return _WORDS.get(ProbeOutcome(directory.outcome), "asked" if directory.day >= 0 else "none")

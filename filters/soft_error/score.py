@@ -52,7 +52,7 @@ class Columns(NamedTuple):
     host_of_target: I32
 
 
-class Counts(NamedTuple):
+class PairCounts(NamedTuple):
     """The distinct pairs of a log in the order of their first mention, with the counts that σ is made of."""
 
     originals: I32
@@ -90,7 +90,7 @@ def sigma(n_to_target: int, n_from_host: int, n_targets: int, n_target_hosts: in
     )
 
 
-def count(log: Columns) -> Counts:
+def count(log: Columns) -> PairCounts:
     """Count a redirect log."""
     n_originals, n_targets = len(log.host_of_original), len(log.host_of_target)
     n_hosts = 1 + int(max(log.host_of_original.max(initial=0), log.host_of_target.max(initial=0)))
@@ -100,7 +100,7 @@ def count(log: Columns) -> Counts:
     is_in_log = np.bincount(originals, minlength=n_originals) > 0
     to_targets = np.unique(_joined(hosts, targets, n_targets)) // max(1, n_targets)
     to_hosts = np.unique(_joined(hosts, log.host_of_target[targets], n_hosts)) // n_hosts
-    return Counts(
+    return PairCounts(
         originals,
         targets,
         n_to_target=_tally(targets, n_targets)[targets],

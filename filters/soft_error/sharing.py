@@ -29,12 +29,12 @@ from thresher.crawler.core.ports import Memory
 from thresher.filters.base import NO_EFFECTS, Effects
 from thresher.filters.capabilities import Prober
 from thresher.filters.soft_error import hyperloglog, stream
-from thresher.filters.soft_error.records import HOPS, NAME, TARGETS, TEMPLATES, FaultySites, Table, Target
+from thresher.filters.soft_error.records import HOPS, NAME, TARGETS, TEMPLATES, FaultySites, RecordTable, RedirectTarget
 from thresher.filters.soft_error.redirect_gate import PairFeatures, RedirectGate
 from thresher.filters.soft_error.stream import Key, PairKeys
 
 _FEW = 8  # up to so many originals, a tally is sent for each
-_LAST = Table(b"M", PairFeatures)
+_LAST = RecordTable(b"M", PairFeatures)
 _encode = msgspec.msgpack.Encoder().encode
 
 
@@ -47,21 +47,21 @@ class Counted(msgspec.Struct, array_like=True, frozen=True, tag=1):
     is_unseen: bool  # the sender does not know how the target looks
 
 
-class Tally(msgspec.Struct, array_like=True, frozen=True, tag=2):
+class TargetTally(msgspec.Struct, array_like=True, frozen=True, tag=2):
     """The owner's state of a target."""
 
     target: Key  # under which it is counted
     cell: bytes
     form: str  # kind of soft error, "" for none
     page: Key
-    look: Target | None
+    look: RedirectTarget | None
 
     def __post_init__(self) -> None:
         if not hyperloglog.is_cell(self.cell):
             raise ValueError(f"expected a cell of hashes or registers, found {len(self.cell)} bytes")
 
 
-class Form(msgspec.Struct, array_like=True, frozen=True, tag=3):
+class TargetForm(msgspec.Struct, array_like=True, frozen=True, tag=3):
     """URLs of this form are targets of soft errors."""
 
     target: Key
@@ -72,7 +72,7 @@ class Shared:
     """The messages about targets between agents, and how they are handled."""
 
     name = NAME
-    news_type: Any = Counted | Tally | Form
+    news_type: Any = Counted | TargetTally | TargetForm
 
     def __init__(self, gate: RedirectGate, faults: FaultySites, owners: Ownership) -> None:
         self._gate = gate
@@ -80,14 +80,14 @@ class Shared:
         self._owners = owners
         self.is_own = owners.is_own
 
-    def on_news(self, news: Counted | Tally | Form, memory: Memory, /) -> Effects:
+    def on_news(self, news: Counted | TargetTally | TargetForm, memory: Memory, /) -> Effects:
         """Learn from another agent's message."""
         match news:
             case Counted():
                 return tuple(self._on_count(news, memory))
-            case Tally():
+            case TargetTally():
                 return self._on_tally(news, memory)
-            case Form():
+            case TargetForm():
                 TEMPLATES.put(memory, news.target, news.kind)
                 self._faults.note(memory, news.target)
                 return NO_EFFECTS
@@ -109,7 +109,7 @@ class Shared:
         form = TEMPLATES.get(memory, target)
         if form is None or form == before or self.is_own(target):
             return effects
-        return (*effects, Tell(target, _encode(Form(target, form))))
+        return (*effects, Tell(target, _encode(TargetForm(target, form))))
 
     def _on_count(self, news: Counted, memory: Memory) -> Iterator[Effect]:
         """Count for the owner's target; send the tally to all that need it."""
@@ -125,7 +125,7 @@ class Shared:
         if n >= 2 * news.n or (news.is_unseen and (tally.look is not None or tally.form)):
             yield Tell(news.keys.original, _encode(tally))
 
-    def _on_tally(self, news: Tally, memory: Memory) -> Effects:
+    def _on_tally(self, news: TargetTally, memory: Memory) -> Effects:
         stream.add_to_target(memory, news.target, news.cell)
         if news.look is not None:
             TARGETS.put(memory, news.page, news.look)
@@ -198,6 +198,6 @@ def _is_told(n_before: int, n: int) -> bool:
     return n > n_before and (n <= _FEW or n.bit_length() > n_before.bit_length())
 
 
-def _tally(target: bytes, page: bytes, memory: Memory) -> Tally:
+def _tally(target: bytes, page: bytes, memory: Memory) -> TargetTally:
     form = TEMPLATES.get(memory, target) or ""
-    return Tally(target, stream.target_cell(memory, target), form, page, TARGETS.get(memory, page))
+    return TargetTally(target, stream.target_cell(memory, target), form, page, TARGETS.get(memory, page))

@@ -25,17 +25,17 @@ from thresher.crawler.core.effects import Effect
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import origin_of
 from thresher.filters.soft_error import probe
-from thresher.filters.soft_error.kinds import GATES, Kind
-from thresher.filters.soft_error.looks import MOST_SPREAD, Likeness, Look, compare, is_nearly, is_same_text, may_match, spread_of
-from thresher.filters.soft_error.probe import Place
-from thresher.filters.soft_error.records import DIRECTORIES, LENGTHS, SUSPECTS, Control, Directory, Host, Outcome, Suspect
+from thresher.filters.soft_error.kinds import GATES, ErrorKind
+from thresher.filters.soft_error.looks import MOST_SPREAD, Look, ProbeLikeness, compare, is_nearly, is_same_text, may_match, spread_of
+from thresher.filters.soft_error.probe import NamingPart
+from thresher.filters.soft_error.records import DIRECTORIES, LENGTHS, SUSPECTS, Control, Directory, ProbedHost, ProbeOutcome, SuspectPage
 
 _MOST_PROBES = 2
 _IDLE = 2  # URLs at which a parameter names nothing, after which this host is not asked about it any more
 _MARGIN = 2  # a control is another page if it is farther from the probes than they are from each other, by this factor
 
 
-class Step(Enum):
+class ProbeStep(Enum):
     """The next step for a suspect at one place."""
 
     SOFT = 1  # it is an error or a gate
@@ -46,11 +46,11 @@ class Step(Enum):
     CONTROL = 6
 
 
-class Standing(NamedTuple):
+class SuspectStanding(NamedTuple):
     """The state of a suspect: the next step, and at which place."""
 
-    step: Step
-    place: Place
+    step: ProbeStep
+    place: NamingPart
     key: bytes  # of the place
     directory: Directory
 
@@ -60,28 +60,28 @@ def is_gate(hint: str, *, is_strong: bool) -> bool:
     return is_strong and hint in GATES
 
 
-def stand(suspect: Suspect, host: Host, day: int, memory: Memory) -> Standing:
+def stand(suspect: SuspectPage, host: ProbedHost, day: int, memory: Memory) -> SuspectStanding:
     """Return the state of a suspect by what is known today; change nothing."""
     gate = is_gate(suspect.hint, is_strong=suspect.is_strong)
     origin, last = origin_of(suspect.url), None
     places = probe.places(suspect.url)
     for place in sorted(places, key=lambda place: place.is_parameter):  # many pages share a path's probe, few a parameter's control
-        if last and not place.is_parameter and last.step is Step.GOOD:
+        if last and not place.is_parameter and last.step is ProbeStep.GOOD:
             continue
         if place.is_parameter and (gate or host.idle.get(place.parameter, 0) >= _IDLE):
             continue
         key = probe.key_of_directory(place.directory, origin, suspect.page)
         directory = DIRECTORIES.get(memory, key) or Directory()
-        last = Standing(_step(suspect, place, directory, day, gate=gate), place, key, directory)
-        if last.step is Step.SOFT and (_is_innocent(suspect, host, gate=gate) or _is_unsaid(suspect, key, directory, memory)):
-            return last._replace(step=Step.GOOD)
-        if last.step not in (Step.GOOD, Step.NEXT):
+        last = SuspectStanding(_step(suspect, place, directory, day, gate=gate), place, key, directory)
+        if last.step is ProbeStep.SOFT and (_is_innocent(suspect, host, gate=gate) or _is_unsaid(suspect, key, directory, memory)):
+            return last._replace(step=ProbeStep.GOOD)
+        if last.step not in (ProbeStep.GOOD, ProbeStep.NEXT):
             return last
     assert last is not None
-    return last._replace(step=Step.GOOD)
+    return last._replace(step=ProbeStep.GOOD)
 
 
-def _is_unsaid(suspect: Suspect, key: bytes, directory: Directory, memory: Memory) -> bool:
+def _is_unsaid(suspect: SuspectPage, key: bytes, directory: Directory, memory: Memory) -> bool:
     """Return whether a page's words give no hint and its structure is not enough.
 
     Args:
@@ -93,78 +93,80 @@ def _is_unsaid(suspect: Suspect, key: bytes, directory: Directory, memory: Memor
     return not (is_template and any(is_same_text(suspect.look, look) for look in directory.looks))
 
 
-def _is_innocent(suspect: Suspect, host: Host, *, gate: bool) -> bool:
+def _is_innocent(suspect: SuspectPage, host: ProbedHost, *, gate: bool) -> bool:
     """Return whether the evidence would convict an honest home page, too; or, for a shell, whether the host shows more than that."""
-    if suspect.hint == Kind.SHELL and host.is_good:
+    if suspect.hint == ErrorKind.SHELL and host.is_good:
         return True
-    return is_home_too(suspect.look, host) and not (gate and suspect.hint != Kind.SHELL)
+    return is_home_too(suspect.look, host) and not (gate and suspect.hint != ErrorKind.SHELL)
 
 
-def try_suspect(suspect: Suspect, standing: Standing, keys_host: bytes, day: int, memory: Memory, *, max_probes: int) -> Iterator[Effect]:
+def try_suspect(
+    suspect: SuspectPage, standing: SuspectStanding, keys_host: bytes, day: int, memory: Memory, *, max_probes: int
+) -> Iterator[Effect]:
     """Request what is needed to judge a suspect, and record the suspect for the answer."""
     step, place, key, directory = standing
     asked: tuple[Effect, ...] = ()
-    if step is Step.PROBE:
+    if step is ProbeStep.PROBE:
         asked = probe.ask(memory, place, (key, keys_host), day, max_probes=max_probes)
-    elif step is Step.CONTROL:
+    elif step is ProbeStep.CONTROL:
         asked = probe.ask_control(memory, place, (key, keys_host), day, max_probes=max_probes)
     yield from asked
     after = DIRECTORIES.get(memory, key) or directory
-    if asked or step is Step.WAIT or after.control == Control.ASKED:
+    if asked or step is ProbeStep.WAIT or after.control == Control.ASKED:
         SUSPECTS.put(memory, key + suspect.page, suspect)
 
 
-def is_home_too(look: Look, host: Host) -> bool:
+def is_home_too(look: Look, host: ProbedHost) -> bool:
     """Return whether a host's home page has the same look."""
     return host.home is not None and is_nearly(look, host.home)
 
 
-def is_known_error(look: Look, host: Host, *, is_hinted: bool) -> str:
+def is_known_error(look: Look, host: ProbedHost, *, is_hinted: bool) -> str:
     """Return the kind of the host's error page that a page looks like, "" if there is none."""
     for text in host.texts:
         if not may_match(look.n_words, text.look, text.spread) or is_home_too(text.look, host):
             continue
-        if text.kind == Kind.SHELL and host.is_good:
+        if text.kind == ErrorKind.SHELL and host.is_good:
             continue
-        if is_same_text(look, text.look) or (is_hinted and compare(look, (text.look,), spread=text.spread) is Likeness.SAME):
+        if is_same_text(look, text.look) or (is_hinted and compare(look, (text.look,), spread=text.spread) is ProbeLikeness.SAME):
             return text.kind
     return ""
 
 
-def _step(suspect: Suspect, place: Place, directory: Directory, day: int, *, gate: bool) -> Step:
+def _step(suspect: SuspectPage, place: NamingPart, directory: Directory, day: int, *, gate: bool) -> ProbeStep:
     look, hint = suspect.look, suspect.hint
     if not probe.is_probed(directory, day):
-        return Step.PROBE
+        return ProbeStep.PROBE
     if place.is_parameter:
         return _step_of_parameter(look, place, directory, day)
-    if gate and directory.looks and directory.kind == hint and hint != Kind.SHELL:
-        return Step.SOFT
+    if gate and directory.looks and directory.kind == hint and hint != ErrorKind.SHELL:
+        return ProbeStep.SOFT
     step = _step_of_probes(look, directory, day)
-    if step is not Step.SOFT or gate or (not hint and suspect.form == "password"):
+    if step is not ProbeStep.SOFT or gate or (not hint and suspect.form == "password"):
         return step
     match directory.control:
         case Control.NONE:
-            return Step.CONTROL
+            return ProbeStep.CONTROL
         case Control.ASKED:
-            return Step.WAIT
+            return ProbeStep.WAIT
         case Control.FAILED:
-            return Step.GOOD
-    return Step.NEXT if _is_of_control(directory) else Step.SOFT
+            return ProbeStep.GOOD
+    return ProbeStep.NEXT if _is_of_control(directory) else ProbeStep.SOFT
 
 
-def _step_of_parameter(look: Look, place: Place, directory: Directory, day: int) -> Step:
-    if directory.outcome == Outcome.IGNORED:
-        return Step.NEXT
+def _step_of_parameter(look: Look, place: NamingPart, directory: Directory, day: int) -> ProbeStep:
+    if directory.outcome == ProbeOutcome.IGNORED:
+        return ProbeStep.NEXT
     if directory.control != Control.DONE:
-        return Step.WAIT if directory.control == Control.ASKED else Step.GOOD
+        return ProbeStep.WAIT if directory.control == Control.ASKED else ProbeStep.GOOD
     if directory.base != place.base:  # asked of URLs with other values in the query: no answer for this one
-        return Step.NEXT if directory.is_idle else Step.GOOD
+        return ProbeStep.NEXT if directory.is_idle else ProbeStep.GOOD
     if is_idle(look, directory):
-        return Step.NEXT
-    if directory.outcome == Outcome.NONE and not directory.n_asked:
-        return Step.PROBE
+        return ProbeStep.NEXT
+    if directory.outcome == ProbeOutcome.NONE and not directory.n_asked:
+        return ProbeStep.PROBE
     step = _step_of_probes(look, directory, day)
-    return Step.NEXT if step is Step.SOFT and _is_of_control(directory) else step
+    return ProbeStep.NEXT if step is ProbeStep.SOFT and _is_of_control(directory) else step
 
 
 def is_idle(look: Look, directory: Directory) -> bool:
@@ -172,17 +174,17 @@ def is_idle(look: Look, directory: Directory) -> bool:
     return directory.shown is not None and is_nearly(look, directory.shown)
 
 
-def _step_of_probes(look: Look, directory: Directory, day: int) -> Step:
+def _step_of_probes(look: Look, directory: Directory, day: int) -> ProbeStep:
     """Compare a page with the probes of its place; return the next step."""
-    if directory.outcome == Outcome.NONE:
-        return Step.WAIT
+    if directory.outcome == ProbeOutcome.NONE:
+        return ProbeStep.WAIT
     if not directory.answers_everything or not directory.looks or directory.is_page:
-        return Step.GOOD
+        return ProbeStep.GOOD
     likeness = compare(look, directory.looks)
-    if likeness is Likeness.UNSURE and directory.outcome == Outcome.TEXT:
+    if likeness is ProbeLikeness.UNSURE and directory.outcome == ProbeOutcome.TEXT:
         is_out = directory.day == day and directory.n_asked >= _MOST_PROBES
-        return Step.WAIT if is_out else Step.PROBE
-    return Step.SOFT if likeness is Likeness.SAME else Step.GOOD
+        return ProbeStep.WAIT if is_out else ProbeStep.PROBE
+    return ProbeStep.SOFT if likeness is ProbeLikeness.SAME else ProbeStep.GOOD
 
 
 def _is_of_control(directory: Directory) -> bool:
@@ -190,4 +192,6 @@ def _is_of_control(directory: Directory) -> bool:
     if directory.shown is None:
         return False
     tolerance = min(MOST_SPREAD, _MARGIN * spread_of(directory.looks))
-    return is_nearly(directory.shown, directory.looks[0]) or compare(directory.shown, directory.looks, spread=tolerance) is Likeness.SAME
+    return (
+        is_nearly(directory.shown, directory.looks[0]) or compare(directory.shown, directory.looks, spread=tolerance) is ProbeLikeness.SAME
+    )

@@ -13,7 +13,7 @@ import msgspec
 from thresher.filters.evidence.decay import Recent
 
 
-class Ruled(msgspec.Struct, frozen=True, array_like=True, tag="rules"):
+class RuledStep(msgspec.Struct, frozen=True, array_like=True, tag="rules"):
     """The policy of tails in this life of the crawl."""
 
     tail_yield: float
@@ -21,7 +21,7 @@ class Ruled(msgspec.Struct, frozen=True, array_like=True, tag="rules"):
     audit_share: float
 
 
-class Held(msgspec.Struct, frozen=True, array_like=True, tag="held"):
+class HeldStep(msgspec.Struct, frozen=True, array_like=True, tag="held"):
     """URLs were held in a class, one after the other; some of them were drawn at once, as audits."""
 
     queue: bytes
@@ -51,7 +51,7 @@ class Closed(msgspec.Struct, frozen=True, array_like=True, tag="closed"):
     n_good: int  # upper bound of the good ones among them; -1: none was proved
 
 
-class Settled(msgspec.Struct, frozen=True, array_like=True, tag="settled"):
+class SettledStep(msgspec.Struct, frozen=True, array_like=True, tag="settled"):
     """The fetch of a drawn URL has ended."""
 
     key: bytes
@@ -93,7 +93,7 @@ class Reopened(msgspec.Struct, frozen=True, array_like=True, tag="reopened"):
     """The threshold of the configuration has changed: closed classes are judged again."""
 
 
-Step = Ruled | Held | Served | Closed | Settled | Unasked | Passed | Left | Useful | Voided | Reopened
+Step = RuledStep | HeldStep | Served | Closed | SettledStep | Unasked | Passed | Left | Useful | Voided | Reopened
 
 
 class Note(msgspec.Struct, frozen=True, array_like=True):
@@ -106,14 +106,14 @@ class Note(msgspec.Struct, frozen=True, array_like=True):
 class History:
     """Collects the steps of the visit that is being settled."""
 
-    def __init__(self, rules: Ruled) -> None:
+    def __init__(self, rules: RuledStep) -> None:
         """Create the history.
 
         Args:
             rules: Written before the first step.
         """
         self._steps: list[Step] = []
-        self._rules: Ruled | None = rules
+        self._rules: RuledStep | None = rules
 
     def add(self, step: Step) -> None:
         """Add a step; consecutive URLs that join one class become one step."""
@@ -121,7 +121,7 @@ class History:
             self._steps.append(self._rules)
             self._rules = None
         last = self._steps[-1] if self._steps else None
-        if isinstance(step, Held) and isinstance(last, Held) and _is_same(last, step):
+        if isinstance(step, HeldStep) and isinstance(last, HeldStep) and _is_same(last, step):
             last.keys.extend(step.keys)
             last.audited.extend(step.audited)
         else:
@@ -141,7 +141,7 @@ def read_note(note: bytes) -> Note:
     return _NOTE.decode(note)
 
 
-def _is_same(last: Held, step: Held) -> bool:
+def _is_same(last: HeldStep, step: HeldStep) -> bool:
     """Return whether two steps hold URLs in the same class under the same conditions."""
     return step.recent is None and (last.queue, last.holder, last.is_inherited) == (step.queue, step.holder, step.is_inherited)
 

@@ -16,7 +16,7 @@ import msgspec
 from thresher.filters.tail.records import Cohort, TailClass
 
 
-class Outcome(Enum):
+class SourceOutcome(Enum):
     """What the page gave that names the links."""
 
     NEW = "gave something new"
@@ -26,7 +26,7 @@ class Outcome(Enum):
 class Source(msgspec.Struct, frozen=True):
     """The page that names a link."""
 
-    outcome: Outcome
+    outcome: SourceOutcome
     holder: str = ""  # class in which the page itself was held
     follow_holder: str = ""  # class into which an opinion puts its links instead of stopping them
 
@@ -53,7 +53,7 @@ def membership(source: Source, opinion: str) -> Membership | None:
 
 def releases(source: Source, of: Membership) -> bool:
     """Return whether a held URL is released, now that this page has named it."""
-    return of.is_inherited and source.outcome is Outcome.NEW and not source.holder and not source.follow_holder
+    return of.is_inherited and source.outcome is SourceOutcome.NEW and not source.holder and not source.follow_holder
 
 
 def join(of: TailClass) -> int:

@@ -35,7 +35,7 @@ _AUDITED = 1.0  # size of the newest cohort, as a share of the older ones', from
 _SERVED = 1 / 16  # and from which it is served, when the host has nothing else and finds few new links
 
 
-class End(Enum):
+class TailEnd(Enum):
     """Why nothing of a tail is promoted."""
 
     EMPTY = "nothing waits"
@@ -65,7 +65,7 @@ def may_serve(crawl: HostCrawl) -> bool:
     return not crawl.has_due and not crawl.backs_off and not (crawl.is_budgeted and crawl.others_fresh)
 
 
-def promote(host: HostTail, classes: Collection[TailClass], policy: TailPolicy, *, may_close: bool = True) -> Promotion | End:
+def promote(host: HostTail, classes: Collection[TailClass], policy: TailPolicy, *, may_close: bool = True) -> Promotion | TailEnd:
     """Choose what a host with nothing else to fetch serves of its tail, or close the tail if the bound allows it; both change the records.
 
     Args:
@@ -75,7 +75,7 @@ def promote(host: HostTail, classes: Collection[TailClass], policy: TailPolicy, 
     """
     waiting = [of for of in classes if of.waiting]
     if not waiting:
-        return End.CLOSED if any(of.left for of in classes) else End.EMPTY
+        return TailEnd.CLOSED if any(of.left for of in classes) else TailEnd.EMPTY
     if policy.tail_yield >= 1:
         return _close(host, waiting)
     prior = pooled([of.recent for of in waiting])
@@ -88,13 +88,13 @@ def promote(host: HostTail, classes: Collection[TailClass], policy: TailPolicy, 
     shared = [of for of in waiting if not is_whole or of.known - _closed(of) >= policy.price]
     if shared and _is_proved(host, shared, classes, policy):
         if not may_close:
-            return End.ASKS
+            return TailEnd.ASKS
         _close(host, shared)
         return promote(host, classes, policy, may_close=may_close)
     small = [of for of in waiting if of not in shared]
     if host.barren_shared >= allowance:
         if not small:
-            return End.SPENT
+            return TailEnd.SPENT
         best = max(small, key=lambda of: yields[of.holder])
     if best in small:
         return _batch(best, policy, bet=True, cost=Cost.WHOLE)
@@ -150,14 +150,14 @@ def _is_proved(host: HostTail, shared: Sequence[TailClass], classes: Collection[
     return False
 
 
-def _close(host: HostTail, classes: Collection[TailClass]) -> End:
+def _close(host: HostTail, classes: Collection[TailClass]) -> TailEnd:
     for of in classes:
         for cohort in of.cohorts:
             if not cohort.is_closed:
                 host.n_closed += cohort.left - cohort.pending
                 cohort.is_closed = True
     _begin_test(host)
-    return End.CLOSED
+    return TailEnd.CLOSED
 
 
 def _begin_test(host: HostTail) -> None:

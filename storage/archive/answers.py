@@ -42,7 +42,7 @@ class ArchivedAnswer(msgspec.Struct, frozen=True):
     digest: bytes = b""  # SHA-1 of its payload, 20 bytes, if the record says so
 
 
-class Answers:
+class ArchivedAnswers:
     """Those of one file."""
 
     def __init__(self, path: Path) -> None:

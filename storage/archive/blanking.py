@@ -26,7 +26,7 @@ from thresher.crawler.core.errors import StoreError
 from thresher.storage.archive.files import FOLDER, archive_name, file_path, write_at
 from thresher.storage.archive.record import FIELDS, fields, stamp, urn
 from thresher.storage.packing import unpack_u64
-from thresher.storage.records import PLACE, Place
+from thresher.storage.records import PLACE, ArchivePlace
 from thresher.storage.schema import CAPTURES
 from thresher.storage.tables.forgotten import Blank
 from thresher.storage.view import View
@@ -117,7 +117,7 @@ def _record(visit: int, at: float, length: int | None) -> bytes | None:
     return None
 
 
-def _targets(path: Path, place: Place) -> list[str]:
+def _targets(path: Path, place: ArchivePlace) -> list[str]:
     """Return the URLs that the records of one visit are of."""
     try:
         with path.open("rb") as file:

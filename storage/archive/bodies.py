@@ -18,7 +18,7 @@ import brotli
 
 from thresher.crawler.core.errors import StoreError
 from thresher.crawler.core.http_message import Message, split
-from thresher.storage.records import Place
+from thresher.storage.records import ArchivePlace
 
 _CODING: Final = re.compile(rb"^content-encoding[ \t]*:([^\r\n]*)", re.IGNORECASE | re.MULTILINE)
 _LENGTH: Final = re.compile(rb"^Content-Length: ([0-9]+)\r$", re.MULTILINE)
@@ -39,7 +39,7 @@ def may_hold(message: Message, body: bytes, *, is_plain_sailing: bool) -> bool:
     return is_plain_sailing and coding in _DECODERS
 
 
-def body_at(file: Path, place: Place) -> bytes | None:
+def body_at(file: Path, place: ArchivePlace) -> bytes | None:
     """Return the body of the answer whose records lie at a place, None if no answer is there.
 
     Raises:

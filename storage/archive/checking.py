@@ -13,7 +13,7 @@ from pathlib import Path
 
 from thresher.storage.archive.files import FOLDER, archive_name, file_path
 from thresher.storage.packing import unpack_u64
-from thresher.storage.records import ARCHIVE_END, PLACE, ArchiveEnd, Place
+from thresher.storage.records import ARCHIVE_END, PLACE, ArchiveEnd, ArchivePlace
 from thresher.storage.schema import CAPTURES, META, Meta
 from thresher.storage.view import View
 
@@ -26,7 +26,7 @@ def archive_problems(view: View, *, unpacks: bool) -> Iterator[str]:
     """
     value = view.get(META, Meta.ARCHIVE)
     end = ArchiveEnd() if value is None else ARCHIVE_END.decode(value)
-    name, last = archive_name(view.path, view.secret), Place(0, 0, 0)
+    name, last = archive_name(view.path, view.secret), ArchivePlace(0, 0, 0)
     for key, packed in view.rows(CAPTURES):
         visit, place = unpack_u64(key), PLACE.decode(packed)
         if visit >= view.visit:
@@ -45,7 +45,7 @@ def archive_problems(view: View, *, unpacks: bool) -> Iterator[str]:
         yield f"archive: {current.name} is {'shorter than its committed end' if current.exists() else 'gone'}"
 
 
-def _problem(path: Path, place: Place, visit: int) -> str:
+def _problem(path: Path, place: ArchivePlace, visit: int) -> str:
     """Return what is wrong with the records of one visit, "" if nothing is."""
     try:
         with path.open("rb") as file:

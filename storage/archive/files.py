@@ -18,11 +18,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from thresher.config.settings import Archive
-from thresher.storage.archive.record import FIELDS, Record, stamp
+from thresher.config.settings import ArchiveSettings
+from thresher.storage.archive.record import FIELDS, ArchiveRecord, stamp
 from thresher.storage.partitions import is_shard
 from thresher.storage.private import MODE
-from thresher.storage.records import ARCHIVE_END, ArchiveEnd, Place
+from thresher.storage.records import ARCHIVE_END, ArchiveEnd, ArchivePlace
 
 FOLDER: Final = "archive"
 SUFFIX: Final = ".warc.gz"
@@ -62,7 +62,7 @@ def cut(folder: Path, name: str, end: ArchiveEnd) -> None:
         os.truncate(current, end.n_bytes)
 
 
-def open_archive(path: Path, secret: bytes, settings: Archive, end: bytes | None) -> ArchiveWriter | None:
+def open_archive(path: Path, secret: bytes, settings: ArchiveSettings, end: bytes | None) -> ArchiveWriter | None:
     """Open the archive of a store if the configuration has one. In any case cut off all bytes that were never committed.
 
     Args:
@@ -91,13 +91,13 @@ class ArchiveWriter:
         self._max_file = max_file
         self._descriptor, self._serial = self._open(end.serial), end.serial
 
-    def pack(self, visits: Iterable[tuple[int, Sequence[Record]]]) -> Packed:
+    def pack(self, visits: Iterable[tuple[int, Sequence[ArchiveRecord]]]) -> Packed:
         """Return the records of visits as they are written: once, however often the disk refuses them."""
         from thresher.storage.archive.member import member  # what it needs is of an extra
 
         return [(visit, b"".join(map(member, records))) for visit, records in visits]
 
-    def append(self, packed: Packed) -> tuple[ArchiveEnd, list[tuple[int, Place]]]:
+    def append(self, packed: Packed) -> tuple[ArchiveEnd, list[tuple[int, ArchivePlace]]]:
         """Write and sync; return the end that makes it count, and where each visit's records lie. A failed append is overwritten by the
         next one.
 
@@ -115,7 +115,7 @@ class ArchiveWriter:
             if not n_bytes:
                 parts[-1].pieces.append(self._warcinfo(serial))
                 n_bytes = len(parts[-1].pieces[0])
-            places.append((visit, Place(serial, n_bytes, len(data))))
+            places.append((visit, ArchivePlace(serial, n_bytes, len(data))))
             parts[-1].pieces.append(data)
             n_bytes += len(data)
         for part in parts:
@@ -151,7 +151,7 @@ class ArchiveWriter:
         from thresher.storage.archive.member import member
 
         name = file_path(self._folder, self._name, serial).name
-        return member(Record("warcinfo", str(uuid.uuid4()), stamp(time.time()), FIELDS, self.info, [("WARC-Filename", name)]))
+        return member(ArchiveRecord("warcinfo", str(uuid.uuid4()), stamp(time.time()), FIELDS, self.info, [("WARC-Filename", name)]))
 
 
 def write_at(descriptor: int, data: bytes, at: int) -> None:

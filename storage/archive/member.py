@@ -12,19 +12,19 @@ from typing import Final
 from fastwarc.warc import WarcRecord, WarcRecordType
 from isal import isal_zlib
 
-from thresher.storage.archive.record import Record, labelled, sha1, urn
+from thresher.storage.archive.record import ArchiveRecord, labelled, sha1, urn
 
 _LEVEL: Final = 2  # ISA-L knows 0 to 3
 _GZIP: Final = 31  # zlib's number for gzip around the largest window
 
 
-def member(record: Record) -> bytes:
+def member(record: ArchiveRecord) -> bytes:
     """Return a record as a gzip member."""
     packed: bytes = isal_zlib.compress(plain(record), _LEVEL, _GZIP)
     return packed
 
 
-def plain(record: Record) -> bytes:
+def plain(record: ArchiveRecord) -> bytes:
     """Return a record as it is before it is packed."""
     made = WarcRecord()
     made.init_headers(getattr(WarcRecordType, record.kind))

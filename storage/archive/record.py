@@ -15,7 +15,7 @@ HTTP_RESPONSE: Final = "application/http;msgtype=response"
 FIELDS: Final = "application/warc-fields"
 
 
-class Record(msgspec.Struct, frozen=True):
+class ArchiveRecord(msgspec.Struct, frozen=True):
     """What a record says. Its block's digest and length are added when it is written."""
 
     kind: Kind

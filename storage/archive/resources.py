@@ -10,7 +10,7 @@ import uuid
 from typing import BinaryIO, Final
 
 from thresher.storage.archive.member import member
-from thresher.storage.archive.record import FIELDS, Record, fields, stamp, urn
+from thresher.storage.archive.record import FIELDS, ArchiveRecord, fields, stamp, urn
 from thresher.storage.records import PageRecord
 from thresher.storage.view import View
 
@@ -21,7 +21,7 @@ _SAID: Final = "made from a store without the bytes of the wire: resource record
 def write_resources(view: View, out: BinaryIO, *, software: str) -> int:
     """Write the newest body of each page; return how many there were."""
     info = fields([("software", software), ("format", "WARC File Format 1.1"), ("description", _SAID)])
-    out.write(member(Record("warcinfo", str(uuid.uuid4()), stamp(view.clock), FIELDS, info, [])))
+    out.write(member(ArchiveRecord("warcinfo", str(uuid.uuid4()), stamp(view.clock), FIELDS, info, [])))
     n = 0
     for visit, page in view.all_pages():
         if page.has_body and (body := view.tables.bodies.get(visit)) is not None:
@@ -30,13 +30,13 @@ def write_resources(view: View, out: BinaryIO, *, software: str) -> int:
     return n
 
 
-def _records(visit: int, page: PageRecord, body: bytes) -> tuple[Record, Record]:
+def _records(visit: int, page: PageRecord, body: bytes) -> tuple[ArchiveRecord, ArchiveRecord]:
     date, target = stamp(page.fetched_at), [("WARC-Target-URI", page.url)]
     where = [("WARC-IP-Address", page.address)] if page.address else []
     kind = page.mime_type if page.mime_type.isascii() and page.mime_type.isprintable() else ""
     content_type = f"{kind or _UNKNOWN}; charset={page.charset}" if page.charset else kind or _UNKNOWN
-    resource = Record("resource", str(uuid.uuid4()), date, content_type, body, [*target, *where])
+    resource = ArchiveRecord("resource", str(uuid.uuid4()), date, content_type, body, [*target, *where])
     headers = [("header", f"{name.decode('latin-1')}: {value.decode('latin-1')}") for name, value in page.headers]
     said = [("visit", str(visit)), ("status", str(page.status)), *([("title", page.title)] if page.title else []), *headers]
     beside = [*target, ("WARC-Concurrent-To", urn(resource.id))]
-    return resource, Record("metadata", str(uuid.uuid4()), date, FIELDS, fields(said), beside)
+    return resource, ArchiveRecord("metadata", str(uuid.uuid4()), date, FIELDS, fields(said), beside)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from thresher.crawler.core.model import NEEDS_BROWSER
-from thresher.storage.export.fields import Field, Kind, iso
+from thresher.storage.export.fields import ExportKind, Field, iso
 from thresher.storage.export.pages import current_pages
 from thresher.storage.records import PageRecord
 from thresher.storage.view import View
@@ -18,7 +18,7 @@ def rows(view: View, _wanted: frozenset[str]) -> Iterator[PageRecord]:
             yield page
 
 
-BROWSER_KIND = Kind(
+BROWSER_KIND = ExportKind(
     "browser",
     rows,
     (

@@ -24,7 +24,7 @@ class Field(Generic[R]):
 
 
 @dataclass(frozen=True, slots=True)
-class Kind(Generic[R]):
+class ExportKind(Generic[R]):
     """One kind of export. `rows` gets the names of the wanted fields, so that it need not read what the others need."""
 
     name: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from thresher.storage.export.fields import Field, Kind, iso
+from thresher.storage.export.fields import ExportKind, Field, iso
 from thresher.storage.tables.forgotten import ForgottenRecord
 from thresher.storage.view import View
 
@@ -15,7 +15,7 @@ def rows(view: View, _wanted: frozenset[str]) -> Iterator[ForgottenRecord]:
         yield record
 
 
-FORGOTTEN_KIND = Kind(
+FORGOTTEN_KIND = ExportKind(
     "forgotten",
     rows,
     (

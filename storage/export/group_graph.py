@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 
 from thresher.crawler.core.places import places
-from thresher.storage.export.fields import Field, Kind
+from thresher.storage.export.fields import ExportKind, Field
 from thresher.storage.graph import read_links
 from thresher.storage.view import View
 
@@ -48,5 +48,5 @@ _FIELDS: tuple[Field[GroupLink], ...] = (
     Field("target", lambda link: link[1]),
     Field("links", lambda link: link[2]),
 )
-HOSTGRAPH_KIND = Kind("hostgraph", lambda view, _wanted: _rows(view, "host"), _FIELDS)
-SITEGRAPH_KIND = Kind("sitegraph", lambda view, _wanted: _rows(view, "site"), _FIELDS)
+HOSTGRAPH_KIND = ExportKind("hostgraph", lambda view, _wanted: _rows(view, "host"), _FIELDS)
+SITEGRAPH_KIND = ExportKind("sitegraph", lambda view, _wanted: _rows(view, "site"), _FIELDS)

@@ -12,26 +12,26 @@ from thresher.storage.records import PageRecord, RevisionRecord, VerdictRecord
 _KEY = re.compile("[0-9a-f]{32}")
 
 
-class Standing(NamedTuple):
+class NewestVerdict(NamedTuple):
     """A filter's newest verdict on a page. `revised_at` is 0 for the one that was given with the page."""
 
     verdict: VerdictRecord
     revised_at: float
 
 
-def standing(page: PageRecord, revisions: Iterable[RevisionRecord]) -> list[Standing]:
+def standing(page: PageRecord, revisions: Iterable[RevisionRecord]) -> list[NewestVerdict]:
     """Return the newest verdict of each filter."""
-    newest = {verdict.filter: Standing(verdict, 0.0) for verdict in page.verdicts}
-    newest.update((revision.verdict.filter, Standing(revision.verdict, revision.at)) for revision in revisions)
+    newest = {verdict.filter: NewestVerdict(verdict, 0.0) for verdict in page.verdicts}
+    newest.update((revision.verdict.filter, NewestVerdict(revision.verdict, revision.at)) for revision in revisions)
     return list(newest.values())
 
 
-def keeps(page: PageRecord, verdicts: Sequence[Standing]) -> bool:
+def keeps(page: PageRecord, verdicts: Sequence[NewestVerdict]) -> bool:
     """Return whether the page is kept, with revised verdicts in place of earlier ones."""
     return _stands(page.keep, [(standing.verdict.keep, standing.revised_at) for standing in verdicts])
 
 
-def follows(page: PageRecord, verdicts: Sequence[Standing]) -> bool:
+def follows(page: PageRecord, verdicts: Sequence[NewestVerdict]) -> bool:
     """Return whether the page's links are followed, with revised verdicts in place of earlier ones."""
     return _stands(page.follow, [(standing.verdict.follow, standing.revised_at) for standing in verdicts])
 
@@ -44,13 +44,13 @@ def _stands(was: bool, words: Sequence[tuple[bool, float]]) -> bool:
     return was or (bool(revised) and all(word for word, _ in words))
 
 
-def named_keys(verdicts: Iterable[Standing]) -> list[bytes]:
+def named_keys(verdicts: Iterable[NewestVerdict]) -> list[bytes]:
     """Return the keys of URLs in the evidence of the verdicts, as the original of a copy."""
     values = [value for standing in verdicts for value in standing.verdict.evidence.values()]
     return [bytes.fromhex(value) for value in values if isinstance(value, str) and _KEY.fullmatch(value)]
 
 
-def verdict_object(standing: Standing, texts: Mapping[bytes, str]) -> dict[str, Any]:
+def verdict_object(standing: NewestVerdict, texts: Mapping[bytes, str]) -> dict[str, Any]:
     """Return a verdict as exports and `explain` show it, with `texts` in place of the keys of URLs."""
     verdict, revised_at = standing
     names = {key.hex(): text for key, text in texts.items()}

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from thresher.storage.export.browser import BROWSER_KIND
-from thresher.storage.export.fields import Field, Kind
+from thresher.storage.export.fields import ExportKind, Field
 from thresher.storage.export.forgotten import FORGOTTEN_KIND
 from thresher.storage.export.group_graph import HOSTGRAPH_KIND, SITEGRAPH_KIND
 from thresher.storage.export.lines import Lines
@@ -21,16 +21,16 @@ from thresher.storage.export.urls import URLS_KIND
 from thresher.storage.export.versions import VERSIONS_KIND
 from thresher.storage.view import View
 
-_ALL: tuple[Kind[Any], ...] = (
+_ALL: tuple[ExportKind[Any], ...] = (
     *(PAGES_KIND, URLS_KIND, SKIPPED_KIND, REDIRECTS_KIND, LINKS_KIND, HOSTGRAPH_KIND, SITEGRAPH_KIND),
     *(SITEMAPS_KIND, ANNOUNCED_KIND, ORPHANS_KIND, UNANNOUNCED_KIND, VERSIONS_KIND, TEXTS_KIND, FORGOTTEN_KIND, BROWSER_KIND),
     REQUISITES_KIND,
 )
-KINDS: dict[str, Kind[Any]] = {kind.name: kind for kind in _ALL}
+KINDS: dict[str, ExportKind[Any]] = {kind.name: kind for kind in _ALL}
 TIMED = frozenset(("pages", "texts", "urls", "skipped", "redirects", "links", "sitemaps", "announced"))  # of which there is a part `since`
 
 
-def write_all(view: View, kind: Kind[Any], fields: Sequence[Field[Any]], lines: Lines) -> int:
+def write_all(view: View, kind: ExportKind[Any], fields: Sequence[Field[Any]], lines: Lines) -> int:
     """Write every row of a kind; return how many there were. Memory: a chunk of rows."""
     readers = [field.of for field in fields]
     n = 0

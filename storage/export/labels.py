@@ -24,7 +24,7 @@ _MOST = 100_000
 _LONGEST_WAY = 10_000  # pages; no crawl goes as deep
 
 
-class Labels:
+class LabelLookup:
     """Looks up the labels of many URLs at a time; caches recent answers."""
 
     def __init__(self, rows: Rows, settings: Settings, secret: bytes) -> None:

@@ -13,10 +13,10 @@ from thresher.crawler.core.anchors import Anchor, anchors
 from thresher.crawler.core.url import URLSpace, hostname_of, origin_of, site_of
 from thresher.crawler.core.url_rules import url_rules
 from thresher.storage.export.content import content_type_of
-from thresher.storage.export.fields import Field, Kind
-from thresher.storage.export.labels import Labels
+from thresher.storage.export.fields import ExportKind, Field
+from thresher.storage.export.labels import LabelLookup
 from thresher.storage.export.pages import current_pages
-from thresher.storage.export.texts import Texts
+from thresher.storage.export.texts import TextLookup
 from thresher.storage.records import PageRecord
 from thresher.storage.view import View
 
@@ -25,7 +25,7 @@ _HTML = frozenset(("text/html", "application/xhtml+xml", ""))
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class KnownLink:
     """One link between two known URLs."""
 
     source: str
@@ -34,9 +34,9 @@ class Link:
     anchor: Anchor | None
 
 
-def rows(view: View, wanted: frozenset[str]) -> Iterator[Link]:
+def rows(view: View, wanted: frozenset[str]) -> Iterator[KnownLink]:
     """Yield every link of every page that is its URL's newest."""
-    texts, labels = Texts(view), Labels.of_view(view)
+    texts, labels = TextLookup(view), LabelLookup.of_view(view)
     anchors_of = _anchors_of(view) if wanted & _ANCHORS else _no_anchors
     for visit, page in current_pages(view):
         seqs = view.tables.links.read(visit)
@@ -45,7 +45,7 @@ def rows(view: View, wanted: frozenset[str]) -> Iterator[Link]:
         said = anchors_of(visit, page) if found else {}
         for seq in seqs:
             if (target := found.get(seq)) is not None:
-                yield Link(page.url, target, label, said.get(target))
+                yield KnownLink(page.url, target, label, said.get(target))
 
 
 def _no_anchors(_visit: int, _page: PageRecord) -> Mapping[str, Anchor]:
@@ -63,12 +63,12 @@ def _anchors_of(view: View) -> Callable[[int, PageRecord], Mapping[str, Anchor]]
     return read
 
 
-def _is_cross_site(link: Link) -> bool:
+def _is_cross_site(link: KnownLink) -> bool:
     first, second = (site_of(hostname_of(origin_of(url))) for url in (link.source, link.target))
     return first != second
 
 
-LINKS_KIND = Kind(
+LINKS_KIND = ExportKind(
     "links",
     rows,
     (

@@ -18,7 +18,7 @@ from thresher.crawler.core.ai_preferences import reserves
 from thresher.crawler.core.document_types import DOCUMENTS
 from thresher.crawler.core.errors import UsageError
 from thresher.storage.export.content import MARKUP, content_type_of
-from thresher.storage.export.fields import Field, Kind, iso
+from thresher.storage.export.fields import ExportKind, Field, iso
 from thresher.storage.export.judged import keeps
 from thresher.storage.export.pages import PageRow, ai_objects, described_pages
 from thresher.storage.view import View
@@ -61,7 +61,7 @@ class TextRow:
     language_by: str
 
 
-def texts_kind(extractor: Extractor) -> Kind[TextRow]:
+def texts_kind(extractor: Extractor) -> ExportKind[TextRow]:
     """Return the kind whose texts an extractor takes."""
     return replace(TEXTS_KIND, rows=partial(_rows, extractor))
 
@@ -89,7 +89,7 @@ def _page(name: str, of: Any) -> Field[TextRow]:
     return Field(name, lambda row: of(row.of.page))
 
 
-TEXTS_KIND: Kind[TextRow] = Kind(
+TEXTS_KIND: ExportKind[TextRow] = ExportKind(
     "texts",
     _needs_extractor,
     (

@@ -11,10 +11,10 @@ from typing import Any
 from thresher.crawler.core.ai_preferences import reserves
 from thresher.crawler.core.model import Purpose
 from thresher.storage.export.content import characters_of, text_of
-from thresher.storage.export.fields import Field, Kind, iso
-from thresher.storage.export.judged import Standing, follows, keeps, named_keys, standing, verdict_object
-from thresher.storage.export.labels import Labels
-from thresher.storage.export.texts import Texts
+from thresher.storage.export.fields import ExportKind, Field, iso
+from thresher.storage.export.judged import NewestVerdict, follows, keeps, named_keys, standing, verdict_object
+from thresher.storage.export.labels import LabelLookup
+from thresher.storage.export.texts import TextLookup
 from thresher.storage.packing import unpack_seen
 from thresher.storage.records import REVISIONS, PageRecord
 from thresher.storage.schema import SEEN, VERDICTS
@@ -34,7 +34,7 @@ class PageRow:
     page: PageRecord
     agent: str
     via: str | None = None
-    verdicts: list[Standing] = field(default_factory=list)
+    verdicts: list[NewestVerdict] = field(default_factory=list)
     texts: dict[bytes, str] = field(default_factory=dict)  # of the URLs that the verdicts name
     label: str | None = None
     body: bytes | None = None
@@ -74,7 +74,7 @@ def rows(view: View, wanted: frozenset[str]) -> Iterator[PageRow]:
 
 def described_pages(view: View, wanted: frozenset[str]) -> Iterator[PageRow]:
     """Yield the rows of the export without their bodies."""
-    texts, labels = Texts(view), Labels.of_view(view)
+    texts, labels = TextLookup(view), LabelLookup.of_view(view)
     pages = current_pages(view)
     while chunk := [PageRow(visit, page, view.settings.identity.agent) for visit, page in islice(pages, _CHUNK)]:
         _complete(view, chunk, wanted, texts, labels)
@@ -85,11 +85,11 @@ def page_object(view: View, visit: int, page: PageRecord) -> dict[str, Any]:
     """Return one page as the export shows it, without what is read from its body."""
     row = PageRow(visit, page, view.settings.identity.agent)
     fields = PAGES_KIND.choose(())
-    _complete(view, [row], frozenset(field.name for field in fields), Texts(view), Labels.of_view(view))
+    _complete(view, [row], frozenset(field.name for field in fields), TextLookup(view), LabelLookup.of_view(view))
     return {field.name: field.of(row) for field in fields}
 
 
-def _complete(view: View, chunk: list[PageRow], wanted: frozenset[str], texts: Texts, labels: Labels) -> None:
+def _complete(view: View, chunk: list[PageRow], wanted: frozenset[str], texts: TextLookup, labels: LabelLookup) -> None:
     """Read what the wanted fields need beside the records, for many rows at a time."""
     if "via" in wanted:
         found = texts.of_keys(row.page.via for row in chunk)
@@ -103,7 +103,7 @@ def _complete(view: View, chunk: list[PageRow], wanted: frozenset[str], texts: T
         _add_verdicts(view, chunk, texts)
 
 
-def _add_verdicts(view: View, chunk: list[PageRow], texts: Texts) -> None:
+def _add_verdicts(view: View, chunk: list[PageRow], texts: TextLookup) -> None:
     for row, value in zip(chunk, view.get_many(VERDICTS, [row.page.key for row in chunk]), strict=True):
         row.verdicts = standing(row.page, () if value is None else REVISIONS.decode(value))
         if named := named_keys(row.verdicts):
@@ -123,7 +123,7 @@ def _field(name: str, of: Callable[[PageRecord], Any]) -> Field[PageRow]:
     return Field(name, lambda row: of(row.page))
 
 
-PAGES_KIND = Kind(
+PAGES_KIND = ExportKind(
     "pages",
     rows,
     (

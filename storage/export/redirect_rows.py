@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from thresher.storage.export.fields import Field, Kind, iso
-from thresher.storage.export.labels import Labels
-from thresher.storage.export.texts import Texts
+from thresher.storage.export.fields import ExportKind, Field, iso
+from thresher.storage.export.labels import LabelLookup
+from thresher.storage.export.texts import TextLookup
 from thresher.storage.records import PAIR, EdgeRecord, PairRecord
 from thresher.storage.schema import PAIRS
 from thresher.storage.tables.redirects import ChainEnd
@@ -35,7 +35,7 @@ class RedirectRow:
 
 def rows(view: View, wanted: frozenset[str]) -> Iterator[RedirectRow]:
     """Yield the rows of the export."""
-    texts, labels = Texts(view), Labels.of_view(view)
+    texts, labels = TextLookup(view), LabelLookup.of_view(view)
     edges = view.all_edges()
     while chunk := list(islice(edges, _CHUNK)):
         found = texts.of_keys(key for key, _ in chunk)
@@ -52,7 +52,7 @@ def rows(view: View, wanted: frozenset[str]) -> Iterator[RedirectRow]:
         yield from made
 
 
-REDIRECTS_KIND = Kind(
+REDIRECTS_KIND = ExportKind(
     "redirects",
     rows,
     (

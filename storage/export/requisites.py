@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple
 
-from thresher.storage.export.fields import Field, Kind, iso
-from thresher.storage.export.texts import Texts
+from thresher.storage.export.fields import ExportKind, Field, iso
+from thresher.storage.export.texts import TextLookup
 from thresher.storage.records import REQUISITE, RequisiteRecord
 from thresher.storage.schema import REQUISITES
 from thresher.storage.view import View
@@ -24,7 +24,7 @@ class RequisiteRow(NamedTuple):
 
 def rows(view: View, wanted: frozenset[str]) -> Iterator[RequisiteRow]:
     """Yield every requisite that was asked for, or was to be."""
-    texts, every = Texts(view), view.rows(REQUISITES)
+    texts, every = TextLookup(view), view.rows(REQUISITES)
     while chunk := [REQUISITE.decode(value) for _, value in islice(every, _CHUNK)]:
         known = texts.of_keys(record.via for record in chunk) if "via" in wanted else {}
         for record in chunk:
@@ -37,7 +37,7 @@ def _other(view: View, key: bytes) -> str | None:
     return record.text if record is not None else None
 
 
-REQUISITES_KIND = Kind(
+REQUISITES_KIND = ExportKind(
     "requisites",
     rows,
     (

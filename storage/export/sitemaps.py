@@ -18,7 +18,7 @@ from thresher.crawler.core.model import Purpose
 from thresher.crawler.core.ports import SeenRow
 from thresher.crawler.core.url import URLSpace, origin_of
 from thresher.crawler.core.url_rules import url_rules
-from thresher.storage.export.fields import Field, Kind, iso
+from thresher.storage.export.fields import ExportKind, Field, iso
 from thresher.storage.export.pages import current_pages
 from thresher.storage.packing import unpack_seen
 from thresher.storage.records import (
@@ -175,9 +175,9 @@ _ANNOUNCED_FIELDS: tuple[Field[AnnouncedRow], ...] = (
     Field("priority", lambda row: row.said.priority if row.said.priority >= 0 else None),
     Field("linked", lambda row: row.is_linked),
 )
-ANNOUNCED_KIND = Kind("announced", announced, _ANNOUNCED_FIELDS)
-ORPHANS_KIND = Kind("orphans", orphans, _ANNOUNCED_FIELDS)
-UNANNOUNCED_KIND = Kind(
+ANNOUNCED_KIND = ExportKind("announced", announced, _ANNOUNCED_FIELDS)
+ORPHANS_KIND = ExportKind("orphans", orphans, _ANNOUNCED_FIELDS)
+UNANNOUNCED_KIND = ExportKind(
     "unannounced",
     unannounced,
     (
@@ -189,7 +189,7 @@ UNANNOUNCED_KIND = Kind(
         Field("fetched_at", lambda page: iso(page.fetched_at)),
     ),
 )
-SITEMAPS_KIND = Kind(
+SITEMAPS_KIND = ExportKind(
     "sitemaps",
     sitemaps,
     (

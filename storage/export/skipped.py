@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from thresher.storage.export.fields import Field, Kind
-from thresher.storage.export.labels import Labels
-from thresher.storage.export.texts import Texts
+from thresher.storage.export.fields import ExportKind, Field
+from thresher.storage.export.labels import LabelLookup
+from thresher.storage.export.texts import TextLookup
 from thresher.storage.records import SkipLine
 from thresher.storage.view import View
 
@@ -26,7 +26,7 @@ class SkipRow:
 
 def rows(view: View, wanted: frozenset[str]) -> Iterator[SkipRow]:
     """Yield the rows of the export."""
-    texts, labels = Texts(view), Labels.of_view(view)
+    texts, labels = TextLookup(view), LabelLookup.of_view(view)
     lines = view.all_skipped()
     while chunk := [SkipRow(line) for line in islice(lines, _CHUNK)]:
         if "via" in wanted:
@@ -45,7 +45,7 @@ def _host(row: SkipRow) -> str | None:
     return rest.partition("/")[0].partition("?")[0] if is_absolute else None
 
 
-SKIPPED_KIND = Kind(
+SKIPPED_KIND = ExportKind(
     "skipped",
     rows,
     (

@@ -11,7 +11,7 @@ from thresher.storage.view import View
 _MOST = 50_000  # texts remembered, about 10 MB
 
 
-class Texts:
+class TextLookup:
     """Caches recent answers: a page's links share their source, a site's pages their referrers."""
 
     def __init__(self, view: View) -> None:

@@ -8,9 +8,9 @@ from itertools import islice
 
 from thresher.crawler.core.model import Purpose
 from thresher.crawler.core.ports import SeenRow
-from thresher.storage.export.fields import Field, Kind, iso
-from thresher.storage.export.labels import Labels
-from thresher.storage.export.texts import Texts
+from thresher.storage.export.fields import ExportKind, Field, iso
+from thresher.storage.export.labels import LabelLookup
+from thresher.storage.export.texts import TextLookup
 from thresher.storage.records import FAILURE, FailureRecord, UrlRecord
 from thresher.storage.schema import FAILURES
 from thresher.storage.view import View
@@ -32,7 +32,7 @@ class UrlRow:
 
 def rows(view: View, wanted: frozenset[str]) -> Iterator[UrlRow]:
     """Yield the rows of the export."""
-    texts, labels = Texts(view), Labels.of_view(view)
+    texts, labels = TextLookup(view), LabelLookup.of_view(view)
     known = view.all_urls()
     while chunk := [UrlRow(url, seen) for url, seen in islice(known, _CHUNK)]:
         if "via" in wanted:
@@ -49,7 +49,7 @@ def rows(view: View, wanted: frozenset[str]) -> Iterator[UrlRow]:
         yield from chunk
 
 
-URLS_KIND = Kind(
+URLS_KIND = ExportKind(
     "urls",
     rows,
     (

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from thresher.storage.export.fields import Field, Kind, iso
+from thresher.storage.export.fields import ExportKind, Field, iso
 from thresher.storage.packing import unpack_seen
 from thresher.storage.records import PageRecord
 from thresher.storage.schema import SEEN
@@ -40,7 +40,7 @@ def rows(view: View, _wanted: frozenset[str]) -> Iterator[VersionRow]:
             yield VersionRow(visit, page, rounds[n - 1].number if n else 1, is_newest, checked_at, shard.tables.rounds.change(visit))
 
 
-VERSIONS_KIND = Kind(
+VERSIONS_KIND = ExportKind(
     "versions",
     rows,
     (

@@ -16,7 +16,7 @@ from thresher.storage.tables.forgotten import Forgotten
 from thresher.storage.tables.held import Held
 from thresher.storage.tables.journal import Journal
 from thresher.storage.tables.links import Links
-from thresher.storage.tables.memory import Memory
+from thresher.storage.tables.memory import StoredMemory
 from thresher.storage.tables.pages import Pages
 from thresher.storage.tables.policies import Policies
 from thresher.storage.tables.quarantine import Quarantine, Trials
@@ -26,7 +26,7 @@ from thresher.storage.tables.requests import Requests
 from thresher.storage.tables.requisites import RequisiteTables
 from thresher.storage.tables.robots import RobotsTable
 from thresher.storage.tables.rounds import Rounds
-from thresher.storage.tables.rules import Rules
+from thresher.storage.tables.rules import RuleCounts
 from thresher.storage.tables.schedule import SchedulePlans
 from thresher.storage.tables.seen import SeenSet
 from thresher.storage.tables.site_links import SiteLinks
@@ -56,8 +56,8 @@ class Tables:
         self.aliases = Aliases(rows)
         self.captures = Captures(rows)
         self.forgotten = Forgotten(rows)
-        self._memories: dict[str, Memory] = {}
-        self.rules = Rules(rows)
+        self._memories: dict[str, StoredMemory] = {}
+        self.rules = RuleCounts(rows)
         self.rounds = Rounds(rows)
         self.plans = SchedulePlans(rows)
         self.held = Held(rows)
@@ -76,11 +76,11 @@ class Tables:
         self.channels = ChannelTable(rows)
         self.skips = Skips(rows, settings.store.skip_sample)
 
-    def memory(self, filter_name: str) -> Memory:
+    def memory(self, filter_name: str) -> StoredMemory:
         """Return the memory of one filter."""
         memory = self._memories.get(filter_name)
         if memory is None:
-            memory = self._memories[filter_name] = Memory(self._rows, filter_name, self._site_bytes, writes=self._writes)
+            memory = self._memories[filter_name] = StoredMemory(self._rows, filter_name, self._site_bytes, writes=self._writes)
         return memory
 
     def save_memories(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from thresher.storage.packing import pack_u64
-from thresher.storage.records import CAPTURE, PLACE, Capture, Place
+from thresher.storage.records import CAPTURE, PLACE, ArchivePlace, Capture
 from thresher.storage.rows import Rows
 from thresher.storage.schema import CAPTURED, CAPTURES
 
@@ -14,7 +14,7 @@ class Captures:
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
 
-    def place(self, visit: int) -> Place | None:
+    def place(self, visit: int) -> ArchivePlace | None:
         """Return where a visit's records lie, None if it has none."""
         value = self._rows.get(CAPTURES, pack_u64(visit))
         return None if value is None else PLACE.decode(value)

@@ -35,7 +35,7 @@ def filter_tag(filter_name: str) -> bytes:
     return blake2b(filter_name.encode(), digest_size=2).digest()
 
 
-class Memory:
+class StoredMemory:
     """The records of one filter."""
 
     def __init__(self, rows: Rows, filter_name: str, site_bytes: int, *, writes: bool = False) -> None:

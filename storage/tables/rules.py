@@ -9,7 +9,7 @@ from thresher.storage.schema import RULES
 ROWS_PER_RULE = 10_000
 
 
-class Rules:
+class RuleCounts:
     """Counts by rule; a trap of a million aliases costs ten thousand rows."""
 
     def __init__(self, rows: Rows, cap: int = ROWS_PER_RULE) -> None:

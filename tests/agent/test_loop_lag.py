@@ -6,7 +6,7 @@ import asyncio
 import time
 
 from thresher.crawler.agent.loop_lag import LoopLag
-from thresher.crawler.status import Report, Status, merged, quantile_ms
+from thresher.crawler.status import AgentReport, Status, merged, quantile_ms
 
 
 async def test_a_loop_that_was_held_up_once_is_told_as_the_worst_and_not_as_the_rule() -> None:
@@ -25,7 +25,7 @@ async def test_a_loop_that_was_held_up_once_is_told_as_the_worst_and_not_as_the_
 
 
 def test_a_quantile_is_the_bound_of_its_bin_over_all_agents() -> None:
-    one, other = Report(loop_lags={"1": 98, "20": 1}, loop_lag_ms=3.0), Report(loop_lags={"1": 100, "640": 1}, loop_lag_ms=500.0)
+    one, other = AgentReport(loop_lags={"1": 98, "20": 1}, loop_lag_ms=3.0), AgentReport(loop_lags={"1": 100, "640": 1}, loop_lag_ms=500.0)
     whole = merged([one, other])
     assert (whole.loop_lag_p99_ms, whole.loop_lag_ms) == (1.0, 500.0)
     assert [quantile_ms(whole.loop_lags, share) for share in (0.995, 1.0)] == [20.0, 640.0]

@@ -15,7 +15,7 @@ from benchmarks.quality.deferral.__main__ import Measured, measure, missed
 from benchmarks.quality.deferral.graph import read
 from benchmarks.quality.deferral.opinions import Beliefs
 from benchmarks.quality.deferral.replay import crawled, filters_of, plain
-from thresher.crawler.analysis.recorded_graph import Graph
+from thresher.crawler.analysis.recorded_graph import RecordedGraph
 from thresher.filters.tail.records import TailPolicy
 
 REAL = filters_of(["pattern_yield", "depth_cutoff", "path_trap"])
@@ -33,7 +33,7 @@ SMALL = {
 }
 
 
-def measured(make: Callable[[], Graph], policy: TailPolicy | None = None) -> Measured:
+def measured(make: Callable[[], RecordedGraph], policy: TailPolicy | None = None) -> Measured:
     return measure(make(), policy or TailPolicy(), Beliefs())
 
 

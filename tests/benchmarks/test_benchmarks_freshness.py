@@ -12,7 +12,7 @@ import pytest
 
 from benchmarks.quality import freshness
 from benchmarks.quality.histories import DAY_S, History, Web, of_git
-from thresher.crawler.core.revisit_policy import Bounds
+from thresher.crawler.core.revisit_policy import Intervals
 
 
 def test_a_schedule_misses_nothing_and_is_fresher_than_visiting_all_alike_at_equal_requests() -> None:
@@ -21,7 +21,7 @@ def test_a_schedule_misses_nothing_and_is_fresher_than_visiting_all_alike_at_equ
     news = [[at for day in range(60) if (at := (day + rng.random()) * DAY_S)] for _ in range(10)]
     pages = [History(f"http://a.test/news/{i}", 0.0, changes, math.inf) for i, changes in enumerate(news)]
     pages += [History(f"http://a.test/old/{i}", 0.0, [], math.inf) for i in range(30)]
-    found = freshness.compare(Web("by hand", 60 * DAY_S, pages), Bounds(3_600.0, 15 * DAY_S), 4 * DAY_S, "harmonic")
+    found = freshness.compare(Web("by hand", 60 * DAY_S, pages), Intervals(3_600.0, 15 * DAY_S), 4 * DAY_S, "harmonic")
     assert found["ours"].n_missed == 0
     assert abs(found["ours"].n_requests - found["uniform"].n_requests) <= 1
     assert found["ours"].fresh > 1.05 * found["uniform"].fresh
@@ -31,7 +31,7 @@ def test_a_schedule_misses_nothing_and_is_fresher_than_visiting_all_alike_at_equ
 def test_a_copy_is_fresh_until_the_page_changes_and_a_change_nobody_came_for_is_missed() -> None:
     """By hand, counted from 100 on: a is visited at 0, 50, 150, 250, 350, b at 100, when its turn comes beside a's, 200, and 300: gone."""
     web = Web("by hand", 400.0, [History("http://a.test/a", 0.0, [125.0, 325.0], float("inf")), History("http://a.test/b", 0.5, [], 250.0)])
-    found = freshness._Run(web, freshness.Uniform(), 50.0, Bounds(1.0, 30.0)).run()
+    found = freshness._Run(web, freshness.Uniform(), 50.0, Intervals(1.0, 30.0)).run()
     assert found.n_missed == 1  # that b is gone; the changes of a are seen after 25 s
     assert found.fresh == pytest.approx(400 / 450)
 

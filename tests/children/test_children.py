@@ -10,13 +10,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from thresher.config.settings import Parse, Settings
+from thresher.config.settings import ParseSettings, Settings
 from thresher.crawler.children import python
 from thresher.crawler.children.crash_suspects import Suspects
 from thresher.crawler.children.studies import Studies
 from thresher.crawler.page.parser import Parser
 from thresher.filters.dust.filter import Miner
-from thresher.filters.dust.study import Known, written
+from thresher.filters.dust.study import KnownSite, written
 from thresher.storage.store import Store
 
 ROOT = Path(__file__).parents[2]
@@ -68,7 +68,7 @@ def test_a_crawl_in_a_folder_of_look_alikes_is_not_touched_by_them(hostile: Path
 
 
 async def test_the_parser_process_imports_nothing_from_the_working_directory(hostile: Path) -> None:
-    parser = Parser(Parse(), "thresher", 100)
+    parser = Parser(ParseSettings(), "thresher", 100)
     parsed = await parser.apart(b"<title>whole</title>", "text/html", "text/html", [])
     await parser.close()
     assert (parsed.title, mark(hostile)) == ("whole", "")
@@ -93,7 +93,7 @@ class _Curious:
     """Has a site studied of which it knows no URL."""
 
     study_of = staticmethod(lambda _who: Miner.study)
-    gather = staticmethod(lambda _who, _site: iter((written(Known([], {}, mines=False, max_rules=1)),)))
+    gather = staticmethod(lambda _who, _site: iter((written(KnownSite([], {}, mines=False, max_rules=1)),)))
 
 
 def test_an_empty_entry_of_the_path_is_not_handed_on(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,17 +15,17 @@ from typing import Any
 
 import pytest
 
-from thresher.config.settings import Parse
+from thresher.config.settings import ParseSettings
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.page.parser import Parser
 from thresher.crawler.process.agent_life import AgentLife
-from thresher.crawler.status import Report
+from thresher.crawler.status import AgentReport
 
 TALKS = "import sys, time; print('{}', flush=True); time.sleep(600)"
 
 
 async def _agent_whose_display_fails() -> None:
-    def heard(report: Report) -> None:
+    def heard(report: AgentReport) -> None:
         assert task is not None
         asyncio.get_running_loop().call_soon(task.cancel)  # as a loop does that ends
         raise UsageError("the server has ended")
@@ -35,7 +35,7 @@ async def _agent_whose_display_fails() -> None:
 
 
 async def _page_given_up_twice() -> None:
-    parser, task = Parser(Parse(timeout=60.0), "thresher", 9), asyncio.current_task()
+    parser, task = Parser(ParseSettings(timeout=60.0), "thresher", 9), asyncio.current_task()
     await parser.apart(b"", "", "", [])
     assert task is not None
     asyncio.get_running_loop().call_later(0.01, lambda: (task.cancel(), asyncio.get_running_loop().call_soon(task.cancel)))

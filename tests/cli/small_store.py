@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from thresher.config.settings import Limits, Scope, Settings
+from thresher.config.settings import LimitSettings, ScopeSettings, Settings
 from thresher.crawler.core.model import CrawlURL, Purpose, Reason, State, Verdict
 from thresher.crawler.core.order.breadth_first import BreadthFirst
 from thresher.crawler.core.ports import Entry, HostRecord, Lane, SiteRecord
@@ -31,7 +31,7 @@ class SmallStore:
     """Builds the store; every URL's place is known to the test by its name."""
 
     def __init__(self, path: Path, settings: Settings | None = None) -> None:
-        self.settings = settings or Settings(seeds=[SEED], scope=Scope(type="host"), limits=Limits(max_depth=3))
+        self.settings = settings or Settings(seeds=[SEED], scope=ScopeSettings(type="host"), limits=LimitSettings(max_depth=3))
         self.store = Store.create(path, self.settings, NOW)
         self.space = URLSpace(self.store.secret, URLRules())
         self.totals = Totals(self.store.counters)

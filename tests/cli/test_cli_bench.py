@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from thresher.crawler.bench import crawl_bench
-from thresher.crawler.bench.agent_bench import Watch
+from thresher.crawler.bench.agent_bench import BenchProgress
 from thresher.crawler.bench.filter_bench import names
 from thresher.crawler.cli import bench as command
 from thresher.crawler.core.errors import UsageError
@@ -90,7 +90,7 @@ def test_an_agent_or_a_server_that_is_killed_or_stops_in_the_middle_leaves_no_fi
     striker.start()
     try:
         with pytest.raises(UsageError, match=says):
-            crawl_bench.measure(crawl_bench.Plan("small", 10, 100_000, agents=agents))
+            crawl_bench.measure(crawl_bench.BenchPlan("small", 10, 100_000, agents=agents))
     finally:
         done.set()
         striker.join()
@@ -99,13 +99,13 @@ def test_an_agent_or_a_server_that_is_killed_or_stops_in_the_middle_leaves_no_fi
 
 @pytest.mark.parametrize(("per_host", "least"), [(None, 1_000), (50, 990)])
 def test_a_crawl_with_too_few_pages_gives_no_figure(per_host: int | None, least: int) -> None:
-    plan = crawl_bench.Plan("small", 20, 1_000, per_host)
+    plan = crawl_bench.BenchPlan("small", 20, 1_000, per_host)
     assert plan.is_met(least)
     assert not plan.is_met(least - 1)
 
 
 def test_a_crawl_that_gets_no_more_pages_leaves_no_figure() -> None:
-    watch = Watch(lambda: True, stalled_s=0.0)
+    watch = BenchProgress(lambda: True, stalled_s=0.0)
     watch.update(Status(pages=7))
     with pytest.raises(UsageError, match="no page for 0 s after 7: the crawl or its server has stopped"):
         watch.update(Status(pages=7))
@@ -126,7 +126,7 @@ def test_all_webs_stand_in_one_table_each_filter_left_out_in_turn(
 ) -> None:
     made = []
 
-    def measure(plan: crawl_bench.Plan) -> dict[str, object]:
+    def measure(plan: crawl_bench.BenchPlan) -> dict[str, object]:
         made.append(plan)
         figures = ("pages_per_cpu_s", "pages_per_s_wall", "server_pages_per_cpu_s", "server_busy_share", "loop_lag_ms_max")
         rest = {"loop_lag_ms_p99": 14.0, "peak_rss_bytes": 1 << 26, "stages": {"parse": 0.25}}

@@ -11,7 +11,7 @@ import click
 import pytest
 from command import Command
 
-from thresher.config.settings import Limits
+from thresher.config.settings import LimitSettings
 from thresher.crawler.cli.durations import Duration
 from thresher.crawler.cli.recrawl import recrawl
 from thresher.crawler.core.errors import UsageError
@@ -73,6 +73,6 @@ def test_a_demo_has_bounds(thresher: Command, text: str) -> None:
 
 
 def test_a_default_is_read_as_what_is_written() -> None:
-    assert Duration("7d").convert(Limits().max_wait, None, None) == Limits().max_wait
+    assert Duration("7d").convert(LimitSettings().max_wait, None, None) == LimitSettings().max_wait
     with pytest.raises(UsageError, match="TIME soon: expected"):
         Duration("7d").convert("soon", None, None)

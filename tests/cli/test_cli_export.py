@@ -24,7 +24,7 @@ from small_store import BODY, NOW, SEED, SmallStore, build
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.core.model import Purpose, State, Verdict
 from thresher.storage.export.fields import iso
-from thresher.storage.export.judged import Standing, follows, keeps, standing
+from thresher.storage.export.judged import NewestVerdict, follows, keeps, standing
 from thresher.storage.export.kinds import KINDS
 from thresher.storage.export.pages import current_pages
 from thresher.storage.export.target import replacing
@@ -318,7 +318,7 @@ def record(*, keep: bool, **verdicts: bool) -> PageRecord:
 def test_a_revised_verdict_stands_in_place_of_the_first(page: PageRecord, revised: dict[str, bool], expected: bool) -> None:
     revisions = [RevisionRecord(NOW, VerdictRecord(name, keep=word, follow=word)) for name, word in revised.items()]
     verdicts = standing(page, revisions)
-    assert all(isinstance(verdict, Standing) for verdict in verdicts)
+    assert all(isinstance(verdict, NewestVerdict) for verdict in verdicts)
     assert (keeps(page, verdicts), follows(page, verdicts)) == (expected, expected)
 
 

@@ -12,7 +12,7 @@ import pytest
 from command import Command
 from small_store import NOW, SEED, SmallStore
 
-from thresher.config.settings import Parse, Settings
+from thresher.config.settings import ParseSettings, Settings
 from thresher.crawler.children import text_extractor
 from thresher.crawler.children.text_extractor import TextExtractor
 from thresher.crawler.children.text_process import TextSetup
@@ -137,7 +137,7 @@ HOSTILE = {
 
 def test_hostile_pages_neither_hang_nor_kill_the_export(thresher: Command, tmp_path: Path) -> None:
     """Every page has its row, each without a text says why, and all are counted. Mutation: the text taken in the process of the export."""
-    settings = Settings(seeds=[SEED], parse=Parse(timeout=0.3, memory=512 << 20))
+    settings = Settings(seeds=[SEED], parse=ParseSettings(timeout=0.3, memory=512 << 20))
     bodies = {"/before": article(GERMAN), **HOSTILE, "/after": article(FRENCH)}
     found = rows(thresher, store(tmp_path / "c", bodies, settings=settings), "--fields", "url,text,fault")
     assert set(found) == {name[1:] for name in bodies}
@@ -153,7 +153,7 @@ def test_hostile_pages_neither_hang_nor_kill_the_export(thresher: Command, tmp_p
 
 def test_a_child_that_does_not_answer_is_given_up() -> None:
     """Mutation: no patience."""
-    with TextExtractor(Parse(), is_main=False, tells_language=False, processes=1, patience_s=0.2) as extractor:
+    with TextExtractor(ParseSettings(), is_main=False, tells_language=False, processes=1, patience_s=0.2) as extractor:
         child = extractor._idle.get_nowait()
         assert child is not None
         os.kill(child._process.pid, signal.SIGSTOP)
@@ -176,7 +176,7 @@ def test_a_few_pages_start_one_child_and_many_may_start_more(monkeypatch: pytest
             super().__init__(setup)
 
     monkeypatch.setattr(text_extractor, "_Child", Counted)
-    with TextExtractor(Parse(), is_main=False, tells_language=False, processes=4) as extractor:
+    with TextExtractor(ParseSettings(), is_main=False, tells_language=False, processes=4) as extractor:
         found = [(n, text.text) for n, text in extractor.each((n, (b"<p>w%d" % n, "text/html", "text/html")) for n in range(n_pages))]
         n_places = extractor._places
     assert found == [(n, f"w{n}") for n in range(n_pages)]

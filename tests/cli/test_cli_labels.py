@@ -10,7 +10,7 @@ import pytest
 from command import Command
 from small_store import NOW, SmallStore
 
-from thresher.config.settings import Scope, Settings
+from thresher.config.settings import ScopeSettings, Settings
 from thresher.crawler.core.model import Reason, State
 from thresher.crawler.core.url import URLRules
 from thresher.crawler.start.opening import reconfigure, with_seeds
@@ -26,7 +26,7 @@ def labelled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A crawl of two labelled seeds and one without a label; pages of each name pages on other sites."""
     path = tmp_path_factory.mktemp("labels") / "crawl"
     seeds = [*LABELS, "https://c.example/"]
-    small = SmallStore(path, Settings(seeds=seeds, labels=LABELS, scope=Scope(type="any")))
+    small = SmallStore(path, Settings(seeds=seeds, labels=LABELS, scope=ScopeSettings(type="any")))
     ways = {
         "https://a.example/": "",
         "https://a.example/1": "https://a.example/",

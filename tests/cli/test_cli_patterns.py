@@ -12,7 +12,7 @@ import pytest
 from command import Command
 from small_store import HOSTILE, SmallStore
 
-from thresher.config.settings import Filters, NearReplica, PatternYield, Settings, SoftError
+from thresher.config.settings import FilterSettings, NearReplicaSettings, PatternYieldSettings, Settings, SoftErrorSettings
 from thresher.crawler.core.model import Reason, State, Verdict
 from thresher.filters.evidence.opinion import Opinion
 from thresher.filters.pattern_yield.evidence import YieldEvidence
@@ -179,7 +179,7 @@ def test_of_a_crawl_without_the_filter_only_exact_copies_and_what_two_filters_dr
         "copy": (Verdict("exact_duplicate", False, False, reason=Reason.DUPLICATE_CONTENT),),
         "both": tuple(Verdict(name, False, False, reason=Reason.NEAR_REPLICA) for name in ("near_replica", "soft_error")),
     }
-    judged = Filters(near_replica=NearReplica(mode="enforce"), soft_error=SoftError(mode="enforce"))
+    judged = FilterSettings(near_replica=NearReplicaSettings(mode="enforce"), soft_error=SoftErrorSettings(mode="enforce"))
     small = SmallStore(tmp_path / "c", Settings(filters=judged))
     for i in range(20):
         for name, verdicts in said.items():
@@ -193,7 +193,7 @@ def test_of_a_crawl_without_the_filter_only_exact_copies_and_what_two_filters_dr
 
 
 def test_a_store_without_pages_is_a_clear_error(thresher: Command, tmp_path: Path) -> None:
-    SmallStore(tmp_path / "c", Settings(filters=Filters(pattern_yield=PatternYield(mode="off")))).close()
+    SmallStore(tmp_path / "c", Settings(filters=FilterSettings(pattern_yield=PatternYieldSettings(mode="off")))).close()
     ran = thresher("patterns", tmp_path / "c")
     assert ran.code == 2
     assert "no page has been fetched yet" in ran.err

@@ -14,7 +14,7 @@ from thresher.crawler.children.python import code, environment
 from thresher.crawler.cluster.termination import TerminationDetector
 from thresher.crawler.process.agent_life import AgentLife
 from thresher.crawler.process.supervisor import Supervisor
-from thresher.crawler.status import AgentOrder, Report
+from thresher.crawler.status import AgentOrder, AgentReport
 from thresher.crawler.terminal.progress import Silent
 
 
@@ -24,7 +24,7 @@ class FakeAgent:
     def __init__(self, todo: int = 0) -> None:
         self.todo = todo
         self.is_dry = False  # it may have fetched, and found nothing to fetch
-        self.report = Report(sent={}, received={})
+        self.report = AgentReport(sent={}, received={})
 
     def obey(self, order: AgentOrder) -> None:
         self.report.wave = order.wave or self.report.wave

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from thresher.config import plugins
-from thresher.config.settings import Filters, Settings
+from thresher.config.settings import FilterSettings, Settings
 
 MODULE = """
 import msgspec
@@ -83,7 +83,7 @@ def test_what_cannot_be_used_is_no_option_and_says_why(folder: Path, name: str, 
     install(folder, "first_of_others", **{name: to})
     (found,) = [one for one in plugins.plugins() if one.name == name]
     assert fault in found.fault
-    assert name not in set(plugins.settings_type()().filters.__struct_fields__) - set(Filters.__struct_fields__)
+    assert name not in set(plugins.settings_type()().filters.__struct_fields__) - set(FilterSettings.__struct_fields__)
 
 
 def test_two_filters_of_one_name_are_both_left_out(folder: Path) -> None:

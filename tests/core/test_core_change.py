@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thresher.crawler.core.change import Text, compare, compare_with_sketch, sketch_of, text_of, without_clocks
+from thresher.crawler.core.change import PageContent, compare, compare_with_sketch, sketch_of, text_of, without_clocks
 
 AT = datetime(2026, 3, 3, 12, 31, 7, tzinfo=UTC).timestamp()
 LATER = datetime(2026, 3, 11, 9, 4, 59, tzinfo=UTC).timestamp()
@@ -42,7 +42,7 @@ HONEST = (  # what readers would call a change, in a page of ten words
 )
 
 
-def of(shown: str, at: float = AT, title: str = "t") -> Text:
+def of(shown: str, at: float = AT, title: str = "t") -> PageContent:
     return text_of(shown, title, PLAIN, at)
 
 

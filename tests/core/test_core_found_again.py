@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from thresher.crawler.core.found_again import Finding, found_again
+from thresher.crawler.core.found_again import FoundPlace, found_again
 from thresher.crawler.core.model import CrawlURL, Purpose, State
 from thresher.crawler.core.ports import SeenRow
 
@@ -24,7 +24,7 @@ def nearest(
     of: CrawlURL, row: SeenRow = ROW, *, is_redirect: bool = False, first: bytes = b"", worth: Callable[[int, int], int] | None = None
 ) -> SeenRow | None:
     found = found_again(
-        Finding.of(of, is_redirect=is_redirect), [(HERE + bytes(8), row, TEXT)], State.QUEUED, worth=worth, first_site=lambda _: first
+        FoundPlace.of(of, is_redirect=is_redirect), [(HERE + bytes(8), row, TEXT)], State.QUEUED, worth=worth, first_site=lambda _: first
     )
     return next((nearer.nearest for nearer in found), None)
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from thresher.crawler.core.model import Cause, CrawlURL, Outcome
-from thresher.crawler.core.slots import Line
+from thresher.crawler.core.slots import SlotQueue
 
 seeds = st.integers(min_value=0, max_value=2**32)
 fewer = settings(max_examples=5, deadline=None)
@@ -104,7 +104,7 @@ def test_many_blocked_hosts_cost_a_pop_nothing(seed: int) -> None:
     slots = world.frontier._bench.slots
     n_looks, blocking = 0, slots._blocking
 
-    def counted(line: Line, now: float) -> object:
+    def counted(line: SlotQueue, now: float) -> object:
         nonlocal n_looks
         n_looks += 1
         return blocking(line, now)

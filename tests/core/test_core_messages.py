@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from thresher.crawler.core import messages
-from thresher.crawler.core.messages import Edge, End, Message, RobotsAnswer, decode, encode
+from thresher.crawler.core.messages import ChainEnd, Edge, Message, RobotsAnswer, decode, encode
 from thresher.crawler.core.model import Cause, Failed, Fetched, Flag, Head, Outcome, Reason, Redirect
 from thresher.crawler.core.url import URLRules, URLSpace
 
@@ -18,7 +18,7 @@ KEY = bytes(16)
 EACH: list[Message] = [
     messages.FoundLinks("http://a.example/", 1, 2, 0, False, 0.5, ["http://b.example/"], [bytes(8)]),
     Edge(KEY, "http://b.example/", 301),
-    End(KEY, 2, "http://b.example/", 200, bytes(16)),
+    ChainEnd(KEY, 2, "http://b.example/", 200, bytes(16)),
     messages.RobotsAsk(1, "http://a.example/robots.txt", "http://b.example/robots.txt", 1),
     messages.answer_of(URL.text, Fetched(URL, HEAD, b"User-agent: *", 10, 0.1)),
     messages.Ask(0, "soft_error", "http://b.example/x", 2),
@@ -37,7 +37,7 @@ def test_a_message_is_read_as_it_was_written(message: Message) -> None:
 
 @pytest.mark.parametrize(
     "message",
-    [Edge(KEY[:8], "http://b.example/", 301), Edge(KEY, "http://b.example/", 1000), End(KEY, -1, "http://b.example/", 200, b"")],
+    [Edge(KEY[:8], "http://b.example/", 301), Edge(KEY, "http://b.example/", 1000), ChainEnd(KEY, -1, "http://b.example/", 200, b"")],
     ids=["short key", "no status", "negative count"],
 )
 def test_what_no_agent_writes_is_refused(message: Message) -> None:

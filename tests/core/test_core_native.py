@@ -34,7 +34,7 @@ def by_pass(body: bytes, max_links: int = 500) -> Parsed | None:
     taken = native.page(body, max_links, Link)
     if isinstance(taken, str):
         return None
-    source = html.Source(body, "utf-8", html.Form.HTML, taken)
+    source = html.DecodedBody(body, "utf-8", html.BodyForm.HTML, taken)
     return html.finished(source, agent="thresher", max_links=max_links)
 
 

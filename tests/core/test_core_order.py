@@ -11,7 +11,7 @@ from frontier_world import URLS, World, configured, finished, leased
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thresher.config.settings import Frontier as FrontierSettings
+from thresher.config.settings import FrontierSettings
 from thresher.crawler.core.order import cash as module
 from thresher.crawler.core.order.by_name import NAMES, order_by_name
 from thresher.crawler.core.order.cash import HIGHEST, Cash

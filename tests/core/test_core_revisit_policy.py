@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from thresher.crawler.core.revisit_policy import NEEDLESS, Bounds, Policy, Share, interval_s, multiplier
+from thresher.crawler.core.revisit_policy import NEEDLESS, Intervals, Policy, Share, interval_s, multiplier
 
 HOUR_S, DAY_S = 3_600.0, 86_400.0
-BOUNDS = Bounds(HOUR_S, 60 * DAY_S)
+BOUNDS = Intervals(HOUR_S, 60 * DAY_S)
 POLICIES: list[Policy] = ["harmonic", "uniform", "age_optimal", "fresh"]
 SHARES = st.lists(st.builds(Share, st.integers(1, 1000), st.floats(-19, 0).map(math.exp), st.floats(1, 10)), min_size=1, max_size=8)
 

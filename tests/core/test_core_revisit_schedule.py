@@ -8,16 +8,16 @@ import random
 import pytest
 from plans_in_memory import PlansInMemory
 
-from thresher.crawler.core.revisit_policy import Bounds
+from thresher.crawler.core.revisit_policy import Intervals
 from thresher.crawler.core.revisit_schedule import Options, PagePlan, Schedule, ScheduledPage
 from thresher.crawler.core.url_tree import branch
 
 DAY_S = 86_400.0
 NOW = 1_700_000_000.0
-BOUNDS = Bounds(3_600.0, 30 * DAY_S)
+BOUNDS = Intervals(3_600.0, 30 * DAY_S)
 
 
-def world(bounds: Bounds = BOUNDS) -> tuple[PlansInMemory, Schedule]:
+def world(bounds: Intervals = BOUNDS) -> tuple[PlansInMemory, Schedule]:
     plans = PlansInMemory()
     return plans, Schedule(plans, Options("harmonic", bounds))
 
@@ -100,7 +100,7 @@ def test_what_shows_nothing_comes_again_by_a_rule_of_its_own() -> None:
 
 def test_a_sitemap_brings_a_visit_forward_as_far_as_it_is_believed() -> None:
     """Broken once (belief left out): fails."""
-    _, schedule = world(Bounds(60.0, 30 * DAY_S))
+    _, schedule = world(Intervals(60.0, 30 * DAY_S))
     due = {}
     for belief in (0.0, 0.5, 1.0):
         at = page(f"/{belief}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from thresher.config.settings import Robots
+from thresher.config.settings import RobotsSettings
 from thresher.crawler.core.model import Cause, CrawlURL, Failed, Fetched, Flag, Head, Purpose, Reason, Redirect
 from thresher.crawler.core.robots import RobotsRecord, Rules, file_hash, judge
 
@@ -25,12 +25,12 @@ def answer(status: int = 200, body: bytes = TEXT, *flags: Flag, refused: Reason 
 
 
 def ask(outcome: Fetched | Failed | Redirect, previous: RobotsRecord | None = None, now: float = NOW, **options: object) -> RobotsRecord:
-    return judge(ORIGIN, outcome, previous, msgspec.convert(options, Robots), now)[0]
+    return judge(ORIGIN, outcome, previous, msgspec.convert(options, RobotsSettings), now)[0]
 
 
 def test_rules_are_kept_for_a_day_with_the_hash_of_their_file() -> None:
     """P15."""
-    record, body = judge(ORIGIN, answer(), None, Robots(), NOW)
+    record, body = judge(ORIGIN, answer(), None, RobotsSettings(), NOW)
     assert record == RobotsRecord(ORIGIN, "rules", NOW, NOW + DAY, 200, file_hash(TEXT))
     assert body == TEXT
     assert msgspec.msgpack.decode(msgspec.msgpack.encode(record), type=RobotsRecord) == record
@@ -39,7 +39,7 @@ def test_rules_are_kept_for_a_day_with_the_hash_of_their_file() -> None:
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 405, 410, 418, 451])
 def test_a_client_error_means_that_there_are_no_rules(status: int) -> None:
     """F75, P12."""
-    record, body = judge(ORIGIN, answer(status, b"<html>gone"), None, Robots(), NOW)
+    record, body = judge(ORIGIN, answer(status, b"<html>gone"), None, RobotsSettings(), NOW)
     assert (record.kind, record.status, record.file, body) == ("allow", status, b"", b"")
     assert record.expires_at == NOW + DAY
 
@@ -47,7 +47,7 @@ def test_a_client_error_means_that_there_are_no_rules(status: int) -> None:
 def test_a_403_may_be_taken_as_a_refusal() -> None:
     """P12."""
     for status in (401, 403):
-        record, body = judge(ORIGIN, answer(status), None, Robots(on_403="disallow"), NOW)
+        record, body = judge(ORIGIN, answer(status), None, RobotsSettings(on_403="disallow"), NOW)
         assert record.kind == "rules"
         assert record.file == file_hash(body)
         assert not Rules(body, "thresher").allows(f"{ORIGIN}/x")
@@ -83,7 +83,7 @@ UNREACHABLE = [
 @pytest.mark.parametrize("outcome", UNREACHABLE)
 def test_what_is_no_robots_txt_disallows_everything_for_five_minutes(outcome: Fetched | Failed | Redirect) -> None:
     """F74, F76, F77, F78, P13, P18. Seen to fail with HTML, a 202 and a 429 let through to the rules."""
-    record, body = judge(ORIGIN, outcome, None, Robots(), NOW)
+    record, body = judge(ORIGIN, outcome, None, RobotsSettings(), NOW)
     assert (record.kind, record.errors, record.file, body) == ("unreachable", 1, b"", b"")
     assert record.expires_at == NOW + 300.0
     assert record.detail
@@ -100,7 +100,7 @@ def test_text_of_any_declared_type_is_read(body: bytes) -> None:
 
 def test_a_file_that_is_too_large_is_cut_at_a_line() -> None:
     """F78, P16."""
-    record, body = judge(ORIGIN, answer(200, TEXT * 3, Flag.TRUNCATED_SIZE), None, Robots(max_bytes=len(TEXT) * 2 + 5), NOW)
+    record, body = judge(ORIGIN, answer(200, TEXT * 3, Flag.TRUNCATED_SIZE), None, RobotsSettings(max_bytes=len(TEXT) * 2 + 5), NOW)
     assert body == TEXT * 2
     assert record.file == file_hash(body)
 

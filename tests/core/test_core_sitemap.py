@@ -7,7 +7,7 @@ import zlib
 
 import pytest
 
-from thresher.crawler.core.sitemap import MAX_CHILDREN, Reading, SitemapEntry, SitemapLimits, decode_chunk, read
+from thresher.crawler.core.sitemap import MAX_CHILDREN, SitemapEntry, SitemapLimits, SitemapReading, decode_chunk, read
 
 LIMITS = SitemapLimits(max_bytes=1 << 20, max_urls=100, feeds=True)
 SPACES = (
@@ -16,11 +16,11 @@ SPACES = (
 )
 
 
-def entries(reading: Reading) -> list[SitemapEntry]:
+def entries(reading: SitemapReading) -> list[SitemapEntry]:
     return [entry for chunk in reading.chunks for entry in decode_chunk(chunk)]
 
 
-def locs(reading: Reading) -> list[str]:
+def locs(reading: SitemapReading) -> list[str]:
     return [entry.loc for entry in entries(reading)]
 
 

@@ -21,7 +21,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple, Self
 
-from thresher.config.settings import Dns, Identity, Limits, Politeness, Settings
+from thresher.config.settings import DnsSettings, IdentitySettings, LimitSettings, PolitenessSettings, Settings
 
 _TESTS = Path(__file__).parents[1]
 sys.path[:0] = [str(_TESTS / "cli")]
@@ -34,10 +34,10 @@ ROOT = _TESTS.parent
 PAGE = 4096
 _LONGEST_S = 60.0
 _SETTINGS = Settings(  # every name is a loopback address, which no request may go to: nothing is sent
-    identity=Identity(contact="https://example.org/bot"),
-    dns=Dns(static={".example": "127.0.0.1"}),
-    limits=Limits(max_time=0.6, min_free_disk=0, max_wait=0.5),
-    politeness=Politeness(min_delay=0.0, delay_factor=0.0, address_delay=0.0),
+    identity=IdentitySettings(contact="https://example.org/bot"),
+    dns=DnsSettings(static={".example": "127.0.0.1"}),
+    limits=LimitSettings(max_time=0.6, min_free_disk=0, max_wait=0.5),
+    politeness=PolitenessSettings(min_delay=0.0, delay_factor=0.0, address_delay=0.0),
 )
 READS: dict[str, tuple[str, ...]] = {
     "status": ("status", "DIR", "--json"),

@@ -15,8 +15,8 @@ from harness import Findings, crawl, demo, options, write_config
 from killing import Bench, bench, torment, unreached
 from server_log import shortest_gap
 
-from thresher.crawler.demo.plan import Kind
-from thresher.filters.journal import Record
+from thresher.crawler.demo.plan import PathKind
+from thresher.filters.journal import JournalRecord
 from thresher.filters.panel import Panel
 from thresher.filters.registry import specs
 from thresher.storage.packing import unpack_u64
@@ -37,7 +37,7 @@ def web() -> Bench:
 def reference(web: Bench, tmp_path_factory: pytest.TempPathFactory) -> Findings:
     """An uninterrupted crawl, which finds all that is planted."""
     found, truth = web.reference(tmp_path_factory.mktemp("reference"))
-    assert [url for url in unreached(found, truth) if truth.urls[url].kind is not Kind.ASSET] == []
+    assert [url for url in unreached(found, truth) if truth.urls[url].kind is not PathKind.ASSET] == []
     return found
 
 
@@ -100,7 +100,7 @@ def test_under_kills_what_filters_learned_is_what_the_journal_says(tmp_path: Pat
         entries = [entry for key, _ in view.rows(JOURNAL) for entry in view.tables.journal.read(unpack_u64(key))]
         with Store.create(tmp_path / "replayed", view.settings, 0.0) as empty:
             panel = Panel(specs(view.settings, view.settings.seeds), empty.tables.memory, audit_share=view.settings.filters.audit_share)
-            panel.replay(Record(entry.gate, entry.judgement, entry.measures) for entry in entries)
+            panel.replay(JournalRecord(entry.gate, entry.judgement, entry.measures) for entry in entries)
             for spec in panel.specs:
                 stored, replayed = dict(view.tables.memory(spec.name).scan(b"")), dict(empty.tables.memory(spec.name).scan(b""))
                 assert stored == replayed

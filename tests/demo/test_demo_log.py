@@ -7,7 +7,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from thresher.crawler.demo.log import Log, ServedRequest, parse_line
+from thresher.crawler.demo.log import ServedRequest, ServerLog, parse_line
 
 _TEXT = st.text(st.characters(max_codepoint=0xFF), max_size=20)
 
@@ -30,17 +30,17 @@ def test_a_line_keeps_one_request_whatever_stands_in_it(host: str, path: str, ag
 
 
 def test_gaps_run_from_the_latest_end_to_the_next_start_and_are_negative_where_two_overlap() -> None:
-    log = Log([_request(0, 1), _request(3, 9), _request(4, 5), _request(9.5, 10)])
+    log = ServerLog([_request(0, 1), _request(3, 9), _request(4, 5), _request(9.5, 10)])
     assert log.gaps() == {"a.example": [2.0, -5.0, 0.5]}
     assert log.max_concurrency() == {"a.example": 2}
 
 
 def test_one_after_the_other_without_a_gap_is_no_concurrency() -> None:
-    assert Log([_request(0, 1), _request(1, 2)]).max_concurrency() == {"a.example": 1}
+    assert ServerLog([_request(0, 1), _request(1, 2)]).max_concurrency() == {"a.example": 1}
 
 
 def test_www_and_bare_and_the_default_port_are_one_queue() -> None:
-    log = Log([_request(0, 1, "www.a.example:80"), _request(2, 3, "a.example"), _request(2, 3, "a.example:8080")])
+    log = ServerLog([_request(0, 1, "www.a.example:80"), _request(2, 3, "a.example"), _request(2, 3, "a.example:8080")])
     assert log.gaps() == {"a.example": [1.0], "a.example:8080": []}
     assert list(log.by(lambda request: request.address)) == ["127.0.0.1"]
 
@@ -48,7 +48,7 @@ def test_www_and_bare_and_the_default_port_are_one_queue() -> None:
 def test_the_first_request_of_each_origin_and_forbidden_ones_are_named() -> None:
     robots = _request(0, 1, "a.example", "/robots.txt")
     rude, private = _request(0, 1, "b.example", "/"), _request(2, 3, "a.example", "/private/x")
-    log = Log([private, rude, robots])
+    log = ServerLog([private, rude, robots])
     assert log.origins_without_robots_first() == ["b.example"]
     assert log.forbidden(lambda host, path: not path.startswith("/private/")) == [private]
     assert log.counts()["http://b.example/"] == 1
@@ -58,6 +58,6 @@ def test_the_first_request_of_each_origin_and_forbidden_ones_are_named() -> None
 def test_an_unfinished_last_line_is_left_out(tmp_path: Path) -> None:
     path = tmp_path / "log"
     path.write_text(_request(0, 1).line() + _request(1, 2).line()[:-5])
-    assert len(Log.read(path)) == 1
+    assert len(ServerLog.read(path)) == 1
     path.write_text("")
-    assert len(Log.read(path)) == 0
+    assert len(ServerLog.read(path)) == 0

@@ -15,8 +15,8 @@ import pytest
 from server_log import unlabelled
 
 from thresher.crawler.demo.demo_settings import DemoSettings, profile
-from thresher.crawler.demo.log import Log
-from thresher.crawler.demo.plan import Kind
+from thresher.crawler.demo.log import ServerLog
+from thresher.crawler.demo.plan import PathKind
 from thresher.crawler.demo.process import ServerProcess
 from thresher.crawler.demo.server import Server
 from thresher.crawler.demo.truth import split
@@ -57,9 +57,9 @@ async def server(tmp_path: Path) -> AsyncIterator[Server]:
         yield running
 
 
-def read(tmp_path: Path, server: Server) -> Log:
+def read(tmp_path: Path, server: Server) -> ServerLog:
     server.flush()
-    return Log.read(tmp_path / "log")
+    return ServerLog.read(tmp_path / "log")
 
 
 async def test_every_loopback_address_serves_every_host_and_the_log_says_which_was_used(server: Server, tmp_path: Path) -> None:
@@ -135,7 +135,7 @@ async def test_a_client_that_takes_no_gzip_gets_plain_bytes(server: Server) -> N
 
 
 async def test_attempts_are_counted_per_url_so_that_a_fault_recovers(server: Server) -> None:
-    fault = next(fault for fault in unlabelled(server.web).truth().of_kind(Kind.FAULT))
+    fault = next(fault for fault in unlabelled(server.web).truth().of_kind(PathKind.FAULT))
     host, path = split(fault.url)
     client = await connect(server)
     statuses = []
@@ -174,7 +174,7 @@ async def test_a_request_whose_client_went_away_is_logged_without_a_status(tmp_p
         await fast.reply()
         await fast.close()
         await client.close()
-    assert sorted(request.status for request in Log.read(tmp_path / "log").requests) == [0, 200]
+    assert sorted(request.status for request in ServerLog.read(tmp_path / "log").requests) == [0, 200]
 
 
 async def test_with_flush_lines_a_line_is_written_before_anything_else_happens(tmp_path: Path) -> None:
@@ -184,7 +184,7 @@ async def test_with_flush_lines_a_line_is_written_before_anything_else_happens(t
         await client.reply()
         client.ask(server.web.hosts()[0], "/")
         await client.reply()
-        assert len(Log.read(tmp_path / "log")) >= 1
+        assert len(ServerLog.read(tmp_path / "log")) >= 1
         await client.close()
 
 

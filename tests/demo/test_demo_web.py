@@ -19,7 +19,7 @@ import pytest
 
 from thresher.crawler.core.url import URLRules, URLSpace
 from thresher.crawler.demo.demo_settings import PROFILES, DemoSettings, profile
-from thresher.crawler.demo.plan import Kind
+from thresher.crawler.demo.plan import PathKind
 from thresher.crawler.demo.truth import Truth, split
 from thresher.crawler.demo.web import Reply, Web
 
@@ -156,10 +156,21 @@ def test_truth_speaks_of_urls_in_the_crawlers_own_canonical_form() -> None:
 def test_everything_is_planted_in_the_demo() -> None:
     truth = Web(profile("demo", n_sites=60, pages_per_host=(5, 40))).truth()
     planted = {found.kind for found in truth.urls.values()} | {trap.kind for trap in truth.traps}
-    endless = {Kind.CALENDAR, Kind.SESSION}
+    endless = {PathKind.CALENDAR, PathKind.SESSION}
     assert (
         planted
-        >= {Kind.PAGE, Kind.COPY, Kind.NEAR_COPY, Kind.VARIANT, Kind.REDIRECT, Kind.GONE, Kind.FAULT, Kind.ASSET, Kind.DEAD_END} | endless
+        >= {
+            PathKind.PAGE,
+            PathKind.COPY,
+            PathKind.NEAR_COPY,
+            PathKind.VARIANT,
+            PathKind.REDIRECT,
+            PathKind.GONE,
+            PathKind.FAULT,
+            PathKind.ASSET,
+            PathKind.DEAD_END,
+        }
+        | endless
     )
     assert truth.denied
     assert truth.unfollowed
@@ -169,7 +180,7 @@ def test_everything_is_planted_in_the_demo() -> None:
 def test_the_kill_web_is_finite_and_all_of_its_3000_pages_can_be_reached() -> None:
     web = Web(PROFILES["kill"])
     truth = web.truth()
-    assert len(truth.of_kind(Kind.PAGE)) == 3000
+    assert len(truth.of_kind(PathKind.PAGE)) == 3000
     assert not truth.traps
     assert {split(url)[0] for url in truth.urls} == set(web.hosts())
 
@@ -253,7 +264,7 @@ def test_a_web_of_new_links_teaches_so_many_urls_a_page_and_never_ends(name: str
 
 def test_a_fault_fails_as_often_as_planted_then_shows_its_page() -> None:
     web = Web(replace(PROFILES["story"], error_share=0.3, error_tries=(1, 3), retry_after_s=2), port=PORT)
-    faults = web.truth().of_kind(Kind.FAULT)
+    faults = web.truth().of_kind(PathKind.FAULT)
     assert {fault.tries for fault in faults} == {1, 2, 3}
     for fault in faults:
         replies = [web.respond(*split(fault.url), attempt) for attempt in range(1, fault.tries + 2)]
@@ -264,10 +275,10 @@ def test_a_fault_fails_as_often_as_planted_then_shows_its_page() -> None:
 def test_sessions_calendars_and_farms_never_end() -> None:
     web = Web(EVERYTHING, port=PORT)
     traps = web.traps()
-    assert {trap.kind for trap in traps} == {Kind.SESSION, Kind.CALENDAR, Kind.FARM}
+    assert {trap.kind for trap in traps} == {PathKind.SESSION, PathKind.CALENDAR, PathKind.FARM}
     for trap in traps:
-        url = f"http://{trap.host if trap.kind is not Kind.FARM else 'x' + trap.host}:{PORT}" + (
-            "/calendar/2024/01/" if trap.kind is Kind.CALENDAR else "/"
+        url = f"http://{trap.host if trap.kind is not PathKind.FARM else 'x' + trap.host}:{PORT}" + (
+            "/calendar/2024/01/" if trap.kind is PathKind.CALENDAR else "/"
         )
         seen = set()
         for _ in range(50):
@@ -281,7 +292,7 @@ def test_sessions_calendars_and_farms_never_end() -> None:
 
 def test_a_near_copy_differs_from_its_page_and_shares_most_of_its_text() -> None:
     web = Web(replace(PROFILES["story"], near_duplicate_share=0.3, charset_share=0, gzip_share=0), port=PORT)
-    for near in web.truth().of_kind(Kind.NEAR_COPY):
+    for near in web.truth().of_kind(PathKind.NEAR_COPY):
         copy, page = (web.respond(*split(url)).body.split() for url in (near.url, near.same_as))
         assert copy != page
         assert (Counter(copy) & Counter(page)).total() > 0.9 * len(page)
@@ -289,7 +300,7 @@ def test_a_near_copy_differs_from_its_page_and_shares_most_of_its_text() -> None
 
 def test_no_two_pages_of_the_tree_have_the_same_body() -> None:
     web = Web(PROFILES["story"], port=PORT)
-    pages = web.truth().of_kind(Kind.PAGE)
+    pages = web.truth().of_kind(PathKind.PAGE)
     assert len({web.respond(*split(page.url)).body for page in pages}) == len(pages)
 
 

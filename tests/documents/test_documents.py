@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from sample_documents import ODT, PDF, SHEET, SLIDES, WORD, docx, odt, pdf, pptx, xlsx, zipped
 
-from thresher.config.settings import Parse
+from thresher.config.settings import ParseSettings
 from thresher.crawler.documents.found import Document
 from thresher.crawler.documents.reading import read_document
 from thresher.crawler.page.parser import Parser
@@ -91,7 +91,7 @@ def answers() -> Any:
     """Parse each hostile document in the child, one after the other."""
 
     async def run() -> dict[str, Any]:
-        parser = Parser(Parse(timeout=2.0, memory=512 << 20), "thresher", 100)
+        parser = Parser(ParseSettings(timeout=2.0, memory=512 << 20), "thresher", 100)
         found = {}
         for name, (body, mime_type) in HOSTILE.items():
             found[name] = await parser.apart(body if isinstance(body, bytes) else body(), mime_type, mime_type, [])

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from thresher.config.load import load
-from thresher.config.settings import Filters, Override, PathTrap, Scope, Settings
+from thresher.config.settings import FilterSettings, Override, PathTrapSettings, ScopeSettings, Settings
 from thresher.crawler.core.model import Fetched, Head, Reason, State
 from thresher.crawler.core.robots import RobotsRecord, file_hash
 from thresher.crawler.core.url import BadURL, URLRules, URLSpace
@@ -33,7 +33,9 @@ SPACE = URLSpace(bytes(16), URLRules(ports=None, strip_params=("utm_*", "sid")))
 
 @pytest.fixture
 def small(tmp_path: Path) -> Iterator[SmallStore]:
-    made = SmallStore(tmp_path, Settings(seeds=[SEED], filters=Filters(audit_share=0.0, path_trap=PathTrap(max_per_prefix=2))))
+    made = SmallStore(
+        tmp_path, Settings(seeds=[SEED], filters=FilterSettings(audit_share=0.0, path_trap=PathTrapSettings(max_per_prefix=2)))
+    )
     yield made
     made.store.close()
 
@@ -70,7 +72,7 @@ def test_a_filter_that_learns_is_asked_with_its_memory_as_it_is(small: SmallStor
 
 def test_what_an_observing_filter_would_refuse_is_told_and_does_not_count(small: SmallStore) -> None:
     fill_a_directory(small)
-    watching = Settings(seeds=[SEED], filters=Filters(audit_share=0.0, path_trap=PathTrap(mode="observe", max_per_prefix=2)))
+    watching = Settings(seeds=[SEED], filters=FilterSettings(audit_share=0.0, path_trap=PathTrapSettings(mode="observe", max_per_prefix=2)))
     story = told(small, "https://a.example/d/3", watching)
     assert story.today is not None
     learned = [ruling for ruling in story.today.rulings if ruling.gate == "learned"]
@@ -80,7 +82,7 @@ def test_what_an_observing_filter_would_refuse_is_told_and_does_not_count(small:
 
 def test_a_seed_is_asked_of_the_static_gate_alone(small: SmallStore) -> None:
     fill_a_directory(small)
-    wide = Settings(seeds=[SEED, "https://a.example/d/3"], scope=Scope(type="host"))
+    wide = Settings(seeds=[SEED, "https://a.example/d/3"], scope=ScopeSettings(type="host"))
     story = told(small, "https://a.example/d/3", wide)
     assert story.today is not None
     assert {ruling.gate for ruling in story.today.rulings} == {"static"}

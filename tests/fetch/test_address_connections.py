@@ -17,7 +17,7 @@ from edge import CLIENTS, fetching, url
 from harness import AGENT, CONTACT, crawl, findings, write_config
 from hostile import response
 
-from thresher.config.settings import Dns
+from thresher.config.settings import DnsSettings
 from thresher.crawler.cluster.shared_addresses import SharedAddresses, create, strike
 from thresher.crawler.core.model import Fetched, Outcome
 from thresher.crawler.fetch.address_guard import AddressGuard
@@ -70,7 +70,7 @@ async def test_an_address_that_a_name_has_beside_counts_too(client: str) -> None
     """Requests are reserved at the first address and connected to the second; none goes beyond what that may have."""
     guard = AddressGuard(["127.0.0.0/8"])
     with CountingServer(answer) as server:
-        async with fetching(client=client, address_connections=2, guard=guard, resolver=_Two(Dns(), guard=guard)) as fetcher:
+        async with fetching(client=client, address_connections=2, guard=guard, resolver=_Two(DnsSettings(), guard=guard)) as fetcher:
             for host in HOSTS:
                 assert isinstance((await take(fetcher, server, [host]))[0], Fetched)
     assert server.most_open == 2
@@ -88,7 +88,7 @@ async def test_an_idle_connection_goes_before_another_address_is_asked(client: s
     """Mutation: `place` took the first address that had a place, which is not the one that was reserved."""
     guard = AddressGuard(["127.0.0.0/8"])
     with CountingServer(answer) as server, CountingServer(answer, "127.0.0.3", server.port) as beside:
-        async with fetching(client=client, address_connections=2, guard=guard, resolver=_Beside(Dns(), guard=guard)) as fetcher:
+        async with fetching(client=client, address_connections=2, guard=guard, resolver=_Beside(DnsSettings(), guard=guard)) as fetcher:
             for host in HOSTS:
                 assert isinstance((await take(fetcher, server, [host]))[0], Fetched)
     assert (server.most_open, server.n_accepted, beside.n_accepted) == (2, 12, 0)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hostile import CNAME, A, Answer, NameServer, Question, Zone, hosts, name_server
 
-from thresher.config.settings import Dns
+from thresher.config.settings import DnsSettings
 from thresher.crawler.core.model import Cause
 from thresher.crawler.fetch.address_guard import AddressGuard
 from thresher.crawler.fetch.dns import FAILURE_TTL_S, LookupFailed, Resolver
@@ -32,7 +32,9 @@ async def resolving(zone: Zone, *, clock: Callable[[], float] | None = None, **s
     """Open a resolver that asks a name server which answers by `zone`."""
     async with name_server(zone) as server:
         patient = {"timeout": 300.0, **settings}  # a busy machine may be slow to answer itself
-        resolver = Resolver(Dns(servers=[server.address], **patient), guard=AddressGuard(["127.0.0.0/8", "10.0.0.0/8"]), clock=clock)
+        resolver = Resolver(
+            DnsSettings(servers=[server.address], **patient), guard=AddressGuard(["127.0.0.0/8", "10.0.0.0/8"]), clock=clock
+        )
         try:
             yield resolver, server
         finally:
@@ -251,7 +253,7 @@ async def test_cancelled_lookups_leave_the_resolver_whole() -> None:
 
 
 def make(static: dict[str, str], *allow: str) -> Resolver:
-    return Resolver(Dns(static=static), guard=AddressGuard(allow))
+    return Resolver(DnsSettings(static=static), guard=AddressGuard(allow))
 
 
 def test_literals_are_answered_at_once() -> None:

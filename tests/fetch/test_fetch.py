@@ -14,7 +14,7 @@ from aiohttp.client_reqrep import ConnectionKey
 from edge import USER_AGENT, as_sent, bare, fetching, url
 from hostile import Answer, Question, Talk, always, name_server, response, serve, until
 
-from thresher.config.settings import Dns
+from thresher.config.settings import DnsSettings
 from thresher.crawler.core.model import Cause, Failed, Fetched
 from thresher.crawler.fetch.address_guard import AddressGuard
 from thresher.crawler.fetch.aiohttp_causes import blame_aiohttp
@@ -176,7 +176,7 @@ async def test_a_name_that_changes_its_address_does_not_reach_what_is_private() 
     async with (
         name_server(zone) as dns,
         serve(always(response(b"x", "Connection: close"))) as site,
-        fetching(guard=guard, dns=Dns(servers=[dns.address], min_ttl=0)) as fetcher,
+        fetching(guard=guard, dns=DnsSettings(servers=[dns.address], min_ttl=0)) as fetcher,
     ):
         first = await fetcher.fetch(url(site.url("/", "rebind.example")))
         second = await fetcher.fetch(url(site.url("/", "rebind.example")))
@@ -188,7 +188,7 @@ async def test_a_name_that_changes_its_address_does_not_reach_what_is_private() 
 
 async def test_the_socket_is_checked_whatever_the_resolver_says() -> None:
     """S5: the address checked is the address connected to."""
-    lax = Resolver(Dns(static={"a.test": "127.0.0.1"}), guard=AddressGuard(["127.0.0.0/8"]))
+    lax = Resolver(DnsSettings(static={"a.test": "127.0.0.1"}), guard=AddressGuard(["127.0.0.0/8"]))
     async with serve(always(response(b"secret"))) as site, fetching(guard=AddressGuard([]), resolver=lax) as fetcher:
         outcome = await fetcher.fetch(url(site.url()))
     assert isinstance(outcome, Failed)
@@ -248,7 +248,7 @@ def test_of_several_addresses_the_one_that_got_furthest_decides(error: OSError, 
 
 
 async def test_a_name_without_address_says_so() -> None:
-    async with name_server(lambda _: Answer(rcode=3)) as dns, fetching(dns=Dns(servers=[dns.address])) as fetcher:
+    async with name_server(lambda _: Answer(rcode=3)) as dns, fetching(dns=DnsSettings(servers=[dns.address])) as fetcher:
         outcome = await fetcher.fetch(url("http://nowhere.example/"))
     assert isinstance(outcome, Failed)
     assert outcome.cause is Cause.DNS_NXDOMAIN
@@ -268,7 +268,7 @@ async def test_only_four_of_many_refusing_addresses_are_tried() -> None:
     with socket.socket() as held:  # nobody else may listen there meanwhile
         held.bind(("0.0.0.0", 0))
         async with name_server(zone) as dns:
-            names = Dns(servers=[dns.address], timeout=300.0)
+            names = DnsSettings(servers=[dns.address], timeout=300.0)
             async with fetching(guard=CountingGuard(["127.0.0.0/8"]), dns=names) as fetcher:
                 outcome = await fetcher.fetch(url(f"http://many.example:{held.getsockname()[1]}/"))
     assert isinstance(outcome, Failed)

@@ -21,19 +21,19 @@ from msgspec.structs import replace
 from subjects import SPACE, page, pair
 from webs import settings
 
-from thresher.config.settings import Limits, NearReplica, Scope, Settings
+from thresher.config.settings import LimitSettings, NearReplicaSettings, ScopeSettings, Settings
 from thresher.crawler.agent.agent import Agent
 from thresher.crawler.cluster.member import Team
 from thresher.crawler.cluster.shared_addresses import SharedAddresses, create
-from thresher.crawler.core.messages import Answered, Ask, Edge, End, Message, News, RobotsAnswer, RobotsAsk, Submitted, encode
+from thresher.crawler.core.messages import Answered, Ask, ChainEnd, Edge, Message, News, RobotsAnswer, RobotsAsk, Submitted, encode
 from thresher.crawler.core.model import FILTERS_OWN, Cause, Flag, Page, Reason, RedirectPair
 from thresher.crawler.core.ownership import Ownership, divided
 from thresher.crawler.core.url import origin_of
 from thresher.filters.near_replica import compare
 from thresher.filters.near_replica.filter import ReplicaGate
-from thresher.filters.near_replica.records import Known
+from thresher.filters.near_replica.records import KnownPage
 from thresher.filters.registry import specs
-from thresher.filters.soft_error.kinds import Kind
+from thresher.filters.soft_error.kinds import ErrorKind
 from thresher.filters.soft_error.prober import Reduced
 from thresher.storage.records import QuarantineRecord
 from thresher.storage.store import Store
@@ -58,10 +58,10 @@ _OWN, _FOREIGN = ([f"http://{site}{path}" for site in _sites(agent, 2) for path 
 _URLS = [*_OWN, *_FOREIGN]
 _KEYS = [SPACE.key(url) for url in _URLS]
 _TEXTS = ("sorry: page not found, it is no more", *(" ".join(f"{word}{i}" for i in range(12)) for word in ("pear", "plum", "fig")))
-_GATE = ReplicaGate(NearReplica(min_tokens=4), tells_copies=True)
+_GATE = ReplicaGate(NearReplicaSettings(min_tokens=4), tells_copies=True)
 
 
-def _known(url: str, text: str, links: Sequence[str], at: float, canonical: str, seed_distance: int) -> Known:
+def _known(url: str, text: str, links: Sequence[str], at: float, canonical: str, seed_distance: int) -> KnownPage:
     """Return a page as near_replica knows it."""
     shown = replace(page(url, text, canonical=canonical, seed_distance=seed_distance), links=tuple(links), at=at)
     known = _GATE.measure(shown).known
@@ -75,7 +75,7 @@ _moments = st.sampled_from((NOW - 9.0, NOW, NOW + 9.0))
 _knowns = st.builds(
     _known, _urls, st.sampled_from(_TEXTS), _links, _moments, st.sampled_from(("", *_OWN[:2], *_FOREIGN[:2])), st.integers(0, 2)
 )
-_lent = _knowns.map(lambda known: Known(known.page, known.name, b"", "", known.signature, b"", 0, b"", b""))
+_lent = _knowns.map(lambda known: KnownPage(known.page, known.name, b"", "", known.signature, b"", 0, b"", b""))
 _tags = _knowns.map(lambda known: compare.tags_of(known, known.minima * 8, b""))
 
 
@@ -87,7 +87,7 @@ _own_pages = st.builds(_page, st.sampled_from(_OWN), st.sampled_from(_TEXTS), _l
 _own_pairs = st.builds(lambda one, to, status: pair(one, to, status=status), st.sampled_from(_OWN), _urls, st.sampled_from((0, 200, 404)))
 _BYTES = 24  # drawn at most where a type allows any number
 _eights = st.one_of(st.sampled_from([key[:8] for key in _KEYS]), _knowns.map(lambda known: known.name))
-_kinds = st.sampled_from(("", *map(str, Kind)))
+_kinds = st.sampled_from(("", *map(str, ErrorKind)))
 _BY_NAME: dict[str, st.SearchStrategy[Any]] = {
     **dict.fromkeys(("source", "target", "hop", "asked", "url", "texts", "sitemap", "by"), _urls),
     **dict.fromkeys(("form", "kind", "hint"), _kinds),
@@ -113,7 +113,7 @@ def _of(found: inspect.Type, name: str = "") -> st.SearchStrategy[Any]:
     """Return what a type allows, of a field that is called so."""
     match found:
         case inspect.StructType(cls=cls):
-            return _knowns if cls is Known and name != "lent" else _lent if cls is Known else _struct(found)
+            return _knowns if cls is KnownPage and name != "lent" else _lent if cls is KnownPage else _struct(found)
         case inspect.UnionType(types=types):
             return st.one_of([_of(one, name) for one in types])
         case inspect.ListType(item_type=item):
@@ -152,7 +152,7 @@ def _bytes_of(least: int, most: int | None, name: str) -> st.SearchStrategy[Any]
 
 def _struct(found: inspect.StructType) -> st.SearchStrategy[Any]:
     drawn = {field.name: _of(field.type, field.name) for field in found.fields}
-    if found.cls is End:  # of a chain that begins here; the others lead here
+    if found.cls is ChainEnd:  # of a chain that begins here; the others lead here
         drawn["original"] = st.sampled_from([SPACE.key(url) for url in _OWN])
     elif found.cls is Edge:
         drawn |= {"original": st.sampled_from([SPACE.key(url) for url in _FOREIGN]), "target": st.sampled_from(_OWN)}
@@ -188,7 +188,7 @@ def _messages() -> st.SearchStrategy[Message]:
 
 
 def _settings(mode: str) -> Settings:
-    return replace(settings(mode), agents=2, scope=Scope(type="any"), limits=Limits(max_depth=None, min_free_disk=0))
+    return replace(settings(mode), agents=2, scope=ScopeSettings(type="any"), limits=LimitSettings(max_depth=None, min_free_disk=0))
 
 
 messages = _messages()

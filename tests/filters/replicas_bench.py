@@ -10,7 +10,7 @@ from dict_memory import DictMemory
 from msgspec.structs import replace
 from subjects import page
 
-from thresher.config.settings import NearReplica
+from thresher.config.settings import NearReplicaSettings
 from thresher.crawler.core.effects import Conclude, Effect
 from thresher.crawler.core.model import Judgement, Page, Verdict
 from thresher.filters.base import Effects
@@ -34,7 +34,7 @@ class Bench:
     """The filter with a memory; pages are judged by it alone."""
 
     def __init__(self, *, tells_copies: bool = True, **settings: Any) -> None:
-        self.gate = ReplicaGate(msgspec.structs.replace(NearReplica(), **settings), tells_copies=tells_copies)
+        self.gate = ReplicaGate(msgspec.structs.replace(NearReplicaSettings(), **settings), tells_copies=tells_copies)
         self.memory = DictMemory()
 
     def judge(self, subject: Page) -> Verdict:

@@ -1,4 +1,4 @@
-"""Filters at several agents: panels that tell one another what they find, as lanes would, in the order of each teller."""
+"""Filters at several agents: panels that tell one another what they find, as the transport would, in the order of each teller."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from thresher.crawler.core.effects import Conclude, Effect, Tell
 from thresher.crawler.core.model import CrawlURL, Page, RedirectPair
 from thresher.crawler.core.ownership import Ownership, divided
 from thresher.filters.deliberation import Deliberation
-from thresher.filters.journal import Record
+from thresher.filters.journal import JournalRecord
 from thresher.filters.spec import FilterSpec
 
 
@@ -24,7 +24,7 @@ class Team:
         table = divided(n_agents)
         self.owners = [Ownership(table, me) for me in range(n_agents)]
         self.benches = [Bench.of(specs(owners if n_agents > 1 else None)) for owners in self.owners]
-        self.journals: list[list[Record]] = [[] for _ in range(n_agents)]
+        self.journals: list[list[JournalRecord]] = [[] for _ in range(n_agents)]
         self.n_news = 0
         self._n_times = 2 if is_told_twice else 1
 

@@ -12,7 +12,7 @@ from subjects import SPACE, batch
 from team import Team
 from webs import SEEDS, Subject, pages, settings, urls
 
-from thresher.config.settings import NearReplica, SoftError
+from thresher.config.settings import NearReplicaSettings, SoftErrorSettings
 from thresher.crawler.core.model import LinkBatch, Page
 from thresher.crawler.core.ownership import Ownership
 from thresher.filters.registry import specs
@@ -22,7 +22,7 @@ from thresher.filters.spec import FilterSpec
 def registered(owners: Ownership | None) -> Sequence[FilterSpec]:
     """Return all filters but those which count and compare what is of several sites."""
     of = settings()
-    local = replace(of.filters, soft_error=SoftError(mode="off"), near_replica=NearReplica(mode="off"))
+    local = replace(of.filters, soft_error=SoftErrorSettings(mode="off"), near_replica=NearReplicaSettings(mode="off"))
     return specs(replace(of, filters=local), SEEDS, owners)
 
 

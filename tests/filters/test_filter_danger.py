@@ -3,9 +3,9 @@
 import pytest
 from subjects import refusal
 
-from thresher.config.settings import Danger as Listed
-from thresher.config.settings import Scope
+from thresher.config.settings import DangerSettings, ScopeSettings
 from thresher.crawler.core.model import Reason
+from thresher.filters.base import LinkColumns
 from thresher.filters.danger import compiled
 from thresher.filters.scope import ScopeFilter
 
@@ -119,7 +119,7 @@ HONEST = {
 
 
 def refusals(urls: str, *, origin: str = "https://www.a.example", **listed: list[str]) -> dict[str, Reason | None]:
-    rule = ScopeFilter(Scope(type="any", danger=Listed(**listed)), [], ["https://www.a.example/"])
+    rule = ScopeFilter(ScopeSettings(type="any", danger=DangerSettings(**listed)), [], ["https://www.a.example/"])
     return {path: refusal(rule, origin + path) for path in urls.split()}
 
 
@@ -132,6 +132,15 @@ def test_a_link_that_does_something_is_refused(kind: str) -> None:
 @pytest.mark.parametrize("kind", HONEST)
 def test_a_page_about_such_a_thing_is_not(kind: str) -> None:
     assert [path for path, reason in refusals(HONEST[kind]).items() if reason is not None] == []
+
+
+def test_each_of_many_links_is_judged_as_it_is_alone() -> None:
+    """Mutation: searching on behind what was found, which may reach over several links, loses some."""
+    rule = ScopeFilter(ScopeSettings(type="any"), [], ["https://www.a.example/"])
+    paths = [path for listed in (*HOSTILE.values(), *HONEST.values()) for path in listed.split()]
+    texts = ["https://www.a.example/?title=x", *(f"https://www.a.example{path}" for path in paths), "https://www.a.example/wiki/x:logout"]
+    links = LinkColumns(texts, ["https://www.a.example"] * len(texts), ["a.example"] * len(texts))
+    assert [rule.refuses(links).get(i) for i in range(len(texts))] == [refusal(rule, text) for text in texts]
 
 
 def test_a_host_of_manuals_has_titles_and_no_actions() -> None:

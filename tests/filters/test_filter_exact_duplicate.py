@@ -8,11 +8,11 @@ from dict_memory import DictMemory
 from msgspec.structs import replace
 from subjects import LONG_TEXT, batch, page
 
-from thresher.config.settings import ExactDuplicate
+from thresher.config.settings import ExactDuplicateSettings
 from thresher.crawler.core.effects import Revise
 from thresher.crawler.core.model import CrawlURL, Judgement, Page, Reason, Verdict
 from thresher.filters.base import Effects, LinkJudgement
-from thresher.filters.copy_links import Ledger
+from thresher.filters.copy_links import CopyLedger
 from thresher.filters.exact_duplicate import ExactDuplicateFilter
 
 
@@ -25,7 +25,7 @@ def judge(rule: ExactDuplicateFilter, subject: Page, memory: DictMemory, *, drop
 
 
 def test_the_second_page_with_a_text_is_a_copy_of_the_first() -> None:
-    rule, memory = ExactDuplicateFilter(ExactDuplicate()), DictMemory()
+    rule, memory = ExactDuplicateFilter(ExactDuplicateSettings()), DictMemory()
     first, _ = judge(rule, page("http://a.example/1"), memory)
     second, _ = judge(rule, page("http://a.example/2"), memory)
     assert (first.keep, first.follow) == (True, True)
@@ -34,13 +34,13 @@ def test_the_second_page_with_a_text_is_a_copy_of_the_first() -> None:
 
 
 def test_the_same_page_again_is_no_copy_of_itself() -> None:
-    rule, memory = ExactDuplicateFilter(ExactDuplicate()), DictMemory()
+    rule, memory = ExactDuplicateFilter(ExactDuplicateSettings()), DictMemory()
     judge(rule, page("http://a.example/1"), memory)
     assert judge(rule, page("http://a.example/1"), memory)[0] == Verdict("exact_duplicate")
 
 
 def test_short_texts_other_sites_and_errors_are_never_copies() -> None:
-    rule, memory = ExactDuplicateFilter(ExactDuplicate()), DictMemory()
+    rule, memory = ExactDuplicateFilter(ExactDuplicateSettings()), DictMemory()
     judge(rule, page("http://a.example/1"), memory)
     judge(rule, page("http://a.example/3", "no results"), memory)
     assert judge(rule, page("http://b.example/1"), memory)[0].keep
@@ -49,21 +49,21 @@ def test_short_texts_other_sites_and_errors_are_never_copies() -> None:
 
 
 def test_seeds_and_home_pages_are_never_copies() -> None:
-    rule, memory = ExactDuplicateFilter(ExactDuplicate()), DictMemory()
+    rule, memory = ExactDuplicateFilter(ExactDuplicateSettings()), DictMemory()
     judge(rule, page("http://a.example/1"), memory)
     assert judge(rule, page("http://www.a.example/"), memory)[0].keep
     assert judge(rule, page("http://a.example/seed", seed_distance=0), memory)[0].keep
 
 
 def test_a_page_that_any_filter_dropped_teaches_nothing() -> None:
-    rule, memory = ExactDuplicateFilter(ExactDuplicate()), DictMemory()
+    rule, memory = ExactDuplicateFilter(ExactDuplicateSettings()), DictMemory()
     judge(rule, page("http://a.example/1"), memory, dropped=True)
     assert not memory.rows
     assert judge(rule, page("http://a.example/2"), memory)[0].keep
 
 
 def test_a_page_that_names_itself_canonical_replaces_a_kept_copy_that_does_not() -> None:
-    rule, memory = ExactDuplicateFilter(ExactDuplicate()), DictMemory()
+    rule, memory = ExactDuplicateFilter(ExactDuplicateSettings()), DictMemory()
     old, new = page("http://a.example/1?ref=x"), page("http://a.example/1", canonical="http://a.example/1")
     judge(rule, old, memory)
     verdict, effects = judge(rule, new, memory)
@@ -77,7 +77,7 @@ def test_a_page_that_names_itself_canonical_replaces_a_kept_copy_that_does_not()
 
 
 def test_copies_can_be_stored() -> None:
-    rule, memory = ExactDuplicateFilter(ExactDuplicate(store_copies=True)), DictMemory()
+    rule, memory = ExactDuplicateFilter(ExactDuplicateSettings(store_copies=True)), DictMemory()
     judge(rule, page("http://a.example/1"), memory)
     verdict, _ = judge(rule, page("http://a.example/2"), memory)
     assert (verdict.keep, verdict.new, verdict.reason) == (True, False, Reason.DUPLICATE_CONTENT)
@@ -101,7 +101,7 @@ _WORDS = " ".join(f"word{i}" for i in range(120))
     ids=["a date with a time", "a time", "no time", "a time that heads the text", "a short text"],
 )
 def test_a_time_at_the_foot_of_a_long_text_does_not_count(one: str, other: str, is_copy: bool) -> None:
-    rule, memory = ExactDuplicateFilter(ExactDuplicate()), DictMemory()
+    rule, memory = ExactDuplicateFilter(ExactDuplicateSettings()), DictMemory()
     judge(rule, page("http://a.example/1", one), memory)
     assert judge(rule, page("http://a.example/2", other), memory)[0].keep != is_copy
 
@@ -111,7 +111,7 @@ def test_a_time_at_the_foot_of_a_long_text_does_not_count(one: str, other: str, 
 
 def lead_to(source: CrawlURL, n_new: int, memory: DictMemory) -> None:
     """Let a page have new links, all of them admitted."""
-    ledger = Ledger("exact_duplicate")
+    ledger = CopyLedger("exact_duplicate")
     links = replace(batch(*[f"{source.text}/{i}" for i in range(n_new)]), source=source)
     ledger.observe(ledger.measure(links), LinkJudgement(np.ones(n_new, dtype=np.bool_), {}), memory)
 
@@ -121,8 +121,8 @@ def copy(number: int, via: CrawlURL | None = None) -> Page:
 
 
 def test_links_of_copies_are_followed_until_a_budget_of_new_ones_is_used_up() -> None:
-    """Broken once (`Ledger` charged nothing): fails."""
-    rule, memory = ExactDuplicateFilter(ExactDuplicate(max_links=100)), DictMemory()
+    """Broken once (`CopyLedger` charged nothing): fails."""
+    rule, memory = ExactDuplicateFilter(ExactDuplicateSettings(max_links=100)), DictMemory()
     judge(rule, page("http://a.example/1"), memory)
     followed = []
     for number in range(6):
@@ -133,7 +133,7 @@ def test_links_of_copies_are_followed_until_a_budget_of_new_ones_is_used_up() ->
 
 
 def test_new_links_on_pages_that_are_no_copies_cost_nothing() -> None:
-    rule, memory = ExactDuplicateFilter(ExactDuplicate(max_links=1)), DictMemory()
+    rule, memory = ExactDuplicateFilter(ExactDuplicateSettings(max_links=1)), DictMemory()
     original = page("http://a.example/1")
     judge(rule, original, memory)
     lead_to(original.url, 500, memory)
@@ -143,7 +143,7 @@ def test_new_links_on_pages_that_are_no_copies_cost_nothing() -> None:
 @pytest.mark.parametrize(("every", "goes_on"), [(10, True), (30, False)])
 def test_a_page_that_is_no_copy_pays_for_ten_links(every: int, goes_on: bool) -> None:
     """Copies lead to copies, but each tenth to something new: they are followed for ever. Broken once (`pay` did nothing): fails."""
-    rule, memory = ExactDuplicateFilter(ExactDuplicate(max_links=100)), DictMemory()
+    rule, memory = ExactDuplicateFilter(ExactDuplicateSettings(max_links=100)), DictMemory()
     judge(rule, page("http://a.example/1"), memory)
     for number in range(50):
         parent = copy(number)
@@ -156,7 +156,7 @@ def test_a_page_that_is_no_copy_pays_for_ten_links(every: int, goes_on: bool) ->
 
 def test_each_kind_of_url_has_a_budget_of_its_own_and_the_site_ten() -> None:
     """Broken once (one account for all): fails."""
-    rule, memory = ExactDuplicateFilter(ExactDuplicate(max_links=20)), DictMemory()
+    rule, memory = ExactDuplicateFilter(ExactDuplicateSettings(max_links=20)), DictMemory()
     judge(rule, page("http://a.example/1"), memory)
     for kind in range(10):
         first, second = (page(f"http://a.example/doc?id={i}&p{kind}=1") for i in (1, 2))

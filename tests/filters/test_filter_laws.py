@@ -21,12 +21,11 @@ from planted import LinkScript, PageScript
 from subjects import SPACE, head
 from webs import SUBJECTS, Bench, Subject, answers, lives, pages, registered, settings, stories, urls
 
-from thresher.config.settings import Settings
-from thresher.config.settings import Store as StoreSettings
+from thresher.config.settings import Settings, StoreSettings
 from thresher.crawler.core.effects import Answer, Effect, Revise
 from thresher.crawler.core.model import Mode, Page, Reason, Verdict
 from thresher.filters.base import Gate
-from thresher.filters.journal import Record
+from thresher.filters.journal import JournalRecord
 from thresher.filters.registry import specs
 from thresher.filters.spec import FilterSpec
 from thresher.storage.store import Store
@@ -129,7 +128,7 @@ def test_replaying_a_store_s_journal_gives_an_equal_store_evictions_included(sto
             first.end_visit()
         first.flush().result()
         for visit in range(1, first.visit):
-            replayed.panel.replay(Record(entry.gate, entry.judgement, entry.measures) for entry in first.tables.journal.read(visit))
+            replayed.panel.replay(JournalRecord(entry.gate, entry.judgement, entry.measures) for entry in first.tables.journal.read(visit))
             second.end_visit()
         assert replayed.all_rows() == lived.all_rows()
         assert [first.tables.memory(name).used(site) for name in LEARNERS for site in SITES] == [

@@ -3,7 +3,7 @@
 import pytest
 from subjects import head, refusal
 
-from thresher.config.settings import Media
+from thresher.config.settings import MediaSettings
 from thresher.crawler.core.model import Reason
 from thresher.filters.media import AnnouncedTypes, ExtensionFilter, TypeFilter
 
@@ -12,33 +12,33 @@ TYPES = ["text/html", "application/xhtml+xml", "text/plain"]
 
 @pytest.mark.parametrize("path", ["/a.pdf", "/x/y.JPEG", "/a.tar.gz", "/a.png?size=1"])
 def test_a_media_extension_is_not_requested(path: str) -> None:
-    assert refusal(ExtensionFilter(Media()), f"http://a.example{path}") is Reason.BAD_TYPE
+    assert refusal(ExtensionFilter(MediaSettings()), f"http://a.example{path}") is Reason.BAD_TYPE
 
 
 @pytest.mark.parametrize("path", ["/", "/a.html", "/pdf", "/v1.2/notes", "/x?file=a.pdf", "/a.pdf/view", "/.png/"])
 def test_other_paths_are_requested(path: str) -> None:
-    assert refusal(ExtensionFilter(Media()), f"http://a.example{path}") is None
+    assert refusal(ExtensionFilter(MediaSettings()), f"http://a.example{path}") is None
 
 
 def test_a_foreign_type_ends_after_its_headers() -> None:
     """P43."""
-    gate = TypeFilter(Media(), TYPES)
+    gate = TypeFilter(MediaSettings(), TYPES)
     assert gate.refuses(head("http://a.example/x", content_type="application/zip")) is Reason.BAD_TYPE
     assert gate.refuses(head("http://a.example/x", content_type="Text/HTML; charset=x")) is None
     assert gate.refuses(head("http://a.example/x")) is None
 
 
 def test_a_declared_size_beyond_the_limit_ends_after_its_headers() -> None:
-    gate = TypeFilter(Media(max_declared_size=1000), TYPES)
+    gate = TypeFilter(MediaSettings(max_declared_size=1000), TYPES)
     assert gate.refuses(head("http://a.example/x", content_type="text/html", content_length="1001")) is Reason.TOO_LARGE
     assert gate.refuses(head("http://a.example/x", content_type="text/html", content_length="1000")) is None
 
 
 def test_a_family_of_types_can_be_accepted() -> None:
-    gate = TypeFilter(Media(), ["text/*"])
+    gate = TypeFilter(MediaSettings(), ["text/*"])
     assert gate.refuses(head("http://a.example/x", content_type="text/csv")) is None
     assert gate.refuses(head("http://a.example/x", content_type="image/png")) is Reason.BAD_TYPE
-    assert TypeFilter(Media(), ["*/*"]).refuses(head("http://a.example/x", content_type="image/png")) is None
+    assert TypeFilter(MediaSettings(), ["*/*"]).refuses(head("http://a.example/x", content_type="image/png")) is None
 
 
 @pytest.mark.parametrize(
@@ -58,10 +58,10 @@ def test_a_family_of_types_can_be_accepted() -> None:
     ],
 )
 def test_a_link_that_announces_what_is_not_read_is_not_followed(announced: str) -> None:
-    assert AnnouncedTypes(Media(), TYPES).are_skipped(announced)
-    assert not AnnouncedTypes(Media(mode="observe"), TYPES).are_skipped(announced)
-    assert not AnnouncedTypes(Media(), ["*/*"]).are_skipped(announced)
-    assert not AnnouncedTypes(Media(skip_announced=[]), TYPES).are_skipped(announced)
+    assert AnnouncedTypes(MediaSettings(), TYPES).are_skipped(announced)
+    assert not AnnouncedTypes(MediaSettings(mode="observe"), TYPES).are_skipped(announced)
+    assert not AnnouncedTypes(MediaSettings(), ["*/*"]).are_skipped(announced)
+    assert not AnnouncedTypes(MediaSettings(skip_announced=[]), TYPES).are_skipped(announced)
 
 
 @pytest.mark.parametrize(
@@ -80,9 +80,9 @@ def test_a_link_that_announces_what_is_not_read_is_not_followed(announced: str) 
     ],
 )
 def test_a_link_that_announces_a_page_or_nothing_that_can_be_trusted_is(announced: str) -> None:
-    assert not AnnouncedTypes(Media(), TYPES).are_skipped(announced)
+    assert not AnnouncedTypes(MediaSettings(), TYPES).are_skipped(announced)
 
 
 def test_feeds_are_followed_once_they_are_read() -> None:
-    gate = AnnouncedTypes(Media(), [*TYPES, "application/rss+xml"])
+    gate = AnnouncedTypes(MediaSettings(), [*TYPES, "application/rss+xml"])
     assert [gate.are_skipped(kind) for kind in ("application/rss+xml", "application/atom+xml")] == [False, True]

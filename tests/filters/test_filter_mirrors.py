@@ -5,7 +5,7 @@ from __future__ import annotations
 from replicas_bench import A, B, Bench, shown, text
 from subjects import batch
 
-from thresher.config.settings import NearReplica
+from thresher.config.settings import NearReplicaSettings
 from thresher.crawler.core.effects import Effect, Hold, Park, Revise
 from thresher.crawler.core.model import Reason
 from thresher.filters.near_replica.filter import spec
@@ -21,7 +21,7 @@ def _mirrored(bench: Bench, n: int) -> list[Effect]:
 
 
 def _held(bench: Bench, *urls: str, distance: int = 2) -> dict[str, str]:
-    gate = spec(NearReplica(), tells_copies=False).learned
+    gate = spec(NearReplicaSettings(), tells_copies=False).learned
     assert isinstance(gate, MirrorGate)
     effects = gate.decide(gate.measure(batch(*urls)), bench.memory)[1]
     return {effect.url: effect.holder for effect in effects if isinstance(effect, Hold)}
@@ -55,7 +55,7 @@ def test_a_mirror_that_has_come_to_show_pages_of_its_own_is_held_no_longer() -> 
 def test_the_urls_of_a_mirror_are_not_held_by_a_filter_that_observes() -> None:
     bench = Bench()
     _mirrored(bench, 30)
-    of = spec(NearReplica(mode="observe"), tells_copies=False)
+    of = spec(NearReplicaSettings(mode="observe"), tells_copies=False)
     assert of.learned is not None
     ruling, effects = of.learned.decide(of.learned.measure(batch(f"{B}/new")), bench.memory)
     assert not effects
@@ -76,8 +76,8 @@ def test_a_host_with_pages_of_its_own_is_no_mirror() -> None:
 
 
 def test_links_of_a_mirror_are_refused_where_it_is_to_be_dropped() -> None:
-    assert spec(NearReplica(mirrors="keep"), tells_copies=False).again is None
-    gate = spec(NearReplica(mirrors="drop"), tells_copies=False).learned
+    assert spec(NearReplicaSettings(mirrors="keep"), tells_copies=False).again is None
+    gate = spec(NearReplicaSettings(mirrors="drop"), tells_copies=False).learned
     assert isinstance(gate, MirrorGate)
     bench = Bench(mirrors="drop")
     links = batch(f"{A}/new", f"{B}/new", f"{B}/newer")

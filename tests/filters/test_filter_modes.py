@@ -7,7 +7,7 @@ import pytest
 from subjects import batch, page
 from webs import SEEDS, Bench
 
-from thresher.config.settings import ExactDuplicate, Filters, Override, PathTrap, Settings
+from thresher.config.settings import ExactDuplicateSettings, FilterSettings, Override, PathTrapSettings, Settings
 from thresher.crawler.core.effects import Hold, Park, Release, Request, Study
 from thresher.crawler.core.model import Mode, Purpose, Reason, Verdict
 from thresher.filters.base import LinkColumns
@@ -21,8 +21,8 @@ TEXT = " ".join(f"pear{i}" for i in range(8))
 def with_overrides(general: str, **modes: str) -> Settings:
     """Return a configuration with path_trap in a mode, and another below http://a.example/NAME/ for each name."""
     overrides = [Override(match=f"http://a.example/{name}/", filters={"path_trap": mode}) for name, mode in modes.items()]
-    of = msgspec.structs.replace(PathTrap(), mode=general)
-    return Settings(filters=Filters(audit_share=0.0, path_trap=of), overrides=overrides)
+    of = msgspec.structs.replace(PathTrapSettings(), mode=general)
+    return Settings(filters=FilterSettings(audit_share=0.0, path_trap=of), overrides=overrides)
 
 
 def test_the_longest_override_that_names_the_filter_decides() -> None:
@@ -75,7 +75,7 @@ def test_links_are_judged_by_the_mode_of_what_they_lead_to() -> None:
 
 def test_nobody_learns_from_a_filter_that_only_observes_a_prefix() -> None:
     """Two filters drop a page: it is old. Where one of them only observes, the other's word alone is in doubt."""
-    of = Filters(audit_share=0.0, exact_duplicate=ExactDuplicate(min_tokens=4))
+    of = FilterSettings(audit_share=0.0, exact_duplicate=ExactDuplicateSettings(min_tokens=4))
     overrides = [Override(match="http://a.example/spared/", filters={"exact_duplicate": "observe"})]
     bench = Bench.of(specs(Settings(filters=of, overrides=overrides), SEEDS))
     heard, words = {}, {}

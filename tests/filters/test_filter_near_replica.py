@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from replicas_bench import A, B, Bench, shown, text
 from subjects import batch
 
-from thresher.config.settings import NearReplica
+from thresher.config.settings import NearReplicaSettings
 from thresher.crawler.core.effects import Revise
 from thresher.crawler.core.model import Judgement, Page, Reason, Verdict
 from thresher.filters.base import LinkJudgement
@@ -198,7 +198,7 @@ def test_pages_of_one_template_do_not_crowd_one_another_out() -> None:
 
 def test_links_of_replicas_are_followed_until_the_budget_of_new_ones_is_used_up() -> None:
     """As of copies (filters/copy_links.py). Broken once (replicas not marked): fails."""
-    ledger = spec(NearReplica(), tells_copies=False).learned
+    ledger = spec(NearReplicaSettings(), tells_copies=False).learned
     assert ledger is not None
     bench, followed = Bench(max_links=10), []
     bench.meet(shown(f"{A}/1", text(1)))

@@ -13,7 +13,7 @@ from planted import LinkScript, PageScript, PairWitness, SeenAnswer
 from subjects import LONG_TEXT, SPACE, answer, batch, head, page, pair
 from webs import Bench, registered
 
-from thresher.config.settings import PathTrap
+from thresher.config.settings import PathTrapSettings
 from thresher.crawler.core.effects import Effect, Hold, Release, Request, Rewrite
 from thresher.crawler.core.model import Judgement, LinkBatch, Mode, Purpose, Reason, Verdict
 from thresher.filters.base import Gate, LinkJudgement
@@ -248,7 +248,7 @@ def test_what_passes_by_itself_is_no_audit() -> None:
 def test_audits_of_a_real_filter_pass_its_refusals_and_are_learned_the_same_by_a_replay() -> None:
     """A calendar without end. Mutation: `PageMeasure` left its cells out of the journal: the replay closed nothing."""
     days = batch(*[f"http://a.example/cal?day={1 + i % 28}&month={1 + i // 28 % 12}&year={2000 + i // 336}" for i in range(1_000)])
-    lived, replayed = (Bench.of([path_trap(PathTrap(max_calendar=5))], audit_share=0.25) for _ in range(2))
+    lived, replayed = (Bench.of([path_trap(PathTrapSettings(max_calendar=5))], audit_share=0.25) for _ in range(2))
     records = [lived.panel.learn(lived.panel.page(page(url, status=404)))[1] for url in days.texts[:50]]
     deliberation = lived.panel.links(days)
     again = lived.panel.links(days)

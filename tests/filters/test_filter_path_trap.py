@@ -9,7 +9,7 @@ import pytest
 from subjects import batch, page, refusal
 from webs import Bench
 
-from thresher.config.settings import Filters, Override, PathTrap, Settings
+from thresher.config.settings import FilterSettings, Override, PathTrapSettings, Settings
 from thresher.crawler.core.effects import Hold
 from thresher.crawler.core.model import Page, Reason
 from thresher.filters.path_shapes import calendar_of, shape_of
@@ -27,12 +27,12 @@ Text = Callable[[str], str]  # of a URL's page
 )
 def test_a_trap_by_shape_is_refused(path: str) -> None:
     """F60."""
-    assert refusal(ShapeTrap(PathTrap()), f"http://a.example{path}") in (Reason.PATH_TRAP, Reason.TOO_MANY_SEGMENTS)
+    assert refusal(ShapeTrap(PathTrapSettings()), f"http://a.example{path}") in (Reason.PATH_TRAP, Reason.TOO_MANY_SEGMENTS)
 
 
 @pytest.mark.parametrize("path", ["/", "/a/a/a/", "/docs/2024/05/17/title.html", "/x?a=1&b=2&c=3"])
 def test_an_ordinary_path_passes(path: str) -> None:
-    assert refusal(ShapeTrap(PathTrap()), f"http://a.example{path}") is None
+    assert refusal(ShapeTrap(PathTrapSettings()), f"http://a.example{path}") is None
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_bounds_of_shape_differ_by_prefix(path: str, *, is_refused: bool) -> Non
         Override(match="a.example", max_params=2),
         Override(match="http://a.example/deep/", max_params=9),
     ]
-    trap = ShapeTrap(PathTrap(max_segments=2), overrides)
+    trap = ShapeTrap(PathTrapSettings(max_segments=2), overrides)
     assert (refusal(trap, f"http://a.example{path}") is not None) is is_refused
 
 
@@ -119,7 +119,7 @@ def alike(url: str) -> str:
 class Site:
     """A crawl of URLs as a list of links gives them, through the real panel, with what it fetched and what it refused."""
 
-    def __init__(self, of: Filters, text: Text = own, *, everything: bool = False) -> None:
+    def __init__(self, of: FilterSettings, text: Text = own, *, everything: bool = False) -> None:
         filters = specs(Settings(filters=of), ()) if everything else [path_trap(of.path_trap, judges=["exact_duplicate"])]
         self.bench = Bench.of(filters)
         self.text = text
@@ -169,7 +169,7 @@ TOPICS = ("http://a.example/forum/topic-{}.html", "http://a.example/forum/{}", "
 @pytest.mark.parametrize("form", TOPICS)
 def test_a_large_forum_is_found_whole_in_the_default_configuration(form: str) -> None:
     """All 12,000 topics are known before the first is fetched; 5,000 URLs of a directory were the bound, and 2,600 topics of 4,331 lost."""
-    site = Site(Filters(audit_share=0.0), everything=True)
+    site = Site(FilterSettings(audit_share=0.0), everything=True)
     topics = numbered(form, 12_000)
     assert site.find(topics) == topics
     site.fetch(topics[:600])
@@ -179,7 +179,7 @@ def test_a_large_forum_is_found_whole_in_the_default_configuration(form: str) ->
 
 def test_a_shape_is_held_for_barren_answers_alone_and_then_at_once() -> None:
     """F60. An opinion refuses nothing. Mutation: the bound counted `answered`; `again` was left out of the spec."""
-    site = Site(Filters(path_trap=PathTrap(max_per_prefix=50)), alike)
+    site = Site(FilterSettings(path_trap=PathTrapSettings(max_per_prefix=50)), alike)
     site.fetch(site.find(numbered("http://a.example/trap/{}", 1_000)))
     assert len(site.fetched) == 51, "the first shows something new"
     assert (len(site.held), site.refused) == (949, {})
@@ -197,14 +197,14 @@ def test_a_shape_is_held_for_barren_answers_alone_and_then_at_once() -> None:
 
 def test_urls_that_wait_are_held_or_are_aliases_cost_a_shape_nothing() -> None:
     """Only answers do: so there is nothing to refund. Mutation: the learned gate counted what it admitted."""
-    site = Site(Filters(path_trap=PathTrap(max_per_prefix=50)), alike)
+    site = Site(FilterSettings(path_trap=PathTrapSettings(max_per_prefix=50)), alike)
     assert len(site.find(numbered("http://a.example/trap/{}", 5_000))) == 5_000
     assert site.bench.rows("path_trap") == {}
 
 
 @pytest.mark.parametrize("status", [404, 410, 200])
 def test_errors_and_copies_are_barren(status: int) -> None:
-    site = Site(Filters(path_trap=PathTrap(max_per_prefix=50)), alike)
+    site = Site(FilterSettings(path_trap=PathTrapSettings(max_per_prefix=50)), alike)
     site.fetch(numbered("http://a.example/a?t={}", 200), status=status)
     assert 50 <= len(site.fetched) <= 51
 
@@ -215,14 +215,14 @@ def test_a_shape_that_yields_one_new_page_in_twenty_is_never_closed() -> None:
     def text(url: str) -> str:
         return own(url) if int(url.rpartition("=")[2]) % 18 == 0 else alike(url)
 
-    site = Site(Filters(path_trap=PathTrap(max_per_prefix=50)), text)
+    site = Site(FilterSettings(path_trap=PathTrapSettings(max_per_prefix=50)), text)
     site.fetch(numbered("http://a.example/a?t={}", 1_000))
     assert len(site.fetched) == 1_000
 
 
 def test_what_one_script_wastes_does_not_close_another() -> None:
     """The printable copies of topics, in the same folder."""
-    site = Site(Filters(path_trap=PathTrap(max_per_prefix=50)), lambda url: alike(url) if "print" in url else own(url))
+    site = Site(FilterSettings(path_trap=PathTrapSettings(max_per_prefix=50)), lambda url: alike(url) if "print" in url else own(url))
     for i in range(200):
         site.crawl([f"http://a.example/forum/print.php?t={i}", f"http://a.example/forum/viewtopic.php?t={i}"])
     assert sum("print" in url for url in site.fetched) == 51
@@ -231,10 +231,10 @@ def test_what_one_script_wastes_does_not_close_another() -> None:
 
 def test_a_short_new_text_counts_neither_way() -> None:
     """A gallery's captions; what always is the same is barren all the same."""
-    site = Site(Filters(path_trap=PathTrap(max_per_prefix=50)), lambda url: f"caption {own(url)[:20]}")
+    site = Site(FilterSettings(path_trap=PathTrapSettings(max_per_prefix=50)), lambda url: f"caption {own(url)[:20]}")
     site.fetch(numbered("http://a.example/photo.php?id={}", 300))
     assert len(site.fetched) == 300
-    empty = Site(Filters(path_trap=PathTrap(max_per_prefix=50)), lambda url: "")
+    empty = Site(FilterSettings(path_trap=PathTrapSettings(max_per_prefix=50)), lambda url: "")
     empty.fetch(numbered("http://a.example/photo.php?id={}", 300))
     assert len(empty.fetched) == 51
 
@@ -245,7 +245,7 @@ def days(n: int) -> list[str]:
 
 def test_a_calendar_is_held_after_few_barren_days() -> None:
     """F60. What a page says of its date its URL has said."""
-    site = Site(Filters(path_trap=PathTrap(max_calendar=24)), lambda url: f"nothing is planned {BOILERPLATE}")
+    site = Site(FilterSettings(path_trap=PathTrapSettings(max_calendar=24)), lambda url: f"nothing is planned {BOILERPLATE}")
     site.crawl(days(300))
     assert len(site.fetched) == 25
     assert site.holders == {"path_trap calendar http://a.example/cal?day=#&month=#&year=#"}
@@ -254,7 +254,7 @@ def test_a_calendar_is_held_after_few_barren_days() -> None:
 
 def test_a_calendar_ends_although_each_of_its_pages_is_new() -> None:
     """F60. That limit is the user's, and no opinion. Mutation: `GENEROUS` was left out."""
-    site = Site(Filters(path_trap=PathTrap(max_calendar=12)))
+    site = Site(FilterSettings(path_trap=PathTrapSettings(max_calendar=12)))
     site.crawl(days(300))
     assert len(site.fetched) == 120
     assert set(site.refused.values()) == {Reason.PATH_TRAP}
@@ -262,7 +262,7 @@ def test_a_calendar_ends_although_each_of_its_pages_is_new() -> None:
 
 def test_dated_articles_are_no_calendar() -> None:
     """Whether they have a title or a number of their own; 200 of the latter were all that a site had."""
-    site = Site(Filters(path_trap=PathTrap(max_calendar=3)))
+    site = Site(FilterSettings(path_trap=PathTrapSettings(max_calendar=3)))
     articles = [f"http://a.example/2024/05/{day:02}/{4711 + day}.html" for day in range(1, 29)]
     articles += [f"http://a.example/2024/06/{day:02}/title-of-{'abcdefghij'[day % 10]}{'klm'[day // 10]}.html" for day in range(1, 29)]
     site.crawl(articles)
@@ -270,7 +270,7 @@ def test_dated_articles_are_no_calendar() -> None:
 
 
 def test_hosts_of_one_site_are_apart() -> None:
-    site = Site(Filters(path_trap=PathTrap(max_per_prefix=24)), alike)
+    site = Site(FilterSettings(path_trap=PathTrapSettings(max_per_prefix=24)), alike)
     site.crawl(numbered("http://x.a.example/t/{}", 40))
     site.crawl(numbered("http://y.a.example/t/{}", 20))
     assert len(site.fetched) == 25 + 20
@@ -278,7 +278,7 @@ def test_hosts_of_one_site_are_apart() -> None:
 
 def test_what_a_head_gate_refused_is_barren() -> None:
     """Attachments by number: the spec asks to hear of answers that were not read."""
-    bench = Bench.of([path_trap(PathTrap(max_per_prefix=5))])
+    bench = Bench.of([path_trap(PathTrapSettings(max_per_prefix=5))])
     for url in numbered("http://a.example/dl.php?id={}", 5):
         bench.panel.learn(bench.panel.unread(_without_text(url)))
     deliberation = bench.panel.links(batch("http://a.example/dl.php?id=77", "http://a.example/other.php?id=77"))

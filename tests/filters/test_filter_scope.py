@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from subjects import refusal
 
-from thresher.config.settings import Override, Scope
+from thresher.config.settings import Override, ScopeSettings
 from thresher.crawler.core.model import Reason
 from thresher.filters.scope import ScopeFilter
 
@@ -13,7 +13,7 @@ SEED = "https://www.a.example/docs/index.html"
 
 
 def scope(type_: Any = "host", **more: Any) -> ScopeFilter:
-    return ScopeFilter(Scope(type=type_, **more), [], [SEED])
+    return ScopeFilter(ScopeSettings(type=type_, **more), [], [SEED])
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_each_scope_type_holds_what_its_name_says(type_: str, inside: list[str],
 
 def test_look_alike_hosts_are_outside() -> None:
     """S40: suffixes match at a label's border, names compare as A-labels."""
-    rule = ScopeFilter(Scope(type="domain"), [], ["https://example.com/"])
+    rule = ScopeFilter(ScopeSettings(type="domain"), [], ["https://example.com/"])
     for url in ("https://evilexample.com/", "https://example.com.evil.net/", "https://xn--exmple-cua.com/"):
         assert refusal(rule, url) is Reason.OUT_OF_SCOPE
 
@@ -48,7 +48,7 @@ def test_include_adds_and_exclude_wins() -> None:
 
 def test_a_skip_override_excludes_a_domain_with_its_subdomains_or_a_prefix() -> None:
     overrides = [Override(match="b.example", skip=True), Override(match="https://a.example/old/", skip=True)]
-    rule = ScopeFilter(Scope(type="any"), overrides, [SEED])
+    rule = ScopeFilter(ScopeSettings(type="any"), overrides, [SEED])
     for url in ("https://b.example/", "https://x.b.example/", "https://a.example/old/1"):
         assert refusal(rule, url) is Reason.EXCLUDED
     assert refusal(rule, "https://notb.example/") is None

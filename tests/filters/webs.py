@@ -11,13 +11,21 @@ from dict_memory import DictMemory
 from hypothesis import strategies as st
 from subjects import SPACE, answer, batch, page, pair
 
-from thresher.config.settings import ExactDuplicate, Filters, NearReplica, PathTrap, PatternYield, Settings, SoftError
+from thresher.config.settings import (
+    ExactDuplicateSettings,
+    FilterSettings,
+    NearReplicaSettings,
+    PathTrapSettings,
+    PatternYieldSettings,
+    Settings,
+    SoftErrorSettings,
+)
 from thresher.crawler.core.effects import Answer
 from thresher.crawler.core.model import LinkBatch, Page, RedirectPair
 from thresher.crawler.core.ports import Memory
 from thresher.filters.base import Gate
 from thresher.filters.deliberation import Deliberation
-from thresher.filters.journal import Record
+from thresher.filters.journal import JournalRecord
 from thresher.filters.panel import Panel
 from thresher.filters.registry import specs
 from thresher.filters.spec import FilterSpec
@@ -40,16 +48,16 @@ _PATHS = (
     "/cal/2025/01/",
 )
 _TEXTS = ("short", "sorry: page not found, it is no more", *(" ".join(f"{word}{i}" for i in range(8)) for word in ("pear", "plum", "fig")))
-_TIGHT = Filters(
-    path_trap=PathTrap(max_per_prefix=2, max_calendar=1),
-    exact_duplicate=ExactDuplicate(min_tokens=4),
-    pattern_yield=PatternYield(barren=2),
-    soft_error=SoftError(threshold=0.5, give_up_after=1),
-    near_replica=NearReplica(min_tokens=4),
+_TIGHT = FilterSettings(
+    path_trap=PathTrapSettings(max_per_prefix=2, max_calendar=1),
+    exact_duplicate=ExactDuplicateSettings(min_tokens=4),
+    pattern_yield=PatternYieldSettings(barren=2),
+    soft_error=SoftErrorSettings(threshold=0.5, give_up_after=1),
+    near_replica=NearReplicaSettings(min_tokens=4),
 )
 
 
-def settings(mode: str = "enforce", of: Filters = _TIGHT) -> Settings:
+def settings(mode: str = "enforce", of: FilterSettings = _TIGHT) -> Settings:
     """Return a configuration with every filter that there is in one mode, and limits so tight that a few pages reach them."""
     every = {
         name: msgspec.structs.replace(getattr(of, name), mode=mode) for name in of.__struct_fields__ if hasattr(getattr(of, name), "mode")
@@ -115,9 +123,9 @@ class Bench:
             case _:
                 return self.panel.redirect(subject)
 
-    def tell(self, story: Iterable[Subject | Answer]) -> list[Record]:
+    def tell(self, story: Iterable[Subject | Answer]) -> list[JournalRecord]:
         """Judge and learn each subject in turn, or tell every requester of an answer; return the journal."""
-        records: list[Record | None] = []
+        records: list[JournalRecord | None] = []
         for subject in story:
             if isinstance(subject, Answer):
                 records += [self.panel.on_answer(spec.name, subject)[1] for spec in self.panel.specs if spec.prober]

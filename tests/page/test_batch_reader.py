@@ -19,7 +19,7 @@ from thresher.crawler.core.parsed import Parsed
 from thresher.crawler.core.sketch import token_hashes
 from thresher.crawler.core.url import URLRules, URLSpace
 from thresher.crawler.gates.link_gate import LinkGate
-from thresher.crawler.page.batch_reader import BatchReader, Reading
+from thresher.crawler.page.batch_reader import BatchReader, PageReading
 from thresher.crawler.page.parser import Parser
 from thresher.filters.panel import Panel
 from thresher.storage.store import Store
@@ -52,7 +52,7 @@ async def batch_reader(path: Path, clock: Callable[[], float] = lambda: 7.0) -> 
             await parser.close()
 
 
-def is_right(found: Reading, i: int) -> bool:
+def is_right(found: PageReading, i: int) -> bool:
     page, link = found.page, f"http://a.test/p{i}/x"
     words = page.tokens.tolist() == token_hashes(f"words of page {i}").tolist()
     return words and (page.title, page.links, found.links.texts, len(found.skips)) == (str(i), (link,), [link], 1)
@@ -132,7 +132,7 @@ async def test_as_many_journeys_are_woken_as_a_round_has_time_for(tmp_path: Path
 
 
 async def test_a_fault_of_our_own_in_one_page_is_that_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def parse(source: html.Source, **options: Any) -> Parsed:
+    def parse(source: html.DecodedBody, **options: Any) -> Parsed:
         if b"page 2" in source.body_utf8:
             raise ZeroDivisionError("a bug")
         return finished(source, **options)
@@ -142,7 +142,7 @@ async def test_a_fault_of_our_own_in_one_page_is_that_pages(tmp_path: Path, monk
     async with batch_reader(tmp_path) as table:
         found = await asyncio.gather(*(table.read(page(i)) for i in range(5)), return_exceptions=True)
     assert [i for i, reading in enumerate(found) if isinstance(reading, ZeroDivisionError)] == [2]
-    assert all(is_right(reading, i) for i, reading in enumerate(found) if isinstance(reading, Reading))
+    assert all(is_right(reading, i) for i, reading in enumerate(found) if isinstance(reading, PageReading))
 
 
 async def test_who_is_gone_is_not_read_for(tmp_path: Path) -> None:
@@ -151,7 +151,7 @@ async def test_who_is_gone_is_not_read_for(tmp_path: Path) -> None:
         await asyncio.sleep(0)
         tasks[1].cancel()
         found = await asyncio.gather(*tasks, return_exceptions=True)
-    assert [isinstance(reading, Reading) for reading in found] == [True, False, True, True]
+    assert [isinstance(reading, PageReading) for reading in found] == [True, False, True, True]
 
 
 async def test_a_page_that_must_be_isolated_delays_no_other(tmp_path: Path) -> None:

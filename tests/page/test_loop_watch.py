@@ -14,12 +14,12 @@ from test_batch_reader import batch_reader, fetched
 
 from thresher.crawler.core import html
 from thresher.crawler.core.parsed import Parsed
-from thresher.crawler.page.loop_watch import LIMIT_S, LoopWatch, Step
+from thresher.crawler.page.loop_watch import LIMIT_S, LoopStep, LoopWatch
 
 
 async def test_a_stalled_loop_is_logged_with_the_stack_that_holds_it(caplog: pytest.LogCaptureFixture) -> None:
     """F94: injected sleep. It accuses nobody, since it does not compute."""
-    step, accused, told = Step(), list[str](), threading.Event()
+    step, accused, told = LoopStep(), list[str](), threading.Event()
     step.host = "http://a.test"
     watch = LoopWatch(step, accused.append)
     logging.getLogger("thresher.crawler.page.loop_watch").addHandler(handler := Telling(told))
@@ -51,7 +51,7 @@ async def test_a_host_whose_page_computes_in_the_loop_is_parsed_apart_from_then_
     parsed_here: list[bytes] = []
     accused = threading.Event()
 
-    def parse(source: html.Source, **options: Any) -> Parsed:
+    def parse(source: html.DecodedBody, **options: Any) -> Parsed:
         parsed_here.append(source.body_utf8)
         while source.body_utf8 == b"slow" and not accused.is_set():
             sum(range(1000))
@@ -79,7 +79,7 @@ async def test_a_host_whose_page_computes_in_the_loop_is_parsed_apart_from_then_
 
 async def test_a_loop_that_goes_on_accuses_nobody() -> None:
     """Time that others take from the machine is no fault: nobody is accused of it."""
-    step, accused = Step(), list[str]()
+    step, accused = LoopStep(), list[str]()
     watch = LoopWatch(step, accused.append)
     step.host = "http://a.test"
     for _ in range(20):
@@ -89,7 +89,7 @@ async def test_a_loop_that_goes_on_accuses_nobody() -> None:
 
 
 async def test_a_closed_watch_leaves_no_thread() -> None:
-    watch = LoopWatch(Step(), lambda _: None)
+    watch = LoopWatch(LoopStep(), lambda _: None)
     assert [thread.name for thread in threading.enumerate()].count("loop watch") == 1
     watch.close()
     assert "loop watch" not in [thread.name for thread in threading.enumerate()]

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from thresher.config.settings import Parse
+from thresher.config.settings import ParseSettings
 from thresher.crawler.core import html
 from thresher.crawler.core.model import Flag
 from thresher.crawler.core.parsed import Link, Parsed
@@ -40,7 +40,7 @@ class Harness:
     """A parser and what a test asks of it."""
 
     def __init__(self, patience_s: float | None = None, **settings: Any) -> None:
-        self.parser = Parser(Parse(**{"timeout": 0.5, **settings}), "thresher", MAX_LINKS, patience_s=patience_s)
+        self.parser = Parser(ParseSettings(**{"timeout": 0.5, **settings}), "thresher", MAX_LINKS, patience_s=patience_s)
         self.n_ticks = 0
 
     def here(self, body: bytes, mime_type: str = HTML) -> Parsed | None:

@@ -15,17 +15,17 @@ import pytest
 sys.path.append(str(Path(__file__).parents[1] / "cli"))  # beside the stores of the commands' tests
 from small_store import NOW, SmallStore
 
-from thresher.config.settings import Limits, Scope, Settings
+from thresher.config.settings import LimitSettings, ScopeSettings, Settings
 from thresher.crawler.core.model import Cause, Reason, State, Verdict
 from thresher.crawler.core.robots import RobotsRecord
-from thresher.crawler.report.gather import Crawl, gather
+from thresher.crawler.report.gather import CrawlFigures, gather
 from thresher.crawler.report.page import render
-from thresher.filters.depth_cutoff.evidence import Place
-from thresher.filters.depth_cutoff.records import Head, Level
+from thresher.filters.depth_cutoff.evidence import PlaceCounts
+from thresher.filters.depth_cutoff.records import Level, SiteHead
 from thresher.filters.dust.memory import RuleBook, write_book
 from thresher.filters.dust.rules import LearnedRule, Substitution
 from thresher.filters.evidence.opinion import Opinion
-from thresher.filters.near_replica.records import HostRecord, name_of
+from thresher.filters.near_replica.records import HostCounts, name_of
 from thresher.filters.pattern_yield import filter as pattern_yield
 from thresher.filters.pattern_yield.evidence import YieldEvidence
 from thresher.filters.pattern_yield.records import Pattern, pattern_key
@@ -59,7 +59,7 @@ class HostileStore(SmallStore):
     """Writes the store; every text is the next of `texts`, in a circle."""
 
     def __init__(self, path: Path, texts: list[str]) -> None:
-        super().__init__(path, Settings(seeds=["https://a.example/"], scope=Scope(type="any"), limits=Limits(max_depth=3)))
+        super().__init__(path, Settings(seeds=["https://a.example/"], scope=ScopeSettings(type="any"), limits=LimitSettings(max_depth=3)))
         self._texts: Iterator[str] = cycle(texts)
 
     def text(self) -> str:
@@ -140,9 +140,9 @@ class HostileStore(SmallStore):
         memory = self.store.tables.memory("pattern_yield")
         memory.put(pattern_key(site, form), msgspec.msgpack.encode(Pattern(form, evidence)), 1.0)
         depth = self.store.tables.memory("depth_cutoff")
-        head = Head(low=[0] * 16, levels=[Level(9, 9, 90, 60), Level(8, 5, 40, 9), Level(7, 1, 40, 0)])
+        head = SiteHead(low=[0] * 16, levels=[Level(9, 9, 90, 60), Level(8, 5, 40, 9), Level(7, 1, 40, 0)])
         depth.put(site + b"h", msgspec.msgpack.encode(head), 1.0)
-        depth.put(site + b"p12345678", msgspec.msgpack.encode(Place(form, [0, 9], [0, 1], limit=1, n_ever=9)), 1.0)
+        depth.put(site + b"p12345678", msgspec.msgpack.encode(PlaceCounts(form, [0, 9], [0, 1], limit=1, n_ever=9)), 1.0)
 
     def _learned(self) -> None:
         site = self.space.site_key("h1.example")
@@ -151,7 +151,7 @@ class HostileStore(SmallStore):
         write_book(
             self.store.tables.memory("dust"), site, RuleBook(self.text(), [LearnedRule(rule=rule, standing="valid", support=7, agree=9)])
         )
-        mirror = HostRecord(n_pages=40, mirror_of=self.text())
+        mirror = HostCounts(n_pages=40, mirror_of=self.text())
         key = site + b"h" + name_of("https://h1.example/")[:4]
         self.store.tables.memory("near_replica").put(key, msgspec.msgpack.encode(mirror), 1.0)
 
@@ -161,7 +161,7 @@ def build_hostile(path: Path, texts: list[str], n_pages: int = 60) -> None:
     HostileStore(path, texts).build(n_pages)
 
 
-def read(path: Path) -> Crawl:
+def read(path: Path) -> CrawlFigures:
     """Gather everything of a store."""
     with reading(path) as view:
         return gather(view, with_order=True)

@@ -10,16 +10,16 @@ import trustme
 from edge import fetching, url
 from hostile import always, response, serve
 
-from thresher.config.settings import Archive, Settings
+from thresher.config.settings import ArchiveSettings, Settings
 from thresher.crawler.core.frontier import Lease
 from thresher.crawler.core.model import Fetched, Head, Wire
 from thresher.crawler.core.ports import Entry, Lane
 from thresher.crawler.settlement.archiving import Archiver
 from thresher.crawler.visit import Visit
-from thresher.storage.archive.record import Record
+from thresher.storage.archive.record import ArchiveRecord
 from thresher.storage.store import Store
 
-SETTINGS = Settings(archive=Archive(format="warc"))
+SETTINGS = Settings(archive=ArchiveSettings(format="warc"))
 HEADERS = ((b"ETag", b'"1"'), (b"Content-Length", b"4"))
 
 
@@ -30,7 +30,7 @@ def answered(status: int, received: bytes, headers: tuple[tuple[bytes, bytes], .
     return Visit(Lease(bytes(16), Entry(Lane.FRESH, 0, 1, 0, page), "127.0.0.1"), outcome)
 
 
-def added(store: Store, archiver: Archiver, visit: Visit) -> list[Record]:
+def added(store: Store, archiver: Archiver, visit: Visit) -> list[ArchiveRecord]:
     archiver.add(visit, 2.0)
     store.end_visit()
     return store._open.archive[-1][1]

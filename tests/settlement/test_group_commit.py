@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from thresher.config.settings import Store as StoreSettings
+from thresher.config.settings import StoreSettings
 from thresher.crawler.settlement.group_commit import Committer
 from thresher.storage.store import Store
 

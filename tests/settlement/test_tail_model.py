@@ -12,7 +12,7 @@ from hypothesis import settings as profile
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from thresher.config.settings import Limits, Settings
+from thresher.config.settings import LimitSettings, Settings
 from thresher.crawler.analysis.tail_replay import notes, replayed
 from thresher.crawler.core.ownership import N_PARTITIONS
 from thresher.crawler.settlement.tail import CLOSED, Tails, policy_of
@@ -26,7 +26,7 @@ from thresher.storage.tables.tail import PENDING
 
 QUEUES = [b"s" * 8 + bytes([i]) * 8 for i in range(2)]
 HOLDERS = ["pattern_yield /a", "depth_cutoff 3 /b", "links exact_duplicate > /c"]
-SETTINGS = Settings(limits=Limits(min_free_disk=0))
+SETTINGS = Settings(limits=LimitSettings(min_free_disk=0))
 TABLES = (TAIL_HOSTS, TAIL_CLASSES, TAIL_MEMBERS, TAIL_PLACES, TAIL_DRAWS)
 picks = st.integers(0, 10**6)
 

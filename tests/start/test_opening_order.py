@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from thresher.config.settings import Identity, Settings
+from thresher.config.settings import IdentitySettings, Settings
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.start.opening import create_store, reconfigure
 from thresher.storage.view import View
 
 
 def test_a_resume_under_another_order_is_refused_and_changes_nothing(tmp_path: Path) -> None:
-    create_store(tmp_path / "crawl", Settings(seeds=["http://a.example/"], identity=Identity(contact="me@example.org")))
+    create_store(tmp_path / "crawl", Settings(seeds=["http://a.example/"], identity=IdentitySettings(contact="me@example.org")))
     reconfigure(tmp_path / "crawl", [], [], [], ["frontier.order=breadth_first"])
     with pytest.raises(UsageError, match=r"frontier\.order: expected breadth_first.*found opic"):
         reconfigure(tmp_path / "crawl", [], [], [], ["frontier.order=opic"])

@@ -12,8 +12,7 @@ import sys
 from hashlib import blake2b, shake_128
 from pathlib import Path
 
-from thresher.config.settings import Settings
-from thresher.config.settings import Store as StoreSettings
+from thresher.config.settings import Settings, StoreSettings
 from thresher.crawler.core.model import CrawlURL, Reason, State
 from thresher.crawler.core.ports import Entry, HostRecord, Lane, SiteRecord
 from thresher.storage.records import PageRecord

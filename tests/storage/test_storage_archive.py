@@ -13,11 +13,11 @@ import pytest
 from injecting import crash_at
 from warcio.archiveiterator import ArchiveIterator
 
-from thresher.config.settings import Archive, Settings
+from thresher.config.settings import ArchiveSettings, Settings
 from thresher.crawler.core.errors import StoreError
 from thresher.crawler.core.http_message import split
 from thresher.storage.archive.bodies import may_hold
-from thresher.storage.archive.record import FIELDS, HTTP_RESPONSE, Record, fields, stamp
+from thresher.storage.archive.record import FIELDS, HTTP_RESPONSE, ArchiveRecord, fields, stamp
 from thresher.storage.packing import unpack_u64
 from thresher.storage.records import ARCHIVE_END, ArchiveEnd, PageRecord
 from thresher.storage.schema import BODIES, META, Meta
@@ -26,12 +26,12 @@ from thresher.storage.verify import verify
 from thresher.storage.view import View
 
 ROOT = Path(__file__).parents[2]
-SETTINGS = Settings(archive=Archive(format="warc"))
+SETTINGS = Settings(archive=ArchiveSettings(format="warc"))
 
 
-def record(n: int, noise: bytes = b"") -> Record:
+def record(n: int, noise: bytes = b"") -> ArchiveRecord:
     said = fields([("visit", str(n)), ("noise", noise.hex())])
-    return Record("metadata", str(uuid.uuid4()), stamp(0.0), FIELDS, said, [("WARC-Target-URI", f"http://a.test/{n}")])
+    return ArchiveRecord("metadata", str(uuid.uuid4()), stamp(0.0), FIELDS, said, [("WARC-Target-URI", f"http://a.test/{n}")])
 
 
 def visit(store: Store, noise: bytes = b"") -> int:
@@ -129,7 +129,7 @@ def answer(store: Store, page: bytes, body: bytes, headers: bytes = b"") -> int:
     n, text = store.visit, f"http://a.test/{store.visit}"
     store.tables.pages.put(PageRecord(url=text, key=b"%016d" % n, status=200), body)
     block = b"HTTP/1.1 200 OK\r\n" + headers + b"\r\n" + page
-    store.capture([Record("response", str(uuid.uuid4()), stamp(0.0), HTTP_RESPONSE, block, [("WARC-Target-URI", text)]), record(n)])
+    store.capture([ArchiveRecord("response", str(uuid.uuid4()), stamp(0.0), HTTP_RESPONSE, block, [("WARC-Target-URI", text)]), record(n)])
     message = split(block)
     store.leave_body_to_archive(lambda kept: may_hold(message, kept, is_plain_sailing=True))
     store.end_visit()

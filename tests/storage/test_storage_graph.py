@@ -18,7 +18,7 @@ from thresher.crawler.core.url import URLRules, URLSpace
 from thresher.crawler.start.opening import create_store
 from thresher.storage import graph
 from thresher.storage.export.group_graph import HOSTGRAPH_KIND
-from thresher.storage.graph import Known, read_known, read_links, redirects
+from thresher.storage.graph import KnownUrls, read_known, read_links, redirects
 from thresher.storage.records import PageRecord
 from thresher.storage.representatives import NONE, representatives
 from thresher.storage.shards import open_view
@@ -167,7 +167,7 @@ def test_a_target_that_another_agent_numbers_meanwhile_is_left_out(tmp_path: Pat
         store.tables.seen.settle(own[0].key, State.DONE)
         store.end_visit()
 
-    def known_and_more(view: View) -> Known:
+    def known_and_more(view: View) -> KnownUrls:
         found = read_known(view)
         arguments = [str(tmp_path / "agent-1"), *(url.text for url in foreign)]
         subprocess.run([sys.executable, "-c", _OTHER_AGENT, *arguments], cwd=ROOT, check=True)

@@ -9,12 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from thresher.config.settings import Settings
-from thresher.config.settings import Store as StoreSettings
+from thresher.config.settings import Settings, StoreSettings
 from thresher.crawler.core.ports import SiteRecord
 from thresher.storage.store import Store
 from thresher.storage.tables.bloom import Met
-from thresher.storage.tables.memory import Memory, filter_tag
+from thresher.storage.tables.memory import StoredMemory, filter_tag
 from thresher.storage.tables.site_links import SiteLinks
 
 SITE = b"S" * 8
@@ -46,7 +45,7 @@ def test_the_tags_of_all_filters_differ() -> None:
 
 
 def test_a_site_that_outgrows_its_memory_forgets_what_weighs_least(store: Store) -> None:
-    memory = Memory(store, "f", 1000)
+    memory = StoredMemory(store, "f", 1000)
     for n in range(10):
         memory.put(SITE + bytes([n]), b"x" * 50, weight=float(n % 5))
         store.end_visit()
@@ -70,7 +69,7 @@ def test_the_same_visits_leave_the_same_memory(tmp_path_factory: pytest.TempPath
     left = []
     for every in (1, 7):
         with Store.create(tmp_path_factory.mktemp("memory"), Settings(store=StoreSettings(map_size=1 << 20)), 0.0) as store:
-            memory = Memory(store, "f", 150)
+            memory = StoredMemory(store, "f", 150)
             for n, (key, size, weight) in enumerate(puts):
                 memory.put(SITE + bytes([key]), bytes(size), weight=weight)
                 store.end_visit()

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from thresher.config.settings import Settings
-from thresher.config.settings import Store as StoreSettings
+from thresher.config.settings import Settings, StoreSettings
 from thresher.crawler.core.model import Purpose, Reason, State
 from thresher.crawler.core.ports import SeenRow
 from thresher.storage.packing import REASONS, pack_links, pack_seen, unpack_links, unpack_seen

@@ -16,8 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from thresher.config.settings import Settings
-from thresher.config.settings import Store as StoreSettings
+from thresher.config.settings import Settings, StoreSettings
 from thresher.crawler.core.errors import DiskError, ThresherError
 from thresher.storage.packing import pack_u64
 from thresher.storage.schema import COUNTERS, DUE, HELD, PAGES, QUEUE, SEEN

@@ -11,22 +11,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from thresher.config.settings import Settings
-from thresher.config.settings import Store as StoreSettings
+from thresher.config.settings import Settings, StoreSettings
 from thresher.crawler.core.model import CrawlURL, LinkBatch, Purpose, Reason, State, Verdict
 from thresher.crawler.core.ports import Entry, HostRecord, Lane, QueueStore, SeenRow, SiteRecord
 from thresher.crawler.core.ports import Memory as MemoryPort
 from thresher.crawler.core.robots import RobotsRecord, file_hash
-from thresher.filters.journal import Record
+from thresher.filters.journal import JournalRecord
 from thresher.storage.records import FailureRecord, PageRecord
 from thresher.storage.schema import QUEUE as QUEUE_TABLE
 from thresher.storage.schema import URLS
 from thresher.storage.store import Store
 from thresher.storage.tables.held import Held
-from thresher.storage.tables.memory import Memory
+from thresher.storage.tables.memory import StoredMemory
 from thresher.storage.tables.queues import Queues
 from thresher.storage.tables.requests import Requester
-from thresher.storage.tables.rules import Rules
+from thresher.storage.tables.rules import RuleCounts
 from thresher.storage.tables.seen import SeenSet
 from thresher.storage.tables.urls import Urls
 
@@ -135,7 +134,7 @@ def test_queues_are_what_the_frontier_asks_for(store: Store) -> None:
     port: QueueStore = store.tables.queues
     assert isinstance(port, Queues)
     memory: MemoryPort = store.tables.memory("f")
-    assert isinstance(memory, Memory)
+    assert isinstance(memory, StoredMemory)
 
 
 def test_a_lane_is_served_by_rank_then_discovery(store: Store) -> None:
@@ -229,7 +228,7 @@ def test_links_are_the_distinct_known_urls_of_a_page(store: Store) -> None:
 
 
 def test_the_journal_takes_the_panels_records(store: Store) -> None:
-    store.tables.journal.put([Record(4, b"judged", [("exact_duplicate", b"measure")]), Record(3, b"again", [])])
+    store.tables.journal.put([JournalRecord(4, b"judged", [("exact_duplicate", b"measure")]), JournalRecord(3, b"again", [])])
     assert [(entry.gate, entry.judgement, entry.measures) for entry in store.tables.journal.read(store.visit)] == [
         (4, b"judged", [("exact_duplicate", b"measure")]),
         (3, b"again", []),
@@ -302,7 +301,7 @@ def test_what_a_holder_holds_is_released_a_part_at_a_time_kills_in_between_inclu
 
 
 def test_a_rule_records_so_many_rows_and_counts_the_rest(store: Store) -> None:
-    rules = Rules(store, cap=2)
+    rules = RuleCounts(store, cap=2)
     assert [rules.may_record("sessionid") for _ in range(4)] == [True, True, False, False]
     assert (rules.count("sessionid"), rules.may_record("other"), rules.all()) == (4, True, {"other": 1, "sessionid": 4})
     store.tables.aliases.put(url("a").key, "https://a.example/b", "sessionid")

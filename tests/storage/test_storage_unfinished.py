@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from thresher.config.settings import Settings
-from thresher.config.settings import Store as StoreSettings
+from thresher.config.settings import Settings, StoreSettings
 from thresher.crawler.core.errors import NoCrawlError, StoreError, UsageError
 from thresher.crawler.process.supervisor import write_status
 from thresher.crawler.start.opening import create_store

@@ -20,8 +20,19 @@ from typing import Any
 from little_web import SECRET, Crawled, read
 from witness import Request, Witness
 
-from thresher.config.settings import Dns, Fetch, Filters, Identity, Limits, Politeness, Recrawl, Retry, Settings, SoftError
-from thresher.config.settings import Store as StoreSettings
+from thresher.config.settings import (
+    DnsSettings,
+    FetchSettings,
+    FilterSettings,
+    IdentitySettings,
+    LimitSettings,
+    PolitenessSettings,
+    RecrawlSettings,
+    RetrySettings,
+    Settings,
+    SoftErrorSettings,
+    StoreSettings,
+)
 from thresher.crawler.start.rounds import begin_round
 from thresher.crawler.status import Status
 from thresher.filters.spec import FilterSpec
@@ -111,14 +122,14 @@ class ChangingWeb(Witness):
 def settings(web: ChangingWeb, **sections: Any) -> Settings:
     """Return a configuration without waits; no audits and probes unless they are asked for."""
     base: dict[str, Any] = {
-        "identity": Identity(agent="thresher-test", contact="https://example.org/bot"),
-        "limits": Limits(min_free_disk=0, max_wait=5.0),
-        "politeness": Politeness(min_delay=0.0, delay_factor=0.0, jitter=0.0, address_delay=0.0, address_connections=100),
-        "fetch": Fetch(allow_addresses=["127.0.0.0/8"], allow_ports=[web.port], concurrency=8),
-        "dns": Dns(static={".test": "127.0.0.1"}),
-        "retry": Retry(scale=1e-6),
-        "filters": Filters(audit_share=0.0, soft_error=SoftError(max_probes=0)),
-        "recrawl": Recrawl(audit_share=0.0),
+        "identity": IdentitySettings(agent="thresher-test", contact="https://example.org/bot"),
+        "limits": LimitSettings(min_free_disk=0, max_wait=5.0),
+        "politeness": PolitenessSettings(min_delay=0.0, delay_factor=0.0, jitter=0.0, address_delay=0.0, address_connections=100),
+        "fetch": FetchSettings(allow_addresses=["127.0.0.0/8"], allow_ports=[web.port], concurrency=8),
+        "dns": DnsSettings(static={".test": "127.0.0.1"}),
+        "retry": RetrySettings(scale=1e-6),
+        "filters": FilterSettings(audit_share=0.0, soft_error=SoftErrorSettings(max_probes=0)),
+        "recrawl": RecrawlSettings(audit_share=0.0),
         "store": StoreSettings(versions="all"),
         "sitemaps": "off",
     }

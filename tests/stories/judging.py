@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from thresher.crawler.demo.log import ROBOTS, Log
+from thresher.crawler.demo.log import ROBOTS, ServerLog
 from thresher.crawler.demo.web import Web
 
 TOLERANCE_S = 0.001
 WINDOW_S = 1.0
 
 
-def short_gaps(log: Log, web: Web, min_delay_s: float) -> list[str]:
+def short_gaps(log: ServerLog, web: Web, min_delay_s: float) -> list[str]:
     """P19–P21, P26: from an answer's end to the next request at a host queue; a Crawl-delay counts once its robots.txt was served.
 
     Not for asking for that very file again: whose rules were lost in a kill does not know them.
@@ -32,16 +32,16 @@ def short_gaps(log: Log, web: Web, min_delay_s: float) -> list[str]:
     return found
 
 
-def n_gaps(log: Log) -> int:
+def n_gaps(log: ServerLog) -> int:
     return len(log) - len(log.queues())
 
 
-def crowded_queues(log: Log) -> list[str]:
+def crowded_queues(log: ServerLog) -> list[str]:
     """P23, P26: more than one request at once at a host queue."""
     return [f"{queue}: {n} at once" for queue, n in log.max_concurrency().items() if n > 1]
 
 
-def crowded_addresses(log: Log, connections: int, delay_s: float) -> list[str]:
+def crowded_addresses(log: ServerLog, connections: int, delay_s: float) -> list[str]:
     """P24: too many requests at once at an address, or too many in any window: starts are told by the client's clock, not the server's."""
     at_once = log.max_concurrency(lambda request: request.address)
     found = [f"{address}: {n} at once" for address, n in at_once.items() if n > connections]
@@ -53,6 +53,6 @@ def crowded_addresses(log: Log, connections: int, delay_s: float) -> list[str]:
     return found
 
 
-def forbidden(log: Log, web: Web) -> list[str]:
+def forbidden(log: ServerLog, web: Web) -> list[str]:
     """P9, P13, P57: requests for what robots.txt does not let anybody fetch."""
     return [f"{request.host}{request.path}" for request in log.forbidden(web.allows)]

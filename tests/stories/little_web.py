@@ -20,8 +20,19 @@ from typing import Any, Self
 
 import msgspec
 
-from thresher.config.settings import Canary, Dns, Fetch, Filters, Identity, Limits, Politeness, Retry, Settings, SoftError
-from thresher.config.settings import Scope as ScopeSettings
+from thresher.config.settings import (
+    CanarySettings,
+    DnsSettings,
+    FetchSettings,
+    FilterSettings,
+    IdentitySettings,
+    LimitSettings,
+    PolitenessSettings,
+    RetrySettings,
+    ScopeSettings,
+    Settings,
+    SoftErrorSettings,
+)
 from thresher.crawler.core.model import State
 from thresher.crawler.core.ports import SeenRow
 from thresher.crawler.core.url import URLSpace
@@ -168,14 +179,14 @@ def settings(web: LittleWeb, seeds: Sequence[str], *, canaries: bool = False, **
         sections: Structs in place of these.
     """
     base: dict[str, Any] = {
-        "identity": Identity(agent="thresher-test", contact="https://example.org/bot"),
+        "identity": IdentitySettings(agent="thresher-test", contact="https://example.org/bot"),
         "scope": ScopeSettings(type="any"),
-        "limits": Limits(min_free_disk=0, max_wait=5.0),
-        "politeness": Politeness(min_delay=0.0, delay_factor=0.0, jitter=0.0, address_delay=0.0, address_connections=100),
-        "fetch": Fetch(allow_addresses=["127.0.0.0/8"], allow_ports=[web.port], concurrency=8),
-        "dns": Dns(static={".test": web.address}),
-        "retry": Retry(scale=1e-6),
-        "filters": Filters(audit_share=0.0, tail_yield=0.0, soft_error=SoftError(max_probes=0)),
+        "limits": LimitSettings(min_free_disk=0, max_wait=5.0),
+        "politeness": PolitenessSettings(min_delay=0.0, delay_factor=0.0, jitter=0.0, address_delay=0.0, address_connections=100),
+        "fetch": FetchSettings(allow_addresses=["127.0.0.0/8"], allow_ports=[web.port], concurrency=8),
+        "dns": DnsSettings(static={".test": web.address}),
+        "retry": RetrySettings(scale=1e-6),
+        "filters": FilterSettings(audit_share=0.0, tail_yield=0.0, soft_error=SoftErrorSettings(max_probes=0)),
         "sitemaps": "off",  # stories name each request; those of sitemaps turn them on
     }
     made = Settings(seeds=[web.url(seed) for seed in seeds], **{**base, **sections})
@@ -184,7 +195,7 @@ def settings(web: LittleWeb, seeds: Sequence[str], *, canaries: bool = False, **
 
 def without_canaries(of: Settings) -> Settings:
     """Return a configuration in which no page is asked for again to see whether a wall answers."""
-    return msgspec.structs.replace(of, filters=msgspec.structs.replace(of.filters, canary=Canary(mode="off")))
+    return msgspec.structs.replace(of, filters=msgspec.structs.replace(of.filters, canary=CanarySettings(mode="off")))
 
 
 @dataclass

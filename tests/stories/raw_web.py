@@ -24,7 +24,7 @@ from warcio.archiveiterator import ArchiveIterator
 from warcio.bufferedreaders import BufferedReader
 from warcio.checker import Checker
 
-from thresher.config.settings import Archive, Settings
+from thresher.config.settings import ArchiveSettings, Settings
 
 Then = Literal["keep", "close", "reset", "stall"]
 
@@ -91,7 +91,7 @@ class _Noted:
 
 def archived(web: LittleWeb, seeds: list[str], **sections: Any) -> Settings:
     """Return the configuration of a crawl that writes an archive."""
-    return settings(web, seeds, **{"archive": Archive(format="warc"), **sections})
+    return settings(web, seeds, **{"archive": ArchiveSettings(format="warc"), **sections})
 
 
 @dataclass

@@ -9,16 +9,16 @@ from urllib.parse import quote
 from little_web import Crawled, LittleWeb, settings
 from soft_web import only_soft_errors, standing
 
-from thresher.config.settings import Filters, Limits, Settings
+from thresher.config.settings import FilterSettings, LimitSettings, Settings
 from thresher.crawler.explain.explain import Explainer
 from thresher.filters.soft_error.probe import N_LETTERS
 from thresher.storage.view import View
 
-LIMITS = Limits(min_free_disk=0, max_wait=1.0)
+LIMITS = LimitSettings(min_free_disk=0, max_wait=1.0)
 FILTERS = only_soft_errors()
 
 
-def probing(web: LittleWeb, *seeds: str, filters: Filters = FILTERS, **sections: Any) -> Settings:
+def probing(web: LittleWeb, *seeds: str, filters: FilterSettings = FILTERS, **sections: Any) -> Settings:
     return settings(web, seeds or ["a.test/"], **{"limits": LIMITS, "filters": filters, **sections})
 
 

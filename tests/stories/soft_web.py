@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 import msgspec
 from little_web import Crawled, LittleWeb, crawl, settings
 
-from thresher.config.settings import Dns, Fetch, Filters, SoftError
+from thresher.config.settings import DnsSettings, FetchSettings, FilterSettings, SoftErrorSettings
 from thresher.crawler.core.model import Reason, State
 from thresher.crawler.core.url import origin_of, queue_name
 from thresher.crawler.demo.demo_settings import PROFILES
 from thresher.crawler.demo.labelled import LabelledWeb
-from thresher.crawler.demo.log import Log
+from thresher.crawler.demo.log import ServerLog
 from thresher.crawler.demo.server import Server
 from thresher.crawler.demo.soft import HONEST, SOFT
 from thresher.filters.soft_error.probe import N_LETTERS, directory_of
@@ -50,9 +50,9 @@ class Share(NamedTuple):
         return self.n_right / max(1, self.n_right + self.n_missed)
 
 
-def only_soft_errors(**options: Any) -> Filters:
+def only_soft_errors(**options: Any) -> FilterSettings:
     """Return filters of which all that learn are off but this one: what it does is then its own doing."""
-    of = Filters(audit_share=0.0, soft_error=SoftError(**options))
+    of = FilterSettings(audit_share=0.0, soft_error=SoftErrorSettings(**options))
     learning = [name for name in of.__struct_fields__ if hasattr(getattr(of, name), "mode") and name not in (NAME, "media")]
     return msgspec.structs.replace(of, **{name: msgspec.structs.replace(getattr(of, name), mode="off") for name in learning})
 
@@ -63,7 +63,7 @@ class Outcome:
 
     crawled: Crawled
     web: LabelledWeb
-    log: Log
+    log: ServerLog
     verdicts: dict[str, dict[str, Any]]  # URL → evidence of the standing verdict that calls it a soft error
     caught: set[str] = field(default_factory=set)
 
@@ -120,14 +120,14 @@ async def crawl_soft_web(path: Path, *, part_pages: int = 0, **sections: Any) ->
         web = server.web
         assert isinstance(web, LabelledWeb)
         base: dict[str, Any] = {
-            "fetch": Fetch(allow_addresses=["127.0.0.0/8"], allow_ports=[server.port], concurrency=32),
-            "dns": Dns(static=web.static_dns()),
+            "fetch": FetchSettings(allow_addresses=["127.0.0.0/8"], allow_ports=[server.port], concurrency=32),
+            "dns": DnsSettings(static=web.static_dns()),
             "sitemaps": "off",
         }
         configuration = msgspec.structs.replace(settings(LittleWeb(), [], **{**base, **sections}), seeds=web.seeds())
         crawled = await crawl(path / "store", configuration)
     verdicts = standing(path / "store")
-    return Outcome(crawled, web, Log.read(log), verdicts, caught(path / "store", crawled, verdicts))
+    return Outcome(crawled, web, ServerLog.read(log), verdicts, caught(path / "store", crawled, verdicts))
 
 
 def standing(path: Path) -> dict[str, dict[str, Any]]:

@@ -18,7 +18,7 @@ from injecting import crash_at
 from server_log import refetches, unlabelled
 
 from thresher.crawler.core.url import origin_of, queue_name
-from thresher.crawler.demo.log import ROBOTS, Log
+from thresher.crawler.demo.log import ROBOTS, ServerLog
 from thresher.crawler.demo.process import ServerProcess
 from thresher.crawler.process.supervisor import Supervisor
 from thresher.crawler.start.opening import reconfigure
@@ -40,9 +40,9 @@ class Place(NamedTuple):
         config = write_config(directory, self.sections, self.server.web.seeds())
         return crawl(directory / "store", config, *(part for text in sets for part in ("--set", text)))
 
-    def log_of(self, since: int) -> Log:
+    def log_of(self, since: int) -> ServerLog:
         """Return what the server saw after its first `since` requests."""
-        return Log(self.server.read_log().requests[since:])
+        return ServerLog(self.server.read_log().requests[since:])
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +58,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
 
 
 @pytest.fixture(scope="module")
-def homes(place: Place, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Log]:
+def homes(place: Place, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ServerLog]:
     """A finished crawl of the seeds' hosts alone, to be copied, and what the server saw of it."""
     directory, before = tmp_path_factory.mktemp("homes"), len(place.server.read_log())
     with place.crawl(directory, "scope.type=host") as life:
@@ -133,7 +133,9 @@ def test_nothing_deeper_than_max_depth_is_asked_for(place: Place, seen: int, tmp
 # -- scope ----------------------------------------------------------------------------------------------------------------------------
 
 
-def test_a_wider_scope_admits_what_was_refused_and_fetches_nothing_again(place: Place, homes: tuple[Path, Log], tmp_path: Path) -> None:
+def test_a_wider_scope_admits_what_was_refused_and_fetches_nothing_again(
+    place: Place, homes: tuple[Path, ServerLog], tmp_path: Path
+) -> None:
     """P54, P40: with scope `host` no other host is asked for anything; widened, the links of stored pages are judged anew."""
     finished, log = homes
     assert set(log.queues()) == {queue_name(origin_of(seed)) for seed in place.server.web.seeds()}
@@ -142,7 +144,7 @@ def test_a_wider_scope_admits_what_was_refused_and_fetches_nothing_again(place: 
     with resume(tmp_path / "store", "--set", "scope.type=any") as life:
         assert life.end() == 0, life.said
     assert differences(place.whole, findings(tmp_path / "store")) == ([], [], [])
-    both = Log(log.requests + place.log_of(before).requests)
+    both = ServerLog(log.requests + place.log_of(before).requests)
     assert refetches(both, unlabelled(place.server.web).truth()) == {}
     assert verify(tmp_path / "store") == []
 
@@ -164,7 +166,7 @@ def test_a_narrower_scope_refuses_what_still_waits(place: Place, tmp_path: Path)
 
 
 async def test_a_readmission_that_is_killed_is_carried_out_by_the_next_life(
-    place: Place, homes: tuple[Path, Log], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    place: Place, homes: tuple[Path, ServerLog], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """F81: the mark of a changed configuration lasts until all of it is done."""
     shutil.copytree(homes[0], tmp_path / "store")

@@ -15,7 +15,7 @@ from server_log import n_robots, refetches, unlabelled
 from witness import Request, Witness, links, page, text
 
 from thresher.crawler.demo.atlas import RobotsKind
-from thresher.crawler.demo.log import Log
+from thresher.crawler.demo.log import ServerLog
 from thresher.crawler.demo.truth import Truth
 from thresher.crawler.demo.web import Web
 from thresher.crawler.version import VERSION
@@ -28,7 +28,7 @@ MIN_DELAY_S, ADDRESS_DELAY_S, ADDRESS_CONNECTIONS = 0.2, 0.03, 2
 class Story(NamedTuple):
     """One polite crawl."""
 
-    log: Log
+    log: ServerLog
     web: Web
     truth: Truth
     code: int

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from little_web import LittleWeb, crawl, settings
 
-from thresher.config.settings import Politeness, Robots
+from thresher.config.settings import PolitenessSettings, RobotsSettings
 from thresher.crawler.core.ai_preferences import WELL_KNOWN, reserves
 from thresher.storage.view import View
 
@@ -91,7 +91,7 @@ async def test_tdmrep_is_asked_for_once_for_each_origin_and_before_its_pages(tmp
 async def test_tdmrep_keeps_the_pace_of_its_host(tmp_path: Path) -> None:
     async with LittleWeb() as web:
         put(web)
-        pace = Politeness(min_delay=0.1, delay_factor=0.0, jitter=0.0, address_delay=0.0, address_connections=100)
+        pace = PolitenessSettings(min_delay=0.1, delay_factor=0.0, jitter=0.0, address_delay=0.0, address_connections=100)
         await crawl(tmp_path / "c", settings(web, ["b.test/"], ai_preferences="obey", politeness=pace))
         assert min(web.gaps("b.test")) >= 0.09
         assert f"b.test{WELL_KNOWN}" in web.requests
@@ -120,7 +120,7 @@ async def test_no_answer_for_tdmrep_stops_a_crawl(answer: str, tmp_path: Path) -
         ANSWERS[answer](web, f"a.test{WELL_KNOWN}")
         web.page("a.test/", "a.test/1")
         web.page("a.test/1")
-        crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"], ai_preferences="obey", robots=Robots(error_ttl=60.0)))
+        crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"], ai_preferences="obey", robots=RobotsSettings(error_ttl=60.0)))
         kept = {web.place(url) for url, page in crawled.pages.items() if page.has_body}
         assert {"a.test/", "a.test/1"} <= kept
         assert web.requests.count(f"a.test{WELL_KNOWN}") == 1

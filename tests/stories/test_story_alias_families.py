@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 from little_web import LittleWeb, crawl, settings
 
-from thresher.config.settings import Dust, ExactDuplicate, Filters
+from thresher.config.settings import DustSettings, ExactDuplicateSettings, FilterSettings
 from thresher.crawler.core.model import State
 from thresher.storage.view import View
 
@@ -15,8 +15,10 @@ N, TRANSLATED = 60, frozenset(range(50, 60))
 _ON = ("dust", "exact_duplicate")
 
 
-def aliases(tail_yield: float) -> Filters:
-    of = Filters(audit_share=0.0, tail_yield=tail_yield, dust=Dust(mode="enforce"), exact_duplicate=ExactDuplicate(mode="enforce"))
+def aliases(tail_yield: float) -> FilterSettings:
+    of = FilterSettings(
+        audit_share=0.0, tail_yield=tail_yield, dust=DustSettings(mode="enforce"), exact_duplicate=ExactDuplicateSettings(mode="enforce")
+    )
     others = [name for name in of.__struct_fields__ if hasattr(getattr(of, name), "mode") and name not in _ON]
     return msgspec.structs.replace(of, **{name: msgspec.structs.replace(getattr(of, name), mode="off") for name in others})
 

@@ -10,7 +10,7 @@ import pytest
 from little_web import Crawled, LittleWeb, crawl, no_held_url_is_fetched, settings
 from planted import LinkScript, PageScript
 
-from thresher.config.settings import Limits
+from thresher.config.settings import LimitSettings
 from thresher.crawler.core.effects import Effect, Hold, Request, Rewrite
 from thresher.crawler.core.model import Mode, Purpose, State
 from thresher.filters.spec import FilterSpec, always
@@ -112,7 +112,7 @@ async def test_more_aliases_than_one_commit_takes_are_all_released(tmp_path: Pat
         many = [f"a.test/1?ref={n}" for n in range(520)]
         web.page("a.test/", *many)
         web.page("a.test/1", status=404)
-        limits = Limits(min_free_disk=0, max_wait=5.0, max_pages=6)
+        limits = LimitSettings(min_free_disk=0, max_wait=5.0, max_pages=6)
         found = await crawled(tmp_path / "c", web, limits=limits)
         assert State.ALIAS not in {row.state for row in found.rows.values()}
 

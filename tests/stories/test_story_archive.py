@@ -14,7 +14,7 @@ import msgspec
 from little_web import crawl, settings
 from raw_web import RawWeb, Then, answers, archived, faults, files, records
 
-from thresher.config.settings import ExactDuplicate, Fetch, Filters, Limits, Media, SoftError
+from thresher.config.settings import ExactDuplicateSettings, FetchSettings, FilterSettings, LimitSettings, MediaSettings, SoftErrorSettings
 from thresher.storage.packing import pack_u64
 from thresher.storage.schema import BODIES
 from thresher.storage.verify import verify
@@ -126,7 +126,7 @@ async def test_answers_that_broke_off_are_there_and_marked(tmp_path: Path) -> No
         for name, (_, then, data) in broken.items():
             web.raw(f"a.test/{name}", data, then=then)
         web.page("a.test/", *(f"a.test/{name}" for name in broken))
-        fetch = Fetch(allow_addresses=["127.0.0.0/8"], allow_ports=[web.port], concurrency=8, read_timeout=1.0)
+        fetch = FetchSettings(allow_addresses=["127.0.0.0/8"], allow_ports=[web.port], concurrency=8, read_timeout=1.0)
         await crawl(tmp_path, archived(web, ["a.test/"], fetch=fetch))
         by_url = answers(tmp_path)
         for name, (why, _, data) in broken.items():
@@ -142,7 +142,7 @@ async def test_a_body_over_the_limit_is_cut_and_marked(tmp_path: Path) -> None:
     """fetch.max_body holds in the archive too; what had come until then is there."""
     async with RawWeb() as web:
         web.raw("a.test/", sized(PAGE * 4000), then="close")
-        fetch = Fetch(allow_addresses=["127.0.0.0/8"], allow_ports=[web.port], max_body=100_000)
+        fetch = FetchSettings(allow_addresses=["127.0.0.0/8"], allow_ports=[web.port], max_body=100_000)
         await crawl(tmp_path, archived(web, ["a.test/"], fetch=fetch))
         (answer,) = answers(tmp_path)[web.url("a.test/")]
     assert answer["WARC-Truncated"] == "length"
@@ -157,7 +157,7 @@ async def test_the_same_payload_is_kept_once(tmp_path: Path) -> None:
         web.raw("a.test/one", sized(PAGE, b"X-Which: one"))
         web.raw("a.test/two", sized(PAGE, b"X-Which: two"))
         web.page("a.test/", "a.test/one", "a.test/two")
-        await crawl(tmp_path, archived(web, ["a.test/"], filters=Filters(exact_duplicate=ExactDuplicate(mode="observe"))))
+        await crawl(tmp_path, archived(web, ["a.test/"], filters=FilterSettings(exact_duplicate=ExactDuplicateSettings(mode="observe"))))
         found = {record.kind: record for name in ("one", "two") for record in answers(tmp_path)[web.url(f"a.test/{name}")]}
     first, second = found["response"], found["revisit"]
     assert second["WARC-Refers-To"] == first["WARC-Record-ID"]
@@ -181,7 +181,7 @@ async def test_what_filters_refuse_is_there_with_their_words(tmp_path: Path) -> 
         web.page("a.test/", "a.test/picture", "a.test/film", "a.test/copy", "a.test/copy2", "a.test/denied", "http://[bad\r\nvisit: 99/")
         web.page("a.test/copy2", text="the same words " * 30)
         web.robots("a.test", "User-agent: *\nDisallow: /denied")
-        filters = Filters(audit_share=0.0, soft_error=SoftError(max_probes=0), media=Media(mode="enforce"))
+        filters = FilterSettings(audit_share=0.0, soft_error=SoftErrorSettings(max_probes=0), media=MediaSettings(mode="enforce"))
         await crawl(tmp_path, archived(web, ["a.test/"], filters=filters))
         told = {record.url: record.fields for record in records(tmp_path) if record.kind == "metadata"}
         by_url = answers(tmp_path)
@@ -208,15 +208,15 @@ async def test_what_filters_refuse_is_there_with_their_words(tmp_path: Path) -> 
 
 async def test_each_file_begins_with_the_configuration_and_is_bounded(tmp_path: Path) -> None:
     """Records of a visit stay together; another configuration begins another file."""
-    from thresher.config.settings import Archive
+    from thresher.config.settings import ArchiveSettings
 
     async with RawWeb() as web:
         names = [f"a.test/{n}" for n in range(12)]
         web.page("a.test/", *names)
         for n, name in enumerate(names):
             web.file(name, "text/html", base64.b64encode(random.Random(n).randbytes(300_000)))
-        small = Archive(format="warc", max_file=1 << 20)
-        limits = Limits(min_free_disk=0, max_wait=5.0, max_pages=8)
+        small = ArchiveSettings(format="warc", max_file=1 << 20)
+        limits = LimitSettings(min_free_disk=0, max_wait=5.0, max_pages=8)
         await crawl(tmp_path, archived(web, ["a.test/"], archive=small, limits=limits))
         n_first = len(files(tmp_path))
         await crawl(tmp_path, archived(web, ["a.test/"], archive=small))

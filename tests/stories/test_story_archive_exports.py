@@ -17,7 +17,7 @@ from little_web import crawl, settings
 from raw_web import RawWeb, archived, files, judge, read
 from test_story_archive import OK, PAGE, chunks, sized
 
-from thresher.config.settings import Archive, Fetch, Limits
+from thresher.config.settings import ArchiveSettings, FetchSettings, LimitSettings
 from thresher.crawler.cli import thresher
 from thresher.storage.archive import cdxj
 from thresher.storage.archive.files import file_path
@@ -49,8 +49,8 @@ async def _fill(path: Path) -> None:
             web.raw(f"a.test/{name}", b"HTTP/1.1 103 Early\r\n\r\n" * (name == "chunked") + data, then="close")
         web.redirect("a.test/moved", "a.test/two")
         web.page("a.test/", *(f"a.test/{name}" for name in (*odd, "moved")))
-        fetch = Fetch(allow_addresses=["127.0.0.0/8"], allow_ports=[web.port], concurrency=4)
-        limits = Limits(min_free_disk=0, max_wait=5.0, max_pages=4)
+        fetch = FetchSettings(allow_addresses=["127.0.0.0/8"], allow_ports=[web.port], concurrency=4)
+        limits = LimitSettings(min_free_disk=0, max_wait=5.0, max_pages=4)
         await crawl(path, archived(web, ["a.test/"], fetch=fetch, limits=limits))
         await crawl(path, archived(web, ["a.test/"], fetch=fetch))
 
@@ -182,4 +182,4 @@ async def test_no_archive_no_index(tmp_path: Path) -> None:
         await crawl(tmp_path / "crawl", settings(web, ["a.test/"]))
     done = CliRunner().invoke(thresher, ["export", str(tmp_path / "crawl"), "--format", "cdxj"])
     assert "archive.format: warc" in str(done.exception)
-    assert Archive().format == "off"
+    assert ArchiveSettings().format == "off"

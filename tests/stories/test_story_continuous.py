@@ -18,7 +18,7 @@ from harness import crawl, resume, until, wait_until, write_config
 from little_web import SECRET
 from test_story_recrawl_aliases import Rule, two_addresses
 
-from thresher.config.settings import Frontier, Limits, Recrawl, Settings
+from thresher.config.settings import FrontierSettings, LimitSettings, RecrawlSettings, Settings
 from thresher.crawler.cli import thresher
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.core.model import State
@@ -33,7 +33,7 @@ from thresher.storage.view import View
 
 WORDS = " ".join(f"word{i}" for i in range(300))
 N = 6
-OFTEN = Recrawl(audit_share=0.0, min_interval=1.0, max_interval=2.0)
+OFTEN = RecrawlSettings(audit_share=0.0, min_interval=1.0, max_interval=2.0)
 
 
 def plant(web: ChangingWeb) -> None:
@@ -87,7 +87,7 @@ async def test_each_page_is_visited_again_when_its_time_has_come_and_what_change
         assert "changes about every" in again["why_then"]
         assert "another one on another day makes it gone" in said("explain", str(store), web.url(HOST, "/3"))
         assert "6 pages have a time for their next visit" in said("status", str(store))  # two of eight are missing and gone
-        bounded = settings(web, schedule="continuous", recrawl=OFTEN, limits=Limits(min_free_disk=0, max_time=0.3))
+        bounded = settings(web, schedule="continuous", recrawl=OFTEN, limits=LimitSettings(min_free_disk=0, max_time=0.3))
         assert (await Crawl(store, settings=bounded).run()).why == "limits.max_time reached"
         with pytest.raises(UsageError, match="schedule=once"):
             begin_round(store, older_than_s=0.0, where=())
@@ -123,7 +123,7 @@ async def test_a_crawl_that_was_done_goes_on_by_a_schedule_and_new_urls_share_th
         for i in range(20):
             web.put(f"/n{i}", f"new {i} " + WORDS[i:])
         due_at_once = msgspec.structs.replace(OFTEN, min_interval=1.0, max_interval=1.0)
-        conf = settings(web, schedule="continuous", recrawl=due_at_once, frontier=Frontier(heads=4))
+        conf = settings(web, schedule="continuous", recrawl=due_at_once, frontier=FrontierSettings(heads=4))
         mark = len(web.requests)
         await run(store, conf, web, {f"/n{i}": 1 for i in range(20)})
         served = [request.path for request in web.requests[mark:] if request.path != "/robots.txt"]
@@ -162,7 +162,7 @@ def options_of(web: ChangingWeb) -> dict[str, Any]:
     return {
         "schedule": "continuous",
         "identity": {"agent": "thresher-test", "contact": "https://example.org/bot"},
-        "limits": msgspec.to_builtins(Limits(min_free_disk=0, max_wait=5.0)),
+        "limits": msgspec.to_builtins(LimitSettings(min_free_disk=0, max_wait=5.0)),
         "recrawl": {"min_interval": 1, "max_interval": 2, "audit_share": 0},
         "politeness": {"min_delay": 0, "delay_factor": 0, "jitter": 0, "address_delay": 0, "address_connections": 100},
         "fetch": {"allow_addresses": ["127.0.0.0/8"], "allow_ports": [web.port]},
@@ -174,7 +174,7 @@ def options_of(web: ChangingWeb) -> dict[str, Any]:
 
 async def test_a_page_that_a_rule_makes_an_alias_has_no_next_visit_until_its_page_is_gone(tmp_path: Path) -> None:
     """Mutations: its time not forgotten; no visit of it queued when it is an alias no more."""
-    rule, oftener = Rule(), Recrawl(audit_share=0.0, min_interval=1.0, max_interval=1.0)
+    rule, oftener = Rule(), RecrawlSettings(audit_share=0.0, min_interval=1.0, max_interval=1.0)
     with ChangingWeb() as web:
         two_addresses(web)
         conf, store = settings(web, schedule="continuous", recrawl=oftener), tmp_path / "c"

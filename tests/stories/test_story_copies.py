@@ -8,17 +8,28 @@ from typing import Any
 import msgspec
 from little_web import LittleWeb, crawl, settings
 
-from thresher.config.settings import DepthCutoff, Dust, ExactDuplicate, Filters, PatternYield, SoftError
+from thresher.config.settings import (
+    DepthCutoffSettings,
+    DustSettings,
+    ExactDuplicateSettings,
+    FilterSettings,
+    PatternYieldSettings,
+    SoftErrorSettings,
+)
 
 WORDS = " ".join(f"word{i}" for i in range(40))
 
 
-OFF: dict[str, Any] = {"pattern_yield": PatternYield(mode="off"), "dust": Dust(mode="off"), "depth_cutoff": DepthCutoff(mode="off")}
+OFF: dict[str, Any] = {
+    "pattern_yield": PatternYieldSettings(mode="off"),
+    "dust": DustSettings(mode="off"),
+    "depth_cutoff": DepthCutoffSettings(mode="off"),
+}
 
 
-def limited(max_links: int) -> Filters:
-    of = Filters(audit_share=0.0, tail_yield=1.0, soft_error=SoftError(max_probes=0), **OFF)
-    return msgspec.structs.replace(of, exact_duplicate=ExactDuplicate(max_links=max_links))
+def limited(max_links: int) -> FilterSettings:
+    of = FilterSettings(audit_share=0.0, tail_yield=1.0, soft_error=SoftErrorSettings(max_probes=0), **OFF)
+    return msgspec.structs.replace(of, exact_duplicate=ExactDuplicateSettings(max_links=max_links))
 
 
 async def test_a_page_that_only_copies_lead_to_is_found(tmp_path: Path) -> None:
@@ -37,7 +48,7 @@ async def test_a_page_that_only_copies_lead_to_is_found(tmp_path: Path) -> None:
 
 
 async def test_a_space_of_copies_without_end_ends_within_its_budget(tmp_path: Path) -> None:
-    """Session ids: five texts under ever new names. Broken once (`Ledger` charged nothing): never ends."""
+    """Session ids: five texts under ever new names. Broken once (`CopyLedger` charged nothing): never ends."""
     async with LittleWeb() as web:
         web.page("a.test/", "a.test/doc/0?sid=1", "a.test/doc/real")
         web.page("a.test/doc/real")

@@ -9,7 +9,7 @@ import pytest
 from little_web import LittleWeb, crawl
 from raw_web import answers, archived, faults, files
 
-from thresher.config.settings import Archive
+from thresher.config.settings import ArchiveSettings
 from thresher.crawler.cli.export_archive import write_archive
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.start.archive_checks import check_archive
@@ -37,7 +37,7 @@ async def test_what_an_earlier_crawl_archived_is_referred_to(tmp_path: Path, as_
             write_archive(view, out, "cdxj", str(old))
         put(web, "second words ")
         named = str(index if as_index else old)
-        crawled = await crawl(new, archived(web, ["a.test/"], archive=Archive(format="warc", dedup=[named])))
+        crawled = await crawl(new, archived(web, ["a.test/"], archive=ArchiveSettings(format="warc", dedup=[named])))
         before, after = answers(old), answers(new)
         kinds = {web.place(url): [record.kind for record in found] for url, found in after.items()}
         assert kinds["a.test/same"] == kinds["a.test/"] == ["revisit"]
@@ -91,6 +91,6 @@ def test_what_cannot_be_read_is_said_before_the_crawl_starts(tmp_path: Path) -> 
     from thresher.config.settings import Settings
 
     with pytest.raises(UsageError, match=r"archive\.dedup: .*: expected a CDXJ file"):
-        check_archive(Settings(archive=Archive(format="warc", dedup=[str(tmp_path)])))
+        check_archive(Settings(archive=ArchiveSettings(format="warc", dedup=[str(tmp_path)])))
     with pytest.raises(UsageError, match=r"archive\.requisites: .* expected archive\.format: warc, found off"):
-        check_archive(Settings(archive=Archive(requisites=True)))
+        check_archive(Settings(archive=ArchiveSettings(requisites=True)))

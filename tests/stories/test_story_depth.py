@@ -13,14 +13,14 @@ from little_web import LittleWeb, crawl, settings
 
 from benchmarks.quality.depth_crawl import crawl as crawl_labelled
 from benchmarks.quality.depth_crawl import settings_of
-from thresher.config.settings import DepthCutoff, Filters, NearReplica, PatternYield
+from thresher.config.settings import DepthCutoffSettings, FilterSettings, NearReplicaSettings, PatternYieldSettings
 from thresher.crawler.analysis.depth_evidence import read_evidence
 from thresher.crawler.core.model import State
 from thresher.crawler.demo.labelled import LabelledWeb
 from thresher.crawler.demo.process import ServerProcess
 from thresher.storage.view import View
 
-OTHERS_OFF: dict[str, Any] = {"near_replica": NearReplica(mode="off"), "pattern_yield": PatternYield(mode="off")}
+OTHERS_OFF: dict[str, Any] = {"near_replica": NearReplicaSettings(mode="off"), "pattern_yield": PatternYieldSettings(mode="off")}
 
 N_PAGES = 80
 BUDGET = 2_500
@@ -44,13 +44,13 @@ def test_traps_end_and_every_real_page_is_fetched(server: ServerProcess, tmp_pat
     Mutation: what is new was not looked at, only what other filters said; the crawl then ended at its limit of pages.
     """
     web = web_of(server)
-    found = crawl_labelled("", tmp_path / "c", web, settings_of(server, BUDGET, others=False, cutoff=DepthCutoff(mode="enforce")))
+    found = crawl_labelled("", tmp_path / "c", web, settings_of(server, BUDGET, others=False, cutoff=DepthCutoffSettings(mode="enforce")))
     assert found.missed == {}
     assert found.documents == len(web.truth().documents())
     assert found.n_wasted <= 130 + 50  # the cost of finding out, whatever the size of the web: 50 are links of copies
     assert found.n_held > 200
     with View(tmp_path / "c") as view:
-        sites = {site.name.partition("-depth")[2][:1]: site for site in read_evidence(view, DepthCutoff()).sites}
+        sites = {site.name.partition("-depth")[2][:1]: site for site in read_evidence(view, DepthCutoffSettings()).sites}
         n_pages = sum(1 for _ in view.all_pages())
     assert all(sum(level.fetched for level in site.levels) == site.n_pages for site in sites.values()), "though a sample was looked at"
     assert sum(site.n_pages for site in sites.values()) == n_pages
@@ -66,7 +66,7 @@ def test_a_crawl_as_deep_as_visitors_go_keeps_nine_tenths_of_their_views(server:
     web = web_of(server)
     calendar, tree = (next(seed for seed in web.seeds() if name in seed) for name in ("www.", "tree."))
     fetched = {}
-    for name, cutoff, max_depth in (("q", DepthCutoff(mode="enforce", q=0.6), None), ("20", DepthCutoff(mode="off"), 20)):
+    for name, cutoff, max_depth in (("q", DepthCutoffSettings(mode="enforce", q=0.6), None), ("20", DepthCutoffSettings(mode="off"), 20)):
         of = settings_of(server, 5_000, others=False, cutoff=cutoff, max_depth=max_depth)
         of = msgspec.structs.replace(of, seeds=[calendar, tree], filters=msgspec.structs.replace(of.filters, audit_share=0.0))
         crawl_labelled("", tmp_path / name, web, of)
@@ -101,7 +101,7 @@ async def test_what_was_cut_is_fetched_when_later_pages_raise_the_limit(tmp_path
         for i in range(n):
             named = range(45 + i, n, 45) if i < 45 else ()
             web.page(f"a.test/items/{i}", *(f"a.test/items/{to}" for to in named), text=f"{old} {i}" if i < 45 else prose())
-        filters = Filters(audit_share=0.1, tail_yield=1.0, depth_cutoff=DepthCutoff(mode="enforce"), **OTHERS_OFF)
+        filters = FilterSettings(audit_share=0.1, tail_yield=1.0, depth_cutoff=DepthCutoffSettings(mode="enforce"), **OTHERS_OFF)
         crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"], filters=filters))
     new = [crawled.rows[web.url(f"a.test/items/{i}")].state for i in range(45, n)]
     assert State.HELD not in new
@@ -123,7 +123,7 @@ async def test_what_a_worthless_page_named_is_fetched_once_a_good_page_names_it(
             web.page(f"a.test/list/{1000 + i}", text=f"{old} {1000 + i}")
         for i in range(n):
             web.page(f"a.test/book/{i}", f"a.test/book/{i + 1}", *(["a.test/list/1010"] if i == n - 1 else []), text=prose())
-        filters = Filters(audit_share=0, tail_yield=1.0, depth_cutoff=DepthCutoff(mode="enforce"), **OTHERS_OFF)
+        filters = FilterSettings(audit_share=0, tail_yield=1.0, depth_cutoff=DepthCutoffSettings(mode="enforce"), **OTHERS_OFF)
         crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"], filters=filters))
     assert crawled.rows[web.url("a.test/list/1009")].state is State.HELD
     assert crawled.rows[web.url("a.test/list/1010")].state is State.DONE

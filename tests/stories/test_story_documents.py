@@ -11,7 +11,7 @@ import pytest
 from little_web import LittleWeb, crawl, settings
 from sample_documents import PDF, WORD, docx, pdf
 
-from thresher.config.settings import Parse
+from thresher.config.settings import ParseSettings
 
 pytest.importorskip("pypdf")
 pytest.importorskip("trafilatura")
@@ -37,7 +37,7 @@ async def test_links_of_documents_are_followed_where_the_setting_asks_for_them(t
         web.page("a.test/2")
         plain = await crawl(tmp_path / "plain", settings(web, ["a.test/"]))
         assert {web.place(url) for url in plain.pages} == {"a.test/"}
-        crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"], parse=Parse(documents=True)))
+        crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"], parse=ParseSettings(documents=True)))
         assert {web.place(url) for url in crawled.pages} == {f"a.test/{name}" for name in ("", "paper.pdf", "letter.docx", "1", "2")}
         page = crawled.pages[web.url("a.test/paper.pdf")]
         assert (page.title, page.mime_type, page.n_links) == ("A paper", PDF, 1)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from little_web import Crawled, LittleWeb, crawl, settings
 
-from thresher.config.settings import Dust, Filters, Limits, SoftError
+from thresher.config.settings import DustSettings, FilterSettings, LimitSettings, SoftErrorSettings
 from thresher.crawler.analysis.dust_store import import_rules
 from thresher.crawler.core.model import State
 from thresher.filters.dust.filter import spec
@@ -33,10 +33,12 @@ def forum(web: LittleWeb) -> None:
 
 async def told(path: Path, web: LittleWeb, *seeds: str, audit_share: float = 0.0, max_pages: int | None = None) -> Crawled:
     """Crawl with this filter alone; a store that is there goes on."""
-    own = Dust(mode="enforce", first_mining=100)
-    filters = Filters(audit_share=audit_share, soft_error=SoftError(max_probes=0), dust=own)
+    own = DustSettings(mode="enforce", first_mining=100)
+    filters = FilterSettings(audit_share=audit_share, soft_error=SoftErrorSettings(max_probes=0), dust=own)
     return await crawl(
-        path, settings(web, list(seeds), filters=filters, limits=Limits(min_free_disk=0, max_wait=5.0, max_pages=max_pages)), (spec(own),)
+        path,
+        settings(web, list(seeds), filters=filters, limits=LimitSettings(min_free_disk=0, max_wait=5.0, max_pages=max_pages)),
+        (spec(own),),
     )
 
 

@@ -8,8 +8,7 @@ from pathlib import Path
 from little_web import LittleWeb, crawl, no_held_url_is_fetched, settings, space
 from planted import LinkScript, PageScript
 
-from thresher.config.settings import Limits
-from thresher.config.settings import Scope as ScopeSettings
+from thresher.config.settings import LimitSettings, ScopeSettings
 from thresher.crawler.core.effects import Effect, Hold, Release, Request, Revise, Rewrite
 from thresher.crawler.core.model import Mode, Purpose, Reason, State, Verdict
 from thresher.filters.registry import specs
@@ -170,7 +169,7 @@ async def test_what_was_held_in_one_life_is_released_in_the_next(tmp_path: Path)
         web.page("a.test/held")
         web.page("a.test/last")
         script = LinkScript("holder", asks=lambda url: [Hold(url, "rule")] if url.endswith("held") else [])
-        first = await crawl(tmp_path / "c", settings(web, ["a.test/"], limits=Limits(min_free_disk=0, max_pages=1)), [links(script)])
+        first = await crawl(tmp_path / "c", settings(web, ["a.test/"], limits=LimitSettings(min_free_disk=0, max_pages=1)), [links(script)])
         assert first.held_by == {web.url("a.test/held"): ["rule"]}
         releaser = PageScript("holder", asks={web.url("a.test/last"): (Release("rule"),)})
         second = await crawl(tmp_path / "c", settings(web, ["a.test/"]), [pages(releaser)])

@@ -19,6 +19,7 @@ from faulty import crawl, faulty_web, hang_up, page, reset, silence
 from hostile import AAAA, A, Answer, NameServer, Question, Script, Talk, hosts, name_server, response, until
 
 from thresher.crawler.agent.agent import Agent
+from thresher.crawler.core.outage import Outage
 from thresher.crawler.fetch.address_guard import AddressGuard, AddrInfo
 
 NXDOMAIN, SERVFAIL, REFUSED = 3, 2, 5
@@ -154,33 +155,47 @@ async def test_an_outage_of_our_own_network_costs_no_url(tmp_path: Path, monkeyp
     monkeypatch.setattr(AddressGuard, "open_socket", lambda guard, addr_info: cable.open_socket(guard, addr_info))
     monkeypatch.setattr("thresher.crawler.core.outage.FIRST_TRIAL_S", 0.05)
     monkeypatch.setattr("thresher.crawler.core.outage.TRIAL_MAX_S", 0.2)
+    trials: list[float] = []
+    try_again = Outage.try_again
+
+    def note_trial(outage: Outage, now: float) -> None:
+        trials.append(now)
+        try_again(outage, now)
+
+    monkeypatch.setattr(Outage, "try_again", note_trial)
     names = [f"h{i}.test" for i in range(60)]
-    paused_for: list[int] = []
+    refused: list[int] = []
 
     async def pull_the_plug(agent: Agent) -> None:
+        def is_at_rest() -> bool:
+            return not agent._frontier.snapshot(0.0).in_flight
+
         await until(lambda: all(web.pages(name) for name in names))
         cable.is_pulled = True
-        await until(lambda: agent._frontier.snapshot(0.0).network_down_since is not None)
+        await until(lambda: agent._frontier.snapshot(0.0).network_down_since is not None and is_at_rest())
+        trials.clear()
         before = cable.n_refused
         await until(lambda: cable.n_refused >= before + 3)
-        paused_for.append(cable.n_refused - before)
+        refused.append(cable.n_refused - before)
         cable.is_pulled = False
 
     async with faulty_web() as web:
         for name in names:
-            web.say(f"{name}/", _closing(page("/2", "/3")))
+            web.say(f"{name}/", _closing(page("/2", "/3"), cable))
         found = await crawl(tmp_path, web, *(f"{name}/" for name in names), meanwhile=pull_the_plug, politeness={"min_delay": 0.3})
-    assert paused_for[0] <= 5  # one trial at a time, not sixty hosts
+    assert refused[0] <= len(trials)  # nobody else asks
+    assert all(after - before >= 0.05 for before, after in pairwise(trials))  # one trial at a time, not sixty hosts
     assert found.causes() == {}
     assert all(found[f"{name}/{path}"].page is not None for name in names for path in (2, 3))
     assert found.ending.code == 0
 
 
-def _closing(answer: bytes) -> Script:
-    """Answer and close, so that the next request needs a connect."""
+def _closing(answer: bytes, cable: Cable) -> Script:
+    """Answer and close, so that the next request needs a connect; without the cable no answer arrives, which would end the pause."""
 
     async def script(talk: Talk) -> None:
-        await talk.send(answer)
+        if not cable.is_pulled:
+            await talk.send(answer)
 
     return script
 

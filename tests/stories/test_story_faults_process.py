@@ -13,7 +13,7 @@ from hostile import Talk
 from injecting import crash_at
 
 from thresher.crawler.children.crash_suspects import Suspects
-from thresher.crawler.core.html import Source, prepared
+from thresher.crawler.core.html import DecodedBody, prepared
 from thresher.storage.store import Store
 
 
@@ -21,7 +21,7 @@ async def test_a_page_that_kills_the_crawler_is_parsed_where_it_can_do_no_harm(t
     """F69: the life that it ended is counted, the next parses it in a child."""
     here: list[int] = []
 
-    def prepare_here(body: bytes, *args: Any, **options: Any) -> Source | None:
+    def prepare_here(body: bytes, *args: Any, **options: Any) -> DecodedBody | None:
         here.append(len(body))
         return prepared(body, *args, **options)
 

@@ -186,7 +186,7 @@ async def test_a_slow_answer_makes_the_host_s_delay_longer(tmp_path: Path) -> No
 
     async with faulty_web() as web:
         web.say("a.test/", answer)
-        await crawl(tmp_path, web, "a.test/", politeness={"delay_factor": 3.0})
+        await crawl(tmp_path, web, "a.test/", politeness={"delay_factor": 3.0}, limits={"max_wait": 60.0})
     slow = web.seen("a.test", "/")[0]
     after = web.seen("a.test", "/2")[0]
     assert after.began - slow.ended >= 3.0 * 0.08

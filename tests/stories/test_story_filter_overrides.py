@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 from little_web import LittleWeb, crawl, settings
 
-from thresher.config.settings import Filters, Override, Settings
+from thresher.config.settings import FilterSettings, Override, Settings
 from thresher.crawler.core.model import State
 from thresher.crawler.explain.explain import Explainer
 from thresher.storage.view import View
@@ -18,7 +18,7 @@ _OF_TEXTS = ("soft_error", "near_replica", "dust", "pattern_yield", "depth_cutof
 
 def configured(general: Settings, *overrides: Override, **modes: str) -> Settings:
     """Return a configuration whose filters are in the modes that are named, those that judge texts off without a name."""
-    of = Filters()
+    of = FilterSettings()
     chosen = dict.fromkeys(_OF_TEXTS, "off") | modes
     changed = {name: msgspec.structs.replace(getattr(of, name), mode=mode) for name, mode in chosen.items()}
     filters = msgspec.structs.replace(of, audit_share=0.0, **changed)

@@ -9,7 +9,7 @@ import msgspec
 from click.testing import CliRunner
 from little_web import Crawled, LittleWeb, crawl, settings
 
-from thresher.config.settings import Filters
+from thresher.config.settings import FilterSettings
 from thresher.crawler.analysis.filter_worth import JudgedCrawl, judge
 from thresher.crawler.analysis.recorded_store import read_graph
 from thresher.crawler.cli import thresher
@@ -22,9 +22,9 @@ N = 60
 UNLIKE, NEAR = 50, 55  # logins that hold a document of their own, and one that differs from a thread in a word
 
 
-def filters(mode: str = "enforce", tail_yield: float = 1.0) -> Filters:
+def filters(mode: str = "enforce", tail_yield: float = 1.0) -> FilterSettings:
     """Return pattern yield and exact copies, all others off; no audits."""
-    of = Filters(audit_share=0.0, tail_yield=tail_yield)
+    of = FilterSettings(audit_share=0.0, tail_yield=tail_yield)
     modes = {name: getattr(of, name) for name in of.__struct_fields__ if hasattr(getattr(of, name), "mode")}
     on = {"exact_duplicate", "pattern_yield"}
     return msgspec.structs.replace(
@@ -50,7 +50,7 @@ def _thread(i: int) -> str:
     return " ".join(f"thread{i}word{k}" for k in range(90))
 
 
-def judged(path: Path, of: Filters) -> JudgedCrawl:
+def judged(path: Path, of: FilterSettings) -> JudgedCrawl:
     with View(path) as view:
         wanted = msgspec.structs.replace(view.settings, filters=of)
         space = URLSpace(view.secret, url_rules(wanted))
@@ -79,7 +79,7 @@ async def test_what_is_told_of_a_filter_is_what_crawls_with_and_without_it_come_
 
 async def test_with_a_threshold_of_nought_and_all_filters_on_the_documents_are_those_of_a_crawl_without_filters(tmp_path: Path) -> None:
     """The law, for a finite site without limits: by text, near copies apart. Mutation: what is held at the end was not drawn."""
-    every = Filters(tail_yield=0.0)
+    every = FilterSettings(tail_yield=0.0)
     modes = {name: getattr(every, name) for name in every.__struct_fields__ if hasattr(getattr(every, name), "mode")}
     on = msgspec.structs.replace(every, **{name: msgspec.structs.replace(one, mode="enforce") for name, one in modes.items()})
     async with LittleWeb() as web:

@@ -13,23 +13,23 @@ from little_web import Crawled, LittleWeb, crawl, settings
 from server_log import unlabelled
 
 from thresher.config.settings import (
-    DepthCutoff,
-    Dns,
-    Dust,
-    ExactDuplicate,
-    Fetch,
-    Filters,
-    Limits,
-    Media,
-    NearReplica,
-    PathTrap,
-    PatternYield,
+    DepthCutoffSettings,
+    DnsSettings,
+    DustSettings,
+    ExactDuplicateSettings,
+    FetchSettings,
+    FilterSettings,
+    LimitSettings,
+    MediaSettings,
+    NearReplicaSettings,
+    PathTrapSettings,
+    PatternYieldSettings,
     Settings,
-    SoftError,
+    SoftErrorSettings,
 )
 from thresher.crawler.core.model import Reason
 from thresher.crawler.demo.demo_settings import profile
-from thresher.crawler.demo.plan import Kind
+from thresher.crawler.demo.plan import PathKind
 from thresher.crawler.demo.server import Server
 from thresher.crawler.demo.truth import split
 from thresher.storage.packing import pack_u64
@@ -40,18 +40,18 @@ from thresher.storage.tables.rules import ROWS_PER_RULE
 from thresher.storage.view import View
 
 LEARNERS_OFF: dict[str, Any] = {
-    "dust": Dust(mode="off"),
-    "depth_cutoff": DepthCutoff(mode="off"),
-    "near_replica": NearReplica(mode="off"),
+    "dust": DustSettings(mode="off"),
+    "depth_cutoff": DepthCutoffSettings(mode="off"),
+    "near_replica": NearReplicaSettings(mode="off"),
 }
-OTHERS_OFF = LEARNERS_OFF | {"exact_duplicate": ExactDuplicate(mode="off"), "pattern_yield": PatternYield(mode="off")}
+OTHERS_OFF = LEARNERS_OFF | {"exact_duplicate": ExactDuplicateSettings(mode="off"), "pattern_yield": PatternYieldSettings(mode="off")}
 
 
 def crawl_settings(server: Server, **sections: Any) -> Settings:
     """Return the configuration of a crawl of a demo web without waits."""
     base: dict[str, Any] = {
-        "fetch": Fetch(allow_addresses=["127.0.0.0/8"], allow_ports=[server.port], concurrency=32),
-        "dns": Dns(static=server.web.static_dns()),
+        "fetch": FetchSettings(allow_addresses=["127.0.0.0/8"], allow_ports=[server.port], concurrency=32),
+        "dns": DnsSettings(static=server.web.static_dns()),
         "sitemaps": "off",
     }
     return msgspec.structs.replace(settings(LittleWeb(), [], **{**base, **sections}), seeds=server.web.seeds())
@@ -66,18 +66,18 @@ def skipped(path: Path) -> Counter[str]:
 # -- observe
 
 
-def in_mode(mode: Any) -> Filters:
+def in_mode(mode: Any) -> FilterSettings:
     """Return every filter in one mode, with limits that refuse much of the demo web."""
-    return Filters(
+    return FilterSettings(
         audit_share=0.0,
-        path_trap=PathTrap(mode=mode, max_segments=2),
-        exact_duplicate=ExactDuplicate(mode=mode),
-        media=Media(mode=mode),
-        near_replica=NearReplica(mode=mode, store_replicas=False),
-        soft_error=SoftError(max_probes=0),  # requests of filters depend on the order of the answers
-        dust=Dust(mode="off"),
-        pattern_yield=PatternYield(mode="off"),
-        depth_cutoff=DepthCutoff(mode="off"),
+        path_trap=PathTrapSettings(mode=mode, max_segments=2),
+        exact_duplicate=ExactDuplicateSettings(mode=mode),
+        media=MediaSettings(mode=mode),
+        near_replica=NearReplicaSettings(mode=mode, store_replicas=False),
+        soft_error=SoftErrorSettings(max_probes=0),  # requests of filters depend on the order of the answers
+        dust=DustSettings(mode="off"),
+        pattern_yield=PatternYieldSettings(mode="off"),
+        depth_cutoff=DepthCutoffSettings(mode="off"),
     )
 
 
@@ -119,7 +119,7 @@ async def test_a_wildcard_farm_gets_no_more_than_its_hosts_and_its_share(tmp_pat
     """F8: rows of the farm's site stay below the cap of hosts, and other sites get at least 90 % of what is fetched."""
     most = 10
     async with Server(profile("spam", n_sites=24, pages_per_host=(10, 10))) as server:
-        limits = Limits(min_free_disk=0, max_wait=5.0, max_hosts_per_site=most, max_pages_per_site=20)
+        limits = LimitSettings(min_free_disk=0, max_wait=5.0, max_hosts_per_site=most, max_pages_per_site=20)
         configuration = crawl_settings(server, limits=limits)
         with Store.create(tmp_path / "c", configuration, 0.0) as store:
             store.put(RULES, b"limits:site_host_limit", pack_u64(ROWS_PER_RULE - 10))  # of the rows that the farms may have as refused
@@ -177,7 +177,9 @@ async def test_an_endless_space_ends_at_its_cap_and_others_finish(tmp_path: Path
         for i in range(10):
             web.page(f"a.test/{i}")
         web.generate, web.generated_text = generate, "what every page of the trap shows " * 5
-        tight = Filters(audit_share=0.0, path_trap=PathTrap(max_per_prefix=40, max_calendar=24, max_params=4), tail_yield=1.0, **OTHERS_OFF)
+        tight = FilterSettings(
+            audit_share=0.0, path_trap=PathTrapSettings(max_per_prefix=40, max_calendar=24, max_params=4), tail_yield=1.0, **OTHERS_OFF
+        )
         crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"], filters=tight))
     in_trap = sum(place.startswith("trap") for place in web.requests)
     assert len(web.requests) - in_trap == 11
@@ -194,7 +196,7 @@ async def test_a_path_trap_that_observes_says_what_it_would_have_saved(tmp_path:
         web.page("a.test/", *places)
         for place in places:
             web.page(place, text="what every page of the trap shows " * 5)
-        trap = Filters(audit_share=0.0, tail_yield=1.0, path_trap=PathTrap(mode=mode, max_per_prefix=20), **OTHERS_OFF)
+        trap = FilterSettings(audit_share=0.0, tail_yield=1.0, path_trap=PathTrapSettings(mode=mode, max_per_prefix=20), **OTHERS_OFF)
         crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"], filters=trap))
     assert len(web.requests) == 1 + (n if mode == "observe" else 21)
     said = crawled.status.would_save, crawled.status.saved
@@ -212,7 +214,9 @@ async def test_a_forum_in_one_directory_is_found_whole(tmp_path: Path, topic: st
             web.page(place, *(topic.format(t) for t in range(i * a_list, (i + 1) * a_list)))
         for t in range(n_topics):
             web.page(topic.format(t), "forum.test/")
-        crawled = await crawl(tmp_path / "c", settings(web, ["forum.test/"], filters=Filters(path_trap=PathTrap(max_per_prefix=20))))
+        crawled = await crawl(
+            tmp_path / "c", settings(web, ["forum.test/"], filters=FilterSettings(path_trap=PathTrapSettings(max_per_prefix=20)))
+        )
     assert {web.place(url) for url in crawled.pages} == {"forum.test/", *lists, *map(topic.format, range(n_topics))}
     assert len(web.requests) == 1 + len(lists) + n_topics
 
@@ -222,17 +226,19 @@ async def test_the_demo_s_traps_end_and_everything_else_is_found(tmp_path: Path)
     most = 100
     demo_settings = profile("story", calendar_share=0.3, session_id_share=0.2, pages_per_host=(5, 9), error_share=0.0)
     async with Server(demo_settings) as server:
-        filters = Filters(audit_share=0.0, tail_yield=1.0, path_trap=PathTrap(max_calendar=2), **LEARNERS_OFF)
-        limits = Limits(min_free_disk=0, max_wait=5.0, max_pages_per_host=most)
+        filters = FilterSettings(audit_share=0.0, tail_yield=1.0, path_trap=PathTrapSettings(max_calendar=2), **LEARNERS_OFF)
+        limits = LimitSettings(min_free_disk=0, max_wait=5.0, max_pages_per_host=most)
         crawled = await crawl(tmp_path / "c", crawl_settings(server, filters=filters, limits=limits))
         truth = unlabelled(server.web).truth()
-    assert {trap.kind for trap in truth.traps} == {Kind.CALENDAR, Kind.SESSION}
+    assert {trap.kind for trap in truth.traps} == {PathKind.CALENDAR, PathKind.SESSION}
     answered = crawled.pages.keys() | crawled.edges.keys()
     kinds = {planted.kind for url, planted in truth.urls.items() if url not in answered}
-    assert kinds <= {Kind.ASSET}
+    assert kinds <= {PathKind.ASSET}
     visited = [(trap.kind, sum(trap.holds(*split(url)) for url in crawled.pages)) for trap in truth.traps]
-    assert max(n for kind, n in visited if kind is Kind.CALENDAR) == 2 * 20  # months and days, each of them new: ten times `max_calendar`
-    assert most - 1 <= max(n for kind, n in visited if kind is Kind.SESSION) <= most, "its home page has no session"
+    assert (
+        max(n for kind, n in visited if kind is PathKind.CALENDAR) == 2 * 20
+    )  # months and days, each of them new: ten times `max_calendar`
+    assert most - 1 <= max(n for kind, n in visited if kind is PathKind.SESSION) <= most, "its home page has no session"
     assert crawled.status.hosts_parked == {"host_budget": 1}
 
 
@@ -284,7 +290,7 @@ async def test_impossible_host_names_never_reach_a_name_server(tmp_path: Path) -
         web.page("a.test/", *[f"http://{host}:{web.port}/" for host in hosts])
         server = f"127.0.0.1:{transport.get_extra_info('sockname')[1]}"
         crawled = await crawl(
-            tmp_path / "c", settings(web, ["a.test/"], dns=Dns(static={".test": web.address}, servers=[server], timeout=0.1))
+            tmp_path / "c", settings(web, ["a.test/"], dns=DnsSettings(static={".test": web.address}, servers=[server], timeout=0.1))
         )
     transport.close()
     assert asked.n == 0

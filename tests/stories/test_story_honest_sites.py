@@ -23,7 +23,7 @@ from benchmarks.quality.honest_sites import (
     run,
     words,
 )
-from thresher.config.settings import SoftError
+from thresher.config.settings import SoftErrorSettings
 
 
 async def test_no_page_of_an_honest_site_is_dropped_as_an_error_and_missing_pages_are_found(
@@ -78,4 +78,4 @@ async def test_servers_that_answer_oddly_lose_no_page_and_cost_a_bounded_number_
     found = await run(tmp_path / "c", 8, HOSTILE)
     lost = {row.name: row.lost for row in found if row.lost}
     assert {name for name in lost if not name.startswith("places without end")} == set()
-    assert all(row.n_probes <= SoftError().max_probes for row in found if not row.name.startswith("names like probes"))
+    assert all(row.n_probes <= SoftErrorSettings().max_probes for row in found if not row.name.startswith("names like probes"))

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from little_web import LittleWeb, crawl
 from raw_web import archived, files
 
-from thresher.config.settings import Filters, SoftError
+from thresher.config.settings import FilterSettings, SoftErrorSettings
 from thresher.crawler.children.python import command, environment
 from thresher.crawler.cli import thresher
 from thresher.storage.verify import verify
@@ -33,7 +33,7 @@ async def test_a_crawls_own_archive_comes_to_the_same_crawl(tmp_path: Path) -> N
         web.page("a.test/1", "a.test/2", text="words that are the same " * 20)
         web.page("a.test/2", text="words that are others " * 20)
         web.redirect("a.test/moved", "b.test/")
-        filters = Filters(audit_share=0.0, soft_error=SoftError(max_probes=0))
+        filters = FilterSettings(audit_share=0.0, soft_error=SoftErrorSettings(max_probes=0))
         first = await crawl(old, archived(web, ["a.test/"], filters=filters))
     code, said = imported(new, *files(old))
     assert code == 0, said

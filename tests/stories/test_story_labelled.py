@@ -8,15 +8,15 @@ from typing import Any
 import msgspec
 from little_web import LittleWeb, crawl, settings
 
-from thresher.config.settings import Danger, Dns, Fetch, Filters, Scope
+from thresher.config.settings import DangerSettings, DnsSettings, FetchSettings, FilterSettings, ScopeSettings
 from thresher.crawler.demo.demo_settings import profile
 from thresher.crawler.demo.labelled import LabelledWeb
 from thresher.crawler.demo.server import Server
 
 
-def without_filters() -> Filters:
+def without_filters() -> FilterSettings:
     """Return every filter switched off."""
-    filters = Filters(audit_share=0.0)
+    filters = FilterSettings(audit_share=0.0)
     each = {name: getattr(filters, name) for name in filters.__struct_fields__}
     off = {name: msgspec.structs.replace(value, mode="off") for name, value in each.items() if hasattr(value, "mode")}
     return msgspec.structs.replace(filters, **off)
@@ -28,10 +28,10 @@ async def test_a_crawl_without_filters_fetches_exactly_the_truth(tmp_path: Path)
     async with Server(demo_settings) as server:
         assert isinstance(server.web, LabelledWeb)
         sections: dict[str, Any] = {
-            "fetch": Fetch(allow_addresses=["127.0.0.0/8"], allow_ports=[server.port], concurrency=32),
-            "dns": Dns(static=server.web.static_dns()),
+            "fetch": FetchSettings(allow_addresses=["127.0.0.0/8"], allow_ports=[server.port], concurrency=32),
+            "dns": DnsSettings(static=server.web.static_dns()),
             "sitemaps": "off",
-            "scope": Scope(type="any", danger=Danger(links=[])),
+            "scope": ScopeSettings(type="any", danger=DangerSettings(links=[])),
             "filters": without_filters(),
         }
         configuration = msgspec.structs.replace(settings(LittleWeb(), [], **sections), seeds=server.web.seeds())

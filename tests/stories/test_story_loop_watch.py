@@ -30,7 +30,7 @@ async def test_a_host_that_holds_the_loop_does_so_once(tmp_path: Path, monkeypat
     """F94, in a crawl. Mutation-checked: where nobody is accused, the next page is parsed here."""
     parsed_here: list[str] = []
 
-    def parse(source: html.Source, **options: Any) -> Parsed:
+    def parse(source: html.DecodedBody, **options: Any) -> Parsed:
         parsed = finished(source, **options)
         parsed_here.append(parsed.title)
         limit = 10**6

@@ -11,8 +11,7 @@ import pytest
 from little_web import Crawled, LittleWeb, crawl, settings
 from planted import PageScript, PairWitness
 
-from thresher.config.settings import Frontier, Limits
-from thresher.config.settings import Scope as ScopeSettings
+from thresher.config.settings import FrontierSettings, LimitSettings, ScopeSettings
 from thresher.crawler.core.effects import Rewrite
 from thresher.crawler.core.model import Mode, Reason
 from thresher.filters.registry import specs
@@ -129,7 +128,7 @@ async def test_a_target_that_becomes_an_alias_while_it_waits_is_final(tmp_path: 
         dust = PageScript("dust", asks={web.url("a.test/1"): (Rewrite(web.url("a.test/2"), web.url("a.test/1"), "same page"),)})
         crawled = await crawl(
             tmp_path / "c",
-            settings(web, ["a.test/"], frontier=Frontier(order="fifo")),
+            settings(web, ["a.test/"], frontier=FrontierSettings(order="fifo")),
             [FilterSpec("dust", Mode.ENFORCE, page=dust), FilterSpec("witness", Mode.ENFORCE, redirect=witness)],
         )
     assert places(web, crawled) == {"a.test/0": ("a.test/2", 1, 0)}
@@ -149,7 +148,7 @@ async def test_pairs_of_a_random_web_are_what_following_by_hand_gives(tmp_path: 
                 web.redirect(name, to[name])
             else:
                 web.page(name, status=rng.choice((200, 200, 404)))
-        crawled, _ = await crawl_pairs(tmp_path, web, "z.test/", limits=Limits(min_free_disk=0, max_wait=5.0, max_redirects=20))
+        crawled, _ = await crawl_pairs(tmp_path, web, "z.test/", limits=LimitSettings(min_free_disk=0, max_wait=5.0, max_redirects=20))
     expected = {}
     for name, first in to.items():
         end, hops = first, 1

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from little_web import Crawled, LittleWeb, crawl, settings
 
-from thresher.config.settings import Filters, PatternYield
+from thresher.config.settings import FilterSettings, PatternYieldSettings
 from thresher.crawler.core.model import State
 from thresher.storage.view import View
 
@@ -17,9 +17,9 @@ N = 220
 KEPT = {"media", "exact_duplicate", "pattern_yield"}
 
 
-def filters(mode: Any = "enforce", **of: Any) -> Filters:
+def filters(mode: Any = "enforce", **of: Any) -> FilterSettings:
     """Return pattern yield, the type gate and exact copies; the other filters would end some of these webs by themselves."""
-    default = Filters(audit_share=0.0, tail_yield=1.0, pattern_yield=PatternYield(mode=mode, **of))
+    default = FilterSettings(audit_share=0.0, tail_yield=1.0, pattern_yield=PatternYieldSettings(mode=mode, **of))
     others = {name for name in default.__struct_fields__ if hasattr(getattr(default, name), "mode")} - KEPT
     return msgspec.structs.replace(default, **{name: msgspec.structs.replace(getattr(default, name), mode="off") for name in others})
 

@@ -15,8 +15,7 @@ from changing_web import DAY_S, HOST, LONG_AGO, ChangingWeb, again, changes, cou
 from planted import LinkScript
 from witness import page
 
-from thresher.config.settings import Archive, Fetch, Limits, Recrawl
-from thresher.config.settings import Store as StoreSettings
+from thresher.config.settings import ArchiveSettings, FetchSettings, LimitSettings, RecrawlSettings, StoreSettings
 from thresher.crawler.cli import thresher
 from thresher.crawler.core.effects import Hold, Rewrite
 from thresher.crawler.core.errors import UsageError
@@ -41,7 +40,7 @@ async def test_a_round_asks_for_every_page_once_and_finds_every_change(tmp_path:
         web.put("/", WORDS, *(f"/{i}" for i in range(10)))
         for i in range(10):
             web.put(f"/{i}", f"page {i} " + WORDS[i:])
-        fetch = Fetch(client=client, allow_addresses=["127.0.0.0/8"], allow_ports=[web.port], concurrency=8)
+        fetch = FetchSettings(client=client, allow_addresses=["127.0.0.0/8"], allow_ports=[web.port], concurrency=8)
         await first(tmp_path / "c", web, fetch=fetch)
         assert len(web.asked()) == 11
         web.put("/3", "something else altogether " + WORDS[1000:], "/new")
@@ -57,7 +56,7 @@ async def test_a_round_asks_for_every_page_once_and_finds_every_change(tmp_path:
 
 async def test_a_host_whose_304_lies_is_asked_without_conditions_from_then_on(tmp_path: Path) -> None:
     """Every 304 is checked by a second request here; a page that truly changes between the two is no lie."""
-    sections: dict[str, Any] = {"recrawl": Recrawl(audit_share=1.0)}
+    sections: dict[str, Any] = {"recrawl": RecrawlSettings(audit_share=1.0)}
     with ChangingWeb() as web:
         web.put("/", WORDS, "/a", "/clock")
         web.headers["/a"] = {"etag": '"always"'}
@@ -183,13 +182,13 @@ async def test_limits_count_for_a_round(tmp_path: Path) -> None:
             web.put(f"/{i}", f"{i} {WORDS}")
         await first(tmp_path / "c", web)
         web.asked()
-        limits = Limits(min_free_disk=0, max_wait=5.0, max_pages=4)
+        limits = LimitSettings(min_free_disk=0, max_wait=5.0, max_pages=4)
         crawled = await again(tmp_path / "c", web, limits=limits)
         assert crawled.ending.why == "limits.max_pages reached"
         assert len(web.asked()) == 4
         await again(tmp_path / "c", web)  # the next round takes over what waits, and asks for the others too
         assert len(web.asked()) == 11
-        per_host = Limits(min_free_disk=0, max_wait=5.0, max_pages_per_host=11)
+        per_host = LimitSettings(min_free_disk=0, max_wait=5.0, max_pages_per_host=11)
         await again(tmp_path / "c", web, limits=per_host)
         assert len(web.asked()) == 11
 
@@ -282,7 +281,7 @@ async def test_what_is_held_or_refused_stays_so(tmp_path: Path) -> None:
             ),
         )
         plugged = [FilterSpec("script", Mode.ENFORCE, learned=script)]
-        limits = Limits(min_free_disk=0, max_wait=5.0, max_pages=2)  # with more, what is held has its turn at the end
+        limits = LimitSettings(min_free_disk=0, max_wait=5.0, max_pages=2)  # with more, what is held has its turn at the end
         before = await first(tmp_path / "c", web, plugged, limits=limits)
         states = {row.state for row in before.rows.values()}
         assert states == {State.DONE, State.HELD, State.REFUSED, State.ALIAS}
@@ -294,7 +293,7 @@ async def test_what_is_held_or_refused_stays_so(tmp_path: Path) -> None:
 
 async def test_a_round_writes_an_archive_like_the_first_crawl(tmp_path: Path) -> None:
     pytest.importorskip("fastwarc")
-    sections: dict[str, Any] = {"archive": Archive(format="warc")}
+    sections: dict[str, Any] = {"archive": ArchiveSettings(format="warc")}
     with ChangingWeb() as web:
         web.put("/", WORDS, "/a", "/b", "/c")
         for path in ("/a", "/b", "/c"):

@@ -9,7 +9,7 @@ import pytest
 from changing_web import HOST, ChangingWeb, again, changes, counts, first, kinds
 from planted import LinkScript
 
-from thresher.config.settings import Store as StoreSettings
+from thresher.config.settings import StoreSettings
 from thresher.crawler.core.effects import Effect, Request, Rewrite
 from thresher.crawler.core.model import Mode, Purpose, State
 from thresher.filters.spec import FilterSpec, always

@@ -13,8 +13,7 @@ import pytest
 from changing_web import HOST, ChangingWeb, again, changes, counts, first, go_on, kinds
 from witness import Request, page
 
-from thresher.config.settings import Dns, Fetch
-from thresher.config.settings import Store as StoreSettings
+from thresher.config.settings import DnsSettings, FetchSettings, StoreSettings
 from thresher.crawler.start.rounds import trust
 from thresher.crawler.terminal.rounds import round_rows
 from thresher.storage.view import View
@@ -186,8 +185,8 @@ async def test_a_host_that_is_gone_loses_no_page(tmp_path: Path) -> None:
         web.put("/", WORDS, "/a")
         web.put("/a", "a " + WORDS)
         await first(tmp_path / "c", web)
-        nowhere = Dns(static={".test": "127.0.0.1"}, servers=[])
-        crawled = await again(tmp_path / "c", web, fetch=Fetch(allow_addresses=["10.0.0.0/8"], allow_ports=[web.port]), dns=nowhere)
+        nowhere = DnsSettings(static={".test": "127.0.0.1"}, servers=[])
+        crawled = await again(tmp_path / "c", web, fetch=FetchSettings(allow_addresses=["10.0.0.0/8"], allow_ports=[web.port]), dns=nowhere)
         assert kinds(tmp_path / "c") == {}
         assert {page.status for page in crawled.pages.values()} == {200}
 

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 from little_web import Crawled, LittleWeb, crawl, settings
 
-from thresher.config.settings import Dns, Fetch, Filters, NearReplica
+from thresher.config.settings import DnsSettings, FetchSettings, FilterSettings, NearReplicaSettings
 from thresher.crawler.core.minhash import shingles
 from thresher.crawler.core.model import Reason, State
 from thresher.crawler.core.sketch import token_hashes
@@ -26,9 +26,9 @@ from thresher.storage.view import View
 NAME = "near_replica"
 
 
-def only_replicas(tail_yield: float = 0.02, **options: Any) -> Filters:
+def only_replicas(tail_yield: float = 0.02, **options: Any) -> FilterSettings:
     """Return filters of which this one alone is at work."""
-    of = Filters(audit_share=0.0, tail_yield=tail_yield, near_replica=NearReplica(mode="enforce", **options))
+    of = FilterSettings(audit_share=0.0, tail_yield=tail_yield, near_replica=NearReplicaSettings(mode="enforce", **options))
     others = [name for name in of.__struct_fields__ if hasattr(getattr(of, name), "mode") and name != NAME]
     return msgspec.structs.replace(of, **{name: msgspec.structs.replace(getattr(of, name), mode="off") for name in others})
 
@@ -77,8 +77,8 @@ async def crawl_replicas(path: Path, *, part_pages: int = 60, turn: int = 1, **o
         web = server.web
         assert isinstance(web, LabelledWeb)
         base: dict[str, Any] = {
-            "fetch": Fetch(allow_addresses=["127.0.0.0/8"], allow_ports=[server.port], concurrency=32),
-            "dns": Dns(static=web.static_dns()),
+            "fetch": FetchSettings(allow_addresses=["127.0.0.0/8"], allow_ports=[server.port], concurrency=32),
+            "dns": DnsSettings(static=web.static_dns()),
             "sitemaps": "off",
             "filters": only_replicas(**options),
         }

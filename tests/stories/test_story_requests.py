@@ -8,7 +8,7 @@ import pytest
 from little_web import LittleWeb, crawl, settings, space
 from planted import LinkScript, PageScript
 
-from thresher.config.settings import Dns, Filters, Limits, Politeness, Retry
+from thresher.config.settings import DnsSettings, FilterSettings, LimitSettings, PolitenessSettings, RetrySettings
 from thresher.crawler.core.effects import Hold, Release, Request, Rewrite
 from thresher.crawler.core.model import Mode, Purpose, State
 from thresher.filters.spec import FilterSpec
@@ -77,9 +77,9 @@ async def test_every_probe_is_answered_even_when_there_is_no_answer(tmp_path: Pa
         configuration = settings(
             web,
             ["a.test/"],
-            limits=Limits(min_free_disk=0, max_wait=5.0, max_hosts_per_site=1),
-            retry=Retry(scale=1e-6, max_tries=2),
-            dns=Dns(static={".test": web.address}, servers=["127.0.0.1:9"]),
+            limits=LimitSettings(min_free_disk=0, max_wait=5.0, max_hosts_per_site=1),
+            retry=RetrySettings(scale=1e-6, max_tries=2),
+            dns=DnsSettings(static={".test": web.address}, servers=["127.0.0.1:9"]),
         )
         crawled = await crawl(tmp_path / "c", configuration, [pages(prober), links(holder)])
     told = {web.place(answer.url): (answer.failure or web.place(answer.target), answer.status) for answer in prober.answers}
@@ -108,7 +108,7 @@ async def test_a_probe_keeps_its_host_s_delay(tmp_path: Path) -> None:
             "prober", asks={web.url("a.test/"): tuple(Request(web.url(f"a.test/probe{i}"), Purpose.PROBE) for i in range(3))}
         )
         configuration = settings(
-            web, ["a.test/"], politeness=Politeness(min_delay=delay_s, delay_factor=0.0, jitter=0.0, address_delay=0.0)
+            web, ["a.test/"], politeness=PolitenessSettings(min_delay=delay_s, delay_factor=0.0, jitter=0.0, address_delay=0.0)
         )
         await crawl(tmp_path / "c", configuration, [pages(prober)])
     assert web.requests == ["a.test/", "a.test/probe0", "a.test/probe1", "a.test/probe2", "a.test/1"]
@@ -121,7 +121,7 @@ async def test_a_probe_that_waits_when_the_crawl_stops_is_answered_in_the_next_l
         web.page("a.test/1")
         web.page("a.test/probe")
         prober = PageScript("prober", asks={web.url("a.test/"): (Request(web.url("a.test/probe"), Purpose.PROBE),)})
-        await crawl(tmp_path / "c", settings(web, ["a.test/"], limits=Limits(min_free_disk=0, max_pages=1)), [pages(prober)])
+        await crawl(tmp_path / "c", settings(web, ["a.test/"], limits=LimitSettings(min_free_disk=0, max_pages=1)), [pages(prober)])
         assert not prober.answers
         await crawl(tmp_path / "c", settings(web, ["a.test/"]), [pages(prober)])
     assert web.requests == ["a.test/", "a.test/probe", "a.test/1"]
@@ -166,7 +166,7 @@ async def test_an_audited_share_of_what_is_refused_is_fetched_and_marked(tmp_pat
     async with LittleWeb() as web:
         web.page("a.test/", *[f"a.test/{i}" for i in range(n)])
         script = LinkScript("refuser", refuses=lambda url: not url.endswith("/"))
-        configuration = settings(web, ["a.test/"], filters=Filters(audit_share=share))
+        configuration = settings(web, ["a.test/"], filters=FilterSettings(audit_share=share))
         crawled = await crawl(tmp_path / "c", configuration, [links(script)])
         below = int(share * 2**32)
         keys = space(web, tmp_path / "c")

@@ -11,20 +11,20 @@ from little_web import LittleWeb, crawl
 from raw_web import answers, archived, faults, records
 
 from thresher.config.load import load
-from thresher.config.settings import Archive, Filters, Limits, Scope, Settings, SoftError
+from thresher.config.settings import ArchiveSettings, FilterSettings, LimitSettings, ScopeSettings, Settings, SoftErrorSettings
 from thresher.crawler.explain.explain import Explainer
 from thresher.storage.records import REQUISITE, RequisiteRecord
 from thresher.storage.schema import REQUISITES
 from thresher.storage.view import View
 
-WHOLE = Archive(format="warc", requisites=True)
+WHOLE = ArchiveSettings(format="warc", requisites=True)
 EXAMPLE = Path(__file__).parents[2] / "config/examples/archive.yaml"
 PNG = b"\x89PNG\r\n\x1a\n"
 
 
 def whole(web: LittleWeb, seeds: list[str], **sections: object) -> Settings:
     """Return the configuration of a crawl of the seeds' hosts that archives what pages need."""
-    return archived(web, seeds, **{"archive": WHOLE, "scope": Scope(type="host"), **sections})
+    return archived(web, seeds, **{"archive": WHOLE, "scope": ScopeSettings(type="host"), **sections})
 
 
 def image(web: LittleWeb, place: str) -> str:
@@ -102,7 +102,7 @@ async def test_what_pages_need_goes_ahead_of_further_pages(tmp_path: Path) -> No
         for n in range(4):
             shown = "".join(f'<img src="{image(web, f"a.test/{n}-{i}.png")}">' for i in range(3))
             web.page(f"a.test/{n}", f"a.test/{n + 1}", head=f'<link rel=icon href="{image(web, f"a.test/i{n}.png")}">{shown}')
-        limits = Limits(min_free_disk=0, max_wait=5.0, max_pages=3)
+        limits = LimitSettings(min_free_disk=0, max_wait=5.0, max_pages=3)
         crawled = await crawl(tmp_path, whole(web, ["a.test/0"], limits=limits))
         expected = [f"a.test/{n}{end}" for n in range(3) for end in ("", "-0.png", "-1.png", "-2.png")]
         assert [place for place in web.requests if "/i" not in place] == expected
@@ -119,7 +119,7 @@ async def test_every_rule_holds_for_what_pages_need(tmp_path: Path) -> None:
         shown = "".join(f'<img src="{url}">' for url in [*refused, image(web, "cdn.test/fine.png"), "http://cdn.test:1/port.png"])
         web.robots("cdn.test", f"User-agent: *\nDisallow: /private\nSitemap: {web.url('cdn.test/sitemap.xml')}")
         web.page("a.test/", head=f'{shown}<link rel=icon href="data:,">')
-        scope = Scope(type="host", exclude=["/no/"])
+        scope = ScopeSettings(type="host", exclude=["/no/"])
         await crawl(tmp_path, whole(web, ["a.test/"], scope=scope, sitemaps="robots"))
         assert [place for place in web.requests if place.startswith("cdn")] == ["cdn.test/fine.png"]
         known = fates(tmp_path)
@@ -165,7 +165,7 @@ async def test_what_is_linked_and_needed_is_requested_once(tmp_path: Path) -> No
         web.page("a.test/", both, "a.test/next", head=f'<img src="{both}"><link rel=icon href="{both}">')
         web.page("a.test/next", head=f'<link rel=stylesheet href="{style}"><link rel=icon href="{both}">')
         fetch = archived(web, ["a.test/", "a.test/s.css"]).fetch
-        filters = Filters(audit_share=0.0, soft_error=SoftError(max_probes=0))
+        filters = FilterSettings(audit_share=0.0, soft_error=SoftErrorSettings(max_probes=0))
         crawled = await crawl(tmp_path, whole(web, ["a.test/s.css", "a.test/"], fetch=fetch, filters=filters))
         assert sorted(web.requests).count("a.test/both") == 1
         assert web.requests.count("b.test/font.woff") == 1
@@ -177,8 +177,8 @@ async def test_what_pages_need_has_budgets_of_its_own(tmp_path: Path, budget: di
     """Of one page, and of one host; limits of pages do not count it."""
     async with LittleWeb() as web:
         web.page("a.test/", head="".join(f'<img src="{image(web, f"a.test/{n}.png")}">' for n in range(9)))
-        limits = Limits(min_free_disk=0, max_wait=5.0, max_pages_per_host=1)
-        archive = Archive(format="warc", requisites=True, **budget)
+        limits = LimitSettings(min_free_disk=0, max_wait=5.0, max_pages_per_host=1)
+        archive = ArchiveSettings(format="warc", requisites=True, **budget)
         await crawl(tmp_path, whole(web, ["a.test/"], archive=archive, limits=limits))
         assert len(web.requests) == 1 + n_fetched
 

@@ -10,8 +10,7 @@ import pytest
 from little_web import LittleWeb, crawl, settings
 from planted import PageScript
 
-from thresher.config.settings import Limits, Override
-from thresher.config.settings import Scope as ScopeSettings
+from thresher.config.settings import LimitSettings, Override, ScopeSettings
 from thresher.crawler.core.model import Mode, Reason, State
 from thresher.filters.spec import FilterSpec
 from thresher.storage.view import View
@@ -135,7 +134,7 @@ async def test_max_depth_counts_clicks_from_the_nearest_seed(tmp_path: Path) -> 
         web.page("b.test/also-1", "b.test/also-2")
         web.page("b.test/also-2", "b.test/also-3")
         web.page("c.test/", "c.test/1")
-        crawled = await crawl(tmp_path / "c", settings(web, ["a.test/", "c.test/"], limits=Limits(min_free_disk=0, max_depth=2)))
+        crawled = await crawl(tmp_path / "c", settings(web, ["a.test/", "c.test/"], limits=LimitSettings(min_free_disk=0, max_depth=2)))
     by_depth = {
         0: ["a.test/", "c.test/"],
         1: ["a.test/1", "a.test/moved", "b.test/also-1", "c.test/1"],
@@ -162,7 +161,7 @@ async def test_a_waiting_url_that_is_found_nearer_to_a_seed_leads_as_far_as_if_i
         web.on_request = lambda place: late.set() if place == "b.test/first" else None
         clerk = PageScript("clerk")
         clerk.on_learn = lambda url: busy.set() if url == web.url("slow.test/") else None
-        configuration = settings(web, ["slow.test/", "a.test/"], limits=Limits(min_free_disk=0, max_depth=3))
+        configuration = settings(web, ["slow.test/", "a.test/"], limits=LimitSettings(min_free_disk=0, max_depth=3))
         crawled = await crawl(tmp_path / "c", configuration, [FilterSpec("clerk", Mode.OBSERVE, page=clerk)])
     assert crawled.rows[web.url(place)].seed_distance == crawled.pages[web.url(place)].seed_distance == 1
     assert crawled.rows[web.url("b.test/3")].seed_distance == 2
@@ -184,7 +183,7 @@ async def test_a_url_found_nearer_while_robots_txt_is_asked_for_in_its_name_lead
         clerk = PageScript("clerk")
         next_gate = {web.url("slow.test/"): late, web.url("late.test/1"): robots}
         clerk.on_learn = lambda url: next_gate[url].set() if url in next_gate else None
-        configuration = settings(web, ["slow.test/", "late.test/", "a.test/"], limits=Limits(min_free_disk=0, max_depth=3))
+        configuration = settings(web, ["slow.test/", "late.test/", "a.test/"], limits=LimitSettings(min_free_disk=0, max_depth=3))
         crawled = await crawl(tmp_path / "c", configuration, [FilterSpec("clerk", Mode.OBSERVE, page=clerk)])
     target = web.url("b.test/x/target")
     assert (crawled.rows[target].seed_distance, crawled.rows[target].site_depth) == (1, 0)
@@ -205,7 +204,7 @@ async def test_a_waiting_url_that_a_link_finds_again_has_no_redirects_behind_it(
         web.on_request = lambda place: late.set() if place == "b.test/first" else None
         clerk = PageScript("clerk")
         clerk.on_learn = lambda url: busy.set() if url == web.url("a.test/1") else None
-        configuration = settings(web, ["t.test/", "a.test/"], limits=Limits(min_free_disk=0, max_redirects=2))
+        configuration = settings(web, ["t.test/", "a.test/"], limits=LimitSettings(min_free_disk=0, max_redirects=2))
         crawled = await crawl(tmp_path / "c", configuration, [FilterSpec("clerk", Mode.OBSERVE, page=clerk)])
     assert crawled.state(web.url("t.test/end")) is State.DONE
 
@@ -256,7 +255,7 @@ async def test_a_second_site_s_link_brings_a_page_to_the_front_of_its_site(tmp_p
 async def test_links_beyond_the_cap_of_a_page_are_counted_and_not_queued(tmp_path: Path) -> None:
     async with LittleWeb() as web:
         web.page("a.test/", *[f"a.test/{i}" for i in range(50)])
-        crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"], limits=Limits(min_free_disk=0, max_links_per_page=20)))
+        crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"], limits=LimitSettings(min_free_disk=0, max_links_per_page=20)))
     assert sorted(web.requests) == sorted(["a.test/", *[f"a.test/{i}" for i in range(20)]])
     assert crawled.pages[web.url("a.test/")].flags == ["links_truncated"]
     with View(tmp_path / "c") as view:
@@ -271,7 +270,7 @@ async def test_budgets_of_pages_hold_for_each_host_and_for_each_site(tmp_path: P
             web.page(f"{host}/", *[f"{host}/{i}" for i in range(10)])
             for i in range(10):
                 web.page(f"{host}/{i}")
-        limits = Limits(min_free_disk=0, max_pages_per_host=6, max_pages_per_site=9)
+        limits = LimitSettings(min_free_disk=0, max_pages_per_host=6, max_pages_per_site=9)
         crawled = await crawl(tmp_path / "c", settings(web, [f"{host}/" for host in hosts], limits=limits))
     pages = Counter(place.partition("/")[0].removeprefix("www.") for place in web.requests)
     assert pages["a.test"] == pages["c.test"] == 6

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 from little_web import LittleWeb, crawl, settings
 
-from thresher.config.settings import Limits
+from thresher.config.settings import LimitSettings
 from thresher.crawler.analysis.seed_outcomes import SeedOutcome, seed_outcomes
 from thresher.storage.export.reading import reading
 
@@ -48,7 +48,7 @@ async def test_what_waits_is_counted(tmp_path: Path) -> None:
         web.page("a.test/", *(f"a.test/{i}" for i in range(9)))
         for i in range(9):
             web.page(f"a.test/{i}")
-        limited = msgspec.structs.replace(settings(web, seeds=["a.test/"]), limits=Limits(max_pages=3, min_free_disk=0))
+        limited = msgspec.structs.replace(settings(web, seeds=["a.test/"]), limits=LimitSettings(max_pages=3, min_free_disk=0))
         await crawl(tmp_path / "x", limited)
         found = outcomes(tmp_path / "x", web)["a.test/"]
     assert (found.pages, found.waiting, found.why) == (3, 7, "7 URLs wait")

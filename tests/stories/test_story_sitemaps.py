@@ -10,7 +10,7 @@ from typing import Any
 
 from little_web import Crawled, LittleWeb, crawl, settings
 
-from thresher.config.settings import Frontier, Limits, Robots, Settings
+from thresher.config.settings import FrontierSettings, LimitSettings, RobotsSettings, Settings
 from thresher.crawler.core.model import Purpose, State
 from thresher.crawler.core.url import URLSpace
 from thresher.crawler.core.url_rules import url_rules
@@ -70,7 +70,7 @@ async def test_what_a_sitemap_names_is_fetched_and_waits_behind_what_links_name(
         web.page("a.test/orphan", "a.test/e")
         web.page("a.test/e")
         web.page("a.test/deep/er/orphan")
-        crawled = await crawl(tmp_path / "c", options(web, "a.test/", frontier=Frontier(announced_share=0.0)))
+        crawled = await crawl(tmp_path / "c", options(web, "a.test/", frontier=FrontierSettings(announced_share=0.0)))
         asked = web.requests
         assert [asked.count(place) for place in ("a.test/index.xml", "a.test/1.xml.gz", "a.test/2.xml", "a.test/sitemap.xml")] == [
             1,
@@ -97,7 +97,7 @@ async def test_a_sitemap_is_asked_for_once_a_day_however_often_robots_txt_is_rea
         web.page("a.test/", "a.test/2")
         web.page("a.test/1")
         web.page("a.test/2")
-        await crawl(tmp_path / "c", options(web, "a.test/", robots=Robots(cache_ttl=0.0)))
+        await crawl(tmp_path / "c", options(web, "a.test/", robots=RobotsSettings(cache_ttl=0.0)))
         assert len(web.robots_requests) > 2
         assert web.requests.count("a.test/s.xml") == 1
         crawled = tmp_path / "c"
@@ -110,7 +110,7 @@ async def test_a_sitemap_is_asked_for_once_a_day_however_often_robots_txt_is_rea
             store.end_visit()
         web.page("b.test/", "a.test/3")
         web.page("a.test/3")
-        await crawl(crawled, options(web, "a.test/", "b.test/", robots=Robots(cache_ttl=0.0)))
+        await crawl(crawled, options(web, "a.test/", "b.test/", robots=RobotsSettings(cache_ttl=0.0)))
         assert web.requests.count("a.test/s.xml") == 2
 
 
@@ -146,7 +146,7 @@ async def test_a_share_of_a_host_s_requests_goes_to_what_is_announced_while_link
             web.page(f"a.test/l{i}")
         for i in range(20):
             web.page(f"a.test/o{i}")
-        await crawl(tmp_path / "c", options(web, "a.test/", frontier=Frontier(announced_share=0.1)))
+        await crawl(tmp_path / "c", options(web, "a.test/", frontier=FrontierSettings(announced_share=0.1)))
         asked = web.requests
         last_link = max(i for i, place in enumerate(asked) if place.startswith("a.test/l"))
         early = [place for place in asked[:last_link] if place.startswith("a.test/o")]
@@ -165,7 +165,7 @@ async def test_a_link_moves_what_was_announced_among_what_links_name(tmp_path: P
             web.page(f"a.test/n{i}")
         web.page("a.test/late")
         web.page("a.test/orphan")
-        crawled = await crawl(tmp_path / "c", options(web, "a.test/", frontier=Frontier(announced_share=0.0)))
+        crawled = await crawl(tmp_path / "c", options(web, "a.test/", frontier=FrontierSettings(announced_share=0.0)))
         assert web.requests.index("a.test/late") < web.requests.index("a.test/n0")
         assert web.requests[-1] == "a.test/orphan"
         assert crawled.rows[web.url("a.test/late")].purpose is Purpose.PAGE
@@ -198,7 +198,7 @@ async def test_indexes_are_read_one_level_deep_and_loops_end(tmp_path: Path) -> 
         web.redirect("a.test/r1", "a.test/r2")
         web.redirect("a.test/r2", "a.test/r1")
         web.page("a.test/")
-        limits = Limits(min_free_disk=0, max_wait=5.0, max_sitemaps_per_host=10)
+        limits = LimitSettings(min_free_disk=0, max_wait=5.0, max_sitemaps_per_host=10)
         crawled = await crawl(tmp_path / "c", options(web, "a.test/", limits=limits))
         assert sorted(web.requests) == sorted(
             ["a.test/", "a.test/i.xml", "a.test/r1", "a.test/r2", *(f"a.test/i{n}.xml" for n in range(7))]
@@ -228,7 +228,7 @@ async def test_what_is_announced_keeps_to_scope_robots_depth_and_budget(tmp_path
         web.file("a.test/s.xml", XML, urlset(web, named))
         for place in ("a.test/", *named):
             web.page(place)
-        limits = Limits(min_free_disk=0, max_wait=5.0, max_depth=2, max_announced_per_host=5)
+        limits = LimitSettings(min_free_disk=0, max_wait=5.0, max_depth=2, max_announced_per_host=5)
         crawled = await crawl(tmp_path / "c", options(web, "a.test/", limits=limits))
         assert sorted(web.requests) == ["a.test/", "a.test/1", "a.test/6", "a.test/d/2", "a.test/d/e/3", "a.test/s.xml"]
         assert crawled.status.skipped == {"bad_type": 1, "depth_limit": 1, "robots_denied": 1, "sitemap_limit": 2}
@@ -290,7 +290,7 @@ async def test_a_kill_between_reading_and_admitting_loses_nothing(tmp_path: Path
         web.page("a.test/")
         for i in range(200):
             web.page(f"a.test/o{i}")
-        limits = Limits(min_free_disk=0, max_wait=5.0, max_pages=1)
+        limits = LimitSettings(min_free_disk=0, max_wait=5.0, max_pages=1)
         first = await crawl(tmp_path / "c", options(web, "a.test/", limits=limits))
         web.on_request = lambda place: None
         assert first.ending.code == 0
@@ -316,7 +316,7 @@ async def test_a_large_sitemap_is_read_in_a_child_and_a_bomb_harms_nobody(tmp_pa
         web.file("a.test/large.xml", XML, urlset(web, [f"a.test/{i}/{'x' * 80}" for i in range(6000)]))
         web.file("a.test/lines.txt", "text/plain", "".join(web.url(f"other.test/{i}") + "\n" for i in range(100_000)).encode())
         web.page("a.test/")
-        limits = Limits(min_free_disk=0, max_wait=5.0, max_depth=0, max_sitemap_urls=5000)
+        limits = LimitSettings(min_free_disk=0, max_wait=5.0, max_depth=0, max_sitemap_urls=5000)
         crawled = await crawl(tmp_path / "c", options(web, "a.test/", limits=limits))
         said = {name: sitemap_of(crawled, web.url(f"a.test/{name}")) for name in names}
         assert said["bomb.gz"].n_urls == 0

@@ -10,8 +10,7 @@ from little_web import Crawled, LittleWeb, crawl
 from soft_stories import FILTERS, LIMITS, error_page, probes, probing, sends, soft
 from soft_web import caught, crawl_soft_web, only_soft_errors, standing
 
-from thresher.config.settings import Politeness
-from thresher.config.settings import Scope as ScopeSettings
+from thresher.config.settings import PolitenessSettings, ScopeSettings
 from thresher.crawler.core.model import Reason, State
 
 # -- walls
@@ -137,7 +136,7 @@ async def test_probes_keep_their_host_s_delay(tmp_path: Path) -> None:
         web.page("a.test/", *[f"a.test/old/{i}" for i in range(3)])
         web.missing["a.test/old/"] = sends(web, "b.test/404")
         error_page(web, "b.test/404")
-        politeness = Politeness(min_delay=delay_s, delay_factor=0.0, jitter=0.0, address_delay=0.0)
+        politeness = PolitenessSettings(min_delay=delay_s, delay_factor=0.0, jitter=0.0, address_delay=0.0)
         await crawl(tmp_path / "c", probing(web, politeness=politeness))
     assert probes(web).count("a.test/old/") == 1
     assert min(web.gaps("a.test")) >= delay_s

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from little_web import Crawled, LittleWeb, crawl, settings
 
-from thresher.config.settings import ExactDuplicate, Filters, Limits, PatternYield
+from thresher.config.settings import ExactDuplicateSettings, FilterSettings, LimitSettings, PatternYieldSettings
 from thresher.crawler.analysis.tail_replay import notes, replayed
 from thresher.crawler.analysis.tails import classes
 from thresher.crawler.core.model import State
@@ -24,9 +24,9 @@ TABLES = (TAIL_HOSTS, TAIL_CLASSES, TAIL_MEMBERS, TAIL_PLACES, TAIL_DRAWS)
 KEPT = {"media", "exact_duplicate", "pattern_yield"}
 
 
-def filters(mode: Any = "enforce", **of: Any) -> Filters:
+def filters(mode: Any = "enforce", **of: Any) -> FilterSettings:
     """Return pattern yield, the type gate and exact copies; no audits."""
-    default = Filters(audit_share=0.0, pattern_yield=PatternYield(mode=mode), **of)
+    default = FilterSettings(audit_share=0.0, pattern_yield=PatternYieldSettings(mode=mode), **of)
     others = {name for name in default.__struct_fields__ if hasattr(getattr(default, name), "mode")} - KEPT
     return msgspec.structs.replace(default, **{name: msgspec.structs.replace(getattr(default, name), mode="off") for name in others})
 
@@ -43,9 +43,9 @@ def _word(i: int) -> str:
     return "".join(chr(97 + int(digit)) for digit in f"{i:04}")
 
 
-def no_links_of_copies() -> Filters:
+def no_links_of_copies() -> FilterSettings:
     """Links of copies are followed last, whatever their budget."""
-    return msgspec.structs.replace(filters("off", tail_yield=0.0), exact_duplicate=ExactDuplicate(max_links=0))
+    return msgspec.structs.replace(filters("off", tail_yield=0.0), exact_duplicate=ExactDuplicateSettings(max_links=0))
 
 
 def is_login(place: str) -> bool:
@@ -85,7 +85,7 @@ async def test_a_budget_of_the_whole_crawl_is_spent_on_other_hosts_before_a_tail
         forum(web)
         for i in range(n_chain):
             web.page(f"b.test/{i}", f"b.test/{i + 1}")
-        limits = Limits(min_free_disk=0, max_wait=5.0, max_pages=10_000)
+        limits = LimitSettings(min_free_disk=0, max_wait=5.0, max_pages=10_000)
         seeds = ["a.test/", "b.test/0"]
         await crawl(tmp_path / "c", settings(web, seeds, filters=filters(tail_yield=0.0), limits=limits))
     last_of_chain = web.requests.index(f"b.test/{n_chain - 1}")

@@ -15,11 +15,11 @@ import pytest
 from click.testing import CliRunner
 from little_web import Crawled, LittleWeb, crawl, settings
 
-from thresher.config.settings import Canary, Filters, Limits, Politeness, Settings, SoftError
+from thresher.config.settings import CanarySettings, FilterSettings, LimitSettings, PolitenessSettings, Settings, SoftErrorSettings
 from thresher.crawler.analysis.walls import HostStanding, standings
 from thresher.crawler.cli import thresher
 from thresher.filters.base import Gate
-from thresher.filters.journal import Record
+from thresher.filters.journal import JournalRecord
 from thresher.filters.panel import Panel
 from thresher.filters.registry import specs
 from thresher.storage.packing import unpack_u64
@@ -242,10 +242,10 @@ async def crawled(path: Path, kinds: dict[str, Kind], mode: str = "enforce") -> 
                 kinds[host[:-5]](web, place, n[host])
 
         web.on_request = heard
-        slow = Politeness(
+        slow = PolitenessSettings(
             min_delay=0.0, delay_factor=0.0, jitter=0.0, address_delay=0.0, backoff_initial=0.01, backoff_max=0.02, dead_after=10_000
         )
-        of = Filters(audit_share=0.0, tail_yield=0.0, soft_error=SoftError(max_probes=0), canary=Canary(mode=mode))  # type: ignore[arg-type]  # a word of the three
+        of = FilterSettings(audit_share=0.0, tail_yield=0.0, soft_error=SoftErrorSettings(max_probes=0), canary=CanarySettings(mode=mode))  # type: ignore[arg-type]  # a word of the three
         found = await crawl(path, settings(web, [f"{kind}.test/" for kind in kinds], filters=of, politeness=slow, canaries=True))
     with View(path) as view:
         return found, n, {one.host.partition(".")[0]: one for one in standings(view)}
@@ -291,7 +291,7 @@ def assert_replayed(path: Path) -> None:
         entries = [entry for key, _ in view.rows(JOURNAL) for entry in view.tables.journal.read(unpack_u64(key))]
         with Store.create(path.with_name("replayed"), view.settings, 0.0) as empty:
             panel = Panel(specs(view.settings, view.settings.seeds), empty.tables.memory, audit_share=0.0)
-            panel.replay(Record(entry.gate, entry.judgement, entry.measures) for entry in entries)
+            panel.replay(JournalRecord(entry.gate, entry.judgement, entry.measures) for entry in entries)
             for spec in panel.specs:
                 assert dict(view.tables.memory(spec.name).scan(b"")) == dict(empty.tables.memory(spec.name).scan(b"")), spec.name
         assert any(entry.gate == Gate.VOID for entry in entries)
@@ -349,9 +349,9 @@ def put_at(web: LittleWeb, place: str, _: int) -> None:
 
 def _resting(web: LittleWeb, *, max_wait: float) -> Settings:
     """Return a configuration in which a walled host rests for longer than the first life waits."""
-    slow = Politeness(
+    slow = PolitenessSettings(
         min_delay=0.0, delay_factor=0.0, jitter=0.0, address_delay=0.0, backoff_initial=4.0, backoff_max=4.0, dead_after=10_000
     )
-    of = Filters(audit_share=0.0, tail_yield=0.0, soft_error=SoftError(max_probes=0))
-    limits = Limits(min_free_disk=0, max_wait=max_wait)
+    of = FilterSettings(audit_share=0.0, tail_yield=0.0, soft_error=SoftErrorSettings(max_probes=0))
+    limits = LimitSettings(min_free_disk=0, max_wait=max_wait)
     return settings(web, ["a.test/"], filters=of, politeness=slow, limits=limits, canaries=True)

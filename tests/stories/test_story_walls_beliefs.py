@@ -8,23 +8,27 @@ from typing import Any
 import msgspec
 from little_web import Crawled, LittleWeb, crawl, settings
 
-from thresher.config.settings import Canary, ExactDuplicate, Filters, NearReplica, Politeness
+from thresher.config.settings import CanarySettings, ExactDuplicateSettings, FilterSettings, NearReplicaSettings, PolitenessSettings
 
 N = 60  # pages of a host, or views of its pages
 FROM, UNTIL = 6, 31  # requests of the host at which it begins, and stops, to answer for another
 OWN = "as it is"
 
 
-def only(**of: Any) -> Filters:
+def only(**of: Any) -> FilterSettings:
     """Return filters of which these alone are at work; canaries are asked for by no number of answers."""
-    every = Filters(audit_share=0.0, tail_yield=0.0, canary=Canary(share=0.0), exact_duplicate=ExactDuplicate(mode="enforce"), **of)
+    every = FilterSettings(
+        audit_share=0.0, tail_yield=0.0, canary=CanarySettings(share=0.0), exact_duplicate=ExactDuplicateSettings(mode="enforce"), **of
+    )
     others = [name for name in every.__struct_fields__ if hasattr(getattr(every, name), "mode")]
     kept = {"canary", "exact_duplicate", *of}
     off = {name: msgspec.structs.replace(getattr(every, name), mode="off") for name in others if name not in kept}
     return msgspec.structs.replace(every, **off)
 
 
-SLOW = Politeness(min_delay=0.0, delay_factor=0.0, jitter=0.0, address_delay=0.0, backoff_initial=0.01, backoff_max=0.02, dead_after=1000)
+SLOW = PolitenessSettings(
+    min_delay=0.0, delay_factor=0.0, jitter=0.0, address_delay=0.0, backoff_initial=0.01, backoff_max=0.02, dead_after=1000
+)
 
 
 def text(name: str) -> str:
@@ -50,7 +54,7 @@ async def mirrored(path: Path) -> tuple[Crawled, set[str]]:
         web.on_request = heard
         for i in range(N):
             put(f"a.test/{i}", stands=False)
-        of = only(near_replica=NearReplica(mode="enforce"))
+        of = only(near_replica=NearReplicaSettings(mode="enforce"))
         await crawl(path, settings(web, ["a.test/"], filters=of, politeness=SLOW, canaries=True))
         found = await crawl(path, settings(web, ["a.test/", "b.test/"], filters=of, politeness=SLOW, canaries=True))
         wanted = {web.url(f"b.test/{i}") for i in range(N)}

@@ -6,14 +6,16 @@ from pathlib import Path
 
 from little_web import LittleWeb, crawl, settings
 
-from thresher.config.settings import Filters, Politeness, SoftError
+from thresher.config.settings import FilterSettings, PolitenessSettings, SoftErrorSettings
 from thresher.crawler.analysis.walls import standings
 from thresher.storage.view import View
 
 N = {"well.test": 600, "walled.test": 200}  # pages
 SHARES = {"well.test": 0.01, "walled.test": 0.12}  # of requests that may be canaries
 EVERY, FOR = 60, 6  # requests from the beginning of one wall to the next, and for which it stands
-SLOW = Politeness(min_delay=0.0, delay_factor=0.0, jitter=0.0, address_delay=0.0, backoff_initial=0.01, backoff_max=0.02, dead_after=1000)
+SLOW = PolitenessSettings(
+    min_delay=0.0, delay_factor=0.0, jitter=0.0, address_delay=0.0, backoff_initial=0.01, backoff_max=0.02, dead_after=1000
+)
 
 
 async def test_few_requests_are_canaries(tmp_path: Path) -> None:
@@ -39,7 +41,7 @@ async def test_few_requests_are_canaries(tmp_path: Path) -> None:
                 web.page(place, *links, text=" ".join(f"{host[:4]}{i}x{k}" for k in range(40)))
 
         web.on_request = heard
-        of = Filters(audit_share=0.0, tail_yield=0.0, soft_error=SoftError(max_probes=0))
+        of = FilterSettings(audit_share=0.0, tail_yield=0.0, soft_error=SoftErrorSettings(max_probes=0))
         found = await crawl(tmp_path / "c", settings(web, [f"{host}/" for host in N], filters=of, politeness=SLOW, canaries=True))
         wanted = {web.url(f"walled.test/{i or ''}") for i in range(N["walled.test"])}
     asked = [place for place in web.requests if not place.endswith("/robots.txt")]

@@ -30,7 +30,7 @@ from benchmarks.quality.deferral.kinds import KINDS
 from benchmarks.quality.deferral.opinions import Beliefs
 from benchmarks.quality.deferral.replay import crawled, filters_of, plain
 from thresher.config.settings import Settings
-from thresher.crawler.analysis.recorded_graph import Graph
+from thresher.crawler.analysis.recorded_graph import RecordedGraph
 from thresher.crawler.analysis.replayed_crawl import Result
 from thresher.filters.tail.records import TailPolicy
 
@@ -76,7 +76,7 @@ class Measured:
         return f"{self.name:16} {curve}  gain {gain}  {fetched}  lost {self.lost:3} of {self.documents:5}  {left}  {ends}"
 
 
-def measure(graph: Graph, policy: TailPolicy, beliefs: Beliefs, settings: Settings | None = None) -> Measured:
+def measure(graph: RecordedGraph, policy: TailPolicy, beliefs: Beliefs, settings: Settings | None = None) -> Measured:
     """Crawl a graph plainly and with deferral. settings: of the real filters, if they are to judge"""
     base = plain(graph)
     n = len(base.texts)

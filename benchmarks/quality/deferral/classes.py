@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from thresher.filters.evidence.audits import draw_order
 from thresher.filters.tail.membership import join
 from thresher.filters.tail.records import HostTail, TailClass, TailPolicy
-from thresher.filters.tail.serve import End, promote, settle
+from thresher.filters.tail.serve import TailEnd, promote, settle
 
 WORST = TailPolicy(worthwhile=1.0, share=1e9, batch=10)  # all is bet on, nothing but the bound ends a tail
 
@@ -78,7 +78,7 @@ def _close(classes: list[list[bool]], policy: TailPolicy, found: Closings, secre
         waiting[record.holder] = [members[i] for i in order]
     found.known += sum(map(len, classes))
     by_holder = {record.holder: record for record in records}
-    while not isinstance(answer := promote(host, records, policy), End):
+    while not isinstance(answer := promote(host, records, policy), TailEnd):
         drawn, waiting[answer.draw.holder] = waiting[answer.draw.holder][: answer.n], waiting[answer.draw.holder][answer.n :]
         for is_good in drawn:
             settle(host, by_holder[answer.draw.holder], answer.draw, is_good, policy=policy)

@@ -9,7 +9,7 @@ import random
 from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations, permutations
 
-from thresher.crawler.analysis.recorded_graph import Graph
+from thresher.crawler.analysis.recorded_graph import RecordedGraph
 
 _AT = "http://site.example"
 
@@ -26,9 +26,9 @@ class _Draft:
         self.pages[url] = (text, [link if "://" in link else at + link for link in links])
         return url
 
-    def graph(self) -> Graph:
+    def graph(self) -> RecordedGraph:
         """Return the graph; links to pages that were never made are left out."""
-        graph, number = Graph(self.name), {url: i for i, url in enumerate(self.pages)}
+        graph, number = RecordedGraph(self.name), {url: i for i, url in enumerate(self.pages)}
         for url, (text, links) in self.pages.items():
             graph.add(url, text, tuple(number[link] for link in dict.fromkeys(links) if link in number))
         return graph
@@ -51,7 +51,7 @@ def _with_articles(draft: _Draft, n: int, more: Iterable[str] = ()) -> None:
     _lists(draft, "archive", items)
 
 
-def first_barren(n: int = 800) -> Graph:
+def first_barren(n: int = 800) -> RecordedGraph:
     """The first 200 of a class show one text, all others are documents."""
     draft = _Draft("first_barren")
     items = [f"/item?id={i}" for i in range(n)]
@@ -62,7 +62,7 @@ def first_barren(n: int = 800) -> Graph:
     return draft.graph()
 
 
-def unique_words(n: int = 3_000) -> Graph:
+def unique_words(n: int = 3_000) -> RecordedGraph:
     """A space without end beside a site: each page says the same and names five words that were never met."""
     rng, draft = random.Random(1), _Draft("unique_words")
     words = ["".join(rng.choices("abcdefghijklmnopqrstuvwxyz", k=9)) for _ in range(n)]
@@ -72,7 +72,7 @@ def unique_words(n: int = 3_000) -> Graph:
     return draft.graph()
 
 
-def empty_months(n: int = 1_500) -> Graph:
+def empty_months(n: int = 1_500) -> RecordedGraph:
     """A calendar whose days all differ and show nothing, and a week with events at its end."""
     draft = _Draft("empty_months")
     _with_articles(draft, 400, ["/day?d=0"])
@@ -81,7 +81,7 @@ def empty_months(n: int = 1_500) -> Graph:
     return draft.graph()
 
 
-def behind_indexes(n: int = 600) -> Graph:
+def behind_indexes(n: int = 600) -> RecordedGraph:
     """Documents that only indexes name which all show one text."""
     draft = _Draft("behind_indexes")
     items = [f"/record/{i}" for i in range(n)]
@@ -89,17 +89,17 @@ def behind_indexes(n: int = 600) -> Graph:
         draft.page(path, path)
     paths = _lists(draft, "index", items, a_list=6, text="please enable scripts")
     draft.page("/", "home", ["/index/0", *paths[::7]])
-    return Graph("behind_indexes", *_first_is_home(draft.graph()))
+    return RecordedGraph("behind_indexes", *_first_is_home(draft.graph()))
 
 
-def _first_is_home(graph: Graph) -> tuple[list[str], list[str], list[Sequence[int]]]:
+def _first_is_home(graph: RecordedGraph) -> tuple[list[str], list[str], list[Sequence[int]]]:
     order = sorted(range(len(graph.urls)), key=lambda i: graph.urls[i] != _AT + "/")
     new = {old: i for i, old in enumerate(order)}
     links: list[Sequence[int]] = [tuple(new[target] for target in graph.links[i]) for i in order]
     return [graph.urls[i] for i in order], [graph.texts[i] for i in order], links
 
 
-def alias_hosts(n: int = 400) -> Graph:
+def alias_hosts(n: int = 400) -> RecordedGraph:
     """One site under three names, each page naming itself at the others, and a small host of its own text."""
     draft, hosts = _Draft("alias_hosts"), [f"http://{name}.example" for name in ("www", "m", "old")]
     for i in range(n):
@@ -113,7 +113,7 @@ def alias_hosts(n: int = 400) -> Graph:
     return draft.graph()
 
 
-def sessions(n: int = 60) -> Graph:
+def sessions(n: int = 60) -> RecordedGraph:
     """Each page gives a new session to all links, so that each document has as many addresses as there are pages that name it."""
     draft = _Draft("sessions")
     draft.page("/doc/0", "doc 0", [f"/doc/{i}?sid={_sid('home')}" for i in range(1, 11)])
@@ -128,7 +128,7 @@ def _sid(seed: object) -> str:
     return f"{random.Random(str(seed)).getrandbits(64):016x}"
 
 
-def facets(n: int = 250) -> Graph:
+def facets(n: int = 250) -> RecordedGraph:
     """Facets in any order: the same choice under each permutation shows the same list."""
     draft, names = _Draft("facets"), ["color=red", "size=9", "brand=acme", "sale=1", "sort=new"]
     draft.page("/", "home", ["/shop", "/archive/0"])
@@ -145,7 +145,7 @@ def facets(n: int = 250) -> Graph:
     return draft.graph()
 
 
-def outage(n: int = 900) -> Graph:
+def outage(n: int = 900) -> RecordedGraph:
     """From the 300th request to the 360th every answer is one text; the topics' addresses differ in a number alone."""
     draft = _Draft("outage")
     items = [f"/topic?id={i}" for i in range(n)]
@@ -159,7 +159,7 @@ def outage(n: int = 900) -> Graph:
     return graph
 
 
-def forum(n: int = 500) -> Graph:
+def forum(n: int = 500) -> RecordedGraph:
     """Topics under five addresses each, profiles behind a login, replies that lead to a form."""
     draft = _Draft("forum")
     topics = [f"/viewtopic.php?t={i}" for i in range(n)]
@@ -178,7 +178,7 @@ def forum(n: int = 500) -> Graph:
     return draft.graph()
 
 
-def blog(n: int = 400) -> Graph:
+def blog(n: int = 400) -> RecordedGraph:
     """Posts with tags, months, feeds, replies by address; half of the tags list what one other page lists."""
     draft = _Draft("blog")
     posts = [f"/{2010 + i % 12}/{1 + i % 9:02}/post-{i}/" for i in range(n)]
@@ -197,7 +197,7 @@ def blog(n: int = 400) -> Graph:
     return draft.graph()
 
 
-def endless_calendar(n: int = 1_200) -> Graph:
+def endless_calendar(n: int = 1_200) -> RecordedGraph:
     """A calendar that shows one text for every month after the first forty, in three views."""
     draft = _Draft("endless_calendar")
     _with_articles(draft, 500, ["/cal?view=month&m=0"])
@@ -208,7 +208,7 @@ def endless_calendar(n: int = 1_200) -> Graph:
     return draft.graph()
 
 
-def many_hosts(n: int = 12) -> Graph:
+def many_hosts(n: int = 12) -> RecordedGraph:
     """Hosts of ten to a thousand documents that name each other; half of them show each page under a second address; one is down."""
     draft = _Draft("many_hosts")
     hosts = [f"http://h{i}.example" for i in range(n)]
@@ -229,15 +229,15 @@ def many_hosts(n: int = 12) -> Graph:
     return graph
 
 
-def one_kind(n: int = 500) -> Graph:
+def one_kind(n: int = 500) -> RecordedGraph:
     """A site without any redundancy."""
     draft = _Draft("one_kind")
     _with_articles(draft, n)
     return draft.graph()
 
 
-SITES: tuple[Callable[[], Graph], ...] = (forum, blog, endless_calendar, many_hosts, one_kind)
-ADVERSARIES: tuple[Callable[[], Graph], ...] = (
+SITES: tuple[Callable[[], RecordedGraph], ...] = (forum, blog, endless_calendar, many_hosts, one_kind)
+ADVERSARIES: tuple[Callable[[], RecordedGraph], ...] = (
     *(first_barren, unique_words, empty_months, behind_indexes),
     *(alias_hosts, sessions, facets, outage),
 )

@@ -6,14 +6,14 @@ import gzip
 import json
 from pathlib import Path
 
-from thresher.crawler.analysis.recorded_graph import Graph
+from thresher.crawler.analysis.recorded_graph import RecordedGraph
 
 
-def read(file: Path) -> Graph:
+def read(file: Path) -> RecordedGraph:
     """Read a recording. URLs that were never asked are left out."""
     with gzip.open(file, "rt", encoding="utf-8") as lines:
         rows = [json.loads(line) for line in lines]
-    graph = Graph(file.name.removesuffix(".jsonl.gz"))
+    graph = RecordedGraph(file.name.removesuffix(".jsonl.gz"))
     names = [rows[0]["u"], *(url for row in rows for url in row["n"])]
     number = {row["u"]: i for i, row in enumerate(rows)}
     for row in rows:

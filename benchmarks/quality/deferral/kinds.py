@@ -10,14 +10,14 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import permutations
 
-from thresher.crawler.analysis.recorded_graph import Graph
+from thresher.crawler.analysis.recorded_graph import RecordedGraph
 
 _AT = "http://site.example"
 _A_LIST = 25
 Views = Callable[[int], Iterator[tuple[str, str]]]  # number of a document → its addresses and what they show
 
 
-def site(name: str, views: Views, n: int = 150) -> Graph:
+def site(name: str, views: Views, n: int = 150) -> RecordedGraph:
     """Return a site of n documents: lists and the document's own pages name all addresses of each."""
     pages: dict[str, tuple[str, list[str]]] = {}
     lists = [f"{_AT}/list/{i}" for i in range((n + _A_LIST - 1) // _A_LIST)]
@@ -28,7 +28,7 @@ def site(name: str, views: Views, n: int = 150) -> Graph:
     for document in documents:
         for url, text in document:
             pages[url] = (text, [other for other, _ in document])
-    graph, number = Graph(name), {url: i for i, url in enumerate(pages)}
+    graph, number = RecordedGraph(name), {url: i for i, url in enumerate(pages)}
     for url, (text, links) in pages.items():
         graph.add(url, text, tuple(number[link] for link in dict.fromkeys(links)))
     return graph
@@ -150,4 +150,4 @@ HOSTILE: tuple[Views, ...] = (
     *(facets, sessions, four_pages, negotiated, half_cases),
     *(directories, print_only, stale_mirror, empty_months, actions),
 )
-KINDS: dict[str, Callable[[], Graph]] = {views.__name__: partial(site, views.__name__, views) for views in (*HONEST, *HOSTILE)}
+KINDS: dict[str, Callable[[], RecordedGraph]] = {views.__name__: partial(site, views.__name__, views) for views in (*HONEST, *HOSTILE)}

@@ -121,5 +121,5 @@ def _site(url: str) -> bytes:
     return xxhash.xxh3_64_digest(site_of(hostname_of(origin_of(url))).encode())
 
 
-def _shown(url: str, text: str) -> families.Shown:
-    return families.Shown.of(xxhash.xxh3_64_digest(text.encode()), xxhash.xxh3_64_digest(url.encode()))
+def _shown(url: str, text: str) -> families.ShownPage:
+    return families.ShownPage.of(xxhash.xxh3_64_digest(text.encode()), xxhash.xxh3_64_digest(url.encode()))

@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 
 from benchmarks.quality.deferral.opinions import Beliefs, Notes, Opinions
-from thresher.config.settings import Filters, Settings
-from thresher.crawler.analysis.recorded_graph import Graph
-from thresher.crawler.analysis.replayed_crawl import Crawl, Result
+from thresher.config.settings import FilterSettings, Settings
+from thresher.crawler.analysis.recorded_graph import RecordedGraph
+from thresher.crawler.analysis.replayed_crawl import ReplayedCrawl, Result
 from thresher.crawler.analysis.replayed_panel import ReplayedPanel
 from thresher.filters.registry import specs
 from thresher.filters.tail.records import TailPolicy
@@ -21,15 +21,21 @@ ALWAYS = ("exact_duplicate",)  # whose word on pages the others learn from
 
 
 def crawled(
-    graph: Graph, policy: TailPolicy, beliefs: Beliefs, *, secret: bytes = b"1", max_pages: int = 0, settings: Settings | None = None
+    graph: RecordedGraph,
+    policy: TailPolicy,
+    beliefs: Beliefs,
+    *,
+    secret: bytes = b"1",
+    max_pages: int = 0,
+    settings: Settings | None = None,
 ) -> Result:
     """Crawl a graph.    max_pages: budget of the whole crawl, 0: none; settings: of the real filters, if they are to judge"""
     filters = None if settings is None else ReplayedPanel(graph, specs(settings, [graph.urls[0]]))
     opinions = partial(Opinions, beliefs, Notes())
-    return Crawl(graph, policy, opinions, secret=secret, max_pages=max_pages, filters=filters).run()
+    return ReplayedCrawl(graph, policy, opinions, secret=secret, max_pages=max_pages, filters=filters).run()
 
 
-def plain(graph: Graph) -> Result:
+def plain(graph: RecordedGraph) -> Result:
     """Crawl breadth-first, nothing postponed."""
     never = Beliefs(has_shapes=False, has_families=False, has_lineage=False)
     return crawled(graph, TailPolicy(), never)
@@ -37,7 +43,7 @@ def plain(graph: Graph) -> Result:
 
 def filters_of(names: Sequence[str], sets: Sequence[str] = ()) -> Settings:
     """Return a configuration in which these filters enforce, and no others. sets: "filter.option=value"; raises ValueError."""
-    of = Filters(audit_share=0.0)
+    of = FilterSettings(audit_share=0.0)
     options: dict[str, dict[str, Any]] = {name: {"mode": "off"} for name in of.__struct_fields__ if hasattr(getattr(of, name), "mode")}
     for name in (*ALWAYS, *names):
         if name not in options:
@@ -48,4 +54,4 @@ def filters_of(names: Sequence[str], sets: Sequence[str] = ()) -> Settings:
         filter_name, dot, option = place.partition(".")
         if dot:
             options[filter_name][option] = json.loads(value)
-    return Settings(filters=msgspec.convert({"audit_share": 0.0, **options}, Filters))
+    return Settings(filters=msgspec.convert({"audit_share": 0.0, **options}, FilterSettings))

@@ -10,7 +10,7 @@ from dict_memory import DictMemory
 from msgspec.structs import replace
 from subjects import SPACE, batch, page
 
-from thresher.config.settings import DepthCutoff
+from thresher.config.settings import DepthCutoffSettings
 from thresher.crawler.core.effects import Hold, ReleaseURL
 from thresher.crawler.core.model import Judgement, Page
 from thresher.filters.base import Effects, LinkJudgement
@@ -45,7 +45,7 @@ class Crawled:
     """A filter with its memory, told pages one by one."""
 
     def __init__(self, **settings: Any) -> None:
-        self.settings = DepthCutoff(mode="enforce", **settings)
+        self.settings = DepthCutoffSettings(mode="enforce", **settings)
         self.memory = DictMemory()
         self.sites = sites = Sites()
         self.pages, self.links = DepthOfPages(sites, self.settings), DepthOfLinks(sites, self.settings)

@@ -8,12 +8,12 @@ from depth_told import DROPPED, HOME, HOST, KEPT, Crawled, day, day_text, of_sit
 from msgspec.structs import replace
 from subjects import SPACE
 
-from thresher.config.settings import DepthCutoff
+from thresher.config.settings import DepthCutoffSettings
 from thresher.crawler.core.effects import Hold, Release
 from thresher.crawler.core.model import CrawlURL, LinkBatch
 from thresher.filters.base import LinkJudgement
 from thresher.filters.capabilities import Relinks
-from thresher.filters.depth_cutoff.evidence import QUOTA, Place
+from thresher.filters.depth_cutoff.evidence import QUOTA, PlaceCounts
 from thresher.filters.depth_cutoff.filter import NamedAgain
 from thresher.filters.depth_cutoff.places import kind_of
 from thresher.filters.evidence.standing import Standing
@@ -188,7 +188,7 @@ def test_what_visitors_do_not_reach_is_held_and_what_lies_beyond_the_ceiling_ref
         assert bool(crawled.held(f"{HOST}/docs/99/", 5, on=HOME.text)) == ("q" in settings)
         assert crawled.is_refused(f"{HOST}/docs/99/", 5) == ("ceiling" in settings)
         assert crawled.held(f"{HOST}/docs/99/", 4, on=HOME.text) == ""
-    assert DepthCutoff().ceiling is None
+    assert DepthCutoffSettings().ceiling is None
 
 
 def test_a_place_is_held_only_where_less_is_new_than_elsewhere_on_its_host() -> None:
@@ -209,7 +209,7 @@ def test_a_place_is_held_only_where_less_is_new_than_elsewhere_on_its_host() -> 
 
 def test_a_place_without_end_is_held_though_nothing_is_new_elsewhere_either() -> None:
     """Mutation: a place was compared only; a site that consists of one calendar has nothing to compare it with."""
-    every, place = Standing(n=100, s=50, squares=100), Place("a.example/*")
+    every, place = Standing(n=100, s=50, squares=100), PlaceCounts("a.example/*")
     assert not place.is_less(every)
     place.opinion.recent.streak = QUOTA
     assert place.is_less(every)

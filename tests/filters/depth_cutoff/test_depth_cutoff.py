@@ -8,13 +8,13 @@ from depth_told import DICE, DROPPED, HOME, HOST, KEPT, SITE, Crawled, day, day_
 from msgspec.structs import replace
 from subjects import SPACE, batch, page, pair
 
-from thresher.config.settings import DepthCutoff
+from thresher.config.settings import DepthCutoffSettings
 from thresher.crawler.core.effects import Release, Worthless
 from thresher.crawler.core.model import Judgement, LinkBatch, Verdict
 from thresher.crawler.core.sketch import token_hashes
 from thresher.filters.base import NOTHING_LEARNED, LinkJudgement
 from thresher.filters.depth_cutoff.advise import advise
-from thresher.filters.depth_cutoff.evidence import PRIOR, QUOTA, Place, Rule
+from thresher.filters.depth_cutoff.evidence import PRIOR, QUOTA, CutRule, PlaceCounts
 from thresher.filters.depth_cutoff.filter import DepthOfLinks, LinksMeasure, holder
 from thresher.filters.depth_cutoff.novelty import look, sample
 from thresher.filters.depth_cutoff.places import places
@@ -90,19 +90,19 @@ def test_a_url_s_places_are_its_pattern_its_directory_and_its_host(url: str, lad
 # -- how deep a place is worth crawling
 
 
-RULE = Rule(target=0.9, floor=3, ceiling=None, q=None)
+RULE = CutRule(target=0.9, floor=3, ceiling=None, q=None)
 
 
-def place(*levels: tuple[int, int]) -> Place:
+def place(*levels: tuple[int, int]) -> PlaceCounts:
     """Return a place of (new, fetched) at depths 1, 2 …"""
-    found = Place("x")
+    found = PlaceCounts("x")
     for depth, (new, fetched) in enumerate(levels, 1):
         for i in range(fetched):
             found.learn(depth, is_new=i < new, is_good=True)
     return found
 
 
-def limit(rule: Rule, of: Place, prior: float, *, is_host: bool) -> int:
+def limit(rule: CutRule, of: PlaceCounts, prior: float, *, is_host: bool) -> int:
     return rule.limit(of, prior, is_host=is_host)[0]
 
 
@@ -144,13 +144,13 @@ def test_halving_counts_does_not_move_a_place_s_entry() -> None:
 
 def test_q_cuts_as_deep_as_visitors_go_and_no_higher_than_the_floor() -> None:
     new = place((50, 50), (50, 50))
-    assert limit(Rule(0.9, 3, None, 0.6), new, PRIOR, is_host=False) == 4
-    assert limit(Rule(0.9, 3, None, 0.1), new, PRIOR, is_host=False) == 3
-    assert Rule(0.9, 3, None, 0.6).unknown() == 4
+    assert limit(CutRule(0.9, 3, None, 0.6), new, PRIOR, is_host=False) == 4
+    assert limit(CutRule(0.9, 3, None, 0.1), new, PRIOR, is_host=False) == 3
+    assert CutRule(0.9, 3, None, 0.6).unknown() == 4
 
 
 def test_the_ceiling_is_above_nothing() -> None:
-    assert limit(Rule(0.9, 3, 7, None), place((50, 50)), PRIOR, is_host=False) == 7
+    assert limit(CutRule(0.9, 3, 7, None), place((50, 50)), PRIOR, is_host=False) == 7
 
 
 # -- the filter
@@ -287,7 +287,7 @@ def test_a_url_that_a_filter_made_up_teaches_nothing() -> None:
 
 def test_a_filter_that_observes_says_what_it_would_hold_and_why() -> None:
     crawled = of_site()
-    crawled.links = DepthOfLinks(Sites(), DepthCutoff(mode="observe"))
+    crawled.links = DepthOfLinks(Sites(), DepthCutoffSettings(mode="observe"))
     one = replace(batch(day(99)), source=SPACE.url(day(5)), site_depths=[3])
     ruling, effects = crawled.links.decide(crawled.links.measure(one), crawled.memory)
     assert effects == ()

@@ -8,20 +8,20 @@ from msgspec.structs import replace
 from subjects import SPACE, batch, page
 from webs import Bench
 
-from thresher.config.settings import Dust
+from thresher.config.settings import DustSettings
 from thresher.crawler.core.effects import Effect, Rewrite
 from thresher.crawler.core.model import Mode, Page
 from thresher.filters.dust import filter as dust
 from thresher.filters.dust.memory import NAME, read_book
 from thresher.filters.dust.rules import LearnedRule, Substitution
 from thresher.filters.dust.study import study
-from thresher.filters.journal import Record
+from thresher.filters.journal import JournalRecord
 
 SITE = SPACE.site_key("a.example")
 
 
 def bench(mode: Mode = Mode.ENFORCE, max_urls: int = 10_000) -> Bench:
-    return Bench.of((replace(dust.spec(Dust(first_mining=80, max_urls=max_urls)), mode=mode),))
+    return Bench.of((replace(dust.spec(DustSettings(first_mining=80, max_urls=max_urls)), mode=mode),))
 
 
 def text(name: str) -> str:
@@ -37,7 +37,7 @@ def stories(numbers: Iterable[int], forms: Iterable[str] = ("story_", "story?id=
     return (story(number, form) for number in numbers for form in forms)
 
 
-def learn(at: Bench, pages: Iterable[Page]) -> tuple[list[Effect], list[Record]]:
+def learn(at: Bench, pages: Iterable[Page]) -> tuple[list[Effect], list[JournalRecord]]:
     """Let the filter see pages; return what it asks for, and the journal."""
     effects, journal = [], []
     for seen in pages:
@@ -47,7 +47,7 @@ def learn(at: Bench, pages: Iterable[Page]) -> tuple[list[Effect], list[Record]]
     return effects, journal
 
 
-def studied(at: Bench) -> tuple[list[Effect], Record | None]:
+def studied(at: Bench) -> tuple[list[Effect], JournalRecord | None]:
     """Do the study that the filter asked for; return what it asks for then."""
     asked, record = at.panel.on_finding(NAME, SITE, study(b"".join(at.panel.gather(NAME, SITE))))
     return [effect for _, effect in asked], record

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from subjects import SPACE, batch, page
 from webs import Bench
 
-from thresher.config.settings import Dust, ExactDuplicate, NearReplica
+from thresher.config.settings import DustSettings, ExactDuplicateSettings, NearReplicaSettings
 from thresher.crawler.core.effects import Hold
 from thresher.crawler.core.model import LinkBatch, Mode, Reason
 from thresher.crawler.core.url import origin_of
@@ -26,8 +26,8 @@ A = "http://a.example"
 SITE = SPACE.site_key("a.example")
 
 
-def shown(url: str, text: str) -> families.Shown:
-    return families.Shown.of(xxhash.xxh3_64_digest(text.encode()), SPACE.key(url))
+def shown(url: str, text: str) -> families.ShownPage:
+    return families.ShownPage.of(xxhash.xxh3_64_digest(text.encode()), SPACE.key(url))
 
 
 class Site:
@@ -170,7 +170,7 @@ def test_the_orders_of_a_list_show_the_same_after_those_of_one_folder() -> None:
 
     def fetch(path: str, names: tuple[str, ...]) -> None:
         met = page(A + path, f"Index {' '.join(names)}")
-        shown = families.Shown.of(families.words_of(met), met.url.key)
+        shown = families.ShownPage.of(families.words_of(met), met.url.key)
         families.learn(site, SITE, met.url.text, A, shown)
 
     fetch("/", files)
@@ -185,11 +185,11 @@ def test_the_orders_of_a_list_show_the_same_after_those_of_one_folder() -> None:
 
 
 def bench(mode: Mode = Mode.ENFORCE) -> Bench:
-    settings = Dust(mode="observe" if mode is Mode.OBSERVE else "enforce")
+    settings = DustSettings(mode="observe" if mode is Mode.OBSERVE else "enforce")
     return Bench.of(
         (
-            replace(exact_duplicate.spec(ExactDuplicate(min_tokens=4)), mode=mode),
-            replace(near_replica.spec(NearReplica(min_tokens=20), tells_copies=False), mode=mode),
+            replace(exact_duplicate.spec(ExactDuplicateSettings(min_tokens=4)), mode=mode),
+            replace(near_replica.spec(NearReplicaSettings(min_tokens=20), tells_copies=False), mode=mode),
             replace(dust.spec(settings, judges=["exact_duplicate", "near_replica"] if mode is Mode.ENFORCE else ()), mode=mode),
         )
     )

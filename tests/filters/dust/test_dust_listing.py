@@ -10,7 +10,7 @@ from dust_stories import RULE, SITE, bench, learn, standings, stories, story, st
 from msgspec.structs import replace
 from webs import Bench
 
-from thresher.config.settings import Dust, ExactDuplicate
+from thresher.config.settings import DustSettings, ExactDuplicateSettings
 from thresher.crawler.core.effects import Effect, Study
 from thresher.crawler.core.model import Page
 from thresher.filters import exact_duplicate
@@ -92,7 +92,7 @@ def test_the_list_of_a_site_ends_at_its_cap() -> None:
 
 def in_company() -> Bench:
     """Return a bench on which another filter tells copies."""
-    return Bench.of((exact_duplicate.spec(ExactDuplicate()), dust.spec(Dust(first_mining=80), judges=["exact_duplicate"])))
+    return Bench.of((exact_duplicate.spec(ExactDuplicateSettings()), dust.spec(DustSettings(first_mining=80), judges=["exact_duplicate"])))
 
 
 def titled(number: int, title: str, form: str = "story_") -> Page:

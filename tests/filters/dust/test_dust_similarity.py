@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from thresher.crawler.core.sketch import fingerprint, token_hashes
-from thresher.filters.dust.records import Look, look_at
-from thresher.filters.dust.similarity import Texts, sketch
+from thresher.filters.dust.records import StoredLook, look_at
+from thresher.filters.dust.similarity import PageTexts, sketch
 from thresher.filters.dust.urllist import Sighting, UrlList, read_line
 
 MENU = " ".join(f"menu{i}" for i in range(300))
@@ -29,9 +29,9 @@ def essay(n_words: int = 200) -> str:
     return " ".join(f"w{word}" for word in Words.rng.integers(0, 5000, n_words))
 
 
-def texts_of(pages: list[str]) -> Texts:
+def texts_of(pages: list[str]) -> PageTexts:
     fingerprints = np.array([int.from_bytes(fingerprint(token_hashes(page))[:7], "big") for page in pages])
-    return Texts.of(fingerprints, np.stack([sketch(token_hashes(page)) for page in pages]))
+    return PageTexts.of(fingerprints, np.stack([sketch(token_hashes(page)) for page in pages]))
 
 
 def test_pages_of_one_template_are_told_apart_by_what_is_left_behind_it() -> None:
@@ -106,7 +106,7 @@ def test_a_url_seen_again_has_the_range_of_its_sizes() -> None:
 def test_a_form_that_says_where_it_leads_back_to_is_one_form_and_another_form_is_another() -> None:
     """Mutation: `look_at` took all words."""
 
-    def shown(form: str, page: str) -> Look:
+    def shown(form: str, page: str) -> StoredLook:
         asks = {"login": "your name, your password, remember me", "edit": "the whole text, a summary, a minor change"}[form]
         name = page.rpartition(":")[2]
         words = f"Notes trace {name}, please fill in {asks}, or leave the form and go back to where you were; {page} txt, changed"
@@ -130,6 +130,6 @@ def test_a_line_of_boilerplate_that_one_of_two_pages_lacks_does_not_tell_them_ap
     texts = [f"{' '.join(f'own{n}x{i}' for i in range(60))} {foot}" for n in range(100)] + [f"{form} {foot}", form]
     words = [token_hashes(text) for text in texts]
     prints = np.array([int.from_bytes(fingerprint(each)[:7], "big") for each in words])
-    known = Texts.of(prints, np.stack([sketch(each) for each in words]))
+    known = PageTexts.of(prints, np.stack([sketch(each) for each in words]))
     assert known.alike(100, 101)
     assert not known.alike(0, 101)

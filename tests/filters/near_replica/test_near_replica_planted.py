@@ -11,7 +11,7 @@ from thresher.crawler.demo.demo_settings import profile
 from thresher.crawler.demo.labelled import LabelledWeb
 from thresher.crawler.demo.replicas import planted_mirrors
 from thresher.filters.near_replica.batch import Space, Tolerance
-from thresher.filters.near_replica.evaluate import Judged, judge
+from thresher.filters.near_replica.evaluate import LabelledPairs, judge
 from thresher.filters.near_replica.indexes import same_children
 from thresher.filters.near_replica.mirrors import mirrors
 from thresher.filters.near_replica.sketching import Recipe
@@ -22,7 +22,7 @@ def _web() -> LabelledWeb:
     return LabelledWeb(profile("replicas", part_pages=100))
 
 
-def _judged(k: int) -> Judged:
+def _judged(k: int) -> LabelledPairs:
     sketches = sketched(_web(), Recipe(k=k))
     space = Space(sketches, Tolerance(d=max(DS), c=1.0, resemblance=0.6, rows=3))
     return judge(space.pairs(space.text_pairs()), replicas_of(_web(), sketches), set())

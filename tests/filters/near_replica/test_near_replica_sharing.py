@@ -12,7 +12,7 @@ from subjects import SPACE, page
 from team import Team, sites
 from webs import Bench
 
-from thresher.config.settings import NearReplica
+from thresher.config.settings import NearReplicaSettings
 from thresher.crawler.core.effects import Effect, Revise
 from thresher.crawler.core.model import Page, Reason
 from thresher.crawler.core.ownership import Ownership
@@ -21,7 +21,7 @@ from thresher.filters.spec import FilterSpec
 
 
 def specs(owners: Ownership | None) -> Sequence[FilterSpec]:
-    return [spec(NearReplica(mode="enforce"), owners, tells_copies=True)]
+    return [spec(NearReplicaSettings(mode="enforce"), owners, tells_copies=True)]
 
 
 def words(seed: int, n: int = 300) -> list[str]:
@@ -123,7 +123,7 @@ def test_a_replica_at_another_path_of_a_host_of_many_pages_makes_no_mirror_of_it
     """
 
     def of_mode(owners: Ownership | None) -> Sequence[FilterSpec]:
-        return [spec(NearReplica(mode=mode), owners, tells_copies=True)]
+        return [spec(NearReplicaSettings(mode=mode), owners, tells_copies=True)]
 
     one, other, _ = sites(Team(3, of_mode))
     alone = [shown(other, f"{i}", words(100 + i), i) for i in range(24)]

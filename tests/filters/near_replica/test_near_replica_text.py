@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from replica_pages import Web, sketched, words
 from subjects import page
 
-from thresher.config.settings import NearReplica
+from thresher.config.settings import NearReplicaSettings
 from thresher.crawler.core.minhash import shingles
 from thresher.crawler.core.model import Judgement, Reason
 from thresher.crawler.core.sketch import token_hashes
@@ -66,7 +66,7 @@ class _Filter:
     """The filter at its defaults, by itself."""
 
     def __init__(self) -> None:
-        self._gate = ReplicaGate(NearReplica(), tells_copies=True)
+        self._gate = ReplicaGate(NearReplicaSettings(), tells_copies=True)
         self._memory = DictMemory()
 
     def meet(self, url: str, text: list[str], *links: str) -> tuple[Reason | None, bool, bool]:
@@ -100,7 +100,7 @@ def test_what_resembles_by_nine_tenths_is_dropped_whatever_it_leads_to() -> None
 
 
 def test_command_and_filter_have_their_defaults_from_one_place() -> None:
-    of, rule = NearReplica(), Tolerance()
+    of, rule = NearReplicaSettings(), Tolerance()
     assert (rule.d, rule.c, rule.resemblance) == (of.max_distance, of.max_neighbour_distance, of.resemblance)
     assert (of.resemblance, of.drop_resemblance) == (0.8, 0.9)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dict_memory import DictMemory
 from subjects import LONG_TEXT, SPACE, batch, page
 
-from thresher.config.settings import ExactDuplicate, PatternYield
+from thresher.config.settings import ExactDuplicateSettings, PatternYieldSettings
 from thresher.crawler.core.effects import Hold
 from thresher.crawler.core.model import Mode, Page, Verdict
 from thresher.filters import exact_duplicate
@@ -14,7 +14,7 @@ from thresher.filters.pattern_yield.filter import spec
 from thresher.filters.spec import FilterSpec
 
 ITEM, COPY = "http://a.example/item/{}", "http://a.example/copy/{}"
-_SURE = PatternYield(mode="enforce")
+_SURE = PatternYieldSettings(mode="enforce")
 
 
 class Aliases:
@@ -36,7 +36,7 @@ class Aliases:
 
 def panel(*, knows_aliases: bool) -> Panel:
     dust = [FilterSpec("dust", Mode.ENFORCE, page=Aliases())] if knows_aliases else []
-    copies = exact_duplicate.spec(ExactDuplicate(mode="enforce", min_tokens=4))
+    copies = exact_duplicate.spec(ExactDuplicateSettings(mode="enforce", min_tokens=4))
     memories: dict[str, DictMemory] = {}
     specs = [copies, *dust, spec(_SURE, judges=["exact_duplicate"])]
     return Panel(specs, lambda name: memories.setdefault(name, DictMemory()), audit_share=0.0)

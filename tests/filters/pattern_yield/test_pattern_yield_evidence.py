@@ -6,9 +6,9 @@ import numpy as np
 
 from thresher.filters.evidence.intervals import at_any_time
 from thresher.filters.evidence.opinion import Belief
-from thresher.filters.pattern_yield.evidence import SEVERAL, Rule, YieldEvidence
+from thresher.filters.pattern_yield.evidence import SEVERAL, HoldRule, YieldEvidence
 
-RULE = Rule(Belief())
+RULE = HoldRule(Belief())
 
 
 def test_a_coarse_pattern_takes_the_barren_fetches_of_several() -> None:

@@ -13,32 +13,31 @@ from dict_memory import DictMemory
 from msgspec.structs import replace
 from subjects import LONG_TEXT, SPACE, batch, page, pair
 
-from thresher.config.settings import Filters, PatternYield, Settings
-from thresher.config.settings import Store as StoreSettings
+from thresher.config.settings import FilterSettings, PatternYieldSettings, Settings, StoreSettings
 from thresher.crawler.core.effects import Hold, Release
 from thresher.crawler.core.model import Judgement, LinkBatch, Page, Reason, Verdict
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.sketch import token_hashes
 from thresher.filters.evidence.decay import Recent
 from thresher.filters.evidence.opinion import Opinion
-from thresher.filters.journal import Record
+from thresher.filters.journal import JournalRecord
 from thresher.filters.panel import Panel
 from thresher.filters.pattern_yield.evidence import YieldEvidence
 from thresher.filters.pattern_yield.filter import holder, spec
 from thresher.filters.pattern_yield.news import Said, news
 from thresher.filters.pattern_yield.news import said as word_on
 from thresher.filters.pattern_yield.patterns import parse
-from thresher.filters.pattern_yield.records import Head, Pattern, encode, head_key, pattern_key, patterns_of
+from thresher.filters.pattern_yield.records import Pattern, SiteHead, encode, head_key, pattern_key, patterns_of
 from thresher.filters.pattern_yield.vocabulary import Vocabulary
 from thresher.storage.store import Store
 
 SITE = SPACE.site_key("a.example")
 SITE_URL = "http://a.example"
-SURE = PatternYield(mode="enforce")
-TIGHT = PatternYield(mode="enforce", barren=2)
+SURE = PatternYieldSettings(mode="enforce")
+TIGHT = PatternYieldSettings(mode="enforce", barren=2)
 
 
-def panel(memory: Memory, settings: PatternYield = TIGHT) -> Panel:
+def panel(memory: Memory, settings: PatternYieldSettings = TIGHT) -> Panel:
     return Panel([spec(settings)], lambda _: memory, audit_share=0.0)
 
 
@@ -56,9 +55,9 @@ def redirect(url: str, target: str) -> LinkBatch:
 class Crawl:
     """A panel that judges and learns; its journal."""
 
-    def __init__(self, memory: Memory, settings: PatternYield = TIGHT) -> None:
+    def __init__(self, memory: Memory, settings: PatternYieldSettings = TIGHT) -> None:
         self.panel = panel(memory, settings)
-        self.journal: list[Record] = []
+        self.journal: list[JournalRecord] = []
         self.asked: list[Any] = []
 
     def sit(self, subject: Any) -> Any:
@@ -184,7 +183,7 @@ def test_what_speaks_for_itself_is_spared_by_a_barren_pattern_above_it() -> None
         memory, words = DictMemory(), Vocabulary()
         for name in ("good", "poor"):
             words.add(parse(f"http://a.example/x?a={name}", "http://a.example").words() * 70)
-        memory.put(head_key(SITE), encode(Head(n_barren=1, n_counted=words.n_counted, counters=words.counters)))
+        memory.put(head_key(SITE), encode(SiteHead(n_barren=1, n_counted=words.n_counted, counters=words.counters)))
         memory.put(pattern_key(SITE, coarse), encode(Pattern(coarse, YieldEvidence(90, 0, Opinion(is_held=True, waits=True), 1))))
         memory.put(pattern_key(SITE, form), encode(Pattern(form, evidence)))
         deliberation = panel(memory, SURE).links(batch(f"http://{form}"))
@@ -214,7 +213,7 @@ def yields(
     *dropping: str,
     text: Callable[[int], str],
     judges: tuple[str, ...] = ("near_replica", "soft_error"),
-    settings: PatternYield = TIGHT,
+    settings: PatternYieldSettings = TIGHT,
     n: int = 80,
     keep: bool = False,
 ) -> YieldEvidence:
@@ -271,7 +270,7 @@ def test_dates_of_the_form_that_a_url_spells_are_no_news_and_other_numbers_are()
 def test_a_site_s_memory_is_bounded_and_barren_patterns_stay_longest(tmp_path: Path) -> None:
     """Three thousand shapes."""
     cap = 64 << 10
-    settings = Settings(filters=Filters(site_bytes=cap), store=StoreSettings(map_size=1 << 24))
+    settings = Settings(filters=FilterSettings(site_bytes=cap), store=StoreSettings(map_size=1 << 24))
     with Store.create(tmp_path / "c", settings, 0.0) as store:
         crawl = Crawl(store.tables.memory("pattern_yield"), SURE)
         barren(crawl)

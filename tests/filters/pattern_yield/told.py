@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 import xxhash
 
-from thresher.config.settings import PatternYield
+from thresher.config.settings import PatternYieldSettings
 from thresher.crawler.core.url import URLRules, URLSpace
 from thresher.filters.pattern_yield.evidence import YieldEvidence
-from thresher.filters.pattern_yield.replay import Replay
+from thresher.filters.pattern_yield.replay import PatternReplay
 
 SPACE = URLSpace(bytes(32), URLRules(ports=None))
 HOST = "http://a.example"
@@ -20,7 +20,7 @@ HOST = "http://a.example"
 class Site:
     """One site's crawl: what was fetched, what was held and by which pattern."""
 
-    replay: Replay = field(default_factory=lambda: Replay(PatternYield()))
+    replay: PatternReplay = field(default_factory=lambda: PatternReplay(PatternYieldSettings()))
     fetched: list[str] = field(default_factory=list)
     held: dict[str, str] = field(default_factory=dict)
 

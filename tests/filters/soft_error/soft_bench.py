@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from subjects import SPACE, answer, page, pair
 from webs import Bench
 
-from thresher.config.settings import SoftError
+from thresher.config.settings import SoftErrorSettings
 from thresher.crawler.core.effects import Answer, Effect, Request, Revise
 from thresher.crawler.core.model import CrawlURL, Page, Reason, RedirectPair
 from thresher.filters.soft_error.filter import spec
@@ -21,7 +21,7 @@ NOT_FOUND = "Sorry, the page that you asked for could not be found here. It may 
 
 
 def bench(**options: Any) -> Bench:
-    return Bench.of([spec(SoftError(**options))])
+    return Bench.of([spec(SoftErrorSettings(**options))])
 
 
 def learn(of: Bench, subject: Page | RedirectPair) -> list[Effect]:

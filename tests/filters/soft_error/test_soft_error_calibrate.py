@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from thresher.crawler.demo.redirect_truth import Simulated, simulated
 from thresher.filters.soft_error.calibrate import Labels, area, best_threshold, best_weights, quality, roc
 from thresher.filters.soft_error.log import RedirectLog
-from thresher.filters.soft_error.score import ONE_EACH, THRESHOLD, Counts, Weights, count
+from thresher.filters.soft_error.score import ONE_EACH, THRESHOLD, PairCounts, Weights, count
 from thresher.filters.soft_error.url_kind import ERRORS, url_kinds
 
 
 class Judged(NamedTuple):
-    counts: Counts
+    counts: PairCounts
     truth: Labels
     proxy: Labels
     kinds: list[str]

@@ -15,7 +15,7 @@ from thresher.crawler.core.url import origin_of
 from thresher.crawler.demo import phrases as demo
 from thresher.filters.soft_error import looks
 from thresher.filters.soft_error.kinds import hint_of
-from thresher.filters.soft_error.looks import Likeness, Look, compare, look_of, own_words, resemblance, sketch
+from thresher.filters.soft_error.looks import Look, ProbeLikeness, compare, look_of, own_words, resemblance, sketch
 from thresher.filters.soft_error.probe import N_LETTERS, directory_key, directory_of, places, sibling
 from thresher.filters.soft_error.redirect_gate import template
 
@@ -172,21 +172,21 @@ def test_an_error_page_looks_the_same_whatever_it_quotes() -> None:
         )
     ]
     assert len({made.sketch for made in looks}) == 1
-    assert compare(looks[0], looks[1:]) is Likeness.SAME
+    assert compare(looks[0], looks[1:]) is ProbeLikeness.SAME
 
 
 def test_a_title_that_quotes_nothing_must_be_the_same() -> None:
     text = " ".join(f"word{i}" for i in range(30))
     probe = look("http://a.example/x/abc", text, "Page not found")
-    assert compare(look("http://a.example/x/1", text, "Page not found"), (probe,)) is Likeness.SAME
-    assert compare(look("http://a.example/x/1", text, "Trousers"), (probe,)) is Likeness.OTHER
+    assert compare(look("http://a.example/x/1", text, "Page not found"), (probe,)) is ProbeLikeness.SAME
+    assert compare(look("http://a.example/x/1", text, "Trousers"), (probe,)) is ProbeLikeness.OTHER
     quoting = look("http://a.example/x/abc", text, "abc - Wiki")
-    assert compare(look("http://a.example/x/trousers", text, "trousers - Wiki"), (quoting,)) is Likeness.SAME
+    assert compare(look("http://a.example/x/trousers", text, "trousers - Wiki"), (quoting,)) is ProbeLikeness.SAME
 
 
 def test_pages_without_a_word_are_alike() -> None:
-    assert compare(look("http://a.example/1", ""), (look("http://a.example/2", ""),)) is Likeness.SAME
-    assert compare(look("http://a.example/1", ""), (look("http://a.example/2", "some words"),)) is Likeness.OTHER
+    assert compare(look("http://a.example/1", ""), (look("http://a.example/2", ""),)) is ProbeLikeness.SAME
+    assert compare(look("http://a.example/1", ""), (look("http://a.example/2", "some words"),)) is ProbeLikeness.OTHER
 
 
 # -- words

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 
 from thresher.crawler.core.url import URLRules, URLSpace
 from thresher.filters.soft_error.log import RedirectLog
-from thresher.filters.soft_error.score import ONE_EACH, Counts, Weights, count, sigma
+from thresher.filters.soft_error.score import ONE_EACH, PairCounts, Weights, count, sigma
 
 REAL = Path(__file__).parents[3] / "../shared/data/redirects/govuk-half.tsv.gz"
 Pairs = list[tuple[str, str]]
 
 
-def counted(pairs: Pairs) -> Counts:
+def counted(pairs: Pairs) -> PairCounts:
     log = RedirectLog()
     for original, target in pairs:
         log.add(original, target)

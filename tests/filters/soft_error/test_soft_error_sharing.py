@@ -13,7 +13,7 @@ from subjects import SPACE, page, pair
 from team import Team, sites
 from webs import Bench
 
-from thresher.config.settings import SoftError
+from thresher.config.settings import SoftErrorSettings
 from thresher.crawler.core.effects import Revise
 from thresher.crawler.core.model import Page, Reason, RedirectPair
 from thresher.crawler.core.ownership import Ownership
@@ -26,7 +26,7 @@ SORRY = "Sorry, the page that you asked for could not be found here. It may have
 
 
 def specs(owners: Ownership | None) -> Sequence[FilterSpec]:
-    return [spec(SoftError(threshold=THRESHOLD), owners)]
+    return [spec(SoftErrorSettings(threshold=THRESHOLD), owners)]
 
 
 def team(n_agents: int, **options: bool) -> Team:

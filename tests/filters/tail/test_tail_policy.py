@@ -11,8 +11,8 @@ from thresher.filters.evidence.blocks import BLOCK
 from thresher.filters.evidence.decay import Recent
 from thresher.filters.tail.membership import (
     Membership,
-    Outcome,
     Source,
+    SourceOutcome,
     drop,
     join,
     keeps,
@@ -23,7 +23,7 @@ from thresher.filters.tail.membership import (
     releases,
 )
 from thresher.filters.tail.records import Cost, Draw, HostTail, TailClass, TailPolicy
-from thresher.filters.tail.serve import End, HostCrawl, Promotion, audits, may_serve, promote, settle, void
+from thresher.filters.tail.serve import HostCrawl, Promotion, TailEnd, audits, may_serve, promote, settle, void
 
 POLICY = TailPolicy()
 
@@ -35,7 +35,9 @@ def a_class(holder: str, n: int, recent: Recent | None = None) -> TailClass:
     return found
 
 
-def serve(host: HostTail, classes: list[TailClass], is_good: dict[str, float], policy: TailPolicy = POLICY) -> tuple[dict[str, int], End]:
+def serve(
+    host: HostTail, classes: list[TailClass], is_good: dict[str, float], policy: TailPolicy = POLICY
+) -> tuple[dict[str, int], TailEnd]:
     """Serve until the tail ends; return fetches by class. is_good: of every n-th draw of a class, as a share"""
     fetched: dict[str, int] = dict.fromkeys([of.holder for of in classes], 0)
     by_holder = {of.holder: of for of in classes}
@@ -68,7 +70,7 @@ def test_the_best_class_is_served_first_and_whole() -> None:
     fetched, end = serve(HostTail(useful=500), classes, {"good": 0.5})
     assert fetched["good"] == 300
     assert fetched["barren"] < 300
-    assert end is End.CLOSED
+    assert end is TailEnd.CLOSED
     assert classes[0].left == 2_000 - fetched["barren"]
 
 
@@ -78,7 +80,7 @@ def test_a_class_smaller_than_the_price_of_its_bound_is_fetched_whole() -> None:
     fetched, end = serve(HostTail(useful=500), classes, {})
     assert fetched["small"] == 100
     assert fetched["large"] <= POLICY.price + 20, "the first draws are no bets: its yield is not known yet"
-    assert end is End.CLOSED
+    assert end is TailEnd.CLOSED
 
 
 def test_many_small_classes_cost_their_share_and_then_join_the_bound() -> None:
@@ -87,14 +89,14 @@ def test_many_small_classes_cost_their_share_and_then_join_the_bound() -> None:
     fetched, end = serve(HostTail(useful=1_000), classes, {})
     allowance = POLICY.price + POLICY.share * 1_000
     assert sum(fetched.values()) <= 2 * allowance + 2 * POLICY.batch
-    assert end in (End.CLOSED, End.SPENT)
+    assert end in (TailEnd.CLOSED, TailEnd.SPENT)
 
 
 def test_tail_yield_zero_fetches_all_and_one_nothing() -> None:
     classes = [a_class("a", 700), a_class("b", 90)]
-    assert serve(HostTail(), classes, {}, TailPolicy(tail_yield=0.0)) == ({"a": 700, "b": 90}, End.EMPTY)
+    assert serve(HostTail(), classes, {}, TailPolicy(tail_yield=0.0)) == ({"a": 700, "b": 90}, TailEnd.EMPTY)
     classes = [a_class("a", 700), a_class("b", 90)]
-    assert serve(HostTail(), classes, {}, TailPolicy(tail_yield=1.0)) == ({"a": 0, "b": 0}, End.CLOSED)
+    assert serve(HostTail(), classes, {}, TailPolicy(tail_yield=1.0)) == ({"a": 0, "b": 0}, TailEnd.CLOSED)
     assert all(cohort.is_closed for of in classes for cohort in of.cohorts)
 
 
@@ -127,8 +129,8 @@ def test_audits_are_drawn_whatever_else_is_due_and_keep_to_their_share() -> None
 
 
 def test_the_lineage_of_links() -> None:
-    good, copy = Source(Outcome.NEW), Source(Outcome.BARREN, follow_holder="links of copies")
-    deferred, hit = Source(Outcome.BARREN, holder="p"), Source(Outcome.NEW, holder="p")
+    good, copy = Source(SourceOutcome.NEW), Source(SourceOutcome.BARREN, follow_holder="links of copies")
+    deferred, hit = Source(SourceOutcome.BARREN, holder="p"), Source(SourceOutcome.NEW, holder="p")
     assert membership(good, "") is None
     assert membership(good, "rule") == Membership("rule", is_inherited=False)
     assert membership(copy, "") == Membership("links of copies", is_inherited=True)
@@ -221,7 +223,7 @@ def test_what_is_proved_closes_nothing_before_the_host_is_known_to_be_itself_and
     while isinstance(answer := promote(host, [of], POLICY, may_close=False), Promotion):
         for _ in range(answer.n):
             settle(host, of, answer.draw, False, policy=POLICY)
-    assert answer is End.ASKS
+    assert answer is TailEnd.ASKS
     assert host.n_closed == 0
     n_drawn = of.known - of.left
     void(host, [of])
@@ -235,7 +237,7 @@ def test_what_a_host_shows_in_one_stretch_closes_nothing() -> None:
     assert policy.price < 2 * BLOCK
     host, of = HostTail(useful=1_000), a_class("a", 500, Recent(8, 0))
     fetched, end = serve(host, [of], {}, policy)
-    assert end is End.CLOSED
+    assert end is TailEnd.CLOSED
     assert 2 * BLOCK < fetched["a"] <= 3 * BLOCK
     join(of)
     for _ in range(200):
