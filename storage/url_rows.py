@@ -4,8 +4,8 @@
 
 `which site` is left out if there is one, a byte for each URL if there are at most 256, else u32. Texts are front-coded: of each how many
 bytes it shares with the one before, how many follow, and these; lengths are seven bits a byte, the lower first, all bytes of a length
-but its last with bit 7. C where it was built, else Python that says the same. Time for 39 URLs: 3 µs to pack and 5 to unpack; in Python
-45 and 25.
+but its last with bit 7. C where it was built, else Python that says the same. Time for 39 URLs: 11 µs to pack
+and 17 to unpack; in Python 84 and 38.
 """
 
 from __future__ import annotations
