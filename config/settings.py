@@ -351,7 +351,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     schedule: Literal["once", "continuous"] = "once"  # continuous: the crawl does not end; each page has a time for its next visit
     sitemaps: Literal["off", "robots"] = "robots"
     ai_preferences: Literal["record", "obey"] = "record"
-    feeds: bool = False  # read RSS and Atom where a sitemap is named
+    feeds: bool = False  # read RSS and Atom where a sitemap is named, and where a page names one
     identity: IdentitySettings = field(default_factory=IdentitySettings)
     scope: ScopeSettings = field(default_factory=ScopeSettings)
     limits: LimitSettings = field(default_factory=LimitSettings)

@@ -27,7 +27,7 @@ def finished(why: str, status: Status, *, answered_before: int, max_error_rate: 
     parts += [f"{state}: {_count(n, 'host')}" for state, n in status.hosts_held_up.items()]
     parts += [f"{governed(reason)}: {_count(n, 'host')}" for reason, n in status.hosts_parked.items()]
     if status.held:
-        alone = f", {status.left_alone:,} of them left alone" if status.left_alone else ""
+        alone = f", {status.left_alone:,} of them left alone, see `stats --by class`" if status.left_alone else ""
         parts.append(f"held by filters: {_count(status.held, 'URL')}{alone}")
     if status.walled:
         parts.append(f"walled: {_count(status.walled, 'host')}, see `stats --by wall`; resume asks again")

@@ -110,6 +110,7 @@ class Visit(msgspec.Struct):
     was_conditional: bool = False  # revisit: with If-None-Match or If-Modified-Since
     comparison: Comparison | None = None  # revisit: with the last version; None: nothing was compared
     sifted: Sifted | None = None
+    feed: str = ""  # that the page names, if its links are followed
     target: str = ""  # canonical target of a redirect
     asks_again: bool = False  # a redirect to what its chain has passed, and to which it brings a cookie now
     gives_way: bool = False  # a seed given without a scheme: https cannot be spoken with its host
@@ -325,6 +326,7 @@ def read_page(lease: Lease, outcome: Fetched, reading: PageReading, context: Vis
     visit.deliberation = context.panel.page(page, reading.measures)
     follow = 200 <= page.status < 300 and not is_nofollow(page.directives, outcome.head, context.overriding.of(page.url.text))
     visit.sifted = context.links.sift(page.url, reading.links) if follow else Sifted()
+    visit.feed = page.feed if follow else ""
     visit.sifted.skips.extend(reading.skips)
     return visit
 

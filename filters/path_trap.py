@@ -217,7 +217,7 @@ class YieldCount:
                 measure.read()
             shows = measure.shows if looks else 0
             n_barren = shape.barren
-            shape.learn(shows=shows, is_old=word is Said.OLD, is_new=looks and word is Said.NEW and measure.has_text)
+            shape.learn(shows=shows, is_old=word is Said.OLD, is_new=looks and not word.is_against and measure.has_text)
             is_barren = is_barren or shape.barren > n_barren
             memory.put(cell, _encode(shape), weight=float(shape.answered))
             if self._bounds.closes(cell, shape):

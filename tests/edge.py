@@ -56,7 +56,7 @@ async def fetching(
     records: bool = False,
     **settings: Any,
 ) -> AsyncIterator[Fetcher]:
-    """Open a fetcher for which every name below .test is 127.0.0.1. Further keywords are those of `thresher.config.settings.Fetch`."""
+    """Open a fetcher for which every name below .test is 127.0.0.1. Further keywords are those of `FetchSettings`."""
     guard = guard or AddressGuard(["127.0.0.0/8"])
     resolver = resolver or Resolver(dns or DnsSettings(static={".test": "127.0.0.1"}), guard=guard)
     fetcher = Fetcher(

@@ -1,4 +1,4 @@
-"""Starts `thresher` commands without importing them each time: a process that has imported them forks.
+"""Starts `thresher` commands and demo servers without importing them each time: a process that has imported them forks.
 
 Python's start and the imports are a third of a second of CPU, of hundreds of commands. What a command does is the same: its own process,
 streams, folder, environment, signals and exit code, and the agents that it starts are started as ever. What a start itself does is tested
@@ -17,6 +17,7 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import BinaryIO
 
 SERVER = Path(__file__).with_name("forking_server.py")
 _READ_AT_START = ("PYTHON", "THRESHER_NATIVE", "OPENBLAS_NUM_THREADS", "LC_ALL")  # read when Python starts, or by what is imported
@@ -28,6 +29,8 @@ class Forked:
     def __init__(self, pid: int, ending: socket.socket) -> None:
         self.pid = pid
         self.returncode: int | None = None
+        self.stdin: BinaryIO | None = None  # a demo server's, with `stdout`
+        self.stdout: BinaryIO | None = None
         self._ending = ending
 
     def poll(self) -> int | None:
@@ -70,10 +73,10 @@ class _Forker:
                 pass_fds=[theirs.fileno()],
             )
 
-    def start(self, words: list[str], cwd: Path, env: Mapping[str, str], streams: list[int]) -> Forked:
+    def start(self, program: str, words: list[str], cwd: Path, env: Mapping[str, str], streams: list[int]) -> Forked:
         ending, theirs = socket.socketpair()
         with theirs:
-            request = json.dumps((words, str(cwd), dict(env))).encode()
+            request = json.dumps((program, words, str(cwd), dict(env))).encode()
             socket.send_fds(self._control, [request], [*streams, theirs.fileno()])
         return Forked(_number(ending), ending)
 
@@ -99,12 +102,21 @@ def start(words: list[str], *, cwd: Path, env: Mapping[str, str], stdin: int, st
     Returns:
         The process; None where `env` changes how Python starts, so that a real start is due.
     """
+    return _start("thresher", words, cwd, env, [stdin, stdout, stderr])
+
+
+def start_demo(words: list[str], *, env: Mapping[str, str], stdin: int, stdout: int) -> Forked | None:
+    """Start a demo server with these words, in a session of its own; else as `start`."""
+    return _start("demo", words, Path.cwd(), env, [stdin, stdout, 2])
+
+
+def _start(program: str, words: list[str], cwd: Path, env: Mapping[str, str], streams: list[int]) -> Forked | None:
     own = clean_environment()
     if _at_start(env) != _at_start(own):
         return None
     if not _running:
         _running.append(_Forker(own))
-    return _running[0].start(words, cwd, env, [stdin, stdout, stderr])
+    return _running[0].start(program, words, cwd, env, streams)
 
 
 def run(words: Sequence[str | Path], *, cwd: Path, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:

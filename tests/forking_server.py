@@ -1,6 +1,6 @@
-"""Forks `thresher` commands for a test process: forking.py starts it.
+"""Forks `thresher` commands and demo servers for a test process: forking.py starts it.
 
-Each request is a message with the words, the folder and the environment, and four descriptors: the command's standard streams, and a
+Each request is a message with the program, its words, the folder and the environment, and four descriptors: its standard streams, and a
 socket over which the command's number comes at once, and its exit code at the end. As with a child of one's own the number stays taken
 until the test process has read the code and closed the socket: a signal never reaches another process.
 """
@@ -15,12 +15,14 @@ import sys
 from contextlib import suppress
 
 from thresher.crawler.cli import COMMANDS, guarded, thresher
+from thresher.crawler.demo import server
 
+_PROGRAMS = {"thresher": guarded, "demo": server.main}
 _MOST_BYTES = 1 << 20  # of a request
 
 
-def serve(control: socket.socket) -> None:
-    """Fork a command for each request until the other side closes. Returns in each command's process, ready to run it."""
+def serve(control: socket.socket) -> str:
+    """Fork a command for each request until the other side closes. Returns in each command's process the program that it is to run."""
     while True:
         request, descriptors, _, _ = socket.recv_fds(control, _MOST_BYTES, 4)
         _reap()
@@ -28,8 +30,7 @@ def serve(control: socket.socket) -> None:
             break
         if os.fork() == 0:
             control.close()
-            _keep(request, descriptors)
-            return
+            return _keep(request, descriptors)
         for descriptor in descriptors:
             os.close(descriptor)
     with suppress(ChildProcessError):
@@ -44,19 +45,21 @@ def _reap() -> None:
             pass
 
 
-def _keep(request: bytes, descriptors: list[int]) -> None:
-    """Fork the command, wait for its end and tell it. Returns in the command's process."""
-    words, directory, environ = json.loads(request)
+def _keep(request: bytes, descriptors: list[int]) -> str:
+    """Fork the command, wait for its end and tell it. Returns in the command's process, in a session of its own if it is a server."""
+    program, words, directory, environ = json.loads(request)
     pid = os.fork()
     if pid == 0:
         for number, descriptor in enumerate(descriptors[:3]):
             os.dup2(descriptor, number)
         os.closerange(3, max(descriptors) + 1)
+        if program == "demo":
+            os.setsid()
         os.chdir(directory)
         os.environ.clear()
         os.environ.update(environ)
-        sys.argv = ["thresher", *words]
-        return
+        sys.argv = [program, *words]
+        return str(program)
     for descriptor in descriptors[:3]:
         os.close(descriptor)
     with socket.socket(fileno=descriptors[3]) as told, suppress(BrokenPipeError, ConnectionResetError):
@@ -74,5 +77,4 @@ if __name__ == "__main__":
         thresher.get_command(None, name)  # type: ignore[arg-type]  # of no context
     gc.collect()
     gc.freeze()
-    serve(socket.socket(fileno=int(sys.argv[1])))
-    guarded()
+    _PROGRAMS[serve(socket.socket(fileno=int(sys.argv[1])))]()

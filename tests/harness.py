@@ -25,12 +25,13 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, cast
 
 import forking
 import msgspec
 from forking import Forked
 
+from thresher.crawler.children import python
 from thresher.crawler.core.model import State
 from thresher.crawler.demo.process import ServerProcess
 from thresher.storage.shards import open_view
@@ -68,7 +69,25 @@ def free_port() -> int:
 
 def demo(profile: str, directory: Path, *, port: int = 0, **changes: object) -> ServerProcess:
     """Return a demo server with a log in `directory`; every line is on disk when its request has ended."""
-    return ServerProcess(profile, port=port, log=directory / "server.log", flush_lines=True, changes=changes)
+    return _ForkedServer(profile, port=port, log=directory / "server.log", flush_lines=True, changes=changes)
+
+
+class _ForkedServer(ServerProcess):
+    """A demo server that is forked from a process that has imported it."""
+
+    def start(self) -> subprocess.Popen[bytes]:
+        taken, given = os.pipe()
+        told, tells = os.pipe()
+        words = self._command[self._command.index("-m") + 2 :]
+        forked = forking.start_demo(words, env=python.environment(), stdin=taken, stdout=tells)
+        os.close(taken)
+        os.close(tells)
+        if forked is None:
+            os.close(given)
+            os.close(told)
+            return super().start()
+        forked.stdin, forked.stdout = os.fdopen(given, "wb"), os.fdopen(told, "rb")
+        return cast("subprocess.Popen[bytes]", forked)  # as much of it as is used
 
 
 class StoppingServer(ServerProcess):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import forking
 import pytest
+from harness import demo
 
 READS = ("check", "-f", "-")  # waits for its standard input
 
@@ -42,3 +43,12 @@ def test_what_python_reads_when_it_starts_asks_for_a_real_start(tmp_path: Path, 
     with Path(os.devnull).open("r+b", buffering=0) as nowhere:
         n = nowhere.fileno()
         assert forking.start(["--version"], cwd=tmp_path, env=environment, stdin=n, stdout=n, stderr=n) is None
+
+
+def test_a_demo_server_has_a_session_of_its_own_and_ends_with_its_input(tmp_path: Path) -> None:
+    with demo("story", tmp_path) as server:
+        assert server.pid not in (0, os.getpid())
+        assert os.getsid(server.pid) == server.pid
+        assert b"forking_server" in Path(f"/proc/{server.pid}/cmdline").read_bytes(), "it was forked"
+    assert not server.is_running
+    assert server.read_log().requests == []

@@ -47,6 +47,7 @@ _BITS: tuple[bytes, ...] = (
         b" src='",
         b"\xc3",
     ),
+    *(b"<textarea>", b"<input type=password>", b"ASSWORD", b"assw", b"exta"),
     *(b"<meta name=robots content='", b"<link rel=canonical href=", b"<base href='http://x/'>", b"a" * 300, b"<i>" * 300, b"&" * 70),
 )
 _SCRIPTS = ((0x20, 0x7F), (0x20, 0x250), (0xE01, 0xF00), (0x3041, 0x9FFF), (0xD800, 0xE000), (0x1F300, 0x1F700))
@@ -106,6 +107,7 @@ def feed_sketches(native: Any, words: bytearray, rng: random.Random) -> None:
     with contextlib.suppress(ValueError):
         native.look(sampled, rng.choice([b"", bytes(2_048), rng.randbytes(2_048), b"x"]))
     native.least_pairs(words, rng.randrange(257))
+    native.least_words(words, rng.randrange(1, 40), rng.randrange(1, 65))
     native.places(words, wanted * rng.randrange(3))
     rows = [words[8 * at : 8 * (at + rng.randrange(20))] for at in (rng.randrange(n + 1) for _ in range(rng.randrange(5)))]
     native.without(words, [memoryview(bytes(row)).cast("Q") for row in rows])
@@ -166,6 +168,7 @@ def fuzz(library: Path, seconds: float, seed: int) -> None:
         page = mutated(real, rng)
         taken = native.page(bytes(page), 1 << 30, tuple)
         native.page(bytes(page), rng.randrange(5), tuple)
+        native.asks(bytes(page))
         n_given_up += isinstance(taken, str)
         first, last = rng.choice(_SCRIPTS)
         text = "".join(map(chr, rng.choices(range(first, last), k=rng.randrange(300))))

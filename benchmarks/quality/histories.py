@@ -1,24 +1,33 @@
 """Histories of pages for `python -m benchmarks.quality.freshness`: when each page began, changed and ended. Times in seconds.
 
 Planted: five processes of change, none of which but the first is what the estimator assumes.
-Real: commits of a git repository to its files, and the files of an npm package over its released versions, at their times.
+Real: commits of a git repository to its files; the changelogs of Debian's packages, a page each, at the times of their entries; and the
+files of a PyPI or npm package over its released versions, at their times.
 """
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
 import math
 import random
+import re
 import shutil
 import subprocess
+import sys
 import tarfile
+import zipfile
+import zlib
 from collections import Counter
-from datetime import datetime
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import NamedTuple
 
 HOUR_S, DAY_S = 3_600.0, 86_400.0
+_SIGNED = re.compile(r"^ -- .*>  ?(\w{3}, .*)$", re.MULTILINE)  # the last line of an entry of a Debian changelog
 
 
 class History(NamedTuple):
@@ -85,6 +94,85 @@ def of_git(repository: Path) -> Web | None:
     return _web(f"git: {repository.resolve().name}", events) if events else None
 
 
+def of_debian(folder: Path, span_s: float = 3_652 * DAY_S) -> Web | None:
+    """Return the changelogs of the Debian packages that are documented below a folder, None if there are none.
+
+    Packages of one source have one changelog. The span is the last one in which nearly all entries lie, as after a release few follow.
+    """
+    entries: dict[str, set[float]] = {}
+    for path in sorted(folder.glob("*/changelog*.gz")):
+        try:
+            text = gzip.decompress(path.read_bytes()).decode("utf-8", "replace")
+        except (OSError, EOFError, zlib.error):
+            continue
+        source = re.match(r"([\w.+-]+) \(", text)
+        times = {parsed.timestamp() for dated in _SIGNED.findall(text) if (parsed := _date(dated)) is not None}
+        if source is not None and times:
+            entries.setdefault(source[1], set()).update(times)
+    every = sorted(at for times in entries.values() for at in times)
+    if not every:
+        return None
+    end = every[int(0.98 * (len(every) - 1))]
+    events = {(max(at, end - span_s), name, False) for name, times in entries.items() for at in times if at <= end}
+    return _web(f"debian: {len(entries)} changelogs", sorted(events))
+
+
+def _date(text: str) -> datetime | None:
+    try:
+        return parsedate_to_datetime(text)
+    except ValueError:
+        return None
+
+
+def sampled(web: Web, at_most: int) -> Web:
+    """Return a web of some of the pages, the same each time."""
+    chosen = sorted(web.pages, key=lambda page: hashlib.sha256(page.url.encode()).digest())[:at_most]
+    return web._replace(pages=sorted(chosen, key=lambda page: page.begins))
+
+
+def of_pypi(package: str, folder: str, n_versions: int, cache: Path) -> Web | None:
+    """Return the files below a folder of a package's wheels, of versions evenly spread over its history, None if they cannot be had.
+
+    What the cache lacks is downloaded by pip. A wheel is as old as its metadata.
+    """
+    cache.mkdir(parents=True, exist_ok=True)
+    try:
+        listed = cache / f"{package}.versions"
+        if not listed.exists():
+            listed.write_text(_pip("index", "versions", package))
+        found = re.search(r"versions: (.*)", listed.read_text())
+        stable = [version for version in (found[1].split(", ") if found else []) if version.replace(".", "").isdecimal()][::-1]
+        versions = [stable[i * (len(stable) - 1) // (n_versions - 1)] for i in range(n_versions)] if len(stable) >= n_versions else stable
+        wheels = [wheel for version in dict.fromkeys(versions) if (wheel := _wheel(package, version, cache)) is not None]
+        states = sorted(_unzipped(wheel, folder) for wheel in wheels)
+    except (OSError, subprocess.SubprocessError, ValueError, zipfile.BadZipFile):
+        return None
+    return _of_states(f"pypi: {package}, {len(states)} versions", states)
+
+
+def _pip(*arguments: str) -> str:
+    return subprocess.run([sys.executable, "-m", "pip", *arguments], check=True, capture_output=True, text=True, timeout=300).stdout
+
+
+def _wheel(package: str, version: str, cache: Path) -> Path | None:
+    """Return a version's wheel, None if it has none."""
+    pattern, none = f"{package}-{version}-*.whl", cache / f"{package}-{version}.none"
+    if not none.exists() and not [*cache.glob(pattern)]:
+        try:
+            _pip("download", "--quiet", "--no-deps", "--only-binary", ":all:", "--dest", str(cache), f"{package}=={version}")
+        except subprocess.CalledProcessError:
+            none.touch()
+    return next(cache.glob(pattern), None)
+
+
+def _unzipped(wheel: Path, folder: str) -> tuple[float, dict[str, str]]:
+    """Return when a wheel was made, and the digests of its files below a folder."""
+    with zipfile.ZipFile(wheel) as packed:
+        files = {file.filename: f"{file.CRC:08x} {file.file_size}" for file in packed.infolist() if file.filename.startswith(folder)}
+        made = max(file.date_time for file in packed.infolist() if file.filename.endswith("/METADATA"))
+    return datetime(*made, tzinfo=UTC).timestamp(), files
+
+
 def of_npm(package: str, folder: str, n_versions: int, cache: Path) -> Web | None:
     """Return the files below a folder of a package over its last stable versions, None if they cannot be had.
 
@@ -99,13 +187,18 @@ def of_npm(package: str, folder: str, n_versions: int, cache: Path) -> Web | Non
         states = [(times[version], _digests(_packed(package, version, cache), folder)) for version in versions]
     except (OSError, subprocess.SubprocessError, ValueError, tarfile.TarError):
         return None
+    return _of_states(f"npm: {package}, {len(versions)} versions", states)
+
+
+def _of_states(name: str, states: Iterable[tuple[float, dict[str, str]]]) -> Web | None:
+    """Return the history of files of which each version's digests are known."""
     events: list[tuple[float, str, bool]] = []
     before: dict[str, str] = {}
     for at, state in states:
         events += [(at, path, False) for path, known in state.items() if before.get(path) != known]
         events += [(at, path, True) for path in before.keys() - state.keys()]
         before = state
-    return _web(f"npm: {package}, {len(versions)} versions", events) if events else None
+    return _web(name, events) if events else None
 
 
 def _released(package: str, cache: Path) -> dict[str, float]:

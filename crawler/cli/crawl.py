@@ -32,6 +32,7 @@ from thresher.crawler.process.supervisor import Display, Supervisor, write_statu
 from thresher.crawler.start.opening import check_seeds, create_store, n_agents, reconfigure, with_seeds
 from thresher.crawler.start.rounds import for_this_round
 from thresher.crawler.terminal.progress import LiveBlock, ProgressLines, Silent, headline, summary
+from thresher.crawler.terminal.rounds import round_rows
 from thresher.storage.export.reading import reading
 from thresher.storage.lock import lock_holder
 from thresher.storage.partitions import ADDRESSES, channels_path, is_moving, n_agents_of
@@ -127,6 +128,9 @@ def run(directory: Path, progress: str) -> int:
             console.print(f"stopped; `thresher resume {directory}` goes on", markup=False)
         elif hint := to_go_on(supervisor.status, directory):
             console.print(hint, markup=False, soft_wrap=True)
+        if settings.schedule == "continuous":
+            with reading(directory) as view:
+                console.print("\n".join(round_rows(view, directory)), markup=False, soft_wrap=True)
     return code
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from thresher.crawler.analysis.tails import classes
+from thresher.crawler.analysis.tails import classes, left_alone
 from thresher.crawler.analysis.walls import standings
 from thresher.crawler.cli.common import directory_argument, json_option, print_json, print_table, say_more, top_of, top_option
 from thresher.crawler.core.governing import options_of
@@ -82,7 +82,13 @@ def _by_wall(view: View) -> Iterator[Row]:
 
 
 def _by_class(view: View) -> Iterator[Row]:
-    return (of._asdict() for of in classes(view))
+    """Yield the classes, each with how much of what was left alone together with it may be new, as was proved."""
+    found = [*classes(view)]
+    closings = left_alone(view) if any(of.left_alone for of in found) else ()
+    proofs = {(one.host, holder): one.at_most for one in closings for holder in one.holders}
+    for of in found:
+        at_most = proofs.get((of.host, of.holder), -1) if of.left_alone else -1
+        yield {**of._asdict(), "new_at_most": at_most if at_most >= 0 else None}
 
 
 # From the records of pages -----------------------------------------------------------------------------------------------------------
@@ -229,9 +235,10 @@ def stats(directory: str, by: str | None, top: int | None, as_json: bool) -> int
     wire_bytes are bytes received, headers included; bytes are bytes of content. `--by depth` counts clicks from a seed and clicks from
     the entry of a page's site. `--by filter` counts verdicts as they stand: a page that was kept at first and dropped later is among those
     not kept, and is counted as revised to not kept; redirects that a filter refuses are counted by themselves. `--by class` counts what
-    filters have held, by host and class: URLs known, drawn, of these new, left, and of these left alone. `--by wall` shows how hosts
-    stand of which a page was fetched again to see whether they are still themselves: well, walled, or another for so long that they are
-    taken as they are.
+    filters have held, by host and class: URLs known, drawn, of these new, left, and of these left alone; new_at_most says how
+    many of the URLs left alone on that host at the same time may be new, as was proved. `--by wall` shows how hosts stand of
+    which a page was fetched again to see whether they are still themselves: well, walled, or another for so long that they are taken as
+    they are.
     """
     with reading(Path(directory)) as view:
         if by is None:
@@ -248,6 +255,8 @@ def stats(directory: str, by: str | None, top: int | None, as_json: bool) -> int
     else:
         print_table([column.replace("_", " ") for column in rows[0]], [list(row.values()) for row in rows[:limit]])
         say_more(len(rows), limit)
+        if any(row.get("left_alone") for row in rows):
+            click.echo("`thresher resume DIR --set filters.tail_yield=0` fetches what was left alone", err=True)
     return 0
 
 

@@ -90,7 +90,7 @@ class HostQueue:
             self.head = next((entry for entry in ahead if entry.url.purpose is Purpose.CANARY), ahead[0])
         elif retry and retry[0].rank <= now * 1e6:
             self.head = retry[0]
-        elif due and due[0].rank <= now * 1e6 and (not (fresh or announced) or self.record.refresh_credit >= 0.0):
+        elif due and due[0].rank <= now * 1e6 and (not (fresh or announced) or self._is_visits_turn(due[0], now)):
             self.head = due[0]
         elif announced and (not fresh or self.is_announced_turn()):
             self.head = announced[0]
@@ -105,6 +105,14 @@ class HostQueue:
             self.head = None
             return None
         return self.blocked_until
+
+    def _is_visits_turn(self, visit: Entry, now: float) -> bool:
+        """Return whether a visit that is due goes before new URLs: by its share, or as its deadline would be in danger.
+
+        One request in ten goes to new URLs even then, as a host may be too large for all its deadlines.
+        """
+        is_late = now - _time_of(visit) > self.rules.visit_waits_s
+        return self.record.refresh_credit >= 0.0 or (is_late and self.record.n_requests % 10 > 0)
 
     def note_turn(self, entry: Entry, now: float) -> None:
         """Count a request against the share of revisits, or of what is new, if both wait."""

@@ -151,8 +151,14 @@ class _Finds:
         if name := attrs.get("name"):
             if len(self.meta) < MAX_META:
                 self.meta.append((name, content))
-        elif (attrs.get("http-equiv") or "").lower() == "refresh" and (match := _REFRESH.match(content)):
-            self.link(match[1] or match[2] or match[3], None, "refresh")
+        elif (attrs.get("http-equiv") or "").lower() == "refresh":
+            self.link(refresh_target(content), None, "refresh")
+
+
+def refresh_target(content: str) -> str:
+    """Return where a refresh leads, by a meta element or by the header of that name; "" if nowhere."""
+    match = _REFRESH.match(content)
+    return (match[1] or match[2] or match[3] or "") if match else ""
 
 
 def read(
@@ -224,7 +230,7 @@ def parse(body_utf8: bytes, charset: str, *, agent: str, max_links: int, headers
 
 def form_of(body_utf8: bytes) -> str:
     """Return what a page's forms ask for: "password", else "text" of several lines; "" neither. Blind to comments and scripts."""
-    if not any(word in body_utf8 for word in _ASKING):
+    if not (native.asks(body_utf8) if NATIVE else any(word in body_utf8 for word in _ASKING)):
         return ""
     found = {match.lastindex for match in _FORM.finditer(body_utf8)}
     return "password" if 2 in found else "text" if found else ""

@@ -285,6 +285,7 @@ class Page(msgspec.Struct, frozen=True, dict=True):
     flags: frozenset[Flag] = frozenset()
     at: float = 0.0  # when it was fetched
     form: str = ""  # what it asks its reader for: "password", "text" of several lines, "" neither
+    feed: str = ""  # canonical URL of the first feed of its own host that it names, if feeds are read
 
 
 class LinkBatch(msgspec.Struct, frozen=True, dict=True):

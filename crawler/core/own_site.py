@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from thresher.config.settings import Settings
-from thresher.crawler.core.url import hostname_of, port_of
+from thresher.crawler.core.url import hostname_of, port_of, queue_name
 
 
 def endpoint(hostname: str, port: int) -> str:
@@ -28,6 +28,7 @@ class OwnSite:
         """
         self._addresses = {name: frozenset(addresses) for name, addresses in pinned.items()}
         self.ports = frozenset((name.rpartition(":")[0].strip("[]"), int(name.rpartition(":")[2])) for name in pinned)
+        self._queues = {queue_name(f"{'https' if port == 443 else 'http'}://{endpoint(host, port)}") for host, port in self.ports}
         self._of_names: dict[str, set[str]] = {}
         self._sockets = {(address, port) for host, port in self.ports for address in self._addresses[endpoint(host, port)]}
         for host, port in self.ports:
@@ -45,6 +46,10 @@ class OwnSite:
     def holds(self, origin: str, address: str) -> bool:
         """Return whether a canonical origin was pinned to this very address."""
         return address in self._addresses.get(endpoint(hostname_of(origin), port_of(origin)), ())
+
+    def has_queue(self, name: str) -> bool:
+        """Return whether a host queue is of a pinned name and port: its host is one's own unless its name resolves elsewhere by now."""
+        return name in self._queues
 
     def has_name(self, hostname: str, address: str) -> bool:
         """Return whether the name was pinned to the address, at any port."""

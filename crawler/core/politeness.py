@@ -14,6 +14,7 @@ From Mercator [HN99: delay_factor], NUTCH-2946 and StormCrawler [back-off curve]
 
 from __future__ import annotations
 
+import math
 import random
 import re
 from collections.abc import Iterable
@@ -21,6 +22,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from enum import StrEnum
+from typing import Final
 
 import msgspec
 
@@ -28,6 +30,7 @@ from thresher.config.settings import Override, PolitenessSettings, Settings
 from thresher.crawler.core.model import Cause, Failed, Fetched, Outcome, Reason
 from thresher.crawler.core.ports import Entry, HostRecord
 
+VISIT_WAITS: Final = 0.05  # of the longest interval between visits of a page, for which new URLs may go before a visit that is due
 _SECONDS = re.compile(r"[0-9]+(\.[0-9]*)?")
 _PACES = (
     *("respect_crawl_delay", "max_crawl_delay", "jitter", "retry_after_max", "backoff_initial", "backoff_max", "backoff_forgive"),
@@ -61,6 +64,7 @@ class HostRules:
     politeness: PolitenessSettings  # the rest of it
     announced_every: int = 0  # requests, of which one goes to what sitemaps named while links' URLs wait; 0: none does
     refresh_share: float = 0.5  # of the host's requests, for revisits that are due while new URLs wait
+    visit_waits_s: float = math.inf  # at most, after it is due, while new URLs go before it
     own_delay: float | None = None  # at one's own site: in place of `min_delay` while the host answers well
 
     @property
@@ -152,6 +156,7 @@ class Rulebook:
             politeness=politeness,
             announced_every=round(1 / settings.frontier.announced_share) if settings.frontier.announced_share else 0,
             refresh_share=settings.recrawl.refresh_share,
+            visit_waits_s=VISIT_WAITS * settings.recrawl.max_interval,
         )
         ordered = sorted(settings.overrides, key=lambda override: len(override.rule))
         self._own_delay = settings.own_site.delay

@@ -7,10 +7,16 @@ A page's rate has its patterns' rates as its prior, so one that was seen once in
 visits are due, the time between two of them; else what politeness would make it. The multiplier that shares this out among the host's
 pages is worked out from their number by rate, in half octaves, again when these have changed by an eighth.
 
-No interval is longer than nine tenths of the longest, so that a queue of up to a tenth of it makes no visit late. A visit is due before
-its interval is over, by a tenth of the time in which the host could visit all of its pages: it waits for its turn for that long, so that a
-host whose visits fall together is not idle between them. Times are spread a little by a hash, or a page that changes at noon would always
-be visited at noon.
+The longest interval is a deadline, whatever the policy. A visit that is due waits for its turn behind those that were due before it; as
+each page has one place in the queue, that takes no longer than a round, in which the host visits all of its pages once. So a page is due
+a round before its deadline, and a twentieth of the longest interval earlier, for which new URLs may go first (core/host_queue.py). The
+tighter a host's time, the more the schedule is the order of the deadlines; only while a host's pages come to take much more than half of
+the longest interval, those that were given their time before may come late. A host that cannot visit all of its pages within the longest
+interval is told, in `status` and when a crawl ends.
+
+A visit is due before its interval is over, by a tenth of a round: it waits for its turn for that long, so that a host whose visits fall
+together is not idle between them. Times are spread a little by a hash, or a page that changes at noon would always be visited at noon;
+the latest are not, so that they stay in the order of the visits before.
 
     no answer                         after the shortest interval, then twice as long each time
     missing                           on the next day (another 404 makes it gone)
@@ -33,6 +39,7 @@ import xxhash
 
 from thresher.config.settings import RecrawlSettings
 from thresher.crawler.core.change_rate import Evidence, Prior, estimate, freshness, inherited
+from thresher.crawler.core.politeness import VISIT_WAITS
 from thresher.crawler.core.revisit_policy import Intervals, Policy, Share, interval_s, multiplier
 from thresher.crawler.core.url_tree import branch
 
@@ -40,7 +47,7 @@ DAY_S: Final = 86_400.0
 MOST_FAMILIES: Final = 500  # patterns of a host whose visits are counted
 _KEPT: Final = 0.92  # weight that a page's older visits keep with each further one
 _HALF_LIVES: Final = 3.0  # longest intervals after which what a pattern has shown weighs a third
-_LATEST: Final = 0.9  # of the longest interval
+_OF_ROUND: Final = 0.99  # as a host grows, deadlines stay in the order of the visits before them
 _SPREAD: Final = 0.1  # of an interval, within which a visit comes
 _QUEUE: Final = (
     0.1  # of a round of the host's pages, for which a visit may wait for its turn: so that the host is never idle for want of one
@@ -82,6 +89,11 @@ class HostPlan(msgspec.Struct, array_like=True):
     def n_pages(self) -> int:
         """How many pages have a time."""
         return sum(n for n, _ in self.shares.values())
+
+    @property
+    def round_s(self) -> float:
+        """In what time the host can visit all of its pages once."""
+        return self.n_pages * self.gap_s
 
     def count(self, plan: PagePlan, to: int | None, weight: float = 1.0) -> None:
         """Move a page among those that are counted.
@@ -146,7 +158,6 @@ class Schedule:
         self._plans = plans
         self._options = options
         self._bounds = options.bounds
-        self._within = options.bounds._replace(most_s=max(options.bounds.least_s, _LATEST * options.bounds.most_s))
         self._first_rate = 1.0 / math.sqrt(self._bounds.least_s * self._bounds.most_s)
 
     def begin(self, page: ScheduledPage, visited_at: float, *, pace_s: float, dated_at: float = 0.0, belief: float = 1.0) -> PagePlan:
@@ -229,12 +240,21 @@ class Schedule:
         plan.rate = estimate(plan.evidence, Prior(self._inherited(page, now)))
         host.count(plan, _bin(plan.rate), 1.0 + min(_MOST_NEWS, plan.news))
         self._work_out(host)
-        wanted = interval_s(self._options.policy, plan.rate, plan.weight, host.multiplier, self._within)
-        plan.interval_s = max(self._bounds.least_s, wanted * (1.0 + _SPREAD * (_lot(page.key, now) - 0.5)))
-        queue_s = _QUEUE * host.n_pages * host.gap_s
-        plan.due = now + max(self._bounds.least_s, plan.interval_s - queue_s)
+        within = self._within(host)
+        wanted = interval_s(self._options.policy, plan.rate, plan.weight, host.multiplier, within)
+        if wanted >= within.most_s:
+            plan.interval_s, early_s = within.most_s, 0.0
+        else:
+            plan.interval_s = min(within.most_s, max(within.least_s, wanted * (1.0 + _SPREAD * (_lot(page.key, now) - 0.5))))
+            early_s = _QUEUE * host.round_s
+        plan.due = now + max(within.least_s, plan.interval_s - early_s)
         self._plans.save_host(page.queue, host)
         self._plans.save_page(page.key, plan)
+
+    def _within(self, host: HostPlan) -> Intervals:
+        """Return the bounds of a host's intervals, by which no page waits for its turn beyond its deadline."""
+        least, most = self._bounds
+        return Intervals(least, max(least, (1.0 - VISIT_WAITS) * most - _OF_ROUND * host.round_s))
 
     def _inherited(self, page: ScheduledPage, now: float) -> float:
         """Return the rate of a page of which nothing is known but its URL."""
@@ -271,13 +291,18 @@ class Schedule:
         if is_fresh and host.worked_out_at:
             return
         shares = [Share(n, _rate_of(at), weight / n) for at, (n, weight) in host.shares.items()]
-        host.multiplier = multiplier(self._options.policy, shares, 1.0 / max(host.gap_s, 1e-3), self._within)
+        host.multiplier = multiplier(self._options.policy, shares, 1.0 / max(host.gap_s, 1e-3), self._within(host))
         host.n_stale, host.worked_out_at = 0, host.gap_s
+
+    def is_in_time(self, host: HostPlan) -> bool:
+        """Return whether a host can visit each of its pages within the longest interval."""
+        return host.round_s <= (1.0 - VISIT_WAITS) * self._bounds.most_s
 
     def expected_freshness(self, host: HostPlan) -> float:
         """Return the share of a host's pages, 0 to 1, that are thought to be as they were at their last visit."""
+        policy, within = self._options.policy, self._within(host)
         total = sum(
-            n * freshness(_rate_of(at), interval_s(self._options.policy, _rate_of(at), 1.0, host.multiplier, self._within))
+            n * freshness(_rate_of(at), interval_s(policy, _rate_of(at), 1.0, host.multiplier, within))
             for at, (n, _) in host.shares.items()
         )
         return float(total / host.n_pages) if host.shares else 1.0

@@ -100,7 +100,8 @@ class Workbench:
 
     def load(self, queue: bytes, record: HostRecord, now: float) -> HostQueue | None:
         """Put a host of the store on the bench; None if it is still parked. The caller places it."""
-        rules = self._rulebook.of(record.name)
+        is_own = self._own.has_queue(record.name)
+        rules = self._rulebook.of(record.name, is_own=is_own)
         if record.parked:
             was, record.parked = record.parked, self._pace.why_parked(record, rules, now)
             if record.parked:
@@ -111,6 +112,7 @@ class Workbench:
         if self._resumed:
             self._pace.at_least(record, rules, self._started_at)
         host = self.hosts[queue] = HostQueue(queue, record, rules)
+        host.is_own = is_own  # until its name resolves elsewhere
         return host
 
     def _fill(self, now: float) -> bool:
@@ -265,6 +267,11 @@ class Workbench:
         host.address = address
         if self._own and (is_own := self._own.holds(host.head.url.host, address)) != host.is_own:
             host.is_own, host.rules = is_own, self._rulebook.of(host.record.name, is_own=is_own)
+            if self._resumed and not is_own:
+                self._pace.at_least(host.record, host.rules, self._started_at)
+                if host.record.next_at > now:
+                    self.place(host, now)
+                    return
         if not self._is_far(host, now + self.slots.estimate_s(address, host.key[:8]), now):
             self.slots.add(host, self._order.precedence(host))
 

@@ -47,14 +47,14 @@ class ServerProcess:
         self._command += ["--printed"] if printed else []
         self._command += ["--authority", str(authority)] if authority is not None else []
 
-    def __enter__(self) -> Self:
-        self._process = subprocess.Popen(  # noqa: S603 - our own module
-            self._command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env=python.environment(),
-            start_new_session=True,  # a terminal's Ctrl-C does not reach it: it serves until the crawl has ended
+    def start(self) -> subprocess.Popen[bytes]:
+        """Start the server in a session of its own: a terminal's Ctrl-C does not reach it, it serves until the crawl has ended."""
+        return subprocess.Popen(  # noqa: S603 - our own module
+            self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=python.environment(), start_new_session=True
         )
+
+    def __enter__(self) -> Self:
+        self._process = self.start()
         assert self._process.stdout is not None
         try:
             line = self._process.stdout.readline()

@@ -96,13 +96,12 @@ class LinkGate:
     def gate(self, texts: Sequence[str]) -> Gated:
         """Ask the static gate about canonical, distinct URLs."""
         remembered = self._cache
+        if len(remembered) > _GATE_CACHE:
+            remembered.clear()
         unmet = [text for text in texts if text not in remembered]
-        met = self._ask(unmet) if unmet else {}
-        answers = [*met.values()] if len(met) == len(texts) else [met.get(text) or remembered[text] for text in texts]
-        if met:
-            if len(remembered) >= _GATE_CACHE:
-                remembered.clear()
-            remembered.update(met)
+        if unmet:
+            remembered.update(self._ask(unmet))
+        answers = [*map(remembered.__getitem__, texts)]
         keys = [answer for answer in answers if type(answer) is bytes]
         if len(keys) == len(texts):
             return Gated(texts, keys, ())

@@ -16,6 +16,9 @@ def page(
     the page needs a tree.
     """
 
+def asks(body: bytes, /) -> bool:
+    """Return whether a body has "assword" or "extarea", in lower or in upper case."""
+
 def words(text: str, most: int, /) -> bytearray | None:
     """Return the hashes of the text's words, uint64, as sketch.py has them; None if it has more than `most` UTF-16 units."""
 
@@ -61,6 +64,12 @@ def look(sampled: bytes, table: bytes, /) -> tuple[int, int, bytes] | None:
 
 def least_pairs(tokens: object, most: int, /) -> bytes:
     """Return the least distinct hashes, uint32, ascending, of pairs of neighbouring words; at most `most`, which is 256 at most."""
+
+def least_words(tokens: object, ends: int, most: int, /) -> list[int]:
+    """Return the least upper halves of a sample of the words, each once, ascending, at most `most`, which is 64 at most.
+
+    ends: how many of the first and of the last words are looked at; of these, the words whose two lowest bits are 0 are the sample
+    """
 
 def places(tokens: object, wanted: Iterable[int], /) -> list[int]:
     """Return the places of the words that are wanted, ascending."""

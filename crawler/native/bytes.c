@@ -51,3 +51,14 @@ int has_word(Bytes s, size_t n, const char *w) {
         if (is_start(s + i, k, w)) return 1;
     return 0;
 }
+
+int has_rare(Bytes s, size_t n, const char *w, size_t at) {
+    size_t length = strlen(w);
+    for (Bytes p = s, end = s + n; (size_t)(end - p) >= length; p++) {
+        Bytes rare = memchr(p + at, w[at], (size_t)(end - p) - length + 1);
+        if (!rare) return 0;
+        p = rare - at;
+        if (!memcmp(p, w, length)) return 1;
+    }
+    return 0;
+}

@@ -138,6 +138,19 @@ static PyObject *py_page(PyObject *self, PyObject *args) {
     return answer;
 }
 
+PyDoc_STRVAR(asks_doc, "asks(body) -> bool, whether it may have a form for passwords or for several lines of text");
+
+static PyObject *py_asks(PyObject *self, PyObject *args) {
+    Py_buffer body;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "y*", &body)) return NULL;
+    Bytes s = body.buf;
+    size_t n = (size_t)body.len;
+    int asks = has_rare(s, n, "assword", 3) || has_rare(s, n, "ASSWORD", 3) || has_rare(s, n, "extarea", 1) || has_rare(s, n, "EXTAREA", 1);
+    PyBuffer_Release(&body);
+    return PyBool_FromLong(asks);
+}
+
 /* -- words ------------------------------------------------------------------------------------------------------------------------ */
 
 /* Hash n units; returns a bytearray of 8 bytes a word. */
@@ -280,6 +293,7 @@ static PyObject *py_entities(PyObject *self, PyObject *named) {
 }
 
 static PyMethodDef METHODS[] = {
+    {"asks", py_asks, METH_VARARGS, asks_doc},
     {"entities", py_entities, METH_O, entities_doc},     {"least", py_least, METH_VARARGS, least_doc},
     {"letters", py_letters, METH_VARARGS, letters_doc},  {"least_links", py_least_links, METH_VARARGS, least_links_doc},
     {"page", py_page, METH_VARARGS, page_doc},           {"words", py_words, METH_VARARGS, words_doc},
@@ -297,6 +311,6 @@ PyMODINIT_FUNC PyInit__native(void) {
     PyObject *module = PyModule_Create(&MODULE);
     if (module && (PyModule_AddFunctions(module, SKETCH_METHODS) < 0 || PyModule_AddFunctions(module, URL_METHODS) < 0)) Py_CLEAR(module);
     if (module && PyModule_AddFunctions(module, FRONT_METHODS) < 0) Py_CLEAR(module);
-    if (module && PyModule_AddIntConstant(module, "INTERFACE", 6) < 0) Py_CLEAR(module);
+    if (module && PyModule_AddIntConstant(module, "INTERFACE", 7) < 0) Py_CLEAR(module);
     return module;
 }

@@ -43,6 +43,8 @@ int append(Buffer *b, Bytes at, size_t n);
 int is_word(Bytes s, size_t n, const char *w);
 /* Tell whether s[0:n] has the lower-case word w somewhere, in any case. */
 int has_word(Bytes s, size_t n, const char *w);
+/* Tell whether s[0:n] has a word whose letter at place `at` is rare, in this case. */
+int has_rare(Bytes s, size_t n, const char *w, size_t at);
 
 /* -- names.c -------------------------------------------------------------------------------------------------------------------- */
 
@@ -222,6 +224,9 @@ size_t unseen_pairs(const uint16_t *pairs, size_t n, const uint8_t *table, size_
 void enter_pairs(const uint16_t *pairs, size_t n, uint8_t *table);
 /* Return how many of the least distinct hashes of pairs of words there are, at most `most`; of one word its own. */
 size_t least_pairs(const uint64_t *tokens, size_t n, size_t most, uint32_t *least);
+/* Return how many of the least distinct upper halves there are, at most `most`, of the first and last `ends` words whose two lowest bits
+   are 0, ascending. */
+size_t least_words(const uint64_t *tokens, size_t n, size_t ends, size_t most, uint32_t *least);
 /* Return at how many places words stand that are wanted; sorts what is wanted. places: room for n. */
 size_t places_among(const uint64_t *tokens, size_t n, uint64_t *wanted, size_t n_wanted, uint32_t *places);
 /* Mark each place of a row of words; returns whether it is there. gone: n bytes. */

@@ -164,3 +164,18 @@ int mark_row(const uint64_t *tokens, size_t n, const uint64_t *row, size_t lengt
     }
     return is_there;
 }
+
+size_t least_words(const uint64_t *tokens, size_t n, size_t ends, size_t most, uint32_t *least) {
+    size_t found = 0, at;
+    for (size_t i = 0; i < n; i++) {
+        if (n > 2 * ends && i == ends) i = n - ends;
+        uint32_t word = (uint32_t)(tokens[i] >> 32);
+        if (tokens[i] & 3 || (found == most && word >= least[found - 1])) continue;
+        for (at = found; at && least[at - 1] > word; at--) {}
+        if (at && least[at - 1] == word) continue;
+        if (found < most) found++;
+        memmove(least + at + 1, least + at, (found - at - 1) * sizeof *least);
+        least[at] = word;
+    }
+    return found;
+}

@@ -1,4 +1,4 @@
-/* What Python sees of sketches.c: sample(), look(), least_pairs(), places() and without(). Rows of words come as buffers of aligned uint64. */
+/* What Python sees of sketches.c: sample(), look(), least_pairs(), least_words(), places() and without(). Rows of words come as buffers of aligned uint64. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
@@ -162,10 +162,33 @@ static PyObject *py_without(PyObject *self, PyObject *args) {
     return found;
 }
 
+static PyObject *py_least_words(PyObject *self, PyObject *args) {
+    enum { MOST = 64 };
+    Py_buffer tokens;
+    Py_ssize_t ends, most;
+    uint32_t least[MOST + 1];
+    PyObject *found = NULL;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "y*nn", &tokens, &ends, &most)) return NULL;
+    if (most < 1 || most > MOST || ends < 1) PyErr_Format(PyExc_ValueError, "least_words: expected 1 to %d of a word or more", MOST);
+    else if (is_row(&tokens, "least_words")) {
+        size_t n = least_words(tokens.buf, (size_t)tokens.len / 8, (size_t)ends, (size_t)most, least);
+        found = PyList_New((Py_ssize_t)n);
+        for (size_t i = 0; found && i < n; i++) {
+            PyObject *word = PyLong_FromUnsignedLong(least[i]);
+            if (!word) Py_CLEAR(found);
+            else PyList_SET_ITEM(found, (Py_ssize_t)i, word);
+        }
+    }
+    PyBuffer_Release(&tokens);
+    return found;
+}
+
 PyMethodDef SKETCH_METHODS[] = {
     {"sample", py_sample, METH_VARARGS, "sample(tokens: uint64, counts: 16,384 bytes, left_out: ints) -> bytes, as novelty.sample"},
     {"look", py_look, METH_VARARGS, "look(sampled, table) -> (threes with two new pairs, threes, new table), None if no pair is new"},
     {"least_pairs", py_least_pairs, METH_VARARGS, "least_pairs(tokens: uint64, most) -> bytes of uint32, distinct, ascending"},
+    {"least_words", py_least_words, METH_VARARGS, "least_words(tokens: uint64, ends, most) -> list of int, the least of a sample, ascending"},
     {"places", py_places, METH_VARARGS, "places(tokens: uint64, wanted: ints) -> list of int, where words stand that are wanted"},
     {"without", py_without, METH_VARARGS, "without(tokens: uint64, rows: of ints) -> bytearray without these rows, None if none is there"},
     {NULL, NULL, 0, NULL},

@@ -13,13 +13,13 @@ void make_clean(void) {
     CLEAN['.'] = CLEAN['/'] = CLEAN[':'] = CLEAN['?'] = 1;
 }
 
-/* Return the length of an origin that is written out, "http://name" or with a port, and is followed by a slash; 0 if there is none. */
+/* Return the length of an origin that is written out, "http://name" or "//name", perhaps with a port, and is followed by a slash; else 0. */
 static size_t origin_length(Bytes s, size_t n) {
-    size_t at = 4;
-    if (n < 8 || !is_word(s, 4, "http")) return 0;
-    at += LOWER[s[at]] == 's';
-    if (memcmp(s + at, "://", 3)) return 0;
-    size_t name = at + 3;
+    size_t at = 0;
+    if (n > 8 && is_word(s, 4, "http")) at = LOWER[s[4]] == 's' ? 5 : 4;
+    if (at && s[at++] != ':') return 0;
+    if (n - at < 2 || s[at] != '/' || s[at + 1] != '/') return 0;
+    size_t name = at + 2;
     for (at = name; at < n && (KIND[s[at]] & IS_ALNUM || s[at] == '.' || s[at] == '-'); at++) {}
     if (at == name) return 0;
     if (at < n && s[at] == ':') {

@@ -43,7 +43,7 @@ static PyObject *joined(Bytes a, size_t n_a, Bytes b, size_t n_b) {
 typedef struct {
     PyObject *root, *known; /* origin → its canonical form */
     Bytes folder;
-    size_t n_folder, n_root, max_length, max_slashes;
+    size_t n_folder, n_root, n_scheme, max_length, max_slashes; /* n_scheme: with its colon */
     int keeps_queries; /* no parameter is dropped */
     int is_known;      /* the root is known to be canonical */
     int is_clean;      /* nothing in the folder may change */
@@ -55,12 +55,13 @@ static int is_canonical(const Place *p, PyObject *origin) {
     return form ? PyUnicode_Compare(form, origin) == 0 : PyErr_Occurred() ? -1 : 0;
 }
 
-/* The canonical form of a link that names its origin; None if Python has to look. */
+/* The canonical form of a link that names its origin, but perhaps not its scheme; None if Python has to look. */
 static PyObject *absolute(const Place *p, Bytes s, size_t n, const CleanLink *link) {
-    PyObject *origin = PyUnicode_New((Py_ssize_t)link->n_origin, 127), *url = NULL;
-    for (size_t i = 0; origin && i < link->n_origin; i++) PyUnicode_1BYTE_DATA(origin)[i] = LOWER[s[i]];
+    size_t n_scheme = s[0] == '/' ? p->n_scheme : 0;
+    PyObject *origin = joined(p->folder, n_scheme, s, link->n_origin), *url = NULL;
+    for (size_t i = 0; origin && i < link->n_origin; i++) PyUnicode_1BYTE_DATA(origin)[n_scheme + i] = LOWER[s[i]];
     int is_met = origin ? is_canonical(p, origin) : -1;
-    if (is_met > 0) url = joined(PyUnicode_1BYTE_DATA(origin), link->n_origin, s + link->n_origin, n - link->n_origin);
+    if (is_met > 0) url = joined(PyUnicode_1BYTE_DATA(origin), n_scheme + link->n_origin, s + link->n_origin, n - link->n_origin);
     if (is_met == 0) url = Py_NewRef(Py_None);
     Py_XDECREF(origin);
     return url;
@@ -80,7 +81,7 @@ static PyObject *meaning(const Place *p, PyObject *href) {
     size_t from = link.is_rooted ? link.n_ahead - 1 : link.n_ahead, n_path = path_length(s, n) - from;
     size_t n_base = link.is_rooted ? p->n_root : folder_above(p->folder, p->n_folder, p->n_root, link.n_up);
     size_t n_slashes = count_byte(s + from, n_path, '/') + count_byte(p->folder + p->n_root, n_base - p->n_root, '/');
-    if ((link.n_origin ? link.n_origin : n_base) + n - from > p->max_length || n_slashes > p->max_slashes) Py_RETURN_NONE;
+    if ((link.n_origin ? p->n_scheme + link.n_origin : n_base) + n - from > p->max_length || n_slashes > p->max_slashes) Py_RETURN_NONE;
     if (link.n_origin) return absolute(p, s, n, &link);
     if (!p->is_known || !(link.is_rooted || p->is_clean)) Py_RETURN_NONE;
     return joined(p->folder, n_base, s + from, n - from);
@@ -98,6 +99,8 @@ static PyObject *py_join(PyObject *self, PyObject *args) {
     if (!root || !p.folder || p.n_folder <= p.n_root || memcmp(root, p.folder, p.n_root) || p.folder[p.n_root] != '/' ||
         p.folder[p.n_folder - 1] != '/' || max_length < 0 || max_slashes < 0)
         return PyErr_Format(PyExc_ValueError, "join: expected an origin and a folder of it, found %R and %R", p.root, folder);
+    Bytes colon = memchr(root, ':', p.n_root);
+    p.n_scheme = colon ? (size_t)(colon - root) + 1 : 0;
     p.max_length = (size_t)max_length, p.max_slashes = (size_t)max_slashes;
     p.is_clean = !memchr(p.folder, '%', p.n_folder);
     p.is_known = is_canonical(&p, p.root);

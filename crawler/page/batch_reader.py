@@ -18,6 +18,7 @@ from typing import Any, Final
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from thresher.config.settings import Settings
 from thresher.crawler.children.crash_suspects import Suspects
@@ -27,7 +28,7 @@ from thresher.crawler.core.model import FILTERS_OWN, U64, CrawlURL, Directives, 
 from thresher.crawler.core.overriding import Overriding
 from thresher.crawler.core.parsed import Link, Parsed
 from thresher.crawler.core.sketch import fingerprint, token_hashes
-from thresher.crawler.core.url import BadURL, URLSpace
+from thresher.crawler.core.url import BadURL, URLSpace, origin_of, queue_name
 from thresher.crawler.gates.link_gate import NONE_GATED, Gated, LinkGate, Skip, presentable
 from thresher.crawler.page.browser_need import browser_need
 from thresher.crawler.page.loop_watch import LoopStep
@@ -44,6 +45,7 @@ _APART: Final = 10_000  # hosts that are remembered
 _WOKEN: Final = 8  # journeys a round at most: what follows from a page takes as long as reading it
 _HTML: Final = frozenset(("text/html", "application/xhtml+xml", ""))
 _PLAIN: Final = "text/plain"
+_FEEDS: Final = frozenset(("application/rss+xml", "application/atom+xml"))
 _NO_TOKENS: Final[U64] = np.empty(0, dtype=np.uint64)
 
 
@@ -267,6 +269,9 @@ class BatchReader:
 
     def _resolve_links(self, ticket: _Ticket) -> None:
         if ticket.parsed is not None:
+            if target := html.refresh_target(ticket.outcome.head.get(b"refresh")):
+                refresh = Link(target, "", "refresh")
+                ticket.parsed = replace(ticket.parsed, links=(refresh, *ticket.parsed.links), n_links=ticket.parsed.n_links + 1)
             ticket.links, ticket.skips = self.links(ticket.outcome.url, ticket.parsed)
 
     def _gate_links(self, ticket: _Ticket) -> None:
@@ -291,7 +296,19 @@ class BatchReader:
             flags=outcome.flags | (parsed.flags | self._need(ticket) if parsed else unparsed),
             at=self._clock(),
             form=parsed.form if parsed else "",
+            feed=self._feed(outcome.url, parsed) if parsed and self._settings.feeds else "",
         )
+
+    def _feed(self, url: CrawlURL, parsed: Parsed) -> str:
+        """Return the first feed of its own host that a page names: the others are the same in another format, or of this page alone."""
+        base, own = self._urls.base(url.text, parsed.base), queue_name(url.host)
+        for link in parsed.links:
+            is_feed = link.tag == "link" and link.type.partition(";")[0].strip().lower() in _FEEDS
+            if is_feed and "alternate" in link.rel and "nofollow" not in link.rel:
+                for text in self._urls.resolve(base, [link.href])[0]:
+                    if queue_name(origin_of(text)) == own:
+                        return text
+        return ""
 
     def _need(self, ticket: _Ticket) -> frozenset[Flag]:
         """Return the flag of a page that only a browser can read."""

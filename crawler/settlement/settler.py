@@ -103,6 +103,7 @@ class Settler:
         self.learning.carry_out(self._effects.canaries.seen(visit), now)
         self.tail_service.on_settled(visit, now)
         self.coming.on_settled(visit, now)
+        self.sitemaps.on_settled(visit, now)
         self._effects.named.release_aliases(visit.lease.entry.url.key)
         if self._store.tables.held.is_releasing or self._store.tables.aliases.is_releasing:
             self.learning.apply((), now)

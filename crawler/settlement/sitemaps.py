@@ -4,8 +4,8 @@
                    ▲ index, one level; redirect ─────────────────────┘                               └ other agents' sites: messages
 
 A sitemap is requested at most once a day, like a page that is linked from the home page; those of an index like what such a page links to.
-It speaks for its own directory [sitemaps.org: location], and for hosts whose robots.txt named it, or an index or redirect that named it
-[sitemaps.org: cross submits]; http, https, www and bare of a name are one host, as for politeness. Anything else is counted, not taken.
+It speaks for its own directory [sitemaps.org: location], and for hosts whose robots.txt, or page (a feed of its host), named it or an index
+or redirect that named it [cross submits]; http, https, www and bare of a name are one host. Anything else is counted, not taken.
 
 What is announced is judged by every gate that judges links, by `limits.max_depth` as deep as its directory lies. New URLs wait behind all
 that links name on their host, in directory order.
@@ -362,6 +362,12 @@ class Sitemaps:
         if known != said:
             self._tables.save_announced(key, said)
             self._coming.announced(key, said.lastmod, now)
+
+    def on_settled(self, visit: Visit, now: float) -> None:
+        """A page may name a feed."""
+        url = visit.lease.entry.url
+        if visit.feed and self._context.settings.sitemaps != "off":
+            self.submit(Submitted(visit.feed, [queue_name(url.host)], url.text, 0, 0), now)
 
     def on_page(self, url: CrawlURL, head: Head, now: float) -> None:
         """A page was fetched: compare what its sitemap says of its last change with what the page says."""

@@ -78,9 +78,27 @@ def _schedule_rows(view: View, record: RoundRecord) -> list[str]:
         return []
     shards = view.shards if isinstance(view, ShardsView) else [view]
     schedule = Schedule(view.tables.plans, options_of(view.settings.recrawl))
-    hosts = [host for shard in shards for _, host in shard.tables.plans.hosts()]
-    n_pages = sum(host.n_pages for host in hosts)
+    hosts = [(shard, queue, host) for shard in shards for queue, host in shard.tables.plans.hosts()]
+    n_pages = sum(host.n_pages for *_, host in hosts)
     if not n_pages:
         return []
-    fresh = sum(host.n_pages * schedule.expected_freshness(host) for host in hosts) / n_pages
-    return [f"{n_pages:,} pages have a time for their next visit; {fresh:.0%} of the copies are thought to be as the pages are"]
+    fresh = sum(host.n_pages * schedule.expected_freshness(host) for *_, host in hosts) / n_pages
+    longest = _days(view.settings.recrawl.max_interval)
+    late = sorted((found for found in hosts if not schedule.is_in_time(found[2])), key=lambda found: -found[2].round_s)
+    told = [
+        f"{printable(_name(shard, queue))} is too large for `recrawl.max_interval` ({longest}): visiting its "
+        f"{host.n_pages:,} pages takes {_days(host.round_s)}, at one in {host.gap_s:.3g} s. A longer one, or a smaller delay, mends that"
+        for shard, queue, host in late[:_SHOWN]
+    ]
+    more = [f"{len(late) - _SHOWN:,} more hosts are too large for `recrawl.max_interval`"] if len(late) > _SHOWN else []
+    first = f"{n_pages:,} pages have a time for their next visit; {fresh:.0%} of the copies are thought to be as the pages are"
+    return [first, *told, *more]
+
+
+def _name(shard: View, queue: bytes) -> str:
+    record = shard.tables.queues.host(queue)
+    return record.name if record is not None else queue.hex()
+
+
+def _days(seconds: float) -> str:
+    return f"{seconds / 86_400:.3g} days"

@@ -9,7 +9,7 @@ less and less often (`records.patience`).
 
     queue ‖ "W"                → Tongue
 
-Memory: 600 bytes a host until `_PAGES` pages were counted, then 130. Time: 8 µs a page.
+Memory: 600 bytes a host until `_PAGES` pages were counted, then 130. Time: 1 µs a page, 8 in numpy.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import numpy as np
 
 from thresher.crawler.core.model import U64, Page
 from thresher.crawler.core.ports import Memory
+from thresher.crawler.native import NATIVE, native
 from thresher.filters.canary.records import KEPT
 
 STRANGE: Final = b"L" + bytes(7)  # the token of all strange pages
@@ -60,6 +61,8 @@ def sampled(words: U64) -> list[int]:
     Args:
         words: Hashes, in the order of the page.
     """
+    if NATIVE and words.flags.c_contiguous:
+        return native.least_words(words, _ENDS, _MOST)
     first = words if len(words) <= 2 * _ENDS else np.concatenate((words[:_ENDS], words[-_ENDS:]))
     found: list[int] = np.unique(first[(first & _SAMPLE) == 0] >> _HALF).tolist()
     return found[:_MOST]

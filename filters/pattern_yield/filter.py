@@ -144,23 +144,24 @@ class YieldOfPages:
         is_usual = before.good_run >= self._enough and not before.n_barren and measure.key[8] % SAMPLE > 0
         may_credit = bool(via) and (before if via[:8] == site else self._sites.glance(memory, via[:8])).n_sources > 0
         word = said(judgement, self._judges) if measure.is_ok else Said.OLD
-        is_passed_over = is_usual and word is not Said.OLD
+        is_passed_over = is_usual and not word.is_barren
         if is_passed_over and not may_credit and not self._tells_copies:
             return NOTHING_LEARNED
         measure.read()
         word = self._word(word, measure, memory)
-        if is_usual and word is not Said.OLD and not may_credit:
+        if is_usual and not word.is_barren and not may_credit:
             return NO_EFFECTS
         tree = self._sites.tree(memory, site)
         url = canonical_of(judgement) or measure.url
         parts = parse(url, origin_of(url))
         worth = self._worth(measure, word, tree, parts)
-        if not is_usual or word is Said.OLD:
+        if not is_usual or word.is_barren:
             counts = worth or url == measure.url  # a copy under an alias does not count against the pattern of its canonical URL
             tree.learn(_fetch(measure, parts, worth if counts else None, may_lead=judgement.follow and measure.has_links))
-        effects = _credit(tree, via, memory, self._sites, worth=worth) if may_credit and worth is not None else _released(tree)
+        is_good = worth if worth is None else worth or word is Said.LIKE  # for the page that named it, and for the tail
+        effects = _credit(tree, via, memory, self._sites, worth=is_good) if may_credit and is_good is not None else _released(tree)
         self._sites.save(memory, tree)
-        return (*effects, Worthless(measure.key)) if worth is False else effects
+        return (*effects, Worthless(measure.key)) if is_good is False else effects
 
     def _word(self, word: Said, measure: PageMeasure, memory: Memory) -> Said:
         """Return the panel's judgement as this filter uses it; if no other filter finds exact copies, this one does."""
@@ -170,7 +171,7 @@ class YieldOfPages:
 
     def _worth(self, measure: PageMeasure, word: Said, tree: Tree, parts: Parts) -> bool | None:
         """Return whether the page is new, None if that is not known."""
-        if word is Said.OLD:
+        if word.is_barren:
             return False
         if not measure.has_text:
             return None

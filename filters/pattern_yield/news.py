@@ -5,7 +5,8 @@ Each page of a calendar says which day it is, each edit form which article it is
 
 If this filter believed every verdict, it would learn the errors of other filters and add to them. So a page is old if it is an exact copy;
 if it is a near copy and is kept all the same; if two filters dropped it; or if one did and the page's own pattern showed the same lately.
-The verdict of one filter alone teaches nothing.
+The verdict of one filter alone teaches nothing. A page that looks like a kept one, without being its near copy for sure, counts for its
+pattern as an old one does, since it costs little to hold a pattern wrongly. The tail takes it for a document, so such pages close no class.
 
 Time: 15 µs a page, 50 if its URL holds a date.
 """
@@ -24,14 +25,26 @@ from thresher.crawler.core.model import U64, Judgement, Reason
 
 TELLS_COPIES: Final = "exact_duplicate"  # the filter whose verdict alone is enough
 _ALIASES: Final = "dust"  # the filter that knows of aliases
+_LOOKS_LIKE: Final = "looks_like"  # evidence that a page resembles a kept one
 
 
 class Said(Enum):
     """The panel's judgement of a page, as this filter uses it."""
 
     NEW = "kept"
+    LIKE = "kept, and looks like a kept page"
     DOUBT = "dropped by one filter"
     OLD = "a copy, or dropped by more"
+
+    @property
+    def is_barren(self) -> bool:
+        """Whether the page counts for its pattern as one that shows nothing new."""
+        return self in (Said.LIKE, Said.OLD)
+
+    @property
+    def is_against(self) -> bool:
+        """Whether a filter has said that the page is nothing new."""
+        return self in (Said.DOUBT, Said.OLD)
 
 
 def said(judgement: Judgement, judges: Collection[str]) -> Said:
@@ -41,7 +54,8 @@ def said(judgement: Judgement, judges: Collection[str]) -> Said:
         judges: Filters whose verdicts on pages count: those that enforce.
     """
     if judgement.is_new and judgement.follow:
-        return Said.NEW
+        looks_like = any(_LOOKS_LIKE in verdict.evidence for verdict in judgement.verdicts if verdict.filter in judges)
+        return Said.LIKE if looks_like else Said.NEW
     against = [verdict for verdict in judgement.standing if verdict.filter in judges and verdict.is_against]
     is_doubtful = len(against) == 1 and against[0].reason is not Reason.DUPLICATE_CONTENT and (against[0].new or not against[0].keep)
     return Said.DOUBT if is_doubtful else Said.OLD

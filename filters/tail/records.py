@@ -9,7 +9,8 @@ its name, as everywhere else.
 
 A **cohort** is the part of a class that was known before the first of it was drawn. URLs found later join the next cohort, so that the
 draws from a cohort stay a random sample of it. URLs are drawn from the newest cohort only when it is as large as what is left in the older
-ones (for audits), or a sixteenth of it (when the host has nothing else): so a class has O(log size) cohorts.
+ones (for audits), or a sixteenth of it (when the host has nothing else): so a class has O(log size) cohorts. A smaller one is drawn from
+when it alone keeps the rest from being left alone.
 """
 
 from __future__ import annotations

@@ -6,7 +6,8 @@ bound is needed only for classes that are not.
 
 For the rest it must be proved that it is not worth its fetches. Each class that is smaller than the price of a bound of its own is fetched
 whole. The larger ones share one bound (bounds.py), and the next draw is from the class of which the smallest share is sampled, since the
-worst case puts its good URLs there. Each outcome changes the order at once.
+worst case puts its good URLs there. A newest cohort too small to be drawn from is drawn from after all when the draws would be enough if
+they were spread evenly: else its few URLs, of which nothing is known, could hold all that is good. Each outcome changes the order at once.
 
 **Tests.** A host's test ends when it closes. A new one begins, with less of the error to spend, when good draws have used up the gambler's
 capital. Its draws must lie in several blocks of time (filters/evidence/blocks.py): one short phase of a host closes nothing.
@@ -21,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from enum import Enum
+from math import log
 from typing import NamedTuple
 
 from thresher.filters.evidence.audits import audits_due
@@ -42,6 +44,14 @@ class TailEnd(Enum):
     CLOSED = "what waits is not worth its price"
     SPENT = "the tail has cost its share"
     ASKS = "what waits is not worth its price, if the host is itself"
+
+
+class _Proof(Enum):
+    """What the draws say of the rest."""
+
+    OPEN = "not enough was drawn"
+    UNEVEN = "enough was drawn, but what was found last and never drawn from could hold all that is good"
+    HOLDS = "it is not worth its fetches"
 
 
 class Promotion(NamedTuple):
@@ -86,7 +96,8 @@ def promote(host: HostTail, classes: Collection[TailClass], policy: TailPolicy, 
     allowance = policy.price + policy.share * host.useful
     is_whole = host.barren_whole < allowance  # small classes are still fetched whole
     shared = [of for of in waiting if not is_whole or of.known - _closed(of) >= policy.price]
-    if shared and _is_proved(host, shared, classes, policy):
+    proof = _proof(host, shared, classes, policy) if shared else _Proof.OPEN
+    if proof is _Proof.HOLDS:
         if not may_close:
             return TailEnd.ASKS
         _close(host, shared)
@@ -98,8 +109,9 @@ def promote(host: HostTail, classes: Collection[TailClass], policy: TailPolicy, 
         best = max(small, key=lambda of: yields[of.holder])
     if best in small:
         return _batch(best, policy, bet=True, cost=Cost.WHOLE)
-    least = min(shared, key=lambda of: (_sampled(of.cohorts[_least_sampled(of)]), of.holder))
-    return _batch(least, policy, bet=True, cost=Cost.SHARED)
+    gathered = 0.0 if proof is _Proof.UNEVEN else _SERVED
+    least = min(shared, key=lambda of: (_sampled(of.cohorts[_least_sampled(of, gathered)]), of.holder))
+    return _batch(least, policy, bet=True, cost=Cost.SHARED, gathered=gathered)
 
 
 def settle(host: HostTail, of: TailClass, draw: Draw, is_good: bool, *, policy: TailPolicy) -> None:
@@ -136,18 +148,19 @@ def audits(of: TailClass, policy: TailPolicy) -> Promotion | None:
     return found
 
 
-def _is_proved(host: HostTail, shared: Sequence[TailClass], classes: Collection[TailClass], policy: TailPolicy) -> bool:
+def _proof(host: HostTail, shared: Sequence[TailClass], classes: Collection[TailClass], policy: TailPolicy) -> _Proof:
     """Return whether the rest of these classes is proved not worth its fetches; begin a new test if this one cannot prove it any more."""
     holders = {of.holder for of in shared}
     strata = [_stratum(cohort, host.test) for of in shared for cohort in of.cohorts if not cohort.is_closed]
     rest = (cohort for of in classes if of.holder not in holders for cohort in of.cohorts)
     others = [cohort.stratum for cohort in rest if cohort.stratum is not None and cohort.test == host.test and cohort.stratum.bets]
     if closes(strata, policy.tail_yield, error_of(policy.error, host.test), others=others):
-        return span(host.test_from, host.n_settled) >= ENOUGH
+        return _Proof.HOLDS if span(host.test_from, host.n_settled) >= ENOUGH else _Proof.OPEN
     n_good = max(1, round(policy.tail_yield * sum(stratum.left for stratum in strata)))
-    if log_wealth_if_even(strata, n_good, policy.tail_yield, others=others) < _LOST_CAPITAL:
+    even = log_wealth_if_even(strata, n_good, policy.tail_yield, others=others)
+    if even < _LOST_CAPITAL:
         _begin_test(host)
-    return False
+    return _Proof.UNEVEN if even >= -log(error_of(policy.error, host.test)) else _Proof.OPEN
 
 
 def _close(host: HostTail, classes: Collection[TailClass]) -> TailEnd:
@@ -165,8 +178,8 @@ def _begin_test(host: HostTail) -> None:
     host.test_from = host.n_settled
 
 
-def _batch(of: TailClass, policy: TailPolicy, *, bet: bool, cost: Cost) -> Promotion:
-    number = _least_sampled(of)
+def _batch(of: TailClass, policy: TailPolicy, *, bet: bool, cost: Cost, gathered: float = _SERVED) -> Promotion:
+    number = _least_sampled(of, gathered)
     return _take(of, Draw(of.holder, number, bet=bet, cost=cost), policy.batch)
 
 
@@ -187,9 +200,9 @@ def _drawable(of: TailClass, *, gathered: float) -> list[int]:
     return found
 
 
-def _least_sampled(of: TailClass) -> int:
+def _least_sampled(of: TailClass, gathered: float) -> int:
     """Return the cohort of which the present test has seen the smallest share."""
-    return min(_drawable(of, gathered=_SERVED), key=lambda number: _sampled(of.cohorts[number]))
+    return min(_drawable(of, gathered=gathered), key=lambda number: _sampled(of.cohorts[number]))
 
 
 def _sampled(cohort: Cohort) -> float:

@@ -1,4 +1,4 @@
-"""When pages are visited again, for `schedule: continuous`: implements `thresher.crawler.core.revisit_schedule.Plans`.
+"""When pages are visited again, for `schedule: continuous`: implements `thresher.crawler.core.revisit_schedule.PlanStore`.
 
 plans       kh 16              → PagePlan, while a visit of the URL has a time; its request stands in `requests` and in the lane DUE
 host_plans  q 16               → HostPlan

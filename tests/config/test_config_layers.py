@@ -217,7 +217,7 @@ def configurations(draw: st.DrawFn) -> Settings:
 
 
 @given(configurations())
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=30, deadline=None, derandomize=True)
 def test_what_is_rendered_loads_back_to_equal_settings(of: Settings) -> None:
     """Mutation: leave `null` bare in render.py's `_scalar`, or the line wrap without its comma, and this fails."""
     sources = {key: Origin("a.yaml:1 \n# x") for key in options()}

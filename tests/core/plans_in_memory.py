@@ -6,7 +6,7 @@ from thresher.crawler.core.revisit_schedule import FamilyPlan, HostPlan, PagePla
 
 
 class PlansInMemory:
-    """Implements `thresher.crawler.core.revisit_schedule.Plans`."""
+    """Implements `thresher.crawler.core.revisit_schedule.PlanStore`."""
 
     def __init__(self) -> None:
         self.pages: dict[bytes, PagePlan] = {}

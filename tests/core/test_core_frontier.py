@@ -281,6 +281,21 @@ def test_visits_that_are_due_and_new_urls_share_a_host_and_none_goes_before_its_
     assert all(served[at : at + 8].count("again") == 2 for at in range(32))
 
 
+def test_a_visit_whose_deadline_would_be_in_danger_goes_before_new_urls_whatever_their_share() -> None:
+    """A twentieth of the longest interval after it was due, here 50 s; the first one has credit. Broken once (the share alone): fails."""
+    world = World(configured(recrawl={"refresh_share": 0.0, "max_interval": 1_000.0}, politeness=CALM))
+    for n in range(4):
+        world.push(f"http://a.example/new/{n}")
+        world.push(f"http://a.example/again/{n}", lane=Lane.DUE, due=world.now - 35 + 100 * (n > 1))
+    served = []
+    for _ in range(4):
+        lease = leased(world)
+        served.append(lease.entry.url.text.split("/")[3])
+        finished(world, lease)
+        world.now += 10.0
+    assert served == ["again", "new", "again", "new"]
+
+
 def test_a_host_whose_visits_are_all_in_the_future_waits_for_the_first_and_no_longer() -> None:
     """It comes sooner once a sitemap says so, and at once when a new URL is found. Broken once (its old place in `due` kept): fails."""
     world = World(configured(politeness=CALM))

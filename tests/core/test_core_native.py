@@ -9,6 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from thresher.crawler.core import echo, html, minhash, sketch
 from thresher.crawler.core.model import U64
 from thresher.crawler.core.parsed import Link, Parsed
 from thresher.crawler.native import NATIVE, native
+from thresher.filters.canary import tongue
 from thresher.filters.depth_cutoff import novelty
 from thresher.filters.soft_error import looks
 
@@ -246,6 +248,8 @@ def test_a_table_of_pairs_begins_anew_when_it_is_half_full() -> None:
         "n.look(b'\\xff' * 6, b'')",
         "n.least_pairs(b'12345678', 257)",
         "n.least_pairs(b'1234567', 4)",
+        "n.least_words(b'12345678', 0, 4)",
+        "n.least_words(b'12345678', 4, 65)",
         "n.places(b'1234567', [])",
         "n.places(b'12345678', [1.5])",
         "n.without(b'12345678', [1])",
@@ -262,6 +266,24 @@ def test_a_table_of_pairs_begins_anew_when_it_is_half_full() -> None:
 def test_wrong_arguments_are_refused(call: str) -> None:
     with pytest.raises((TypeError, ValueError)):
         eval(call, {"n": native})
+
+
+@given(st.lists(st.integers(0, 255), max_size=200), st.integers(1, 60))
+@settings(max_examples=100, deadline=None)
+def test_a_sample_of_words_is_the_same(numbers: list[int], ends: int) -> None:
+    """Law, for words that are repeated, too. Mutation: the last words of a long text are passed over."""
+    row = np.array([number << 31 | number % 8 for number in numbers], dtype=np.uint64)
+    with mock.patch.object(tongue, "_ENDS", ends):
+        found = tongue.sampled(row)
+        with mock.patch.object(tongue, "NATIVE", new=False):
+            assert tongue.sampled(row) == found
+
+
+@pytest.mark.parametrize("word", ["assword", "ASSWORD", "extarea", "EXTAREA", "aSsword", "sswor", "xtarea"])
+@pytest.mark.parametrize("around", ["", "w", "x" * 9, "assextW ", "wwxxWWXX" * 30])
+def test_what_a_page_asks_for_is_looked_for_alike(word: str, around: str) -> None:
+    for body in (around + word, word + around, around + word[:-1], word[1:] + around, f"{around}<{word}>{around}"):
+        assert native.asks(body.encode()) == any(asking in body.encode() for asking in html._ASKING)
 
 
 @pytest.mark.parametrize(("value", "name"), [("1", "native"), ("0", "Python")])

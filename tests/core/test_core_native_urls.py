@@ -39,6 +39,9 @@ AHEAD = st.sampled_from(
         "./",
         "?",
         "//",
+        "//A.example/",
+        "//a.example:/",
+        "//b.example:8443/",
         "http://a.example",
         "HTTPS://B.example:8443/",
         "https://b.example:/",
@@ -75,7 +78,7 @@ def test_links_mean_the_same(base: str, hrefs: list[str], rules: URLRules) -> No
 
 def test_clean_links_are_not_left_to_python() -> None:
     known = {"http://a.example": "http://a.example", "http://b.example": "http://b.example"}
-    clean = ["x", "/x?a=/b:c", "../y.html#z", "HTTP://B.example/q", "#top", "d/e/"]
+    clean = ["x", "/x?a=/b:c", "../y.html#z", "HTTP://B.example/q", "#top", "d/e/", "//B.example/r"]
     assert native.join(clean, "http://a.example", "http://a.example/f/g/", known, 2048, 64, True) == [
         "http://a.example/f/g/x",
         "http://a.example/x?a=/b:c",
@@ -83,6 +86,7 @@ def test_clean_links_are_not_left_to_python() -> None:
         "http://b.example/q",
         "",
         "http://a.example/f/g/d/e/",
+        "http://b.example/r",
     ]
 
 

@@ -104,6 +104,19 @@ def test_a_name_that_resolves_elsewhere_is_asked_like_any_other(moved: dict[str,
     assert min(gaps(crawl, "own.example")) >= 1.0 - 1e-6
 
 
+@pytest.mark.parametrize(("address", "pause"), [("10.0.0.1", 0.0), ("10.0.0.2", 1.0)], ids=["its own", "elsewhere"])
+def test_after_a_kill_ones_own_site_is_asked_at_once_unless_its_name_resolves_elsewhere(address: str, pause: float) -> None:
+    """Broken twice (own only once its address is known; no rest where it is another by now): fails."""
+    crawl = world(known={"own.example": address})
+    for n in range(3):
+        crawl.push(f"http://own.example/{n}")
+    crawl.now += 100.0
+    crawl.crash()
+    resumed_at = crawl.now
+    crawl.run()
+    assert min(request.start for request in crawl.log) - resumed_at == pytest.approx(pause, abs=0.2)
+
+
 def test_another_port_of_the_same_name_is_asked_like_any_other() -> None:
     crawl = world()
     for n in range(4):

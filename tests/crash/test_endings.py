@@ -113,9 +113,9 @@ SIGNALS_ITSELF = """
 import os, signal
 from pathlib import Path
 from thresher.crawler.process import agent_process
-from thresher.crawler.settlement.pages import Pages
+from thresher.crawler.settlement.pages import PageSettlement
 from thresher.crawler.status import Status
-settle, left = Pages._on_fetched, [{n}]
+settle, left = PageSettlement._on_fetched, [{n}]
 def counted(self, made, outcome, now):
     settle(self, made, outcome, now)
     left[0] -= 1
@@ -123,7 +123,7 @@ def counted(self, made, outcome, now):
         Path(once).touch()
         agent_process._report(Status())
         os.kill(os.getpid(), signal.{number})
-Pages._on_fetched = counted
+PageSettlement._on_fetched = counted
 """
 
 
@@ -316,8 +316,8 @@ async def test_an_exception_in_a_settlement_loses_nothing(store: Path, tmp_path:
         import asyncio
         from pathlib import Path
         from thresher.crawler.agent.agent import Agent
-        from thresher.crawler.settlement.pages import Pages
-        once, settle, left = Path({str(tmp_path / "once")!r}), Pages._on_fetched, [20]
+        from thresher.crawler.settlement.pages import PageSettlement
+        once, settle, left = Path({str(tmp_path / "once")!r}), PageSettlement._on_fetched, [20]
         def fail(self, made, outcome, now):
             left[0] -= 1
             if left[0] == 0 and not once.exists():
@@ -326,7 +326,7 @@ async def test_an_exception_in_a_settlement_loses_nothing(store: Path, tmp_path:
             settle(self, made, outcome, now)
         async def linger(self):
             await asyncio.sleep(0.5)
-        Pages._on_fetched, Agent.close = fail, linger
+        PageSettlement._on_fetched, Agent.close = fail, linger
         main()
         """
     supervisor = Supervisor(store, Display(), agent=agent(code))

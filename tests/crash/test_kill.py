@@ -58,18 +58,20 @@ def test_killed_again_and_again_a_crawl_finds_what_an_uninterrupted_one_finds(
         (
             "split_txn",
             "after_state_commit",
-            (17, 21, 23, 19, 11, 13, 15),
+            (11, 13, 9, 15, 7, 17, 21),
         ),  # new URLs have a transaction of their own; killed between the two
     ],
 )
 def test_a_broken_design_is_found_out(
     web: Bench, reference: Findings, tmp_path: Path, design: str, point: str, counts: tuple[int, ...]
 ) -> None:
-    """F81: the check on the check. One kill may find nothing in flight, or what it lost may be found again elsewhere: several tries."""
+    """F81: the check on the check, in several tries.
+
+    One kill may find nothing in flight, or what it lost may be found again elsewhere; and a fast machine's crawl has few commits.
+    """
     for count in counts:
         tally = torment(web, tmp_path / str(count), 1, 1, reference, design=design, first_point=f"{point}:{count}")
-        assert tally.n_kills == 1
-        if tally.missing or tally.other:
+        if tally.n_kills and (tally.missing or tally.other):
             return
     pytest.fail(f"{design} loses URLs and was not found out")
 

@@ -193,7 +193,7 @@ def _digest(web: Web, urls: list[str]) -> str:
 
 
 def test_a_reply_depends_on_the_url_alone_not_on_what_was_asked_before_or_in_which_process() -> None:
-    urls = list(Web(EVERYTHING, port=PORT).truth().urls)
+    urls = list(Web(EVERYTHING, port=PORT).truth().urls)[::3]
     here = _digest(Web(EVERYTHING, port=PORT), urls)
     backwards = Web(EVERYTHING, port=PORT, cache_bytes=0)
     for url in reversed(urls):
@@ -201,7 +201,7 @@ def test_a_reply_depends_on_the_url_alone_not_on_what_was_asked_before_or_in_whi
     assert _digest(backwards, urls) == here
     program = (
         "import sys; sys.path.insert(0, 'tests/demo'); from test_demo_web import EVERYTHING, PORT, Web, _digest\n"
-        "print(_digest(Web(EVERYTHING, port=PORT), list(Web(EVERYTHING, port=PORT).truth().urls)))"
+        "print(_digest(Web(EVERYTHING, port=PORT), list(Web(EVERYTHING, port=PORT).truth().urls)[::3]))"
     )
     elsewhere = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True, timeout=600)
     assert elsewhere.stdout.strip() == here

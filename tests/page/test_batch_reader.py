@@ -106,7 +106,7 @@ async def test_large_pages_make_small_batches(tmp_path: Path) -> None:
     went_on_in: list[int] = []
 
     async def journey(table: BatchReader) -> None:
-        await table.read(fetched("large", b"word " * 300_000))
+        await table.read(fetched("large", b"word " * 1_000 + b" " * 1_500_000))
         went_on_in.append(rounds.n)
 
     async with Rounds() as rounds, batch_reader(tmp_path, clock=lambda: 7.0) as table:

@@ -318,11 +318,11 @@ async def test_the_child_is_limited() -> None:
 
 BUSY_PARENT = """
 import asyncio, os
-from thresher.config.settings import Parse
+from thresher.config.settings import ParseSettings
 from thresher.crawler.page.parser import Parser
 
 async def main():
-    parser = Parser(Parse(timeout=60.0), "thresher", 9)
+    parser = Parser(ParseSettings(timeout=60.0), "thresher", 9)
     await parser.apart(b"", "", "", [])
     print(open(f"/proc/self/task/{os.getpid()}/children").read().split()[-1], flush=True)
     await parser.apart(b"<div>" * 100_000, "", "", [])

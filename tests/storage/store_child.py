@@ -19,6 +19,7 @@ from thresher.storage.records import PageRecord
 from thresher.storage.store import Store
 
 N_HOSTS = 7
+_MOST_AHEAD = 100  # visits while a commit is on its way: a slow disk makes no more of them
 SETTINGS = Settings(store=StoreSettings(map_size=1 << 20))
 
 
@@ -91,16 +92,19 @@ class Crawl:
             self.admit(0)
             self.store.end_visit()
         acknowledged: list[tuple[int, int]] = []
-        future = None
+        future, n_ahead = None, 0
         for n in range(1, n_visits + 1):
             if not self.visit():
                 break
+            n_ahead += 1
+            if future is not None and n_ahead > _MOST_AHEAD:
+                future.result()
             if self.rng.random() < 0.15 and not self.store.committing:
                 if future is not None:
                     future.result()
                     print(*acknowledged.pop(), flush=True)
                 acknowledged.append((self.store.tables.seen.count(State.DONE), len(self.store.tables.seen)))
-                future = self.store.flush(self.now)
+                future, n_ahead = self.store.flush(self.now), 0
             if pace and n % pace == 0:
                 if future is not None:
                     future.result()

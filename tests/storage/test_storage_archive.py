@@ -95,7 +95,7 @@ def test_without_a_commit_there_is_no_record_and_no_body(tmp_path: Path, point: 
 def test_a_disk_that_fills_in_mid_record_loses_nothing(tmp_path: Path, is_lifted: bool) -> None:
     """F86 for the archive: what was half written is written anew once there is room; if there is none, it is cut off, and told."""
     code = """
-import resource, signal, sys, random
+import resource, signal, sys, random, time
 sys.path[:0] = [sys.argv[2], sys.argv[2] + "/.."]
 from test_storage_archive import *
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -108,6 +108,7 @@ for n in range(4):
     while not future.done():
         if store.trouble and sys.argv[3]:
             resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        time.sleep(0.002)
     future.result()
     print(store.visit, flush=True)
 store.close()

@@ -245,6 +245,31 @@ async def test_feeds_are_read_where_they_are_wanted(tmp_path: Path) -> None:
             assert ("a.test/new" in web.requests) is feeds
 
 
+async def test_a_page_names_the_feed_of_its_host(tmp_path: Path) -> None:
+    """Asked for once, though every page names it; of one page the first, of no other host, and not where links are not followed.
+
+    Broken once (a feed of any host taken; the directory alone spoken for): fails.
+    """
+    async with LittleWeb() as web:
+        rss = b'rel=alternate type="application/rss+xml" href=/feed/'
+        comments = rss.replace(b"/feed/", b"/comments/feed/")
+        foreign = f'rel="alternate home" type="application/atom+xml; charset=utf-8" href="{web.url("b.test/feed")}"'.encode()
+        for place, head in (
+            ("a.test/", b"<a href=/blog/one.html>1</a><a href=/quiet.html>2</a><link %b><link %b><link %b>" % (foreign, rss, comments)),
+            ("a.test/blog/one.html", b"<link %b>" % rss),
+            ("a.test/quiet.html", b"<meta name=robots content=nofollow><link rel=alternate type=application/rss+xml href=/quiet.xml>"),
+            ("a.test/2024/new.html", b""),
+        ):
+            web.file(place, "text/html", b"<title>%b</title>%b words of %b" % (place.encode(), head, place.encode()))
+        web.file("a.test/feed/", "application/rss+xml", b"<rss><channel><item><link>/2024/new.html</link></item></channel></rss>")
+        crawled = await crawl(tmp_path / "c", options(web, "a.test/", feeds=True))
+        assert sorted(place for place in web.requests if "robots" not in place and "sitemap" not in place) == [
+            *("a.test/", "a.test/2024/new.html", "a.test/blog/one.html", "a.test/feed/", "a.test/quiet.html"),
+        ]
+        with View(crawled.path) as view:
+            assert {row.url.text: row.sitemap for row in announced(view)} == {web.url("a.test/2024/new.html"): web.url("a.test/feed/")}
+
+
 async def test_a_lastmod_that_lies_is_not_believed_and_one_that_holds_is(tmp_path: Path) -> None:
     async with LittleWeb() as web:
         for host, lastmod in (("liar.test", "2024-06-01"), ("future.test", "2097-01-01"), ("honest.test", "2020-01-01")):

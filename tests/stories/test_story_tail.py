@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from click.testing import CliRunner
 from little_web import Crawled, LittleWeb, crawl, settings
 
 from thresher.config.settings import ExactDuplicateSettings, FilterSettings, LimitSettings, PatternYieldSettings
 from thresher.crawler.analysis.tail_replay import notes, replayed
 from thresher.crawler.analysis.tails import classes
+from thresher.crawler.cli import thresher
 from thresher.crawler.core.model import State
 from thresher.crawler.explain.explain import Explainer
 from thresher.crawler.explain.wording import recorded
@@ -129,6 +132,20 @@ async def test_what_only_a_copy_names_comes_last_and_what_a_new_page_names_too_d
     assert order[-2:] == ["a.test/only-here", "a.test/of-its-kind"]
     assert order.index("a.test/freed") < order.index("a.test/30")
     assert held(crawled) == set()
+
+
+async def test_what_is_left_alone_is_told_with_its_proof_and_how_to_fetch_it(tmp_path: Path) -> None:
+    """Mutation: `stats --by class` read the classes' records, which know no proof."""
+    async with LittleWeb() as web:
+        forum(web)
+        crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"], filters=filters(tail_yield=0.5)))
+    alone = crawled.status.left_alone
+    assert f"{alone:,} of them left alone, see `stats --by class`" in crawled.ending.why
+    asked = ["stats", str(tmp_path / "c"), "--by", "class"]
+    (row,) = map(json.loads, CliRunner().invoke(thresher, [*asked, "--json"]).stdout.splitlines())
+    assert row["left_alone"] == alone > 1
+    assert 0 <= row["new_at_most"] < alone
+    assert "thresher resume DIR --set filters.tail_yield=0" in CliRunner().invoke(thresher, asked).stderr
 
 
 async def test_the_classes_and_what_became_of_them_are_told(tmp_path: Path) -> None:

@@ -14,10 +14,11 @@ from msgspec.structs import replace
 from subjects import LONG_TEXT, SPACE, batch, page, pair
 
 from thresher.config.settings import FilterSettings, PatternYieldSettings, Settings, StoreSettings
-from thresher.crawler.core.effects import Hold, Release
-from thresher.crawler.core.model import Judgement, LinkBatch, Page, Reason, Verdict
+from thresher.crawler.core.effects import Hold, Release, Worthless
+from thresher.crawler.core.model import Judgement, LinkBatch, Mode, Page, Reason, Verdict
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.sketch import token_hashes
+from thresher.filters.base import NO_EFFECTS, Effects
 from thresher.filters.evidence.decay import Recent
 from thresher.filters.evidence.opinion import Opinion
 from thresher.filters.journal import JournalRecord
@@ -29,6 +30,7 @@ from thresher.filters.pattern_yield.news import said as word_on
 from thresher.filters.pattern_yield.patterns import parse
 from thresher.filters.pattern_yield.records import Pattern, SiteHead, encode, head_key, pattern_key, patterns_of
 from thresher.filters.pattern_yield.vocabulary import Vocabulary
+from thresher.filters.spec import FilterSpec
 from thresher.storage.store import Store
 
 SITE = SPACE.site_key("a.example")
@@ -289,3 +291,36 @@ def test_a_copy_is_old_whether_it_is_stored_or_not() -> None:
     for keep in (False, True):
         copy = Verdict("exact_duplicate", keep, reason=Reason.DUPLICATE_CONTENT, new=False)
         assert word_on(Judgement(keep, True, (copy,), new=False), ["exact_duplicate"]) is Said.OLD
+
+
+class Alike:
+    """A page gate that says of each page below /old/ that it looks like a kept one."""
+
+    name = "near_replica"
+    measure_type = bool
+
+    def measure(self, page: Page, /) -> bool:
+        return "/old/" in page.url.text
+
+    def decide(self, is_alike: bool, memory: Memory, /) -> tuple[Verdict, Effects]:
+        return Verdict(self.name, score=0.86, evidence={"looks_like": "00"} if is_alike else {}), NO_EFFECTS
+
+    def observe(self, is_alike: bool, judgement: Judgement, memory: Memory, /) -> Effects:
+        return NO_EFFECTS
+
+
+def test_pages_that_look_like_kept_ones_hold_their_pattern_and_are_documents_all_the_same() -> None:
+    """Mutations: only near copies that are sure held it; such pages were worthless for the tail, or for the index that names them."""
+    memory, crawl = DictMemory(), Crawl(DictMemory())
+    judging = spec(TIGHT, judges=["exact_duplicate", "near_replica"])
+    crawl.panel = Panel([FilterSpec("near_replica", Mode.ENFORCE, page=Alike()), judging], lambda _: memory, audit_share=0.0)
+    for i in range(6):
+        crawl.sit(told(f"{SITE_URL}/index?n={i}", "an index"))
+        crawl.sit(batch(f"{SITE_URL}/old/{i}", source=f"{SITE_URL}/index?n={i}"))
+        crawl.sit(told(f"{SITE_URL}/old/{i}", own(i), via=f"{SITE_URL}/index?n={i}"))
+    worthless = {effect.key for effect in crawl.asked if isinstance(effect, Worthless)}
+    assert not worthless & {SPACE.key(f"{SITE_URL}/old/{i}") for i in range(6)}, "the tail would be closed over documents"
+    found = {pattern.form: pattern.evidence for pattern in patterns_of(memory, SITE)}
+    assert found["a.example/<w>/<n>"].barren
+    assert found["a.example/<w>/<n>"].worth == 0
+    assert found["a.example/<w>?n=<n>"].worth == 2, "the first index is new, and the second has named a page before their pattern was held"

@@ -232,7 +232,7 @@ def test_what_is_proved_closes_nothing_before_the_host_is_known_to_be_itself_and
 
 
 def test_what_a_host_shows_in_one_stretch_closes_nothing() -> None:
-    """Where half of what is left may be good, a few barren draws would be proof. Mutation: `span` left out of `_is_proved`."""
+    """Where half of what is left may be good, a few barren draws would be proof. Mutation: `span` left out of `_proof`."""
     policy = TailPolicy(tail_yield=0.5)
     assert policy.price < 2 * BLOCK
     host, of = HostTail(useful=1_000), a_class("a", 500, Recent(8, 0))
@@ -244,3 +244,19 @@ def test_what_a_host_shows_in_one_stretch_closes_nothing() -> None:
         join(of)
     more, _ = serve(host, [of], {}, policy)
     assert more["a"] > BLOCK, "draws of the last test are no evidence for the next"
+
+
+def test_a_few_urls_that_were_found_last_do_not_keep_the_rest_from_being_left_alone() -> None:
+    """They are too few to be drawn from, and could hold all that is good: then they are. Mutation: they were not, it took 1,038 draws."""
+    host, of = HostTail(useful=8_000), a_class("a", 2_000, Recent(8, 0))
+    first = promote(host, [of], POLICY)
+    assert isinstance(first, Promotion)
+    for _ in range(40):
+        join(of)  # a cohort of their own
+    for _ in range(first.n):
+        settle(host, of, first.draw, False, policy=POLICY)
+    fetched, end = serve(host, [of], {}, POLICY)
+    assert end is TailEnd.CLOSED
+    assert fetched["a"] < 300
+    assert of.cohorts[-1].drawn > 0
+    assert of.left == host.n_closed
