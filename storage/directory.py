@@ -51,7 +51,8 @@ def check_version(path: Path, value: bytes | None) -> None:
             "crawl, or restore this one from a backup"
         )
     if (found := unpack_u64(value)) != VERSION:
-        raise StoreError(f"{path}: schema version {found}, expected {VERSION}. Use the thresher that wrote it, or start a new crawl")
+        advice = f"Carry the crawl over with `thresher migrate {path}`" if found == VERSION - 1 else "Use the thresher that wrote it"
+        raise StoreError(f"{path}: schema version {found}, expected {VERSION}. {advice}, or start a new crawl")
 
 
 def decode_config(path: Path, value: bytes | None) -> Settings:

@@ -98,6 +98,12 @@ class Disk:
         value = self._seals.value
         return {key: value(table, key, stored) for key, stored in found}
 
+    def floor(self, table: str, key: bytes, n_shared: int) -> Row | None:
+        """Return the last row whose key is not above `key` and shares its first bytes."""
+        with self._lock, self._snapshots[TABLES[table].env].cursor(self._dbs[table]) as cursor:
+            row = last_not_above(cursor, key, n_shared)
+        return None if row is None else (row[0], self._seals.value(table, *row))
+
     def rows(self, table: str, prefix: bytes, start: bytes, limit: int | None) -> Iterator[Row]:
         """Yield rows whose keys begin with `prefix` and are not below `start`, in order.
 
@@ -197,3 +203,13 @@ def rows_within(cursor: lmdb.Cursor[bytes], prefix: bytes, first: bytes, n: int)
         return []
     rows = cursor.iternext()
     return list(islice(takewhile(lambda row: row[0].startswith(prefix), rows) if prefix else rows, n))
+
+
+def last_not_above(cursor: lmdb.Cursor[bytes], key: bytes, n_shared: int) -> Row | None:
+    """Return the last row whose key is not above `key` and shares its first bytes."""
+    is_there = cursor.set_range(key)
+    if is_there and cursor.key() == key:
+        return cursor.item()
+    if not (cursor.prev() if is_there else cursor.last()) or not cursor.key().startswith(key[:n_shared]):
+        return None
+    return cursor.item()

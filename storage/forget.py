@@ -36,10 +36,10 @@ from thresher.storage.archive.blanking import blank, places_of
 from thresher.storage.faults import as_ours
 from thresher.storage.lock import CrawlLock
 from thresher.storage.overlay import Row
-from thresher.storage.packing import is_elsewhere, pack_u64, unpack_queue_key, unpack_u64
+from thresher.storage.packing import is_elsewhere, pack_u64, unpack_u64
 from thresher.storage.partitions import shard_paths
 from thresher.storage.private import MODE
-from thresher.storage.records import CAPTURE, PAGE, URL, Codec
+from thresher.storage.records import CAPTURE, PAGE, Codec
 from thresher.storage.schema import (
     BODIES,
     CAPTURED,
@@ -50,7 +50,6 @@ from thresher.storage.schema import (
     MEMORY,
     MEMORY_BYTES,
     PAGES,
-    QUEUE,
     RESULTS,
     REVISITS,
     ROBOTS,
@@ -58,7 +57,6 @@ from thresher.storage.schema import (
     STATE,
     SUSPECTS,
     TABLES,
-    URLS,
     VERDICTS,
 )
 from thresher.storage.store import Store
@@ -231,13 +229,12 @@ def _delete(store: Store, key: bytes, record: ForgottenRecord) -> None:
 
 def _find(store: Store, target: ForgetTarget) -> _Found:
     found = _Found()
-    for number, value in _all(store, URLS):
-        record = URL.decode(value)
-        requester = store.tables.requests.requester(unpack_u64(number))
+    for number, record in store.tables.urls.all():
+        requester = store.tables.requests.requester(number)
         if requester == REQUESTER and target.means(record.text):
-            found.again.add(unpack_u64(number))
+            found.again.add(number)
         if not requester and target.means(record.text):
-            found.keys[unpack_u64(number)] = record.key
+            found.keys[number] = record.key
             found.origins.add(origin_of(record.text))
             row = store.tables.seen.row(record.key)
             if row is not None and row.visit and not is_elsewhere(row.visit):
@@ -289,13 +286,14 @@ def _forget_visit(store: Store, visit: int) -> bool:
 
 def _take_from_queue(store: Store, queue: bytes, numbers: Collection[int]) -> None:
     """Delete the rows of a host's queue that are of these URLs."""
-    rows = [row for row, _ in store.scan(QUEUE, queue) if unpack_queue_key(row).seq in numbers]
-    host = store.tables.queues.host(queue)
-    if host is None or not rows:
+    queues = store.tables.queues
+    waiting = [place for place, _ in queues.waiting(queue) if place.seq in numbers]
+    host = queues.host(queue)
+    if host is None or not waiting:
         return
-    for row in rows:
-        store.delete(QUEUE, row)
-    host.n_queued -= len(rows)
+    for place in waiting:
+        queues.take(place)
+    host.n_queued -= len(waiting)
     if not host.n_queued and host.due:
         store.tables.queues.file(queue, host.due, 0.0)
         host.due = 0.0

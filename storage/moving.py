@@ -18,8 +18,8 @@ from collections.abc import Iterator
 from thresher.crawler.core.model import Reason, State
 from thresher.crawler.core.ownership import N_PARTITIONS, first_key
 from thresher.storage.overlay import Row
-from thresher.storage.packing import moved_visit, pack_queue_key, pack_u64, unpack_queue_key, unpack_seen, unpack_u64
-from thresher.storage.records import EDGE, HOST, SITE, URL
+from thresher.storage.packing import moved_visit, pack_u64, unpack_queue_key, unpack_seen, unpack_u64, unpack_waiting
+from thresher.storage.records import EDGE, HOST, SITE
 from thresher.storage.schema import (
     ALIAS_OF,
     ALIASES,
@@ -60,7 +60,6 @@ from thresher.storage.schema import (
     TAIL_HOSTS,
     TAIL_MEMBERS,
     TAIL_PLACES,
-    URLS,
     VERDICTS,
     WATCHES,
 )
@@ -229,13 +228,13 @@ class Move:
         for number, who in _scan(self._from, REQUESTS, b"", None):
             record = self._from.tables.seen.record(unpack_u64(number))
             if self._begin <= record.key < self._end and (record.key, who) not in known:
-                seq = pack_u64(self._to.take_seq())
-                self._to.put(URLS, seq, URL.encode(record))
-                self._to.put(REQUESTS, seq, who)
-                for key, value in _scan(self._from, QUEUE, record.key[:8], record.key[:8] + _LAST):
-                    if key.endswith(number):
-                        self._to.put(QUEUE, key[:-8] + seq, value)
-                self._renumber(record.key, unpack_u64(number), unpack_u64(seq))
+                seq = self._to.take_seq()
+                self._to.tables.urls.add(seq, [record.text], [record.key], record.via, record.found_at)
+                self._to.put(REQUESTS, pack_u64(seq), who)
+                for place, waiting in self._from.tables.queues.waiting(record.key[:8]):
+                    if place.seq == unpack_u64(number):
+                        self._to.tables.queues.put_waiting(place._replace(seq=seq), waiting)
+                self._renumber(record.key, unpack_u64(number), seq)
 
     def _renumber(self, key: bytes, before: int, seq: int) -> None:
         """Let the time of a page's next visit know the new number of its request."""
@@ -246,13 +245,15 @@ class Move:
 
     def _copy_queues(self) -> None:
         """Let each URL wait where it waited, under its new number; the host comes last, with all that waits there."""
-        for key, value in self._rows(QUEUE):
-            row = unpack_queue_key(key)
-            if self._from.tables.requests.requester(row.seq):
-                continue
-            known = self._to.tables.seen.row(self._from.tables.seen.record(row.seq).key)
-            assert known is not None, f"number {row.seq} waits and was not copied"
-            self._copy(QUEUE, pack_queue_key(row.queue, row.lane, row.rank, known.seq), value)
+        for key, values in self._rows(QUEUE):
+            row, waiting = unpack_queue_key(key), unpack_waiting(values)
+            for seq, url in zip([row.seq + each.past for each in waiting], waiting, strict=True):
+                if self._from.tables.requests.requester(seq):
+                    continue
+                known = self._to.tables.seen.row(self._from.tables.seen.record(seq).key)
+                assert known is not None, f"number {seq} waits and was not copied"
+                self._to.tables.queues.put_waiting(row._replace(seq=known.seq), url)
+                self._step(self._to)
         for queue, value in self._rows(HOSTS):
             if self._to.tables.queues.host(queue) is None:
                 host = HOST.decode(value)

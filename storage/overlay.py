@@ -8,7 +8,7 @@ Memory: the rows themselves and 8 bytes per key of a scanned table. Time: O(1) p
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 
 from thresher.storage.archive.record import ArchiveRecord
@@ -35,16 +35,9 @@ class Layer:
         self.rows[key] = value
 
     def put_many(self, rows: Mapping[bytes, bytes]) -> None:
-        """Put rows that share the prefix, if keys are kept by prefix."""
-        known = self.rows
-        if self._prefix is not None and (new := [key for key in rows if key not in known]):
-            new.sort()
-            bucket = self._buckets.setdefault(new[0][: self._prefix], [])
-            assert new[-1].startswith(new[0][: self._prefix]), "rows of several prefixes"
-            if bucket and new[0] < bucket[-1]:
-                self._unsorted.add(new[0][: self._prefix])
-            bucket += new
-        known.update(rows)
+        """Put rows of a table that is not scanned."""
+        assert self._prefix is None
+        self.rows.update(rows)
 
     def _file(self, key: bytes, prefix: int) -> None:
         shared = key[:prefix]
@@ -56,6 +49,21 @@ class Layer:
             self._unsorted.add(shared)
         bucket.append(key)
 
+    def floor(self, key: bytes, n_shared: int) -> bytes | None:
+        """Return the last key, deleted or not, that is not above `key` and shares its first bytes, as many as the prefix or more."""
+        assert self._prefix is not None
+        bucket = self._sorted(key[: self._prefix])
+        at = bisect_right(bucket, key) - 1
+        return bucket[at] if at >= 0 and bucket[at].startswith(key[:n_shared]) else None
+
+    def _sorted(self, shared: bytes) -> list[bytes]:
+        """Return the keys that begin with a prefix, in order."""
+        bucket = self._buckets.get(shared, [])
+        if shared in self._unsorted:
+            self._unsorted.discard(shared)
+            bucket.sort()  # runs in order, mostly: they are merged
+        return bucket
+
     def changes(self, prefix: bytes, start: bytes) -> Iterable[Change]:
         """Return the changes whose keys begin with `prefix` and are not below `start`, in order; () if there is certainly none."""
         rows, width = self.rows, self._prefix
@@ -63,12 +71,7 @@ class Layer:
             return ()
         if width is None or len(prefix) < width:
             return [(key, rows[key]) for key in sorted(rows) if key >= start and key.startswith(prefix)]
-        bucket = self._buckets.get(prefix[:width])
-        if bucket is None:
-            return ()
-        if prefix[:width] in self._unsorted:
-            self._unsorted.discard(prefix[:width])
-            bucket.sort()  # runs in order, mostly: they are merged
+        bucket = self._sorted(prefix[:width])
         low = bisect_left(bucket, max(prefix, start))
         if len(prefix) == width:
             return ((key, rows[key]) for key in bucket[low:])

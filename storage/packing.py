@@ -20,7 +20,7 @@ _I64 = struct.Struct(">q")
 _F64 = struct.Struct(">d")
 _SEEN = struct.Struct(">BBBBHHQQ")
 _QUEUE_KEY = struct.Struct(">16sBQQ")
-_QUEUE_VALUE = struct.Struct(">HBBHH")
+_WAITING = struct.Struct(">IHBBHH")
 _DUE = struct.Struct(">Q16s")
 _MEMORY = struct.Struct(">fI")
 _SKIPS = struct.Struct(">QQ")
@@ -87,7 +87,7 @@ SEEN_ROW: Final = np.dtype(
 _CODE_OF: Final[dict[Reason | None, int]] = {None: 0, **{reason: code for code, reason in enumerate(REASONS, 1)}}
 _REASON_OF: Final[tuple[Reason | None, ...]] = (None, *REASONS)
 _STATES: Final[tuple[State | None, ...]] = (None, *State)
-_PURPOSES: Final = tuple(Purpose)
+PURPOSES: Final = tuple(Purpose)
 
 
 def pack_seen(row: SeenRow) -> bytes:
@@ -111,7 +111,7 @@ def unpack_seen(value: bytes) -> SeenRow:
     state, reason, purpose, hops, site_depth, seed_distance, seq, visit = _SEEN.unpack(value)
     found = _STATES[state]
     assert found is not None, f"state 0 in a row of seen: {value.hex()}"
-    return SeenRow(found, _REASON_OF[reason], site_depth, seed_distance, hops, _PURPOSES[purpose & 7], seq, visit, purpose >> 3)
+    return SeenRow(found, _REASON_OF[reason], site_depth, seed_distance, hops, PURPOSES[purpose & 7], seq, visit, purpose >> 3)
 
 
 _SHARD_BIT: Final = 56
@@ -143,14 +143,18 @@ class QueueKey(NamedTuple):
     seq: int
 
 
-class QueueValue(NamedTuple):
+class Waiting(NamedTuple):
+    """One URL of a row of `queue`."""
+
+    past: int  # by how much its number is above that of the row's key
     attempt: int
-    purpose: Purpose
+    purpose: int
     hops: int
     site_depth: int
     seed_distance: int
 
 
+WAITING_BYTES: Final = _WAITING.size
 pack_queue_key = _QUEUE_KEY.pack
 
 
@@ -158,13 +162,13 @@ def unpack_queue_key(key: bytes) -> QueueKey:
     return QueueKey._make(_QUEUE_KEY.unpack(key))
 
 
-def pack_queue_value(attempt: int, purpose: int, hops: int, site_depth: int, seed_distance: int) -> bytes:
-    return _QUEUE_VALUE.pack(attempt, purpose, min(hops, 255), min(site_depth, _U16_MAX), min(seed_distance, _U16_MAX))
+def pack_waiting(past: int, attempt: int, purpose: int, hops: int, site_depth: int, seed_distance: int) -> bytes:
+    return _WAITING.pack(past, attempt, purpose, min(hops, 255), min(site_depth, _U16_MAX), min(seed_distance, _U16_MAX))
 
 
-def unpack_queue_value(value: bytes) -> QueueValue:
-    attempt, purpose, hops, site_depth, seed_distance = _QUEUE_VALUE.unpack(value)
-    return QueueValue(attempt, _PURPOSES[purpose], hops, site_depth, seed_distance)
+def unpack_waiting(value: bytes) -> list[Waiting]:
+    """Return the URLs of a row of `queue`, by their numbers."""
+    return [*map(Waiting._make, _WAITING.iter_unpack(value))]
 
 
 def pack_due(due: float, queue: bytes) -> bytes:

@@ -6,8 +6,7 @@ be moved or removed: a store that was written before could not be read any more.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, Final, Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 import msgspec
 
@@ -266,11 +265,6 @@ class Codec(Generic[T]):
     def encode(self, record: T) -> bytes:
         return b"\x01" + self._encoder.encode(record)
 
-    def encode_rows(self, rows: Iterable[tuple[Any, ...]]) -> list[bytes]:
-        """Return what `encode` gives of records whose fields are these, in their order; half its time."""
-        encode = self._encoder.encode
-        return [b"\x01" + encode(row) for row in rows]
-
     def decode(self, value: bytes) -> T:
         """Return the record; raises `ValueError` on a version this code does not know."""
         if value[0] != 1:
@@ -280,7 +274,6 @@ class Codec(Generic[T]):
 
 SITE: Final = Codec(SiteRecord)
 HOST: Final = Codec(HostRecord)
-URL: Final = Codec(UrlRecord)
 EDGE: Final = Codec(EdgeRecord)
 PAIR: Final = Codec(PairRecord)
 ALIAS: Final = Codec(AliasRecord)

@@ -1,5 +1,5 @@
-"""Every table of the store, with its keys and values. Only this file, storage/records.py (the values) and storage/packing.py (fixed
-layouts) know what a byte on disk means.
+"""Every table of the store, with its keys and values. Only this file, storage/records.py (the values), storage/packing.py (fixed
+layouts), storage/url_rows.py and storage/migrating.py (the schema before) know what a byte on disk means.
 
 Two LMDB environments, `state` and `results`, hold named tables; numbers in keys are big-endian, so that keys sort as numbers do.
 `kh` is a 16-byte key of a URL (8 of its site's keyed hash ‖ 8 of the URL's), `q` the 16-byte key of a host queue (site ‖ queue name),
@@ -10,8 +10,9 @@ state
     sites         site 8                              → SiteRecord (thresher.crawler.core.ports)
     hosts         q 16                                → HostRecord (thresher.crawler.core.ports)
     seen          kh 16                               → SeenRow, 24 bytes: see `pack_seen`
-    urls          seq 8                               → UrlRecord, in the order of discovery
-    queue         q 16 ‖ lane 1 ‖ rank 8 ‖ seq 8      → attempt 2 ‖ purpose 1 ‖ hops 1 ‖ site_depth 2 ‖ seed_distance 2
+    urls          seq 8, of the first                 → URLs that one page made known, in the order of discovery: see storage/url_rows.py
+    queue         q 16 ‖ lane 1 ‖ rank 8 ‖ seq 8      → of each URL: its seq past the key's 4 ‖ attempt 2 ‖ purpose 1 ‖ hops 1 ‖
+                                                        site_depth 2 ‖ seed_distance 2
     due           µs 8 ‖ q 16                         → (empty)
     robots        origin key 16                       → RobotsRecord (thresher.crawler.core.robots)
     robots_files  hash of the body 16                 → zstd of the body
@@ -71,8 +72,8 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 # 2: links as differences of seven bits a byte, worth in `seen`; 3: a seal behind each value; 4: sitemaps, and a lane for what they
-# announce; 5: what filters hold waits in classes, rounds, and what was taken down
-VERSION: Final = 5
+# announce; 5: what filters hold waits in classes, rounds, and what was taken down; 6: rows of `urls` and `queue` have many URLs
+VERSION: Final = 6
 
 STATE: Final = "state"
 RESULTS: Final = "results"
@@ -150,7 +151,7 @@ TABLES: Final[dict[str, Table]] = {
     SITES: Table(STATE),
     HOSTS: Table(STATE),
     SEEN: Table(STATE),
-    URLS: Table(STATE, append=True),
+    URLS: Table(STATE, append=True, prefix=0),
     QUEUE: Table(STATE, prefix=17),
     DUE: Table(STATE, prefix=0),
     ROBOTS: Table(STATE),

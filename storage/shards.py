@@ -117,6 +117,12 @@ class ShardsView(View):
                     found.setdefault(key, []).append(self._outer_value(table, k, value))
         return [_one(table, found[key]) if key in found else None for key in keys]
 
+    def floor(self, table: str, key: bytes, n_shared: int) -> Row | None:
+        """Return the last row not above `key`, of the shard that gave its number out."""
+        k = unpack_u64(key[-8:]) % len(self.shards)
+        row = self.shards[k].floor(table, self._inner(table, key), n_shared)
+        return None if row is None else (self._outer_key(table, k, row[0]), self._outer_value(table, k, row[1]))
+
     def rows(self, table: str, prefix: bytes = b"", start: bytes = b"") -> Iterator[Row]:
         """Yield the rows of all shards whose keys begin with `prefix` and are not below `start`, in order, each key once."""
         runs = [self._run(k, table, prefix, start) for k in range(len(self.shards))]
@@ -195,6 +201,20 @@ class ShardsView(View):
         return numbers
 
     # What a crawl has beside its rows
+
+    @property
+    def stride(self) -> int:
+        """By how much numbers grow that one shard gave out one after the other."""
+        return len(self.shards)
+
+    def numbered_urls(self, start: int = 0) -> Iterator[tuple[int, UrlRecord]]:
+        """Yield (number, URL) of all URLs from a number on, in order."""
+        m = len(self.shards)
+        return merge(*(self._numbered(k, max(0, -(-(start - k) // m))) for k in range(m)), key=_key_of)
+
+    def _numbered(self, k: int, start: int) -> Iterator[tuple[int, UrlRecord]]:
+        """Yield the URLs of one shard under the crawl's numbers."""
+        return ((seq * len(self.shards) + k, record) for seq, record in self.shards[k].numbered_urls(start))
 
     def _meta(self, name: bytes) -> bytes | None:
         if name in (Meta.NEXT_SEQ, Meta.NEXT_VISIT):

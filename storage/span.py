@@ -17,9 +17,9 @@ from typing import Final, NamedTuple, Protocol
 import msgspec
 
 from thresher.crawler.core.errors import StoreError, UsageError
-from thresher.storage.packing import pack_u64, unpack_f64, unpack_skips, unpack_u64
-from thresher.storage.records import URL
-from thresher.storage.schema import META, URLS, Meta
+from thresher.storage.packing import unpack_f64, unpack_skips, unpack_u64
+from thresher.storage.schema import META, Meta
+from thresher.storage.tables import Tables
 
 START: Final = "start"
 _CRAWL: Final = 4  # bytes that name a crawl
@@ -29,10 +29,10 @@ class Shard(Protocol):
     """What is read of a shard; a `View` is one."""
 
     path: Path
+    tables: Tables
 
     @property
     def secret(self) -> bytes: ...
-    def get(self, table: str, key: bytes) -> bytes | None: ...
     def get_many(self, table: str, keys: Sequence[bytes]) -> list[bytes | None]: ...
 
 
@@ -102,8 +102,8 @@ def _point(view: Shard) -> ShardPosition:
 
 
 def _last(view: Shard, seq: int) -> bytes:
-    value = view.get(URLS, pack_u64(seq - 1)) if seq > 1 else None
-    return b"" if value is None else URL.decode(value).key[:8]
+    url = view.tables.urls.get(seq - 1) if seq > 1 else None
+    return b"" if url is None else url.key[:8]
 
 
 def _is_of(point: ShardPosition, view: Shard) -> bool:

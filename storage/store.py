@@ -193,7 +193,7 @@ class Store:
         group.n_bytes += len(key) + len(value)
 
     def put_many(self, table: str, rows: Mapping[bytes, bytes]) -> None:
-        """Put many rows; of a table that is scanned they must share its prefix."""
+        """Put many rows of a table that is not scanned."""
         group = self._open
         group.layers[table].put_many(rows)
         group.n_bytes += sum(map(len, rows)) + sum(map(len, rows.values()))
@@ -210,6 +210,25 @@ class Store:
             if group is not None and (changes := group.layers[table].changes(prefix, start)):
                 rows = shadow(changes, rows)
         return list(islice(((key, value) for key, value in rows if value is not None), limit))
+
+    def floor(self, table: str, key: bytes, n_shared: int) -> Row | None:
+        """Return the last row whose key is not above `key` and shares its first `n_shared` bytes; the table's keys end with a number."""
+        self._writer.check()
+        behind = self._behind  # before the disk
+        layers = [group.layers[table] for group in (self._open, behind) if group is not None]
+        while True:
+            on_disk = self._disk.floor(table, key, n_shared)
+            found = [layer.floor(key, n_shared) for layer in layers] + [on_disk[0] if on_disk is not None else None]
+            last = max((at for at in found if at is not None), default=None)
+            if last is None:
+                return None
+            layer = next((layer for layer in layers if last in layer.rows), None)
+            value = layer.rows[last] if layer is not None else on_disk[1] if on_disk is not None else None
+            if value is not None:
+                return last, value
+            if (number := unpack_u64(last[-8:])) == 0:
+                return None
+            key = last[:-8] + pack_u64(number - 1)
 
     def log(self, line: bytes) -> None:
         """Append a line to the log of skipped URLs."""
@@ -243,6 +262,11 @@ class Store:
         self.put(META, Meta.CONFIG, msgspec.json.encode(settings))
 
     # Numbers
+
+    @property
+    def stride(self) -> int:
+        """By how much numbers grow that were given out one after the other."""
+        return 1
 
     def take_seq(self, n: int = 1) -> int:
         """Return the sequence number of the next new URL, the first is 1; of the next `n` the first, which the others follow."""

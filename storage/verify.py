@@ -18,24 +18,27 @@ from backports import zstd
 
 from thresher.crawler.core.errors import StoreError
 from thresher.crawler.core.model import Purpose, State
+from thresher.crawler.core.ports import SeenRow
 from thresher.crawler.core.robots import RobotsRecord
 from thresher.storage.archive.checking import archive_problems
 from thresher.storage.directory import require_store
 from thresher.storage.far import FarView
 from thresher.storage.lock import lock_holder
 from thresher.storage.packing import (
+    WAITING_BYTES,
     is_elsewhere,
     microseconds,
     pack_due,
+    pack_queue_key,
     pack_u64,
     unpack_due,
     unpack_queue_key,
-    unpack_queue_value,
     unpack_seen,
     unpack_u64,
+    unpack_waiting,
 )
 from thresher.storage.partitions import is_moving, local_shard_paths, require_crawl
-from thresher.storage.records import ALIAS, EDGE, HOST, PAGE, PAIR, SITE, URL, Codec
+from thresher.storage.records import ALIAS, EDGE, HOST, PAGE, PAIR, SITE, Codec, UrlRecord
 from thresher.storage.rot import damaged_pages, damaged_rows
 from thresher.storage.schema import (
     ALIAS_OF,
@@ -60,7 +63,6 @@ from thresher.storage.schema import (
     SEEN,
     SITE_LINKS,
     SITES,
-    URLS,
     Meta,
 )
 from thresher.storage.shards import ShardsView, open_view
@@ -74,6 +76,7 @@ from thresher.storage.verify_tail import verify_tail
 from thresher.storage.view import View
 
 MOST_PROBLEMS = 100
+_CHUNK = 1000
 _ROBOTS = Codec(RobotsRecord)
 
 
@@ -158,44 +161,45 @@ def _readable(check: Iterator[str]) -> Iterator[str]:
 def _urls(view: View) -> Iterator[str]:
     """Every known URL is in one state, has one number and one text, and no number is of nothing."""
     next_seq, n_known = unpack_u64(view.meta(Meta.NEXT_SEQ)), 0
-    for key, value in view.rows(SEEN):
-        row, n_known = unpack_seen(value), n_known + 1
-        text = view.get(URLS, pack_u64(row.seq))
-        if text is None or URL.decode(text).key != key:
-            yield f"seen {key.hex()}: its number {row.seq} is of {'no URL' if text is None else 'another URL'}"
-        if row.seq >= next_seq:
-            yield f"seen {key.hex()}: number {row.seq} has not been given out yet ({next_seq} is next)"
-        if not is_elsewhere(row.visit) and row.visit >= view.visit:
-            yield f"seen {key.hex()}: visit {row.visit} is past the watermark {view.visit}"
-        if row.state is State.ALIAS and view.get(ALIASES, key) is None:
-            yield f"seen {key.hex()}: an alias that leads nowhere"
+    known = view.rows(SEEN)
+    while chunk := [(key, unpack_seen(value)) for key, value in islice(known, _CHUNK)]:
+        n_known += len(chunk)
+        for (key, row), url in zip(chunk, view.tables.urls.get_many([row.seq for _, row in chunk]), strict=True):
+            if url is None or url.key != key:
+                yield f"seen {key.hex()}: its number {row.seq} is of {'no URL' if url is None else 'another URL'}"
+            yield from _seen_row(view, key, row, next_seq)
     n_requests = sum(1 for _ in view.rows(REQUESTS))
-    n_texts = sum(1 for _ in view.rows(URLS))
+    n_texts = sum(1 for _ in view.numbered_urls())
     if n_texts != n_known + n_requests:
         yield f"urls: {n_texts} texts for {n_known} known URLs and {n_requests} requests"
 
 
+def _seen_row(view: View, key: bytes, row: SeenRow, next_seq: int) -> Iterator[str]:
+    if row.seq >= next_seq:
+        yield f"seen {key.hex()}: number {row.seq} has not been given out yet ({next_seq} is next)"
+    if not is_elsewhere(row.visit) and row.visit >= view.visit:
+        yield f"seen {key.hex()}: visit {row.visit} is past the watermark {view.visit}"
+    if row.state is State.ALIAS and view.get(ALIASES, key) is None:
+        yield f"seen {key.hex()}: an alias that leads nowhere"
+
+
 def _queues(view: View) -> Iterator[str]:
-    """Waiting rows and QUEUED URLs are one to one; a filter's request has one row too."""
+    """Waiting URLs and QUEUED ones are one to one; a filter's request waits once too. Numbers rise in a row, and in the rows of a rank."""
     waiting: set[int] = set()
-    for row, packed in view.rows(QUEUE):
-        unpack_queue_value(packed)
-        place = unpack_queue_key(row)
-        if place.seq in waiting:
-            yield f"queue {place.queue.hex()}: number {place.seq} waits twice"
-        waiting.add(place.seq)
+    before = b""
+    for row, values in view.rows(QUEUE):
+        place, urls = unpack_queue_key(row), unpack_waiting(values)
+        numbers = [place.seq + url.past * view.stride for url in urls]
+        if not urls or numbers != sorted(set(numbers)) or pack_queue_key(*place[:3], numbers[0]) <= before:
+            yield f"queue {place.queue.hex()}: the row of number {place.seq} is empty, or out of order"
+        before = pack_queue_key(*place[:3], numbers[-1]) if urls else row
         if view.get(HOSTS, place.queue) is None:
             yield f"queue {place.queue.hex()}: has rows and no host"
-        text = view.get(URLS, pack_u64(place.seq))
-        if text is None:
-            yield f"queue {place.queue.hex()}: number {place.seq} waits and is of no URL"
-            continue
-        key = URL.decode(text).key
-        if key[:8] != place.queue[:8]:
-            yield f"queue {place.queue.hex()}: number {place.seq} is of a URL of another site"
-        seen = view.get(SEEN, key)
-        if view.get(REQUESTS, pack_u64(place.seq)) is None and (seen is None or unpack_seen(seen).state is not State.QUEUED):
-            yield f"queue {place.queue.hex()}: number {place.seq} waits, its URL is {_state(seen)}"
+        for seq, url in zip(numbers, view.tables.urls.get_many(numbers), strict=True):
+            if seq in waiting:
+                yield f"queue {place.queue.hex()}: number {seq} waits twice"
+            waiting.add(seq)
+            yield from _waits(view, place.queue, seq, url)
     for key, value in view.rows(SEEN):
         known = unpack_seen(value)
         if known.state is State.QUEUED and known.seq not in waiting:
@@ -205,13 +209,26 @@ def _queues(view: View) -> Iterator[str]:
             yield f"requests {unpack_u64(number)}: in no queue"
 
 
+def _waits(view: View, queue: bytes, seq: int, url: UrlRecord | None) -> Iterator[str]:
+    if url is None:
+        yield f"queue {queue.hex()}: number {seq} waits and is of no URL"
+        return
+    if url.key[:8] != queue[:8]:
+        yield f"queue {queue.hex()}: number {seq} is of a URL of another site"
+    seen = view.get(SEEN, url.key)
+    if view.get(REQUESTS, pack_u64(seq)) is None and (seen is None or unpack_seen(seen).state is not State.QUEUED):
+        yield f"queue {queue.hex()}: number {seq} waits, its URL is {_state(seen)}"
+
+
 def _state(seen: bytes | None) -> str:
     return "unknown" if seen is None else unpack_seen(seen).state.name.lower()
 
 
 def _hosts(view: View) -> Iterator[str]:
     """Hosts know how many URLs wait; hosts with waiting URLs stand in `due`, once; sites know how many hosts they have."""
-    n_rows = Counter(row[:16] for row, _ in view.rows(QUEUE))
+    n_rows: Counter[bytes] = Counter()
+    for row, values in view.rows(QUEUE):
+        n_rows[row[:16]] += len(values) // WAITING_BYTES
     n_hosts: Counter[bytes] = Counter()
     for queue, value in view.rows(HOSTS):
         host = HOST.decode(value)

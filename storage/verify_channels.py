@@ -9,8 +9,8 @@ from thresher.crawler.core.model import State
 from thresher.crawler.core.ownership import partition
 from thresher.storage.packing import unpack_seen, unpack_u64
 from thresher.storage.partitions import read_partitions
-from thresher.storage.records import HOST, URL
-from thresher.storage.schema import HOSTS, OUTBOX, SEEN, URLS
+from thresher.storage.records import HOST
+from thresher.storage.schema import HOSTS, OUTBOX, SEEN
 from thresher.storage.view import View
 
 
@@ -61,7 +61,6 @@ def _abroad(k: int, view: View, shards: Sequence[View], owners: bytes) -> Iterat
     for key, value in view.rows(SEEN):
         row, owner = unpack_seen(value), owners[partition(key)]
         if row.state is State.OUTBOX and owner != k and owner not in behind and shards[owner].get(SEEN, key) is None:
-            text = view.get(URLS, row.seq.to_bytes(8, "big"))
-            url = URL.decode(text).text if text is not None else key.hex()
+            url = view.tables.urls.get(row.seq)
             if not any(shards[owner].counters.all("skip:").values()):
-                yield f"shard {k}: {url} was sent to agent {owner}, which does not know it"
+                yield f"shard {k}: {key.hex() if url is None else url.text} was sent to agent {owner}, which does not know it"

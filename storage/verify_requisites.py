@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from thresher.storage.packing import pack_u64, unpack_u64
-from thresher.storage.records import REQUISITE, URL
-from thresher.storage.schema import REQUESTS, REQUISITE_HOSTS, REQUISITES, URLS
+from thresher.storage.packing import unpack_u64
+from thresher.storage.records import REQUISITE
+from thresher.storage.schema import REQUESTS, REQUISITE_HOSTS, REQUISITES
 from thresher.storage.tables.requisites import REQUESTER
 from thresher.storage.view import View
 
@@ -17,9 +17,9 @@ def verify_requisites(view: View) -> Iterator[str]:
     """Yield what is wrong, in words. Time: 2 µs a requisite."""
     waiting: set[bytes] = set()
     for number, prober in view.rows(REQUESTS):
-        text = view.get(URLS, pack_u64(unpack_u64(number)))
-        if prober == REQUESTER.stored.encode() and text is not None:
-            waiting.add(URL.decode(text).key)
+        url = view.tables.urls.get(unpack_u64(number))
+        if prober == REQUESTER.stored.encode() and url is not None:
+            waiting.add(url.key)
     for key, value in view.rows(REQUISITES):
         record = REQUISITE.decode(value)
         if record.state not in _STATES:

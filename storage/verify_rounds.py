@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from thresher.crawler.core.model import State
 from thresher.storage.packing import pack_u64, unpack_seen, unpack_u64
-from thresher.storage.records import URL
-from thresher.storage.schema import CHECKS, HOSTS, OUTDATED, PAGES, REQUESTS, REVISITS, SEEN, URLS
+from thresher.storage.schema import CHECKS, HOSTS, OUTDATED, PAGES, REQUESTS, REVISITS, SEEN
 from thresher.storage.tables.rounds import REQUESTER
 from thresher.storage.view import View
 
@@ -16,9 +15,9 @@ def verify_rounds(view: View) -> Iterator[str]:
     """Yield what is wrong, in words. Time: 3 µs a URL that was visited again."""
     waiting: set[bytes] = set()
     for number, prober in view.rows(REQUESTS):
-        text = view.get(URLS, pack_u64(unpack_u64(number)))
-        if prober == REQUESTER.stored.encode() and text is not None:
-            key = URL.decode(text).key
+        url = view.tables.urls.get(unpack_u64(number))
+        if prober == REQUESTER.stored.encode() and url is not None:
+            key = url.key
             if key in waiting:
                 yield f"revisits {key.hex()}: two requests for it wait"
             waiting.add(key)

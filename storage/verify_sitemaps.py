@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from thresher.storage.packing import pack_u64, unpack_seen, unpack_u64
-from thresher.storage.records import ANNOUNCED_URL, ANNOUNCER, SITEMAP, URL
-from thresher.storage.schema import ANNOUNCED, ANNOUNCERS, ANNOUNCING, REQUESTS, SEEN, SITEMAPS, URLS
+from thresher.storage.packing import unpack_seen, unpack_u64
+from thresher.storage.records import ANNOUNCED_URL, ANNOUNCER, SITEMAP
+from thresher.storage.schema import ANNOUNCED, ANNOUNCERS, ANNOUNCING, REQUESTS, SEEN, SITEMAPS
 from thresher.storage.tables.sitemaps import REQUESTER
 from thresher.storage.view import View
 
@@ -17,9 +17,9 @@ def verify_sitemaps(view: View) -> Iterator[str]:
     """Yield what is wrong, in words. Time: 2 µs an announced URL."""
     waiting: set[bytes] = set()
     for number, prober in view.rows(REQUESTS):
-        text = view.get(URLS, pack_u64(unpack_u64(number)))
-        if prober == REQUESTER.stored.encode() and text is not None:
-            waiting.add(URL.decode(text).key)
+        url = view.tables.urls.get(unpack_u64(number))
+        if prober == REQUESTER.stored.encode() and url is not None:
+            waiting.add(url.key)
     admitting = {row[:16] for row in view.keys(ANNOUNCING)}
     for key, value in view.rows(SITEMAPS):
         record = SITEMAP.decode(value)

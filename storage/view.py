@@ -20,12 +20,12 @@ from thresher.crawler.core.ports import SeenRow
 from thresher.storage.archive.files import FOLDER, archive_name, file_path
 from thresher.storage.check import check_data_file
 from thresher.storage.directory import check_version, decode_config, require_store
-from thresher.storage.disk import rows_within
+from thresher.storage.disk import last_not_above, rows_within
 from thresher.storage.faults import as_readers
 from thresher.storage.overlay import Row
 from thresher.storage.packing import pack_u64, unpack_f64, unpack_links, unpack_seen, unpack_skips, unpack_u64
-from thresher.storage.records import EDGE, PAGE, SKIP_LINE, URL, Codec, EdgeRecord, PageRecord, SkipLine, UrlRecord
-from thresher.storage.schema import EDGES, LINKS, META, PAGES, RESULTS, SEEN, STATE, TABLES, URLS, Meta
+from thresher.storage.records import EDGE, PAGE, SKIP_LINE, Codec, EdgeRecord, PageRecord, SkipLine, UrlRecord
+from thresher.storage.schema import EDGES, LINKS, META, PAGES, RESULTS, SEEN, STATE, TABLES, Meta
 from thresher.storage.seal import Seals
 from thresher.storage.segments import read_lines
 from thresher.storage.span import Span, cursor_after, spans_since
@@ -80,6 +80,14 @@ class View:
         value = self._seals.value
         values = {key: value(table, key, stored) for key, stored in found}
         return [values.get(key) for key in keys]
+
+    def floor(self, table: str, key: bytes, n_shared: int) -> Row | None:
+        with self._reading(table) as (txn, db):
+            if db is None:
+                return None
+            with txn.cursor(db) as cursor:
+                row = last_not_above(cursor, key, n_shared)
+        return None if row is None else (row[0], self._seals.value(table, *row))
 
     def scan(self, table: str, prefix: bytes = b"", start: bytes = b"", limit: int | None = None) -> list[Row]:
         return list(islice(self.rows(table, prefix, start), limit))
@@ -140,6 +148,11 @@ class View:
             yield txn, self._dbs.get(table)
 
     # What a crawl's store has beside its rows
+
+    @property
+    def stride(self) -> int:
+        """By how much numbers grow that one shard gave out one after the other."""
+        return 1
 
     @property
     def counters(self) -> Counters:
@@ -211,8 +224,8 @@ class View:
         Of a span those that this shard has: what is on its way to another is there once it has arrived.
         """
         span = self.span
-        known = self.rows(URLS, start=b"" if span is None else pack_u64(span.start.seq))
-        while chunk := [(unpack_u64(key), URL.decode(value)) for key, value in islice(known, _CHUNK)]:
+        known = self.numbered_urls(0 if span is None else span.start.seq)
+        while chunk := list(islice(known, _CHUNK)):
             rows = self.get_many(SEEN, [url.key for _, url in chunk])
             for (seq, url), value in zip(chunk, rows, strict=True):
                 row = None if value is None else unpack_seen(value)
@@ -220,6 +233,10 @@ class View:
                     continue
                 if span is None or (seq < span.end.seq and row.state is not State.OUTBOX):
                     yield url, row
+
+    def numbered_urls(self, start: int = 0) -> Iterator[tuple[int, UrlRecord]]:
+        """Yield (number, URL) of all URLs from a number on, in order, filters' own requests among them."""
+        return self.tables.urls.all(start)
 
     def all_skipped(self) -> Iterator[SkipLine]:
         """Yield the written lines of the log of skipped URLs, oldest first."""

@@ -150,6 +150,11 @@ def feed_urls(native: Any, text: str, rng: random.Random) -> None:
     with contextlib.suppress(ValueError):
         native.crowded(urls, rng.randrange(5), rng.randrange(-1, 3))
         native.endings(urls, extensions)
+    with contextlib.suppress(ValueError):  # a text that is no UTF-8, a row that is torn
+        row = bytearray(native.front_coded(urls)) + rng.randbytes(rng.randrange(3))
+        for _ in range(rng.randrange(3)):
+            row[rng.randrange(len(row) or 1) : rng.randrange(len(row) + 1)] = rng.randbytes(rng.randrange(12))
+        native.front_decoded(bytes(row), rng.randrange(-1, len(row) + 2), rng.choice([len(urls), rng.randrange(-1, 1 << 40)]))
 
 
 def fuzz(library: Path, seconds: float, seed: int) -> None:

@@ -32,9 +32,9 @@ from thresher.storage.export.content import text_of
 from thresher.storage.export.judged import is_new
 from thresher.storage.export.scans import hosts
 from thresher.storage.graph import read_links
-from thresher.storage.packing import SEEN_ROW, pack_u64
-from thresher.storage.records import URL, PageRecord
-from thresher.storage.schema import SEEN, URLS
+from thresher.storage.packing import SEEN_ROW
+from thresher.storage.records import PageRecord
+from thresher.storage.schema import SEEN
 from thresher.storage.view import View
 
 _CHUNK = 4096
@@ -197,7 +197,6 @@ def _texts(view: View, counts: Mapping[int, int]) -> Iterator[tuple[bytes, str, 
     """Yield (site, URL, count) of numbered URLs."""
     numbers = iter(sorted(counts))
     while chunk := list(islice(numbers, _CHUNK)):
-        for number, value in zip(chunk, view.get_many(URLS, [pack_u64(number) for number in chunk]), strict=True):
-            if value is not None:
-                url = URL.decode(value)
+        for number, url in zip(chunk, view.tables.urls.get_many(chunk), strict=True):
+            if url is not None:
                 yield url.key[:8], url.text, counts[number]

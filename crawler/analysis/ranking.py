@@ -22,10 +22,7 @@ from thresher.crawler.graph.hits import Hits, hits
 from thresher.crawler.graph.pagerank import JUMP, Ranks, Variant, layers, pagerank
 from thresher.crawler.graph.reading import NamedGraph
 from thresher.storage.graph import StoredLinks, read_links, redirects
-from thresher.storage.packing import pack_u64
-from thresher.storage.records import URL
 from thresher.storage.representatives import representatives
-from thresher.storage.schema import URLS
 from thresher.storage.view import View
 
 _CHUNK = 1000
@@ -141,8 +138,8 @@ def _crawled(links: StoredLinks, nodes: I64, at: I64) -> Crawled:
 def _texts(view: View, seqs: I64, nodes: Iterable[int]) -> Iterator[str]:
     wanted = iter(nodes)
     while chunk := list(islice(wanted, _CHUNK)):
-        for value in view.get_many(URLS, [pack_u64(int(seqs[node])) for node in chunk]):
-            yield "" if value is None else URL.decode(value).text
+        for url in view.tables.urls.get_many([int(seqs[node]) for node in chunk]):
+            yield "" if url is None else url.text
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -37,6 +37,7 @@ COMMANDS = {
     "rank": "rank",
     "report": "report",
     "verify": "verify",
+    "migrate": "migrate",
     "quarantine": "quarantine",
     "forget": "forget",
     "soft-errors": "soft_errors",

@@ -77,6 +77,12 @@ def places(tokens: object, wanted: Iterable[int], /) -> list[int]:
 def without(tokens: object, rows: Iterable[Iterable[int]], /) -> bytearray | None:
     """Return the words, uint64, without each row of words wherever it stands; None if none is there."""
 
+def front_coded(texts: Sequence[str], /) -> bytes:
+    """Return texts in UTF-8, of each only what differs from the one before; see storage/url_rows.py."""
+
+def front_decoded(row: bytes, first: int, n: int, /) -> list[str]:
+    """Return n texts that were front-coded, from byte `first` of a row on; raises `ValueError` on a row that ends within one."""
+
 def letters(classes: object, numbers: object, base: int, /) -> None:
     """Give the tables of `words`: int8 classes and uint64 numbers of 65,536 units, and the base of the powers."""
 

@@ -9,6 +9,7 @@
 
 extern PyMethodDef SKETCH_METHODS[]; /* sketches_module.c */
 extern PyMethodDef URL_METHODS[];    /* urls_module.c */
+extern PyMethodDef FRONT_METHODS[];  /* front_coding.c */
 static Pass PASS; /* its buffers stay between two pages */
 static int HAS_LETTERS;
 
@@ -309,6 +310,7 @@ PyMODINIT_FUNC PyInit__native(void) {
         if (!TAGS[id] && !(TAGS[id] = PyUnicode_InternFromString(NAME_OF[id]))) return NULL;
     PyObject *module = PyModule_Create(&MODULE);
     if (module && (PyModule_AddFunctions(module, SKETCH_METHODS) < 0 || PyModule_AddFunctions(module, URL_METHODS) < 0)) Py_CLEAR(module);
-    if (module && PyModule_AddIntConstant(module, "INTERFACE", 6) < 0) Py_CLEAR(module);
+    if (module && PyModule_AddFunctions(module, FRONT_METHODS) < 0) Py_CLEAR(module);
+    if (module && PyModule_AddIntConstant(module, "INTERFACE", 7) < 0) Py_CLEAR(module);
     return module;
 }

@@ -15,8 +15,8 @@ from thresher.crawler.core.robots import RobotsRecord
 from thresher.crawler.report.pages import SAMPLES
 from thresher.crawler.report.sampling import Largest, Sample, Timeline
 from thresher.storage.export.scans import hosts, revisions
-from thresher.storage.records import ALIAS, EDGE, FAILURE, URL, Codec, FailureRecord, VerdictRecord
-from thresher.storage.schema import ALIASES, EDGES, FAILURES, HELD, ROBOTS, URLS
+from thresher.storage.records import ALIAS, EDGE, FAILURE, Codec, FailureRecord, VerdictRecord
+from thresher.storage.schema import ALIASES, EDGES, FAILURES, HELD, ROBOTS
 from thresher.storage.view import View
 
 TOP_HOSTS: Final = 20
@@ -68,10 +68,9 @@ def read_robots(view: View) -> Counter[str]:
 def read_discovery(view: View) -> Timeline:
     """Count known URLs by the time at which they were found."""
     found = Timeline(1)
-    for _, value in view.rows(URLS):
-        at = URL.decode(value).found_at
-        if at > 0:
-            found.add(at, 1)
+    for _, url in view.numbered_urls():
+        if url.found_at > 0:
+            found.add(url.found_at, 1)
     return found
 
 

@@ -14,9 +14,6 @@ import numpy as np
 from thresher.crawler.core.places import places
 from thresher.storage.export.fields import ExportKind, Field
 from thresher.storage.graph import read_links
-from thresher.storage.packing import unpack_u64
-from thresher.storage.records import URL
-from thresher.storage.schema import URLS
 from thresher.storage.view import View
 
 GroupLink = tuple[str, str, int]
@@ -39,11 +36,11 @@ def _rows(view: View, level: Literal["host", "site"]) -> Iterator[GroupLink]:
 
 def _texts(view: View, n: int, seqs: array[int]) -> Iterator[str]:
     """Yield the URLs of numbers below n, and append their numbers to `seqs`."""
-    for key, value in view.rows(URLS):
-        if (seq := unpack_u64(key)) >= n:
+    for seq, url in view.numbered_urls():
+        if seq >= n:
             return
         seqs.append(seq)
-        yield URL.decode(value).text
+        yield url.text
 
 
 _FIELDS: tuple[Field[GroupLink], ...] = (

@@ -13,11 +13,11 @@ from typing import Self
 from thresher.config.settings import Settings
 from thresher.crawler.core.url import BadURL, URLSpace
 from thresher.crawler.core.url_rules import url_rules
-from thresher.storage.packing import pack_u64, unpack_seen
-from thresher.storage.records import URL
+from thresher.storage.packing import unpack_seen
 from thresher.storage.rows import Rows
-from thresher.storage.schema import SEEN, URLS
+from thresher.storage.schema import SEEN
 from thresher.storage.tables.bare_seeds import BareSeeds, http_form
+from thresher.storage.tables.urls import Urls
 from thresher.storage.view import View
 
 _MOST = 100_000
@@ -71,8 +71,8 @@ class LabelLookup:
         """Return for each URL's key the key of the page that named it first."""
         distinct = list(dict.fromkeys(keys))
         seen = [(key, unpack_seen(value).seq) for key, value in zip(distinct, self._rows.get_many(SEEN, distinct), strict=True) if value]
-        records = self._rows.get_many(URLS, [pack_u64(seq) for _, seq in seen])
-        return {key: URL.decode(value).via for (key, _), value in zip(seen, records, strict=True) if value is not None}
+        records = Urls(self._rows).get_many([seq for _, seq in seen])
+        return {key: record.via for (key, _), record in zip(seen, records, strict=True) if record is not None}
 
 
 def _of_seeds(rows: Rows, settings: Settings, secret: bytes) -> dict[bytes, str]:

@@ -20,19 +20,18 @@ from thresher.crawler.core.url import URLSpace, origin_of
 from thresher.crawler.core.url_rules import url_rules
 from thresher.storage.export.fields import ExportKind, Field, iso
 from thresher.storage.export.pages import current_pages
-from thresher.storage.packing import unpack_seen, unpack_u64
+from thresher.storage.packing import unpack_seen
 from thresher.storage.records import (
     ANNOUNCED_URL,
     ANNOUNCER,
     SITEMAP,
-    URL,
     AnnouncedRecord,
     AnnouncerRecord,
     PageRecord,
     SitemapRecord,
     UrlRecord,
 )
-from thresher.storage.schema import ANNOUNCED, ANNOUNCERS, EDGES_IN, SEEN, SITEMAPS, URLS
+from thresher.storage.schema import ANNOUNCED, ANNOUNCERS, EDGES_IN, SEEN, SITEMAPS
 from thresher.storage.view import View
 
 _CHUNK = 1000
@@ -57,10 +56,9 @@ def announced(view: View, _wanted: frozenset[str] = frozenset()) -> Iterator[Ann
     for chunk in _chunks(view.timed(ANNOUNCED, ANNOUNCED_URL, lambda said: said.at)):
         keys = [key for key, _ in chunk]
         seen = [unpack_seen(value) if value is not None else None for value in view.get_many(SEEN, keys)]
-        texts = view.get_many(URLS, [_number(row.seq) if row is not None else b"\0" * 8 for row in seen])
-        for (key, said), row, text in zip(chunk, seen, texts, strict=True):
-            if row is not None and text is not None:
-                url = URL.decode(text)
+        urls = view.tables.urls.get_many([row.seq if row is not None else 0 for row in seen])
+        for (key, said), row, url in zip(chunk, seen, urls, strict=True):
+            if row is not None and url is not None:
                 yield AnnouncedRow(url, row, said, names.text(said.sitemap), key in linked, hosts.of(url.text))
 
 
@@ -127,10 +125,9 @@ def _linked(view: View) -> set[bytes]:
     """Return the keys of announced URLs that another page links to, that a redirect leads to, or that are seeds."""
     unnamed: dict[int, bytes] = {}  # number → key
     found: set[bytes] = set()
-    for chunk in _chunks(view.rows(URLS)):
-        records = [(unpack_u64(number), URL.decode(value)) for number, value in chunk]
-        said = view.get_many(ANNOUNCED, [record.key for _, record in records])
-        for (number, record), value in zip(records, said, strict=True):
+    for chunk in _chunks(view.numbered_urls()):
+        said = view.get_many(ANNOUNCED, [record.key for _, record in chunk])
+        for (number, record), value in zip(chunk, said, strict=True):
             if value is None:
                 continue
             if not record.via or view.scan(EDGES_IN, record.key, limit=1):

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from thresher.storage.packing import pack_u64, unpack_seen
-from thresher.storage.records import URL
-from thresher.storage.schema import SEEN, URLS
+from thresher.storage.packing import unpack_seen
+from thresher.storage.schema import SEEN
 from thresher.storage.view import View
 
 _MOST = 50_000  # texts remembered, about 10 MB
@@ -42,5 +41,4 @@ class TextLookup:
 
     def _read(self, seqs: list[int]) -> list[str]:
         """Return the text of each number, "" where there is none."""
-        values = self._view.get_many(URLS, [pack_u64(seq) for seq in seqs])
-        return ["" if value is None else URL.decode(value).text for value in values]
+        return ["" if url is None else url.text for url in self._view.tables.urls.get_many(seqs)]

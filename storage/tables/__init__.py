@@ -34,6 +34,7 @@ from thresher.storage.tables.sitemaps import SitemapTables
 from thresher.storage.tables.skips import Skips
 from thresher.storage.tables.suspects import SuspectTable
 from thresher.storage.tables.tail import TailTables
+from thresher.storage.tables.urls import Urls
 from thresher.storage.tables.verdicts import Verdicts
 
 
@@ -44,8 +45,9 @@ class Tables:
         self._rows = rows
         self._writes = writes
         self._site_bytes = settings.filters.site_bytes
-        self.seen = SeenSet(rows)
-        self.queues = Queues(rows)
+        self.urls = Urls(rows)
+        self.seen = SeenSet(rows, self.urls)
+        self.queues = Queues(rows, self.urls)
         self.bodies = Bodies(rows)
         self.pages = Pages(rows, self.bodies)
         self.links = Links(rows)
@@ -60,7 +62,7 @@ class Tables:
         self.plans = SchedulePlans(rows)
         self.held = Held(rows)
         self.tail = TailTables(rows)
-        self.requests = Requests(rows)
+        self.requests = Requests(rows, self.urls)
         self.sitemaps = SitemapTables(rows)
         self.requisites = RequisiteTables(rows)
         self.site_links = SiteLinks(rows, self.queues)

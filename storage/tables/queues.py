@@ -3,34 +3,49 @@
 A queue's rows lie together in the order in which they are served: lane, rank, discovery. Hosts with waiting rows stand in `due`, by the
 time of their turn. The text of a waiting URL stands once, in `urls`.
 
+New links of a page that wait in one queue at one rank are one row of the lane FRESH; its key has a number that is not above that of its
+first. Rows of a rank do not overlap: a URL that is moved there goes into the row around its number, if there is one. One that is fetched,
+moved or withdrawn leaves its row.
+
 Records of hosts and sites are changed many times in a group, by each new URL and each request: they are encoded once, when it is flushed.
 Recent ones stay decoded: each caller gets the same object and saves it after every change.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import TypeVar
 
 from thresher.crawler.core.model import CrawlURL, Purpose
 from thresher.crawler.core.ports import Entry, HostRecord, Lane, SiteRecord
 from thresher.crawler.core.url import origin_of
 from thresher.storage.packing import (
+    PURPOSES,
+    WAITING_BYTES,
+    QueueKey,
+    Waiting,
     microseconds,
     pack_due,
     pack_queue_key,
-    pack_queue_value,
     pack_u64,
+    pack_waiting,
     unpack_due,
     unpack_queue_key,
-    unpack_queue_value,
+    unpack_waiting,
 )
-from thresher.storage.records import HOST, SITE, URL
+from thresher.storage.records import HOST, SITE
 from thresher.storage.rows import Rows
-from thresher.storage.schema import DUE, HOSTS, QUEUE, SITES, URLS
+from thresher.storage.schema import DUE, HOSTS, QUEUE, SITES
+from thresher.storage.tables.urls import Urls
 
 _N_HOSTS = "hosts"
 _N_DUE = "rows:due"
+_RANK_ENDS = 25  # byte of a key: up to there all rows of a queue, lane and rank are alike
+_PAST = 4  # bytes of a number past the key's
+_FIRST_ROWS = 4  # read to begin with: most have many URLs
+_MORE_ROWS = 64
 _MET = 10_000  # records of hosts, and of sites, that stay decoded; 5 MB
 
 R = TypeVar("R", HostRecord, SiteRecord)
@@ -39,49 +54,106 @@ R = TypeVar("R", HostRecord, SiteRecord)
 class Queues:
     """Rows of waiting URLs, records of hosts and sites, and the order of hosts in time."""
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: Rows, urls: Urls) -> None:
         self._rows = rows
+        self._urls = urls
         self._hosts: dict[bytes, HostRecord] = {}  # saved since the last flush
         self._sites: dict[bytes, SiteRecord] = {}
         self._met_hosts: dict[bytes, HostRecord] = {}  # as they are in the store
         self._met_sites: dict[bytes, SiteRecord] = {}
 
     def head(self, queue: bytes, lane: Lane, limit: int) -> list[Entry]:
-        """Return the first `limit` rows of a lane in order."""
-        rows = self._rows.scan(QUEUE, queue + bytes((lane,)), limit=limit)
-        if not rows:
+        """Return the first `limit` URLs of a lane in order."""
+        waiting = [*islice(self.waiting(queue + bytes((lane,))), limit)]
+        if not waiting:
             return []
         host = self.host(queue)
         assert host is not None, f"queue {queue.hex()} has rows and no host"
-        keys = [unpack_queue_key(key) for key, _ in rows]
-        texts = self._rows.get_many(URLS, [pack_u64(key.seq) for key in keys])
         entries = []
-        for key, (_, packed), text in zip(keys, rows, texts, strict=True):
-            assert text is not None, f"number {key.seq} waits at {host.name} and has no URL"
-            value, url = unpack_queue_value(packed), URL.decode(text)
-            found = CrawlURL(
-                url.text, host.site, origin_of(url.text), url.key, value.seed_distance, value.site_depth, value.hops, value.purpose, url.via
-            )
-            entries.append(Entry(lane, key.rank, key.seq, value.attempt, found))
+        for (at, value), url in zip(waiting, self._urls.get_many([at.seq for at, _ in waiting]), strict=True):
+            assert url is not None, f"number {at.seq} waits at {host.name} and has no URL"
+            place = value.seed_distance, value.site_depth, value.hops
+            found = CrawlURL(url.text, host.site, origin_of(url.text), url.key, *place, PURPOSES[value.purpose], url.via)
+            entries.append(Entry(lane, at.rank, at.seq, value.attempt, found))
         return entries
 
+    def waiting(self, prefix: bytes, start: bytes = b"") -> Iterator[tuple[QueueKey, Waiting]]:
+        """Yield the place and the value of each URL that waits, in order, of keys that begin with `prefix` and are not below `start`."""
+        n = _FIRST_ROWS
+        while rows := self._rows.scan(QUEUE, prefix, start, n):
+            for key, values in rows:
+                row = unpack_queue_key(key)
+                for waiting in unpack_waiting(values):
+                    yield row._replace(seq=row.seq + waiting.past * self._rows.stride), waiting
+            if len(rows) < n:
+                return
+            start, n = rows[-1][0] + b"\0", _MORE_ROWS
+
     def put(self, queue: bytes, entry: Entry) -> None:
-        """Write a row; the URL's text is known by its number."""
+        """Let a URL wait, whose text is known by its number."""
         lane, rank, seq, attempt, url = entry
-        value = pack_queue_value(attempt, url.purpose, url.hops, url.site_depth, url.seed_distance)
-        self._rows.put(QUEUE, pack_queue_key(queue, lane, rank, seq), value)
+        place = QueueKey(queue, lane, rank, seq)
+        self.put_waiting(place, Waiting(0, attempt, url.purpose, url.hops, url.site_depth, url.seed_distance))
+
+    def put_waiting(self, place: QueueKey, waiting: Waiting) -> None:
+        """Let a URL wait under its number: in the row that has numbers on both sides of it, else in one of its own."""
+        key, value = pack_queue_key(*place), pack_waiting(0, *waiting[1:])
+        row = self._row(key) if place.lane == Lane.FRESH else None
+        if row is not None:
+            first, values = row
+            past = place.seq - unpack_queue_key(first).seq
+            at = _place(values, past)
+            if at < len(values):
+                behind = at + WAITING_BYTES if _past(values, at) == past else at
+                key, value = first, values[:at] + pack_waiting(past, *waiting[1:]) + values[behind:]
+        self._rows.put(QUEUE, key, value)
 
     def put_links(self, queue: bytes, rows: Iterable[tuple[int, int, int]], *, seed_distance: int, hops: int) -> None:
-        """Write rows of new links of a page: rank, seq and site_depth of each."""
-        value_of = _Values(seed_distance, hops)
-        self._rows.put_many(QUEUE, {pack_queue_key(queue, Lane.FRESH, rank, seq): value_of[depth] for rank, seq, depth in rows})
+        """Let new links of a page wait: rank, number and site_depth of each, by rising numbers. Those of one rank are one row."""
+        values: dict[int, tuple[int, list[bytes]]] = {}
+        at_depth: dict[int, bytes] = {}
+        for rank, seq, depth in rows:
+            first, row = values.setdefault(rank, (seq, []))
+            if depth not in at_depth:
+                at_depth[depth] = pack_waiting(0, 0, Purpose.PAGE, hops, depth, seed_distance)[_PAST:]
+            row += ((seq - first).to_bytes(_PAST, "big"), at_depth[depth])
+        for rank, (first, row) in values.items():
+            self._rows.put(QUEUE, pack_queue_key(queue, Lane.FRESH, rank, first), b"".join(row))
 
     def delete(self, queue: bytes, entry: Entry) -> None:
-        self._rows.delete(QUEUE, pack_queue_key(queue, entry.lane, entry.rank, entry.seq))
+        """Let a URL wait no longer."""
+        self.take(QueueKey(queue, entry.lane, entry.rank, entry.seq))
+
+    def take(self, place: QueueKey) -> None:
+        """Delete a URL from its row, and the row with its last."""
+        key = pack_queue_key(*place)
+        if place.lane != Lane.FRESH:
+            self._rows.delete(QUEUE, key)
+        elif (row := self._row(key)) is not None:
+            first, values = row
+            past = place.seq - unpack_queue_key(first).seq
+            at = _place(values, past)
+            if at == len(values) or _past(values, at) != past:
+                return
+            if rest := values[:at] + values[at + WAITING_BYTES :]:
+                self._rows.put(QUEUE, first, rest)
+            else:
+                self._rows.delete(QUEUE, first)
 
     def has(self, queue: bytes, entry: Entry) -> bool:
-        """Return whether the row that `entry` names by lane, rank and seq is there."""
-        return self._rows.get(QUEUE, pack_queue_key(queue, entry.lane, entry.rank, entry.seq)) is not None
+        """Return whether the URL that `entry` names by lane, rank and seq waits there."""
+        key = pack_queue_key(queue, entry.lane, entry.rank, entry.seq)
+        if entry.lane is not Lane.FRESH:
+            return self._rows.get(QUEUE, key) is not None
+        if (row := self._row(key)) is None:
+            return False
+        past = entry.seq - unpack_queue_key(row[0]).seq
+        at = _place(row[1], past)
+        return at < len(row[1]) and _past(row[1], at) == past
+
+    def _row(self, key: bytes) -> tuple[bytes, bytes] | None:
+        """Return the row of FRESH that a URL waits in, if it waits there."""
+        return self._rows.floor(QUEUE, key, _RANK_ENDS)
 
     def host(self, queue: bytes) -> HostRecord | None:
         record = self._hosts.get(queue) or self._met_hosts.get(queue)
@@ -151,16 +223,14 @@ class Queues:
         return unpack_due(rows[0][0])[0] if rows else None
 
 
-class _Values(dict[int, bytes]):
-    """Values of the rows of links that wait for the first time, by site_depth."""
+def _past(values: bytes, at: int) -> int:
+    """Return the number, past the key's, of the URL whose value begins there."""
+    return int.from_bytes(values[at : at + _PAST], "big")
 
-    def __init__(self, seed_distance: int, hops: int) -> None:
-        super().__init__()
-        self._seed_distance, self._hops = seed_distance, hops
 
-    def __missing__(self, site_depth: int) -> bytes:
-        value = self[site_depth] = pack_queue_value(0, Purpose.PAGE, self._hops, site_depth, self._seed_distance)
-        return value
+def _place(values: bytes, past: int) -> int:
+    """Return where the value of the first URL begins whose number, past the key's, is not below this one."""
+    return WAITING_BYTES * bisect_left(range(len(values) // WAITING_BYTES), past, key=lambda at: _past(values, at * WAITING_BYTES))
 
 
 def _remember(met: dict[bytes, R], key: bytes, record: R) -> R:

@@ -6,9 +6,9 @@ from typing import Final, NamedTuple, Self
 
 from thresher.crawler.core.model import CrawlURL
 from thresher.storage.packing import pack_u64
-from thresher.storage.records import URL, UrlRecord
 from thresher.storage.rows import Rows
-from thresher.storage.schema import REQUESTS, URLS
+from thresher.storage.schema import REQUESTS
+from thresher.storage.tables.urls import Urls
 
 _AT: Final = "\n"  # on disk, between who asks and the agent at which it asks; no name contains it
 
@@ -34,13 +34,14 @@ class Requester(NamedTuple):
 class Requests:
     """A request's number stands in `urls` while it waits, and never in `seen`: its URL may be known or not."""
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: Rows, urls: Urls) -> None:
         self._rows = rows
+        self._urls = urls
 
     def add(self, url: CrawlURL, requester: Requester, now: float) -> int:
         """Number a request; returns the sequence number of its row in a queue."""
         seq = self._rows.take_seq()
-        self._rows.put(URLS, pack_u64(seq), URL.encode(UrlRecord(url.text, url.key, url.via, now)))
+        self._urls.add(seq, [url.text], [url.key], url.via, now)
         self._rows.put(REQUESTS, pack_u64(seq), requester.stored.encode())
         return seq
 
@@ -54,5 +55,5 @@ class Requests:
         requester = self.requester(seq)
         if requester is not None:
             self._rows.delete(REQUESTS, pack_u64(seq))
-            self._rows.delete(URLS, pack_u64(seq))
+            self._urls.forget(seq)
         return requester

@@ -13,9 +13,10 @@ from collections.abc import Sequence
 from thresher.crawler.core.model import CrawlURL, LinkBatch, Purpose, Reason, State
 from thresher.crawler.core.ports import SeenRow
 from thresher.storage.packing import pack_new, pack_seen, pack_u64, unpack_seen
-from thresher.storage.records import URL, UrlRecord
+from thresher.storage.records import UrlRecord
 from thresher.storage.rows import Rows
-from thresher.storage.schema import SEEN, URLS
+from thresher.storage.schema import SEEN
+from thresher.storage.tables.urls import Urls
 
 _GENERATION = 32_768
 _COUNTER = {state: f"state:{state.name.lower()}" for state in State}
@@ -24,8 +25,9 @@ _COUNTER = {state: f"state:{state.name.lower()}" for state in State}
 class SeenSet:
     """Who knows which URLs there are, what became of them, and their numbers."""
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: Rows, urls: Urls) -> None:
         self._rows = rows
+        self._urls = urls
         self._young: dict[bytes, SeenRow] = {}
         self._old: dict[bytes, SeenRow] = {}
 
@@ -66,7 +68,7 @@ class SeenSet:
         seq = self._rows.take_seq()
         row = SeenRow(state, reason, url.site_depth, url.seed_distance, url.hops, url.purpose, seq, 0, worth)
         self._rows.put(SEEN, url.key, pack_seen(row))
-        self._rows.put(URLS, pack_u64(seq), URL.encode(UrlRecord(url.text, url.key, url.via, now)))
+        self._urls.add(seq, [url.text], [url.key], url.via, now)
         self._rows.counters.add(_COUNTER[state])
         self._keep(url.key, row)
         return seq
@@ -81,10 +83,8 @@ class SeenSet:
         first = self._rows.take_seq(len(keys))
         numbers = [pack_u64(seq) for seq in range(first, first + len(keys))]
         like = SeenRow(state, None, 0, links.seed_distance, links.hops, Purpose.PAGE, first, 0, worth)
-        via = links.source.key
         self._rows.put_many(SEEN, dict(zip(keys, pack_new(numbers, depths, like), strict=True)))
-        records = URL.encode_rows([(text, key, via, now) for text, key in zip(links.texts[at], keys, strict=True)])
-        self._rows.put_many(URLS, dict(zip(numbers, records, strict=True)))
+        self._urls.add(first, links.texts[at], keys, links.source.key, now)
         self._rows.counters.add(_COUNTER[state], len(keys))
         return first
 
@@ -92,7 +92,7 @@ class SeenSet:
         """Make a URL known as another shard knows it, under a number of ours. Its key must not be known."""
         seq = self._rows.take_seq()
         self._rows.put(SEEN, record.key, pack_seen(row._replace(seq=seq)))
-        self._rows.put(URLS, pack_u64(seq), URL.encode(record))
+        self._urls.add(seq, [record.text], [record.key], record.via, record.found_at)
         self._rows.counters.add(_COUNTER[row.state])
 
     def update(self, key: bytes, row: SeenRow) -> None:
@@ -118,9 +118,9 @@ class SeenSet:
 
     def record(self, seq: int) -> UrlRecord:
         """Return text, key, first referrer and time of discovery of the URL numbered `seq`."""
-        value = self._rows.get(URLS, pack_u64(seq))
-        assert value is not None, f"no URL has number {seq}"
-        return URL.decode(value)
+        record = self._urls.get(seq)
+        assert record is not None, f"no URL has number {seq}"
+        return record
 
     def url_of(self, seq: int) -> str:
         """Return the text of the URL numbered `seq`."""

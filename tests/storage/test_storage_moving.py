@@ -16,9 +16,8 @@ from thresher.crawler.cluster.resharding import reshard
 from thresher.crawler.core.model import State
 from thresher.storage import moving
 from thresher.storage.export.scans import hosts
-from thresher.storage.packing import unpack_queue_key
 from thresher.storage.partitions import shard_paths
-from thresher.storage.schema import FAILURES, HELD, MEMORY, PAGES, PAIRS, QUEUE, ROBOTS, SEEN, SITE_LINKS, SITES, URLS
+from thresher.storage.schema import FAILURES, HELD, MEMORY, PAGES, PAIRS, ROBOTS, SEEN, SITE_LINKS, SITES, URLS
 from thresher.storage.shards import ShardsView, open_view
 from thresher.storage.store import Store
 from thresher.storage.verify import verify
@@ -51,7 +50,7 @@ def known(path: Path) -> dict[str, Any]:
         return {
             "urls": {(url.text, url.via, row._replace(seq=0, visit=0)) for url, row in view.all_urls()},
             "states": {state: view.tables.seen.count(state) for state in State},
-            "waiting": Counter((key[:25], view.tables.seen.url_of(unpack_queue_key(key).seq), value) for key, value in view.rows(QUEUE)),
+            "waiting": Counter((at[:3], view.tables.seen.url_of(at.seq), url[1:]) for at, url in view.tables.queues.waiting(b"")),
             "hosts": dict(hosts(view)),
             "pages": {(page.url, view.tables.bodies.get(visit)) for visit, page in view.all_pages()},
             "visits": {sources[visit] for visit, page in view.all_pages() if sources[visit] == page.url},

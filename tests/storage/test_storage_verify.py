@@ -179,6 +179,8 @@ DAMAGE: dict[str, tuple[Callable[[Store], object], str]] = {
     "a number not given out": (lambda store: setattr(store, "_next_seq", 5), "has not been given out"),
     "a visit to come": (lambda store: setattr(store, "_next_visit", 50), "past the watermark"),
     "an alias to nowhere": (drop_first(ALIASES), "leads nowhere"),
+    "a row without a URL": (lambda store: store.put(QUEUE, first(store, QUEUE)[0], b""), "is empty, or out of order"),
+    "a row out of order": (lambda store: store.put(QUEUE, first(store, QUEUE)[0], 2 * first(store, QUEUE)[1]), "is empty, or out of order"),
     "a queue without host": (drop_first(HOSTS), "no host"),
     "a host that miscounts": (a_host_miscounts, "URLs wait, there are"),
     "a site that miscounts": (a_site_miscounts, "hosts, there are"),

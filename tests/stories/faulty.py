@@ -39,9 +39,8 @@ from thresher.crawler.ending import Ending
 from thresher.crawler.start.seeds import read_seeds
 from thresher.crawler.status import Status
 from thresher.filters.spec import FilterSpec
-from thresher.storage.packing import unpack_queue_key, unpack_queue_value
 from thresher.storage.records import HOST, Codec, EdgeRecord, FailureRecord, PageRecord, SkipLine
-from thresher.storage.schema import HOSTS, QUEUE, ROBOTS
+from thresher.storage.schema import HOSTS, ROBOTS
 from thresher.storage.store import Store
 from thresher.storage.verify import verify
 from thresher.storage.view import View
@@ -363,10 +362,9 @@ def _read(path: Path, ending: Ending, url: Callable[[str], str]) -> Found:
             urls[record.text] = Known(row, found, body or b"", view.tables.failures.get(record.key), edges.get(record.key))
             texts[row.seq] = record.text
         attempts = {}
-        for key, value in view.rows(QUEUE):
-            seq = unpack_queue_key(key)[-1]
-            if seq in texts:
-                attempts[texts[seq]] = unpack_queue_value(value)[0]
+        for place, waiting in view.tables.queues.waiting(b""):
+            if place.seq in texts:
+                attempts[texts[place.seq]] = waiting.attempt
         hosts = [HOST.decode(value) for _, value in view.rows(HOSTS)]
         records = [_ROBOTS.decode(value) for _, value in view.rows(ROBOTS)]
         assert {text for text, known in urls.items() if known.row.state is State.QUEUED} == set(attempts)

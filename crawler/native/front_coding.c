@@ -1,0 +1,92 @@
+/* URLs of one row, front-coded: of each how many bytes it shares with the one before, how many follow, and these. Lengths are seven bits a
+   byte, the lower first; all bytes of a length but its last have bit 7. storage/url_rows.py says the same in Python. */
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include "native.h"
+
+#include <string.h>
+
+static int append_length(Buffer *b, size_t n) {
+    unsigned char bytes[10];
+    size_t k = 0;
+    for (; n > 127; n >>= 7) bytes[k++] = (unsigned char)(n & 127) | 128;
+    bytes[k++] = (unsigned char)n;
+    return append(b, bytes, k);
+}
+
+/* Read a length at *at, before end; returns 0 if there is none. */
+static int read_length(Bytes *at, Bytes end, size_t *n) {
+    *n = 0;
+    for (int shift = 0; *at < end && shift < 63; shift += 7) {
+        unsigned char c = *(*at)++;
+        *n |= (size_t)(c & 127) << shift;
+        if (c < 128) return 1;
+    }
+    return 0;
+}
+
+static PyObject *py_front_coded(PyObject *self, PyObject *texts) {
+    static Buffer out; /* stays between two rows */
+    Bytes before = (Bytes)"";
+    size_t n_before = 0;
+    (void)self;
+    PyObject *row = PySequence_Fast(texts, "front_coded: expected a sequence");
+    if (!row) return NULL;
+    out.n = 0;
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(row); i++) {
+        Py_ssize_t length;
+        Bytes text = (Bytes)PyUnicode_AsUTF8AndSize(PySequence_Fast_GET_ITEM(row, i), &length);
+        if (!text) goto failed;
+        size_t n = (size_t)length, shared = 0, most = n < n_before ? n : n_before;
+        while (shared < most && text[shared] == before[shared]) shared++;
+        if (!append_length(&out, shared) || !append_length(&out, n - shared) || !append(&out, text + shared, n - shared)) {
+            PyErr_NoMemory();
+            goto failed;
+        }
+        before = text;
+        n_before = n;
+    }
+    Py_DECREF(row);
+    return PyBytes_FromStringAndSize((const char *)out.at, (Py_ssize_t)out.n);
+failed:
+    Py_DECREF(row);
+    return NULL;
+}
+
+static PyObject *py_front_decoded(PyObject *self, PyObject *args) {
+    static Buffer text; /* the one before */
+    Py_buffer row;
+    Py_ssize_t first, n;
+    size_t shared, rest;
+    PyObject *found = NULL;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "y*nn", &row, &first, &n)) return NULL;
+    if (first < 0 || first > row.len || n < 0 || n > (row.len - first) / 2) goto torn;
+    Bytes at = (Bytes)row.buf + first, end = (Bytes)row.buf + row.len;
+    text.n = 0;
+    found = PyList_New(n);
+    for (Py_ssize_t i = 0; found && i < n; i++) {
+        if (!read_length(&at, end, &shared) || !read_length(&at, end, &rest) || shared > text.n || rest > (size_t)(end - at)) goto torn;
+        text.n = shared;
+        PyObject *url = append(&text, at, rest) ? PyUnicode_DecodeUTF8((const char *)text.at, (Py_ssize_t)text.n, NULL) : PyErr_NoMemory();
+        if (!url) {
+            Py_CLEAR(found);
+            break;
+        }
+        PyList_SET_ITEM(found, i, url);
+        at += rest;
+    }
+    PyBuffer_Release(&row);
+    return found;
+torn:
+    Py_XDECREF(found);
+    PyBuffer_Release(&row);
+    return PyErr_Format(PyExc_ValueError, "a row of URLs is torn");
+}
+
+PyMethodDef FRONT_METHODS[] = {
+    {"front_coded", py_front_coded, METH_O, "front_coded(texts) -> bytes"},
+    {"front_decoded", py_front_decoded, METH_VARARGS, "front_decoded(row: bytes, first, n) -> list of n texts"},
+    {NULL, NULL, 0, NULL},
+};
