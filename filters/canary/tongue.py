@@ -9,7 +9,7 @@ less and less often (`records.patience`).
 
     queue ‖ "W"                → Tongue
 
-Memory: 600 bytes a host until `_PAGES` pages were counted, then 130. Time: 1 µs a page, 8 in numpy.
+Memory: 600 bytes a host until `_PAGES` pages were counted, then 130. Time: O(words) of the sample, natively or in numpy.
 """
 
 from __future__ import annotations

@@ -282,7 +282,7 @@ def test_visits_that_are_due_and_new_urls_share_a_host_and_none_goes_before_its_
 
 
 def test_a_visit_whose_deadline_would_be_in_danger_goes_before_new_urls_whatever_their_share() -> None:
-    """A twentieth of the longest interval after it was due, here 50 s; the first one has credit. Broken once (the share alone): fails."""
+    """A twentieth of the longest interval after it was due, here 50 s; the first one has credit."""
     world = World(configured(recrawl={"refresh_share": 0.0, "max_interval": 1_000.0}, politeness=CALM))
     for n in range(4):
         world.push(f"http://a.example/new/{n}")

@@ -106,7 +106,7 @@ def test_what_a_host_or_a_site_has_one_of_is_set_for_all_of_it() -> None:
 
 
 def test_a_thousand_overrides_are_not_looked_at_for_each_url() -> None:
-    """Mutation: `which` tried every override for every URL."""
+    """The cost of a look-up does not grow with the number of overrides."""
     many = {f"host{i}.example": {"limits.max_depth": i} for i in range(1_000)} | {"https://host7.example/x/": {"limits.max_depth": 99}}
     overriding = Overriding(settings(many))
     for text, depth in (("https://host7.example/", 7), ("https://host7.example/x/", 99), ("https://www.host8.example/", 8)):

@@ -106,7 +106,7 @@ def test_a_name_that_resolves_elsewhere_is_asked_like_any_other(moved: dict[str,
 
 @pytest.mark.parametrize(("address", "pause"), [("10.0.0.1", 0.0), ("10.0.0.2", 1.0)], ids=["its own", "elsewhere"])
 def test_after_a_kill_ones_own_site_is_asked_at_once_unless_its_name_resolves_elsewhere(address: str, pause: float) -> None:
-    """Broken twice (own only once its address is known; no rest where it is another by now): fails."""
+    """It is one's own before its address is looked up again; where that is another by now, it rests."""
     crawl = world(known={"own.example": address})
     for n in range(3):
         crawl.push(f"http://own.example/{n}")

@@ -68,8 +68,6 @@ def test_every_page_is_visited_within_the_longest_interval_if_its_host_has_time_
     """Thirty pages, found one after the other, some of which change always; as in the queue, what is due first goes first.
 
     A host that has hardly the time for it keeps the deadlines that it set when it knew of all of them.
-
-    Broken twice (nine tenths of the longest interval, whatever the round; latest times spread, too): fails.
     """
     plans = PlansInMemory()
     schedule = Schedule(plans, Options(policy, BOUNDS))

@@ -80,7 +80,7 @@ class _World:
 @settings(max_examples=300, deadline=None)
 @given(_STEPS)
 def test_no_two_lives_of_a_machine_hold_a_lease_at_a_time(steps: list[tuple[str, str, int, float]]) -> None:
-    """Mutations: a directory that starts lets a life go on that has had no lease; a life that joins waits for nobody."""
+    """A directory that starts again grants nothing that could overlap; a life that joins waits for the one before it."""
     world = _World()
     world.do(("begin", "a", 0, 0.0))
     for step in steps:

@@ -173,9 +173,7 @@ def _n_requests(server: ServerProcess) -> int:
 
 
 def test_two_machines_find_what_one_agent_finds_although_one_is_away_and_no_lease_is_granted_for_a_while(tmp_path: Path) -> None:
-    """No request begins without a lease, and a machine that was started again goes on. Mutations: an agent that never asks whether it has
-    a lease; a courier that delivers to nobody; a machine whose agents are not started again.
-    """
+    """No request begins without a lease, and a machine that was started again goes on."""
     with demo("kill", tmp_path, **WEB) as server:
         settings = _settings(server)
         places = Places(tmp_path, settings)

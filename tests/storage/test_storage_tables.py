@@ -47,7 +47,7 @@ def url(name: str, **place: Any) -> CrawlURL:
 @given(st.lists(st.tuples(st.integers(0, 70_000), st.integers(1, 400)), min_size=1, max_size=40), st.booleans(), st.integers(0, 31))
 @settings(max_examples=30, deadline=None)
 def test_new_links_written_as_columns_are_as_written_one_by_one(places: list[tuple[int, int]], is_redirect: bool, worth: int) -> None:
-    """Rows of `seen`, what `urls` and `queue` say, counters and numbers. Mutation: a row's first number is not the least of its rank."""
+    """Rows of `seen`, what `urls` and `queue` say, counters and numbers."""
     source = url("source", seed_distance=3, hops=1)
     depths, ranks = [depth for depth, _ in places], [rank for _, rank in places]
     links = LinkBatch(

@@ -44,7 +44,7 @@ def test_a_row_of_urls_says_what_was_written(texts: list[str], n_sites: int, via
 @given(TEXTS, st.integers(0, 2_000), st.integers(0, 255))
 @settings(max_examples=100, deadline=None)
 def test_both_ways_write_the_same_bytes_and_refuse_the_same(texts: list[str], place: int, byte: int) -> None:
-    """Mutation: a length of 128 in one byte."""
+    """Law: the bytes of both are the same, and give the texts back."""
     coded = native.front_coded(texts)
     assert coded == front_coded_in_python(texts)
     assert native.front_decoded(b"xy" + coded, 2, len(texts)) == front_decoded_in_python(b"xy" + coded, 2, len(texts)) == texts
@@ -88,7 +88,7 @@ STEPS = st.lists(
 @given(STEPS)
 @settings(max_examples=60, deadline=None)
 def test_rows_of_many_urls_are_served_moved_and_taken_as_rows_of_one(steps: list[tuple[Any, ...]]) -> None:
-    """Mutations: a URL is moved into a row of its own within another's numbers; a row keeps its last URL; a deleted row is found again."""
+    """Law: whatever is queued, moved, taken or withdrawn, and whenever it is flushed, the rows hold what waits, in its order."""
     with TemporaryDirectory() as directory, Store.create(Path(directory) / "crawl", Settings(), 1.0) as store:
         queues, seen = store.tables.queues, store.tables.seen
         queues.save_host(QUEUE, HostRecord(name="a.example", site="a.example"))

@@ -141,7 +141,7 @@ async def test_the_endless_body_of_a_redirect_is_not_read(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("client", ["lean", "aiohttp"])
 async def test_a_refresh_is_a_link_and_a_script_is_nothing(tmp_path: Path, client: str) -> None:
-    """F55: the header of that name is one, too, in both clients alike. Broken once (the header left out): fails."""
+    """F55: the header of that name is one, too, in both clients alike."""
     async with faulty_web() as web:
         web.say(
             "a.test/",

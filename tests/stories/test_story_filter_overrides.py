@@ -96,8 +96,6 @@ async def test_what_a_filter_has_learned_does_not_act_below_a_prefix_that_takes_
 async def test_a_filter_s_threshold_holds_below_its_prefix_and_its_memory_is_one(tmp_path: Path) -> None:
     """Shapes of URLs that show one text are left after two answers below one prefix, after a thousand elsewhere. Texts of few words are no
     copies in general and are below another: of the page that was kept elsewhere.
-
-    Mutation: `Variants.__call__` returned the base.
     """
     names = [f"{i}" for i in range(1, 13)]
     short = b"<title>short</title>one two three four five six seven"
@@ -144,7 +142,7 @@ def parts(web: LittleWeb) -> None:
 
 
 async def test_any_setting_may_be_another_below_a_prefix_or_at_a_host(tmp_path: Path) -> None:
-    """Mutations: `Overriding.of` returned the general settings; `of_host` did."""
+    """Of URLs and of hosts alike."""
     async with LittleWeb() as web:
         parts(web)
         of_b = {

@@ -246,10 +246,7 @@ async def test_feeds_are_read_where_they_are_wanted(tmp_path: Path) -> None:
 
 
 async def test_a_page_names_the_feed_of_its_host(tmp_path: Path) -> None:
-    """Asked for once, though every page names it; of one page the first, of no other host, and not where links are not followed.
-
-    Broken once (a feed of any host taken; the directory alone spoken for): fails.
-    """
+    """Asked for once, though every page names it; of one page the first, of no other host, and not where links are not followed."""
     async with LittleWeb() as web:
         rss = b'rel=alternate type="application/rss+xml" href=/feed/'
         comments = rss.replace(b"/feed/", b"/comments/feed/")
