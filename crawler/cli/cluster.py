@@ -70,4 +70,5 @@ def _require_token(program: str, environ: dict[str, str], *, is_head: bool) -> N
         return
     if not is_head:
         raise UsageError(f"cluster start: expected the head's token in {path}, found none. Copy that file from the head, for you alone")
-    subprocess.run([program, "get-auth-token", "--generate"], env=environ, check=True, stdout=subprocess.DEVNULL)  # noqa: S603
+    command = [program, "get-auth-token", "--generate"]
+    subprocess.run(command, env=environ, check=True, stdout=subprocess.DEVNULL)  # noqa: S603 - Ray's own program

@@ -21,6 +21,7 @@ import os
 import secrets
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import cast
 
@@ -65,7 +66,7 @@ class Courier:
             for agent, machine in self._agents.items():
                 (self._directory / str(agent)).unlink(missing_ok=True)
                 peer = self._peers[machine]
-                servers.append(await loop.create_unix_server(lambda peer=peer, agent=agent: _Caller(peer, agent), self.socket(agent)))  # type: ignore[misc]
+                servers.append(await loop.create_unix_server(partial(_Caller, peer, agent), self.socket(agent)))
             async with asyncio.TaskGroup() as group:
                 for peer in self._peers.values():
                     group.create_task(peer.run(group))

@@ -19,6 +19,7 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -44,11 +45,7 @@ def why_not() -> str:
     if made.returncode:
         return f"network namespaces are not allowed: {made.stderr.strip()}"
     subprocess.run(["ip", "netns", "delete", name], check=True)
-    try:
-        import ray  # noqa: F401
-    except ImportError:
-        return "the extra `ray` is not installed"
-    return ""
+    return "" if find_spec("ray") else "the extra `ray` is not installed"
 
 
 class Machines:

@@ -67,7 +67,8 @@ class Site:
     def begin(self) -> None:
         send = self._net.sender(self.name)
         machines = dict(enumerate(MACHINES))
-        courier = Courier(self.end.directory, self.name, machines, secret=self._secret, send=send, note=self.notes.append)  # type: ignore[arg-type]
+        options = {"secret": self._secret, "send": send, "note": self.notes.append}
+        courier = Courier(self.end.directory, self.name, machines, **options)  # type: ignore[arg-type]  # of several types
         self._net.couriers[self.name] = courier
         self._task = asyncio.ensure_future(courier.run())
 
