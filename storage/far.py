@@ -37,6 +37,14 @@ class Get(msgspec.Struct, tag=True, frozen=True):
     keys: list[bytes]
 
 
+class Floor(msgspec.Struct, tag=True, frozen=True):
+    """The last row whose key is not above `key` and shares its first bytes, if there is one."""
+
+    table: str
+    key: bytes
+    n_shared: int
+
+
 class Scan(msgspec.Struct, tag=True, frozen=True):
     """Rows whose keys begin with `prefix` and are not below `start`."""
 
@@ -72,7 +80,7 @@ class Verify(msgspec.Struct, tag=True, frozen=True):
     bodies: bool
 
 
-Question = Get | Scan | Keys | Lines | Pages | Verify
+Question = Get | Floor | Scan | Keys | Lines | Pages | Verify
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -117,6 +125,9 @@ class FarView(View):
         for at in range(0, len(keys), MOST_ROWS):
             found += self._ask(Get(table, [*keys[at : at + MOST_ROWS]])).values
         return found
+
+    def floor(self, table: str, key: bytes, n_shared: int) -> Row | None:
+        return next(iter(self._ask(Floor(table, key, n_shared)).rows), None)
 
     def rows(self, table: str, prefix: bytes = b"", start: bytes = b"") -> Iterator[Row]:
         """Yield rows whose keys begin with `prefix` and are not below `start`, in order, a chunk per call."""

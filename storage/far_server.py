@@ -12,7 +12,7 @@ import msgspec
 
 from thresher.crawler.core.errors import StoreError
 from thresher.storage.export.reading import reading_shard
-from thresher.storage.far import MOST_ROWS, Answer, Get, Keys, Lines, Pages, Question, Scan, Verify
+from thresher.storage.far import MOST_ROWS, Answer, Floor, Get, Keys, Lines, Pages, Question, Scan, Verify
 from thresher.storage.rot import damaged_pages
 from thresher.storage.segments import read_lines
 from thresher.storage.verify import MOST_PROBLEMS, problems
@@ -52,6 +52,9 @@ def _answer(view: View, question: Question) -> Answer:
     match question:
         case Get(table=table, keys=keys):
             return Answer(values=view.get_many(table, keys))
+        case Floor(table=table, key=key, n_shared=n_shared):
+            row = view.floor(table, key, n_shared)
+            return Answer(rows=[] if row is None else [row])
         case Scan(table=table, prefix=prefix, start=start, limit=limit):
             rows, is_all = _chunk(view.rows(table, prefix, start), limit, lambda row: len(row[0]) + len(row[1]))
             return Answer(rows=rows, is_all=is_all)
