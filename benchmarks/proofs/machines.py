@@ -34,6 +34,7 @@ from killing import CONCURRENCY, GROUP, MIN_DELAY_S, TOLERANCE_S, Bench, bench
 from namespaces import NAMES, Machines, Server, why_not
 from server_log import refetches, shortest_gap
 
+from thresher.crawler.children import python
 from thresher.crawler.cluster.lease import LEASE_S
 from thresher.crawler.demo.log import ServerLog
 from thresher.crawler.demo.truth import Truth
@@ -173,7 +174,8 @@ class Proof:
     def _look(self, machines: Machines) -> tuple[Findings, list[str]]:
         """Read the crawl from the head, as its user would."""
         machines.wait_for_cluster()
-        command = [sys.executable, "-P", str(Path(__file__).resolve()), _READ, str(machines.disk / self._store)]
+        source = f"import runpy; runpy.run_path({str(Path(__file__).resolve())!r}, run_name='__main__')"
+        command = python.code(source, _READ, str(machines.disk / self._store))
         reading = machines.popen(NAMES[0], command, stdout=subprocess.PIPE)
         out, _ = reading.communicate(timeout=_LONGEST_S)
         return msgspec.json.decode(out, type=tuple[Findings, list[str]])

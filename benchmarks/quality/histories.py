@@ -15,7 +15,6 @@ import random
 import re
 import shutil
 import subprocess
-import sys
 import tarfile
 import zipfile
 import zlib
@@ -25,6 +24,8 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import NamedTuple
+
+from thresher.crawler.children import python
 
 HOUR_S, DAY_S = 3_600.0, 86_400.0
 _SIGNED = re.compile(r"^ -- .*>  ?(\w{3}, .*)$", re.MULTILINE)  # the last line of an entry of a Debian changelog
@@ -151,7 +152,7 @@ def of_pypi(package: str, folder: str, n_versions: int, cache: Path) -> Web | No
 
 
 def _pip(*arguments: str) -> str:
-    return subprocess.run([sys.executable, "-m", "pip", *arguments], check=True, capture_output=True, text=True, timeout=300).stdout
+    return subprocess.run(python.command("pip", *arguments), check=True, capture_output=True, text=True, timeout=300).stdout
 
 
 def _wheel(package: str, version: str, cache: Path) -> Path | None:

@@ -149,7 +149,7 @@ COMMANDS = {
     "an unknown command": Case(("crwal",), 2, ("No such command 'crwal'. Did you mean 'crawl'", "thresher --help"), n_lines=4),
     "an unknown option": Case(crawl("--outptu", "x"), 2, ("No such option '?--outptu", "thresher crawl --help"), n_lines=4),
     "no DIR": Case(("crawl", *CONTACT, "a.example"), 2, ("Missing option '-o' / '--output'",), n_lines=4),
-    "nothing at all": Case((), 2, (r"Usage: thresher \[OPTIONS\] COMMAND", "resume"), n_lines=40),
+    "nothing at all": Case((), 2, (r"Usage: thresher \[OPTIONS\] COMMAND", "resume"), n_lines=45),
 }
 STORES = {
     "DIR is a file": Case(crawl("a.example"), 2, ("store: expected a directory .*store is a file. Name another",), file("store", b"")),
