@@ -24,6 +24,7 @@ class Reader:
     def __init__(self) -> None:
         self.rows: dict[bytes, bytes | None] = {b"key %d" % n: b"old %d" % n for n in (0, 1, 2)}
         self.read: list[bytes] = []
+        self.cache: Any = None
 
     def __call__(self, key: bytes) -> bytes | None:
         self.read.append(key)
@@ -61,7 +62,7 @@ def test_both_remember_the_same(actions: list[tuple[str, bytes]], generation: in
 def test_a_cache_and_its_reader_go_together() -> None:
     """They hold one another. Broken once (what the cache holds was not told to the garbage collector): fails."""
     reader = Reader()
-    reader.cache = native.RecordCache(reader, 2, False)  # type: ignore[attr-defined]
+    reader.cache = native.RecordCache(reader, 2, False)
     gone = weakref.ref(reader)
     del reader
     gc.collect()
