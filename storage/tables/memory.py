@@ -128,11 +128,11 @@ class StoredMemory:
     def save(self) -> None:
         """Write what was put since the last flush to the open group, and the bytes used, once for all of it."""
         self._write()
-        for site in self._unsaved:
-            if used := self._used[site]:
-                self._rows.put(MEMORY_BYTES, self._tag + site, pack_u64(used))
-            else:
-                self._rows.delete(MEMORY_BYTES, self._tag + site)
+        used, tag = self._used, self._tag
+        for site in [site for site in self._unsaved if not used[site]]:
+            self._rows.delete(MEMORY_BYTES, tag + site)
+        if booked := {tag + site: pack_u64(n) for site in self._unsaved if (n := used[site])}:
+            self._rows.put_many(MEMORY_BYTES, booked)
         self._unsaved.clear()
         if len(self._used) >= _MET_SITES:
             self._used.clear()
