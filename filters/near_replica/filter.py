@@ -75,6 +75,7 @@ from thresher.filters.near_replica.records import (
     page_key,
     pending_key,
     read,
+    series_of,
     signature_of,
     template_key,
     write,
@@ -149,6 +150,7 @@ class ReplicaGate:
             b"" if not page.canonical else name if page.canonical == url.text else name_of(page.canonical),
             at=page.at,
             exempt=exempt,
+            series=series_of(url.host, url.text),
         )
         tags = minima[:: compare.TAG_STEP].astype(_U8, copy=False).tobytes()
         return ReplicaMeasure(known, exempt, tags, copy_links.kind_of(url), url.via)
@@ -161,7 +163,7 @@ class ReplicaGate:
         if found is None or (found.original.text == page.text and found.original.site == page.site and not self._tells_copies):
             return _SILENT, NO_EFFECTS
         if not found.same or not found.sure:
-            return _report(found), NO_EFFECTS
+            return _report(page, found), NO_EFFECTS
         if _is_rather_kept(page, found.original):
             older = found._replace(original=page)
             said = {"replaces": found.original.page.hex(), **_measured(found)}
@@ -208,7 +210,7 @@ class ReplicaGate:
         if found.known < 1.0 and page.text == original.text:
             write(memory, pending_key(page), PendingPage(original.name, bool(found.same)))
         if not found.same or not found.sure:
-            return (Revise(page.page, _report(found)),)
+            return (Revise(page.page, _report(page, found)),)
         write(memory, page_key(page.name), msgspec.structs.replace(page, replica_of=original.name))
         own = self._replica(found, follow=True)
         host = read(memory, host_key(page), HostCounts) or HostCounts()
@@ -303,9 +305,11 @@ def _replace(older: bytes, kept: bytes, memory: Memory) -> None:
         write(memory, page_key(older), msgspec.structs.replace(known, replica_of=kept))
 
 
-def _report(found: Likeness) -> Verdict:
-    """Return that a page looks like a kept one, and is kept."""
-    return Verdict(NAME, score=round(found.resemblance, 4), evidence={"looks_like": found.original.page.hex(), **_measured(found)})
+def _report(page: KnownPage, found: Likeness) -> Verdict:
+    """Return that a page looks like a kept one, and is kept. The pages of a series are alike by their template: that says less of them."""
+    of_series = {"of_series": 1} if page.series == found.original.series != b"" else {}
+    said = {"looks_like": found.original.page.hex(), **_measured(found), **of_series}
+    return Verdict(NAME, score=round(found.resemblance, 4), evidence=said)
 
 
 def _is_one_text(page: KnownPage, original: bytes, memory: Memory) -> bool:

@@ -18,11 +18,12 @@ halves are equal paths.
 A slot keeps a byte of its minimum, so that 256 of them take no more than 128 of two bytes, and say more: with 128 of one byte a third of
 the replicas that resemble by .94 to .96 were not sure enough to be called so, with 256 one in fifteen.
 
-Memory: 590 bytes a page, of which 280 are its sketch and 130 its links; 450 bytes a host.
+Memory: 595 bytes a page, of which 280 are its sketch and 130 its links; 450 bytes a host.
 """
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Sequence
 from typing import Final, TypeVar
@@ -44,6 +45,7 @@ NAME: Final = 8  # bytes
 MOST_CHILDREN: Final = 16
 _HALF: Final = np.uint64(32)
 _KEY: Final = 16
+_NUMBER: Final = re.compile(r"\d+")
 _SIGNATURE: Final = struct.Struct(f"<{COMPONENTS}f")
 Components = tuple[float, ...]
 R = TypeVar("R")
@@ -64,6 +66,7 @@ class KnownPage(msgspec.Struct, array_like=True, frozen=True):
     replica_of: bytes = b""  # name of the kept page that it replicates
     at: float = 0.0  # when it was fetched
     exempt: bool = False  # a seed or home page: never a replica
+    series: bytes = b""  # result of `series_of`
 
     def require_signature(self) -> None:
         """Check a page that was sent to compare neighbourhoods: it has a key, a name and a signature.
@@ -169,6 +172,14 @@ def name_of(url: str) -> bytes:
 def name_on(origin: str, url: str) -> bytes:
     """Return the name of a canonical URL of an origin."""
     return (origin_hash(origin) << 32 | _half(url[len(origin) + 1 :].encode())).to_bytes(8, "big")
+
+
+def series_of(origin: str, url: str) -> bytes:
+    """Return 4 bytes that are equal for URLs of an origin which differ in their numbers alone: the days of a calendar, the pages of a list.
+
+    Hexadecimal ids are no numbers: they tell versions of one thing apart.
+    """
+    return xxhash.xxh32_digest(_NUMBER.sub("0", url[len(origin) :]).encode())
 
 
 def children_of(urls: Sequence[str]) -> bytes:

@@ -87,6 +87,26 @@ def test_of_120_pairs_with_6_of_400_words_replaced_the_filter_reports_nearly_all
     assert sum(is_reported for _, _, is_reported in said) >= 0.95 * N
 
 
+@pytest.mark.parametrize(
+    ("url", "other", "is_series"),
+    [
+        ("/day?month=1&day=9", "/day?month=11&day=10", True),
+        ("/day?month=1&day=9", "/week?month=1&day=9", False),
+        ("/tree/file?id=1f30ac2", "/tree/file?id=2b41fe8", False),
+        ("/2024/01/a-word", "/2023/12/a-word", True),
+    ],
+)
+def test_urls_that_differ_in_numbers_alone_are_of_one_series_and_ids_are_no_numbers(url: str, other: str, is_series: bool) -> None:
+    """Mutation: hexadecimal ids counted as numbers: all versions of a file in a repository were a series."""
+    gate, memory = ReplicaGate(NearReplicaSettings(), tells_copies=True), DictMemory()
+    for place, text in zip((url, other), _edited(400, 6)[0], strict=True):
+        measure = gate.measure(page(f"{A}{place}", " ".join(text)))
+        verdict, _ = gate.decide(measure, memory)
+        gate.observe(measure, Judgement(verdict.keep, verdict.follow, (verdict,)), memory)
+    assert "looks_like" in verdict.evidence
+    assert ("of_series" in verdict.evidence) == is_series
+
+
 def test_what_resembles_by_nine_tenths_is_dropped_whatever_it_leads_to() -> None:
     """2 of 400 words: .95 of the shingles. Broken once (HM asked of texts that differ): none is dropped."""
     told = _Filter()

@@ -293,6 +293,15 @@ def test_a_copy_is_old_whether_it_is_stored_or_not() -> None:
         assert word_on(Judgement(keep, True, (copy,), new=False), ["exact_duplicate"]) is Said.OLD
 
 
+def test_pages_of_a_series_are_new_unless_they_resemble_one_another_by_nine_tenths() -> None:
+    """Mutation: a calendar's days, which differ by what stands on them, were held as copies of one another."""
+    for score, said_of_series in ((0.86, Said.NEW), (0.93, Said.LIKE)):
+        alike = Verdict("near_replica", score=score, evidence={"looks_like": "00"})
+        of_series = Verdict("near_replica", score=score, evidence={"looks_like": "00", "of_series": 1})
+        assert word_on(Judgement(True, True, (alike,)), ["near_replica"]) is Said.LIKE
+        assert word_on(Judgement(True, True, (of_series,)), ["near_replica"]) is said_of_series
+
+
 class Alike:
     """A page gate that says of each page below /old/ that it looks like a kept one."""
 
