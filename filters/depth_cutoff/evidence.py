@@ -18,7 +18,8 @@ only for URLs that a worthless page named, and for all others after 16 pages in 
 tail draws from what is held, and orders it by what its pages gave; a page that was kept without novelty counts half (`yields`). For the
 tail, a page that every filter kept is a document and no barren fetch: otherwise the tail would be closed although it holds documents. But
 after a thousand such pages in a row the place is taken to be endless (`QUOTA`). URLs up to the limit are released when the opinion was
-wrong, not as soon as one page was new.
+wrong, not as soon as one page was new. URLs that numbers alone tell apart are held for all only where filters also keep less than elsewhere
+on the host: the days of a calendar say the same words, and are documents.
 
 **q.** If it is known from visitors' logs with which probability q they go deeper (`thresher depth fit`), f is q g(ν): the crawl then goes
 as deep as they do, chains included. The floor holds for all cuts by depth alone, that is those by q and those of whole hosts.
@@ -35,6 +36,7 @@ import msgspec
 from thresher.filters.depth_cutoff.models import levels_for_varying
 from thresher.filters.evidence.decay import Recent
 from thresher.filters.evidence.opinion import Belief, Opinion
+from thresher.filters.evidence.posterior import upper_share
 from thresher.filters.evidence.standing import Standing
 
 PRIOR = 0.95  # share of new pages on a host of which nothing is known
@@ -87,16 +89,18 @@ class PlaceCounts(msgspec.Struct, array_like=True):
         self.kept.learn(is_good, window=BELIEF.window)
         return BELIEF.learn(self.opinion, is_new)
 
-    def is_less(self, every: Standing) -> bool:
+    def is_less(self, every: Standing, *, by_kept: bool = False) -> bool:
         """Return whether less is new here than elsewhere on the host, or nothing was for so long that the place has no end.
 
         Args:
             every: What the fetches of the host came to.
+            by_kept: Less must be kept here, too.
         """
         self.standing.age(every.at)
         rest = every.without(self.standing)
         elsewhere = (rest.s + LEVEL_WEIGHT * PRIOR) / (rest.n + LEVEL_WEIGHT)
-        return self.standing.upper() < elsewhere or self.opinion.recent.streak >= QUOTA
+        upper = max(self.standing.upper(), upper_share(self.kept.n, self.kept.s)) if by_kept else self.standing.upper()
+        return upper < elsewhere or self.opinion.recent.streak >= QUOTA
 
     def yields(self) -> Recent:
         """Return the yield of its latest fetches; a page that was kept without novelty counts half."""

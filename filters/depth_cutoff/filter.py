@@ -30,7 +30,7 @@ from thresher.filters.capabilities import Relinks
 from thresher.filters.depth_cutoff.evidence import UNLIMITED, CutRule, PlaceCounts
 from thresher.filters.depth_cutoff.ledger import Fetch, Ledger, Released
 from thresher.filters.depth_cutoff.novelty import sample
-from thresher.filters.depth_cutoff.places import kind_of
+from thresher.filters.depth_cutoff.places import is_numbered, kind_of
 from thresher.filters.depth_cutoff.records import LOW, SAMPLE, Sites, is_barren, is_poor, poor_key
 from thresher.filters.pattern_yield.patterns import parse
 from thresher.filters.spec import FilterSpec
@@ -237,8 +237,9 @@ class DepthOfLinks:
         found = []
         for i in deep:
             depth = batch.site_depths[i]
-            where = ledger.where(parse(batch.texts[i], batch.hosts[i]))
-            place = ledger.cut(where, depth, is_poor=of_poor)
+            parts = parse(batch.texts[i], batch.hosts[i])
+            where = ledger.where(parts)
+            place = ledger.cut(where, depth, is_poor=of_poor, is_numbered=is_numbered(parts))
             if place is None and depth > self._unknown and ledger.speaker(where) is None:
                 place = PlaceCounts(where.host, limit=self._unknown)
             if place is not None and depth > 0:

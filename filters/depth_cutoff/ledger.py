@@ -100,11 +100,13 @@ class Ledger:
         """Return a URL's places by the site's present vocabulary."""
         return places(parts, self.vocabulary.count)
 
-    def cut(self, where: UrlPlaces, depth: int, *, is_poor: bool) -> PlaceCounts | None:
+    def cut(self, where: UrlPlaces, depth: int, *, is_poor: bool, is_numbered: bool = False) -> PlaceCounts | None:
         """Return the place that cuts a URL, None if it is to be fetched.
 
         Args:
             is_poor: Only worthless pages have named it.
+            is_numbered: It differs from its siblings in numbers alone. If a good page has named it, it is cut only where less is kept, too:
+                the days of a calendar say the same words and are documents.
         """
         inner = self._get(where.pattern + INNER) if is_poor else None
         if inner is not None and inner.n_ever >= SPEAKS and depth > inner.limit and inner.is_less(self.head.standing):
@@ -114,7 +116,8 @@ class Ledger:
             return None
         if depth > found.bound:
             return None if self._explores(where) and depth <= self._rule.unknown() else found
-        is_open = found.n_ever < SPEAKS or not found.is_less(self.head.standing) or not (is_poor or found.opinion.is_held)
+        is_less = found.is_less(self.head.standing, by_kept=is_numbered and not is_poor)
+        is_open = found.n_ever < SPEAKS or not is_less or not (is_poor or found.opinion.is_held)
         return None if is_open or self._explores(where) else found
 
     def speaker(self, where: UrlPlaces) -> PlaceCounts | None:

@@ -21,7 +21,7 @@ import xxhash
 
 from thresher.crawler.core.query import fields_of
 from thresher.filters.depth_cutoff.records import N_KINDS
-from thresher.filters.pattern_yield.patterns import Count, Parts, forms
+from thresher.filters.pattern_yield.patterns import NUMBER, Count, Parts, forms
 
 _DIGITS_ALIKE = bytes.maketrans(b"123456789", b"000000000")
 _NO_SHAPE = bytes(set(range(256)) - set(b"/0123456789"))
@@ -72,3 +72,10 @@ def kind_of(url: str, origin: str) -> int:
     if query:
         shape += b"?" + b"&".join([field.partition("=")[0].encode() for field in fields_of(query)])
     return xxhash.xxh3_64_intdigest(shape) % N_KINDS
+
+
+def is_numbered(parts: Parts) -> bool:
+    """Return whether numbers alone tell a URL from its siblings: all its parameters are numbers, or without any its last two segments."""
+    if parts.params:
+        return all(value.text == NUMBER for _, value in parts.params)
+    return [value.text for value in parts.path if value.text][-2:] == [NUMBER, NUMBER]

@@ -41,3 +41,12 @@ def lower_share(n: float, s: float, z: float = 1.64) -> float:
         z: 1.64 for one error in twenty, on one side.
     """
     return wilson(s / n if n > 0 else 0.0, n, z)[0]
+
+
+def upper_share(n: float, s: float, z: float = 0.84) -> float:
+    """Return an upper bound of a share of which s of n draws were seen, as `lower_share` a lower one.
+
+    Args:
+        z: 0.84 for one error in five, on one side.
+    """
+    return wilson(s / n if n > 0 else 0.0, n, z)[1]

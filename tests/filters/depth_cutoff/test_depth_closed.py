@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import msgspec
 import numpy as np
+import pytest
 from depth_told import DROPPED, HOME, HOST, KEPT, Crawled, day, day_text, of_site, prose
 from msgspec.structs import replace
 from subjects import SPACE
 
 from thresher.config.settings import DepthCutoffSettings
 from thresher.crawler.core.effects import Hold, Release
-from thresher.crawler.core.model import CrawlURL, LinkBatch
+from thresher.crawler.core.model import CrawlURL, Judgement, LinkBatch
 from thresher.filters.base import LinkJudgement
 from thresher.filters.capabilities import Relinks
 from thresher.filters.depth_cutoff.evidence import QUOTA, PlaceCounts
@@ -108,6 +109,25 @@ def test_a_place_without_novelty_is_held_whoever_names_it_and_its_kept_pages_cou
     dropped = crawled.held(f"{HOST}/?sid=99", 2)
     assert dropped
     assert crawled.expected(dropped) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("path", "judgement", "is_held"),
+    [
+        ("day?month=5&day={}", KEPT, False),
+        ("2024/05/{}", KEPT, False),
+        ("day?month=5&day={}", DROPPED, True),
+        ("day?name=may&day={}", KEPT, True),
+    ],
+)
+def test_kept_days_of_a_calendar_that_good_pages_name_are_fetched(path: str, judgement: Judgement, is_held: bool) -> None:
+    """Mutation: they were held as soon as sixteen had said the same words; at a quarter of the bytes plain had twice the documents."""
+    crawled = Crawled()
+    crawled.fetch(HOST + "/", prose(), 0)
+    for i in range(40):
+        crawled.fetch(f"{HOST}/news/{i}", prose(), 1)
+        crawled.fetch(f"{HOST}/{path.format(i)}", day_text(i), 2, judgement)
+    assert bool(crawled.held(f"{HOST}/{path.format(99)}", 4, on=f"{HOST}/news/7")) == is_held
 
 
 def test_what_is_held_comes_back_when_that_was_wrong_and_not_for_one_new_page() -> None:
