@@ -1,9 +1,10 @@
-/* What Python sees of sketches.c: sample(), look(), least_pairs(), least_words(), without() and without_runs(). Rows of words come as buffers of aligned uint64. */
+/* What Python sees of sketches.c: sample(), look(), least_pairs(), least_words(), without(), without_runs() and near(). Rows of words come as buffers of aligned uint64. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
 #include "native.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -199,12 +200,58 @@ static PyObject *py_least_words(PyObject *self, PyObject *args) {
     return found;
 }
 
+/* The greatest difference of two rows of n floats, which need not be aligned; not a number if one of them is none. */
+static float farthest(const char *a, const char *b, size_t n) {
+    float most = 0.0f;
+    for (size_t i = 0; i < n; i++) {
+        float one, two;
+        memcpy(&one, a + 4 * i, 4);
+        memcpy(&two, b + 4 * i, 4);
+        float apart = fabsf(one - two);
+        if (isnan(apart)) return apart;
+        if (apart > most) most = apart;
+    }
+    return most;
+}
+
+/* Enter a name and how far it is; returns 0 and the error if that fails. */
+static int enter_near(PyObject *found, const char *name, Py_ssize_t n, double apart) {
+    PyObject *key = PyBytes_FromStringAndSize(name, n), *value = key ? PyFloat_FromDouble(apart) : NULL;
+    int is_done = value && PyDict_SetItem(found, key, value) == 0;
+    Py_XDECREF(key);
+    Py_XDECREF(value);
+    return is_done;
+}
+
+static PyObject *py_near(PyObject *self, PyObject *args) {
+    Py_buffer rows, signature;
+    Py_ssize_t name;
+    double tolerance;
+    PyObject *found = NULL, *items = NULL;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "y*y*nd", &rows, &signature, &name, &tolerance)) return NULL;
+    if (name < 0 || name > UINT16_MAX || !signature.len || signature.len % 4 || rows.len % (name + signature.len))
+        PyErr_SetString(PyExc_ValueError, "near: expected rows of a name and as many floats as the signature has");
+    else found = PyDict_New();
+    for (Py_ssize_t at = 0; found && at < rows.len; at += name + signature.len) {
+        const char *row = (const char *)rows.buf + at;
+        double apart = farthest(row + name, signature.buf, (size_t)signature.len / 4);
+        if (apart < tolerance && !enter_near(found, row, name, apart)) Py_CLEAR(found);
+    }
+    if (found) items = PyDict_Items(found);
+    Py_XDECREF(found);
+    PyBuffer_Release(&rows);
+    PyBuffer_Release(&signature);
+    return items;
+}
+
 PyMethodDef SKETCH_METHODS[] = {
     {"sample", py_sample, METH_VARARGS, "sample(tokens: uint64, counts: 16,384 bytes, left_out: ints) -> bytes, as novelty.sample"},
     {"look", py_look, METH_VARARGS, "look(sampled, table) -> (threes with two new pairs, threes, new table), None if no pair is new"},
     {"least_pairs", py_least_pairs, METH_VARARGS, "least_pairs(tokens: uint64, most) -> bytes of uint32, distinct, ascending"},
     {"least_words", py_least_words, METH_VARARGS, "least_words(tokens: uint64, ends, most) -> list of int, the least of a sample, ascending"},
     {"without", py_without, METH_VARARGS, "without(tokens: uint64, rows: of ints) -> bytearray without these rows, None if none is there"},
+    {"near", py_near, METH_VARARGS, "near(rows, signature, n_name, tolerance) -> list of (name, distance), each name once"},
     {"without_runs", py_without_runs, METH_VARARGS,
      "without_runs(tokens: uint64, groups: of (ints, least)) -> bytearray without runs of at least so many words, None if none is there"},
     {NULL, NULL, 0, NULL},

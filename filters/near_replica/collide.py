@@ -10,6 +10,7 @@ Time: `close_pairs` 10 µs a page for K = 5, and 40 ns a candidate; a look-up of
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from itertools import product
 from math import floor
@@ -19,9 +20,11 @@ import numpy as np
 
 from thresher.crawler.core.model import U64
 from thresher.crawler.core.ports import Memory
+from thresher.crawler.native import NATIVE, native
 from thresher.filters.near_replica.hyperlink_map import I64
 from thresher.filters.near_replica.random_projection import F64
 
+_NATIVE: Final = NATIVE and sys.byteorder == "little"  # as rows are
 _MAX_AXES: Final = 5  # 2^5 boxes are looked up for each page
 _BLOCK: Final = 1 << 20  # candidates compared at a time
 _ODD: Final = np.array([pow(0x9E3779B97F4A7C15, power, 1 << 64) for power in range(1, 1 + _MAX_AXES)], dtype=np.uint64)
@@ -126,6 +129,8 @@ class Grid:
         found = b"".join([value for value in map(memory.get, keys) if value])
         if not found:
             return []
+        if _NATIVE:
+            return native.near(found, signature, self._name, self._tolerance)
         width = self._name + len(signature)
         rows = np.frombuffer(found, dtype="<f4").reshape(-1, width // 4)[:, self._name // 4 :]
         distances = np.abs(rows - np.frombuffer(signature, dtype="<f4")).max(axis=1).tolist()

@@ -21,6 +21,7 @@ Time: 30 µs a candidate, 100 µs if children are read.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from operator import eq
 from typing import Final, NamedTuple
 
@@ -143,7 +144,12 @@ def may_resemble(brief: bytes, other: bytes, least: float) -> bool:
         brief: The slots of one page.
         other: Name and slots of another.
     """
-    return bool(sum(map(eq, brief, other[NAME:])) >= _N_BRIEF * least - 3.0 * (_N_BRIEF * least * (1.0 - least)) ** 0.5)
+    return sum(map(eq, brief, other[NAME:])) >= _fewest_alike(least)
+
+
+@lru_cache(maxsize=8)
+def _fewest_alike(least: float) -> float:
+    return float(_N_BRIEF * least - 3.0 * (_N_BRIEF * least * (1.0 - least)) ** 0.5)
 
 
 def _are_told_apart(page: KnownPage, known: KnownPage) -> bool:

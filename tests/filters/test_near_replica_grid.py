@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from dict_memory import DictMemory
 
+from thresher.filters.near_replica import collide
 from thresher.filters.near_replica.collide import Grid
 from thresher.filters.near_replica.random_projection import F32
 
@@ -34,6 +35,20 @@ def test_the_growing_grid_finds_what_brute_force_finds(k: int, tolerance: float)
         grid.add(_name(number), point.tobytes(), memory, _TAGS)
     near = np.abs(points[:, None] - points[None]).max(axis=2) < tolerance
     assert found == {(i, j) for i, j in zip(*np.nonzero(near), strict=True) if i < j}
+
+
+@pytest.mark.parametrize(("k", "tolerance"), [(1, 0.01), (5, 0.03)])
+def test_the_grid_finds_the_same_with_the_native_code_and_without(k: int, tolerance: float) -> None:
+    """Law, of names that were added twice, too. Broken once (the first component alone compared): fails."""
+    memory, grid = DictMemory(), Grid(tolerance, capacity=1000, name_bytes=8)
+    points = np.concatenate((_signatures(k), np.full((2, k), 0.5, dtype=np.float32)))
+    for number, point in enumerate(points):
+        grid.add(_name(number % 250), point.tobytes(), memory, _TAGS)
+    found = [grid.near(point.tobytes(), memory, _TAGS) for point in points]
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(collide, "_NATIVE", False)
+        assert [grid.near(point.tobytes(), memory, _TAGS) for point in points] == found
+    assert any(len(one) > 1 for one in found)
 
 
 def test_the_grid_gives_back_names_as_added_with_their_distances() -> None:
