@@ -192,17 +192,25 @@ class _Run:
         self._fresh_s = self._longest_s = 0.0
 
     def run(self) -> Outcome:
+        n_owed = 0  # turns at which no page was known
         for now in self._turns:
             while self._coming and self._web.pages[self._coming[-1]].begins <= now:
                 self._find(self._coming.pop())
-            while self._due and self._at.get(self._due[0][2]) != self._due[0][0]:
-                heappop(self._due)
-            if self._due and not (self._scheduler.is_patient and self._due[0][0] > now):
+            n_owed += 1
+            while n_owed > 0 and self._next(now):
+                n_owed -= 1
                 self._visit(heappop(self._due)[2], now)
+            n_owed = 0 if self._scheduler.is_patient else n_owed
         for i in list(self._seen):
             self._account(i, self._web.span_s)
         exists_s = sum(max(0.0, min(page.ends, self._web.span_s) - max(page.begins, self._warm_s)) for page in self._web.pages)
         return Outcome(self._fresh_s / exists_s, sum(at >= self._warm_s for at in self.visits), self._n_missed, self._longest_s)
+
+    def _next(self, now: float) -> bool:
+        """Return whether there is a page to visit, the first of those that wait."""
+        while self._due and self._at.get(self._due[0][2]) != self._due[0][0]:
+            heappop(self._due)
+        return bool(self._due) and not (self._scheduler.is_patient and self._due[0][0] > now)
 
     def _find(self, i: int) -> None:
         """Visit a page for the first time, as soon as it is there; all schedulers do this, and it is not counted."""
