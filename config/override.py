@@ -59,7 +59,7 @@ OF_HOSTS: Final = (  # options and sections of which a host has one, but for tho
     *("politeness", "own_site.delay", "retry", "sitemaps", "filters.canary", "filters.tail_yield", "filters.tail_share"),
     *("limits.max_pages_per_host", "limits.max_bytes_per_host", "limits.max_sitemaps_per_host", "limits.max_announced_per_host"),
     *("robots.cache_ttl", "robots.error_ttl", "robots.timeout", "robots.max_bytes", "robots.on_403"),
-    *("frontier.announced_share", "archive.max_requisites_per_host"),
+    *("frontier.announced_share", "archive.max_requisites_per_host", "recrawl.visits_per_day"),
     *("recrawl.park", "recrawl.policy", "recrawl.min_interval", "recrawl.max_interval", "recrawl.refresh_share"),
 )
 OF_SITES: Final = (  # options of which a site has one

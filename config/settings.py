@@ -299,6 +299,7 @@ class RecrawlSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     )
     min_interval: Annotated[float, Meta(ge=1, le=1e9, extra={"unit": "seconds"})] = 3_600.0  # between two visits of a page
     max_interval: Annotated[float, Meta(ge=1, le=1e9, extra={"unit": "seconds"})] = 30 * 86_400.0
+    visits_per_day: Annotated[float, Meta(ge=0, le=1e9)] = 0.0  # of a host, on average, bursts included; 0: as many as politeness gives
     refresh_share: Share = 0.5  # of a host's requests, for visits that are due while new URLs wait
 
 

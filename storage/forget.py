@@ -30,6 +30,7 @@ import lmdb
 from thresher.crawler.core.errors import DiskError
 from thresher.crawler.core.model import Reason, State
 from thresher.crawler.core.robots import RobotsRecord
+from thresher.crawler.core.siblings import place_of
 from thresher.crawler.core.url import URLSpace, origin_of, queue_name
 from thresher.crawler.core.url_rules import url_rules
 from thresher.storage.archive.blanking import blank, places_of
@@ -246,10 +247,12 @@ def _forget_plan(store: Store, space: URLSpace, key: bytes) -> None:
     """Let a URL be no longer among those of its host that are visited when they are due."""
     plan, row = store.tables.plans.page(key), store.tables.seen.row(key)
     if plan is not None and row is not None:
-        queue = space.queue_key(origin_of(store.tables.seen.record(row.seq).text))
+        text = store.tables.seen.record(row.seq).text
+        queue = space.queue_key(origin_of(text))
         host = store.tables.plans.host(queue)
         host.count(plan, None)
         store.tables.plans.save_host(queue, host)
+        store.tables.plans.strike(queue, place_of(text, key))
         store.tables.plans.forget_page(key)
 
 

@@ -52,7 +52,7 @@ state
     outdated      visit 8
     plans         kh 16                               → these three: see storage/tables/schedule.py
     host_plans    q 16
-    families      q 16 ‖ pattern 8
+    families      q 16 ‖ pattern 8 (‖ …)
     outbox        agent 2 ‖ number 8                  → a message to another agent (crawler/core/messages.py): storage/tables/channels.py
 results, keyed by the number of the visit, append-only
     pages         visit 8                             → PageRecord
@@ -202,7 +202,7 @@ TABLES: Final[dict[str, Table]] = {
     OUTDATED: Table(STATE, prefix=0),
     PLANS: Table(STATE),
     HOST_PLANS: Table(STATE),
-    FAMILIES: Table(STATE),
+    FAMILIES: Table(STATE, prefix=24),
     CHANGES: Table(RESULTS, append=True),
     FORGOTTEN: Table(STATE, prefix=0),
 }

@@ -1,19 +1,17 @@
 """Histories of pages for `python -m benchmarks.quality.freshness`: when each page began, changed and ended. Times in seconds.
 
-Planted: five processes of change, none of which but the first is what the estimator assumes.
+Planted: five processes of change, none of which but the first is what the estimator assumes; and manuals whose pages change together.
 Real: commits of a git repository to its files; the changelogs of Debian's packages, a page each, at the times of their entries; and the
-files of a PyPI or npm package over its released versions, at their times.
+documentation in a PyPI package over its released versions, at their times: Markdown in a wheel, or the HTML pages in a source archive.
 """
 
 from __future__ import annotations
 
 import gzip
 import hashlib
-import json
 import math
 import random
 import re
-import shutil
 import subprocess
 import tarfile
 import zipfile
@@ -48,7 +46,8 @@ class Web(NamedTuple):
     pages: list[History]
 
 
-def _poisson(rng: random.Random, mean_s: float, span_s: float, start: float = 0.0) -> list[float]:
+def poisson(rng: random.Random, mean_s: float, span_s: float, start: float = 0.0) -> list[float]:
+    """Return times from `start` to `span_s`, at random."""
     times, at = [], start
     while (at := at + rng.expovariate(1 / mean_s)) < span_s:
         times.append(at)
@@ -64,11 +63,11 @@ def planted(seed: int, n: int = 400, span_s: float = 120 * DAY_S) -> Web:
         if lot < 0.35:
             kind = "never"
         elif lot < 0.65:
-            kind, changes = "poisson", _poisson(rng, math.exp(rng.uniform(math.log(6 * HOUR_S), math.log(60 * DAY_S))), span_s)
+            kind, changes = "poisson", poisson(rng, math.exp(rng.uniform(math.log(6 * HOUR_S), math.log(60 * DAY_S))), span_s)
         elif lot < 0.8:
             kind = "bursts"
-            for start in _poisson(rng, 14 * DAY_S, span_s):
-                changes += _poisson(rng, 2 * HOUR_S, min(span_s, start + rng.uniform(0.5, 2) * DAY_S), start)
+            for start in poisson(rng, 14 * DAY_S, span_s):
+                changes += poisson(rng, 2 * HOUR_S, min(span_s, start + rng.uniform(0.5, 2) * DAY_S), start)
         elif lot < 0.9:
             kind, hour = "workdays", rng.uniform(0, DAY_S)
             changes = [day * DAY_S + hour + rng.gauss(0, HOUR_S / 2) for day in range(int(span_s / DAY_S)) if day % 7 < 5]
@@ -76,6 +75,23 @@ def planted(seed: int, n: int = 400, span_s: float = 120 * DAY_S) -> Web:
             kind, changes = "always", [at * 600.0 for at in range(1, int(span_s / 600))]
         pages.append(History(f"http://a.test/{kind}/{i}", 0.0, sorted(at for at in changes if 0 < at < span_s), math.inf))
     return Web(f"planted {seed}", span_s, pages)
+
+
+def planted_together(seed: int, n: int = 400, span_s: float = 120 * DAY_S) -> Web:
+    """Return a web of manuals: commits change some pages of a chapter or one page, releases a whole manual; a tenth by itself."""
+    rng = random.Random(seed)
+    changes: dict[str, set[float]] = {}
+    per_chapter = max(2, round(0.9 * n / 12))
+    for manual in ("a", "b", "c"):
+        chapters = [[f"/{manual}/{chapter}/{i}.html" for i in range(per_chapter)] for chapter in ("one", "two", "three", "four")]
+        releases = set(poisson(rng, 20 * DAY_S, span_s))
+        changes |= {url: set(releases) for chapter in chapters for url in chapter}
+        for chapter in chapters:
+            for at in poisson(rng, 12 * DAY_S, span_s):
+                for url in chapter if rng.random() < 0.4 else [rng.choice(chapter)]:
+                    changes[url] |= {at} if rng.random() < 0.8 else set()
+    changes |= {f"/blog/{i}": set(poisson(rng, 10 * DAY_S, span_s)) for i in range(n - len(changes))}
+    return Web(f"together {seed}", span_s, [History(f"http://a.test{url}", 0.0, sorted(times), math.inf) for url, times in changes.items()])
 
 
 def of_git(repository: Path) -> Web | None:
@@ -126,15 +142,23 @@ def _date(text: str) -> datetime | None:
 
 
 def sampled(web: Web, at_most: int) -> Web:
-    """Return a web of some of the pages, the same each time."""
-    chosen = sorted(web.pages, key=lambda page: hashlib.sha256(page.url.encode()).digest())[:at_most]
+    """Return a web of some of the pages, the same each time: whole directories, since pages of one may change together."""
+    directories: dict[str, list[History]] = {}
+    for page in web.pages:
+        directories.setdefault(page.url.rpartition("/")[0], []).append(page)
+    chosen: list[History] = []
+    for _, pages in sorted(directories.items(), key=lambda item: hashlib.sha256(item[0].encode()).digest()):
+        chosen += pages[: at_most - len(chosen)]
     return web._replace(pages=sorted(chosen, key=lambda page: page.begins))
 
 
-def of_pypi(package: str, folder: str, n_versions: int, cache: Path) -> Web | None:
-    """Return the files below a folder of a package's wheels, of versions evenly spread over its history, None if they cannot be had.
+def of_pypi(package: str, folder: str, n_versions: int, cache: Path, *, is_source: bool = False) -> Web | None:
+    """Return the files below a folder of a package, of versions evenly spread over its history, None if they cannot be had.
 
-    What the cache lacks is downloaded by pip. A wheel is as old as its metadata.
+    What the cache lacks is downloaded by pip. A version is as old as its metadata.
+
+    Args:
+        is_source: The folder is in its source archive, and not in its wheel.
     """
     cache.mkdir(parents=True, exist_ok=True)
     try:
@@ -144,9 +168,10 @@ def of_pypi(package: str, folder: str, n_versions: int, cache: Path) -> Web | No
         found = re.search(r"versions: (.*)", listed.read_text())
         stable = [version for version in (found[1].split(", ") if found else []) if version.replace(".", "").isdecimal()][::-1]
         versions = [stable[i * (len(stable) - 1) // (n_versions - 1)] for i in range(n_versions)] if len(stable) >= n_versions else stable
-        wheels = [wheel for version in dict.fromkeys(versions) if (wheel := _wheel(package, version, cache)) is not None]
-        states = sorted(_unzipped(wheel, folder) for wheel in wheels)
-    except (OSError, subprocess.SubprocessError, ValueError, zipfile.BadZipFile):
+        archives = [_archive(package, version, cache, is_source=is_source) for version in dict.fromkeys(versions)]
+        unpacked = _untarred if is_source else _unzipped
+        states = sorted(unpacked(archive, folder) for archive in archives if archive is not None)
+    except (OSError, subprocess.SubprocessError, ValueError, zipfile.BadZipFile, tarfile.TarError):
         return None
     return _of_states(f"pypi: {package}, {len(states)} versions", states)
 
@@ -155,15 +180,29 @@ def _pip(*arguments: str) -> str:
     return subprocess.run(python.command("pip", *arguments), check=True, capture_output=True, text=True, timeout=300).stdout
 
 
-def _wheel(package: str, version: str, cache: Path) -> Path | None:
-    """Return a version's wheel, None if it has none."""
-    pattern, none = f"{package}-{version}-*.whl", cache / f"{package}-{version}.none"
+def _archive(package: str, version: str, cache: Path, *, is_source: bool) -> Path | None:
+    """Return a version's wheel or source archive, None if it has none."""
+    pattern, none = f"{package}-{version}{'.tar.gz' if is_source else '-*.whl'}", cache / f"{package}-{version}.none"
+    kind = ("--no-binary", ":all:", "--no-build-isolation") if is_source else ("--only-binary", ":all:")
     if not none.exists() and not [*cache.glob(pattern)]:
         try:
-            _pip("download", "--quiet", "--no-deps", "--only-binary", ":all:", "--dest", str(cache), f"{package}=={version}")
+            _pip("download", "--quiet", "--no-deps", *kind, "--dest", str(cache), f"{package}=={version}")
         except subprocess.CalledProcessError:
             none.touch()
     return next(cache.glob(pattern), None)
+
+
+def _untarred(archive: Path, folder: str) -> tuple[float, dict[str, str]]:
+    """Return when a source archive was made, and the digests of its files below a folder."""
+    files, made = dict[str, str](), 0.0
+    with tarfile.open(archive) as packed:
+        for member in packed:
+            name = member.name.partition("/")[2]
+            if name == "PKG-INFO":
+                made = float(member.mtime)
+            elif member.isfile() and name.startswith(folder) and name.endswith(".html") and (body := packed.extractfile(member)):
+                files[name] = hashlib.sha256(body.read()).hexdigest()
+    return made, files
 
 
 def _unzipped(wheel: Path, folder: str) -> tuple[float, dict[str, str]]:
@@ -172,23 +211,6 @@ def _unzipped(wheel: Path, folder: str) -> tuple[float, dict[str, str]]:
         files = {file.filename: f"{file.CRC:08x} {file.file_size}" for file in packed.infolist() if file.filename.startswith(folder)}
         made = max(file.date_time for file in packed.infolist() if file.filename.endswith("/METADATA"))
     return datetime(*made, tzinfo=UTC).timestamp(), files
-
-
-def of_npm(package: str, folder: str, n_versions: int, cache: Path) -> Web | None:
-    """Return the files below a folder of a package over its last stable versions, None if they cannot be had.
-
-    What the cache lacks is downloaded by npm.
-    """
-    if shutil.which("npm") is None:
-        return None
-    cache.mkdir(parents=True, exist_ok=True)
-    try:
-        times = _released(package, cache)
-        versions = sorted((version for version in times if version.replace(".", "").isdecimal()), key=times.__getitem__)[-n_versions:]
-        states = [(times[version], _digests(_packed(package, version, cache), folder)) for version in versions]
-    except (OSError, subprocess.SubprocessError, ValueError, tarfile.TarError):
-        return None
-    return _of_states(f"npm: {package}, {len(versions)} versions", states)
 
 
 def _of_states(name: str, states: Iterable[tuple[float, dict[str, str]]]) -> Web | None:
@@ -200,32 +222,6 @@ def _of_states(name: str, states: Iterable[tuple[float, dict[str, str]]]) -> Web
         events += [(at, path, True) for path in before.keys() - state.keys()]
         before = state
     return _web(name, events) if events else None
-
-
-def _released(package: str, cache: Path) -> dict[str, float]:
-    """Return when each version was released."""
-    kept = cache / f"{package}.times.json"
-    if not kept.exists():
-        kept.write_text(_npm("view", package, "time", "--json", cwd=cache))
-    found = json.loads(kept.read_text())
-    return {version: datetime.fromisoformat(at).timestamp() for version, at in found.items()}
-
-
-def _packed(package: str, version: str, cache: Path) -> Path:
-    path = cache / f"{package}-{version}.tgz"
-    if not path.exists():
-        _npm("pack", f"{package}@{version}", "--silent", cwd=cache)
-    return path
-
-
-def _npm(*arguments: str, cwd: Path) -> str:
-    return subprocess.run(["npm", *arguments], check=True, capture_output=True, text=True, cwd=cwd, timeout=120).stdout
-
-
-def _digests(archive: Path, folder: str) -> dict[str, str]:
-    with tarfile.open(archive) as tar:
-        files = [member for member in tar.getmembers() if member.isfile() and member.name.startswith(folder)]
-        return {member.name: hashlib.sha256(body.read()).hexdigest() for member in files if (body := tar.extractfile(member)) is not None}
 
 
 def _web(name: str, events: list[tuple[float, str, bool]]) -> Web:

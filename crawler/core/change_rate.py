@@ -52,17 +52,22 @@ class Evidence(msgspec.Struct, array_like=True):
         self.events *= kept
         self.changed = {at: (weight * kept, total * kept) for at, (weight, total) in self.changed.items() if weight * kept > 1e-3}
 
-    def visited(self, interval_s: float, *, is_changed: bool) -> None:
-        """Note a visit, `interval_s` > 0 after the one before."""
+    def visited(self, interval_s: float, *, is_changed: bool, own: float = 1.0) -> None:
+        """Note a visit, `interval_s` > 0 after the one before.
+
+        Args:
+            own: How likely a change is the page's own, and not one of many (core/co_change.py).
+        """
         self.n += 1.0
         if not is_changed:
             self.unchanged_s += interval_s
             return
+        self.unchanged_s += (1.0 - own) * interval_s
         at = round(2 * math.log2(interval_s))
         if at not in self.changed and len(self.changed) >= _MOST_BUCKETS:
             at = min(self.changed, key=lambda known: abs(known - at))
         weight, total = self.changed.get(at, (0.0, 0.0))
-        self.changed[at] = (weight + 1.0, total + interval_s)
+        self.changed[at] = (weight + own, total + own * interval_s)
 
     def dated(self, age_s: float, weight: float = 1.0) -> None:
         """Note that the last change is `age_s` old.

@@ -89,9 +89,9 @@ class Frontier:
             self._intake.open_budget(self._urls.queue_key(entry.url.host), now)
         return refusal
 
-    def bring_forward(self, waiting: Entry, rank: int, now: float) -> None:
-        """Give a page's next visit, which waits in DUE, an earlier time, unless it is under way."""
-        self._waiting.bring_forward(waiting, rank, now)
+    def bring_forward(self, waiting: Entry, rank: int, now: float) -> bool:
+        """Give a page's next visit, which waits in DUE, an earlier time; False if it is under way."""
+        return self._waiting.bring_forward(waiting, rank, now)
 
     def close_pages(self, now: float) -> None:
         """Let nothing be fetched any more in this life but what pages need to be shown."""

@@ -32,15 +32,16 @@ most of it the estimates of its patterns.
 from __future__ import annotations
 
 import math
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
-import msgspec
 import xxhash
 
 from thresher.config.settings import RecrawlSettings
-from thresher.crawler.core.change_rate import Evidence, Prior, estimate, freshness, inherited
+from thresher.crawler.core.change_rate import Prior, estimate, freshness, inherited
 from thresher.crawler.core.politeness import VISIT_WAITS
+from thresher.crawler.core.revisit_plans import FamilyPlan, HostPlan, PagePlan, PlanStore, ScheduledPage
 from thresher.crawler.core.revisit_policy import Intervals, Policy, Share, interval_s, multiplier
+from thresher.crawler.core.siblings import Look, Node, Siblings, Sooner, place_of
 from thresher.crawler.core.url_tree import branch
 
 DAY_S: Final = 86_400.0
@@ -56,87 +57,7 @@ _MOST_NEWS: Final = 9.0
 _GAP_KEPT: Final = 0.9
 _SOONER: Final = 0.9  # a sitemap moves a visit if it comes so much sooner
 _MOST_DOUBLINGS: Final = 12
-
-
-class PagePlan(msgspec.Struct, array_like=True):
-    """When a page is visited next, and why. Times in seconds since the epoch."""
-
-    visited_at: float  # last answer that showed whether it has changed
-    due: float = 0.0
-    interval_s: float = 0.0
-    rate: float = 0.0  # changes a second, as estimated
-    why: str = "first"  # what the last visit showed
-    news: float = 0.0  # new pages that a visit of late found
-    n_failed: int = 0  # visits in a row without an answer that counts, or since it is gone
-    seq: int = 0  # of its request
-    bin: int | None = None  # where its host counts it, with `weight`
-    weight: float = 1.0
-    evidence: Evidence = msgspec.field(default_factory=Evidence)
-
-
-class HostPlan(msgspec.Struct, array_like=True):
-    """What all pages of a host queue need, and what it gives."""
-
-    shares: dict[int, tuple[int, float]] = {}  # half octave of the rate → pages, sum of their weights
-    gap_s: float = 0.0  # from one revisit to the next
-    last_at: float = 0.0
-    multiplier: float = 0.0
-    n_stale: int = 0  # visits since it was worked out
-    worked_out_at: float = 0.0  # gap_s then
-    n_families: int = 0
-
-    @property
-    def n_pages(self) -> int:
-        """How many pages have a time."""
-        return sum(n for n, _ in self.shares.values())
-
-    @property
-    def round_s(self) -> float:
-        """In what time the host can visit all of its pages once."""
-        return self.n_pages * self.gap_s
-
-    def count(self, plan: PagePlan, to: int | None, weight: float = 1.0) -> None:
-        """Move a page among those that are counted.
-
-        Args:
-            to: Half octave of its rate, None: it is not counted any more.
-        """
-        if plan.bin is not None:
-            n, total = self.shares[plan.bin]
-            self.shares[plan.bin] = (n - 1, total - plan.weight)
-            if n == 1:
-                del self.shares[plan.bin]
-        plan.bin, plan.weight = to, weight
-        if to is not None:
-            n, total = self.shares.get(to, (0, 0.0))
-            self.shares[to] = (n + 1, total + weight)
-        self.n_stale += 1
-
-
-class FamilyPlan(msgspec.Struct, array_like=True):
-    """What visits of all pages of a pattern have shown."""
-
-    at: float = 0.0  # when they were noted last
-    evidence: Evidence = msgspec.field(default_factory=Evidence)
-
-
-class PlanStore(Protocol):
-    """Where records are kept. Reads see every write made before."""
-
-    def page(self, key: bytes) -> PagePlan | None: ...
-    def save_page(self, key: bytes, plan: PagePlan) -> None: ...
-    def host(self, queue: bytes) -> HostPlan: ...
-    def save_host(self, queue: bytes, plan: HostPlan) -> None: ...
-    def family(self, queue: bytes, pattern: str) -> FamilyPlan | None: ...
-    def save_family(self, queue: bytes, pattern: str, plan: FamilyPlan) -> None: ...
-
-
-class ScheduledPage(NamedTuple):
-    """A page as the schedule knows it."""
-
-    key: bytes
-    queue: bytes
-    text: str
+_EXTRA_NOTED: Final = 0.01  # weight of a visit in the share of those that come for siblings
 
 
 class Options(NamedTuple):
@@ -156,6 +77,7 @@ class Schedule:
 
     def __init__(self, plans: PlanStore, options: Options) -> None:
         self._plans = plans
+        self._siblings = Siblings(plans)
         self._options = options
         self._bounds = options.bounds
         self._first_rate = 1.0 / math.sqrt(self._bounds.least_s * self._bounds.most_s)
@@ -173,11 +95,12 @@ class Schedule:
             plan.evidence.dated(min(visited_at - dated_at, self._bounds.most_s), belief)
         host = self._plans.host(page.queue)
         host.gap_s = host.gap_s or pace_s
+        self._plans.enlist(page.queue, place_of(page.text, page.key))
         self._place(page, plan, host, visited_at)
         return plan
 
-    def visited(self, page: ScheduledPage, plan: PagePlan, now: float, *, is_changed: bool, n_new: int, pace_s: float) -> None:
-        """Learn from a visit that has shown whether a page has changed, and give it its next time.
+    def visited(self, page: ScheduledPage, plan: PagePlan, now: float, *, is_changed: bool, n_new: int, pace_s: float) -> list[Sooner]:
+        """Learn from a visit that has shown whether a page has changed, and give it its next time; return which siblings shall come sooner.
 
         Args:
             n_new: Pages it led to first.
@@ -185,13 +108,26 @@ class Schedule:
         interval = max(1.0, now - plan.visited_at)
         host = self._plans.host(page.queue)
         self._note_gap(host, plan, now, pace_s)
-        self._teach_families(page, host, interval, now, is_changed=is_changed)
+        self._plans.enlist(page.queue, place_of(page.text, page.key))
+        nodes = self._nodes(page, host, now)
+        look = Look(page, plan.visited_at, now, plan.rate, plan.often, is_changed, plan.siblings[0] if plan.siblings is not None else None)
+        own = self._siblings.learn(look, nodes)
+        for node in nodes:
+            node.family.evidence.visited(interval, is_changed=is_changed, own=own)
         plan.evidence.fade(_KEPT)
-        plan.evidence.visited(interval, is_changed=is_changed)
+        plan.evidence.visited(interval, is_changed=is_changed, own=own)
+        plan.often += (is_changed - plan.often) * (1.0 - _KEPT)
         plan.news += (n_new - plan.news) * (1.0 - _KEPT) * 2.0
-        plan.visited_at, plan.n_failed = now, 0
+        was_sooner = plan.siblings is not None
+        extra = max(0.0, 1.0 - interval / max(1.0, plan.interval_s)) if was_sooner else 0.0
+        host.extra += (extra - host.extra) * _EXTRA_NOTED
+        plan.visited_at, plan.n_failed, plan.siblings = now, 0, None
         plan.why = "changed" if is_changed else "unchanged"
-        self._place(page, plan, host, now)
+        self._place(page, plan, host, now, is_spread=was_sooner)
+        sooner = self._siblings.sooner(look, nodes, self._bounds.least_s) if is_changed else []
+        for node in nodes:
+            self._plans.save_family(page.queue, node.pattern, node.family)
+        return sooner
 
     def defer(self, page: ScheduledPage, plan: PagePlan, now: float, *, why: str) -> None:
         """Give a page a time after a visit that showed nothing of it.
@@ -231,18 +167,25 @@ class Schedule:
         """Let a page have no time any more; the caller deletes its plan."""
         host = self._plans.host(page.queue)
         host.count(plan, None)
+        self._plans.strike(page.queue, place_of(page.text, page.key))
         self._plans.save_host(page.queue, host)
 
     # -- how
 
-    def _place(self, page: ScheduledPage, plan: PagePlan, host: HostPlan, now: float) -> None:
-        """Estimate a page's rate, and give it its time."""
+    def _place(self, page: ScheduledPage, plan: PagePlan, host: HostPlan, now: float, *, is_spread: bool = False) -> None:
+        """Estimate a page's rate, and give it its time.
+
+        Args:
+            is_spread: It was visited together with its siblings, and shall not be again: one of them is to see their next change early.
+        """
         plan.rate = estimate(plan.evidence, Prior(self._inherited(page, now)))
         host.count(plan, _bin(plan.rate), 1.0 + min(_MOST_NEWS, plan.news))
         self._work_out(host)
         within = self._within(host)
         wanted = interval_s(self._options.policy, plan.rate, plan.weight, host.multiplier, within)
-        if wanted >= within.most_s:
+        if is_spread:
+            plan.interval_s, early_s = min(within.most_s, max(within.least_s, wanted * (0.5 + _lot(page.key, now)))), 0.0
+        elif wanted >= within.most_s:
             plan.interval_s, early_s = within.most_s, 0.0
         else:
             plan.interval_s = min(within.most_s, max(within.least_s, wanted * (1.0 + _SPREAD * (_lot(page.key, now) - 0.5))))
@@ -261,16 +204,18 @@ class Schedule:
         known = (self._plans.family(page.queue, pattern) for pattern in branch(page.text))
         return inherited((self._faded(family, now).evidence for family in known if family is not None), self._first_rate)
 
-    def _teach_families(self, page: ScheduledPage, host: HostPlan, interval: float, now: float, *, is_changed: bool) -> None:
+    def _nodes(self, page: ScheduledPage, host: HostPlan, now: float) -> list[Node]:
+        """Return what is known of a page's patterns, the most general first."""
+        nodes = []
         for pattern in branch(page.text):
             family = self._plans.family(page.queue, pattern)
             if family is None:
                 if host.n_families >= MOST_FAMILIES:
-                    return
+                    break
                 host.n_families += 1
                 family = FamilyPlan(now)
-            self._faded(family, now).evidence.visited(interval, is_changed=is_changed)
-            self._plans.save_family(page.queue, pattern, family)
+            nodes.append(Node(pattern, self._faded(family, now)))
+        return nodes
 
     def _faded(self, family: FamilyPlan, now: float) -> FamilyPlan:
         """Let what a pattern has shown weigh less as time goes by: not by visits, or pages that change often would drown the others."""
@@ -281,7 +226,7 @@ class Schedule:
     def _note_gap(self, host: HostPlan, plan: PagePlan, now: float, pace_s: float) -> None:
         """Learn how often the host can be asked: as it was, where this visit had to wait for its turn; else as politeness has it."""
         is_late = now - plan.due > host.gap_s and host.last_at >= plan.due - host.gap_s
-        gap = now - host.last_at if is_late else pace_s
+        gap = max(pace_s, now - host.last_at) if is_late else pace_s
         host.gap_s = _GAP_KEPT * host.gap_s + (1.0 - _GAP_KEPT) * gap if host.gap_s else gap
         host.last_at = now
 
@@ -291,7 +236,7 @@ class Schedule:
         if is_fresh and host.worked_out_at:
             return
         shares = [Share(n, _rate_of(at), weight / n) for at, (n, weight) in host.shares.items()]
-        host.multiplier = multiplier(self._options.policy, shares, 1.0 / max(host.gap_s, 1e-3), self._within(host))
+        host.multiplier = multiplier(self._options.policy, shares, (1.0 - host.extra) / max(host.gap_s, 1e-3), self._within(host))
         host.n_stale, host.worked_out_at = 0, host.gap_s
 
     def is_in_time(self, host: HostPlan) -> bool:

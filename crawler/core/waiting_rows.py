@@ -48,22 +48,23 @@ class WaitingRows:
             self._intake.insert(host, entry, now)
         return True
 
-    def bring_forward(self, waiting: Entry, rank: int, now: float) -> None:
-        """Give a page's next visit, which waits in DUE, an earlier time, unless it is under way."""
+    def bring_forward(self, waiting: Entry, rank: int, now: float) -> bool:
+        """Give a page's next visit, which waits in DUE, an earlier time; False if it is under way."""
         queue = self._urls.queue_key(waiting.url.host)
         host = self._bench.hosts.get(queue)
         if not self._store.has(queue, waiting) or (host is not None and host.leased is not None and host.leased.seq == waiting.seq):
-            return
+            return False
         entry = waiting._replace(rank=rank)
         self._store.delete(queue, waiting)
         self._store.put(queue, entry)
         if host is not None:
             host.remove(waiting)
             self._intake.insert(host, entry, now)
-            return
+            return True
         record = self._store.host(queue)
         if record is not None and not record.parked and record.due > rank / 1e6:
             self._bench.waiting.push(queue, record, max(now, record.next_at, rank / 1e6))
+        return True
 
     def withdraw(self, url: CrawlURL, seq: int, worth: int, due: int, now: float) -> bool:
         """Take a waiting URL out of its queue; False if it does not wait there (it may be in flight).

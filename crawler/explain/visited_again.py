@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from thresher.crawler.core.revisit_schedule import PagePlan
+from thresher.crawler.core.revisit_plans import PagePlan
 from thresher.storage.export.fields import iso
 from thresher.storage.view import View
 
@@ -72,6 +72,11 @@ def _why(plan: PagePlan) -> str:
     source = "by its siblings and what it says of its last change" if plan.why == "first" else "as its visits and its siblings' let expect"
     news = f", and it leads to new pages ({plan.news:.1f} a visit)" if plan.news >= 0.1 else ""
     said = "; a sitemap says that it has changed" if plan.why == "announced" else ""
+    if plan.siblings is not None:
+        pattern, n_changed, n = plan.siblings
+        below = f"under {pattern or '/'}"
+        others = f"{n_changed} of {n} siblings {below} changed with it" if n else f"one {below} has changed, and they change together"
+        said += f"; brought forward since {others}"
     return f"it changes about every {_time(1.0 / plan.rate)} {source}{news}, so after {_time(plan.interval_s)}{said}"
 
 

@@ -11,7 +11,9 @@ from thresher.crawler.core.frontier import Frontier
 from thresher.crawler.core.lastmod import believed, parse_time
 from thresher.crawler.core.model import FILTERS_OWN, CrawlURL, Purpose, State
 from thresher.crawler.core.ports import Entry, Lane, SeenRow
-from thresher.crawler.core.revisit_schedule import Options, PagePlan, Schedule, ScheduledPage, options
+from thresher.crawler.core.revisit_plans import PagePlan, ScheduledPage
+from thresher.crawler.core.revisit_schedule import DAY_S, Options, Schedule, options
+from thresher.crawler.core.siblings import Sooner
 from thresher.crawler.core.url import queue_name
 from thresher.crawler.visit import Visit, VisitContext
 from thresher.storage.store import Store
@@ -60,7 +62,7 @@ class ComingVisits:
             self._schedule(url).defer(page, plan, now, why="failed")
         else:
             dated_at, belief = self._dated(url, check)
-            plan = self._schedule(url).begin(page, check.at, pace_s=self._pace(page.queue, now), dated_at=dated_at, belief=belief)
+            plan = self._schedule(url).begin(page, check.at, pace_s=self._pace(url, now), dated_at=dated_at, belief=belief)
         self._queue(url, plan, check, now)
 
     def _dated(self, url: CrawlURL, check: CheckRecord) -> tuple[float, float]:
@@ -87,8 +89,20 @@ class ComingVisits:
             self._schedule(url).defer(page, plan, now, why="gone" if check.standing == "gone" else what)
         else:
             is_changed = what in ("changed", "new", "moved") or n_new > 0
-            self._schedule(url).visited(page, plan, now, is_changed=is_changed, n_new=n_new, pace_s=self._pace(page.queue, now))
+            pace_s = self._pace(url, now)
+            for sooner in self._schedule(url).visited(page, plan, now, is_changed=is_changed, n_new=n_new, pace_s=pace_s):
+                self._bring_forward(sooner, now)
         self._queue(self._url(row), plan, check, now)
+
+    def _bring_forward(self, sooner: Sooner, now: float) -> None:
+        """Let the next visit of a sibling come sooner, unless it is under way."""
+        row, waiting = self._store.tables.seen.row(sooner.key), self._store.tables.rounds.revisit(sooner.key)
+        if row is None or waiting is None or waiting.is_audit:
+            return
+        entry = Entry(Lane.DUE, _rank(sooner.plan.due), sooner.plan.seq, 0, self._url(row))
+        if self._frontier.bring_forward(entry, _rank(sooner.due), now):
+            sooner.apply()
+            self._store.tables.plans.save_page(sooner.key, sooner.plan)
 
     def ended(self, url: CrawlURL) -> None:
         """A page is visited no more, and its last visit waits no longer."""
@@ -103,10 +117,12 @@ class ComingVisits:
         row = self._store.tables.seen.row(key)
         if plan is None or row is None or waiting is None or waiting.is_audit:
             return
-        url, before = self._url(row), _rank(plan.due)
+        url, before = self._url(row), plan.due
         if self._schedule(url).announced(self._page(url), plan, lastmod, self._belief(url), now):
-            entry = Entry(Lane.DUE, before, plan.seq, 0, url)
-            self._frontier.bring_forward(entry, _rank(plan.due), now)
+            entry = Entry(Lane.DUE, _rank(before), plan.seq, 0, url)
+            if not self._frontier.bring_forward(entry, _rank(plan.due), now):  # it is under way
+                plan.due = before
+                self._store.tables.plans.save_page(key, plan)
 
     # -- the schedule has ended
 
@@ -138,10 +154,11 @@ class ComingVisits:
         refusal = self._frontier.push_visit(Entry(Lane.DUE, _rank(plan.due), plan.seq, 0, url), now)
         assert refusal is None, f"{url.text}: {refusal}, though its host is known"
 
-    def _pace(self, queue: bytes, now: float) -> float:
-        """Return the time from one request of a host to the next, as politeness makes it."""
-        record = self._frontier.record(queue)
-        return max(1e-3, record.next_at - now) if record is not None else 1.0
+    def _pace(self, url: CrawlURL, now: float) -> float:
+        """Return the time from one visit of a host to the next, as politeness and `visits_per_day` make it."""
+        record = self._frontier.record(self._context.urls.queue_key(url.host))
+        per_day = self._context.overriding.of_host(queue_name(url.host)).recrawl.visits_per_day
+        return max(1e-3, record.next_at - now if record is not None else 1.0, DAY_S / per_day if per_day else 0.0)
 
     def _page(self, url: CrawlURL) -> ScheduledPage:
         return ScheduledPage(url.key, self._context.urls.queue_key(url.host), url.text)

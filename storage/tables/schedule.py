@@ -3,13 +3,15 @@
 plans       kh 16              → PagePlan, while a visit of the URL has a time; its request stands in `requests` and in the lane DUE
 host_plans  q 16               → HostPlan
 families    q 16 ‖ pattern 8   → FamilyPlan: what the pages of a pattern have shown, by the pattern's keyed hash
+            q 16 ‖ eight times 0 ‖ leaf pattern of a URL ‖ 0 ‖ kh 16
+                               → (empty): by which the pages below a pattern are found, while they have a plan
 """
 
 from __future__ import annotations
 
 import xxhash
 
-from thresher.crawler.core.revisit_schedule import FamilyPlan, HostPlan, PagePlan
+from thresher.crawler.core.revisit_plans import FamilyPlan, HostPlan, PagePlan
 from thresher.storage.records import Codec
 from thresher.storage.rows import Rows
 from thresher.storage.schema import FAMILIES, HOST_PLANS, PLANS
@@ -17,6 +19,7 @@ from thresher.storage.schema import FAMILIES, HOST_PLANS, PLANS
 _PAGE = Codec(PagePlan)
 _HOST = Codec(HostPlan)
 _FAMILY = Codec(FamilyPlan)
+_PLACES = bytes(8)  # in place of a pattern's hash
 
 
 class SchedulePlans:
@@ -57,6 +60,18 @@ class SchedulePlans:
 
     def save_family(self, queue: bytes, pattern: str, plan: FamilyPlan) -> None:
         self._rows.put(FAMILIES, _family_key(queue, pattern), _FAMILY.encode(plan))
+
+    def enlist(self, queue: bytes, place: bytes) -> None:
+        if self._rows.get(FAMILIES, queue + _PLACES + place) is None:
+            self._rows.put(FAMILIES, queue + _PLACES + place, b"")
+
+    def strike(self, queue: bytes, place: bytes) -> None:
+        self._rows.delete(FAMILIES, queue + _PLACES + place)
+
+    def places(self, queue: bytes, start: bytes, limit: int) -> list[bytes]:
+        """Return some places of a host that are >= `start`, in order."""
+        prefix = queue + _PLACES
+        return [key[len(prefix) :] for key, _ in self._rows.scan(FAMILIES, prefix=prefix, start=prefix + start, limit=limit)]
 
 
 def _family_key(queue: bytes, pattern: str) -> bytes:

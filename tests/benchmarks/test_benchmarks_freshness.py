@@ -29,13 +29,13 @@ def test_a_schedule_misses_nothing_and_is_fresher_than_visiting_all_alike_at_equ
 
 
 def test_a_copy_is_fresh_until_the_page_changes_and_a_change_nobody_came_for_is_missed() -> None:
-    """By hand, counted from 100 on: a is visited at 0, 50, 150, 250, 350, b at 100, when its turn comes beside a's, 200, and 300: gone."""
+    """By hand, counted from 100 on: a is visited at 0, 50, 150, 250, 350, b, when it is found, at 100, 200, and 300: gone."""
     web = Web("by hand", 400.0, [History("http://a.test/a", 0.0, [125.0, 325.0], float("inf")), History("http://a.test/b", 0.5, [], 250.0)])
-    found = freshness._Run(web, freshness.Uniform(), 50.0, Intervals(1.0, 1_000.0)).run()
+    found = freshness._Run(web, freshness.Uniform(), range(0, 400, 50), Intervals(1.0, 1_000.0)).run()
     assert found.fresh == pytest.approx(400 / 450)
     assert (found.n_missed, found.longest_s) == (0, 100.0)
-    hurried = freshness._Run(web, freshness.Uniform(), 50.0, Intervals(1.0, 20.0)).run()
-    assert hurried.n_missed == 2  # both changes of a are seen after 25 s; b is not looked for, as a is always late
+    hurried = freshness._Run(web, freshness.Uniform(), range(0, 400, 50), Intervals(1.0, 20.0)).run()
+    assert hurried.n_missed == 3  # both changes of a are seen after 25 s, that b is gone after 50
 
 
 def test_a_git_history_is_read_with_what_was_deleted(tmp_path: Path) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from thresher.crawler.core.revisit_schedule import FamilyPlan, HostPlan, PagePlan
+from bisect import bisect_left, insort
+
+from thresher.crawler.core.revisit_plans import FamilyPlan, HostPlan, PagePlan
 
 
 class PlansInMemory:
@@ -12,6 +14,7 @@ class PlansInMemory:
         self.pages: dict[bytes, PagePlan] = {}
         self.hosts: dict[bytes, HostPlan] = {}
         self.families: dict[tuple[bytes, str], FamilyPlan] = {}
+        self.listed: dict[bytes, list[bytes]] = {}
 
     def page(self, key: bytes) -> PagePlan | None:
         return self.pages.get(key)
@@ -30,3 +33,17 @@ class PlansInMemory:
 
     def save_family(self, queue: bytes, pattern: str, plan: FamilyPlan) -> None:
         self.families[queue, pattern] = plan
+
+    def enlist(self, queue: bytes, place: bytes) -> None:
+        listed = self.listed.setdefault(queue, [])
+        if place not in listed:
+            insort(listed, place)
+
+    def strike(self, queue: bytes, place: bytes) -> None:
+        if place in self.listed.get(queue, ()):
+            self.listed[queue].remove(place)
+
+    def places(self, queue: bytes, start: bytes, limit: int) -> list[bytes]:
+        listed = self.listed.get(queue, [])
+        at = bisect_left(listed, start)
+        return listed[at : at + limit]

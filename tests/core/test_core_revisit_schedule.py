@@ -8,8 +8,9 @@ import random
 import pytest
 from plans_in_memory import PlansInMemory
 
+from thresher.crawler.core.revisit_plans import PagePlan, ScheduledPage
 from thresher.crawler.core.revisit_policy import Intervals, Policy
-from thresher.crawler.core.revisit_schedule import Options, PagePlan, Schedule, ScheduledPage
+from thresher.crawler.core.revisit_schedule import Options, Schedule
 from thresher.crawler.core.url_tree import branch
 
 DAY_S = 86_400.0

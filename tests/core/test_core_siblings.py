@@ -1,0 +1,169 @@
+"""`schedule: continuous`: what one page's change says of its siblings."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from plans_in_memory import PlansInMemory
+
+from thresher.crawler.core.co_change import CoChange, Trials, earlier_s, explained
+from thresher.crawler.core.revisit_plans import FamilyPlan, PagePlan, ScheduledPage
+from thresher.crawler.core.revisit_policy import Intervals
+from thresher.crawler.core.revisit_schedule import Options, Schedule
+from thresher.crawler.core.siblings import Sooner
+
+DAY_S = 86_400.0
+NOW = 1_700_000_000.0
+BOUNDS = Intervals(3_600.0, 30 * DAY_S)
+
+
+def page(path: str) -> ScheduledPage:
+    return ScheduledPage(path.encode().rjust(16), b"q", f"http://a.test{path}")
+
+
+class Site:
+    """Pages of a host that are visited by hand."""
+
+    def __init__(self, *paths: str) -> None:
+        self.plans = PlansInMemory()
+        self.schedule = Schedule(self.plans, Options("harmonic", BOUNDS))
+        self.at = dict.fromkeys(paths, NOW)
+        for path in paths:
+            self.schedule.begin(page(path), NOW, pace_s=80_000.0)
+
+    def visit(self, path: str, now: float, *, is_changed: bool) -> list[Sooner]:
+        plan = self.plan(path)
+        return self.schedule.visited(page(path), plan, now, is_changed=is_changed, n_new=0, pace_s=80_000.0)
+
+    def plan(self, path: str) -> PagePlan:
+        return self.plans.pages[page(path).key]
+
+    def round(self, now: float, changed: set[str]) -> list[Sooner]:
+        """Visit all pages, a minute apart; return what the last that has changed brings forward."""
+        found: list[Sooner] = []
+        for i, path in enumerate(self.at):
+            found = self.visit(path, now + 60.0 * i, is_changed=path in changed) or found
+        return found
+
+
+def names(found: list[Sooner]) -> set[str]:
+    return {sooner.key.decode().strip() for sooner in found}
+
+
+MANUAL = [f"/doc/{i}.html" for i in range(8)]
+OTHERS = [f"/blog/{i}" for i in range(8)]
+
+
+def manual_that_changes_together(n_releases: int) -> tuple[Site, float]:
+    """Visit a site of which the manual has changed as a whole at every other visit."""
+    site, now = Site(*MANUAL, *OTHERS), NOW
+    for i in range(2 * n_releases):
+        now += 4 * DAY_S
+        site.round(now, set(MANUAL) if i % 2 else set())
+    return site, now
+
+
+def test_when_a_page_of_a_group_that_changes_together_has_changed_its_siblings_are_due_and_no_others() -> None:
+    """Four releases. Broken once (no trial counted; children not told apart): fails."""
+    site, now = manual_that_changes_together(4)
+    found = site.visit(MANUAL[0], now + 5 * DAY_S, is_changed=True)
+    assert names(found) == set(MANUAL[1:])
+    assert all(now + 5 * DAY_S <= sooner.due < now + 5 * DAY_S + 1.0 for sooner in found)
+    assert {sooner.siblings[0] for sooner in found} == {"/doc/#.html"}
+    for sooner in found:
+        sooner.apply()
+    for i, path in enumerate(MANUAL[1:4]):
+        site.visit(path, now + 5 * DAY_S + 10.0 * i, is_changed=True)
+    burst = site.plans.families[b"q", "/doc/#.html"].together.burst
+    assert burst is not None
+    assert (burst.trials.n, burst.trials.changed) == (3.0, 3.0)
+
+
+def test_a_burst_that_others_have_no_part_in_ends_after_a_few_visits() -> None:
+    """The first siblings that are looked at have not changed: what is brought forward from then on is less. Broken once: fails."""
+    site, now = manual_that_changes_together(4)
+    site.visit(MANUAL[0], now + 5 * DAY_S, is_changed=True)
+    together = site.plans.families[b"q", "/doc/#.html"].together
+    before = together.chance()
+    for i, path in enumerate(MANUAL[1:4]):
+        site.visit(path, now + 5 * DAY_S + 10.0 * i, is_changed=False)
+    assert before > 0.5
+    assert together.chance() < before / 2
+
+
+def test_pages_that_change_by_themselves_bring_nothing_forward() -> None:
+    site, now = Site(*MANUAL), NOW
+    for i in range(24):
+        now += 4 * DAY_S
+        assert site.round(now, {MANUAL[i % 8]}) == []
+    own = site.plan(MANUAL[0])
+    assert own.siblings is None
+    assert own.evidence.n_changed > 0.4  # all of it its own
+
+
+def test_a_page_that_always_differs_says_nothing_of_others_and_comes_no_sooner() -> None:
+    """Broken once (what its own rate explains begins a burst): fails."""
+    site, now = Site(*MANUAL, *OTHERS), NOW
+    for _ in range(12):
+        now += 4 * DAY_S
+        site.round(now, {MANUAL[0], OTHERS[0]})
+    assert site.visit(MANUAL[0], now + DAY_S, is_changed=True) == []
+    site, now = manual_that_changes_together(3)
+    for i in range(40):  # one of them comes to differ with every request
+        site.visit(MANUAL[7], now + 3_600.0 * (i + 1), is_changed=True)
+    now += 45 * 3_600.0
+    found = site.visit(MANUAL[0], now, is_changed=True)
+    assert MANUAL[7] not in names(found)
+
+
+def test_a_change_that_a_burst_explains_is_not_the_pages_own() -> None:
+    """So each of a group needs but its share of the visits. Broken once (each change counted in full): fails."""
+    together, now = manual_that_changes_together(8)
+    alone = Site(*MANUAL)
+    for i in range(16):
+        alone.round(NOW + 4 * DAY_S * (i + 1), set() if i % 2 else {MANUAL[i // 2 % 8], MANUAL[(i // 2 + 4) % 8]})
+    assert together.plan(MANUAL[5]).evidence.n_changed < 1.5  # of eight changes
+    assert together.plan(MANUAL[5]).rate < 1 / (10 * DAY_S)
+    assert now > NOW
+
+
+def test_a_page_visited_since_is_brought_forward_by_the_share_of_time_that_its_visit_has_missed() -> None:
+    together = CoChange()
+    burst = together.begin(since=100.0, at=200.0, origin="")
+    assert [burst.covers(at) for at in (50.0, 100.0, 150.0, 200.0, 250.0)] == [1.0, 1.0, 0.5, 0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("n", "changed", "expected", "least", "most"), [(8, 8, 1.0, 0.7, 0.98), (8, 4, 4.0, 0.0, 0.0), (8, 0, 0.5, 0.0, 0.0)]
+)
+def test_what_own_rates_explain_is_no_sign_of_a_burst(n: int, changed: int, expected: float, least: float, most: float) -> None:
+    together = CoChange(Trials(float(n), float(changed), expected))
+    together.begin(0.0, 1.0, "")
+    assert least <= together.chance() <= most
+
+
+def test_a_burst_is_worth_the_time_in_which_a_page_had_changed_by_itself_as_likely() -> None:
+    assert earlier_s(0.5, 1 / DAY_S) == pytest.approx(0.693 * DAY_S, rel=0.001)
+    assert earlier_s(0.05, 1 / DAY_S) == 0.0
+    assert explained(0.9, 0.1) == pytest.approx(0.9 / 0.91)
+    assert explained(0.05, 0.1) == 0.0
+
+
+def test_no_page_comes_before_the_shortest_interval_nor_later_than_it_would_have() -> None:
+    site, now = manual_that_changes_together(4)
+    site.visit(MANUAL[3], now + 5 * DAY_S - 1_800.0, is_changed=False)
+    before = {path: site.plan(path).due for path in MANUAL}
+    for sooner in site.visit(MANUAL[0], now + 5 * DAY_S, is_changed=True):
+        sooner.apply()
+        path = sooner.key.decode().strip()
+        assert sooner.plan.due < before[path]
+        assert sooner.plan.due >= sooner.plan.visited_at + BOUNDS.least_s
+
+
+def test_what_is_known_of_a_group_is_kept_as_it_is() -> None:
+    """As the store writes it: a crawl that goes on after a kill goes on from the last commit."""
+    site, _ = manual_that_changes_together(3)
+    family = site.plans.families[b"q", "/doc/#.html"]
+    kept = msgspec.msgpack.decode(msgspec.msgpack.encode(family), type=FamilyPlan)
+    assert kept == family
+    assert len(msgspec.msgpack.encode(family)) < 1_000
