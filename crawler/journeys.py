@@ -9,7 +9,7 @@ Each finds out what there is to know and writes nothing. What becomes of it then
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from tempfile import TemporaryFile
+from tempfile import SpooledTemporaryFile
 from typing import Final
 
 from thresher.crawler.core.frontier import Lease
@@ -18,6 +18,7 @@ from thresher.crawler.core.url import origin_of, queue_name
 from thresher.crawler.revisit import revisit
 from thresher.crawler.visit import Visit, VisitContext, ask_policy, failed, guarded, request, robots_txt, stopped, to_target, visit
 
+_IN_MEMORY: Final = 64 << 10  # bytes of a sitemap; a longer one becomes a file: 50 MiB in memory would be there twice
 _OF_PAGES_ALONE: Final = frozenset((Reason.OUT_OF_SCOPE, Reason.BAD_TYPE, Reason.PATH_TRAP, Reason.PREFIX_BUDGET))
 
 
@@ -62,7 +63,7 @@ async def _sitemap(lease: Lease, context: VisitContext) -> Visit:
     stop = await stopped(lease, sitemap_fault(lease.entry.url.text, context), context)
     if stop is not None:
         return stop
-    with TemporaryFile() as file:  # a body of 50 MiB in memory would be there twice
+    with SpooledTemporaryFile(_IN_MEMORY) as file:
         at_most = context.overriding.of(lease.entry.url.text).limits.max_sitemap_size
         outcome = await context.fetcher.fetch(lease.entry.url, max_body=at_most, sink=file.write)
         made = Visit(lease, outcome)

@@ -10,7 +10,7 @@ import resource
 import signal
 import sys
 from collections.abc import Iterator
-from typing import BinaryIO, Final
+from typing import IO, Final
 
 import msgspec
 
@@ -29,7 +29,7 @@ class Job(msgspec.Struct, array_like=True, frozen=True):
     timeout: float  # seconds of processor time
 
 
-def pieces_of(file: BinaryIO) -> Iterator[bytes]:
+def pieces_of(file: IO[bytes]) -> Iterator[bytes]:
     """Yield a file from its beginning."""
     file.seek(0)
     while piece := file.read(_STEP):

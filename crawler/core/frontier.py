@@ -332,7 +332,7 @@ class Frontier:
 
     def on_link(self, site: bytes) -> None:
         """Tell the hosts of a site that are ready that more sites link to it than when they stood in line."""
-        self._bench.stand_anew(site, self._now)
+        self._bench.stand_anew(site)
 
     def share(self, addresses: AddressUse) -> None:
         """Let other agents have a say in who starts at an address."""

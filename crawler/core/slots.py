@@ -181,16 +181,16 @@ class Slots:
         if site_slot.room is not None:
             site_slot.room -= n_pages
             if site_slot.room <= 0:
-                spent = self.standing(host.key[:8])
+                spent = [one for _, one in self.standing(host.key[:8])]
         self._tend(address_slot, now)
         self._tend(site_slot, now)
         return spent
 
-    def standing(self, site: bytes) -> list[HostQueue]:
-        """Return the hosts of a site (8-byte key) that stand in line."""
+    def standing(self, site: bytes) -> list[tuple[int, HostQueue]]:
+        """Return the hosts of a site (8-byte key) that stand in line, each with its precedence."""
         slot = self._sites.get(site)
         lines = slot.lines if slot is not None else ()
-        return [host for line in lines for _, ticket, host in line.heap if host.ticket == ticket]
+        return [(precedence, host) for line in lines for precedence, ticket, host in line.heap if host.ticket == ticket]
 
     def next_at(self) -> float | None:
         """Return when the next address gets free for a host that waits, None if none waits for a time."""

@@ -233,10 +233,12 @@ class Workbench:
         for host in [host for host in self.hosts.values() if host.leased is None]:
             self.place(host, now)
 
-    def stand_anew(self, site: bytes, now: float) -> None:
+    def stand_anew(self, site: bytes) -> None:
         """Let the hosts of a site that stand in line do so by their present precedence."""
-        for host in self.slots.standing(site):
-            self.place(host, now)
+        for before, host in self.slots.standing(site):
+            if (precedence := self._order.precedence(host)) != before:
+                self._leave(host)
+                self.slots.add(host, precedence)
 
     def _leave(self, host: HostQueue) -> None:
         if host.line is not None:

@@ -4,7 +4,7 @@ Files and headers that come anyway are always read. tdmrep.json is a request of 
 place of the first page and at the pace of its host, if its robots.txt allows it, and only with `ai_preferences: obey`: what is not known
 cannot be obeyed. Whatever is answered, the pages are fetched: it says what may be done with them.
 
-Memory: what 512 files of robots.txt and 4,096 origins say.
+Memory: what 4,096 files of robots.txt, fewer of large ones, and 4,096 origins say.
 """
 
 from __future__ import annotations
@@ -23,16 +23,17 @@ from thresher.crawler.core.ai_preferences import (
     read_tdmrep,
     reserves,
 )
+from thresher.crawler.core.lately import Lately
 from thresher.crawler.core.model import CrawlURL, Fetched, Outcome, Purpose
 from thresher.crawler.core.overriding import Overriding
 from thresher.crawler.core.robots import RobotsRecord
 from thresher.crawler.core.url import URLSpace, queue_name
-from thresher.crawler.gates.robots_cache import RobotsCache, RobotsStanding
+from thresher.crawler.gates.robots_cache import RobotsCache, RobotsStanding, weight_of
 from thresher.storage.records import PolicyRecord
 from thresher.storage.tables.policies import Policies
 from thresher.storage.tables.robots import RobotsTable
 
-_FILES: Final = 512
+_FILES: Final = 4 << 20  # bytes of robots.txt, each of 1 KiB and its own
 _ORIGINS: Final = 4_096
 _ROBOTS_BYTES: Final = 64 << 10  # of a robots.txt that are read for this
 
@@ -43,7 +44,7 @@ class AiPreferences:
     def __init__(self, policies: Policies, files: RobotsTable, robots: RobotsCache, urls: URLSpace, settings: Settings) -> None:
         self._policies, self._files, self._robots, self._urls = policies, files, robots, urls
         self._overriding = Overriding(settings)
-        self._words: OrderedDict[bytes, RobotsWords] = OrderedDict()
+        self._words: Lately[bytes, RobotsWords] = Lately(_FILES)
         self._rules: OrderedDict[str, tuple[PolicyRecord, list[TdmRule]]] = OrderedDict()
 
     def request(self, url: CrawlURL, now: float) -> CrawlURL | None:
@@ -98,9 +99,8 @@ class AiPreferences:
     def _of_file(self, name: bytes, record: RobotsRecord) -> RobotsWords:
         words = self._words.get(name)
         if words is None:
-            words = self._words[name] = RobotsWords(self._files.body(name)[:_ROBOTS_BYTES], self._robots.rules(record))
-            if len(self._words) > _FILES:
-                self._words.popitem(last=False)
+            body = self._files.body(name)[:_ROBOTS_BYTES]
+            words = self._words.put(name, RobotsWords(body, self._robots.rules(record)), weight_of(body))
         return words
 
     def _policy(self, origin: str) -> tuple[PolicyRecord, list[TdmRule]] | None:

@@ -14,6 +14,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from thresher.config.settings import RobotsSettings, Settings
+from thresher.crawler.core.lately import Lately
 from thresher.crawler.core.model import CrawlURL, Fetched, Outcome, Purpose, Redirect
 from thresher.crawler.core.overriding import Overriding
 from thresher.crawler.core.robots import RobotsRecord, Rules, file_hash, head_of, judge
@@ -21,7 +22,7 @@ from thresher.crawler.core.url import BadURL, URLSpace, queue_name
 from thresher.storage.tables.robots import RobotsTable
 
 MAX_HOPS = 5
-_RULES_IN_MEMORY = 512
+_RULES_IN_MEMORY = 4 << 20  # bytes of the files that they are of, each of 1 KiB and its own
 _LARGE_FILE = 16 << 10  # bytes; a smaller one is parsed in 10 ms at worst
 _RECORDS_IN_MEMORY = 16_384
 
@@ -34,6 +35,11 @@ class PeerAsking(NamedTuple):
 
 
 Waiting = str | PeerAsking  # for a robots.txt: an origin of ours, or another agent
+
+
+def weight_of(body: bytes) -> int:
+    """Return what a file weighs whose rules stay in memory."""
+    return len(body) + 1024
 
 
 class RobotsStanding(Enum):
@@ -61,7 +67,7 @@ _ALLOWED, _DENIED, _UNKNOWN = (
 
 
 class RobotsCache:
-    """Standings by origin. Memory: the records of 16,384 origins, the rules of 512 files."""
+    """Standings by origin. Memory: the records of 16,384 origins, the rules of 4,096 files, fewer of large ones."""
 
     def __init__(self, table: RobotsTable, urls: URLSpace, settings: Settings, *, agent: str, not_before: float = 0.0) -> None:
         """Create the robots cache.
@@ -75,7 +81,7 @@ class RobotsCache:
         self._overriding = Overriding(settings)
         self._agent = agent
         self._records: OrderedDict[str, RobotsRecord] = OrderedDict()
-        self._rules: OrderedDict[bytes, Rules] = OrderedDict()
+        self._rules: Lately[bytes, Rules] = Lately(_RULES_IN_MEMORY)
         self._waiting: dict[str, set[Waiting]] = {}  # hop URL → whose robots.txt led there
         self._unused: set[str] = set()  # origins whose file was read for a URL that has not been judged by it yet
 
@@ -110,22 +116,15 @@ class RobotsCache:
         """Return the parsed rules of a record of kind "rules"; one object for all origins with the same file."""
         rules = self._rules.get(record.file)
         if rules is None:
-            rules = Rules(self._table.body(record.file), self._agent)
-            self._keep(record.file, rules)
-        else:
-            self._rules.move_to_end(record.file)
+            body = self._table.body(record.file)
+            rules = self._rules.put(record.file, Rules(body, self._agent), weight_of(body))
         return rules
 
     async def read_ahead(self, outcome: Outcome) -> None:
         """Parse a large file in a thread before `learn` needs its rules: the worst one would hold up the loop for a third of a second."""
         if isinstance(outcome, Fetched) and len(outcome.body) > _LARGE_FILE:
             body = head_of(outcome.body, self._settings(outcome.url.host).max_bytes)
-            self._keep(file_hash(body), await asyncio.to_thread(Rules, body, self._agent))
-
-    def _keep(self, name: bytes, rules: Rules) -> None:
-        self._rules[name] = rules
-        if len(self._rules) > _RULES_IN_MEMORY:
-            self._rules.popitem(last=False)
+            self._rules.put(file_hash(body), await asyncio.to_thread(Rules, body, self._agent), weight_of(body))
 
     def request(self, origin: str) -> CrawlURL:
         """Return the URL of the origin's robots.txt."""

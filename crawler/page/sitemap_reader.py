@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from asyncio.subprocess import PIPE
 from contextlib import suppress
-from typing import BinaryIO, Final
+from typing import IO, Final
 
 import msgspec
 
@@ -33,7 +33,7 @@ class SitemapReader:
         self._overriding = Overriding(settings)
         self._turn = asyncio.Semaphore(1)
 
-    async def read(self, file: BinaryIO, url: str) -> SitemapReading:
+    async def read(self, file: IO[bytes], url: str) -> SitemapReading:
         """Read a sitemap within the limits.
 
         Args:
@@ -49,7 +49,7 @@ class SitemapReader:
                 return await asyncio.to_thread(read, lambda: pieces_of(file), limits)
             return await self._apart(file, limits)
 
-    async def _apart(self, file: BinaryIO, limits: SitemapLimits) -> SitemapReading:
+    async def _apart(self, file: IO[bytes], limits: SitemapLimits) -> SitemapReading:
         timeout = _TIMES * self._settings.timeout
         job = msgspec.json.encode(Job(limits, self._settings.memory, timeout)).decode()
         command = python.command("thresher.crawler.children.sitemap_process", job)

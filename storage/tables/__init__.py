@@ -52,7 +52,7 @@ class Tables:
         self.pages = Pages(rows, self.bodies)
         self.links = Links(rows)
         self.failures = Failures(rows)
-        self.redirects = Redirects(rows)
+        self.redirects = Redirects(rows, writes=writes)
         self.aliases = Aliases(rows)
         self.captures = Captures(rows)
         self.forgotten = Forgotten(rows)

@@ -12,6 +12,7 @@ from typing import Literal
 from thresher.storage.records import EDGE, PAIR, EdgeRecord, PairRecord
 from thresher.storage.rows import Rows
 from thresher.storage.schema import EDGES, EDGES_IN, PAIRS
+from thresher.storage.tables.bloom import Met
 
 MAX_ORIGINS = 10_000  # of one target that are followed at once
 MAX_HOPS = 5  # of a chain that makes a pair
@@ -25,8 +26,14 @@ ChainEnd = Literal["settled", "loop", "too_long", "no_url", "open"]
 class Redirects:
     """Edges, and the pairs that were completed."""
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: Rows, *, writes: bool) -> None:
+        """Create the log.
+
+        Args:
+            writes: Nobody else writes these tables while it is used: targets are looked for only if one was written.
+        """
         self._rows = rows
+        self._met = Met() if writes and not rows.scan(EDGES_IN, limit=1) else None
 
     def put(self, key: bytes, to_key: bytes, to_text: str, status: int, now: float) -> None:
         """Write the edge of an original, in place of an earlier one; `to_key` is b"" if the target is no URL."""
@@ -35,7 +42,7 @@ class Redirects:
             self._rows.delete(EDGES_IN, earlier.to_key + key)
         self._rows.put(EDGES, key, EDGE.encode(EdgeRecord(to_text, to_key, status, now)))
         if to_key:
-            self._rows.put(EDGES_IN, to_key + key, b"")
+            self.put_in(key, to_key)
 
     def forget(self, key: bytes) -> None:
         """Delete the edge of a URL that redirects no longer, and the end of its chain."""
@@ -68,11 +75,15 @@ class Redirects:
 
     def into(self, key: bytes, limit: int | None = None) -> list[bytes]:
         """Return the originals that redirect to this target in one hop."""
+        if self._met is not None and key not in self._met:
+            return []
         return [row[16:] for row, _ in self._rows.scan(EDGES_IN, key, limit=limit)]
 
     def put_in(self, key: bytes, to_key: bytes) -> None:
         """Write that an original whose own row another agent has redirects to this target."""
         self._rows.put(EDGES_IN, to_key + key, b"")
+        if self._met is not None:
+            self._met.add(to_key)
 
     def ending_at(
         self, key: bytes, max_hops: int = MAX_HOPS, *, is_own: Callable[[bytes], bool] = lambda _: True

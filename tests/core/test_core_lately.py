@@ -1,0 +1,22 @@
+"""What was used lately, up to a weight (crawler/core/lately.py)."""
+
+from __future__ import annotations
+
+from thresher.crawler.core.lately import Lately
+
+
+def test_what_was_not_used_for_longest_goes_first_and_the_newest_stays_whatever_it_weighs() -> None:
+    """Broken on purpose: `get` that does not count as a use; a weight that is not taken off when a value is replaced or goes."""
+    lately: Lately[str, int] = Lately(10)
+    for n, key in enumerate("abcde"):
+        assert lately.put(key, n, 2) == n
+    assert lately.get("a") == 0
+    lately.put("f", 5, 2)
+    assert [lately.get(key) for key in "abcdef"] == [0, None, 2, 3, 4, 5]
+    for _ in range(3):
+        lately.put("a", 1, 2)
+    assert len(lately) == 5
+    lately.put("large", 7, 50)
+    assert [len(lately), lately.get("large")] == [1, 7]
+    lately.put("small", 8, 10)
+    assert [len(lately), lately.get("large"), lately.get("small")] == [1, None, 8]
