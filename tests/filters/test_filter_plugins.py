@@ -11,6 +11,7 @@ from collections import Counter
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import msgspec
 import pytest
 from harness import demo, options, write_config
 
@@ -84,6 +85,18 @@ def test_the_example_that_refuses_by_the_url_is_named_by_explain(tmp_path: Path)
         assert refused
         assert all("e" in urlsplit(url).path for url in refused)
         assert "refused_by_filter by word" in thresher(site, "explain", tmp_path / "x", refused[0]).stdout
+
+
+@pytest.mark.parametrize(
+    ("mode", "overrides", "is_read"), [("off", [], True), ("observe", [], False), ("off", [{"x": "filters.absent"}], False)]
+)
+def test_a_crawl_is_read_without_a_plugin_that_was_off_in_it(mode: str, overrides: list[dict[str, str]], *, is_read: bool) -> None:
+    """Seen to fail: once a plug-in was uninstalled, no command read any crawl made while it was there, though none had used it."""
+    stored = msgspec.json.encode({"filters": {"absent": {"mode": mode}, "dust": {"mode": "off"}}, "overrides": overrides})
+    assert plugins.missing(stored) == ["absent"]
+    kept = plugins.without_unused(stored)
+    assert (plugins.missing(kept) == []) is is_read
+    assert msgspec.json.decode(kept)["filters"]["dust"] == {"mode": "off"}
 
 
 def test_the_example_that_learns_keeps_one_page_of_a_title(tmp_path: Path) -> None:
