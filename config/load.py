@@ -178,7 +178,7 @@ def _content(path: Path | str, name: str) -> bytes:
     except IsADirectoryError:
         raise ConfigError(f"{name}: expected a file, got a directory. Name a file in it") from None
     except OSError as error:
-        raise ConfigError(f"{name}: cannot be read: {error.strerror or error}") from None
+        raise ConfigError(f"{name}: cannot be read: {error.strerror or error}. Name another file") from None
     except ValueError:  # a NUL in the path
         raise ConfigError(f"{name}: expected the name of a file, got one with a NUL character") from None
 

@@ -62,6 +62,20 @@ def missing(stored: bytes) -> list[str]:
     return sorted(set(named) - _OWN - {plugin.name for plugin in plugins() if not plugin.fault})
 
 
+def without_unused(stored: bytes) -> bytes:
+    """Return a stored configuration without the filters that are not installed and were off in all of the crawl."""
+    names = missing(stored)
+    if not names:
+        return stored
+    whole = msgspec.json.decode(stored, type=dict[str, Any])
+    overridden = msgspec.json.encode(whole.get("overrides")).decode()
+    for name in names:
+        options = whole["filters"][name]
+        if isinstance(options, dict) and options.get("mode") == "off" and name not in overridden:
+            del whole["filters"][name]
+    return msgspec.json.encode(whole)
+
+
 def _load(point: EntryPoint, *, is_only: bool) -> Plugin:
     distribution = point.dist.name if point.dist is not None else point.value
     try:

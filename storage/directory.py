@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from thresher.config.plugins import missing, settings_type
+from thresher.config.plugins import missing, settings_type, without_unused
 from thresher.config.settings import Settings
 from thresher.crawler.core.errors import NoCrawlError, StoreError
 from thresher.storage.lock import lock_holder
@@ -58,7 +58,7 @@ def check_version(path: Path, value: bytes | None) -> None:
 def decode_config(path: Path, value: bytes | None) -> Settings:
     """Return the stored configuration."""
     try:
-        return msgspec.json.decode(value or b"", type=settings_type())
+        return msgspec.json.decode(without_unused(value or b""), type=settings_type())
     except msgspec.MsgspecError as error:
         if names := missing(value or b""):
             raise StoreError(

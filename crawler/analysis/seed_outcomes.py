@@ -24,12 +24,14 @@ from thresher.storage.view import View
 
 _CHUNK = 1000
 
+OUTCOMES = ("fetched", "dropped", "needs_browser", "redirected", "failed", "refused", "waiting", "held", "alias", "unknown")
+
 
 class SeedOutcome(msgspec.Struct, kw_only=True):
     """One seed. "Under it" is what lies in its directory, on http and https, with and without www; where it redirects, under its target."""
 
     seed: str
-    outcome: str  # fetched, dropped, needs_browser, redirected, failed, refused, waiting, held, alias, unknown
+    outcome: str  # one of OUTCOMES
     detail: str | None = None  # the reason, the failure, the filter that dropped it
     status: int | None = None  # of its own answer, or of the end of its redirects
     fetched_at: str | None = None

@@ -26,6 +26,7 @@ from thresher.storage.export.target import replacing, replacing_folder
 from thresher.storage.view import View
 
 _FORMATS = {".csv": "csv", ".tsv": "tsv", ".parquet": "parquet", ".cdxj": "cdxj", ".wacz": "wacz"}  # by the end of a file's name
+_JSON_LINES = (".jsonl", ".ndjson")  # names that say so
 _ROWS = {"hostgraph": "links between hosts", "sitegraph": "links between sites"}  # what is counted, where it is not called as the export
 
 
@@ -134,7 +135,8 @@ def _export_rows(
         else:
             with replacing(Path(output), force=force) as out:
                 n = _write(view, taken, chosen, out, format_, raw=raw)
-            click.echo(f"{output}: {n:,} {_ROWS.get(what, what)}", err=True)
+            unsaid = ", as JSON lines" if format_ == "jsonl" and Path(output).suffix not in _JSON_LINES else ""
+            click.echo(f"{output}: {n:,} {_ROWS.get(what, what)}{unsaid}", err=True)
 
 
 def _export_archive(directory: str, format_: str, output: str, *, force: bool) -> int:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from thresher.crawler.analysis.seed_outcomes import SeedOutcome, seed_outcomes
+from thresher.crawler.analysis.seed_outcomes import OUTCOMES, SeedOutcome, seed_outcomes
 from thresher.crawler.cli.common import directory_argument, json_option, print_json, print_table, say_more, top_of, top_option
 from thresher.storage.export.reading import reading
 
@@ -16,7 +16,7 @@ _COLUMNS = ("seed", "outcome", "status", "leads to", "pages", "kept", "waiting",
 @click.command(epilog="Example: thresher seeds example --outcome failed")
 @directory_argument
 @click.option(
-    "--outcome", "outcomes", multiple=True, metavar="OUTCOME", help="Only seeds that were fetched, dropped, redirected, failed, …"
+    "--outcome", "outcomes", multiple=True, type=click.Choice(OUTCOMES), help="Only seeds that came to this; more than once for several."
 )
 @top_option
 @json_option

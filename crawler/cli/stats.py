@@ -234,7 +234,9 @@ def stats(directory: str, by: str | None, top: int | None, as_json: bool) -> int
 
     wire_bytes are bytes received, headers included; bytes are bytes of content. `--by depth` counts clicks from a seed and clicks from
     the entry of a page's site. `--by filter` counts verdicts as they stand: a page that was kept at first and dropped later is among those
-    not kept, and is counted as revised to not kept; redirects that a filter refuses are counted by themselves. `--by class` counts what
+    not kept, and is counted as revised to not kept; redirects that a filter refuses are counted by themselves; saved counts links that it
+    held, rewrote or refused when they were found, some of which may have been fetched since, and copies. What a filter refuses by a URL's
+    form alone stands under `--by reason`. `--by class` counts what
     filters have held, by host and class: URLs known, drawn, of these new, left, and of these left alone; new_at_most says how
     many of the URLs left alone on that host at the same time may be new, as was proved. `--by wall` shows how hosts stand of
     which a page was fetched again to see whether they are still themselves: well, walled, or another for so long that they are taken as
@@ -265,7 +267,7 @@ _NOTHING = {
     "wall": "nothing to count: no host was asked for a canary",
     "cause": "nothing to count: no request has failed",
     "reason": "nothing to count: no URL was skipped; --by cause counts requests that failed",
-    "filter": "nothing to count: no filter has judged anything",
+    "filter": "nothing to count: no filter has judged a page; --by reason counts links that were refused by their form",
 }
 
 

@@ -87,10 +87,11 @@ def _rows(report: StatusReport) -> list[tuple[str, object]]:
     state = standing(report.state, report.why)
     if ended and report.state not in _ENDED:
         state = f"ended without a word (its last state was {state})"
+    idle = "none" if report.why == "nothing is left to do" else "none; `thresher resume` goes on"
     classes = {name: report.status_classes[name] for name in sorted(report.status_classes)}
     return [
         ("state", state),
-        ("process", f"{report.holder} is at work" if report.alive else "none; `thresher resume` goes on"),
+        ("process", f"{report.holder} is at work" if report.alive else idle),
         ("as of", iso(report.at)),
         ("ran for" if ended else "running for", clock(report.running_s)),
         ("pages", f"{report.pages:,}" + ("" if ended else f"  ({report.pages_per_s:.1f}/s)")),
@@ -99,11 +100,11 @@ def _rows(report: StatusReport) -> list[tuple[str, object]]:
         ("answers", _counts(classes)),
         ("redirects", report.redirects),
         ("failed", f"{report.failed:,}" + (f"  (by attempt: {counted(report.causes)})" if report.causes else "")),
-        ("URLs", f"{report.known:,} known, {report.queued:,} queued, {report.in_flight:,} in flight"),
+        ("URLs", f"{report.known:,} known, {report.queued:,} queued, {report.held:,} held by filters, {report.in_flight:,} in flight"),
         ("hosts", f"{report.hosts:,} known" + ("" if ended else _at_work(report))),
         ("parked", counted(report.hosts_parked)),
         ("skipped", counted(report.skipped)),
-        ("judged against", _counts(report.saved)),
+        ("held or refused", f"by filters: {_counts(report.saved)}" if report.saved else ""),
         ("walled", f"{report.walled:,} host{'s' * (report.walled != 1)}" if report.walled else ""),
         ("fetched again", f"{report.fetched_again:,} URLs that walls had answered for" if report.fetched_again else ""),
         ("need a browser", _counts(report.needs_browser) + ("; see `thresher export --what browser`" if report.needs_browser else "")),

@@ -20,7 +20,7 @@ def order(crawl: CrawlFigures) -> Section | None:
     rows: list[tuple[Cell, ...]] = [(url, round(rank, 2), number or None, n_in) for url, rank, number, n_in in found.top]
     names = ("page", "PageRank", "fetched as number", "links to it")
     fidelity, spread = found.fidelity, found.concentration
-    even = f"{spread.n_hosts:,} hosts, as even as {spread.effective_hosts:,.1f} of equal size"
+    even = f"{spread.n_hosts:,} host{'s' * (spread.n_hosts != 1)}, as even as {spread.effective_hosts:,.1f} of equal size"
     said = facts(
         (
             ("Graph", f"{found.n_urls:,} URLs, fetched or only seen, {found.n_links:,} links"),

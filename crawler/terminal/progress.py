@@ -101,7 +101,7 @@ def block(status: Status) -> Group:
     if status.causes:
         rows.append(Text("failed attempts: " + counted(status.causes)))
     if status.saved:
-        rows.append(Text("judged against: " + _counts(status.saved), overflow="ellipsis", no_wrap=True))
+        rows.append(Text("by filters, held or refused: " + _counts(status.saved), overflow="ellipsis", no_wrap=True))
     if status.skipped:
         rows.append(Text("skipped: " + counted(status.skipped)))
     if status.hosts_parked:
@@ -137,10 +137,10 @@ def summary(status: Status) -> Table:
         ("answers", _classes(status) or "none"),
         ("redirects", f"{status.redirects:,}"),
         ("failed", f"{status.failed:,}" + (f"  (by attempt: {counted(status.causes)})" if status.causes else "")),
-        ("URLs", f"{status.known:,} known, {status.queued:,} still queued"),
+        ("URLs", f"{status.known:,} known, {status.queued:,} still queued" + (f", {status.held:,} held by filters" if status.held else "")),
         ("hosts", f"{status.hosts:,} known" + (f", parked: {counted(status.hosts_parked)}" if status.hosts_parked else "")),
         ("skipped", counted(status.skipped) or "nothing"),
-        ("judged against", _counts(status.saved) or "nothing"),
+        ("held or refused", f"by filters: {_counts(status.saved)}" if status.saved else "nothing"),
         *([("would be saved", _counts(status.would_save))] if status.would_save else []),
         *([("walled", f"{status.walled:,} host{'s' * (status.walled != 1)}")] if status.walled else []),
         *([("fetched again", f"{status.fetched_again:,} URLs that walls had answered for")] if status.fetched_again else []),

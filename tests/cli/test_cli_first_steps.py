@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from io import StringIO
 from pathlib import Path
 
 import pytest
 from command import Command
+from rich.console import Console
 
 from thresher.crawler.core.errors import StoreError
 from thresher.crawler.status import Status
-from thresher.crawler.terminal.progress import headline
+from thresher.crawler.terminal.progress import headline, summary
 from thresher.storage import rot
 
 URL = "http://localhost:8000/"
@@ -75,7 +77,7 @@ def test_a_tab_is_called_a_tab(thresher: Command, tmp_path: Path) -> None:
 
 
 def test_nothing_to_count_is_said_in_the_words_of_what_was_asked(thresher: Command, crawl: Path) -> None:
-    for by, words in (("cause", "no request has failed"), ("filter", "no filter")):
+    for by, words in (("cause", "no request has failed"), ("filter", "--by reason")):
         ran = thresher("stats", crawl, "--by", by)
         assert ran.out or words in ran.err
 
@@ -94,3 +96,25 @@ def test_the_end_of_a_crawl_is_said_without_an_echo() -> None:
     """Seen to fail: "Crawl stopped: stopped by SIGINT"."""
     assert str(headline(Status(state="stopped", why="stopped by SIGINT"))) == "Crawl stopped by SIGINT"
     assert str(headline(Status(state="done", why="limits.max_pages reached"))) == "Crawl done: limits.max_pages reached"
+
+
+def test_an_outcome_that_no_seed_has_is_refused_with_those_that_there_are(thresher: Command, crawl: Path) -> None:
+    """Seen to fail: an empty table and exit 0 for `--outcome fail`."""
+    ran = thresher("seeds", crawl, "--outcome", "fail")
+    assert (ran.code, "'failed'" in ran.err) == (2, True), ran.err
+    assert thresher("seeds", crawl, "--outcome", "fetched", "--outcome", "failed").code == 0
+
+
+@pytest.mark.parametrize(("name", "says"), [("x.xlsx", ", as JSON lines\n"), ("x.csv", " pages\n"), ("x.jsonl", " pages\n")])
+def test_a_name_that_says_no_format_is_told_which_was_written(name: str, says: str, thresher: Command, crawl: Path, tmp_path: Path) -> None:
+    """Seen to fail: "x.xlsx: 6 pages", of JSON lines."""
+    assert thresher("export", crawl, "--fields", "url,status", "-o", tmp_path / name).err.endswith(says)
+
+
+def test_what_is_held_is_counted_among_the_known_urls() -> None:
+    """Seen to fail: "128 known, 2 still queued" after 92 pages, and not a word of the other 34."""
+    written = StringIO()
+    Console(width=200, file=written).print(summary(Status(state="stopped", known=128, queued=2, held=34, saved={"depth_cutoff": 40})))
+    said = written.getvalue()
+    assert "128 known, 2 still queued, 34 held by filters" in said
+    assert "by filters: depth_cutoff 40" in said

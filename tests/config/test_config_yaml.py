@@ -111,12 +111,12 @@ def test_what_cannot_be_read_is_named(tmp_path: Path, monkeypatch: pytest.Monkey
     Path("file").write_text("{}")
     for path, message in {
         "folder": "folder: expected a file, got a directory. Name a file in it",
-        "absent.yaml": "absent.yaml: cannot be read: No such file or directory",
-        "file/under": "file/under: cannot be read: Not a directory",
-        "x" * 300: "x" * 199 + "…: cannot be read: File name too long",
+        "absent.yaml": "absent.yaml: cannot be read: No such file or directory. Name another file",
+        "file/under": "file/under: cannot be read: Not a directory. Name another file",
+        "x" * 300: "x" * 199 + "…: cannot be read: File name too long. Name another file",
         "a\0b": "a\\u0000b: expected the name of a file, got one with a NUL character",
         "-": "-: expected a file, got standard input, which is not available here. Name a file",
-        "esc\x1b": "esc\\u001b: cannot be read: No such file or directory",
+        "esc\x1b": "esc\\u001b: cannot be read: No such file or directory. Name another file",
     }.items():
         with pytest.raises(ConfigError) as caught:
             load([path])
@@ -130,7 +130,7 @@ def test_a_file_without_permission_is_named(tmp_path: Path) -> None:
     try:
         path.read_text()
     except PermissionError:
-        with pytest.raises(ConfigError, match=r"crawl\.yaml: cannot be read: Permission denied$"):
+        with pytest.raises(ConfigError, match=r"crawl\.yaml: cannot be read: Permission denied\. Name another file$"):
             load([path])
     else:
         pytest.skip("this user may read every file")

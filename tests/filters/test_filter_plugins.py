@@ -11,6 +11,7 @@ from collections import Counter
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import msgspec
 import pytest
 from harness import demo, options, write_config
 
@@ -21,7 +22,7 @@ from thresher.filters import plugin
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "filters/README.md").read_text("utf-8")
 (TOML,) = re.findall(r"```toml\n(.*?)```", README, re.DOTALL)
-THIN, TITLES = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+THIN, WORD, TITLES = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 
 
 @pytest.fixture(scope="module")
@@ -69,6 +70,33 @@ def test_the_example_is_short_and_drops_pages(installed: Path, tmp_path: Path) -
     assert sum(line.startswith('{"keep":false') and '"thin"' in line for line in kept) > 20
     without = thresher(tmp_path, "stats", tmp_path / "x")
     assert (without.returncode, "filters.thin: configured, but no installed plug-in" in without.stderr) == (6, True)
+
+
+def test_the_example_that_refuses_by_the_url_is_named_by_explain(tmp_path: Path) -> None:
+    """Mutation: the panel does not ask the `static` part of a plug-in."""
+    site = broken(tmp_path / "site", WORD, "word")
+    with demo("story", tmp_path) as server:
+        config = write_config(tmp_path, options(server, limits={"max_pages": 20}), server.web.seeds())
+        sets = ("--set", "filters.word.mode=enforce", "--set", "filters.word.word=e")
+        ran = thresher(site, "crawl", "-c", config, *sets, "-o", tmp_path / "x", "--progress", "none")
+        assert ran.returncode == 0, ran.stderr
+        skipped = thresher(site, "export", tmp_path / "x", "--what", "skipped", "--fields", "url,reason,by").stdout.splitlines()
+        refused = [row["url"] for row in map(json.loads, skipped) if row["by"] == "word"]
+        assert refused
+        assert all("e" in urlsplit(url).path for url in refused)
+        assert "refused_by_filter by word" in thresher(site, "explain", tmp_path / "x", refused[0]).stdout
+
+
+@pytest.mark.parametrize(
+    ("mode", "overrides", "is_read"), [("off", [], True), ("observe", [], False), ("off", [{"x": "filters.absent"}], False)]
+)
+def test_a_crawl_is_read_without_a_plugin_that_was_off_in_it(mode: str, overrides: list[dict[str, str]], *, is_read: bool) -> None:
+    """Seen to fail: once a plug-in was uninstalled, no command read any crawl made while it was there, though none had used it."""
+    stored = msgspec.json.encode({"filters": {"absent": {"mode": mode}, "dust": {"mode": "off"}}, "overrides": overrides})
+    assert plugins.missing(stored) == ["absent"]
+    kept = plugins.without_unused(stored)
+    assert (plugins.missing(kept) == []) is is_read
+    assert msgspec.json.decode(kept)["filters"]["dust"] == {"mode": "off"}
 
 
 def test_the_example_that_learns_keeps_one_page_of_a_title(tmp_path: Path) -> None:
