@@ -98,9 +98,13 @@ class StoppingServer(ServerProcess):
         at = self._command.index("-m")
         self._command[at : at + 2] = [str(Path(__file__).with_name("stopping_server.py")), ",".join(map(str, counts))]
 
-    def goes_on(self) -> None:
-        """Let it answer again, once it has stopped: its last request is in the log before."""
+    def until_stopped(self) -> None:
+        """Wait until it has stopped: its last request is in the log before."""
         wait_until(lambda: not self.is_running or state_of(self.pid) == "T")
+
+    def goes_on(self) -> None:
+        """Let it answer again, once it has stopped."""
+        self.until_stopped()
         send(self.pid, signal.SIGCONT)
 
     def close(self) -> None:

@@ -134,6 +134,7 @@ def test_ctrl_c_stops_gracefully(tmp_path: Path) -> None:
         with running(command, stdout=subprocess.PIPE, text=True) as job:
             assert job.stdout is not None
             assert job.stdout.readline().startswith("http")
+            server.until_stopped()
             job.send_signal(signal.SIGINT)
             server.goes_on()
             assert job.stdout.read().splitlines()[-1] == "3 stopped by Ctrl-C"

@@ -33,7 +33,7 @@ def forum(web: LittleWeb) -> None:
 
 async def told(path: Path, web: LittleWeb, *seeds: str, audit_share: float = 0.0, max_pages: int | None = None) -> Crawled:
     """Crawl with this filter alone; a store that is there goes on."""
-    own = DustSettings(mode="enforce", first_mining=100)
+    own = DustSettings(mode="enforce", first_mining=2 * N + 1)
     filters = FilterSettings(audit_share=audit_share, soft_error=SoftErrorSettings(max_probes=0), dust=own)
     return await crawl(
         path,
