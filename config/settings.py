@@ -260,7 +260,7 @@ class DustSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
 class CanarySettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     mode: FilterMode = "enforce"
     share: Share = 0.01  # of a well host's requests that may be canaries; twice that for URLs that were never seen there
-    floor: Count = 6  # canaries that each host may have, however few its requests
+    floor: Count = 6  # canaries that each host may have beside the share, one for every 20 kept pages
 
 
 class FilterSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

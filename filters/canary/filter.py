@@ -53,6 +53,7 @@ _MOST_AGAIN: Final = 4  # how often one URL may be queued again
 _LOST_AFTER: Final = 50  # answers after which a request of this filter is taken to be lost: it goes before all others
 _SLOTS_AT: Final = (1, 2, 3, 8, 32, 128, 512)  # kept pages that become candidates
 _PATIENCE: Final = 4  # factor by which the number of alike answers grows that ask for a canary, once they were found honest
+_FOR_ONE: Final = 20  # kept pages of a host for each request of `floor`
 _OF_NEWS: Final = 2  # factor of `share` that canaries for alike answers may cost if none ever found a wall
 _GONE: Final = (404, 410)  # a rebuilt site answers so for its old pages; hardly any wall does
 _CAUSES: Final = frozenset(map(str, Cause))
@@ -165,7 +166,7 @@ class CanaryFilter:
                 self._keep(news, watch, memory)
         if watch.stage not in (Stage.IDLE, Stage.WALLED) and watch.n_answers - watch.asked_at > _LOST_AFTER:
             watch.stage = Stage.IDLE
-        allowed = self._floor + self._share * watch.n_answers
+        allowed = min(self._floor, watch.n_kept / _FOR_ONE) + self._share * watch.n_answers
         if watch.stage is not Stage.IDLE or watch.n_asked >= _OF_NEWS * allowed:
             return NO_EFFECTS
         may_ask = watch.n_asked < allowed or not records.is_honest(memory, queue, token, news.url)
