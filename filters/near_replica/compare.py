@@ -144,7 +144,7 @@ def may_resemble(brief: bytes, other: bytes, least: float) -> bool:
         brief: The slots of one page.
         other: Name and slots of another.
     """
-    return sum(map(eq, brief, other[NAME:])) >= _fewest_alike(least)
+    return bool(sum(map(eq, brief, other[NAME:])) >= _fewest_alike(least))
 
 
 @lru_cache(maxsize=8)
