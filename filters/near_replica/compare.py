@@ -144,8 +144,7 @@ def may_resemble(brief: bytes, other: bytes, least: float) -> bool:
         brief: The slots of one page.
         other: Name and slots of another.
     """
-    n_alike: int = sum(map(eq, brief, other[NAME:]))
-    return n_alike >= _fewest_alike(least)
+    return bool(sum(map(eq, brief, other[NAME:])) >= _fewest_alike(least))
 
 
 @lru_cache(maxsize=8)
