@@ -5,7 +5,7 @@
 Ten honest and ten hostile kinds of change, each a site of 60 pages in three directories over 60 days, whose host has time to spare: so
 whatever the schedule asks beyond its need shows in its requests. Each is run as crawls are (crawler/core/siblings.py) and, beside it, with
 no page ever brought forward for its siblings; requests of the first divided by those of the second, and copies' stale time likewise. 5 %
-more requests are in vain where the stale time has not fallen by more. Exits with 1 if a kind draws some, or if a change is missed. A minute.
+more requests are in vain where the stale time has not fallen by more. Exits with 1 if a kind draws some, or if a change is missed.
 """
 
 from __future__ import annotations
