@@ -74,7 +74,7 @@ def _why(plan: PagePlan) -> str:
     said = "; a sitemap says that it has changed" if plan.why == "announced" else ""
     if plan.siblings is not None:
         pattern, n_changed, n = plan.siblings
-        below = f"under {pattern or '/'}"
+        below = f"under {pattern}/" if "*" not in pattern and "#" not in pattern else f"like {pattern}"
         others = f"{n_changed} of {n} siblings {below} changed with it" if n else f"one {below} has changed, and they change together"
         said += f"; brought forward since {others}"
     return f"it changes about every {_time(1.0 / plan.rate)} {source}{news}, so after {_time(plan.interval_s)}{said}"
