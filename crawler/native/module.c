@@ -311,6 +311,6 @@ PyMODINIT_FUNC PyInit__native(void) {
     PyObject *module = PyModule_Create(&MODULE);
     if (module && (PyModule_AddFunctions(module, SKETCH_METHODS) < 0 || PyModule_AddFunctions(module, URL_METHODS) < 0)) Py_CLEAR(module);
     if (module && PyModule_AddFunctions(module, FRONT_METHODS) < 0) Py_CLEAR(module);
-    if (module && PyModule_AddIntConstant(module, "INTERFACE", 7) < 0) Py_CLEAR(module);
+    if (module && PyModule_AddIntConstant(module, "INTERFACE", 8) < 0) Py_CLEAR(module);
     return module;
 }
