@@ -90,6 +90,7 @@ class Panel:
             gate: [spec for spec in specs if spec.part(gate)] for gate in (Gate.LEARNED, Gate.REDIRECT, Gate.PAGE, Gate.RELINKS)
         }
         self._learning[Gate.UNREAD] = [spec for spec in specs if spec.unread and spec.page]
+        self._parts = {gate: [(spec, spec.part(gate)) for spec in learning] for gate, learning in self._learning.items()}
         self._again = [spec for spec in specs if (spec.again or spec.by_url) and spec.learned]
         self._varies = any(spec.by_url is not None for spec in specs)
 
@@ -212,9 +213,12 @@ class Panel:
         for spec in self._learning[Gate.LEARNED]:
             measure, against, would, may = ruling_on(spec, batch, self._memories[spec.name])
             measures.append(measure)
-            merge(against, into=refused)
-            merge(would, into=said)
-            effects += [(spec.name, effect) for effect in self._standing(may)]
+            if against:
+                merge(against, into=refused)
+            if would:
+                merge(would, into=said)
+            if may:
+                effects += [(spec.name, effect) for effect in self._standing(may)]
         audited, kept_effects = audit(batch, refused, effects, self._audit_share)
         if refused:
             admitted[[i for i in refused if i not in audited]] = False
@@ -227,21 +231,24 @@ class Panel:
         effects: list[Asked] = []
         measures: list[tuple[str, bytes]] = []
         subject = deliberation.subject
-        for spec, measure in zip(self._learning[deliberation.gate], deliberation.measures, strict=True):
-            of = spec.of(subject) if subject else spec
-            if of.mode is Mode.OFF:
-                continue
-            part = of.part(deliberation.gate)
-            asked = part.observe(measure, deliberation.judgement, self._memories[spec.name])
+        gate, judgement = deliberation.gate, deliberation.judgement
+        for (spec, part), measure in zip(self._parts[gate], deliberation.measures, strict=True):
+            if spec.by_url is not None and subject:
+                of = spec.of(subject)
+                if of.mode is Mode.OFF:
+                    continue
+                part = of.part(gate)  # noqa: PLW2901 - the variant's
+            asked = part.observe(measure, judgement, self._memories[spec.name])
             if asked is NOTHING_LEARNED:
                 continue
             if part.measure_type is not NoneType:
                 measures.append((spec.name, _encode(measure)))
-            effects += [(spec.name, effect) for effect in asked if may_have(spec, effect, subject)]
+            if asked:
+                effects += [(spec.name, effect) for effect in asked if may_have(spec, effect, subject)]
         if not measures:
             return tuple(effects), None
         said = subject if self._varies else ""
-        return tuple(effects), JournalRecord(deliberation.gate, encode_judgement(deliberation.judgement), measures, said)
+        return tuple(effects), JournalRecord(gate, encode_judgement(judgement), measures, said)
 
     def on_answer(self, prober: str, answer: Answer) -> Learned:
         """Give a filter the answer to its own request; return the effects that it asks for next and what the journal keeps."""
@@ -390,18 +397,21 @@ class Panel:
         verdicts, observers = [], []
         effects: list[Asked] = []
         keep = follow = new = True
-        for spec, measure in zip(self._learning[gate], measures, strict=True):
-            of = spec.of(subject)
-            mode = of.mode
+        for (spec, part), measure in zip(self._parts[gate], measures, strict=True):
+            mode = spec.mode
+            if spec.by_url is not None:
+                of = spec.of(subject)
+                mode, part = of.mode, of.part(gate)  # noqa: PLW2901 - the variant's
             if mode is Mode.OFF:
                 continue
-            verdict, asked = of.part(gate).decide(measure, self._memories[spec.name])
+            verdict, asked = part.decide(measure, self._memories[spec.name])
             verdicts.append(verdict)
             if mode is Mode.OBSERVE and spec.mode is Mode.ENFORCE:
                 observers.append(spec.name)
             if mode is Mode.ENFORCE:
                 keep, follow, new = keep and verdict.keep, follow and verdict.follow, new and verdict.new
-                effects += [(spec.name, effect) for effect in asked if may_have(spec, effect, subject)]
+                if asked:
+                    effects += [(spec.name, effect) for effect in asked if may_have(spec, effect, subject)]
         judgement = Judgement(keep, follow, tuple(verdicts), new, tuple(observers))
         return Deliberation(gate, judgement, tuple(effects), tuple(measures), subject=subject)
 

@@ -9,7 +9,8 @@ Time: none if no override changes the filter; else 1 µs a URL. Memory: the part
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -24,6 +25,7 @@ from thresher.filters.base import Gate, LinkColumns
 from thresher.filters.spec import FilterSpec
 
 Build = Callable[[Settings, Any], FilterSpec | None]  # from settings and what variants share; None: it is off
+_NONE: Final[Mapping[int, Verdict]] = MappingProxyType({})
 _ORDER: Final = (Mode.OFF, Mode.OBSERVE, Mode.ENFORCE)
 
 
@@ -99,8 +101,14 @@ def grouped(spec: FilterSpec, texts: Sequence[str]) -> Iterator[tuple[FilterSpec
     yield from found.values()
 
 
-def refused(spec: FilterSpec, links: LinkColumns, mode: Mode) -> Iterator[tuple[int, Reason]]:
-    """Yield which links a filter's static part refuses where it has a mode, and why."""
+def refused(spec: FilterSpec, links: LinkColumns, mode: Mode) -> Iterable[tuple[int, Reason]]:
+    """Return which links a filter's static part refuses where it has a mode, and why."""
+    if spec.by_url is not None:
+        return _refused_by_variants(spec, links, mode)
+    return spec.static.refuses(links).items() if spec.mode is mode and spec.static is not None else ()
+
+
+def _refused_by_variants(spec: FilterSpec, links: LinkColumns, mode: Mode) -> Iterator[tuple[int, Reason]]:
     for variant, at in grouped(spec, links.texts):
         if variant.mode is mode and variant.static is not None:
             some = links if len(at) == len(links.texts) else LinkColumns(*([column[i] for i in at] for column in links))
@@ -132,11 +140,15 @@ class Ruled(NamedTuple):
     measure: Any  # from which it learns
     refused: Mapping[int, Verdict]  # by position
     said: Mapping[int, Verdict]  # what it would refuse where it only observes
-    effects: list[Effect]  # that it may have
+    effects: Sequence[Effect]  # that it may have
 
 
 def ruling_on(spec: FilterSpec, batch: LinkBatch, memory: Memory) -> Ruled:
     """Ask a filter at the learned gate about links, each by the variant of its URL. It learns by the variant of the page."""
+    if spec.by_url is None and spec.learned is not None and spec.mode is Mode.ENFORCE:
+        measure = spec.learned.measure(batch)
+        ruling, asked = spec.learned.decide(measure, memory)
+        return Ruled(measure, ruling.refused, _NONE, asked)
     own = spec.of(batch.source.text).part(Gate.LEARNED)
     measure = own.measure(batch)
     against: dict[int, Verdict] = {}

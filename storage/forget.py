@@ -33,6 +33,7 @@ from thresher.crawler.core.robots import RobotsRecord
 from thresher.crawler.core.url import URLSpace, origin_of, queue_name
 from thresher.crawler.core.url_rules import url_rules
 from thresher.storage.archive.blanking import blank, places_of
+from thresher.storage.durable import sync_folder
 from thresher.storage.faults import as_ours
 from thresher.storage.lock import CrawlLock
 from thresher.storage.overlay import Row
@@ -158,11 +159,7 @@ def _compact(folder: Path) -> None:
             os.fchmod(file.fileno(), MODE)
             os.fsync(file.fileno())
         (copy / "data.mdb").replace(folder / "data.mdb")
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        sync_folder(folder)
     finally:
         shutil.rmtree(copy, ignore_errors=True)
 

@@ -9,7 +9,6 @@ Space: as much as `state/` has, meanwhile. Memory: 1,000 rows. Time: 10 µs a UR
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from itertools import chain, groupby, islice, zip_longest
@@ -22,6 +21,7 @@ from thresher.crawler.core.errors import StoreError
 from thresher.crawler.core.ports import Lane
 from thresher.storage.check import check_data_file
 from thresher.storage.directory import require_store
+from thresher.storage.durable import sync_folder
 from thresher.storage.faults import as_ours
 from thresher.storage.lock import CrawlLock
 from thresher.storage.overlay import Row
@@ -96,11 +96,7 @@ def _carry_over(shard: Path) -> None:
     finally:
         with suppress(FileNotFoundError):
             new.unlink()
-    descriptor = os.open(old.parent, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    sync_folder(old.parent)
 
 
 def _opened(file: Path, map_size: int = 0) -> lmdb.Environment:

@@ -35,8 +35,10 @@ class Layer:
         self.rows[key] = value
 
     def put_many(self, rows: Mapping[bytes, bytes]) -> None:
-        """Put rows of a table that is not scanned."""
-        assert self._prefix is None
+        if self._prefix is not None:
+            for key in rows:
+                if key not in self.rows:
+                    self._file(key, self._prefix)
         self.rows.update(rows)
 
     def _file(self, key: bytes, prefix: int) -> None:

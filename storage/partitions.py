@@ -11,7 +11,6 @@ A shard that has no agent any more keeps its results; they are read with the res
 
 from __future__ import annotations
 
-import os
 from itertools import groupby
 from pathlib import Path
 
@@ -19,7 +18,7 @@ import msgspec
 
 from thresher.crawler.core.errors import StoreError, UsageError
 from thresher.crawler.core.ownership import MOST_AGENTS, N_PARTITIONS
-from thresher.storage.private import private
+from thresher.storage.durable import replace_file
 
 FILE = "partitions.json"
 DIRECTORY = "directory.json"  # on the head of several machines: which of them may request
@@ -147,18 +146,7 @@ def is_moving(path: Path) -> bool:
 
 def write_partitions(directory: Path, partitions: Partitions) -> None:
     """Replace the table, durably and at once."""
-    path = directory / FILE
-    temporary = path.with_suffix(".tmp")
-    with open(temporary, "wb", opener=private) as file:
-        file.write(msgspec.json.encode(partitions) + b"\n")
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    replace_file(directory / FILE, msgspec.json.encode(partitions) + b"\n")
 
 
 def _table(ranges: Ranges) -> bytes:

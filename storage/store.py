@@ -193,7 +193,7 @@ class Store:
         group.n_bytes += len(key) + len(value)
 
     def put_many(self, table: str, rows: Mapping[bytes, bytes]) -> None:
-        """Put many rows of a table that is not scanned."""
+        """Put many rows of a table."""
         group = self._open
         group.layers[table].put_many(rows)
         group.n_bytes += sum(map(len, rows)) + sum(map(len, rows.values()))

@@ -1,7 +1,7 @@
 """Starts `thresher` commands and demo servers without importing them each time: a process that has imported them forks.
 
 Python's start and the imports are a third of a second of CPU, of hundreds of commands. What a command does is the same: its own process,
-streams, folder, environment, signals and exit code, and the agents that it starts are started as ever. What a start itself does is tested
+streams, folder, environment, signals and exit code; its agents are forked, too (forking_agents.py). What a start itself does is tested
 with real ones (`subprocess`): so is everything whose variables change how Python starts, or what is imported.
 """
 
@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 SERVER = Path(__file__).with_name("forking_server.py")
+AGENT_NAME = "agent_process"  # of an agent that was forked, among processes
 _READ_AT_START = ("PYTHON", "THRESHER_NATIVE", "OPENBLAS_NUM_THREADS", "LC_ALL")  # read when Python starts, or by what is imported
 
 

@@ -14,6 +14,8 @@ import socket
 import sys
 from contextlib import suppress
 
+from forking_agents import fork_agents
+
 from thresher.crawler.cli import COMMANDS, guarded, thresher
 from thresher.crawler.demo import server
 
@@ -55,6 +57,8 @@ def _keep(request: bytes, descriptors: list[int]) -> str:
         os.closerange(3, max(descriptors) + 1)
         if program == "demo":
             os.setsid()
+        else:
+            fork_agents()
         os.chdir(directory)
         os.environ.clear()
         os.environ.update(environ)

@@ -29,7 +29,7 @@ from typing import Any, NamedTuple, Self, cast
 
 import forking
 import msgspec
-from forking import Forked
+from forking import AGENT_NAME, Forked
 
 from thresher.crawler.children import python
 from thresher.crawler.core.model import State
@@ -273,9 +273,10 @@ def children(pid: int) -> list[int]:
 def is_agent(pid: int) -> bool:
     """Return whether a process is an agent: not one that is only about to become one."""
     try:
-        return b"agent_process" in Path(f"/proc/{pid}/cmdline").read_bytes()
+        name, words = (Path(f"/proc/{pid}/{file}").read_text() for file in ("comm", "cmdline"))
     except OSError:
         return False
+    return name.strip() == AGENT_NAME or AGENT_NAME in words
 
 
 def alive(pid: int) -> bool:

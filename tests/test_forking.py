@@ -8,7 +8,7 @@ from pathlib import Path
 
 import forking
 import pytest
-from harness import demo
+from harness import crawl, demo, options, stopping_demo, write_config
 
 READS = ("check", "-f", "-")  # waits for its standard input
 
@@ -52,3 +52,16 @@ def test_a_demo_server_has_a_session_of_its_own_and_ends_with_its_input(tmp_path
         assert b"forking_server" in Path(f"/proc/{server.pid}/cmdline").read_bytes(), "it was forked"
     assert not server.is_running
     assert server.read_log().requests == []
+
+
+def test_an_agent_is_a_process_of_its_own_with_a_session_and_a_name(tmp_path: Path) -> None:
+    with stopping_demo("kill", tmp_path, 20) as server:
+        config = write_config(tmp_path, options(server), server.web.seeds())
+        with crawl(tmp_path / "crawl", config) as life:
+            assert life.wait_for_requests(server, 20), life.said
+            agent = life.agent()
+            assert b"forking_server" in Path(f"/proc/{agent}/cmdline").read_bytes(), "it was forked"
+            assert os.getsid(agent) == agent != os.getsid(life.process.pid)
+            assert life.signal_agent(signal.SIGKILL)
+            assert life.wait_for_agent(other_than=agent)
+            assert life.stop(server, 20, signal.SIGINT) == 3, life.said

@@ -272,7 +272,7 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("library", ["duckdb", "polars", "pandas"])
 def test_the_examples_of_the_corpus_run(library: str, exported: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each where its library is installed; `dev` brings duckdb."""
+    """Each where its library is installed; `dev` brings all three."""
     pytest.importorskip(library, reason=f"{library} is not installed: the example of the README that uses it is not run")
     (source,) = [block for block in CORPUS if f"import {library}" in block]
     monkeypatch.chdir(exported)

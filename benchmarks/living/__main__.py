@@ -1,7 +1,8 @@
 """Crawl living sites with filters and without: `python -m benchmarks.living [SITE…] [--filters A,B+C,all-D] [--delay S] [--keep DIR]`.
 
-`python -m benchmarks.living anytime` draws curves over requests and bytes (anytime.py), `… walls` puts walls before sites (walls.py),
-`… sitemaps` crawls with and without the sitemaps that a site's own software makes (sitemaps.py).
+`python -m benchmarks.living anytime` draws curves over requests and bytes (anytime.py), `… record` and `… replay` draw them from
+recordings (recordings.py, replayed.py), `… walls` puts walls before sites (walls.py), `… sitemaps` crawls with and without the sitemaps
+that a site's own software makes (sitemaps.py).
 
 Real software that Debian packages is started on loopback addresses, each site is crawled from one seed by the command line, first with all
 filters off (but media), then with each set of filters: with all but depth_cutoff, which saves what is far and not what is redundant, and
@@ -26,14 +27,20 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from benchmarks.living import anytime, sitemaps, walls
+from benchmarks.living import anytime, recordings, replayed, sitemaps, walls
 from benchmarks.living.apache import Place
 from benchmarks.living.compare import Comparison, causes
 from benchmarks.living.crawls import Crawl, crawl, filter_names, filters_of
 from benchmarks.living.site import Site
 from benchmarks.living.sites import SITES, served, there
 
-_COMMANDS = {"anytime": anytime.main, "sitemaps": sitemaps.main, "walls": walls.main}
+_COMMANDS = {
+    "anytime": anytime.main,
+    "record": recordings.main,
+    "replay": replayed.main,
+    "sitemaps": sitemaps.main,
+    "walls": walls.main,
+}
 MAX_LOST = 0.005
 _EXAMPLES = 3
 _CAUSES = 6
@@ -73,7 +80,7 @@ def measure(site: Site, directory: Path, sets: Mapping[str, Sequence[str]], dela
     """Crawl a site without filters and with each set; print what that came to; return whether too much is lost with the last."""
     with served(site, directory) as place:
         print(f"\n{site.name}: {site.about}\n{place.url(site.hosts[0], site.seed)}", flush=True)
-        is_empty = site.empty(place.directory) if site.empty else _never
+        is_empty = site.empty(place.directory) if site.empty else anytime.never
         base = crawl(site, place, directory / f"{site.name}-off", ())
         rows, reports, too_much = [_row("off", Comparison(base, base, is_empty))], list[str](), False
         for name, filters in sets.items():
@@ -84,10 +91,6 @@ def measure(site: Site, directory: Path, sets: Mapping[str, Sequence[str]], dela
     _print_table([_COLUMNS, *rows])
     print("\n".join(reports), flush=True)
     return too_much
-
-
-def _never(url: str) -> bool:
-    return False
 
 
 def _row(name: str, found: Comparison) -> list[str]:
@@ -126,7 +129,7 @@ def _losses(site: Site, found: Comparison) -> list[str]:
 
 def _soft_errors(site: Site, place: Place, found: Comparison) -> list[str]:
     """Hold the recorded soft errors against the truth: only the wiki answers 200 for what is missing."""
-    is_missing = site.missing(place.directory) if site.missing else _never
+    is_missing = site.missing(place.directory) if site.missing else anytime.never
     truth = {answer.url for answer in found.base.answers if is_missing(answer.url)}
     fetched = {answer.url for answer in found.other.answers}
     recorded = {answer.url for answer in found.other.answers if any(word.startswith("soft_error:") for word in answer.dropped_by())}

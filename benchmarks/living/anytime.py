@@ -54,7 +54,15 @@ def main(arguments: Sequence[str]) -> int:
         keep = options.keep or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="thresher-anytime-")))
         for site in sites:
             curves += measure(site, keep, settings, options.delay, options.seeds)
-    goals = missed(curves)
+    return told(curves)
+
+
+def told(curves: Sequence[Curve]) -> int:
+    """Print what the curves came to together and the goals that are missed; return 1 if any is."""
+    goals, (ours, oracles) = missed(curves), (sum(curve.gains[i] for curve in curves) for i in (0, 1))
+    lost, documents = sum(curve.lost for curve in curves), sum(curve.documents for curve in curves)
+    gain = f"{ours / oracles:.0%} of the oracle's gain at half" if oracles > 0 else "no gain to be had"
+    print(f"{len(curves)} curves: {gain}; lost {lost} of {documents}")
     print("\n".join([*(f"missed: {words}" for words in goals), *([] if goals else ["all goals are met"])]), flush=True)
     return int(bool(goals))
 
@@ -82,7 +90,7 @@ def measure(site: Site, directory: Path, settings: Sequence[str], delay_s: float
 def one_run(site: Site, place: Place, directory: Path, settings: Sequence[str], delay_s: float, number: int) -> Curve:
     """Crawl a site that is served already, plainly and otherwise; print and return the curve."""
     base = crawl_as(site, place, directory / f"{site.name}-plain-{number}", enforced(()))
-    is_empty = site.empty(place.directory) if site.empty else _never
+    is_empty = site.empty(place.directory) if site.empty else never
     other = crawl_as(site, place, directory / f"{site.name}-filters-{number}", settings, delay_s)
     plain, run, capped = run_of(base, is_empty), run_of(other, is_empty), None
     if len(site.hosts) > 1:
@@ -90,11 +98,12 @@ def one_run(site: Site, place: Place, directory: Path, settings: Sequence[str], 
         capped = run_of(crawl_as(site, place, directory / f"{site.name}-budget-{number}", (*settings, budget), delay_s), is_empty)
     curve = compared(site.name, plain, run, clusters(base), capped=capped)
     print(curve.line(), flush=True)
-    print("\n".join([*_losses(site, Comparison(base, other, is_empty)), *_wasted(site, run)]), flush=True)
+    print("\n".join([*_losses(site, Comparison(base, other, is_empty)), *wasted(site, run)]), flush=True)
     return curve
 
 
-def _never(url: str) -> bool:
+def never(url: str) -> bool:
+    """Return whether a URL shows a page that does not exist, where a site answers 404 for it: no."""
     return False
 
 
@@ -155,7 +164,7 @@ def _losses(site: Site, found: Comparison) -> list[str]:
     return lines
 
 
-def _wasted(site: Site, run: Run) -> list[str]:
+def wasted(site: Site, run: Run) -> list[str]:
     """Return to which kinds of URLs the requests went that brought no new document, before the tail and in it."""
     seen, tail_from = set[str](), tail_start(run)
     barren: dict[str, Counter[str]] = defaultdict(Counter)

@@ -170,6 +170,15 @@ SIDEBAR = words("sidebar", 230)  # in no language that has phrases
 BOX = "<form><input name=user><input type=password name=word></form>"
 
 
+def _sold(i: int) -> Answer:
+    """A broker's page about a domain."""
+    return Answer(f"Buy this domain. Make an offer. {words(f'sold{i}', 9)}", title=f"{words(f'sold{i}', 1)}: this domain is for sale")
+
+
+def _guide(i: int) -> Answer:
+    return Answer(f"Open the box, then {words(f'guide{i}', 12)}", title=f"Log in to router {i}")
+
+
 def _profile(path: str, query: dict[str, str], n: int) -> Answer:
     """Members of whom nothing is told but the name."""
     i = number_of(path, n, "/member")
@@ -243,6 +252,8 @@ HONEST = (
     Site("poems", numbered("/p{}"), pages(lambda i: Answer(f"The page is gone, the ink not found {i}"), suffix="", missing=CATCH_ALL)),
     Site("status of servers", numbered("/p{}"), pages(lambda i: Answer(f"503 Service Unavailable: s{i}", title=f"s{i}: 503"), suffix="")),
     Site("photo numbers", numbered("/p{}"), pages(lambda i: Answer(f'<img src="/i/{i}.jpg">{i}', title=""), suffix="", missing=CATCH_ALL)),
+    Site("sold domains", numbered("/p{}"), pages(_sold, suffix="", missing=Answer("We sell names. Buy this domain.", title="Domains"))),
+    Site("login guides", numbered("/p{}"), pages(_guide, suffix="", missing=Answer("Pick your router to log in.", title="Log in"))),
     Site("path info", lambda n: [f"/index.php/p{i}{end}" for i in range(n // 2) for end in ("", "/x")], _path_info),
 )
 

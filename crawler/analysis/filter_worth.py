@@ -129,7 +129,7 @@ class JudgedCrawl:
 
 def replays_of(settings: Settings) -> list[str]:
     """Return the names of a crawl's replays: with all filters, without any, without each that learns and enforces."""
-    return [ALL, NONE, *(spec.name for spec in specs(settings, settings.seeds) if _learns(spec))]
+    return [ALL, NONE, *(spec.name for spec in specs(settings, settings.seeds) if learns(spec))]
 
 
 def judge(
@@ -158,7 +158,7 @@ def judge(
 
 def _replay(recorded: Recorded, settings: Settings, space: URLSpace, name: str, progress: Callable[[int], None]) -> FilterReplay:
     of = settings.filters
-    wanted = [spec for spec in specs(_without(settings, name), settings.seeds) if _learns(spec)]
+    wanted = [spec for spec in specs(_without(settings, name), settings.seeds) if learns(spec)]
     spent: Counter[str] = Counter()
     panel = ReplayedPanel(recorded.graph, [clocked(spec, spent) for spec in wanted], space, audit_share=of.audit_share)
     policy = policy_of(of.tail_yield, of.tail_share, of.audit_share)
@@ -170,7 +170,7 @@ def _replay(recorded: Recorded, settings: Settings, space: URLSpace, name: str, 
     return FilterReplay(name, result, dict(cpu_s))
 
 
-def _learns(spec: FilterSpec) -> bool:
+def learns(spec: FilterSpec) -> bool:
     """Return whether a filter can be replayed: it enforces, and has more than a rule on URLs or heads."""
     return spec.mode is Mode.ENFORCE and any(getattr(spec, part) is not None for part in _PARTS)
 

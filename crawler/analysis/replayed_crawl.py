@@ -47,6 +47,7 @@ class Result:
     """What a crawl came to."""
 
     texts: list[str] = field(default_factory=list)  # of each request in order; "" if it showed none, or a known one
+    asked: list[tuple[int, bool]] = field(default_factory=list)  # URLs in order, those of `unknown` among them; was it drawn from a class?
     left: dict[str, int] = field(default_factory=dict)  # class → URLs that were not fetched
     struck: set[str] = field(default_factory=set)  # texts whose URLs were asked in an outage
     unknown: set[int] = field(default_factory=set)  # URLs that were asked for whose answers were never recorded
@@ -256,6 +257,7 @@ class ReplayedCrawl:
 
     def _fetch(self, host: ReplayedHost, number: int, draw: Draw) -> None:
         self._progress(1)
+        self.result.asked.append((number, bool(draw.holder)))
         if not self._graph.is_known(number):
             self._ask_in_vain(host, number, draw)
             return

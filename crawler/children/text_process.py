@@ -9,6 +9,7 @@ ends; memory, processor time, files and core dumps are limited, and it dies with
 from __future__ import annotations
 
 import ctypes
+import gc
 import signal
 import sys
 from typing import Final
@@ -23,6 +24,7 @@ from thresher.crawler.documents.reading import is_document, read_document
 _PR_SET_PDEATHSIG: Final = 1
 _PLAIN: Final = "text/plain"
 LANGUAGE_CHARACTERS: Final = 1_000  # of a text that its language is told by: more gains nothing (benchmarks/quality/languages.py)
+_YOUNG_OBJECTS: Final = 50_000  # a page makes thousands, nearly all without circles
 _LEAST_LETTERS: Final = 20  # in a text whose language is told
 
 
@@ -68,6 +70,8 @@ def main() -> None:
     limit(setup.memory)
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGPROF})
+    gc.freeze()  # libraries and models last, and need not be looked through
+    gc.set_threshold(_YOUNG_OBJECTS, 20, 20)
     send(sink, msgspec.msgpack.encode(reader.made))
     requests = msgspec.msgpack.Decoder(TextRequest)
     while message := receive(source):

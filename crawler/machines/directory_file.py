@@ -11,8 +11,8 @@ import msgspec
 
 from thresher.crawler.core.errors import StoreError
 from thresher.crawler.machines.directory import DirectoryState
+from thresher.storage.durable import replace_file
 from thresher.storage.partitions import DIRECTORY
-from thresher.storage.private import private
 
 _PATIENCE_S = 15.0
 _PAUSE_S = 0.1
@@ -25,18 +25,7 @@ def create(directory: Path) -> None:
 
 def write(directory: Path, state: DirectoryState) -> None:
     """Replace the state, durably and at once."""
-    path = directory / DIRECTORY
-    temporary = path.with_suffix(".tmp")
-    with open(temporary, "wb", opener=private) as file:
-        file.write(msgspec.json.encode(state) + b"\n")
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    replace_file(directory / DIRECTORY, msgspec.json.encode(state) + b"\n")
 
 
 def read(directory: Path) -> DirectoryState:

@@ -41,30 +41,34 @@ class Undo:
 
     def __init__(self, log: Memory) -> None:
         self._log = log
-        self._memories: dict[str, Memory] = {}
-        self._noted: dict[bytes, set[tuple[str, bytes]]] = {}  # by site
+        self._memories: dict[str, UndoableMemory] = {}
+        self._noted: dict[bytes, list[tuple[str, bytes]]] = {}  # by site: of which records it is noted what they were
         self._n_noted = 0
         self._unsaved: dict[bytes, list[_Change]] = {}
         self._next: dict[bytes, int] = {}  # number of a site's next note
 
     def over(self, name: str, memory: Memory) -> UndoableMemory:
         """Return a filter's memory that notes what changes in it."""
-        self._memories[name] = memory
-        return UndoableMemory(name, memory, self)
+        found = self._memories[name] = UndoableMemory(name, memory, self)
+        return found
 
-    def note(self, name: str, key: bytes, weight: float) -> None:
-        """Note what a record is before it changes, unless that is noted."""
+    def note(self, name: str, key: bytes, weight: float, before: bytes | None) -> bool:
+        """Note what a record was before it changes, which is not noted yet; return whether it belongs to a site.
+
+        Args:
+            before: Its value, None if there was none.
+        """
         site = key[:_SITE]
-        noted = self._noted.get(site)
-        if noted is None:
-            noted = self._noted[site] = set()
-        if (name, key) in noted or site[-3:] == _NO_SITE:
-            return
+        if site[-3:] == _NO_SITE:
+            return False
         if self._n_noted >= _MOST_NOTED:
-            self._noted, self._n_noted = {site: (noted := set())}, 0
-        noted.add((name, key))
+            self._noted, self._n_noted = {}, 0
+            for memory in self._memories.values():
+                memory.noted.clear()
+        self._noted.setdefault(site, []).append((name, key))
         self._n_noted += 1
-        self._unsaved.setdefault(site, []).append((name, key, self._memories[name].get(key), weight))
+        self._unsaved.setdefault(site, []).append((name, key, before, weight))
+        return True
 
     def save(self) -> None:
         """Write what was noted since the last save."""
@@ -78,7 +82,10 @@ class Undo:
         """Take what is remembered of a site for true."""
         for key in [key for key, _ in self._log.scan(site)]:
             self._log.delete(key)
-        self._n_noted -= len(self._noted.pop(site, ()))
+        forgotten = self._noted.pop(site, ())
+        for name, key in forgotten:
+            self._memories[name].noted.discard(key)
+        self._n_noted -= len(forgotten)
         self._unsaved.pop(site, None)
         self._next.pop(site, None)
 
@@ -91,9 +98,9 @@ class Undo:
                 if memory is None:
                     continue  # of a filter that is off by now
                 if value is None:
-                    memory.delete(key)
+                    memory.memory.delete(key)
                 else:
-                    memory.put(key, value, weight=weight)
+                    memory.memory.put(key, value, weight=weight)
         self.believe(site)
 
     def _number(self, site: bytes) -> int:
@@ -110,17 +117,20 @@ class UndoableMemory:
     """A filter's memory whose changes are noted. Reads are those of the memory itself."""
 
     def __init__(self, name: str, memory: Memory, undo: Undo) -> None:
+        self.memory = memory  # in which nothing is noted
+        self.noted: set[bytes] = set()  # keys of records whose earlier value is noted
         self._name = name
-        self._memory = memory
         self._note = undo.note
         self.get: Callable[[bytes], bytes | None] = memory.get
         self.get_many: Callable[[Iterable[bytes]], list[bytes | None]] = memory.get_many
         self.scan: Callable[[bytes], Iterator[tuple[bytes, bytes]]] = memory.scan
 
     def put(self, key: bytes, value: bytes, /, weight: float = 0.0) -> None:
-        self._note(self._name, key, weight)
-        self._memory.put(key, value, weight)
+        if key not in self.noted and self._note(self._name, key, weight, self.memory.get(key)):
+            self.noted.add(key)
+        self.memory.put(key, value, weight)
 
     def delete(self, key: bytes, /) -> None:
-        self._note(self._name, key, _DELETED)
-        self._memory.delete(key)
+        if key not in self.noted and self._note(self._name, key, _DELETED, self.memory.get(key)):
+            self.noted.add(key)
+        self.memory.delete(key)

@@ -39,7 +39,6 @@ from thresher.filters.soft_error.records import (
     OpenRequest,
     ProbedHost,
     ProbeOutcome,
-    RedirectLabel,
     SuspectPage,
     echo_key,
     no_soft_error,
@@ -104,7 +103,6 @@ class ProbeLearner:
     answer_type = Reduced
 
     def __init__(self, settings: SoftErrorSettings, faults: FaultySites) -> None:
-        self._threshold = settings.threshold
         self._max_probes = settings.max_probes
         self._faults = faults
 
@@ -251,7 +249,7 @@ class ProbeLearner:
             TEMPLATES.put(memory, answer.counted_as, found.kind)
             self._faults.note(memory, answer.counted_as)
         for landing in dict.fromkeys(landings):
-            yield from relabel(memory, landing, found, host=keys[1], threshold=self._threshold)
+            yield from relabel(memory, landing, found, host=keys[1])
         if directory.suspect and directory.suspect not in landings:
             yield from self._compare_target(directory, host, case)
         yield from self._settle_suspects(case, keys[0])
@@ -261,7 +259,7 @@ class ProbeLearner:
         target = TARGETS.get(case.memory, directory.suspect)
         if target is not None and is_like_missing(target, directory, host):
             found = SoftErrorEvidence(target.hint, "same_text")
-            yield from relabel(case.memory, directory.suspect, found, host=case.keys[1], threshold=self._threshold)
+            yield from relabel(case.memory, directory.suspect, found, host=case.keys[1])
 
     # of suspects
 
@@ -352,7 +350,7 @@ def _take_back(directory: Directory, key: bytes, word: str, memory: Memory) -> I
     for original, evidence in list(stream.relabels(memory, directory.suspect)):
         label = LABELS.get(memory, original)
         if label is not None and label.is_soft and label.directory == key:
-            LABELS.put(memory, original, RedirectLabel(label.directory, is_soft=False, is_exempt=label.is_exempt))
+            LABELS.put(memory, original, msgspec.structs.replace(label, is_soft=False))
             yield Revise(original, no_soft_error(word, evidence))
 
 

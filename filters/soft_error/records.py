@@ -144,6 +144,7 @@ class RedirectLabel(msgspec.Struct, array_like=True, frozen=True):
     directory: bytes
     is_soft: bool
     is_exempt: bool
+    threshold: float  # of σ, for this URL: overrides may set others elsewhere
 
 
 class Echo(msgspec.Struct, array_like=True):

@@ -59,6 +59,7 @@ _SAID_BY_TARGET = 3  # originals from which on a target's own words suffice
 _FEW = 8  # up to so many originals, all are judged again with each new one
 _SITE = 8
 _BY_URL = frozenset(ERRORS | GATES)
+_BY_TEXT = frozenset(("same_target", "same_text"))
 _CLEARED = (ProbeOutcome.HONEST, ProbeOutcome.IGNORED)
 _WORDS = {
     ProbeOutcome.HONEST: "honest_404",
@@ -126,7 +127,7 @@ class RedirectGate:
         if measure.keys is None:
             return Verdict(NAME), NO_EFFECTS
         evidence = stream.evidence(memory, measure.keys)
-        found = self._find(measure, measure.keys, evidence, memory)
+        found = self._find(measure, measure.keys, evidence, memory, self._threshold)
         if not found.kind:
             return Verdict(NAME, score=evidence.score), NO_EFFECTS
         return soft_error(found.kind, found.probe, evidence), NO_EFFECTS
@@ -136,11 +137,11 @@ class RedirectGate:
         if keys is None:
             return NO_EFFECTS
         evidence = stream.observe(memory, keys)
-        found = self._find(measure, keys, evidence, memory)
-        LABELS.put(memory, keys.original, RedirectLabel(measure.directory, bool(found.kind), measure.is_exempt))
+        found = self._find(measure, keys, evidence, memory, self._threshold)
+        LABELS.put(memory, keys.original, RedirectLabel(measure.directory, bool(found.kind), measure.is_exempt, self._threshold))
         effects = [*self._note(measure, keys, found, memory)]
         if found.kind and (evidence.rescore or evidence.n_to_target <= _FEW):
-            effects += relabel(memory, keys.target, found, host=keys.host, threshold=self._threshold)
+            effects += relabel(memory, keys.target, found, host=keys.host)
         if not found.kind or found.probe == "none":
             effects += self._ask(measure, keys, evidence, memory)
         return tuple(effects)
@@ -152,18 +153,20 @@ class RedirectGate:
         if keys is None or label is None:
             return NO_EFFECTS
         evidence = stream.evidence(memory, keys)
-        found = self._find(measure, keys, evidence, memory)
+        found = self._find(measure, keys, evidence, memory, label.threshold)
         effects: list[Effect] = []
         if found.kind and not label.is_soft:
             LABELS.put(memory, keys.original, msgspec.structs.replace(label, is_soft=True))
             effects += [Revise(keys.original, soft_error(found.kind, found.probe, evidence)), *self._note(measure, keys, found, memory)]
         if found.kind:
-            effects += relabel(memory, keys.target, found, host=keys.host, threshold=self._threshold)
+            effects += relabel(memory, keys.target, found, host=keys.host)
         if not found.kind or found.probe == "none":
             effects += self._ask(measure, keys, evidence, memory)
         return tuple(effects)
 
-    def _find(self, measure: PairFeatures, keys: PairKeys, evidence: RedirectEvidence, memory: Memory) -> SoftErrorEvidence:
+    def _find(
+        self, measure: PairFeatures, keys: PairKeys, evidence: RedirectEvidence, memory: Memory, threshold: float
+    ) -> SoftErrorEvidence:
         """Judge a pair by the present memory."""
         if 400 <= measure.status < 600:
             return SoftErrorEvidence()
@@ -181,7 +184,7 @@ class RedirectGate:
         is_said = target.hint in _BY_URL if target is not None and target.hint else measure.url_kind in _BY_URL
         if is_said and evidence.n_to_target >= _SAID_BY_TARGET and not measure.is_exempt:
             return SoftErrorEvidence(kind, word, is_said=True)
-        if evidence.score >= self._threshold and directory.outcome not in _CLEARED and not measure.is_exempt:
+        if evidence.score >= threshold and directory.outcome not in _CLEARED and not measure.is_exempt:
             return SoftErrorEvidence(kind, word)
         return SoftErrorEvidence()
 
@@ -225,8 +228,12 @@ def count_walls(memory: Memory, key: bytes, host: ProbedHost, n: int, origin: st
         yield Park(origin, Reason.WALLED)
 
 
-def relabel(memory: Memory, target: bytes, found: SoftErrorEvidence, *, host: bytes, threshold: float) -> Iterator[Effect]:
-    """Give earlier originals of a target the verdict that was found for one of `host`: those of that host, and those whose σ suffices."""
+def relabel(memory: Memory, target: bytes, found: SoftErrorEvidence, *, host: bytes) -> Iterator[Effect]:
+    """Give earlier originals of a target the verdict that was found for one of `host`.
+
+    They are those whose σ suffices where they lie; and all of that host, unless it was found by σ.
+    """
+    is_by_score = not found.is_said and found.probe not in _BY_TEXT
     of_host = dict(stream.originals(memory, target))
     places: dict[bytes, Directory] = {}
     n_labelled: Counter[bytes] = Counter()
@@ -234,13 +241,13 @@ def relabel(memory: Memory, target: bytes, found: SoftErrorEvidence, *, host: by
         label = LABELS.get(memory, original)
         if label is None or label.is_soft or (label.is_exempt and found.kind not in GATES):
             continue
-        if of_host[original] != host and evidence.score < threshold:
+        if evidence.score < label.threshold and (is_by_score or of_host[original] != host):
             continue
         if label.directory not in places:
             places[label.directory] = DIRECTORIES.get(memory, label.directory) or Directory()
         if found.is_said or places[label.directory].outcome != ProbeOutcome.HONEST:
             n_labelled[label.directory] += 1
-            LABELS.put(memory, original, RedirectLabel(label.directory, is_soft=True, is_exempt=label.is_exempt))
+            LABELS.put(memory, original, msgspec.structs.replace(label, is_soft=True))
             yield Revise(original, soft_error(found.kind, found.probe, evidence))
     for key, n in n_labelled.items():
         if places[key].answers_everything:

@@ -11,7 +11,8 @@ whose own words name an error or a gate; and pages that differ from another page
 say the same of any name. For the latter the probe's text must be equal word for word. Any other page is a soft error only if its text
 equals, word for word, what the host answers with an error status, or that of a convicted suspect.
 
-A gate whose title names it and that has few words is there whatever URL is requested: it needs no control. A shell is a gate only if its
+A gate whose title names it and that has few words is there whatever URL is requested: it needs no control, and on a host that has shown
+nothing else no equal text. A shell is a gate only if its
 host shows nothing else, and does not show it as its home page: otherwise it is an application.
 """
 
@@ -72,7 +73,7 @@ def stand(suspect: SuspectPage, host: ProbedHost, day: int, memory: Memory) -> S
             continue
         key = probe.key_of_directory(place.directory, origin, suspect.page)
         directory = DIRECTORIES.get(memory, key) or Directory()
-        last = SuspectStanding(_step(suspect, place, directory, day, gate=gate), place, key, directory)
+        last = SuspectStanding(_step(suspect, place, directory, host, day, gate=gate), place, key, directory)
         if last.step is ProbeStep.SOFT and (_is_innocent(suspect, host, gate=gate) or _is_unsaid(suspect, key, directory, memory)):
             return last._replace(step=ProbeStep.GOOD)
         if last.step not in (ProbeStep.GOOD, ProbeStep.NEXT):
@@ -133,13 +134,13 @@ def is_known_error(look: Look, host: ProbedHost, *, is_hinted: bool) -> str:
     return ""
 
 
-def _step(suspect: SuspectPage, place: NamingPart, directory: Directory, day: int, *, gate: bool) -> ProbeStep:
+def _step(suspect: SuspectPage, place: NamingPart, directory: Directory, host: ProbedHost, day: int, *, gate: bool) -> ProbeStep:
     look, hint = suspect.look, suspect.hint
     if not probe.is_probed(directory, day):
         return ProbeStep.PROBE
     if place.is_parameter:
         return _step_of_parameter(look, place, directory, day)
-    if gate and directory.looks and directory.kind == hint and hint != ErrorKind.SHELL:
+    if gate and directory.looks and directory.kind == hint and hint != ErrorKind.SHELL and _is_same_gate(look, directory, host):
         return ProbeStep.SOFT
     step = _step_of_probes(look, directory, day)
     if step is not ProbeStep.SOFT or gate or (not hint and suspect.form == "password"):
@@ -152,6 +153,15 @@ def _step(suspect: SuspectPage, place: NamingPart, directory: Directory, day: in
         case Control.FAILED:
             return ProbeStep.GOOD
     return ProbeStep.NEXT if _is_of_control(directory) else ProbeStep.SOFT
+
+
+def _is_same_gate(look: Look, directory: Directory, host: ProbedHost) -> bool:
+    """Return whether a page and the probes of its place, which name the same kind of gate, are one gate.
+
+    A gate may say something else each time, if its host shows nothing else. A host that has shown pages may also write about domains for
+    sale, or about logins: there the texts must agree.
+    """
+    return not host.is_good or any(is_nearly(look, shown) for shown in directory.looks)
 
 
 def _step_of_parameter(look: Look, place: NamingPart, directory: Directory, day: int) -> ProbeStep:

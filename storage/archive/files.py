@@ -20,6 +20,7 @@ from typing import Final, NamedTuple
 
 from thresher.config.settings import ArchiveSettings
 from thresher.storage.archive.record import FIELDS, ArchiveRecord, stamp
+from thresher.storage.durable import sync_folder
 from thresher.storage.partitions import is_shard
 from thresher.storage.private import MODE
 from thresher.storage.records import ARCHIVE_END, ArchiveEnd, ArchivePlace
@@ -140,11 +141,7 @@ class ArchiveWriter:
     def _open(self, serial: int) -> int:
         path = file_path(self._folder, self._name, serial)
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, MODE)
-        folder = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        sync_folder(self._folder)
         return descriptor
 
     def _warcinfo(self, serial: int) -> bytes:

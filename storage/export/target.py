@@ -14,6 +14,7 @@ from stat import S_IMODE
 from typing import BinaryIO
 
 from thresher.crawler.core.errors import DiskError, UsageError
+from thresher.storage.durable import sync_folder
 from thresher.storage.private import MODE
 
 
@@ -71,7 +72,7 @@ def replacing_folder(path: Path, *, force: bool) -> Iterator[Path]:
         for file in temporary.iterdir():
             with file.open("rb") as written:
                 os.fsync(written.fileno())
-        _sync_directory(temporary)
+        sync_folder(temporary)
         _check_folder(path, force=force)
         if path.exists():
             shutil.rmtree(path)
@@ -84,7 +85,7 @@ def replacing_folder(path: Path, *, force: bool) -> Iterator[Path]:
 
 def _put_in_place(temporary: Path, path: Path) -> None:
     temporary.replace(path)
-    _sync_directory(path.parent)
+    sync_folder(path.parent)
 
 
 def _check_folder(path: Path, *, force: bool) -> None:
@@ -105,11 +106,3 @@ def _check(path: Path, *, force: bool) -> None:
         raise UsageError(f"{path}: a directory, expected a file. Name a file in it with -o")
     if path.exists() and (not force or not path.is_file()):
         raise UsageError(f"{path}: exists already. Add --force to replace it, or name another file with -o")
-
-
-def _sync_directory(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -11,6 +11,9 @@ from tiny_site import N_PAGES, SITE, serving_tiny
 from benchmarks.living import __main__ as living
 from benchmarks.living.anytime import main, one_run, reordered
 from benchmarks.living.curve import Curve, CurveRequest, Run, compared, missed, near_lost, tail_start
+from benchmarks.living.recordings import record, recorded
+from benchmarks.living.replayed import main as main_of_replays
+from benchmarks.living.replayed import measure as replayed_measure
 from benchmarks.living.sites import SITES
 
 
@@ -96,7 +99,7 @@ def test_an_unknown_filter_and_an_unknown_site_are_refused(capfd: pytest.Capture
     assert "no filter: nonsense" in capfd.readouterr().err
     with pytest.raises(SystemExit):
         main(["nowhere"])
-    assert {"anytime", "sitemaps", "walls"} == set(living._COMMANDS)
+    assert {"anytime", "record", "replay", "sitemaps", "walls"} == set(living._COMMANDS)
 
 
 def test_texts_of_the_same_words_in_another_order_are_near_copies() -> None:
@@ -105,3 +108,16 @@ def test_texts_of_the_same_words_in_another_order_are_near_copies() -> None:
     found = reordered({"a": 4, "p": 4, "b": 7, "q": 7}, texts)
     assert found["a"] == found["b"] == found["p"] == found["q"] != found["c"] == found["d"]
     assert "e" not in found
+
+
+def test_a_recording_is_crawled_again_with_filters_and_nothing_is_lost(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Mutation: replays had the recorded crawl's own filters, which are all off: nothing was drawn late."""
+    with serving_tiny(tmp_path) as place:
+        made = record(SITE, place, tmp_path)
+    assert [(one.run.documents, one.clusters) for one in recorded(tmp_path, [SITE.name]).values()] == [(made.run.documents, made.clusters)]
+    found = replayed_measure(SITE, made, tmp_path / SITE.name, ["filters.pattern_yield.barren=2"], "1")
+    assert (found.documents, found.lost, found.near) == (N_PAGES, 0, 0)
+    assert N_PAGES < found.n_requests <= found.n_plain == len(made.requests)
+    assert found.tail[0] > 0
+    assert "lost 0 (+0 near) of 16" in capfd.readouterr().out
+    assert main_of_replays([str(tmp_path)]) == 2

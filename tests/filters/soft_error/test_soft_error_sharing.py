@@ -13,13 +13,14 @@ from subjects import SPACE, page, pair
 from team import Team, sites
 from webs import Bench
 
-from thresher.config.settings import SoftErrorSettings
+from thresher.config.settings import FilterSettings, Override, Settings, SoftErrorSettings
 from thresher.crawler.core.effects import Revise
 from thresher.crawler.core.model import Page, Reason, RedirectPair
 from thresher.crawler.core.ownership import Ownership
 from thresher.filters.soft_error import stream
 from thresher.filters.soft_error.filter import spec
 from thresher.filters.spec import FilterSpec
+from thresher.filters.variants import with_variants
 
 THRESHOLD = 1.3  # of 8 originals, 3 of each host; of 4 of one host alone it would be 1.2
 SORRY = "Sorry, the page that you asked for could not be found here. It may have been removed, or its name may have changed."
@@ -89,6 +90,29 @@ def test_originals_of_several_agents_are_soft_errors_by_the_count_of_all_of_them
     assert alone == together
     assert together >= {pair.original.text for pair in story[:8]}  # the eighth settled them
     assert not soft(team(1), story[:4])
+
+
+@pytest.mark.parametrize("n_agents", [1, 3])
+@pytest.mark.parametrize("is_strict_elsewhere", [False, True])
+def test_each_original_is_judged_by_the_threshold_that_holds_below_its_own_prefix(n_agents: int, *, is_strict_elsewhere: bool) -> None:
+    """Also when another's redirect, or another agent's news, is what has it judged again."""
+    names = sites(team(3))
+    chosen, others, part = (THRESHOLD, 99.0, "") if is_strict_elsewhere else (99.0, THRESHOLD, "1")
+    found = Settings(
+        filters=FilterSettings(soft_error=SoftErrorSettings(threshold=others)),
+        overrides=[Override(match=f"http://{names[1]}/old/{part}", options={"filters.soft_error.threshold": chosen})],
+    )
+
+    def overridden(owners: Ownership | None) -> Sequence[FilterSpec]:
+        made = with_variants(found, ["filters.soft_error"], lambda of, shared: spec(of.filters.soft_error, owners, shared=shared))
+        assert made is not None
+        return [made]
+
+    story = [moved(site, f"{i}/", f"http://{names[0]}/x/end") for i in range(4) for site in names]
+    below = {pair.original.text for pair in story if pair.original.text.startswith(f"http://{names[1]}/old/{part}")}
+    rest = soft(team(1), story) - below
+    assert len(rest) >= 5
+    assert soft(Team(n_agents, overridden), story) == (below if is_strict_elsewhere else rest)
 
 
 def test_what_a_target_says_of_itself_is_known_to_the_agents_whose_sites_lead_there() -> None:
