@@ -21,12 +21,13 @@ Change = tuple[bytes, bytes | None]  # None: deleted
 class Layer:
     """Unwritten rows of one table. Its keys are sorted when they are asked for: most tables are written far more often than scanned."""
 
-    __slots__ = ("_buckets", "_prefix", "_unsorted", "rows")
+    __slots__ = ("_buckets", "_prefix", "_unfiled", "_unsorted", "rows")
 
     def __init__(self, prefix: int | None) -> None:
         self.rows: dict[bytes, bytes | None] = {}
         self._prefix = prefix
         self._buckets: dict[bytes, list[bytes]] = {}
+        self._unfiled: list[bytes] = []  # keys that are in no bucket until somebody scans
         self._unsorted: set[bytes] = set()  # prefixes of buckets that are out of order
 
     def put(self, key: bytes, value: bytes | None) -> None:
@@ -36,9 +37,8 @@ class Layer:
 
     def put_many(self, rows: Mapping[bytes, bytes]) -> None:
         if self._prefix is not None:
-            for key in rows:
-                if key not in self.rows:
-                    self._file(key, self._prefix)
+            known = self.rows
+            self._unfiled += [key for key in rows if key not in known] if known else rows
         self.rows.update(rows)
 
     def _file(self, key: bytes, prefix: int) -> None:
@@ -60,6 +60,10 @@ class Layer:
 
     def _sorted(self, shared: bytes) -> list[bytes]:
         """Return the keys that begin with a prefix, in order."""
+        if self._unfiled and self._prefix is not None:
+            for key in self._unfiled:
+                self._file(key, self._prefix)
+            self._unfiled.clear()
         bucket = self._buckets.get(shared, [])
         if shared in self._unsorted:
             self._unsorted.discard(shared)

@@ -108,9 +108,26 @@ def feed_sketches(native: Any, words: bytearray, rng: random.Random) -> None:
         native.look(sampled, rng.choice([b"", bytes(2_048), rng.randbytes(2_048), b"x"]))
     native.least_pairs(words, rng.randrange(257))
     native.least_words(words, rng.randrange(1, 40), rng.randrange(1, 65))
-    native.places(words, wanted * rng.randrange(3))
+    native.without_runs(words, [(wanted * rng.randrange(3), rng.randrange(4)) for _ in range(rng.randrange(4))])
     rows = [words[8 * at : 8 * (at + rng.randrange(20))] for at in (rng.randrange(n + 1) for _ in range(rng.randrange(5)))]
     native.without(words, [memoryview(bytes(row)).cast("Q") for row in rows])
+
+
+def feed_cache(native: Any, rng: random.Random) -> None:
+    """Write and read records, among them some that cannot be read."""
+
+    def read(key: bytes) -> bytes | None:
+        if rng.random() < 0.1:
+            raise ValueError
+        return rng.choice([key, None])
+
+    cache = native.RecordCache(read, rng.randrange(1, 9), rng.random() < 0.5)
+    for _ in range(rng.randrange(200)):
+        keys = [b"%d" % rng.randrange(30) for _ in range(rng.randrange(5))]
+        with contextlib.suppress(ValueError):
+            cache.unread(keys)
+            for key in keys:
+                rng.choice([cache.get, lambda key: cache.put(key, rng.choice([key, None]))])(key)
 
 
 def feed_urls(native: Any, text: str, rng: random.Random) -> None:
@@ -185,6 +202,7 @@ def fuzz(library: Path, seconds: float, seed: int) -> None:
             if words is not None:
                 native.least(words, rng.randrange(1, 9), rng.randrange(1, 17))
                 feed_sketches(native, words, rng)
+                feed_cache(native, rng)
         feed_urls(native, text, rng)
         native.least_links(
             [f"http://{rng.randrange(9)}/{text[at:]}".encode("utf-8", "replace").decode() for at in range(0, 300, 7)], rng.randrange(65)

@@ -167,7 +167,8 @@ def _read(source: str) -> RedirectsRead:
 def _score(found: RedirectsRead, weights: Weights | None, threshold: float | None) -> Scored:
     log = found.log.finish()
     if log.n_moved:
-        click.echo(f"{log.n_moved:,} originals have several targets: each counts once, with the one that comes last", err=True)
+        n = log.n_moved
+        click.echo(f"{n:,} original{'s' * (n != 1)} with several targets: each counts once, with the one that comes last", err=True)
     counts = count(log.columns)
     kinds = url_kinds(log.originals, log.targets, counts.originals, counts.targets)
     labels = np.fromiter((kind in ERRORS for kind in kinds), dtype=np.bool_, count=len(kinds))

@@ -23,6 +23,7 @@ from thresher.crawler.core.sketch import token_hashes, word_hash
 from thresher.crawler.native import NATIVE, native
 
 _WORDS: Final = re.compile(r"[^\W_]+")
+_BETWEEN_NUMBERS: Final = re.compile(r"(?<=\d)/(?=\d)")
 _EXTENSION: Final = re.compile(r"\.[a-z]{2,5}$")
 _MOST_VALUES: Final = 8  # segments and parameters that are left out
 _MOST_WORDS: Final = 12  # of a value
@@ -60,7 +61,7 @@ def _is_date(words: list[str]) -> bool:
 def _values(rest: str) -> list[list[str]]:
     """Return the words of each segment and parameter value; numbers in adjacent segments (/2024/03/05/) are one."""
     path, _, query = rest.partition("?")
-    texts = re.sub(r"(?<=\d)/(?=\d)", "-", _EXTENSION.sub("", path)).split("/")
+    texts = _BETWEEN_NUMBERS.sub("-", _EXTENSION.sub("", path)).split("/")
     if query:
         texts += [field.partition("=")[2] for field in query.split("&")]
     texts = [unquote(text) if "%" in text else text for text in texts]

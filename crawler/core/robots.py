@@ -66,7 +66,7 @@ _FIELDS = {
 _PLAIN = "".join(chr(code) for code in range(0x21, 0x7F))
 _TOKEN = re.compile(r"[A-Za-z_-]*")  # a product token by RFC 9309
 _WIDE_TOKEN = re.compile(r"[A-Za-z0-9._-]*")  # and as some agents are called
-_NUMBER = re.compile(r"\+?(?:[0-9]{1,400}(?:\.[0-9]{0,400})?|\.[0-9]{1,400})(?:[eE][+-]?[0-9]{1,400})?")
+_NUMBER = re.compile(r"\+?(?:[0-9]{1,400}(?:[.,][0-9]{0,400})?|[.,][0-9]{1,400})(?:[eE][+-]?[0-9]{1,400})?")
 _TAG_AT_LINE_START = re.compile(rb"^\s*<(?:!doctype|html|head|body|meta|title|script)\b", re.IGNORECASE | re.MULTILINE)
 _CUT_SHORT = frozenset({Flag.INCOMPLETE, Flag.TRUNCATED_ENCODING, Flag.UNSUPPORTED_ENCODING, Flag.BAD_TRANSFER_ENCODING})
 
@@ -211,7 +211,7 @@ def _longer(known: float | None, value: str) -> float | None:
     number = _NUMBER.match(value)
     if number is None:
         return known
-    asked = min(float(number[0]), _MAX_DELAY)
+    asked = min(float(number[0].replace(",", ".")), _MAX_DELAY)
     return asked if known is None else max(known, asked)
 
 

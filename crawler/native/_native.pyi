@@ -1,6 +1,6 @@
 """What the C code offers; None of it keeps what it is given, but for the tables."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 INTERFACE: int
@@ -71,11 +71,19 @@ def least_words(tokens: object, ends: int, most: int, /) -> list[int]:
     ends: how many of the first and of the last words are looked at; of these, the words whose two lowest bits are 0 are the sample
     """
 
-def places(tokens: object, wanted: Iterable[int], /) -> list[int]:
-    """Return the places of the words that are wanted, ascending."""
-
 def without(tokens: object, rows: Iterable[Iterable[int]], /) -> bytearray | None:
     """Return the words, uint64, without each row of words wherever it stands; None if none is there."""
+
+def without_runs(tokens: object, groups: Iterable[tuple[Iterable[int], int]], /) -> bytearray | None:
+    """Return the words, uint64, without those that are among a group's words, so many in a row or more; None if there are none."""
+
+class RecordCache:
+    """See storage/tables/record_cache.py."""
+
+    def __init__(self, read: Callable[[bytes], bytes | None], generation: int, begins_empty: bool, /) -> None: ...
+    def get(self, key: bytes, /) -> bytes | None: ...
+    def put(self, key: bytes, value: bytes | None, /) -> bytes | None: ...
+    def unread(self, keys: Iterable[bytes], /) -> list[bytes]: ...
 
 def front_coded(texts: Sequence[str], /) -> bytes:
     """Return texts in UTF-8, of each only what differs from the one before; see storage/url_rows.py."""

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+extern PyTypeObject RECORD_CACHE;     /* records.c */
 extern PyMethodDef SKETCH_METHODS[]; /* sketches_module.c */
 extern PyMethodDef URL_METHODS[];    /* urls_module.c */
 extern PyMethodDef FRONT_METHODS[];  /* front_coding.c */
@@ -311,6 +312,7 @@ PyMODINIT_FUNC PyInit__native(void) {
     PyObject *module = PyModule_Create(&MODULE);
     if (module && (PyModule_AddFunctions(module, SKETCH_METHODS) < 0 || PyModule_AddFunctions(module, URL_METHODS) < 0)) Py_CLEAR(module);
     if (module && PyModule_AddFunctions(module, FRONT_METHODS) < 0) Py_CLEAR(module);
-    if (module && PyModule_AddIntConstant(module, "INTERFACE", 8) < 0) Py_CLEAR(module);
+    if (module && PyModule_AddType(module, &RECORD_CACHE) < 0) Py_CLEAR(module);
+    if (module && PyModule_AddIntConstant(module, "INTERFACE", 9) < 0) Py_CLEAR(module);
     return module;
 }

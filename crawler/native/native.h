@@ -227,9 +227,9 @@ size_t least_pairs(const uint64_t *tokens, size_t n, size_t most, uint32_t *leas
 /* Return how many of the least distinct upper halves there are, at most `most`, of the first and last `ends` words whose two lowest bits
    are 0, ascending. */
 size_t least_words(const uint64_t *tokens, size_t n, size_t ends, size_t most, uint32_t *least);
-/* Return at how many places words stand that are wanted; sorts what is wanted. places: room for n. */
-size_t places_among(const uint64_t *tokens, size_t n, uint64_t *wanted, size_t n_wanted, uint32_t *places);
 /* Mark each place of a row of words; returns whether it is there. gone: n bytes. */
 int mark_row(const uint64_t *tokens, size_t n, const uint64_t *row, size_t length, uint8_t *gone);
+/* Mark each run of `least` words or more that are among some; returns whether there is one. Sorts the words. gone: n bytes. */
+int mark_runs(const uint64_t *tokens, size_t n, uint64_t *words, size_t n_words, size_t least, uint8_t *gone);
 
 #endif

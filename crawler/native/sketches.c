@@ -140,18 +140,41 @@ static int in_order(const void *a, const void *b) {
     return (one > two) - (one < two);
 }
 
-size_t places_among(const uint64_t *tokens, size_t n, uint64_t *wanted, size_t n_wanted, uint32_t *places) {
-    uint8_t may[1 << (FILTER_BITS - 3)] = {0};
-    size_t found = 0;
-    if (!n_wanted) return 0;
-    qsort(wanted, n_wanted, sizeof *wanted, in_order);
-    for (size_t i = 0; i < n_wanted; i++) may[wanted[i] >> (67 - FILTER_BITS)] |= (uint8_t)(1 << (wanted[i] >> (64 - FILTER_BITS) & 7));
-    for (size_t i = 0; i < n; i++) {
-        uint64_t token = tokens[i];
-        if (!(may[token >> (67 - FILTER_BITS)] >> (token >> (64 - FILTER_BITS) & 7) & 1)) continue;
-        if (bsearch(&token, wanted, n_wanted, sizeof token, in_order)) places[found++] = (uint32_t)i;
+/* Words that are looked for. */
+typedef struct {
+    const uint64_t *words; /* in order */
+    size_t n;
+    uint8_t may[1 << (FILTER_BITS - 3)]; /* by their top bits */
+} Wanted;
+
+static void want(Wanted *wanted, uint64_t *words, size_t n) {
+    memset(wanted->may, 0, sizeof wanted->may);
+    qsort(words, n, sizeof *words, in_order);
+    for (size_t i = 0; i < n; i++) wanted->may[words[i] >> (67 - FILTER_BITS)] |= (uint8_t)(1 << (words[i] >> (64 - FILTER_BITS) & 7));
+    wanted->words = words;
+    wanted->n = n;
+}
+
+static int is_wanted(const Wanted *wanted, uint64_t word) {
+    if (!(wanted->may[word >> (67 - FILTER_BITS)] >> (word >> (64 - FILTER_BITS) & 7) & 1)) return 0;
+    return bsearch(&word, wanted->words, wanted->n, sizeof word, in_order) != NULL;
+}
+
+int mark_runs(const uint64_t *tokens, size_t n, uint64_t *words, size_t n_words, size_t least, uint8_t *gone) {
+    Wanted wanted;
+    size_t begin = 0;
+    int is_there = 0;
+    if (!n_words) return 0;
+    want(&wanted, words, n_words);
+    for (size_t i = 0; i <= n; i++) {
+        if (i < n && is_wanted(&wanted, tokens[i])) continue;
+        if (i > begin && i - begin >= least) {
+            memset(gone + begin, 1, i - begin);
+            is_there = 1;
+        }
+        begin = i + 1;
     }
-    return found;
+    return is_there;
 }
 
 int mark_row(const uint64_t *tokens, size_t n, const uint64_t *row, size_t length, uint8_t *gone) {

@@ -1,4 +1,4 @@
-/* What Python sees of sketches.c: sample(), look(), least_pairs(), least_words(), places() and without(). Rows of words come as buffers of aligned uint64. */
+/* What Python sees of sketches.c: sample(), look(), least_pairs(), least_words(), without() and without_runs(). Rows of words come as buffers of aligned uint64. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
@@ -99,33 +99,6 @@ static PyObject *py_least_pairs(PyObject *self, PyObject *args) {
     return found;
 }
 
-static PyObject *py_places(PyObject *self, PyObject *args) {
-    Py_buffer tokens;
-    PyObject *sequence, *found = NULL;
-    uint64_t *wanted = NULL;
-    uint32_t *places = NULL;
-    size_t n_wanted = 0;
-    (void)self;
-    if (!PyArg_ParseTuple(args, "y*O", &tokens, &sequence)) return NULL;
-    if (!is_row(&tokens, "places") || !(wanted = numbers_of(sequence, &n_wanted))) goto done;
-    if (!(places = malloc((size_t)tokens.len / 2 + 1))) {
-        PyErr_NoMemory();
-        goto done;
-    }
-    size_t n = places_among(tokens.buf, (size_t)tokens.len / 8, wanted, n_wanted, places);
-    found = PyList_New((Py_ssize_t)n);
-    for (size_t i = 0; found && i < n; i++) {
-        PyObject *place = PyLong_FromUnsignedLong(places[i]);
-        if (!place) Py_CLEAR(found);
-        else PyList_SET_ITEM(found, (Py_ssize_t)i, place);
-    }
-done:
-    free(places);
-    free(wanted);
-    PyBuffer_Release(&tokens);
-    return found;
-}
-
 /* Mark what a sequence of rows names; returns 1 if anything was, 0 if not, -1 and the error. */
 static int mark_rows(PyObject *rows, const uint64_t *tokens, size_t n, uint8_t *gone) {
     int is_there = 0;
@@ -139,25 +112,67 @@ static int mark_rows(PyObject *rows, const uint64_t *tokens, size_t n, uint8_t *
     return is_there;
 }
 
+/* The words that are not marked, None if none is (is_there is 0), NULL and the error (-1). */
+static PyObject *kept_of(const Py_buffer *tokens, const uint8_t *gone, int is_there) {
+    const uint64_t *words = tokens->buf;
+    size_t n = (size_t)tokens->len / 8, kept = 0;
+    if (is_there < 0) return NULL;
+    if (!is_there) return Py_NewRef(Py_None);
+    PyObject *found = PyByteArray_FromStringAndSize(NULL, tokens->len);
+    if (!found) return NULL;
+    uint64_t *out = (uint64_t *)(void *)PyByteArray_AS_STRING(found);
+    for (size_t i = 0; i < n; i++)
+        if (!gone[i]) out[kept++] = words[i];
+    if (PyByteArray_Resize(found, (Py_ssize_t)(kept * 8)) < 0) Py_CLEAR(found);
+    return found;
+}
+
 static PyObject *py_without(PyObject *self, PyObject *args) {
     Py_buffer tokens;
-    PyObject *sequence, *rows, *found = NULL;
+    PyObject *sequence, *rows, *found;
     (void)self;
     if (!PyArg_ParseTuple(args, "y*O", &tokens, &sequence)) return NULL;
     rows = is_row(&tokens, "without") ? PySequence_Tuple(sequence) : NULL;
-    size_t n = (size_t)tokens.len / 8, kept = 0;
+    size_t n = (size_t)tokens.len / 8;
     uint8_t *gone = rows ? calloc(n + 1, 1) : NULL;
     if (rows && !gone) PyErr_NoMemory();
-    int is_there = gone ? mark_rows(rows, tokens.buf, n, gone) : -1;
-    if (is_there == 0) found = Py_NewRef(Py_None);
-    if (is_there == 1 && (found = PyByteArray_FromStringAndSize(NULL, tokens.len))) {
-        uint64_t *out = (uint64_t *)(void *)PyByteArray_AS_STRING(found);
-        for (size_t i = 0; i < n; i++)
-            if (!gone[i]) out[kept++] = ((const uint64_t *)tokens.buf)[i];
-        if (PyByteArray_Resize(found, (Py_ssize_t)(kept * 8)) < 0) Py_CLEAR(found);
-    }
+    found = kept_of(&tokens, gone, gone ? mark_rows(rows, tokens.buf, n, gone) : -1);
     free(gone);
     Py_XDECREF(rows);
+    PyBuffer_Release(&tokens);
+    return found;
+}
+
+/* Mark the runs of words of each of some groups, a tuple of tuples (words, least); returns as mark_rows. */
+static int mark_groups(PyObject *groups, const uint64_t *tokens, size_t n, uint8_t *gone) {
+    int is_there = 0;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(groups); i++) {
+        PyObject *group = PyTuple_GET_ITEM(groups, i);
+        if (!PyTuple_Check(group) || PyTuple_GET_SIZE(group) != 2) {
+            PyErr_Format(PyExc_TypeError, "without_runs: expected words and a number, found %R", group);
+            return -1;
+        }
+        size_t n_words = 0, least = PyLong_AsSize_t(PyTuple_GET_ITEM(group, 1));
+        uint64_t *words = PyErr_Occurred() ? NULL : numbers_of(PyTuple_GET_ITEM(group, 0), &n_words);
+        if (!words) return -1;
+        is_there |= mark_runs(tokens, n, words, n_words, least, gone);
+        free(words);
+    }
+    return is_there;
+}
+
+static PyObject *py_without_runs(PyObject *self, PyObject *args) {
+    Py_buffer tokens;
+    PyObject *sequence, *groups, *found;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "y*O", &tokens, &sequence)) return NULL;
+    groups = is_row(&tokens, "without_runs") ? PySequence_Tuple(sequence) : NULL;
+    size_t n = (size_t)tokens.len / 8;
+    uint8_t *gone = groups ? calloc(n + 1, 1) : NULL;
+    if (groups && !gone) PyErr_NoMemory();
+    found = kept_of(&tokens, gone, gone ? mark_groups(groups, tokens.buf, n, gone) : -1);
+    free(gone);
+    Py_XDECREF(groups);
     PyBuffer_Release(&tokens);
     return found;
 }
@@ -189,7 +204,8 @@ PyMethodDef SKETCH_METHODS[] = {
     {"look", py_look, METH_VARARGS, "look(sampled, table) -> (threes with two new pairs, threes, new table), None if no pair is new"},
     {"least_pairs", py_least_pairs, METH_VARARGS, "least_pairs(tokens: uint64, most) -> bytes of uint32, distinct, ascending"},
     {"least_words", py_least_words, METH_VARARGS, "least_words(tokens: uint64, ends, most) -> list of int, the least of a sample, ascending"},
-    {"places", py_places, METH_VARARGS, "places(tokens: uint64, wanted: ints) -> list of int, where words stand that are wanted"},
     {"without", py_without, METH_VARARGS, "without(tokens: uint64, rows: of ints) -> bytearray without these rows, None if none is there"},
+    {"without_runs", py_without_runs, METH_VARARGS,
+     "without_runs(tokens: uint64, groups: of (ints, least)) -> bytearray without runs of at least so many words, None if none is there"},
     {NULL, NULL, 0, NULL},
 };

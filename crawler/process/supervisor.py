@@ -18,6 +18,7 @@ signal, or at a third, are killed; what they had not committed is fetched again.
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import signal
 import time
@@ -335,9 +336,17 @@ def how_ended(code: int) -> str:
 
 
 def write_status(directory: Path, status: Status) -> None:
-    """Replace DIR/status.json, which `thresher status` reads while a crawl runs; on a full disk the last one stays."""
-    temporary = directory / "status.json.tmp"
+    """Replace DIR/status.json, which `thresher status` reads while a crawl runs; on a full disk the last one is written over in place."""
+    temporary, place = directory / "status.json.tmp", directory / "status.json"
+    text = msgspec.json.encode({"pid": os.getpid()} | msgspec.to_builtins(status))
     with suppress(OSError):
-        with open(temporary, "wb", opener=private) as file:
-            file.write(msgspec.json.encode({"pid": os.getpid()} | msgspec.to_builtins(status)))
-        temporary.replace(directory / "status.json")
+        try:
+            with open(temporary, "wb", opener=private) as file:
+                file.write(text)
+            temporary.replace(place)
+        except OSError as error:
+            temporary.unlink(missing_ok=True)
+            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+                with place.open("r+b") as file:
+                    file.write(text)
+                    file.truncate()

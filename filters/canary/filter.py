@@ -149,7 +149,8 @@ class CanaryFilter:
     def _seen(self, news: Seen, watch: HostState, memory: Memory) -> Effects:
         queue = news.queue
         watch.n_answers += 1
-        speaks = tongue.speech(memory, queue, news.words)
+        spoken = tongue.tongue_of(memory, queue)
+        speaks = tongue.speech(spoken, news.words)
         if watch.n_suspects < records.MOST_SUSPECTS:
             watch.n_suspects += records.put_suspect(memory, queue, news.key, SuspectAnswer(news.token, news.via, speaks))
         n_alike = records.count(memory, queue, news.token, news.url, news.key) if news.token else 0
@@ -159,7 +160,7 @@ class CanaryFilter:
             n_alike = records.count(memory, queue, token, news.url, news.key)
         if news.is_kept:
             watch.n_kept += 1
-            tongue.learn(memory, queue, news.words)
+            tongue.learn(memory, queue, spoken, news.words)
             if news.look is not None:
                 self._keep(news, watch, memory)
         if watch.stage not in (Stage.IDLE, Stage.WALLED) and watch.n_answers - watch.asked_at > _LOST_AFTER:
@@ -282,7 +283,7 @@ class CanaryFilter:
 
     def _rechecked(self, found: Found, watch: HostState, queue: bytes, memory: Memory) -> Effects:
         """Learn whether the alike answers were those of a wall that has fallen since."""
-        is_strange = watch.why == tongue.STRANGE and tongue.speech(memory, queue, found.words) is Speech.STRANGE
+        is_strange = watch.why == tongue.STRANGE and tongue.speech(tongue.tongue_of(memory, queue), found.words) is Speech.STRANGE
         if found.token == watch.why or is_strange or not found.was_asked:
             alike = records.counts(memory, queue).get(watch.why)
             if alike is not None:

@@ -73,10 +73,15 @@ def words_of(page: Page) -> list[int]:
     return sampled(page.tokens) if page.status == 200 else []
 
 
-def speech(memory: Memory, queue: bytes, words: Sequence[int]) -> Speech:
+def tongue_of(memory: Memory, queue: bytes) -> Tongue:
+    """Return the words of a host's pages."""
+    value = memory.get(queue + _ROW)
+    return Tongue() if value is None else _decode(value)
+
+
+def speech(tongue: Tongue, words: Sequence[int]) -> Speech:
     """Return whether a page uses the words of its host."""
-    tongue = _read(memory, queue)
-    if tongue is None or tongue.n < _PAGES or len(words) < _FEWEST or len(tongue.words) < _FEWEST:
+    if tongue.n < _PAGES or len(words) < _FEWEST or len(tongue.words) < _FEWEST:
         return Speech.UNKNOWN
     last = max(words) if len(words) == _MOST else _HIGHEST  # a full sample has its page's smallest hashes: nothing is known beyond them
     common = [word for word in tongue.words if word <= last]
@@ -85,21 +90,21 @@ def speech(memory: Memory, queue: bytes, words: Sequence[int]) -> Speech:
     return Speech.STRANGE if len(set(common).intersection(words)) <= _HARDLY * len(common) else Speech.OWN
 
 
-def learn(memory: Memory, queue: bytes, words: Sequence[int]) -> None:
-    """Count the words of a kept page."""
-    tongue = _read(memory, queue) or Tongue()
+def learn(memory: Memory, queue: bytes, tongue: Tongue, words: Sequence[int]) -> None:
+    """Count the words of a kept page.
+
+    Args:
+        tongue: The result of `tongue_of` for its host.
+    """
     if tongue.n >= _PAGES or len(words) < _FEWEST:
         return
     tongue.n += 1
-    counted = {**tongue.words, **{word: tongue.words.get(word, 0) + 1 for word in words}}
-    is_last = tongue.n == _PAGES
-    tongue.words = {word: n for word, n in counted.items() if not is_last or n >= _COMMON * _PAGES}
+    counted = tongue.words = dict(tongue.words)
+    for word in words:
+        counted[word] = counted.get(word, 0) + 1
+    if tongue.n == _PAGES:
+        tongue.words = {word: n for word, n in counted.items() if n >= _COMMON * _PAGES}
     memory.put(queue + _ROW, _encode(tongue), weight=KEPT)
-
-
-def _read(memory: Memory, queue: bytes) -> Tongue | None:
-    value = memory.get(queue + _ROW)
-    return None if value is None else _decode(value)
 
 
 _encode = msgspec.msgpack.Encoder().encode

@@ -59,15 +59,21 @@ class Undo:
             before: Its value, None if there was none.
         """
         site = key[:_SITE]
-        if site[-3:] == _NO_SITE:
+        if site.endswith(_NO_SITE):
             return False
         if self._n_noted >= _MOST_NOTED:
             self._noted, self._n_noted = {}, 0
             for memory in self._memories.values():
                 memory.noted.clear()
-        self._noted.setdefault(site, []).append((name, key))
         self._n_noted += 1
-        self._unsaved.setdefault(site, []).append((name, key, before, weight))
+        noted = self._noted.get(site)
+        if noted is None:
+            noted = self._noted[site] = []
+        noted.append((name, key))
+        unsaved = self._unsaved.get(site)
+        if unsaved is None:
+            unsaved = self._unsaved[site] = []
+        unsaved.append((name, key, before, weight))
         return True
 
     def save(self) -> None:
@@ -121,16 +127,17 @@ class UndoableMemory:
         self.noted: set[bytes] = set()  # keys of records whose earlier value is noted
         self._name = name
         self._note = undo.note
+        self._put: Callable[[bytes, bytes, float], None] = memory.put
         self.get: Callable[[bytes], bytes | None] = memory.get
         self.get_many: Callable[[Iterable[bytes]], list[bytes | None]] = memory.get_many
         self.scan: Callable[[bytes], Iterator[tuple[bytes, bytes]]] = memory.scan
 
     def put(self, key: bytes, value: bytes, /, weight: float = 0.0) -> None:
-        if key not in self.noted and self._note(self._name, key, weight, self.memory.get(key)):
+        if key not in self.noted and self._note(self._name, key, weight, self.get(key)):
             self.noted.add(key)
-        self.memory.put(key, value, weight)
+        self._put(key, value, weight)
 
     def delete(self, key: bytes, /) -> None:
-        if key not in self.noted and self._note(self._name, key, _DELETED, self.memory.get(key)):
+        if key not in self.noted and self._note(self._name, key, _DELETED, self.get(key)):
             self.noted.add(key)
         self.memory.delete(key)

@@ -45,7 +45,6 @@ _WORD = re.compile(r"[^\W_\U00010000-\U0010FFFF]+")
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _SCALE = 1 << 32
 _TOP = np.uint64(32)
-_MANY = 64  # words of a text found in its URL from which arrays are quicker than a loop
 _LOOK = "look"  # key in a page's dict, beside its fields
 _OWN_WORDS = "own words"
 
@@ -230,29 +229,14 @@ def _without_echo(tokens: U64, words: Sequence[str], names: Sequence[Sequence[st
     """
     hashes = [{word_hash(word) for word in group} for group in (words, *names)]
     least = [_ECHO, *[min(_ECHO, len(name)) for name in names]]
-    at = _places(tokens, set().union(*hashes))
-    if not at:
-        return tokens
-    among: Bools = np.zeros(tokens.size, dtype=np.bool_)
-    if len(at) <= _MANY:
-        found = tokens[at].tolist()
-        gone = [place for group, n in zip(hashes, least, strict=True) for place in _in_rows(at, found, group, n)]
-        if not gone:
-            return tokens
-        among[gone] = True
-    else:
-        for group, n in zip(hashes, least, strict=True):
-            among |= _runs(_among(tokens, group), n)
-    kept: U64 = tokens[~among]
-    return kept
-
-
-def _places(tokens: U64, wanted: set[int]) -> list[int]:
-    """Return where the words of a text stand that are among `wanted`, of which there is one at least."""
     if NATIVE and tokens.flags.c_contiguous:
-        return native.places(tokens, wanted)
-    found: list[int] = _among(tokens, wanted).nonzero()[0].tolist()
-    return found
+        found = native.without_runs(tokens, [*zip(hashes, least, strict=True)])
+        return tokens if found is None else np.frombuffer(found, dtype=np.uint64)
+    among: Bools = np.zeros(tokens.size, dtype=np.bool_)
+    for group, n in zip(hashes, least, strict=True):
+        among |= _runs(_among(tokens, group), n)
+    kept: U64 = tokens[~among] if among.any() else tokens
+    return kept
 
 
 def _among(tokens: U64, wanted: set[int]) -> Bools:
@@ -260,20 +244,6 @@ def _among(tokens: U64, wanted: set[int]) -> Bools:
     hashes = np.array(sorted(wanted), dtype=np.uint64)
     found: Bools = hashes.take(hashes.searchsorted(tokens), mode="clip") == tokens
     return found
-
-
-def _in_rows(places: Sequence[int], words: Sequence[int], wanted: set[int], least: int) -> list[int]:
-    """Return the positions, ascending, of wanted words of which at least `least` are in a row: as `_runs`, for few words."""
-    found: list[int] = []
-    row: list[int] = []
-    for place, word in zip(places, words, strict=True):
-        if word not in wanted:
-            continue
-        if row and place != row[-1] + 1:
-            found += row if len(row) >= least else []
-            row = []
-        row.append(place)
-    return found + row if len(row) >= least else found
 
 
 def _runs(marks: Bools, least: int) -> Bools:

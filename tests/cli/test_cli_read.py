@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import shlex
 import shutil
@@ -78,6 +79,24 @@ def test_status_prints_what_the_supervisor_wrote_last(thresher: Command, crawl: 
     assert set(msgspec.to_builtins(Status())) < set(said)
     assert (said["pages"], said["state"], said["alive"]) == (41, "done", False)
     assert "done: nothing is left to do" in thresher("status", tmp_path / "c").out
+
+
+def test_status_says_how_a_crawl_ended_that_filled_the_disk(
+    thresher: Command, crawl: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Seen to fail: there was no room for a new status.json, and the crawl had "ended without a word"."""
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    path = tmp_path / "c"
+    shutil.copytree(crawl, path)
+    write_status(path, Status(state="waiting", why="1 host: delay_factor 10, next in 0.1 s"))
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", full)
+        write_status(path, Status(state="failed", why="the disk refuses"))
+    assert "failed: the disk refuses" in thresher("status", path).out
+    assert not (path / "status.json.tmp").exists()
 
 
 def test_a_torn_status_file_is_as_good_as_none(thresher: Command, crawl: Path, tmp_path: Path) -> None:

@@ -162,7 +162,7 @@ def test_an_original_with_two_targets_counts_once_and_that_is_said(thresher: Com
     rows = lines(ran.out)
     assert [(row["original"], row["target"]) for row in rows][-1] == ("http://a.example/0", "http://b.example/new")
     assert [(row["n_to_target"], row["n_from_host"], row["n_targets"]) for row in rows] == [(2, 3, 2), (2, 3, 2), (1, 3, 2)]
-    assert "1 originals have several targets: each counts once, with the one that comes last" in ran.err
+    assert "1 original with several targets: each counts once, with the one that comes last" in ran.err
 
 
 def test_the_figures_are_a_png(thresher: Command, log: Callable[[bytes], Path], tmp_path: Path) -> None:

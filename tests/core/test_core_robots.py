@@ -249,6 +249,7 @@ def test_a_bomb_of_wildcards_is_shortened_to_what_it_surely_forbids() -> None:
         ("User-agent: *\nCrawl-delay: 1.5E+1", 15.0),
         ("User-agent: *\nCrawl-delay: 25e-1 s", 2.5),
         ("User-agent: *\nCrawl-delay: .5", 0.5),
+        ("User-agent: *\nCrawl-delay: 2,5", 2.5),
         ("User-agent: *\nCrawl-delay: +5.", 5.0),
         ("User-agent: *\nCrawl-delay: 5 every day", 5.0),
         ("User-agent: *\nCrawl-delay: 5each", 5.0),

@@ -6,7 +6,7 @@ import numpy as np
 from dict_memory import DictMemory
 
 from thresher.crawler.core.model import U64
-from thresher.filters.canary.tongue import Speech, learn, sampled, speech
+from thresher.filters.canary.tongue import Speech, learn, sampled, speech, tongue_of
 
 QUEUE = b"q" * 16
 DICE = np.random.default_rng(4)
@@ -27,8 +27,9 @@ def test_a_page_that_is_longer_than_its_host_s_others_speaks_as_they_do() -> Non
     """
     memory, own, foreign = DictMemory(), (words(20), words(90)), (words(20), words(90))
     for _ in range(12):
-        learn(memory, QUEUE, page(20, own))
+        learn(memory, QUEUE, tongue_of(memory, QUEUE), page(20, own))
+    spoken = tongue_of(memory, QUEUE)
     for n in (20, 150, 300, 5_000):
-        assert [speech(memory, QUEUE, page(n, own)) for _ in range(20)] == [Speech.OWN] * 20
-    assert speech(memory, QUEUE, page(100, foreign)) is not Speech.OWN
-    assert speech(memory, QUEUE, page(20, foreign)) is Speech.STRANGE
+        assert [speech(spoken, page(n, own)) for _ in range(20)] == [Speech.OWN] * 20
+    assert speech(spoken, page(100, foreign)) is not Speech.OWN
+    assert speech(spoken, page(20, foreign)) is Speech.STRANGE

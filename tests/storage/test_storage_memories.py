@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from thresher.config.settings import Settings, StoreSettings
 from thresher.crawler.core.ports import SiteRecord
 from thresher.storage.store import Store
+from thresher.storage.tables import memory as memory_module
 from thresher.storage.tables.bloom import Met
 from thresher.storage.tables.memory import StoredMemory, filter_tag
 from thresher.storage.tables.site_links import SiteLinks
@@ -57,6 +58,24 @@ def test_a_site_that_outgrows_its_memory_forgets_what_weighs_least(store: Store)
     assert kept == [bytes([n]) for n in (2, 3, 4, 7, 8, 9)] + [b"new"]
     assert memory.used(SITE) <= 900
     assert memory.get(b"T" * 8 + b"k") is not None
+
+
+def test_what_no_longer_is_remembered_before_it_was_written_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Broken once (what waits to be written not asked): fails."""
+    monkeypatch.setattr(memory_module, "_GENERATION", 2)
+    keys = [SITE + bytes([n]) for n in range(9)]
+    with Store.create(tmp_path / "crawl", Settings(), 1000.0) as store:
+        memory = store.tables.memory("f")
+        for key in keys:
+            memory.put(key, key * 2)
+        memory.delete(keys[4])
+        expected = [None if key == keys[4] else key * 2 for key in keys]
+        assert [memory.get(key) for key in keys] == memory.get_many(keys) == expected
+        store.end_visit()
+        store.flush().result()
+        assert memory.get_many(keys) == [memory.get(key) for key in keys] == expected
+    with Store.open(tmp_path / "crawl", None, 1000.0) as store:
+        assert [key for key, _ in store.tables.memory("f").scan(SITE)] == [key for key in keys if key != keys[4]]
 
 
 PUTS = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 40), st.sampled_from([0.0, 1.0, 2.5])), max_size=30)

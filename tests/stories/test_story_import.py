@@ -134,13 +134,16 @@ def test_a_torn_file_gives_what_is_whole(tmp_path: Path, cut: float) -> None:
 
 
 def test_what_is_no_archive_is_said(tmp_path: Path) -> None:
-    """A page, an empty file, random bytes behind gzip's magic: an error that names the file; a sound file beside it is read."""
+    """A page, an empty file, random bytes behind gzip's magic: an error that names the file and leaves no crawl; a sound file beside
+    it is read, into the same folder.
+    """
     for name, content in (("page.html", b"<html>"), ("empty.warc", b""), ("odd.warc.gz", b"\x1f\x8b" + bytes(range(256)))):
         (tmp_path / name).write_bytes(content)
         code, said = imported(tmp_path / f"store-{name}", tmp_path / name)
         assert code != 0, name
         assert str(tmp_path / name) in said
         assert "Traceback" not in said, said
+        assert not list((tmp_path / f"store-{name}").iterdir())
     (tmp_path / "sound.warc.gz").write_bytes(foreign())
-    code, said = imported(tmp_path / "both", tmp_path / "page.html", tmp_path / "sound.warc.gz")
+    code, said = imported(tmp_path / "store-empty.warc", tmp_path / "page.html", tmp_path / "sound.warc.gz")
     assert (code, "4 answers" in said) == (1, True), said
