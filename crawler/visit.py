@@ -84,6 +84,7 @@ class VisitContext(msgspec.Struct, frozen=True):
     ai: AiPreferences
     overriding: Overriding
     is_kept: Callable[[str], bool]  # whether a URL is known for a page that was kept
+    first_seq: int  # number of the first URL of this life: links from there on have passed the static gate as it is now
     requisites: RequisiteReader | None = None  # None: they are not fetched
     cookies: ChainCookies | None = None  # None: fetch.cookies is off everywhere
     ownership: Ownership | None = None  # None: every site is this agent's
@@ -140,7 +141,8 @@ class Visit(msgspec.Struct):
 async def visit(lease: Lease, context: VisitContext) -> Visit:
     """Make the journey of the page that `lease` reserves."""
     url = lease.entry.url
-    stop = await stopped(lease, context.links.check(url.text), context) or await ask_policy(lease, context)
+    is_judged = url.purpose is Purpose.PAGE and lease.entry.seq >= context.first_seq
+    stop = await stopped(lease, url.key if is_judged else context.links.check(url.text), context) or await ask_policy(lease, context)
     if stop is not None:
         return stop
     if context.requisites is not None and url.purpose in _OF_LINKS_AND_SITEMAPS and context.requisites.has(url.key):

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import lmdb
 
 from thresher.storage.check import check_data_file
+from thresher.storage.mapped_pages import MappedPages
 from thresher.storage.overlay import Row
 from thresher.storage.schema import RESULTS, STATE, TABLES
 from thresher.storage.seal import Seals, sealed
@@ -51,6 +52,7 @@ class Disk:
             if not create or (file.exists() and file.stat().st_size):
                 check_data_file(file)
         self._seals = Seals(path)
+        self._mapped = MappedPages(self._paths.values())
         self._lock = Lock()
         self._envs: dict[str, lmdb.Environment] = {}
         self._dbs: dict[str, Any] = {}
@@ -177,11 +179,12 @@ class Disk:
                 os.truncate(self._paths[env], n_bytes)
 
     def renew(self) -> None:
-        """Let reads see the last commit, and LMDB reuse the pages it freed."""
+        """Let reads see the last commit, and LMDB reuse the pages it freed. Bounds what the process holds of the maps."""
         with self._lock:
             for name in _ENVS:
                 self._snapshots[name].abort()
                 self._snapshots[name] = self._envs[name].begin()
+        self._mapped.bound()
 
     def check_readers(self) -> int:
         """Clear the slots of readers that died; return how many."""

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from thresher.crawler.core.model import Purpose, Reason, State
 from thresher.crawler.core.ports import SeenRow
+from thresher.crawler.native import NATIVE, native
 
 _U64 = struct.Struct(">Q")
 _I64 = struct.Struct(">q")
@@ -100,11 +101,19 @@ def pack_seen(row: SeenRow) -> bytes:
     return _SEEN.pack(state, _CODE_OF[reason], worth << 3 | purpose, min(hops, 255), depth, distance, seq, visit)
 
 
-def pack_new(numbers: Sequence[bytes], depths: Sequence[int], like: SeenRow) -> list[bytes]:
-    """Return `pack_seen` of new URLs that differ from `like` in their numbers, 8 bytes each, and depths; a fifth of its time."""
+def pack_new(keys: Sequence[bytes], depths: Sequence[int], like: SeenRow) -> dict[bytes, bytes]:
+    """Return `pack_seen` of new URLs by their keys, whose numbers follow that of `like`, and which differ from it in their depths."""
     heads = {depth: pack_seen(like._replace(site_depth=depth))[: -2 * _U64.size] for depth in set(depths)}
-    never = bytes(_U64.size)  # visited
-    return [heads[depth] + number + never for depth, number in zip(depths, numbers, strict=True)]
+    return new_rows(keys, depths, heads, like.seq)
+
+
+def new_rows_in_python(keys: Sequence[bytes], depths: Sequence[int], heads: dict[int, bytes], first: int) -> dict[bytes, bytes]:
+    """Return rows of `seen` by their keys: what a depth says of each, a number, and that it was never visited."""
+    never = bytes(_U64.size)
+    return {key: heads[depth] + pack_u64(seq) + never for seq, (key, depth) in enumerate(zip(keys, depths, strict=True), first)}
+
+
+new_rows = native.new_rows if NATIVE else new_rows_in_python
 
 
 def unpack_seen(value: bytes) -> SeenRow:
@@ -198,10 +207,10 @@ def unpack_memory(value: bytes) -> tuple[float, int]:
 # links -------------------------------------------------------------------------------------------------------------------------------
 
 
-def pack_links(seqs: Iterable[int]) -> bytes:
+def pack_links_in_python(seqs: Iterable[int]) -> bytes:
     """Return sorted, distinct numbers from 1 as differences, seven bits a byte, the lower first; all bytes but a number's last have bit 7.
 
-    A loop, as numpy takes three times as long for the 60 links of an ordinary page (15 µs; 5 µs so).
+    A loop, as numpy takes three times as long for the 60 links of an ordinary page (15 µs; 5 µs so). C where it was built: 1 µs.
     """
     packed, before = bytearray(), 0
     for seq in seqs:
@@ -211,6 +220,9 @@ def pack_links(seqs: Iterable[int]) -> bytes:
             step >>= 7
         packed.append(step)
     return bytes(packed)
+
+
+pack_links = native.steps if NATIVE else pack_links_in_python
 
 
 def unpack_links(values: Sequence[bytes]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:

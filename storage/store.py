@@ -170,7 +170,7 @@ class Store:
         behind = self._behind  # read before the disk: what is not in it any more is there
         found: dict[bytes, bytes | None] = {}
         for group in (behind, self._open):
-            if group is not None and (rows := group.layers[table].rows):
+            if group is not None and not (rows := group.layers[table].rows).keys().isdisjoint(keys):
                 found.update({key: rows[key] for key in keys if key in rows})
         rest = [key for key in keys if key not in found] if found else keys
         if rest:
@@ -267,6 +267,11 @@ class Store:
     def stride(self) -> int:
         """By how much numbers grow that were given out one after the other."""
         return 1
+
+    @property
+    def next_seq(self) -> int:
+        """Sequence number of the next new URL."""
+        return self._next_seq
 
     def take_seq(self, n: int = 1) -> int:
         """Return the sequence number of the next new URL, the first is 1; of the next `n` the first, which the others follow."""

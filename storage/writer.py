@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from queue import SimpleQueue
 from threading import Event, Thread
+from typing import cast
 
 import lmdb
 from backports import zstd
@@ -25,12 +26,13 @@ from thresher.crawler.core.errors import ThresherError
 from thresher.storage.archive.files import ArchiveWriter, Packed
 from thresher.storage.disk import Disk, Write
 from thresher.storage.faults import as_ours, is_disk
-from thresher.storage.overlay import Group, Layer
+from thresher.storage.overlay import Group, Layer, Row
 from thresher.storage.packing import pack_skips, pack_u64
 from thresher.storage.records import ARCHIVE_END, PLACE, ArchiveEnd
-from thresher.storage.schema import CAPTURES, META, RESULTS, STATE, TABLES, Archived, Meta, Raw
+from thresher.storage.schema import BODIES, CAPTURES, META, RESULTS, STATE, TABLES, Archived, Meta, Raw
 from thresher.storage.segments import SegmentWriter
 
+_PACKED = frozenset((BODIES,))  # tables of values that are compressed, or left to the archive
 _FIRST_WAIT_S = 0.05
 _LONGEST_WAIT_S = 5.0
 _CHECK_READERS_EVERY = 256
@@ -180,6 +182,10 @@ def _writes(layers: dict[str, Layer], env: str, compressor: zstd.ZstdCompressor)
         if TABLES[table].env != env or not layer.rows:
             continue
         write = Write(table, [], [])
+        if table not in _PACKED and None not in layer.rows.values():
+            write.puts.extend(cast("list[Row]", sorted(layer.rows.items())))
+            yield write
+            continue
         for key in sorted(layer.rows):
             value = layer.rows[key]
             if value is None:

@@ -170,6 +170,11 @@ def feed_urls(native: Any, text: str, rng: random.Random) -> None:
     with contextlib.suppress(ValueError):
         native.crowded(urls, rng.randrange(5), rng.randrange(-1, 3))
         native.endings(urls, extensions)
+    with contextlib.suppress(ValueError):
+        keys, depths = [rng.randbytes(16) for _ in range(rng.randrange(4))], [rng.randrange(3) for _ in range(rng.randrange(4))]
+        native.new_rows(keys, depths, {0: bytes(8), 1: bytes(8), 2: rng.randbytes(rng.choice([7, 8]))}, rng.randrange(1 << 64))
+    with contextlib.suppress(ValueError, OverflowError):
+        native.steps(sorted(rng.randrange(-1, 1 << rng.randrange(1, 70)) for _ in range(rng.randrange(5))))
     with contextlib.suppress(ValueError):  # a text that is no UTF-8, a row that is torn
         row = bytearray(native.front_coded(urls)) + rng.randbytes(rng.randrange(3))
         for _ in range(rng.randrange(3)):

@@ -80,6 +80,7 @@ def assemble(
         bare=bare,
         overriding=overriding,
         is_kept=canonicals.is_kept,
+        first_seq=store.next_seq,
         cookies=ChainCookies() if overriding.anywhere(lambda of: of.fetch.cookies == "chain") else None,
         sitemaps=SitemapReader(settings),
         rounds=store.tables.rounds,

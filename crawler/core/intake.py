@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from operator import itemgetter
 
 from thresher.crawler.core.host_queue import HostQueue
 from thresher.crawler.core.model import CrawlURL, LinkBatch, Reason
@@ -77,32 +78,19 @@ class Intake:
         for seq, i in enumerate(at, first):
             depth = links.site_depths[i]
             queues.setdefault(queue_of[links.hosts[i]], []).append((rank_of[depth], seq, depth))
-        moved: dict[bytes, HostQueue] = {}
+        moved: list[tuple[int, int, HostQueue]] = []
         for queue, rows in queues.items():
             self._store.put_links(queue, rows, seed_distance=links.seed_distance, hops=links.hops)
             host = self._bench.hosts.get(queue)
-            if host is not None and not host.is_unmoved_by((Lane.FRESH, *min(rows)[:2]), now):
-                moved[queue] = host
-                continue
             record = host.record if host is not None else self._store.host(queue)
             assert record is not None, f"links of a host without a record: {links.texts[at.start]}"
             self._count_rows(queue, record, len(rows), now)
-        if moved:
-            self._push_into_memory(links, at, first, moved, rank_of, now)
-
-    def _push_into_memory(
-        self, links: LinkBatch, at: range, first: int, moved: Mapping[bytes, HostQueue], rank_of: Mapping[int, int], now: float
-    ) -> None:
-        """Let links, whose rows are written, take their places among those in memory, in the order of the page."""
-        for seq, i in enumerate(at, first):
-            queue = self._urls.queue_key(links.hosts[i])
-            host = moved.get(queue)
-            if host is None:
-                continue
-            self._count_rows(queue, host.record, 1, now)
-            rank = rank_of[links.site_depths[i]]
+            if host is not None and not host.is_unmoved_by((Lane.FRESH, *min(rows)[:2]), now):
+                moved += [(seq, rank, host) for rank, seq, _ in rows]
+        moved.sort(key=itemgetter(0))  # the order of the page
+        for seq, rank, host in moved:
             if not host.is_unmoved_by((Lane.FRESH, rank, seq), now):
-                self.insert(host, Entry(Lane.FRESH, rank, seq, 0, links.url(i)), now)
+                self.insert(host, Entry(Lane.FRESH, rank, seq, 0, links.url(at[seq - first])), now)
 
     def refuses(self, url: CrawlURL) -> Reason | None:
         """Return why `push` would refuse a URL, or None."""

@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
+from typing import cast
 
 import ada_url
 
@@ -209,10 +210,13 @@ class URLSpace:
         urls: dict[str, None] = {}
         refusals: dict[str, Reason] = {}
         root, folder = root_and_folder(base)
+        hrefs = [*hrefs]
+        cleaned = self._clean(hrefs, root, folder)
+        if None not in cleaned:
+            return [url for url in dict.fromkeys(cast("Sequence[str]", cleaned)) if url], []
         anywhere, of_host, of_folder = self._met_at(""), self._met_at(root), self._met_at(folder) if folder else {}
         n_met = 0
-        hrefs = [*hrefs]
-        for href, clean in zip(hrefs, self._clean(hrefs, root, folder), strict=True):
+        for href, clean in zip(hrefs, cleaned, strict=True):
             if clean == "":
                 continue
             url = clean or of_host.get(href) or of_folder.get(href) or anywhere.get(href)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from itertools import compress
 from operator import not_
-from typing import NamedTuple
+from typing import Final, NamedTuple, cast
 
 import msgspec
 
@@ -27,6 +27,7 @@ from thresher.storage.tables.forgotten import ForgottenRecord
 from thresher.storage.tables.seen import SeenSet
 
 _USERINFO = re.compile(r"(?<=//)[^/?#\\\s]*@")
+_KEYS_ALONE: Final = frozenset((bytes,))
 _GATE_CACHE = 50_000  # URLs whose static verdict is remembered; about 12 MB
 
 
@@ -99,15 +100,15 @@ class LinkGate:
         remembered = self._cache
         if len(remembered) > _GATE_CACHE:
             remembered.clear()
-        unmet = [text for text in texts if text not in remembered]
-        if unmet:
-            remembered.update(self._ask(unmet))
-        answers = [*map(remembered.__getitem__, texts)]
+        answers = [*map(remembered.get, texts)]
+        if None in answers:
+            remembered.update(self._ask([text for text, answer in zip(texts, answers, strict=True) if answer is None]))
+            answers = [*map(remembered.__getitem__, texts)]
+        if {*map(type, answers)} == _KEYS_ALONE:
+            return Gated(texts, cast("list[bytes]", answers), ())
         keys = [answer for answer in answers if type(answer) is bytes]
-        if len(keys) == len(texts):
-            return Gated(texts, keys, ())
         passed = [text for text, answer in zip(texts, answers, strict=True) if type(answer) is bytes]
-        skips = [Skip(text, *answer) for text, answer in zip(texts, answers, strict=True) if type(answer) is not bytes]
+        skips = [Skip(text, *answer) for text, answer in zip(texts, answers, strict=True) if isinstance(answer, tuple)]
         return Gated(passed, keys, skips)
 
     def sift(self, source: CrawlURL, gated: Gated, *, is_redirect: bool = False) -> Sifted:

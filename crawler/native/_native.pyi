@@ -96,6 +96,12 @@ def front_coded(texts: Sequence[str], /) -> bytes:
 def front_decoded(row: bytes, first: int, n: int, /) -> list[str]:
     """Return n texts that were front-coded, from byte `first` of a row on; raises `ValueError` on a row that ends within one."""
 
+def new_rows(keys: Sequence[bytes], depths: Sequence[int], heads: dict[int, bytes], first: int, /) -> dict[bytes, bytes]:
+    """Return rows of `seen` by their keys: the 8 bytes of each one's depth, a number, and zeros; see storage/packing.py."""
+
+def steps(numbers: Iterable[int], /) -> bytes:
+    """Return numbers from 1, ascending, as differences; see storage/packing.py."""
+
 def letters(classes: object, numbers: object, base: int, /) -> None:
     """Give the tables of `words`: int8 classes and uint64 numbers of 65,536 units, and the base of the powers."""
 

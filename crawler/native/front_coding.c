@@ -1,5 +1,6 @@
 /* URLs of one row, front-coded: of each how many bytes it shares with the one before, how many follow, and these. Lengths are seven bits a
-   byte, the lower first; all bytes of a length but its last have bit 7. storage/url_rows.py says the same in Python. */
+   byte, the lower first; all bytes of a length but its last have bit 7. storage/url_rows.py says the same in Python. Also the links of a page
+   and its new rows of `seen`: storage/packing.py says them in Python. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
@@ -85,8 +86,70 @@ torn:
     return PyErr_Format(PyExc_ValueError, "a row of URLs is torn");
 }
 
+/* Numbers from 1, ascending, as differences. */
+static PyObject *py_steps(PyObject *self, PyObject *numbers) {
+    static Buffer out; /* stays between two rows */
+    unsigned long long before = 0;
+    (void)self;
+    PyObject *row = PySequence_Tuple(numbers);
+    if (!row) return NULL;
+    out.n = 0;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(row); i++) {
+        unsigned long long number = PyLong_AsUnsignedLongLong(PyTuple_GET_ITEM(row, i));
+        if (PyErr_Occurred()) goto failed;
+        if (number <= before) {
+            PyErr_Format(PyExc_ValueError, "steps: expected numbers from 1, ascending");
+            goto failed;
+        }
+        if (!append_length(&out, (size_t)(number - before))) {
+            PyErr_NoMemory();
+            goto failed;
+        }
+        before = number;
+    }
+    Py_DECREF(row);
+    return PyBytes_FromStringAndSize((const char *)out.at, (Py_ssize_t)out.n);
+failed:
+    Py_DECREF(row);
+    return NULL;
+}
+
+/* One row of `seen`: what its depth says of it, its number, and that it was never visited. */
+static PyObject *new_row(PyObject *heads, PyObject *depth, unsigned long long number) {
+    PyObject *head = PyDict_GetItemWithError(heads, depth);
+    if (!head || !PyBytes_Check(head) || PyBytes_GET_SIZE(head) != 8)
+        return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_ValueError, "new_rows: expected 8 bytes for each depth");
+    PyObject *row = PyBytes_FromStringAndSize(NULL, 24);
+    if (!row) return NULL;
+    char *at = PyBytes_AS_STRING(row);
+    memcpy(at, PyBytes_AS_STRING(head), 8);
+    for (int i = 0; i < 8; i++) at[8 + i] = (char)(number >> 8 * (7 - i));
+    memset(at + 16, 0, 8);
+    return row;
+}
+
+static PyObject *py_new_rows(PyObject *self, PyObject *args) {
+    PyObject *keys, *depths, *heads, *found = NULL;
+    unsigned long long first;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "OOO!K", &keys, &depths, &PyDict_Type, &heads, &first)) return NULL;
+    PyObject *key = PySequence_Tuple(keys), *depth = key ? PySequence_Tuple(depths) : NULL;
+    if (depth && PyTuple_GET_SIZE(key) != PyTuple_GET_SIZE(depth)) PyErr_Format(PyExc_ValueError, "new_rows: expected a depth for each key");
+    else if (depth) found = PyDict_New();
+    for (Py_ssize_t i = 0; found && i < PyTuple_GET_SIZE(key); i++) {
+        PyObject *row = new_row(heads, PyTuple_GET_ITEM(depth, i), first + (unsigned long long)i);
+        if (!row || PyDict_SetItem(found, PyTuple_GET_ITEM(key, i), row) < 0) Py_CLEAR(found);
+        Py_XDECREF(row);
+    }
+    Py_XDECREF(key);
+    Py_XDECREF(depth);
+    return found;
+}
+
 PyMethodDef FRONT_METHODS[] = {
     {"front_coded", py_front_coded, METH_O, "front_coded(texts) -> bytes"},
     {"front_decoded", py_front_decoded, METH_VARARGS, "front_decoded(row: bytes, first, n) -> list of n texts"},
+    {"new_rows", py_new_rows, METH_VARARGS, "new_rows(keys, depths, heads: dict, first) -> dict of 24 bytes by key"},
+    {"steps", py_steps, METH_O, "steps(numbers: ascending) -> bytes"},
     {NULL, NULL, 0, NULL},
 };

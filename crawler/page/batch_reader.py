@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator
 from functools import partial
+from operator import attrgetter
 from typing import Any, Final
 
 import msgspec
@@ -44,6 +45,7 @@ _WOKEN: Final = 8  # journeys a round at most: what follows from a page takes as
 _HTML: Final = frozenset(("text/html", "application/xhtml+xml", ""))
 _PLAIN: Final = "text/plain"
 _FEEDS: Final = frozenset(("application/rss+xml", "application/atom+xml"))
+_href_of, _rel_of, _type_of = attrgetter("href"), attrgetter("rel"), attrgetter("type")
 _NO_TOKENS: Final[U64] = np.empty(0, dtype=np.uint64)
 
 
@@ -151,14 +153,15 @@ class BatchReader:
         """Return a page's links in canonical form, distinct, in page order, and those that cannot be followed at all."""
         base = self._urls.base(url.text, parsed.base)
         wanted, skips = parsed.links, []
-        if not self._overriding.of(url.text).robots.nofollow_links and any(link.rel for link in wanted):
+        if not self._overriding.of(url.text).robots.nofollow_links and any(map(_rel_of, wanted)):
             nofollow = [link for link in wanted if "nofollow" in link.rel]
             wanted = tuple(link for link in wanted if "nofollow" not in link.rel)
             skips = [Skip(text, Reason.NOFOLLOW, "robots") for text in self._urls.resolve(base, [link.href for link in nofollow])[0]]
-        if announced := [link.href for link in wanted if self._is_announced(link, base)]:
+        is_typed = any(map(_type_of, wanted))
+        if is_typed and (announced := [link.href for link in wanted if self._is_announced(link, base)]):
             wanted = tuple(link for link in wanted if not self._is_announced(link, base))
             skips.extend(Skip(text, Reason.ANNOUNCED_TYPE, "media") for text in self._urls.resolve(base, announced)[0])
-        texts, refused = self._urls.resolve(base, [link.href for link in wanted])
+        texts, refused = self._urls.resolve(base, [*map(_href_of, wanted)])
         skips.extend(Skip(presentable(href), reason, "url") for href, reason in refused)
         if n_dropped := parsed.n_links - len(parsed.links):
             is_cut = Flag.LINKS_TRUNCATED in parsed.flags

@@ -21,6 +21,7 @@ from thresher.crawler.core.ports import Entry, SeenRow
 from thresher.crawler.core.url import origin_of
 from thresher.crawler.gates.link_gate import Sifted, Skip
 from thresher.crawler.settlement.effects import Effector
+from thresher.crawler.settlement.finders import Finders
 from thresher.crawler.settlement.outbox import Outbox
 from thresher.crawler.settlement.skips import note_skip
 from thresher.crawler.settlement.totals import Totals
@@ -31,7 +32,6 @@ from thresher.storage.tables import Tables
 from thresher.storage.tables.bare_seeds import http_form
 
 _log = logging.getLogger(__name__)
-_REMEMBERED = 32_768  # URLs whose finders are; 5 MB
 
 
 class Admission:
@@ -52,7 +52,7 @@ class Admission:
         self._totals = totals
         self._effects = effects
         self._cash = Cash(frontier.order.cash_steps or 1)
-        self._finders: dict[int, bytes] = {}  # key of the page that named a URL first, by sequence number
+        self._finders = Finders()
         self._later: dict[int, tuple[Entry, SeenRow]] = {}  # a leased URL's row, and what that is to be; by sequence number
 
     def admit(
@@ -126,7 +126,7 @@ class Admission:
             return self._refused(url, refusal, "limits", now)
         worth = self._cash.level_of(1.0 + cash)
         seq = self._tables.seen.add(url, State.QUEUED, None, now, worth)
-        self._remember(seq, url.via)
+        self._finders.add(range(seq, seq + 1), url.via)
         if cash:
             self._cash.begin(seq, 1.0 + cash)
         self._frontier.push(Entry(*place_of(self._frontier.order, url, worth), seq, 0, url), now)
@@ -176,7 +176,7 @@ class Admission:
         worth = self._cash.level_of(1.0 + cash)
         first = self._tables.seen.add_links(links, slice(at.start, at.stop), State.QUEUED, worth, now)
         seqs = range(first, first + len(at))
-        self._remember_all(seqs, links.source.key)
+        self._finders.add(seqs, links.source.key)
         if cash:
             self._cash.begin_all(seqs, 1.0 + cash)
         self._frontier.push_links(links, at, first, worth, now)
@@ -235,15 +235,6 @@ class Admission:
         return self._found_by(seq)[:8]
 
     def _found_by(self, seq: int) -> bytes:
-        """Return the key of the page that named a URL first, b"" for a seed; remembered, as the pages of one site repeat their links."""
+        """Return the key of the page that named a URL first, b"" for a seed."""
         via = self._finders.get(seq)
-        return self._remember(seq, self._tables.seen.record(seq).via) if via is None else via
-
-    def _remember(self, seq: int, via: bytes) -> bytes:
-        self._remember_all(range(seq, seq + 1), via)
-        return via
-
-    def _remember_all(self, seqs: range, via: bytes) -> None:
-        if len(self._finders) >= _REMEMBERED:
-            self._finders.clear()
-        self._finders.update(dict.fromkeys(seqs, via))
+        return self._finders.keep(seq, self._tables.seen.record(seq).via) if via is None else via

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from thresher.crawler.core.model import CrawlURL, LinkBatch, Purpose, Reason, State
 from thresher.crawler.core.ports import SeenRow
-from thresher.storage.packing import pack_new, pack_seen, pack_u64, unpack_seen
+from thresher.storage.packing import pack_new, pack_seen, unpack_seen
 from thresher.storage.records import UrlRecord
 from thresher.storage.rows import Rows
 from thresher.storage.schema import SEEN
@@ -81,9 +81,8 @@ class SeenSet:
         keys, depths = links.keys[at], links.site_depths[at]
         assert not any(map(self._young.__contains__, keys)), "a new link is known"
         first = self._rows.take_seq(len(keys))
-        numbers = [pack_u64(seq) for seq in range(first, first + len(keys))]
         like = SeenRow(state, None, 0, links.seed_distance, links.hops, Purpose.PAGE, first, 0, worth)
-        self._rows.put_many(SEEN, dict(zip(keys, pack_new(numbers, depths, like), strict=True)))
+        self._rows.put_many(SEEN, pack_new(keys, depths, like))
         self._urls.add(first, links.texts[at], keys, links.source.key, now)
         self._rows.counters.add(_COUNTER[state], len(keys))
         return first

@@ -11,7 +11,16 @@ from hypothesis import strategies as st
 from thresher.config.settings import Settings, StoreSettings
 from thresher.crawler.core.model import Purpose, Reason, State
 from thresher.crawler.core.ports import SeenRow
-from thresher.storage.packing import REASONS, pack_links, pack_seen, unpack_links, unpack_seen
+from thresher.storage.packing import (
+    REASONS,
+    new_rows_in_python,
+    pack_links,
+    pack_links_in_python,
+    pack_new,
+    pack_seen,
+    unpack_links,
+    unpack_seen,
+)
 from thresher.storage.store import Store
 from thresher.storage.view import View
 
@@ -22,7 +31,9 @@ def test_every_reason_has_a_code_of_its_own() -> None:
 
 @given(st.lists(st.sets(st.integers(1, 2**31 - 1) | st.integers(1, 300), max_size=20)))
 def test_links_are_what_they_were_packed_from(pages: list[set[int]]) -> None:
-    counts, seqs = unpack_links([pack_links(sorted(page)) for page in pages])
+    packed = [pack_links(sorted(page)) for page in pages]
+    assert packed == [pack_links_in_python(sorted(page)) for page in pages], "C says the same"
+    counts, seqs = unpack_links(packed)
     assert counts.tolist() == [len(page) for page in pages]
     assert seqs.tolist() == [seq for page in pages for seq in sorted(page)]
 
@@ -46,6 +57,17 @@ ROWS = st.builds(
 def test_a_seen_row_comes_back_as_it_was(row: SeenRow) -> None:
     assert len(pack_seen(row)) == 24
     assert unpack_seen(pack_seen(row)) == row
+
+
+@given(st.lists(st.tuples(st.binary(min_size=16, max_size=16), st.integers(0, 70_000)), unique_by=lambda new: new[0], max_size=9), ROWS)
+@settings(max_examples=50)
+def test_new_urls_are_packed_as_each_alone_would_be(new: list[tuple[bytes, int]], row: SeenRow) -> None:
+    """Mutation: the number of the first for all; the visit of `like` for each."""
+    like, keys, depths = row._replace(seq=row.seq >> 1), [key for key, _ in new], [depth for _, depth in new]
+    alone = {key: pack_seen(like._replace(seq=like.seq + i, site_depth=depth, visit=0)) for i, (key, depth) in enumerate(new)}
+    assert pack_new(keys, depths, like) == alone
+    heads = {depth: pack_seen(like._replace(site_depth=depth))[:8] for depth in depths}
+    assert new_rows_in_python(keys, depths, heads, like.seq) == alone, "C says the same"
 
 
 def test_a_depth_too_great_for_its_field_stays_great() -> None:
