@@ -11,12 +11,13 @@ from typing import NoReturn
 from thresher.config.settings import Settings
 from thresher.crawler.cluster.shared_addresses import create
 from thresher.crawler.core.errors import UsageError
+from thresher.crawler.process.agent_life import START_S
 from thresher.crawler.process.supervisor import AGENT, Supervisor
 from thresher.crawler.start.opening import create_store, n_agents
 from thresher.crawler.status import Status
 from thresher.storage.partitions import ADDRESSES, channels_path
 
-STALLED_S = 60.0  # without a new page for so long, the crawl or its server has stopped
+STALLED_S = 60.0  # without a new page for so long, the crawl or its server has stopped; before the first one as long as a start may take
 
 
 class BenchProgress:
@@ -51,7 +52,7 @@ class BenchProgress:
             self._pages, self._last_at = status.pages, now
         if not self._is_served():
             raise UsageError(f"the server ended after {self._pages} pages: there is no result")
-        if now - self._last_at > self._stalled_s:
+        if now - self._last_at > (self._stalled_s if self._pages else max(self._stalled_s, START_S)):
             self.stalled()
 
     def stalled(self) -> NoReturn:

@@ -36,6 +36,7 @@ from thresher.crawler.bench.filter_bench import with_filters, without_tail
 from thresher.crawler.children import python
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.demo.process import ServerProcess
+from thresher.crawler.process.agent_life import START_S
 from thresher.crawler.start.opening import create_store, with_sets
 from thresher.crawler.status import Status
 
@@ -165,8 +166,9 @@ def _statuses(process: subprocess.Popen[bytes], watch: BenchProgress) -> Iterato
     """Yield the agent's statuses until it ends; an agent that sends none for long has stopped."""
     assert process.stdout is not None
     decode = msgspec.json.Decoder(Status).decode
-    rest = b""
-    while select.select([process.stdout], [], [], STALLED_S)[0]:
+    rest, patience_s = b"", max(START_S, STALLED_S)
+    while select.select([process.stdout], [], [], patience_s)[0]:
+        patience_s = STALLED_S
         read = os.read(process.stdout.fileno(), 1 << 16)
         if not read:
             return

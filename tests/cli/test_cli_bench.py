@@ -76,7 +76,8 @@ def test_an_agent_or_a_server_that_is_killed_or_stops_in_the_middle_leaves_no_fi
     """And no process. Mutation: a display that does not ask whether the server runs waits until every host is given up."""
     module = {"agent": b"thresher.crawler.process.agent_process", "server": b"thresher.crawler.demo.server"}[victim]
     if by is signal.SIGSTOP:
-        monkeypatch.setattr(crawl_bench, "STALLED_S", 1.0)
+        for patience in ("STALLED_S", "START_S"):
+            monkeypatch.setattr(crawl_bench, patience, 1.0)
     monkeypatch.setattr(process, "_LONGEST_END_S", 0.1)
     done = threading.Event()
 
