@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from itertools import count
 
 from thresher.config.settings import PolitenessSettings
@@ -26,6 +26,7 @@ from thresher.crawler.core.host_queue import HostQueue, LineKey
 from thresher.crawler.core.ports import AddressUse
 
 _TYPICAL_REQUEST_S = 0.3  # to estimate how long a line will take; too much would leave an address idle, too little crowds the bench
+_FEW = 64  # items of a heap that may be out of date
 _Lines = list[tuple[int, int, "SlotQueue"]]  # heap of (precedence of the first host, ticket, line)
 
 
@@ -223,6 +224,9 @@ class Slots:
     def _put(self, line: SlotQueue, place: _Lines, precedence: int) -> None:
         line.place, line.precedence, line.ticket = place, precedence, next(self._tickets)
         heappush(place, (precedence, line.ticket, line))
+        if len(place) > 2 * len(self._lines) + _FEW:  # more than half are out of date, some of lines long gone
+            place[:] = [item for item in place if item[1] == item[2].ticket]
+            heapify(place)
 
     def _next(self, place: _Lines) -> SlotQueue | None:
         """Take the first line out of its place."""
