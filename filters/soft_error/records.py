@@ -28,6 +28,7 @@ import xxhash
 from thresher.crawler.core.model import Reason, Verdict
 from thresher.crawler.core.ports import Memory
 from thresher.filters.soft_error.looks import Look
+from thresher.filters.soft_error.score import THRESHOLD
 from thresher.filters.soft_error.stream import RedirectEvidence
 
 NAME = "soft_error"
@@ -144,7 +145,7 @@ class RedirectLabel(msgspec.Struct, array_like=True, frozen=True):
     directory: bytes
     is_soft: bool
     is_exempt: bool
-    threshold: float  # of σ, for this URL: overrides may set others elsewhere
+    threshold: float = THRESHOLD  # of σ, for this URL: overrides may set others elsewhere; rows written before had none
 
 
 class Echo(msgspec.Struct, array_like=True):
