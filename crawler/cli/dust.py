@@ -50,7 +50,8 @@ def mine(source: str, site: str, top: int) -> int:
     """Print likely rules of each site of a list of URLs, best first, as JSON lines.
 
     Rules that the list's own pages refute are left out: those of which it is 95 % sure that more than one in 20 of the pairs of pages they
-    join differ. Rules for which no pair of pages speaks come last, and their "standing" is "unproven".
+    join differ. Rules for which its pages do not speak come last, and their "standing" is "unproven": no pair is known, or of few pairs
+    more than one in 20 differs.
 
     DIR is a crawl; FILE has JSON lines {"url", "status", "size", "sketch"} or is an access log in common or combined format; - is standard
     input. `sketch` is a list of numbers (MinHash) or any text that is equal for equal pages; without, sizes tell pages apart.

@@ -5,7 +5,8 @@
          ─ parameters, universal ──┘
 
 A rule that the list refutes is dropped: one whose agreement is, by its whole interval, below that of a valid rule, in both directions. A
-rule with no known pair, or whose pairs are no more alike than others, is `unproven`; such rules come after all for which there is evidence.
+rule with no known pair, or of which more pairs differ than may, too few to be sure, or whose pairs are no more alike than others, is
+`unproven`; such rules come after all for which the list speaks.
 
 Rules are ranked by their support, times the lower bound of their agreement, times the share of their URLs whose target is in the list, and
 times 1 to ½ the fewer of their pairs agree word for word. (Targets that are not in the list may not exist.)
@@ -27,6 +28,7 @@ from thresher.filters.dust.clusters import cluster_rules
 from thresher.filters.dust.context import ContextTable, excepted, narrowed
 from thresher.filters.dust.eliminate import AS_PUBLISHED, Elimination, eliminate
 from thresher.filters.dust.evidence import (
+    MOST_DISSENT,
     RuleEvidence,
     Shuffled,
     gather,
@@ -160,7 +162,8 @@ def _turned(learned: LearnedRule, known: UrlList, order: Shuffled) -> JudgedRule
 
 def _with_standing(learned: LearnedRule, found: RuleEvidence) -> JudgedRule:
     said = with_evidence(learned, found)
-    speaks = said.agree + said.disagree > 0 and tells_apart(said.controls, said.controls_alike)
+    n_pairs = said.agree + said.disagree
+    speaks = n_pairs > 0 and said.disagree <= MOST_DISSENT * n_pairs and tells_apart(said.controls, said.controls_alike)
     sample = tuple((url, target) for (url, _), target in zip(found.seen[:_SAMPLE], found.targets, strict=False))
     return JudgedRule(msgspec.structs.replace(said, standing="likely" if speaks else "unproven"), found.effect, len(found.seen), sample)
 

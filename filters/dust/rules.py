@@ -26,7 +26,7 @@ from thresher.filters.dust.tokens import END, START, tokens
 
 Place = Literal["host", "language", "path", "parameter"]
 Standing = Literal["unproven", "likely", "valid", "invalid", "undecided", "withdrawn"]
-UNJUDGED: Final = frozenset[Standing]({"unproven", "likely"})  # mined, without a pair as evidence; or written by hand
+UNJUDGED: Final = frozenset[Standing]({"unproven", "likely"})  # mined, the list does not speak for it; or written by hand
 
 _MOST_DISSENT: Final = 0.02  # share of the pairs
 _SPECIAL: Final = re.compile(r"([\\^${}])")

@@ -130,6 +130,19 @@ def test_what_the_list_refutes_is_left_out_and_what_no_pair_shows_comes_last_and
     assert f"likely rules: {len(proven)}, unproven: {len(rules) - len(proven)}" in ran.err
 
 
+def test_a_rule_of_which_more_pairs_differ_than_may_is_unproven_until_the_list_refutes_it(
+    thresher: Callable[..., Any], tmp_path: Path
+) -> None:
+    """19 of 20 may agree; 14 of 16 are fewer, and too few pairs to be sure. Mutation: any agreeing pair made a rule likely."""
+    shown = {f"http://s.example/{name}{i}/{file}": f"{name} {i}" for name in "de" for i in range(16) for file in ("", "index.html")}
+    shown |= {f"http://s.example/{name}{i}.php{query}": f"{name} {i} php" for name in "fg" for i in range(8) for query in ("", "?sid=1")}
+    shown |= {f"http://s.example/{name}7.php?sid=1": f"of session {name}" for name in "fg"}
+    path = tmp_path / "pages.jsonl"
+    path.write_text("".join(json.dumps({"url": url, "sketch": text}) + "\n" for url, text in shown.items()))
+    standing = {(rule["agree"], rule["disagree"]): rule["standing"] for rule in lines(thresher("dust", "mine", path).out)}
+    assert standing == {(32, 0): "likely", (14, 2): "unproven", (0, 0): "unproven"}
+
+
 def test_an_access_log_is_mined_by_sizes_without_robots_and_attacks(thresher: Callable[..., Any], tmp_path: Path) -> None:
     def request(client: int, target: str, agent: str, status: int = 200, size: int = 900) -> str:
         head = f"10.0.0.{client} - - [17/May/2015:10:05:03 +0000]"
