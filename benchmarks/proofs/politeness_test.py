@@ -13,8 +13,9 @@ import random
 import signal
 import sys
 import tempfile
+import time
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 _TESTS = Path(__file__).parents[2] / "tests"
 sys.path[:0] = [str(_TESTS), str(_TESTS / "stories")]
@@ -44,6 +45,15 @@ WEB: dict[str, Any] = {
 ADDRESS_CONNECTIONS, ADDRESS_DELAY_S, CONCURRENCY = 4, 0.02, 128
 
 
+class Seen(NamedTuple):
+    """What the server saw of a crawl."""
+
+    log: ServerLog
+    web: Web
+    kills: list[float]  # in the log's time
+    n_over: int  # requests for what had been asked for before
+
+
 def main() -> None:
     """Run the proof; exit 0 only if no rule was broken."""
     parser = argparse.ArgumentParser(
@@ -55,30 +65,34 @@ def main() -> None:
     parser.add_argument("--agents", type=int, default=1, help="that crawl together, each killed in its turn")
     options_ = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="politeness-") as name:
-        log, web, n_over = _crawl(Path(name), options_.min_delay, options_.kills, random.Random(options_.seed), options_.agents)
-    sys.exit(1 if _judge(log, web, options_.min_delay, options_.kills, n_over) else 0)
+        seen = _crawl(Path(name), options_.min_delay, options_.kills, random.Random(options_.seed), options_.agents)
+    sys.exit(1 if _judge(seen, options_.min_delay) else 0)
 
 
-def _crawl(directory: Path, min_delay_s: float, n_kills: int, rng: random.Random, n_agents: int) -> tuple[ServerLog, Web, int]:
-    """Crawl to the end; return what the server saw, and how many requests were for what had been asked for before."""
+def _crawl(directory: Path, min_delay_s: float, n_kills: int, rng: random.Random, n_agents: int) -> Seen:
+    """Crawl to the end, through so many kills."""
     polite = {"min_delay": min_delay_s, "address_connections": ADDRESS_CONNECTIONS, "address_delay": ADDRESS_DELAY_S}
     with demo("story", directory, **WEB) as server:
         sections = options(server, politeness=polite, fetch={"concurrency": CONCURRENCY}, limits={"max_wait": 15.0})
         config = write_config(directory, {"agents": n_agents, **sections}, server.web.seeds())
+        kills = []
         with crawl(directory / "store", config) as life:
             for i in range(n_kills):
                 life.wait_for_requests(server, 150 + 300 * i + rng.randint(0, 150))
+                kills.append(time.monotonic())
                 life.signal_agent(signal.SIGKILL, rng.choice)
             code = life.end(900)
             assert code == 0, f"exit {code}: {life.said}"
         assert isinstance(server.web, Web)
-        return server.read_log(), server.web, refetches(server.read_log(), server.web.truth()).total()
+        return Seen(server.read_log(), server.web, kills, refetches(server.read_log(), server.web.truth()).total())
 
 
-def _judge(log: ServerLog, web: Web, min_delay_s: float, n_kills: int, n_over: int) -> int:
+def _judge(seen: Seen, min_delay_s: float) -> int:
     """Print each rule with what broke it; return how many were broken."""
+    log, web, kills, n_over = seen
+    n_kills = len(kills)
     broken = {
-        f"gaps ≥ {min_delay_s:g} s and ≥ Crawl-delay, of {n_gaps(log):,}": short_gaps(log, web, min_delay_s),
+        f"gaps ≥ {min_delay_s:g} s and ≥ Crawl-delay, of {n_gaps(log):,}": short_gaps(log, web, min_delay_s, kills),
         "one request at a time at a host queue": crowded_queues(log),
         f"an address: {ADDRESS_CONNECTIONS} at once, {ADDRESS_DELAY_S:g} s apart": crowded_addresses(
             log, ADDRESS_CONNECTIONS, ADDRESS_DELAY_S

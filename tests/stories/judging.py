@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 from thresher.crawler.demo.log import ROBOTS, ServerLog
@@ -9,24 +10,32 @@ from thresher.crawler.demo.web import Web
 
 TOLERANCE_S = 0.001
 WINDOW_S = 1.0
+_COMMITTED_S = 2.0  # an answer's work is on disk: eight commit intervals
 
 
-def short_gaps(log: ServerLog, web: Web, min_delay_s: float) -> list[str]:
+def short_gaps(log: ServerLog, web: Web, min_delay_s: float, kills: Sequence[float] = ()) -> list[str]:
     """P19–P21, P26: from an answer's end to the next request at a host queue; a Crawl-delay counts once its robots.txt was served.
 
     Not for asking for that very file again: whose rules were lost in a kill does not know them.
+
+    Args:
+        kills: When an agent was killed, in the log's time: rules that were served just before, for a name of the queue, may be lost, and do
+            not count for its other name until they are asked for again.
     """
     found = []
     for requests in log.queues().values():
-        asked_s: dict[str, float] = {}
+        asked: dict[str, tuple[float, float]] = {}  # when the rules of a name were served, and their delay
         end = requests[0].end
         for before, request in pairwise(requests):
             end = max(end, before.end)
             if before.path == ROBOTS:
-                asked_s[before.host] = web.crawl_delay(before.host)
+                asked[before.host] = before.end, web.crawl_delay(before.host)
             if request.path == ROBOTS:
-                asked_s.pop(request.host, None)
-            due_s = max(min_delay_s, *asked_s.values(), 0.0)
+                asked.pop(request.host, None)
+            for kill in kills:
+                if end <= kill <= request.start:
+                    asked = {host: rules for host, rules in asked.items() if rules[0] < kill - _COMMITTED_S}
+            due_s = max(min_delay_s, *(delay_s for _, delay_s in asked.values()), 0.0)
             if request.start - end < due_s - TOLERANCE_S:
                 found.append(f"{request.start - end:.4f} s before {request.host}{request.path}, due are {due_s:g} s")
     return found
