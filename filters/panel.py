@@ -17,18 +17,8 @@ import msgspec
 import numpy as np
 
 from thresher.crawler.core.effects import Answer, Effect, Hold, Rewrite
-from thresher.crawler.core.model import (
-    NEEDS_BROWSER,
-    CrawlURL,
-    Head,
-    Judgement,
-    LinkBatch,
-    Mode,
-    Page,
-    Reason,
-    RedirectPair,
-    Verdict,
-)
+from thresher.crawler.core.link_batch import LinkBatch
+from thresher.crawler.core.model import NEEDS_BROWSER, CrawlURL, Head, Judgement, Mode, Page, Reason, RedirectPair, Verdict
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import hostname_of, origin_of, site_of
 from thresher.filters.base import NOTHING_LEARNED, Gate, LinkColumns, LinkJudgement

@@ -17,7 +17,8 @@ from msgspec.structs import replace
 
 from thresher.crawler.analysis.recorded_graph import RecordedGraph
 from thresher.crawler.core.effects import Conclude, Effect, Hold, Release, ReleaseURL, Request, Rewrite, Worthless
-from thresher.crawler.core.model import CrawlURL, Directives, Judgement, LinkBatch, Page, RedirectPair
+from thresher.crawler.core.link_batch import LinkBatch
+from thresher.crawler.core.model import CrawlURL, Directives, Judgement, Page, RedirectPair
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import URLRules, URLSpace
 from thresher.filters.base import Gate, LinkJudgement

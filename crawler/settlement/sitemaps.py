@@ -21,8 +21,9 @@ import msgspec
 from thresher.config.settings import LimitSettings
 from thresher.crawler.core.frontier import Frontier
 from thresher.crawler.core.lastmod import DAY_S, holds, parse_time
+from thresher.crawler.core.link_batch import LinkBatch
 from thresher.crawler.core.messages import Submitted
-from thresher.crawler.core.model import CrawlURL, Failed, Head, LinkBatch, Outcome, Purpose, Reason, Redirect
+from thresher.crawler.core.model import CrawlURL, Failed, Head, Outcome, Purpose, Reason, Redirect
 from thresher.crawler.core.ports import Entry, Lane
 from thresher.crawler.core.robots import RobotsRecord
 from thresher.crawler.core.sitemap import SitemapEntry, SitemapReading, decode_chunk

@@ -15,7 +15,8 @@ from webs import Bench, registered
 
 from thresher.config.settings import PathTrapSettings
 from thresher.crawler.core.effects import Effect, Hold, Release, Request, Rewrite
-from thresher.crawler.core.model import Judgement, LinkBatch, Mode, Purpose, Reason, Verdict
+from thresher.crawler.core.link_batch import LinkBatch
+from thresher.crawler.core.model import Judgement, Mode, Purpose, Reason, Verdict
 from thresher.filters.base import Gate, LinkJudgement
 from thresher.filters.deliberation import Deliberation
 from thresher.filters.journal import decode_judgement, encode_judgement

@@ -21,7 +21,8 @@ from thresher.config.settings import (
     SoftErrorSettings,
 )
 from thresher.crawler.core.effects import Answer
-from thresher.crawler.core.model import LinkBatch, Page, RedirectPair
+from thresher.crawler.core.link_batch import LinkBatch
+from thresher.crawler.core.model import Page, RedirectPair
 from thresher.crawler.core.ports import Memory
 from thresher.filters.base import Gate
 from thresher.filters.deliberation import Deliberation
