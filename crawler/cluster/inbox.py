@@ -181,7 +181,7 @@ class Inbox:
             self._frontier.on_link(site)
 
     def _announced(self, sitemap: CrawlURL, announced: Announced, now: float) -> None:
-        self._settler.sitemaps.announce(sitemap, announced.entries, now)
+        self._settler.announcements.announce(sitemap, announced.entries, now)
 
     def _ask(self, ask: RobotsAsk, hop: CrawlURL, now: float) -> None:
         self._context.robots.wait_for(hop, {PeerAsking(ask.prober, ask.asked)})
