@@ -179,11 +179,11 @@ class ReplayedPanel:
         for record in self._graph.told.get(number, ()):
             for name, data in record.measures:
                 if record.gate == Gate.STUDY:
-                    asked += [effect for _, effect in self._panel.on_finding(name, record.judgement, data)[0]]
+                    asked += [effect for _, effect in self._panel.reports.on_finding(name, record.judgement, data)[0]]
                 elif record.gate == Gate.ANSWER:
-                    asked += [effect for _, effect in self._panel.on_reduced_answer(name, data)[0]]
+                    asked += [effect for _, effect in self._panel.reports.on_reduced_answer(name, data)[0]]
                 else:
-                    asked += self._concluded(self._panel.on_news(name, data)[0])
+                    asked += self._concluded(self._panel.reports.on_news(name, data)[0])
         return asked
 
     def _concluded(self, asked: Iterable[Asked]) -> list[Effect]:
@@ -191,7 +191,7 @@ class ReplayedPanel:
         found: list[Effect] = []
         for who, effect in asked:
             if isinstance(effect, Conclude):
-                found += self._concluded(self._panel.on_finding(who, effect.site, effect.finding)[0])
+                found += self._concluded(self._panel.reports.on_finding(who, effect.site, effect.finding)[0])
             else:
                 found.append(effect)
         return found

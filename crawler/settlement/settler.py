@@ -198,5 +198,5 @@ class Settler:
 
     def on_finding(self, who: str, site: bytes, finding: bytes, now: float) -> None:
         """Let a filter learn from a study; the caller ends the visit."""
-        self.learning.carry_out(self._context.panel.on_finding(who, site, finding), now)
+        self.learning.carry_out(self._context.panel.reports.on_finding(who, site, finding), now)
         self.learning.write(now)
