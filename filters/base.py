@@ -32,7 +32,8 @@ import numpy as np
 import numpy.typing as npt
 
 from thresher.crawler.core.effects import Effect, Hold
-from thresher.crawler.core.model import Head, Judgement, LinkBatch, Page, Reason, RedirectPair, Verdict
+from thresher.crawler.core.link_batch import LinkBatch
+from thresher.crawler.core.model import Head, Judgement, Page, Reason, RedirectPair, Verdict
 from thresher.crawler.core.ports import Memory
 
 Effects = tuple[Effect, ...]

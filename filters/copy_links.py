@@ -19,7 +19,8 @@ from typing import Final
 
 import xxhash
 
-from thresher.crawler.core.model import CrawlURL, LinkBatch
+from thresher.crawler.core.link_batch import LinkBatch
+from thresher.crawler.core.model import CrawlURL
 from thresher.crawler.core.ports import Memory
 from thresher.filters.base import NO_EFFECTS, NOTHING_REFUSED, Effects, LinkJudgement, LinkRuling
 

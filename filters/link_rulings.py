@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from thresher.crawler.core.effects import Hold, Rewrite
-from thresher.crawler.core.model import LinkBatch, Verdict
+from thresher.crawler.core.link_batch import LinkBatch
+from thresher.crawler.core.model import Verdict
 from thresher.filters.deliberation import Asked
 from thresher.filters.evidence.audits import is_audited
 

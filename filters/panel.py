@@ -16,29 +16,20 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from thresher.crawler.core.effects import Answer, Effect, Hold, Rewrite
-from thresher.crawler.core.model import (
-    NEEDS_BROWSER,
-    CrawlURL,
-    Head,
-    Judgement,
-    LinkBatch,
-    Mode,
-    Page,
-    Reason,
-    RedirectPair,
-    Verdict,
-)
+from thresher.crawler.core.effects import Effect, Hold, Rewrite
+from thresher.crawler.core.link_batch import LinkBatch
+from thresher.crawler.core.model import NEEDS_BROWSER, CrawlURL, Head, Judgement, Mode, Page, Reason, RedirectPair, Verdict
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import hostname_of, origin_of, site_of
 from thresher.filters.base import NOTHING_LEARNED, Gate, LinkColumns, LinkJudgement
 from thresher.filters.capabilities import Relinks
-from thresher.filters.deliberation import NO_OBJECTION, Asked, Deliberation, Learned, Turn
+from thresher.filters.deliberation import NO_OBJECTION, Asked, Deliberation, Turn
 from thresher.filters.evidence.decay import Recent
 from thresher.filters.evidence.undo import NAME as UNDO
 from thresher.filters.evidence.undo import Undo
 from thresher.filters.journal import JournalRecord, decode_judgement, encode_judgement
 from thresher.filters.link_rulings import audit, leave_out_changed, merge
+from thresher.filters.reports import Reports
 from thresher.filters.spec import FilterSpec
 from thresher.filters.variants import may_have, ruling_on
 from thresher.filters.variants import refused as refused_by
@@ -78,13 +69,10 @@ class Panel:
         may_void = any(spec.voids and spec.mode is Mode.ENFORCE for spec in specs)
         self._undo = Undo(memory_of(UNDO)) if may_void else None
         self._memories = {spec.name: self._memory(spec, memory_of(spec.name)) for spec in specs}
+        self.reports = Reports(self.specs, self._memories)
         self._enforcing = frozenset(spec.name for spec in specs if spec.mode is Mode.ENFORCE)
         self._recent = {spec.name: spec.recent for spec in specs if spec.recent}
         self._static = [spec for spec in specs if spec.static]
-        self._learners = {spec.name: spec.learner for spec in specs if spec.learner}
-        self._concluders = {spec.name: part for spec in specs if (part := spec.learner or spec.concluder)}
-        self._probers = {spec.name: spec.prober for spec in specs if spec.prober and spec.mode is Mode.ENFORCE}
-        self._correspondents = {spec.name: spec.peer_filter for spec in specs if spec.peer_filter}
         self._head = [spec for spec in specs if spec.head]
         self._learning = {
             gate: [spec for spec in specs if spec.part(gate)] for gate in (Gate.LEARNED, Gate.REDIRECT, Gate.PAGE, Gate.RELINKS)
@@ -250,79 +238,6 @@ class Panel:
         said = subject if self._varies else ""
         return tuple(effects), JournalRecord(gate, encode_judgement(judgement), measures, said)
 
-    def on_answer(self, prober: str, answer: Answer) -> Learned:
-        """Give a filter the answer to its own request; return the effects that it asks for next and what the journal keeps."""
-        reduced = self.reduce(prober, answer)
-        return ((), None) if reduced is None else self.on_reduced_answer(prober, reduced)
-
-    def reduce(self, prober: str, answer: Answer) -> bytes | None:
-        """Return the part of an answer that a filter learns from, as bytes that can be sent; None if the filter makes no requests."""
-        part = self._probers.get(prober)
-        return None if part is None else _encode(part.reduce(answer))
-
-    def on_reduced_answer(self, prober: str, reduced: bytes, read: Any = None) -> Learned:
-        """Give a filter the answer to its own request, which another agent may have made.
-
-        Args:
-            read: The result of `read_answer`, if the caller has it already.
-        """
-        part = self._probers.get(prober)
-        if part is None:
-            return (), None
-        answer = self.read_answer(prober, reduced) if read is None else read
-        part = self._of(prober, answer).prober or part
-        asked = tuple((prober, effect) for effect in part.on_answer(answer, self._memories[prober]) if self._may(prober, effect))
-        return asked, JournalRecord(Gate.ANSWER, b"", [(prober, reduced)])
-
-    def read_answer(self, prober: str, reduced: bytes) -> Any:
-        """Decode the reduced answer to a filter's request; return None if there is no such filter.
-
-        Raises:
-            msgspec.MsgspecError: The bytes are no such answer.
-        """
-        part = self._probers.get(prober)
-        return None if part is None else msgspec.msgpack.decode(reduced, type=part.answer_type)
-
-    def read_news(self, name: str, news: bytes) -> Any:
-        """Decode a filter's message from another agent; return None if there is no such filter.
-
-        Raises:
-            msgspec.MsgspecError: The bytes are no such message.
-        """
-        part = self._correspondents.get(name)
-        return None if part is None else msgspec.msgpack.decode(news, type=part.news_type)
-
-    def on_news(self, name: str, news: bytes, read: Any = None) -> Learned:
-        """Let a filter learn from its message from another agent.
-
-        Args:
-            read: The result of `read_news`, if the caller has it already.
-        """
-        part = self._correspondents.get(name)
-        if part is None:
-            return (), None
-        said = self.read_news(name, news) if read is None else read
-        of = self._of(name, said)
-        if of.mode is Mode.OFF:
-            return (), None
-        asked = (of.peer_filter or part).on_news(said, self._memories[name])
-        return tuple((name, effect) for effect in asked if self._may(name, effect)), JournalRecord(Gate.NEWS, b"", [(name, news)])
-
-    def _may(self, name: str, effect: Effect) -> bool:
-        return may_have(self._spec_of[name], effect)
-
-    def _of(self, name: str, said: Any) -> FilterSpec:
-        """Return the variant for the URL of which an answer or a message tells, if it tells of one."""
-        url = getattr(said, "url", "")
-        return self._spec_of[name].of(url) if url else self._spec_of[name]
-
-    def adopts(self, learner: str, site: bytes, finding: bytes) -> bool:
-        """Return whether a finding would decide something for good, as adopting a rule does."""
-        spec, part = next((spec for spec in self.specs if spec.name == learner), None), self._concluders.get(learner)
-        if spec is None or spec.adopts is None or part is None or not self.enforces(learner):
-            return False
-        return spec.adopts(site, msgspec.msgpack.decode(finding, type=part.finding_type), self._memories[learner])
-
     def void(self, site: bytes) -> JournalRecord | None:
         """Let the filters forget what they learned of a site since it was last believed; return what the journal keeps of it."""
         if self._undo is None:
@@ -345,23 +260,6 @@ class Panel:
         if self._undo is not None:
             self._undo.save()
 
-    def gather(self, learner: str, site: bytes) -> Iterator[bytes]:
-        """Yield a copy of the material that a filter wants to have studied, piece by piece."""
-        return self._learners[learner].gather(site, self._memories[learner])
-
-    def study_of(self, learner: str) -> str:
-        """Return the function that studies a filter's material, as `module:function`."""
-        return self._learners[learner].study
-
-    def on_finding(self, learner: str, site: bytes, finding: bytes) -> Learned:
-        """Give a filter its finding; return what it asks for and what the journal keeps. An observer may only ask to study."""
-        part = self._concluders.get(learner)
-        if part is None:
-            return (), None
-        asked = part.on_finding(site, msgspec.msgpack.decode(finding, type=part.finding_type), self._memories[learner])
-        effects = tuple((learner, effect) for effect in asked if self._may(learner, effect))
-        return effects, JournalRecord(Gate.STUDY, site, [(learner, finding)])
-
     def replay(self, records: Iterable[JournalRecord]) -> None:
         """Teach the filters from the journal what they learned when it was written."""
         for record in records:
@@ -370,17 +268,17 @@ class Panel:
                     pass
                 case Gate.STUDY:
                     for name, finding in record.measures:
-                        self.on_finding(name, record.judgement, finding)
+                        self.reports.on_finding(name, record.judgement, finding)
                 case Gate.VOID:
                     self.void(record.judgement)
                 case Gate.BELIEVED:
                     self.believe(record.judgement)
                 case Gate.ANSWER:
                     for name, reduced in record.measures:
-                        self.on_reduced_answer(name, reduced)
+                        self.reports.on_reduced_answer(name, reduced)
                 case Gate.NEWS:
                     for name, news in record.measures:
-                        self.on_news(name, news)
+                        self.reports.on_news(name, news)
                 case gate:
                     self._observe_again(gate, record)
 

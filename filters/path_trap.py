@@ -31,7 +31,8 @@ import xxhash
 
 from thresher.config.settings import PathTrapSettings
 from thresher.crawler.core.effects import Worthless
-from thresher.crawler.core.model import Judgement, LinkBatch, Mode, Page, Reason, Verdict
+from thresher.crawler.core.link_batch import LinkBatch
+from thresher.crawler.core.model import Judgement, Mode, Page, Reason, Verdict
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import is_home
 from thresher.crawler.native import NATIVE, native

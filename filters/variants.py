@@ -17,7 +17,8 @@ import msgspec
 
 from thresher.config.settings import FilterSettings, Settings
 from thresher.crawler.core.effects import Conclude, Effect, Hold, Park, Recall, Release, ReleaseURL, Request, Rewrite, Study, Tell
-from thresher.crawler.core.model import LinkBatch, Mode, Reason, Verdict
+from thresher.crawler.core.link_batch import LinkBatch
+from thresher.crawler.core.model import Mode, Reason, Verdict
 from thresher.crawler.core.overriding import Overriding, Which
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import origin_of, queue_name

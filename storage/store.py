@@ -29,13 +29,14 @@ from thresher.config.settings import Settings
 from thresher.crawler.core.errors import StoreError
 from thresher.storage.archive.files import FOLDER, archive_name, file_path, open_archive
 from thresher.storage.archive.record import ArchiveRecord
-from thresher.storage.directory import check_version, decode_config, not_empty, require_new, require_store
-from thresher.storage.disk import Disk, Write
+from thresher.storage.beginning import cut_results, least_map, take_lock, write_first
+from thresher.storage.directory import check_version, decode_config, require_new, require_store
+from thresher.storage.disk import Disk
 from thresher.storage.faults import as_ours
 from thresher.storage.lock import CrawlLock
 from thresher.storage.overlay import Change, Group, Row, shadow
-from thresher.storage.packing import pack_f64, pack_skips, pack_u64, unpack_f64, unpack_skips, unpack_u64
-from thresher.storage.schema import BODIES, META, RESULTS, STATE, TABLES, VERSION, Archived, Meta
+from thresher.storage.packing import pack_f64, pack_u64, unpack_f64, unpack_skips, unpack_u64
+from thresher.storage.schema import BODIES, META, RESULTS, TABLES, Archived, Meta
 from thresher.storage.segments import SegmentWriter
 from thresher.storage.tables import Tables
 from thresher.storage.tables.counters import Counters
@@ -43,8 +44,6 @@ from thresher.storage.unfinished import MADE, is_without_rows, take_away
 from thresher.storage.writer import Writer
 
 PATIENCE_S = 10.0
-_CUT_AT_ONCE = 4096
-_SPARE_BYTES = 16 << 20
 
 
 class Store:
@@ -65,7 +64,7 @@ class Store:
         self._next_seq = unpack_u64(self._meta(Meta.NEXT_SEQ))
         self._next_visit = unpack_u64(self._meta(Meta.NEXT_VISIT))
         segments = SegmentWriter(path / "skipped", *unpack_skips(self._meta(Meta.SKIPS)))
-        _cut_results(disk, self._next_visit)
+        cut_results(disk, self._next_visit)
         level = settings.store.compression_level
         self.archive = open_archive(path, self.secret, settings.archive, disk.get(META, Meta.ARCHIVE))
         self._writer = Writer(disk, segments, self.archive, compression_level=level, patience_s=patience_s, done=self._on_commit)
@@ -119,13 +118,13 @@ class Store:
         Args:
             secret: Secret of the store that is to be created; b"" opens an existing one.
         """
-        lock = _lock(path)
+        lock = take_lock(path)
         begins = bool(secret) and is_without_rows(path)
         disk: Disk | None = None
         try:
-            disk = Disk(path, settings.store.map_size if settings is not None else _least_map(path), create=bool(secret))
+            disk = Disk(path, settings.store.map_size if settings is not None else least_map(path), create=bool(secret))
             if secret and settings is not None:
-                _write_first(path, disk, settings, now, secret, bare)
+                write_first(path, disk, settings, now, secret, bare)
             check_version(path, disk.get(META, Meta.VERSION))
             chosen = settings or decode_config(path, disk.get(META, Meta.CONFIG))
             if reserves:
@@ -376,45 +375,3 @@ class Store:
     def __exit__(self, kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None) -> None:
         """Close; an exception may have come in the middle of a visit, so what is open is given up."""
         self.close(commit=kind is None)
-
-
-def _least_map(path: Path) -> int:
-    """Return a size of the maps with which the configuration can be read that says how large they are to be."""
-    return max((path / name / "data.mdb").stat().st_size for name in (STATE, RESULTS)) + _SPARE_BYTES
-
-
-def _lock(path: Path) -> CrawlLock:
-    try:
-        return CrawlLock(path / "crawl.lock")
-    except OSError as error:
-        raise as_ours(error) from None
-
-
-def _write_first(path: Path, disk: Disk, settings: Settings, now: float, secret: bytes, bare: bytes) -> None:
-    """Make an empty pair of environments a store.
-
-    Raises:
-        StoreError: If it is one.
-    """
-    if disk.get(META, Meta.VERSION) is not None:
-        raise not_empty(path)
-    rows = {
-        Meta.VERSION: pack_u64(VERSION),
-        Meta.SECRET: secret,
-        Meta.CONFIG: msgspec.json.encode(settings),
-        Meta.CLOCK: pack_f64(now),
-        Meta.NEXT_SEQ: pack_u64(1),
-        Meta.NEXT_VISIT: pack_u64(1),
-        Meta.SKIPS: pack_skips(0, 0),
-        **({Meta.BARE: bare} if bare else {}),
-    }
-    disk.commit(STATE, [Write(META, [], sorted(rows.items()))])
-    disk.renew()
-
-
-def _cut_results(disk: Disk, watermark: int) -> None:
-    """Delete the results of visits whose state was never committed."""
-    for table in (name for name in TABLES if TABLES[name].env == RESULTS):
-        while keys := [key for key, _ in islice(disk.rows(table, b"", pack_u64(watermark), _CUT_AT_ONCE), _CUT_AT_ONCE)]:
-            disk.commit(RESULTS, [Write(table, keys, [])])
-            disk.renew()

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 import msgspec
 
 from thresher.crawler.core.effects import Answer, Effect
-from thresher.crawler.core.model import Judgement, LinkBatch, Page, Reason, RedirectPair, Verdict
+from thresher.crawler.core.link_batch import LinkBatch
+from thresher.crawler.core.model import Judgement, Page, Reason, RedirectPair, Verdict
 from thresher.crawler.core.ports import Memory
 from thresher.filters.base import NO_EFFECTS, Effects, LinkJudgement, LinkRuling
 

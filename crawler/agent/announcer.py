@@ -28,7 +28,7 @@ class Announcer:
 
     def on_settled(self) -> None:
         """Look whether the visit that was settled left something to admit."""
-        if not self._wake.is_set() and self._settler.sitemaps.is_busy:
+        if not self._wake.is_set() and self._settler.announcements.is_busy:
             self._wake.set()
 
     async def run(self, on_chunk: Callable[[], None]) -> None:
@@ -39,7 +39,7 @@ class Announcer:
         """
         while True:
             await self._wake.wait()
-            if not self._settler.sitemaps.is_busy:
+            if not self._settler.announcements.is_busy:
                 self._wake.clear()
                 on_chunk()
             elif self._committer.behind:

@@ -17,7 +17,8 @@ from msgspec.structs import replace
 
 from thresher.crawler.analysis.recorded_graph import RecordedGraph
 from thresher.crawler.core.effects import Conclude, Effect, Hold, Release, ReleaseURL, Request, Rewrite, Worthless
-from thresher.crawler.core.model import CrawlURL, Directives, Judgement, LinkBatch, Page, RedirectPair
+from thresher.crawler.core.link_batch import LinkBatch
+from thresher.crawler.core.model import CrawlURL, Directives, Judgement, Page, RedirectPair
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import URLRules, URLSpace
 from thresher.filters.base import Gate, LinkJudgement
@@ -178,11 +179,11 @@ class ReplayedPanel:
         for record in self._graph.told.get(number, ()):
             for name, data in record.measures:
                 if record.gate == Gate.STUDY:
-                    asked += [effect for _, effect in self._panel.on_finding(name, record.judgement, data)[0]]
+                    asked += [effect for _, effect in self._panel.reports.on_finding(name, record.judgement, data)[0]]
                 elif record.gate == Gate.ANSWER:
-                    asked += [effect for _, effect in self._panel.on_reduced_answer(name, data)[0]]
+                    asked += [effect for _, effect in self._panel.reports.on_reduced_answer(name, data)[0]]
                 else:
-                    asked += self._concluded(self._panel.on_news(name, data)[0])
+                    asked += self._concluded(self._panel.reports.on_news(name, data)[0])
         return asked
 
     def _concluded(self, asked: Iterable[Asked]) -> list[Effect]:
@@ -190,7 +191,7 @@ class ReplayedPanel:
         found: list[Effect] = []
         for who, effect in asked:
             if isinstance(effect, Conclude):
-                found += self._concluded(self._panel.on_finding(who, effect.site, effect.finding)[0])
+                found += self._concluded(self._panel.reports.on_finding(who, effect.site, effect.finding)[0])
             else:
                 found.append(effect)
         return found

@@ -77,7 +77,7 @@ class Studies:
         material = await self._gathered(who, site)
         try:
             async with asyncio.timeout(_PATIENCE * LONGEST_S):
-                finding = await self._ask_child(self._panel.study_of(who), material)
+                finding = await self._ask_child(self._panel.reports.study_of(who), material)
         except (TimeoutError, OSError, asyncio.IncompleteReadError) as error:
             self._given_up.add((who, site))
             code = await self._end()
@@ -89,7 +89,7 @@ class Studies:
 
     async def _gathered(self, who: str, site: bytes) -> bytes:
         pieces: list[bytes] = []
-        source, work = self._panel.gather(who, site), gathering_work(who, site)
+        source, work = self._panel.reports.gather(who, site), gathering_work(who, site)
         while True:
             with self._suspects.trying(work):
                 piece = next(source, None)

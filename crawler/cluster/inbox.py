@@ -143,11 +143,11 @@ class Inbox:
                 request = Request(wish.url, Purpose(wish.purpose))
                 return lambda now: settler.on_request(Requester(wish.who, wish.prober), request, now)
             case Answered() as answered:
-                read = panel.read_answer(answered.who, answered.reduced)
-                return lambda now: settler.learning.carry_out(panel.on_reduced_answer(answered.who, answered.reduced, read), now)
+                read = panel.reports.read_answer(answered.who, answered.reduced)
+                return lambda now: settler.learning.carry_out(panel.reports.on_reduced_answer(answered.who, answered.reduced, read), now)
             case News() as news:
-                found = panel.read_news(news.who, news.news)
-                return lambda now: settler.learning.carry_out(panel.on_news(news.who, news.news, found), now)
+                found = panel.reports.read_news(news.who, news.news)
+                return lambda now: settler.learning.carry_out(panel.reports.on_news(news.who, news.news, found), now)
 
     def _read_of_no_page(self, message: RobotsAsk | RobotsAnswer | Submitted | Announced | Needed) -> Deed:
         """Return what is to be done with robots.txt, sitemaps and requisites."""
@@ -181,7 +181,7 @@ class Inbox:
             self._frontier.on_link(site)
 
     def _announced(self, sitemap: CrawlURL, announced: Announced, now: float) -> None:
-        self._settler.sitemaps.announce(sitemap, announced.entries, now)
+        self._settler.announcements.announce(sitemap, announced.entries, now)
 
     def _ask(self, ask: RobotsAsk, hop: CrawlURL, now: float) -> None:
         self._context.robots.wait_for(hop, {PeerAsking(ask.prober, ask.asked)})

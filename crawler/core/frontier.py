@@ -24,7 +24,8 @@ from thresher.config.settings import Settings
 from thresher.crawler.core.host_queue import HostQueue
 from thresher.crawler.core.intake import Intake
 from thresher.crawler.core.lease import Lease, Retry, Wait
-from thresher.crawler.core.model import Cause, CrawlURL, Failed, LinkBatch, Outcome, Reason
+from thresher.crawler.core.link_batch import LinkBatch
+from thresher.crawler.core.model import Cause, CrawlURL, Failed, Outcome, Reason
 from thresher.crawler.core.order.by_name import order_by_name
 from thresher.crawler.core.outage import TRIAL_MAX_S, Outage
 from thresher.crawler.core.overview import FrontierSnapshot, HostView, snapshot, views, why

@@ -9,7 +9,8 @@ from collections.abc import Iterable
 from operator import itemgetter
 
 from thresher.crawler.core.host_queue import HostQueue
-from thresher.crawler.core.model import CrawlURL, LinkBatch, Reason
+from thresher.crawler.core.link_batch import LinkBatch
+from thresher.crawler.core.model import CrawlURL, Reason
 from thresher.crawler.core.order.base import Order
 from thresher.crawler.core.overriding import Overriding
 from thresher.crawler.core.ports import Entry, HostRecord, Lane, QueueStore, SiteRecord

@@ -27,28 +27,25 @@ import ada_url
 
 from thresher.crawler.core import url_spelling
 from thresher.crawler.core.bounded_cache import BoundedCache
+from thresher.crawler.core.met_links import MetLinks
 from thresher.crawler.core.model import NO_KEY, CrawlURL, Purpose, Reason
 from thresher.crawler.core.suffixes import suffixes
 from thresher.crawler.core.unwanted_params import UnwantedParams
 from thresher.crawler.core.url_spelling import (
-    ABSOLUTE,
     NO_PAGES,
     host_fault,
     join_clean,
     no_page,
-    plain_relative,
     respell_escapes,
     root_and_folder,
 )
 from thresher.crawler.native import NATIVE, native
 
 CACHE_HOSTS = 65_536
-CACHE_LINKS = 50_000
 SHOWN = 200  # characters of a refused href that are kept
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _LEEWAY = 16  # a link may be this many times longer than the URL it may become: "../", blanks, escapes
 
-_REMEMBERED_LENGTH = 256
 _OF_URLS = b"url"  # the purpose of their hash
 _SEED_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|https?:", re.IGNORECASE)
 
@@ -163,8 +160,7 @@ class URLSpace:
         self._url_hash = blake2b(digest_size=8, key=secret, person=_OF_URLS)
         self._queue_hash = blake2b(digest_size=8, key=secret, person=b"queue")
         self._origin_hash = blake2b(digest_size=8, key=secret, person=b"origin")
-        self._met: dict[str, dict[str, str]] = {}  # what a link depends on, host, folder or "" for nothing → link → canonical form
-        self._n_met = 0
+        self._met = MetLinks()
         most = CACHE_HOSTS
         self._origins = BoundedCache(self._admit, most)
         self._site_keys = BoundedCache(lambda site: _digest(self._site_hash, site), most)
@@ -214,12 +210,11 @@ class URLSpace:
         cleaned = self._clean(hrefs, root, folder)
         if None not in cleaned:
             return [url for url in dict.fromkeys(cast("Sequence[str]", cleaned)) if url], []
-        anywhere, of_host, of_folder = self._met_at(""), self._met_at(root), self._met_at(folder) if folder else {}
-        n_met = 0
+        met = self._met.at(root, folder)
         for href, clean in zip(hrefs, cleaned, strict=True):
             if clean == "":
                 continue
-            url = clean or of_host.get(href) or of_folder.get(href) or anywhere.get(href)
+            url = clean or met.get(href)
             if url is None:
                 bare = href.partition("#")[0] if "#" in href else href
                 if not bare or bare.isspace() or bare in refusals:
@@ -229,18 +224,8 @@ class URLSpace:
                 except BadURL as error:
                     refusals[bare] = error.reason
                     continue
-                if len(href) <= _REMEMBERED_LENGTH:
-                    if bare[0] == "/":
-                        of_host[href] = url
-                        n_met += 1
-                    elif bare.startswith(ABSOLUTE):
-                        anywhere[href] = url
-                        n_met += 1
-                    elif folder and plain_relative(bare):
-                        of_folder[href] = url
-                        n_met += 1
+                met.add(href, bare, url)
             urls[url] = None
-        self._remember(n_met)
         return list(urls), [(href[:SHOWN], reason) for href, reason in refusals.items()]
 
     def _clean(self, hrefs: Sequence[str], root: str, folder: str) -> Sequence[str | None]:
@@ -249,20 +234,6 @@ class URLSpace:
             return [None] * len(hrefs)
         rules = self._rules
         return native.join(hrefs, root, folder, self._origins, rules.max_length, rules.max_path_segments, self._unwanted is None)
-
-    def _met_at(self, place: str) -> dict[str, str]:
-        """Return the links met before at a host or in a folder, with what they mean there."""
-        met = self._met.get(place)
-        if met is None:
-            met = self._met[place] = {}
-        return met
-
-    def _remember(self, n_met: int) -> None:
-        """Count links that were remembered; all are forgotten when there are too many."""
-        self._n_met += n_met
-        if self._n_met >= CACHE_LINKS or len(self._met) >= CACHE_LINKS:
-            self._met.clear()
-            self._n_met = 0
 
     def _join(self, base: str, href: str, root: str, folder: str) -> str:
         """Return the canonical form of one link. A clean one needs no parser; an odd one takes the long way, which says why: BadURL."""

@@ -13,7 +13,8 @@ import msgspec
 from thresher.config.settings import Settings
 from thresher.crawler.core.effects import Hold, Rewrite
 from thresher.crawler.core.governing import governed, options_of
-from thresher.crawler.core.model import Cause, CrawlURL, LinkBatch, Mode, Reason, Verdict
+from thresher.crawler.core.link_batch import LinkBatch
+from thresher.crawler.core.model import Cause, CrawlURL, Mode, Reason, Verdict
 from thresher.crawler.core.overriding import Overriding, Said
 from thresher.crawler.core.own_site import OwnSite
 from thresher.crawler.core.robots import RobotsRecord

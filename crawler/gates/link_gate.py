@@ -15,7 +15,8 @@ from typing import Final, NamedTuple, cast
 import msgspec
 
 from thresher.config.settings import Settings
-from thresher.crawler.core.model import CrawlURL, LinkBatch, Reason
+from thresher.crawler.core.link_batch import LinkBatch
+from thresher.crawler.core.model import CrawlURL, Reason
 from thresher.crawler.core.overriding import Overriding
 from thresher.crawler.core.ownership import Ownership
 from thresher.crawler.core.ports import SeenRow

@@ -14,7 +14,8 @@ import msgspec
 
 from thresher.crawler.core.found_again import FoundPlace, Nearer, found_again, nearest_of
 from thresher.crawler.core.frontier import Frontier
-from thresher.crawler.core.model import CrawlURL, Failed, LinkBatch, Purpose, Reason, State
+from thresher.crawler.core.link_batch import LinkBatch
+from thresher.crawler.core.model import CrawlURL, Failed, Purpose, Reason, State
 from thresher.crawler.core.order.cash import Cash
 from thresher.crawler.core.placing import place as place_of
 from thresher.crawler.core.ports import Entry, SeenRow

@@ -121,7 +121,7 @@ class Canaries:
 
         It waits in memory, in place of the filter's last one: a filter asks again if its finding is lost.
         """
-        if self._part is None or not self._panel.adopts(who, site, finding):
+        if self._part is None or not self._panel.reports.adopts(who, site, finding):
             return None
         waiting = self._findings.pop((site, who), None)
         asked_for = self._part.hosts_of(site, self._memory) if waiting is None else sorted(waiting.hosts)
@@ -170,7 +170,7 @@ class Canaries:
         _log.info("%d URLs are fetched again that a wall had answered for", n)
 
     def _told(self, news: object) -> Learned:
-        return self._panel.on_news(NAME, _encode(news), news)
+        return self._panel.reports.on_news(NAME, _encode(news), news)
 
 
 def _shown(visit: Visit, outcome: Outcome) -> Shown:

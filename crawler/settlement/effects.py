@@ -211,7 +211,7 @@ class Effector:
         """Let a filter take a finding up, or ask for the canaries that this waits for."""
         asked = self.canaries.waits(who, effect.site, effect.finding)
         if asked is None:
-            effects, record = self._context.panel.on_finding(who, effect.site, effect.finding)
+            effects, record = self._context.panel.reports.on_finding(who, effect.site, effect.finding)
             self._notes += [record] if record is not None else []
         else:
             effects = asked[0]
@@ -319,8 +319,8 @@ class Effector:
     def on_answer(self, requester: Requester, answer: Answer) -> Learned:
         """Tell the filter that asked, here or at another agent, how its request has ended."""
         if requester.agent is None or requester.agent == self._me:
-            return self._context.panel.on_answer(requester.who, answer)
-        reduced = self._context.panel.reduce(requester.who, answer)
+            return self._context.panel.reports.on_answer(requester.who, answer)
+        reduced = self._context.panel.reports.reduce(requester.who, answer)
         if self._outbox is not None and reduced is not None:
             self._outbox.reduced_answer(requester.agent, requester.who, reduced)
         return (), None
@@ -329,7 +329,7 @@ class Effector:
         if self._outbox is not None and not self._outbox.is_own(effect.key):
             self._outbox.tell(who, effect)
             return
-        asked, record = self._context.panel.on_news(who, effect.news)
+        asked, record = self._context.panel.reports.on_news(who, effect.news)
         self._notes += [record] if record is not None else []
         self._carry_out(asked, now)
 

@@ -28,7 +28,7 @@ class Findings:
         canaries = self._effects.canaries
         asked = canaries.waits(who, site, finding)
         if asked is None:
-            decides = self._context.panel.adopts(who, site, finding)
+            decides = self._context.panel.reports.adopts(who, site, finding)
             self._take_up(who, site, finding, now)
             if decides:
                 self._believe(site)
@@ -53,6 +53,6 @@ class Findings:
         """Let a filter learn from the study that it asked for, unless that killed an earlier life."""
         self._context.suspects.attempt(
             finding_work(who, site),
-            lambda: self._learning.carry_out(self._context.panel.on_finding(who, site, finding), now),
+            lambda: self._learning.carry_out(self._context.panel.reports.on_finding(who, site, finding), now),
             lambda why: QuarantineRecord("finding", f"findings of {who}", now, why, payload=finding, who=who, site=site),
         )

@@ -9,13 +9,13 @@ from thresher.crawler.core.model import CrawlURL, Failed, Fetched, Judgement, Ou
 from thresher.crawler.core.ports import Entry
 from thresher.crawler.gates.link_gate import Sifted, Skip, presentable
 from thresher.crawler.settlement.admission import Admission
+from thresher.crawler.settlement.announcements import Announcements
 from thresher.crawler.settlement.effects import Effector
 from thresher.crawler.settlement.learning import Learning
 from thresher.crawler.settlement.outbox import Outbox
 from thresher.crawler.settlement.page_record import failure_record, page_record, partial_answer, refusal_record, unread_page
 from thresher.crawler.settlement.redirect_pairs import RedirectPairs
 from thresher.crawler.settlement.requisites import Requisites
-from thresher.crawler.settlement.sitemaps import Sitemaps
 from thresher.crawler.settlement.skips import note_skip
 from thresher.crawler.settlement.tail_service import TailService
 from thresher.crawler.settlement.totals import Totals
@@ -43,7 +43,7 @@ class PageSettlement:
         learning: Learning,
         pairs: RedirectPairs,
         tail_service: TailService,
-        sitemaps: Sitemaps,
+        announcements: Announcements,
         requisites: Requisites,
         outbox: Outbox | None,
     ) -> None:
@@ -61,7 +61,7 @@ class PageSettlement:
         self._learning = learning
         self._pairs = pairs
         self._tail_service = tail_service
-        self._sitemaps = sitemaps
+        self._announcements = announcements
         self._requisites = requisites
         self._outbox = outbox
 
@@ -153,7 +153,7 @@ class PageSettlement:
         record = page_record(outcome, page, visit.charset, deliberation.judgement, now, ai=stated)
         is_kept = deliberation.judgement.keep and not self._context.ai.disallows(url, stated)
         self._keep(record, outcome.body if is_kept else b"")
-        self._sitemaps.on_page(url, outcome.head, now)
+        self._announcements.on_page(url, outcome.head, now)
         self._requisites.on_page(visit, now)
         self._tables.seen.settle(url.key, State.DONE, Reason.REDIRECT_INVALID if page.status in _LEADS_ON else None)
         sifted = visit.sifted or Sifted()

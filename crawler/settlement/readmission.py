@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from thresher.crawler.core.model import CrawlURL, LinkBatch, Purpose, Reason, State
+from thresher.crawler.core.link_batch import LinkBatch
+from thresher.crawler.core.model import CrawlURL, Purpose, Reason, State
 from thresher.crawler.core.ports import SeenRow
 from thresher.crawler.settlement.group_commit import Committer
 from thresher.crawler.settlement.settler import Settler

@@ -14,6 +14,7 @@ from thresher.crawler.core.model import Cause, CrawlURL, Failed, Purpose
 from thresher.crawler.core.ports import SeenRow
 from thresher.crawler.gates.link_gate import Sifted, Skip
 from thresher.crawler.settlement.admission import Admission
+from thresher.crawler.settlement.announcements import Announcements
 from thresher.crawler.settlement.archiving import Archiver
 from thresher.crawler.settlement.coming_visits import ComingVisits
 from thresher.crawler.settlement.effects import Effector
@@ -55,7 +56,8 @@ class Settler:
         self.admission = Admission(store.tables, frontier, context, totals, self._effects, outbox)
         self.coming = ComingVisits(store, frontier, context)
         learn = self.learning.learn_links
-        self.sitemaps = Sitemaps(store, frontier, context, totals, self.admission, self.coming, outbox=outbox, learn=learn)
+        self.sitemaps = Sitemaps(store, frontier, context, totals, outbox=outbox)
+        self.announcements = Announcements(store, context, totals, self.admission, self.coming, outbox=outbox, learn=learn)
         self.requisites = Requisites(store, frontier, context, totals, outbox=outbox)
         self.tail_service = TailService(store, context, self._effects, close=self.learning.write)
         self.robots = RobotsAnswers(frontier, context, totals, self.sitemaps, outbox)
@@ -69,7 +71,7 @@ class Settler:
             learning=self.learning,
             pairs=pairs,
             tail_service=self.tail_service,
-            sitemaps=self.sitemaps,
+            announcements=self.announcements,
             requisites=self.requisites,
             outbox=outbox,
         )
@@ -173,7 +175,7 @@ class Settler:
 
     def announce_next(self, now: float) -> None:
         """Admit some of what sitemaps announce: a visit of its own."""
-        self.sitemaps.admit_next(now)
+        self.announcements.admit_next(now)
         self.learning.write(now)
         self._store.end_visit()
 
@@ -196,5 +198,5 @@ class Settler:
 
     def on_finding(self, who: str, site: bytes, finding: bytes, now: float) -> None:
         """Let a filter learn from a study; the caller ends the visit."""
-        self.learning.carry_out(self._context.panel.on_finding(who, site, finding), now)
+        self.learning.carry_out(self._context.panel.reports.on_finding(who, site, finding), now)
         self.learning.write(now)

@@ -23,7 +23,8 @@ import msgspec
 
 from thresher.config.settings import DepthCutoffSettings
 from thresher.crawler.core.effects import Release, ReleaseURL, Worthless
-from thresher.crawler.core.model import CrawlURL, Judgement, LinkBatch, Mode, Page, Reason, RedirectPair, Verdict
+from thresher.crawler.core.link_batch import LinkBatch
+from thresher.crawler.core.model import CrawlURL, Judgement, Mode, Page, Reason, RedirectPair, Verdict
 from thresher.crawler.core.ports import Memory
 from thresher.filters.base import NO_EFFECTS, NOTHING_LEARNED, NOTHING_REFUSED, Effects, HeldLink, LinkJudgement, LinkRuling, hold_links
 from thresher.filters.capabilities import Relinks

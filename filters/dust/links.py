@@ -14,7 +14,8 @@ from types import NoneType
 from typing import Final
 
 from thresher.crawler.core.effects import Effect, Rewrite
-from thresher.crawler.core.model import LinkBatch, Reason, Verdict
+from thresher.crawler.core.link_batch import LinkBatch
+from thresher.crawler.core.model import Reason, Verdict
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import is_home
 from thresher.filters.base import NO_EFFECTS, NOTHING_REFUSED, Effects, HeldLink, LinkJudgement, LinkRuling, hold_links

@@ -19,7 +19,8 @@ import msgspec
 import xxhash
 
 from thresher.crawler.core.effects import Revise
-from thresher.crawler.core.model import LinkBatch, Reason, Verdict
+from thresher.crawler.core.link_batch import LinkBatch
+from thresher.crawler.core.model import Reason, Verdict
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import is_home
 from thresher.filters import copy_links

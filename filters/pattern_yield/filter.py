@@ -32,7 +32,8 @@ import msgspec
 
 from thresher.config.settings import PatternYieldSettings
 from thresher.crawler.core.effects import Release, Worthless
-from thresher.crawler.core.model import Judgement, LinkBatch, Mode, Page, Reason, RedirectPair, Verdict
+from thresher.crawler.core.link_batch import LinkBatch
+from thresher.crawler.core.model import Judgement, Mode, Page, Reason, RedirectPair, Verdict
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import is_home, origin_of
 from thresher.filters.base import NO_EFFECTS, NOTHING_LEARNED, Effects, HeldLink, LinkJudgement, LinkRuling, hold_links

@@ -14,7 +14,8 @@ from collections.abc import Collection, Iterable, Iterator
 import numpy as np
 
 from thresher.config.settings import PatternYieldSettings
-from thresher.crawler.core.model import CrawlURL, Judgement, LinkBatch
+from thresher.crawler.core.link_batch import LinkBatch
+from thresher.crawler.core.model import CrawlURL, Judgement
 from thresher.filters.base import LinkJudgement
 from thresher.filters.evidence.audits import is_audited
 from thresher.filters.pattern_yield.filter import LinksMeasure, PageMeasure, YieldOfLinks, YieldOfPages, rule_of

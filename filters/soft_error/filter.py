@@ -13,7 +13,8 @@ from __future__ import annotations
 from types import NoneType
 
 from thresher.config.settings import SoftErrorSettings
-from thresher.crawler.core.model import CrawlURL, LinkBatch, Mode, Verdict
+from thresher.crawler.core.link_batch import LinkBatch
+from thresher.crawler.core.model import CrawlURL, Mode, Verdict
 from thresher.crawler.core.ownership import Ownership
 from thresher.crawler.core.ports import Memory
 from thresher.filters.base import NO_EFFECTS, NOTHING_REFUSED, Effects, LinkJudgement, LinkRuling

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from thresher.crawler.core.model import CrawlURL, LinkBatch, Purpose, Reason, State
+from thresher.crawler.core.link_batch import LinkBatch
+from thresher.crawler.core.model import CrawlURL, Purpose, Reason, State
 from thresher.crawler.core.ports import SeenRow
 from thresher.storage.packing import pack_new, pack_seen, unpack_seen
 from thresher.storage.records import UrlRecord

@@ -14,7 +14,8 @@ from fake_queues import Addresses, Queues
 
 from thresher.config.settings import Settings
 from thresher.crawler.core.frontier import Frontier, Lease, Retry, Wait
-from thresher.crawler.core.model import Cause, CrawlURL, Failed, Fetched, Head, LinkBatch, Outcome, Purpose
+from thresher.crawler.core.link_batch import LinkBatch
+from thresher.crawler.core.model import Cause, CrawlURL, Failed, Fetched, Head, Outcome, Purpose
 from thresher.crawler.core.ports import Entry, HostRecord, Lane
 from thresher.crawler.core.url import URLRules, URLSpace
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from thresher.crawler.core.effects import Answer
-from thresher.crawler.core.model import CrawlURL, Directives, Fetched, Head, LinkBatch, Page, Reason, RedirectPair
+from thresher.crawler.core.link_batch import LinkBatch
+from thresher.crawler.core.model import CrawlURL, Directives, Fetched, Head, Page, Reason, RedirectPair
 from thresher.crawler.core.sketch import fingerprint, token_hashes
 from thresher.crawler.core.url import URLRules, URLSpace, hostname_of, origin_of, site_of
 from thresher.filters.base import LinkColumns, StaticFilter

@@ -48,7 +48,7 @@ class Team:
             who, effect = waiting.popleft()
             if isinstance(effect, Conclude):
                 to = self.owners[0].owner(effect.site)
-                more, record = self.benches[to].panel.on_finding(who, effect.site, effect.finding)
+                more, record = self.benches[to].panel.reports.on_finding(who, effect.site, effect.finding)
                 self.journals[to] += [record] if record else []
                 waiting += more
                 continue
@@ -57,7 +57,7 @@ class Team:
                 continue
             to = self.owners[0].owner(effect.key)
             for _ in range(self._n_times):
-                more, record = self.benches[to].panel.on_news(who, effect.news)
+                more, record = self.benches[to].panel.reports.on_news(who, effect.news)
                 self.journals[to] += [record] if record else []
                 waiting += more
             self.n_news += 1

@@ -13,7 +13,8 @@ from team import Team
 from webs import SEEDS, Subject, pages, settings, urls
 
 from thresher.config.settings import NearReplicaSettings, SoftErrorSettings
-from thresher.crawler.core.model import LinkBatch, Page
+from thresher.crawler.core.link_batch import LinkBatch
+from thresher.crawler.core.model import Page
 from thresher.crawler.core.ownership import Ownership
 from thresher.filters.registry import specs
 from thresher.filters.spec import FilterSpec

@@ -15,7 +15,8 @@ from webs import Bench, registered
 
 from thresher.config.settings import PathTrapSettings
 from thresher.crawler.core.effects import Effect, Hold, Release, Request, Rewrite
-from thresher.crawler.core.model import Judgement, LinkBatch, Mode, Purpose, Reason, Verdict
+from thresher.crawler.core.link_batch import LinkBatch
+from thresher.crawler.core.model import Judgement, Mode, Purpose, Reason, Verdict
 from thresher.filters.base import Gate, LinkJudgement
 from thresher.filters.deliberation import Deliberation
 from thresher.filters.journal import decode_judgement, encode_judgement
@@ -160,7 +161,7 @@ def test_an_observing_filter_s_effects_are_dropped_at_every_gate() -> None:
     of_links = bench.panel.links(farm(2))
     assert of_links.effects == ()
     assert of_links.judgement.admitted.all()
-    assert bench.panel.on_answer("prober", answer(URL)) == ((), None)
+    assert bench.panel.reports.on_answer("prober", answer(URL)) == ((), None)
     assert not script.answers
 
 
@@ -168,7 +169,7 @@ def test_only_the_filter_that_asked_is_told_the_answer() -> None:
     one, two = PageScript("one"), PageScript("two")
     one.asks_on_answer = asks(Release("rule"))
     bench = Bench.of([FilterSpec(script.name, Mode.ENFORCE, page=script, prober=script) for script in (one, two)])
-    assert bench.panel.on_answer("one", answer(URL, failure="timeout_total"))[0] == (("one", Release("rule")),)
+    assert bench.panel.reports.on_answer("one", answer(URL, failure="timeout_total"))[0] == (("one", Release("rule")),)
     assert (one.answers, two.answers) == ([SeenAnswer(URL, failure="timeout_total")], [])
 
 
@@ -178,7 +179,7 @@ def test_what_an_answer_taught_is_taught_again_by_a_replay() -> None:
         Bench.of([FilterSpec(script.name, Mode.ENFORCE, page=script, prober=script)])
         for script in (PageScript("prober"), PageScript("prober"))
     )
-    asked, record = lived.panel.on_answer("prober", answer(URL, status=302, target=SPACE.url("http://a.example/end")))
+    asked, record = lived.panel.reports.on_answer("prober", answer(URL, status=302, target=SPACE.url("http://a.example/end")))
     assert asked == ()
     assert record is not None
     replayed.panel.replay([record])

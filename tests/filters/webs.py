@@ -21,7 +21,8 @@ from thresher.config.settings import (
     SoftErrorSettings,
 )
 from thresher.crawler.core.effects import Answer
-from thresher.crawler.core.model import LinkBatch, Page, RedirectPair
+from thresher.crawler.core.link_batch import LinkBatch
+from thresher.crawler.core.model import Page, RedirectPair
 from thresher.crawler.core.ports import Memory
 from thresher.filters.base import Gate
 from thresher.filters.deliberation import Deliberation
@@ -128,7 +129,7 @@ class Bench:
         records: list[JournalRecord | None] = []
         for subject in story:
             if isinstance(subject, Answer):
-                records += [self.panel.on_answer(spec.name, subject)[1] for spec in self.panel.specs if spec.prober]
+                records += [self.panel.reports.on_answer(spec.name, subject)[1] for spec in self.panel.specs if spec.prober]
             else:
                 records.append(self.panel.learn(self.judge(subject))[1])
         return [record for record in records if record is not None]

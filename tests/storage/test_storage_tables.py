@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from thresher.config.settings import Settings, StoreSettings
-from thresher.crawler.core.model import CrawlURL, LinkBatch, Purpose, Reason, State, Verdict
+from thresher.crawler.core.link_batch import LinkBatch
+from thresher.crawler.core.model import CrawlURL, Purpose, Reason, State, Verdict
 from thresher.crawler.core.ports import Entry, HostRecord, Lane, QueueStore, SeenRow, SiteRecord
 from thresher.crawler.core.ports import Memory as MemoryPort
 from thresher.crawler.core.robots import RobotsRecord, file_hash

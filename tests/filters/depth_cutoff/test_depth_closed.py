@@ -11,7 +11,8 @@ from subjects import SPACE
 
 from thresher.config.settings import DepthCutoffSettings
 from thresher.crawler.core.effects import Hold, Release
-from thresher.crawler.core.model import CrawlURL, Judgement, LinkBatch
+from thresher.crawler.core.link_batch import LinkBatch
+from thresher.crawler.core.model import CrawlURL, Judgement
 from thresher.filters.base import LinkJudgement
 from thresher.filters.capabilities import Relinks
 from thresher.filters.depth_cutoff.evidence import QUOTA, PlaceCounts

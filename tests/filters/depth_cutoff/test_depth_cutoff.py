@@ -10,7 +10,8 @@ from subjects import SPACE, batch, page, pair
 
 from thresher.config.settings import DepthCutoffSettings
 from thresher.crawler.core.effects import Release, Worthless
-from thresher.crawler.core.model import Judgement, LinkBatch, Verdict
+from thresher.crawler.core.link_batch import LinkBatch
+from thresher.crawler.core.model import Judgement, Verdict
 from thresher.crawler.core.sketch import token_hashes
 from thresher.filters.base import NOTHING_LEARNED, LinkJudgement
 from thresher.filters.depth_cutoff.advise import advise

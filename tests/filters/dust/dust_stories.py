@@ -49,7 +49,7 @@ def learn(at: Bench, pages: Iterable[Page]) -> tuple[list[Effect], list[JournalR
 
 def studied(at: Bench) -> tuple[list[Effect], JournalRecord | None]:
     """Do the study that the filter asked for; return what it asks for then."""
-    asked, record = at.panel.on_finding(NAME, SITE, study(b"".join(at.panel.gather(NAME, SITE))))
+    asked, record = at.panel.reports.on_finding(NAME, SITE, study(b"".join(at.panel.reports.gather(NAME, SITE))))
     return [effect for _, effect in asked], record
 
 

@@ -14,7 +14,8 @@ from webs import Bench
 
 from thresher.config.settings import DustSettings, ExactDuplicateSettings, NearReplicaSettings
 from thresher.crawler.core.effects import Hold
-from thresher.crawler.core.model import LinkBatch, Mode, Reason
+from thresher.crawler.core.link_batch import LinkBatch
+from thresher.crawler.core.model import Mode, Reason
 from thresher.crawler.core.url import origin_of
 from thresher.filters import exact_duplicate
 from thresher.filters.dust import families

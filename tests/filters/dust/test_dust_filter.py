@@ -74,9 +74,9 @@ def test_a_study_that_only_judges_puts_no_mining_off() -> None:
     before = read_progress(memory, SITE)
     assert before is not None
     assert before.is_judging
-    material = b"".join(at.panel.gather(NAME, SITE))
+    material = b"".join(at.panel.reports.gather(NAME, SITE))
     learn(at, stories(range(200, 300), ["story_"]))
-    at.panel.on_finding(NAME, SITE, study(material))
+    at.panel.reports.on_finding(NAME, SITE, study(material))
     after = read_progress(memory, SITE)
     assert after is not None
     assert after.n_pages > after.next_at == before.next_at

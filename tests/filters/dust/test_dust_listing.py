@@ -52,7 +52,7 @@ def test_pages_are_compared_under_their_canonical_urls() -> None:
 def test_a_long_list_is_gathered_in_pieces_that_hold_every_page() -> None:
     at = bench()
     learn(at, stories(range(620), ["story_"]))
-    pieces = list(at.panel.gather(NAME, SITE))
+    pieces = list(at.panel.reports.gather(NAME, SITE))
     assert len(pieces) > 2
     assert all(b"".join(pieces).count(f"story_{number}".encode()) for number in range(620))
 
@@ -60,12 +60,12 @@ def test_a_long_list_is_gathered_in_pieces_that_hold_every_page() -> None:
 def test_a_rule_that_is_withdrawn_while_a_study_is_under_way_stays_so() -> None:
     at = taught()
     memory = at.memories[NAME]
-    material = b"".join(at.panel.gather(NAME, SITE))
+    material = b"".join(at.panel.reports.gather(NAME, SITE))
     book = read_book(memory, SITE)
     assert book is not None
     book.rules = [msgspec.structs.replace(learned, standing="withdrawn") for learned in book.rules]
     write_book(memory, SITE, book)
-    at.panel.on_finding(NAME, SITE, study(material))
+    at.panel.reports.on_finding(NAME, SITE, study(material))
     assert standings(at)[RULE] == "withdrawn"
 
 

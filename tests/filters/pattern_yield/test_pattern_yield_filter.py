@@ -15,7 +15,8 @@ from subjects import LONG_TEXT, SPACE, batch, page, pair
 
 from thresher.config.settings import FilterSettings, PatternYieldSettings, Settings, StoreSettings
 from thresher.crawler.core.effects import Hold, Release, Worthless
-from thresher.crawler.core.model import Judgement, LinkBatch, Mode, Page, Reason, Verdict
+from thresher.crawler.core.link_batch import LinkBatch
+from thresher.crawler.core.model import Judgement, Mode, Page, Reason, Verdict
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.sketch import token_hashes
 from thresher.filters.base import NO_EFFECTS, Effects

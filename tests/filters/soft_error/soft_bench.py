@@ -38,7 +38,7 @@ def says(of: Bench, subject: Page | RedirectPair) -> dict[str, str | int | float
 
 
 def tell(of: Bench, told: Answer) -> list[Effect]:
-    return [effect for _, effect in of.panel.on_answer("soft_error", told)[0]]
+    return [effect for _, effect in of.panel.reports.on_answer("soft_error", told)[0]]
 
 
 def tell_with_control(of: Bench, told: Answer) -> list[Effect]:

@@ -1,0 +1,75 @@
+"""Links that were met before, with what they mean where they stand: on most pages of a site the same navigation is found.
+
+By how it is written a link means the same anywhere ("https://a.example/x"), at its host ("/x") or in its folder ("x.html").
+"""
+
+from __future__ import annotations
+
+from thresher.crawler.core.url_spelling import ABSOLUTE, plain_relative
+
+MOST = 50_000  # links, and places; all are forgotten when there are more
+_MOST_CHARACTERS = 256
+
+
+class MetLinks:
+    """Remembers the canonical form of links, by the place on which it depends."""
+
+    def __init__(self) -> None:
+        self._by_place: dict[str, dict[str, str]] = {}  # host, folder or "" for anywhere → link → canonical form
+        self._n = 0
+
+    def at(self, root: str, folder: str) -> MetHere:
+        """Return what is known of a page's links.
+
+        Args:
+            root: The page's origin.
+            folder: The URL of its folder; "" if links cannot be joined to it as text.
+        """
+        if self._n >= MOST or len(self._by_place) >= MOST:
+            self._by_place.clear()
+            self._n = 0
+        return MetHere(self, self._at(""), self._at(root), self._at(folder) if folder else None)
+
+    def count(self) -> None:
+        """A link was added."""
+        self._n += 1
+
+    def _at(self, place: str) -> dict[str, str]:
+        met = self._by_place.get(place)
+        if met is None:
+            met = self._by_place[place] = {}
+        return met
+
+
+class MetHere:
+    """The links that were met before, as seen from one page."""
+
+    def __init__(self, met: MetLinks, anywhere: dict[str, str], at_host: dict[str, str], in_folder: dict[str, str] | None) -> None:
+        self._met = met
+        self._anywhere = anywhere
+        self._at_host = at_host
+        self._in_folder = in_folder
+
+    def get(self, href: str) -> str | None:
+        """Return what a link means, if that is known."""
+        return self._at_host.get(href) or (self._in_folder and self._in_folder.get(href)) or self._anywhere.get(href)
+
+    def add(self, href: str, bare: str, url: str) -> None:
+        """Remember what a link means.
+
+        Args:
+            href: As it is written.
+            bare: Without its fragment.
+            url: Its canonical form.
+        """
+        if len(href) > _MOST_CHARACTERS:
+            return
+        if bare[0] == "/":
+            self._at_host[href] = url
+        elif bare.startswith(ABSOLUTE):
+            self._anywhere[href] = url
+        elif self._in_folder is not None and plain_relative(bare):
+            self._in_folder[href] = url
+        else:
+            return
+        self._met.count()
