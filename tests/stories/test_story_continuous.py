@@ -18,6 +18,7 @@ from click.testing import CliRunner
 from harness import crawl, resume, until, wait_until, write_config
 from little_web import SECRET
 from test_story_recrawl_aliases import Rule, two_addresses
+from witness import Request
 
 from thresher.config.settings import FrontierSettings, LimitSettings, RecrawlSettings, Settings
 from thresher.crawler.cli import thresher
@@ -138,9 +139,51 @@ async def test_when_one_page_of_a_group_has_changed_its_siblings_are_asked_at_on
         before = asked(web)
         await run(store, conf, web, {f"/{i}": before[f"/{i}"] + 1 for i in range(N)})
         assert next(request.path for request in web.requests[sum(before.values()) :] if request.path != "/robots.txt") == "/0"
-        with View(store) as view:
-            waiting = {place.rank for place, _ in view.tables.queues.waiting(b"") if place.lane == Lane.DUE}
-            assert waiting == {int(plan.due * 1e6) for _, plan in view.tables.plans.pages(b"", 99)}
+        _each_page_waits_for_its_time(store)
+
+
+def _each_page_waits_for_its_time(path: Path) -> None:
+    with View(path) as view:
+        waiting = sorted(place.rank for place, _ in view.tables.queues.waiting(b"") if place.lane == Lane.DUE)
+        assert waiting == sorted(int(plan.due * 1e6) for _, plan in view.tables.plans.pages(b"", 99))
+
+
+def test_kills_within_a_burst_cost_no_page_its_visit_and_tell_each_change_once(tmp_path: Path) -> None:
+    """The agent dies while its second page, and again while its last is answered. Broken once (the earlier time is kept in memory alone): fails."""
+    with ChangingWeb() as web:
+        plant(web)
+        store, often = tmp_path / "c", options_of(web)
+        config = write_config(tmp_path, often | {"recrawl": {"min_interval": 1, "max_interval": 3_600, "audit_share": 0}}, [web.url(HOST)])
+        with crawl(store, config) as life:
+            wait_until(lambda: not life.running or all(asked(web)[f"/{i}"] for i in range(N)))
+            life.signal(signal.SIGINT)
+            assert life.end() == 3, life.said
+        _let_them_change_together(store, first=web.url(HOST, "/0"))
+        for i in range(N):
+            web.put(f"/{i}", f"another text {i} " + WORDS[1000 + 9 * i :])
+        before, kills = asked(web), {2, N}
+
+        with resume(store) as life:
+
+            def dies(request: Request) -> bytes:
+                n = sum(asked(web)[f"/{i}"] > before[f"/{i}"] for i in range(N))
+                if n in kills:
+                    kills.remove(n)
+                    life.signal_agent(signal.SIGKILL)
+                return web.honest(request, web.bodies[request.path])
+
+            web.answers |= {f"/{i}": dies for i in range(N)}
+            wait_until(lambda: not life.running or (not kills and len(_told_changed(store)) >= N))
+            life.signal(signal.SIGINT)
+            assert life.end() == 3, life.said
+        assert verify(store) == []
+        assert sorted(_told_changed(store)) == [f"/{i}" for i in range(N)]
+        assert all(1 <= asked(web)[f"/{i}"] - before[f"/{i}"] <= 3 for i in range(N))
+        _each_page_waits_for_its_time(store)
+
+
+def _told_changed(path: Path) -> list[str]:
+    return ["/" + row.url.rpartition("/")[2] for row in changes(path, "0") if row.kind == "changed"]
 
 
 def _let_them_change_together(path: Path, *, first: str) -> None:
