@@ -31,6 +31,7 @@ from thresher.storage.schema import (
     EDGES_IN,
     FAILURES,
     FAMILIES,
+    FOREIGN_LABELS,
     FORGOTTEN,
     HELD,
     HELD_BY,
@@ -90,7 +91,7 @@ _BY_SITE = (
     *_OF_REQUISITES,
 )
 _BY_FILTER = (MEMORY, MEMORY_BYTES)
-_WHOLE = (ROBOTS_FILES, RELEASING, FORGOTTEN)  # by what belongs to no site
+_WHOLE = (ROBOTS_FILES, RELEASING, FORGOTTEN, FOREIGN_LABELS)  # by what belongs to no site of the range
 _CHUNK = 1000
 _AT_ONCE = 2000  # rows of one commit
 _LAST = b"\xff" * 32  # past all keys of a prefix

@@ -1,6 +1,7 @@
 """Labels of seeds, for all URLs that were found from them: a URL has the label of the seed at which its first path in the crawl began.
 
-The path is followed backwards, from each URL to the page that named it first. A seed with a label keeps its own label, whichever page links
+The path is followed backwards, from each URL to the page that named it first; a page of another agent has the label that came with what it
+named. A seed with a label keeps its own label, whichever page links
 to it. Without labels in the configuration nothing is read. Time: one read for each URL that is no neighbour of one before it. Memory:
 100,000 answers.
 """
@@ -15,7 +16,7 @@ from thresher.crawler.core.url import BadURL, URLSpace
 from thresher.crawler.core.url_rules import url_rules
 from thresher.storage.packing import unpack_seen
 from thresher.storage.rows import Rows
-from thresher.storage.schema import SEEN
+from thresher.storage.schema import FOREIGN_LABELS, SEEN
 from thresher.storage.tables.bare_seeds import BareSeeds, http_form
 from thresher.storage.tables.urls import Urls
 from thresher.storage.view import View
@@ -62,9 +63,22 @@ class LabelLookup:
                 del ways[key]
         return {key: label for key in wanted if (label := self._known.get(key)) is not None}
 
+    def of_url(self, key: bytes, via: bytes) -> str:
+        """Return the label of a URL, which need not be known yet, that another has named; "" if it has none."""
+        known = self.of((key, via))
+        return known.get(key) or known.get(via, "")
+
+    def of_foreign(self, key: bytes, label: str) -> None:
+        """Note what label another agent's page has."""
+        if self._rows.get(FOREIGN_LABELS, key) is None:
+            self._rows.put(FOREIGN_LABELS, key, label.encode())
+            self._known[key] = label
+
     def _is_known(self, key: bytes) -> bool:
         if key in self._of_seeds:
             self._known[key] = self._of_seeds[key]
+        elif key not in self._known and (label := self._rows.get(FOREIGN_LABELS, key)) is not None:
+            self._known[key] = label.decode()
         return key in self._known
 
     def _named_by(self, keys: list[bytes]) -> dict[bytes, bytes]:

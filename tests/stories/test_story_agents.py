@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from harness import AGENT, CONTACT, crawl, write_config
+from raw_web import records
 from witness import Request, Witness, links, page, text
 
 from thresher.crawler.core.model import State
@@ -34,7 +35,7 @@ def _crawl(tmp_path: Path, server: Witness, seeds: list[str], *, soft_error: str
         "sitemaps": "off",
     }
     for section, options in changed.items():
-        sections[section] |= options
+        sections[section] = sections.get(section, {}) | options
     with crawl(tmp_path / "store", write_config(tmp_path, sections, seeds)) as life:
         assert life.end() == 0, life.said
 
@@ -77,6 +78,39 @@ def test_links_redirects_and_robots_txt_cross_between_agents_as_within_one(tmp_p
         space = URLSpace(view.secret, url_rules(view.settings))
         pairs = [view.tables.redirects.pair(space.key(url)) for url in originals]
     assert [(pair.target_text, pair.hops, pair.status) for pair in pairs if pair] == [(end, 2, 200)] * N_SITES
+    assert verify(tmp_path / "store") == []
+
+
+def test_an_archive_of_two_agents_keeps_a_payload_once_and_knows_the_seed_s_label_of_all(tmp_path: Path) -> None:
+    """All sites show one page, with one picture elsewhere, and lead to the next by a redirect: what refers to what was committed before."""
+
+    def answer(request: Request) -> bytes:
+        match request.host, request.path:
+            case _, "/robots.txt":
+                return text("", "404 Not Found")
+            case _, "/":
+                return page("<img src=picture>" + links("/next"))
+            case _, "/next":
+                following = (int(request.host.removeprefix("s").removesuffix(".test")) + 1) % N_SITES
+                return page("", "302 Found", f"location: http://s{following}.test:{server.port}/")
+            case "pictures.test", _:
+                return text(f"a picture of {request.path}")
+            case _:
+                return page("", "302 Found", f"location: http://pictures.test:{server.port}/{request.host}")
+
+    with Witness(answer) as server:
+        seed = server.url("s0.test")
+        changed: dict[str, Any] = {
+            "filters": {name: {"mode": "off"} for name in ("exact_duplicate", "near_replica", "dust")},
+        }
+        _crawl(tmp_path, server, [seed], archive={"format": "warc", "requisites": True}, labels={seed: "museums"}, **changed)
+        entries = [server.url(f"s{i}.test") for i in range(N_SITES)]
+    found = records(tmp_path / "store")
+    kinds = [record.kind for record in found if record.headers.get("WARC-Target-URI", [""])[0] in entries]
+    assert (kinds.count("response"), kinds.count("revisit")) == (1, N_SITES - 1)
+    said = [record.block for record in found if record.kind == "metadata" and b"purpose: robots" not in record.block]
+    assert len(said) >= 4 * N_SITES
+    assert [block for block in said if b"label: museums" not in block] == []
     assert verify(tmp_path / "store") == []
 
 
