@@ -186,6 +186,7 @@ class Inbox:
         self._settler.requisites.want(source, needed.texts, needed.step, needed.hops, now)
 
     def _announced(self, sitemap: CrawlURL, announced: Announced, now: float) -> None:
+        self._settler.labels.told(sitemap, announced.label)
         self._settler.sitemaps.announce(sitemap, announced.entries, now)
 
     def _ask(self, ask: RobotsAsk, hop: CrawlURL, now: float) -> None:

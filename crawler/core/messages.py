@@ -128,6 +128,7 @@ class Submitted(_Message, tag=9):
     by: str
     level: Count
     hops: Count
+    label: str = ""  # of the seed from which it was found
 
 
 class Announced(_Message, tag=10):
@@ -135,6 +136,7 @@ class Announced(_Message, tag=10):
 
     sitemap: str
     entries: list[SitemapEntry]
+    label: str = ""  # of the seed from which the sitemap was found
 
 
 class Needed(_Message, tag=12):

@@ -134,7 +134,7 @@ class Archiver:
         said: Fields = [("visit", str(self._store.visit)), ("purpose", url.purpose.name.lower())]
         if url.via != NO_KEY and (via := self._text(url.via)):
             said.append(("via", via))
-        if label := self._labels.of(url):
+        if label := self._labels.of(visit.lease.entry.url):  # of robots.txt that of the page in whose place it was requested
             said.append(("label", label))
         if path := _hops(url):
             said.append(("hopsFromSeed", path))

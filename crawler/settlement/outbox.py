@@ -151,13 +151,13 @@ class Outbox:
         """
         self._send(key, submitted)
 
-    def announce(self, sitemap: str, found: Iterable[tuple[bytes, SitemapEntry]]) -> None:
+    def announce(self, sitemap: str, label: str, found: Iterable[tuple[bytes, SitemapEntry]]) -> None:
         """Tell the owners of URLs what a sitemap says of them."""
         entries: dict[int, list[SitemapEntry]] = {}
         for key, entry in found:
             entries.setdefault(self._ownership.owner(key), []).append(entry)
         for to in sorted(entries):
-            self._tables.channels.send(to, encode(Announced(sitemap, entries[to])))
+            self._tables.channels.send(to, encode(Announced(sitemap, entries[to], label)))
 
     # -- requisites
 

@@ -1,13 +1,13 @@
 """The label of the seed from which a URL was found, while the crawl runs: for archives, and for the agents that are told of its links.
 
-A way may lead over the sites of several agents: each names the label with what it tells the others of (FoundLinks, Needed), and they keep
-it. Without labels in the configuration nothing is read.
+A way may lead over the sites of several agents: each names the label with what it tells the others of (FoundLinks, Needed, Submitted,
+Announced), and they keep it. Without labels in the configuration nothing is read.
 """
 
 from __future__ import annotations
 
 from thresher.config.settings import Settings
-from thresher.crawler.core.model import CrawlURL, Purpose
+from thresher.crawler.core.model import CrawlURL
 from thresher.storage.export.labels import LabelLookup
 from thresher.storage.store import Store
 
@@ -17,20 +17,16 @@ class SeedLabels:
 
     def __init__(self, store: Store, settings: Settings) -> None:
         self._lookup = LabelLookup(store, settings, store.secret)
-        self._requisites = store.tables.requisites
 
     def of(self, url: CrawlURL) -> str:
         """Return a URL's label, "" if it has none."""
-        if not self._lookup:
-            return ""
-        via = url.via
-        if url.purpose is Purpose.REQUISITE:
-            for _ in range(url.site_depth - 1 + url.hops):  # style sheets and redirects between the page and this
-                needed = self._requisites.get(via)
-                via = needed.via if needed is not None else via
-        return self._lookup.of_url(url.key, via)
+        return self._lookup.of_url(url.key, url.via) if self._lookup else ""
 
-    def told(self, page: CrawlURL, label: str) -> None:
-        """Keep the label of another agent's page."""
+    def of_host(self, queue: bytes) -> str:
+        """Return the label of the first seed at a host, "" if none has one."""
+        return self._lookup.of_host(queue)
+
+    def told(self, source: CrawlURL, label: str) -> None:
+        """Keep the label of another agent's page, style sheet or sitemap."""
         if label:
-            self._lookup.of_foreign(page.key, label)
+            self._lookup.of_foreign(source.key, label)

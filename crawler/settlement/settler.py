@@ -59,7 +59,7 @@ class Settler:
         self.admission = Admission(store.tables, frontier, context, totals, self._effects, outbox)
         self.coming = ComingVisits(store, frontier, context)
         learn = self.learning.learn_links
-        self.sitemaps = Sitemaps(store, frontier, context, totals, self.admission, self.coming, outbox=outbox, learn=learn)
+        self.sitemaps = Sitemaps(store, frontier, context, totals, self.admission, self.coming, self.labels, outbox=outbox, learn=learn)
         self.requisites = Requisites(store, frontier, context, totals, outbox=outbox)
         self.tail_service = TailService(store, context, self._effects, close=self.learning.write)
         self.robots = RobotsAnswers(frontier, context, totals, self.sitemaps, outbox)

@@ -32,6 +32,7 @@ from thresher.crawler.journeys import sitemap_fault
 from thresher.crawler.settlement.admission import Admission
 from thresher.crawler.settlement.coming_visits import ComingVisits
 from thresher.crawler.settlement.outbox import Outbox
+from thresher.crawler.settlement.seed_labels import SeedLabels
 from thresher.crawler.settlement.skips import note_skip
 from thresher.crawler.settlement.totals import Totals
 from thresher.crawler.visit import Visit, VisitContext
@@ -58,6 +59,7 @@ class Sitemaps:
         totals: Totals,
         admission: Admission,
         coming: ComingVisits,
+        labels: SeedLabels,
         *,
         outbox: Outbox | None,
         learn: Callable[[Deliberation[LinkJudgement], float], None],
@@ -75,6 +77,7 @@ class Sitemaps:
         self._totals = totals
         self._admission = admission
         self._coming = coming
+        self._labels = labels
         self._outbox = outbox
         self._learn = learn
 
@@ -91,10 +94,11 @@ class Sitemaps:
         if self._is_guest(origin, asked_for):
             return
         named = self._context.robots.rules(record).sitemaps if record.kind == "rules" else ()
+        label = self._labels.of_host(self._context.urls.queue_key(origin)) or (self._labels.of(asked_for) if asked_for is not None else "")
         for text in named:
-            self.submit(Submitted(text, [queue_name(origin)], f"{origin}/robots.txt", 0, 0), now)
+            self.submit(Submitted(text, [queue_name(origin)], f"{origin}/robots.txt", 0, 0, label), now)
         if not named and self._is_seed(origin, asked_for):
-            self.submit(Submitted(f"{origin}/sitemap.xml", [queue_name(origin)], "", 0, 0), now)
+            self.submit(Submitted(f"{origin}/sitemap.xml", [queue_name(origin)], "", 0, 0, label), now)
 
     def _is_guest(self, origin: str, asked_for: CrawlURL | None) -> bool:
         """Return whether an origin beyond the scope is asked only for what pages of others need to be shown."""
@@ -130,7 +134,7 @@ class Sitemaps:
             self._again(url, known, submitted, now)
 
     def _begin(self, url: CrawlURL, submitted: Submitted, now: float) -> None:
-        record = SitemapRecord(url.text, submitted.by, submitted.level, hosts=submitted.hosts[:MAX_HOSTS])
+        record = SitemapRecord(url.text, submitted.by, submitted.level, hosts=submitted.hosts[:MAX_HOSTS], label=submitted.label)
         if fault := sitemap_fault(url.text, self._context):
             self._fail(url, record, f"not requested: {fault[0]} ({fault[1]})")
             return
@@ -223,7 +227,7 @@ class Sitemaps:
         except BadURL as error:
             self._fail(url, record, f"{Reason.REDIRECT_INVALID}: {error.reason}")
             return
-        self.submit(Submitted(target, hosts, url.text, record.level, url.hops + 1), now)
+        self.submit(Submitted(target, hosts, url.text, record.level, url.hops + 1, record.label), now)
 
     def _read(self, url: CrawlURL, record: SitemapRecord, reading: SitemapReading, now: float) -> None:
         record.kind, record.n_urls, record.notes = reading.kind, reading.n_urls, reading.notes[:_TOLD]
@@ -249,7 +253,7 @@ class Sitemaps:
                 counts[Reason.NOT_ITS_HOST] += 1
                 continue
             counts["sitemaps"] += 1
-            self.submit(Submitted(text, record.hosts, url.text, record.level + 1, 0), now)
+            self.submit(Submitted(text, record.hosts, url.text, record.level + 1, 0, record.label), now)
         record.counts = dict(counts)
 
     # -- what they announce
@@ -271,7 +275,7 @@ class Sitemaps:
         sitemap = self._context.urls.url(record.text, purpose=Purpose.SITEMAP)
         own, abroad = self._sorted(record, sitemap, decode_chunk(chunk), counts)
         if self._outbox is not None and abroad:
-            self._outbox.announce(record.text, abroad)
+            self._outbox.announce(record.text, record.label, abroad)
             counts["abroad"] += len(abroad)
         counts.update(self.announce(sitemap, own, now))
         record.counts, record.n_chunks = dict(counts), max(0, record.n_chunks - 1)
@@ -370,7 +374,7 @@ class Sitemaps:
         """A page may name a feed."""
         url = visit.lease.entry.url
         if visit.feed and self._context.settings.sitemaps != "off":
-            self.submit(Submitted(visit.feed, [queue_name(url.host)], url.text, 0, 0), now)
+            self.submit(Submitted(visit.feed, [queue_name(url.host)], url.text, 0, 0, self._labels.of(url)), now)
 
     def on_page(self, url: CrawlURL, head: Head, now: float) -> None:
         """A page was fetched: compare what its sitemap says of its last change with what the page says."""
