@@ -14,12 +14,14 @@ Memory: 2,000 rows. Time: about 30 µs a URL.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain, islice
 
 from thresher.crawler.core.model import Reason, State
 from thresher.crawler.core.ownership import N_PARTITIONS, first_key
+from thresher.storage.export.labels import LabelLookup
 from thresher.storage.overlay import Row
 from thresher.storage.packing import moved_visit, pack_u64, unpack_queue_key, unpack_seen, unpack_u64, unpack_waiting
-from thresher.storage.records import EDGE, HOST, SITE
+from thresher.storage.records import EDGE, HOST, REQUISITE, SITE
 from thresher.storage.schema import (
     ALIAS_OF,
     ALIASES,
@@ -31,6 +33,7 @@ from thresher.storage.schema import (
     EDGES_IN,
     FAILURES,
     FAMILIES,
+    FOREIGN_LABELS,
     FORGOTTEN,
     HELD,
     HELD_BY,
@@ -90,7 +93,7 @@ _BY_SITE = (
     *_OF_REQUISITES,
 )
 _BY_FILTER = (MEMORY, MEMORY_BYTES)
-_WHOLE = (ROBOTS_FILES, RELEASING, FORGOTTEN)  # by what belongs to no site
+_WHOLE = (ROBOTS_FILES, RELEASING, FORGOTTEN, FOREIGN_LABELS)  # by what belongs to no site of the range
 _CHUNK = 1000
 _AT_ONCE = 2000  # rows of one commit
 _LAST = b"\xff" * 32  # past all keys of a prefix
@@ -133,6 +136,7 @@ class Move:
         for table in _WHOLE:
             for key, value in _scan(self._from, table, b"", None):
                 self._copy(table, key, value)
+        self._copy_labels()
         self._copy_second_ends()
         self._copy_memories()
         self._copy_urls()
@@ -160,6 +164,19 @@ class Move:
         if self._to.get(table, key) is None:
             self._to.put(table, key, value)
             self._step(self._to)
+
+    def _copy_labels(self) -> None:
+        """Let the target know the labels of what stays here and has named what moves."""
+        labels = LabelLookup(self._from, self._from.settings, self._from.secret)
+        if not labels:
+            return
+        vias = chain(
+            (self._from.tables.seen.record(unpack_seen(value).seq).via for _, value in self._rows(SEEN)),
+            (REQUISITE.decode(value).via for _, value in self._rows(REQUISITES)),
+        )
+        while some := list(islice(vias, _CHUNK)):
+            for key, label in labels.of(via for via in some if not self._begin <= via < self._end).items():
+                self._copy(FOREIGN_LABELS, key, label.encode())
 
     def _copy_second_ends(self) -> None:
         """Copy what stands under another key than its site's, and count anew what the target knew a part of."""

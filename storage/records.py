@@ -122,6 +122,7 @@ class SitemapRecord(msgspec.Struct, array_like=True):
     n_chunks: int = 0  # that still are to be admitted
     counts: dict[str, int] = {}  # of URLs by what became of them: new, known, abroad, or a Reason
     notes: list[str] = []  # limits and faults, in words
+    label: str = ""  # of the seed at the host that named it, or from which that host or page was found
 
 
 class RequisiteRecord(msgspec.Struct, array_like=True):

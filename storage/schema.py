@@ -43,6 +43,7 @@ state
     requisite_hosts  q 16                             → how many were asked for 8
     announcing    kh of the sitemap 16 ‖ number 4     → what of it is to be admitted: see thresher.crawler.core.sitemap
     forgotten     kh 16, or q 16                      → ForgottenRecord: see storage/tables/forgotten.py
+    foreign_labels  kh 16 of a page of another agent  → the label of the seed from which it was found
     counters      name                                → signed 8
     captured      sha1 of a payload 20, or kh 16      → Capture
     rounds        number 8                            → these five: see storage/tables/rounds.py
@@ -136,6 +137,7 @@ HOST_PLANS: Final = "host_plans"
 FAMILIES: Final = "families"
 CHANGES: Final = "changes"
 FORGOTTEN: Final = "forgotten"
+FOREIGN_LABELS: Final = "foreign_labels"
 
 
 class Table(NamedTuple):
@@ -205,6 +207,7 @@ TABLES: Final[dict[str, Table]] = {
     FAMILIES: Table(STATE, prefix=24),
     CHANGES: Table(RESULTS, append=True),
     FORGOTTEN: Table(STATE, prefix=0),
+    FOREIGN_LABELS: Table(STATE),
 }
 
 

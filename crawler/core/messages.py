@@ -52,6 +52,7 @@ class FoundLinks(_Message, tag=1):
     gift: Annotated[float, Meta(ge=0)]  # of cash, to each
     texts: list[str]
     sites: list[Site]  # that the page's site links to for the first time
+    label: str = ""  # of the seed from which the page was found
 
 
 class Edge(_Message, tag=2):
@@ -127,6 +128,7 @@ class Submitted(_Message, tag=9):
     by: str
     level: Count
     hops: Count
+    label: str = ""  # of the seed from which it was found
 
 
 class Announced(_Message, tag=10):
@@ -134,6 +136,7 @@ class Announced(_Message, tag=10):
 
     sitemap: str
     entries: list[SitemapEntry]
+    label: str = ""  # of the seed from which the sitemap was found
 
 
 class Needed(_Message, tag=12):
@@ -144,6 +147,7 @@ class Needed(_Message, tag=12):
     step: Annotated[int, Meta(ge=1, le=MAX_HOPS)]  # of the way from the page
     hops: Count
     texts: list[str]
+    label: str = ""  # of the seed from which the page was found
 
 
 Message = Needed | Submitted | Announced | FoundLinks | Edge | ChainEnd | RobotsAsk | RobotsAnswer | Ask | Answered | News

@@ -81,7 +81,7 @@ class Announcements:
         sitemap = self._context.urls.url(record.text, purpose=Purpose.SITEMAP)
         own, abroad = self._sorted(record, sitemap, decode_chunk(chunk), counts)
         if self._outbox is not None and abroad:
-            self._outbox.announce(record.text, abroad)
+            self._outbox.announce(record.text, record.label, abroad)
             counts["abroad"] += len(abroad)
         counts.update(self.announce(sitemap, own, now))
         record.counts, record.n_chunks = dict(counts), max(0, record.n_chunks - 1)

@@ -32,10 +32,11 @@ from thresher.config.settings import Settings
 from thresher.crawler.core.http_message import Message, split
 from thresher.crawler.core.model import NO_KEY, Cause, CrawlURL, Failed, Fetched, Flag, Outcome, Purpose, Wire
 from thresher.crawler.settlement.page_record import verdict_records
+from thresher.crawler.settlement.seed_labels import SeedLabels
 from thresher.crawler.visit import Visit
 from thresher.storage.archive.bodies import may_hold
+from thresher.storage.archive.peers import PeerCaptures
 from thresher.storage.archive.record import FIELDS, HTTP_REQUEST, HTTP_RESPONSE, ArchiveRecord, Kind, fields, labelled, sha1, stamp, urn
-from thresher.storage.export.labels import LabelLookup
 from thresher.storage.records import Capture
 from thresher.storage.store import Store
 
@@ -59,11 +60,12 @@ Fields = list[tuple[str, str]]
 class Archiver:
     """Writes what each visit gave to the archive of a store that has one."""
 
-    def __init__(self, store: Store, settings: Settings, version: str) -> None:
+    def __init__(self, store: Store, settings: Settings, version: str, labels: SeedLabels, peers: PeerCaptures) -> None:
         assert store.archive is not None
         store.archive.info = _warcinfo(settings, version)
         self._store = store
-        self._labels = LabelLookup(store, settings, store.secret)
+        self._labels = labels
+        self._peers = peers
         self._texts: dict[bytes, str] = {}  # of URLs that named others lately
 
     def add(self, visit: Visit, now: float) -> None:
@@ -113,7 +115,7 @@ class Archiver:
             return _record("revisit", date, HTTP_RESPONSE, message.head, [*headers, *_refers(unchanged, "server-not-modified")])
         digest = sha1(message.payload)
         headers.append(("WARC-Payload-Digest", labelled(digest)))
-        known = captures.earlier(digest) if message.payload else None
+        known = (captures.earlier(digest) or self._peers.earlier(digest)) if message.payload else None
         if known is not None:
             made = _record("revisit", date, HTTP_RESPONSE, message.head, [*headers, *_refers(known, "identical-payload-digest")])
         else:
@@ -132,7 +134,7 @@ class Archiver:
         said: Fields = [("visit", str(self._store.visit)), ("purpose", url.purpose.name.lower())]
         if url.via != NO_KEY and (via := self._text(url.via)):
             said.append(("via", via))
-        if label := self._label(url):
+        if label := self._labels.of(visit.lease.entry.url):  # of robots.txt that of the page in whose place it was requested
             said.append(("label", label))
         if path := _hops(url):
             said.append(("hopsFromSeed", path))
@@ -148,18 +150,6 @@ class Archiver:
         if visit.refused is not None:
             said.append(("skipped", f"{visit.refused.reason} {visit.refused.by} {visit.refused.text}"))
         return said + _judged(visit)
-
-    def _label(self, url: CrawlURL) -> str | None:
-        """Return the label of the seed from which a URL was found, as far as this agent knows the way to it."""
-        if not self._labels:
-            return None
-        via = url.via
-        if url.purpose is Purpose.REQUISITE:
-            for _ in range(url.site_depth - 1 + url.hops):  # style sheets and redirects between the page and this
-                needed = self._store.tables.requisites.get(via)
-                via = needed.via if needed is not None else via
-        known = self._labels.of((url.key, via))
-        return known.get(url.key) or known.get(via)
 
     def _text(self, key: bytes) -> str:
         """Return the text of a known URL, "" of any other."""

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import msgspec
-
 from thresher.crawler.core.effects import Tell
 from thresher.crawler.core.found_again import FoundPlace, found_again
 from thresher.crawler.core.messages import (
@@ -35,6 +33,7 @@ from thresher.crawler.core.ownership import Ownership
 from thresher.crawler.core.sitemap import SitemapEntry
 from thresher.crawler.gates.link_gate import Sifted
 from thresher.crawler.gates.robots_cache import PeerAsking
+from thresher.crawler.settlement.seed_labels import SeedLabels
 from thresher.storage.tables import Tables
 
 _REMEMBERED = 65_536  # URLs whose finders are; 8 MB
@@ -44,9 +43,10 @@ _REMEMBERED_SITES = 4_096  # whose linked sites are; 1 MB where each links to 20
 class Outbox:
     """Writes messages into the open group."""
 
-    def __init__(self, tables: Tables, ownership: Ownership, *, counts_sites: bool) -> None:
+    def __init__(self, tables: Tables, ownership: Ownership, labels: SeedLabels, *, counts_sites: bool) -> None:
         self._tables = tables
         self._ownership = ownership
+        self._labels = labels
         self._counts_sites = counts_sites
         self._lately: dict[bytes, set[bytes]] = {}  # sites that were linked to, by source
         self._finders: dict[int, bytes] = {}  # site of the page that named a URL first, by sequence number
@@ -97,9 +97,9 @@ class Outbox:
             texts.setdefault(owner(key), []).append(text)
         for site in sites:
             linked.setdefault(owner(site), []).append(site)
-        place = (source.text, source.seed_distance, source.site_depth, source.hops)
+        place, label = (source.text, source.seed_distance, source.site_depth, source.hops), self._labels.of(source)
         for to in sorted({*texts, *linked}):
-            self._tables.channels.send(to, encode(FoundLinks(*place, is_redirect, gift, texts.get(to, []), linked.get(to, []))))
+            self._tables.channels.send(to, encode(FoundLinks(*place, is_redirect, gift, texts.get(to, []), linked.get(to, []), label)))
 
     def _first_linked(self, source: bytes, sites: set[bytes]) -> list[bytes]:
         """Return the sites of other agents that the source's site had not linked to before."""
@@ -117,7 +117,7 @@ class Outbox:
     def target(self, alias: CrawlURL, target: CrawlURL) -> None:
         """Send the URL that an alias stands for; it takes the alias's place in the crawl."""
         place = (alias.text, alias.seed_distance, alias.site_depth, alias.hops)
-        self._send(target.key, FoundLinks(*place, True, 0.0, [target.text], []))
+        self._send(target.key, FoundLinks(*place, True, 0.0, [target.text], [], self._labels.of(alias)))
 
     # -- redirects
 
@@ -151,23 +151,23 @@ class Outbox:
         """
         self._send(key, submitted)
 
-    def announce(self, sitemap: str, found: Iterable[tuple[bytes, SitemapEntry]]) -> None:
+    def announce(self, sitemap: str, label: str, found: Iterable[tuple[bytes, SitemapEntry]]) -> None:
         """Tell the owners of URLs what a sitemap says of them."""
         entries: dict[int, list[SitemapEntry]] = {}
         for key, entry in found:
             entries.setdefault(self._ownership.owner(key), []).append(entry)
         for to in sorted(entries):
-            self._tables.channels.send(to, encode(Announced(sitemap, entries[to])))
+            self._tables.channels.send(to, encode(Announced(sitemap, entries[to], label)))
 
     # -- requisites
 
-    def need(self, needed: Needed, found: Iterable[tuple[bytes, str]]) -> None:
-        """Tell the owners of URLs that something needs them; `needed` without its texts."""
+    def need(self, source: CrawlURL, hop: int, hops: int, found: Iterable[tuple[bytes, str]]) -> None:
+        """Tell the owners of URLs that something needs them, as `Requisites.want` is told."""
         texts: dict[int, list[str]] = {}
         for key, text in found:
             texts.setdefault(self._ownership.owner(key), []).append(text)
         for to in sorted(texts):
-            self._tables.channels.send(to, encode(msgspec.structs.replace(needed, texts=texts[to])))
+            self._tables.channels.send(to, encode(Needed(source.text, source.seed_distance, hop, hops, texts[to], self._labels.of(source))))
 
     # -- filters
 

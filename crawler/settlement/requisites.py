@@ -17,7 +17,6 @@ from collections.abc import Sequence
 from typing import Final
 
 from thresher.crawler.core.frontier import Frontier
-from thresher.crawler.core.messages import Needed
 from thresher.crawler.core.model import CrawlURL, Failed, Outcome, Purpose, Reason, Redirect, State
 from thresher.crawler.core.ports import Entry, Lane
 from thresher.crawler.core.requisites import MAX_HOPS
@@ -88,7 +87,7 @@ class Requisites:
         if len(self._told) + len(new) > _REMEMBERED:
             self._told.clear()
         self._told.update(key for key, _ in new)
-        self._outbox.need(Needed(source.text, source.seed_distance, hop, hops, []), new)
+        self._outbox.need(source, hop, hops, new)
         own = [(text, key) for text, key in zip(texts, keys, strict=True) if self._outbox.is_own(key)]
         return [text for text, _ in own], [key for _, key in own]
 

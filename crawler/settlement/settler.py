@@ -28,6 +28,7 @@ from thresher.crawler.settlement.redirect_pairs import RedirectPairs
 from thresher.crawler.settlement.requisites import Requisites
 from thresher.crawler.settlement.revisits import Revisits
 from thresher.crawler.settlement.robots_answers import RobotsAnswers
+from thresher.crawler.settlement.seed_labels import SeedLabels
 from thresher.crawler.settlement.sitemaps import Sitemaps
 from thresher.crawler.settlement.skips import note_skip
 from thresher.crawler.settlement.tail_service import TailService
@@ -36,6 +37,8 @@ from thresher.crawler.version import VERSION
 from thresher.crawler.visit import Visit, VisitContext
 from thresher.filters.base import LinkJudgement
 from thresher.filters.deliberation import Deliberation
+from thresher.storage.archive.peers import PeerCaptures
+from thresher.storage.partitions import shard_path
 from thresher.storage.store import Store
 from thresher.storage.tables.requests import Requester
 
@@ -49,14 +52,15 @@ class Settler:
         self._context = context
         self.totals = totals
         owners, counts_sites = context.ownership, frontier.order.counts_sites
-        outbox = Outbox(store.tables, owners, counts_sites=counts_sites) if owners is not None else None
+        self.labels = SeedLabels(store, context.settings)
+        outbox = Outbox(store.tables, owners, self.labels, counts_sites=counts_sites) if owners is not None else None
         pairs = RedirectPairs(store.tables, context.urls, outbox)
         self._effects = Effector(store.tables, frontier, context, totals, outbox)
         self.learning = Learning(store.tables, context, self._effects, pairs)
         self.admission = Admission(store.tables, frontier, context, totals, self._effects, outbox)
         self.coming = ComingVisits(store, frontier, context)
         learn = self.learning.learn_links
-        self.sitemaps = Sitemaps(store, frontier, context, totals, outbox=outbox)
+        self.sitemaps = Sitemaps(store, frontier, context, totals, self.labels, outbox=outbox)
         self.announcements = Announcements(store, context, totals, self.admission, self.coming, outbox=outbox, learn=learn)
         self.requisites = Requisites(store, frontier, context, totals, outbox=outbox)
         self.tail_service = TailService(store, context, self._effects, close=self.learning.write)
@@ -79,7 +83,9 @@ class Settler:
         of_filters = FilterRequests(store.tables, frontier, context, totals, self._effects, self.learning, self._findings)
         self._revisits = Revisits(store, frontier, context, totals, self.admission, self.coming, self._effects.aliases, learn=learn)
         self._journeys = self._journeys_by_purpose(of_filters)
-        self._archiver = Archiver(store, context.settings, VERSION) if store.archive is not None else None
+        directory, others = (store.path.parent if owners.me else store.path, owners.others) if owners is not None else (store.path, [])
+        peers = PeerCaptures(shard_path(directory, other) for other in others)
+        self._archiver = Archiver(store, context.settings, VERSION, self.labels, peers) if store.archive is not None else None
 
     def _journeys_by_purpose(self, of_filters: FilterRequests) -> dict[Purpose, Journey]:
         """Return which journey writes the answer to a request."""

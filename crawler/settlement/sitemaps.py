@@ -25,6 +25,7 @@ from thresher.crawler.core.url import BadURL, origin_of, queue_name
 from thresher.crawler.gates.link_gate import Skip, presentable
 from thresher.crawler.journeys import sitemap_fault
 from thresher.crawler.settlement.outbox import Outbox
+from thresher.crawler.settlement.seed_labels import SeedLabels
 from thresher.crawler.settlement.skips import note_skip
 from thresher.crawler.settlement.totals import Totals
 from thresher.crawler.visit import Visit, VisitContext
@@ -41,7 +42,9 @@ _SETTLED = ("read", "redirected", "failed")
 class Sitemaps:
     """Who names sitemaps, and what becomes of them."""
 
-    def __init__(self, store: Store, frontier: Frontier, context: VisitContext, totals: Totals, *, outbox: Outbox | None) -> None:
+    def __init__(
+        self, store: Store, frontier: Frontier, context: VisitContext, totals: Totals, labels: SeedLabels, *, outbox: Outbox | None
+    ) -> None:
         """Create the sitemaps of an agent.
 
         Args:
@@ -52,6 +55,7 @@ class Sitemaps:
         self._frontier = frontier
         self._context = context
         self._totals = totals
+        self._labels = labels
         self._outbox = outbox
 
     # -- which sitemaps there are
@@ -67,10 +71,11 @@ class Sitemaps:
         if self._is_guest(origin, asked_for):
             return
         named = self._context.robots.rules(record).sitemaps if record.kind == "rules" else ()
+        label = self._labels.of_host(self._context.urls.queue_key(origin)) or (self._labels.of(asked_for) if asked_for is not None else "")
         for text in named:
-            self.submit(Submitted(text, [queue_name(origin)], f"{origin}/robots.txt", 0, 0), now)
+            self.submit(Submitted(text, [queue_name(origin)], f"{origin}/robots.txt", 0, 0, label), now)
         if not named and self._is_seed(origin, asked_for):
-            self.submit(Submitted(f"{origin}/sitemap.xml", [queue_name(origin)], "", 0, 0), now)
+            self.submit(Submitted(f"{origin}/sitemap.xml", [queue_name(origin)], "", 0, 0, label), now)
 
     def _is_guest(self, origin: str, asked_for: CrawlURL | None) -> bool:
         """Return whether an origin beyond the scope is asked only for what pages of others need to be shown."""
@@ -106,7 +111,7 @@ class Sitemaps:
             self._again(url, known, submitted, now)
 
     def _begin(self, url: CrawlURL, submitted: Submitted, now: float) -> None:
-        record = SitemapRecord(url.text, submitted.by, submitted.level, hosts=submitted.hosts[:MAX_HOSTS])
+        record = SitemapRecord(url.text, submitted.by, submitted.level, hosts=submitted.hosts[:MAX_HOSTS], label=submitted.label)
         if fault := sitemap_fault(url.text, self._context):
             self._fail(url, record, f"not requested: {fault[0]} ({fault[1]})")
             return
@@ -146,7 +151,7 @@ class Sitemaps:
         """A page may name a feed."""
         url = visit.lease.entry.url
         if visit.feed and self._context.settings.sitemaps != "off":
-            self.submit(Submitted(visit.feed, [queue_name(url.host)], url.text, 0, 0), now)
+            self.submit(Submitted(visit.feed, [queue_name(url.host)], url.text, 0, 0, self._labels.of(url)), now)
 
     # -- what became of a request
 
@@ -205,7 +210,7 @@ class Sitemaps:
         except BadURL as error:
             self._fail(url, record, f"{Reason.REDIRECT_INVALID}: {error.reason}")
             return
-        self.submit(Submitted(target, hosts, url.text, record.level, url.hops + 1), now)
+        self.submit(Submitted(target, hosts, url.text, record.level, url.hops + 1, record.label), now)
 
     def _read(self, url: CrawlURL, record: SitemapRecord, reading: SitemapReading, now: float) -> None:
         record.kind, record.n_urls, record.notes = reading.kind, reading.n_urls, reading.notes[:_TOLD]
@@ -231,5 +236,5 @@ class Sitemaps:
                 counts[Reason.NOT_ITS_HOST] += 1
                 continue
             counts["sitemaps"] += 1
-            self.submit(Submitted(text, record.hosts, url.text, record.level + 1, 0), now)
+            self.submit(Submitted(text, record.hosts, url.text, record.level + 1, 0, record.label), now)
         record.counts = dict(counts)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from thresher.crawler.core.model import NEEDS_BROWSER
 from thresher.storage.export.fields import ExportKind, Field, iso
+from thresher.storage.export.labels import with_label
 from thresher.storage.export.pages import current_pages
 from thresher.storage.records import PageRecord
 from thresher.storage.view import View
@@ -18,7 +19,7 @@ def rows(view: View, _wanted: frozenset[str]) -> Iterator[PageRecord]:
             yield page
 
 
-BROWSER_KIND = ExportKind(
+_KIND = ExportKind(
     "browser",
     rows,
     (
@@ -30,3 +31,4 @@ BROWSER_KIND = ExportKind(
         Field("fetched_at", lambda page: iso(page.fetched_at)),
     ),
 )
+BROWSER_KIND = with_label(_KIND, lambda page: page.key)

@@ -7,6 +7,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from thresher.storage.export.fields import ExportKind, Field, iso
+from thresher.storage.export.labels import with_label
 from thresher.storage.export.texts import TextLookup
 from thresher.storage.records import REQUISITE, RequisiteRecord
 from thresher.storage.schema import REQUISITES
@@ -18,6 +19,7 @@ _CHUNK = 1000
 class RequisiteRow(NamedTuple):
     """A requisite, and the page or style sheet that named it first."""
 
+    key: bytes
     record: RequisiteRecord
     via: str | None
 
@@ -25,10 +27,10 @@ class RequisiteRow(NamedTuple):
 def rows(view: View, wanted: frozenset[str]) -> Iterator[RequisiteRow]:
     """Yield every requisite that was asked for, or was to be."""
     texts, every = TextLookup(view), view.rows(REQUISITES)
-    while chunk := [REQUISITE.decode(value) for _, value in islice(every, _CHUNK)]:
-        known = texts.of_keys(record.via for record in chunk) if "via" in wanted else {}
-        for record in chunk:
-            yield RequisiteRow(record, known.get(record.via) or _other(view, record.via))
+    while chunk := [(key, REQUISITE.decode(value)) for key, value in islice(every, _CHUNK)]:
+        known = texts.of_keys(record.via for _, record in chunk) if "via" in wanted else {}
+        for key, record in chunk:
+            yield RequisiteRow(key, record, known.get(record.via) or _other(view, record.via))
 
 
 def _other(view: View, key: bytes) -> str | None:
@@ -37,7 +39,7 @@ def _other(view: View, key: bytes) -> str | None:
     return record.text if record is not None else None
 
 
-REQUISITES_KIND = ExportKind(
+_KIND = ExportKind(
     "requisites",
     rows,
     (
@@ -51,3 +53,4 @@ REQUISITES_KIND = ExportKind(
         Field("at", lambda row: iso(row.record.at)),
     ),
 )
+REQUISITES_KIND = with_label(_KIND, lambda row: row.key)

@@ -19,6 +19,7 @@ from thresher.crawler.core.ports import SeenRow
 from thresher.crawler.core.url import URLSpace, origin_of
 from thresher.crawler.core.url_rules import url_rules
 from thresher.storage.export.fields import ExportKind, Field, iso
+from thresher.storage.export.labels import with_label
 from thresher.storage.export.pages import current_pages
 from thresher.storage.packing import unpack_seen
 from thresher.storage.records import (
@@ -175,9 +176,9 @@ _ANNOUNCED_FIELDS: tuple[Field[AnnouncedRow], ...] = (
     Field("priority", lambda row: row.said.priority if row.said.priority >= 0 else None),
     Field("linked", lambda row: row.is_linked),
 )
-ANNOUNCED_KIND = ExportKind("announced", announced, _ANNOUNCED_FIELDS)
-ORPHANS_KIND = ExportKind("orphans", orphans, _ANNOUNCED_FIELDS)
-UNANNOUNCED_KIND = ExportKind(
+ANNOUNCED_KIND = with_label(ExportKind("announced", announced, _ANNOUNCED_FIELDS), lambda row: row.url.key)
+ORPHANS_KIND = with_label(ExportKind("orphans", orphans, _ANNOUNCED_FIELDS), lambda row: row.url.key)
+_UNANNOUNCED = ExportKind(
     "unannounced",
     unannounced,
     (
@@ -189,6 +190,7 @@ UNANNOUNCED_KIND = ExportKind(
         Field("fetched_at", lambda page: iso(page.fetched_at)),
     ),
 )
+UNANNOUNCED_KIND = with_label(_UNANNOUNCED, lambda page: page.key)
 SITEMAPS_KIND = ExportKind(
     "sitemaps",
     sitemaps,
@@ -202,5 +204,6 @@ SITEMAPS_KIND = ExportKind(
         Field("counts", lambda record: record.counts),
         Field("notes", lambda record: record.notes),
         Field("hosts", lambda record: record.hosts),
+        Field("label", lambda record: record.label or None),
     ),
 )

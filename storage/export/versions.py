@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from thresher.storage.export.fields import ExportKind, Field, iso
+from thresher.storage.export.labels import with_label
 from thresher.storage.packing import unpack_seen
 from thresher.storage.records import PageRecord
 from thresher.storage.schema import SEEN
@@ -40,7 +41,7 @@ def rows(view: View, _wanted: frozenset[str]) -> Iterator[VersionRow]:
             yield VersionRow(visit, page, rounds[n - 1].number if n else 1, is_newest, checked_at, shard.tables.rounds.change(visit))
 
 
-VERSIONS_KIND = ExportKind(
+_KIND = ExportKind(
     "versions",
     rows,
     (
@@ -59,3 +60,4 @@ VERSIONS_KIND = ExportKind(
         Field("has_body", lambda row: row.page.has_body),
     ),
 )
+VERSIONS_KIND = with_label(_KIND, lambda row: row.page.key)

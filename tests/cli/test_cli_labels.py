@@ -15,6 +15,7 @@ from thresher.crawler.core.model import Reason, State
 from thresher.crawler.core.url import URLRules
 from thresher.crawler.start.opening import reconfigure, with_seeds
 from thresher.crawler.start.seeds import read_seeds
+from thresher.storage.export.kinds import KINDS
 from thresher.storage.store import Store
 from thresher.storage.view import View
 
@@ -74,6 +75,11 @@ def test_everything_has_the_label_of_the_seed_that_it_was_found_from(labelled: P
     assert labels(thresher, labelled, "links", "source") == of_pages
     assert labels(thresher, labelled, "redirects") == {"https://b.example/old": "Büchereien"}
     assert labels(thresher, labelled, "skipped") == {"https://d.example/": "museums"}
+    assert labels(thresher, labelled, "versions") == of_pages
+    assert {kind.name for kind in KINDS.values() if "label" not in {field.name for field in kind.fields}} == {
+        *("hostgraph", "sitegraph"),  # of groups of URLs
+        "forgotten",  # of what nothing is known
+    }
 
 
 def test_seeds_show_their_labels(labelled: Path, thresher: Command) -> None:

@@ -15,7 +15,9 @@ from thresher.crawler.core.frontier import Lease
 from thresher.crawler.core.model import Fetched, Head, Wire
 from thresher.crawler.core.ports import Entry, Lane
 from thresher.crawler.settlement.archiving import Archiver
+from thresher.crawler.settlement.seed_labels import SeedLabels
 from thresher.crawler.visit import Visit
+from thresher.storage.archive.peers import PeerCaptures
 from thresher.storage.archive.record import ArchiveRecord
 from thresher.storage.store import Store
 
@@ -39,7 +41,7 @@ def added(store: Store, archiver: Archiver, visit: Visit) -> list[ArchiveRecord]
 def test_a_304_is_a_revisit_of_what_it_says_has_not_changed(tmp_path: Path) -> None:
     """The record refers to the last capture of the URL, even if that was itself a revisit; without one it stands for itself."""
     with Store.create(tmp_path, SETTINGS, 0.0) as store:
-        archiver = Archiver(store, SETTINGS, "test")
+        archiver = Archiver(store, SETTINGS, "test", SeedLabels(store, SETTINGS), PeerCaptures([]))
         unknown = added(store, archiver, answered(304, b"HTTP/1.1 304 Not Modified\r\n\r\n", ()))
         first = added(store, archiver, answered(200, b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nabcd"))
         again = added(store, archiver, answered(304, b'HTTP/1.1 304 Not Modified\r\nETag: "1"\r\n\r\n', at=3.0))
@@ -64,7 +66,7 @@ async def test_a_request_by_tls_says_by_which(tmp_path: Path, version: ssl.TLSVe
     with Store.create(tmp_path / "store", SETTINGS, 0.0) as store:
         visit = answered(200, b"")
         visit.outcome = outcome
-        records = added(store, Archiver(store, SETTINGS, "test"), visit)
+        records = added(store, Archiver(store, SETTINGS, "test", SeedLabels(store, SETTINGS), PeerCaptures([])), visit)
     said = [value for name, value in records[0].headers if name == "WARC-Protocol"]
     suites = [value for name, value in records[0].headers if name == "WARC-Cipher-Suite"]
     assert said == ["http/1.1", "tls/1.3" if version is ssl.TLSVersion.TLSv1_3 else "tls/1.2"]

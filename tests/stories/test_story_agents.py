@@ -7,12 +7,14 @@ from typing import Any
 
 import pytest
 from harness import AGENT, CONTACT, crawl, write_config
+from raw_web import records
 from witness import Request, Witness, links, page, text
 
 from thresher.crawler.core.model import State
 from thresher.crawler.core.url import URLSpace
 from thresher.crawler.core.url_rules import url_rules
 from thresher.storage.export.judged import standing
+from thresher.storage.export.kinds import KINDS
 from thresher.storage.shards import open_view
 from thresher.storage.verify import verify
 
@@ -20,7 +22,7 @@ N_SITES = 8
 SORRY = page("<title>Page not found</title>Sorry, the page that you asked for could not be found here. It may have been removed.")
 
 
-def _crawl(tmp_path: Path, server: Witness, seeds: list[str], *, soft_error: str = "off", **changed: dict[str, Any]) -> None:
+def _crawl(tmp_path: Path, server: Witness, seeds: list[str], *, soft_error: str = "off", **changed: Any) -> None:
     """Crawl with two agents. changed: options by section, in place of these"""
     sections: dict[str, Any] = {
         "agents": 2,
@@ -34,7 +36,7 @@ def _crawl(tmp_path: Path, server: Witness, seeds: list[str], *, soft_error: str
         "sitemaps": "off",
     }
     for section, options in changed.items():
-        sections[section] |= options
+        sections[section] = {**sections.get(section, {}), **options} if isinstance(options, dict) else options
     with crawl(tmp_path / "store", write_config(tmp_path, sections, seeds)) as life:
         assert life.end() == 0, life.said
 
@@ -77,6 +79,50 @@ def test_links_redirects_and_robots_txt_cross_between_agents_as_within_one(tmp_p
         space = URLSpace(view.secret, url_rules(view.settings))
         pairs = [view.tables.redirects.pair(space.key(url)) for url in originals]
     assert [(pair.target_text, pair.hops, pair.status) for pair in pairs if pair] == [(end, 2, 200)] * N_SITES
+    assert verify(tmp_path / "store") == []
+
+
+def test_an_archive_of_two_agents_keeps_a_payload_once_and_knows_the_seed_s_label_of_all(tmp_path: Path) -> None:
+    """All sites show one page, with one picture elsewhere, name a sitemap elsewhere, and lead to the next by a redirect."""
+
+    def answer(request: Request) -> bytes:
+        match request.host, request.path:
+            case "pictures.test" | "maps.test", "/robots.txt":
+                return text("", "404 Not Found")
+            case host, "/robots.txt":
+                return text(f"Sitemap: http://maps.test:{server.port}/{host}\n")
+            case "maps.test", path:
+                return text(f"http://{path[1:]}:{server.port}/announced\n")
+            case host, "/announced":
+                return page(host)
+            case _, "/":
+                return page("<img src=picture>" + links("/next"))
+            case _, "/next":
+                following = (int(request.host.removeprefix("s").removesuffix(".test")) + 1) % N_SITES
+                return page("", "302 Found", f"location: http://s{following}.test:{server.port}/")
+            case "pictures.test", _:
+                return text(f"a picture of {request.path}")
+            case _:
+                return page("", "302 Found", f"location: http://pictures.test:{server.port}/{request.host}")
+
+    with Witness(answer) as server:
+        seed = server.url("s0.test")
+        changed: dict[str, Any] = {
+            "filters": {name: {"mode": "off"} for name in ("exact_duplicate", "near_replica", "dust")},
+        }
+        archive = {"format": "warc", "requisites": True}
+        _crawl(tmp_path, server, [seed], archive=archive, labels={seed: "museums"}, sitemaps="robots", **changed)
+        entries = [server.url(f"s{i}.test") for i in range(N_SITES)]
+    found = records(tmp_path / "store")
+    kinds = [record.kind for record in found if record.headers.get("WARC-Target-URI", [""])[0] in entries]
+    assert (kinds.count("response"), kinds.count("revisit")) == (1, N_SITES - 1)
+    said = [record.block for record in found if record.kind == "metadata"]
+    assert len(said) == 8 * N_SITES + 2  # icons, too
+    assert [block for block in said if b"label: museums" not in block] == []
+    with open_view(tmp_path / "store") as view:
+        for kind, n in (("announced", N_SITES), ("requisites", 3 * N_SITES), ("sitemaps", N_SITES), ("urls", 3 * N_SITES)):
+            chosen = KINDS[kind].choose(("label",))
+            assert [chosen[0].of(row) for row in KINDS[kind].rows(view, frozenset(("label",)))] == ["museums"] * n
     assert verify(tmp_path / "store") == []
 
 

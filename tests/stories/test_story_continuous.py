@@ -149,7 +149,10 @@ def _each_page_waits_for_its_time(path: Path) -> None:
 
 
 def test_kills_within_a_burst_cost_no_page_its_visit_and_tell_each_change_once(tmp_path: Path) -> None:
-    """The agent dies while its second page, and again while its last is answered. Broken once (the earlier time is kept in memory alone): fails."""
+    """The agent dies while its second page, and again while its last is answered.
+
+    Mutation: the earlier time was kept in memory alone.
+    """
     with ChangingWeb() as web:
         plant(web)
         store, often = tmp_path / "c", options_of(web)
