@@ -3,8 +3,8 @@
 Recipes of the grammar (nestings.py) are drawn, and the slowest changed again and again. Each is grown to the longest page under 512 KiB
 that the scan lets through; it is read by the batch reader's own stages, from the scan to the filters, with the default settings, and the
 processor time of the thread is taken. The reader goes on in a next round of the loop after 5 ms, so what counts is the longest round: the
-stages that fall into one. A page above --limit-ms counts by the quickest of up to eight times, a moment apart: where others load the
-machine, the same page takes up to four times the processor time for seconds on end.
+stages that fall into one. A page or a scan above --limit-ms counts by the quickest of up to eight times, a moment apart: where others load
+the machine, the same page takes up to four times the processor time for seconds on end.
 
 Each minute's pages are read by a process of their own: what kills it is a find, too. Prints the slowest pages and the number of finds;
 exits 1 if there are any. --keep DIR writes the finds there.
@@ -22,8 +22,9 @@ import signal
 import tempfile
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -78,11 +79,11 @@ def longest_page(recipe: Recipe) -> bytes:
     return found
 
 
-def scan_s(body: bytes) -> float:
-    """Return the processor time of the scan of a page, which it is refused after."""
+def scan_rounds(body: bytes) -> list[float]:
+    """Scan a page that is refused thereupon; return the processor time of that one round of the loop in seconds."""
     began = time.thread_time()
     html.bomb(body)
-    return time.thread_time() - began
+    return [time.thread_time() - began]
 
 
 def rounds(batch_reader: BatchReader, body: bytes) -> list[float]:
@@ -106,12 +107,12 @@ def rounds(batch_reader: BatchReader, body: bytes) -> list[float]:
     return [*took, round_s]
 
 
-def measured(batch_reader: BatchReader, body: bytes, limit_s: float) -> tuple[float, float]:
+def measured(once: Callable[[], list[float]], limit_s: float) -> tuple[float, float]:
     """Return the longest round and all of them, in seconds; the quickest of some tries if the first is above the limit."""
-    times = [rounds(batch_reader, body)]
+    times = [once()]
     while max(min(times, key=max)) > limit_s and len(times) < _TRIES:
         time.sleep(_APART_S * (len(times) - 1))
-        times.append(rounds(batch_reader, body))
+        times.append(once())
     best = min(times, key=max)
     return max(best), sum(best)
 
@@ -134,14 +135,12 @@ def search(rng: random.Random, seconds: float, limit_s: float, seeds: list[Recip
             if recipe in [found[3] for found in best]:
                 continue
             most = page(recipe, _LARGEST - 2_000)[:_LARGEST]
-            scan = scan_s(most) if body != most else 0.0
-            if scan > limit_s:
-                scan = min(scan, scan_s(most), scan_s(most))
+            scan = measured(partial(scan_rounds, most), limit_s)[0] if body != most else 0.0
             longest, total = 0.0, 0.0
             if body:
                 n_read += 1
                 current.write_bytes(body)
-                longest, total = measured(batch_reader, body, limit_s)
+                longest, total = measured(partial(rounds, batch_reader, body), limit_s)
             best = sorted([*best, (max(longest, scan), total, len(body), recipe)], reverse=True)[:_BEST]
     return {"tried": n_tried, "read": n_read, "best": best}
 
