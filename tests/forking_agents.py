@@ -19,6 +19,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NoReturn
 
+import faults
 from forking import AGENT_NAME
 
 from thresher.crawler.process import agent_process
@@ -55,6 +56,7 @@ def _become_agent(words: tuple[str, ...], env: dict[str, str]) -> NoReturn:
         os.environ.clear()
         os.environ.update(env)
         sys.argv = [AGENT[-1], *words]
+        faults.begin_anew()
         ctypes.CDLL(None).prctl(_PR_SET_NAME, AGENT_NAME.encode())
         agent_process.main()
         code = 0
