@@ -3,6 +3,8 @@
 The agent is a process of its own as ever, started by `subprocess`, with its own streams, session, environment and signals; only the new
 interpreter is left out. Its name is `forking.AGENT_NAME`, for who looks for agents among processes. What an agent's real start does is
 tested by every test that starts the command itself (`subprocess`), and by those that start agents in other ways.
+
+A test may fork agents, too, into which it plants code: `planted`.
 """
 
 from __future__ import annotations
@@ -14,15 +16,16 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import traceback
+import warnings
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NoReturn
 
-import faults
 from forking import AGENT_NAME
 
-from thresher.crawler.process import agent_process
+import thresher.crawler.process.agent_process  # noqa: F401 - what is forked has it
 from thresher.crawler.process.supervisor import AGENT
 
 _PR_SET_NAME = 15
@@ -30,24 +33,43 @@ _execute: Callable[..., None] = subprocess.Popen.__init__
 _ended: list[Any] = []  # what a process no longer uses and must not end: it would write what its parent has not written yet
 
 
+_codes: dict[tuple[str, ...], str] = {}  # by the beginnings of the commands that are forked: what runs in the place of an agent's `main`
+
+
 def fork_agents() -> None:
     """From now on this process runs an agent in a process that it forks, where `subprocess` would execute one."""
+    _fork(AGENT, f"from {AGENT[-1]} import main; main()")
+
+
+def planted(code: str) -> tuple[str, ...]:
+    """Return the command of an agent in which `code` runs first. This process forks it, unless its loop starts processes in its own way."""
+    text = f"from {AGENT[-1]} import main\n{code}\nmain()"
+    command = (sys.executable, "-c", text)
+    _fork(command, text)
+    return command
+
+
+def _fork(command: tuple[str, ...], code: str) -> None:
+    _codes[command] = code
     subprocess.Popen.__init__ = _init  # type: ignore[assignment, method-assign]  # of all of them, as asyncio starts its processes by this class
 
 
 def _init(process: subprocess.Popen[Any], args: Any, *more: Any, env: dict[str, str] | None = None, **others: Any) -> None:
     words = tuple(args) if isinstance(args, list | tuple) else ()
-    if env is not None and words[: len(AGENT)] == AGENT:
-        others["preexec_fn"] = partial(_become_agent, words[len(AGENT) :], env)
+    command = next((begins for begins in _codes if words[: len(begins)] == begins), None)
+    if command is not None:
+        others["preexec_fn"] = partial(_become_agent, _codes[command], words[len(command) :], dict(os.environ) if env is None else env)
     _execute(process, args, *more, env=env, **others)
 
 
-def _become_agent(words: tuple[str, ...], env: dict[str, str]) -> NoReturn:
+def _become_agent(program: str, words: tuple[str, ...], env: dict[str, str]) -> NoReturn:
     """Forget what the parent was, run an agent, and end."""
     code = 1
     try:
         os.closerange(3, os.sysconf("SC_OPEN_MAX"))
         _forget_signals()
+        sys.excepthook, threading.excepthook, sys.unraisablehook = sys.__excepthook__, threading.__excepthook__, sys.__unraisablehook__
+        warnings.simplefilter("ignore")
         asyncio.events._set_running_loop(None)
         _ended.extend((sys.stdin, sys.stdout, sys.stderr, *logging.root.handlers))
         logging.root.handlers.clear()
@@ -56,9 +78,10 @@ def _become_agent(words: tuple[str, ...], env: dict[str, str]) -> NoReturn:
         os.environ.clear()
         os.environ.update(env)
         sys.argv = [AGENT[-1], *words]
-        faults.begin_anew()
+        if "faults" in sys.modules:
+            sys.modules["faults"].begin_anew()
         ctypes.CDLL(None).prctl(_PR_SET_NAME, AGENT_NAME.encode())
-        agent_process.main()
+        exec(program, {"__name__": "__main__"})
         code = 0
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else int(end.code is not None)
