@@ -35,6 +35,11 @@ def without_faults(environ: Mapping[str, str]) -> dict[str, str]:
     return others | ({"PYTHONPATH": os.pathsep.join(own)} if own else {})
 
 
+def has_faults(environ: Mapping[str, str]) -> bool:
+    """Return whether an environment brings faults."""
+    return bool(environ.get("CRAWL_CRASH_AT") or environ.get("CRAWL_BROKEN_DESIGN"))
+
+
 def has_constant(environ: Mapping[str, str]) -> bool:
     """Return whether a constant is to have another value: modules that were imported before may have its own."""
     return bool(environ.get("CRAWL_CONSTANT"))

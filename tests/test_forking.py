@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
+import subprocess
 from pathlib import Path
 
 import forking
 import pytest
+from forking_agents import planted
 from harness import crawl, demo, options, stopping_demo, write_config
 from injecting import crash_at
 
@@ -70,3 +73,18 @@ def test_an_agent_is_a_process_of_its_own_with_a_session_and_a_name_and_has_the_
             assert life.wait_for_agent(other_than=agent)
             assert dead.exists()
             assert life.stop(server, 60, signal.SIGINT) == 3, life.said
+
+
+_STARTS = """
+import asyncio, uvloop
+async def start():
+    process = await asyncio.create_subprocess_exec("true")
+    await process.wait()
+uvloop.run(start())
+"""
+
+
+async def test_what_is_planted_has_a_loop_that_starts_processes_although_this_one_has_done_so() -> None:
+    """Seen to fail, by SIGABRT: what libuv makes anew in a process that was forked was closed with the rest."""
+    await (await asyncio.create_subprocess_exec("true")).wait()
+    assert (await asyncio.to_thread(subprocess.run, planted(_STARTS), check=False)).returncode == 0

@@ -33,7 +33,7 @@ DEATHS = {
 
 def agent(body: str) -> tuple[str, ...]:
     """Return the command of an agent that does this in place of crawling."""
-    return planted(_AGENT.format(body=body))
+    return planted(_AGENT.format(body=body) + "main()")
 
 
 @pytest.fixture

@@ -68,7 +68,7 @@ class Display:
 
 def agent(code: str = "") -> tuple[str, ...]:
     """Return the command of an agent in which `code` runs first."""
-    return planted(textwrap.dedent(code))
+    return planted(textwrap.dedent(code) + "\nmain()")
 
 
 async def run(store: Path, n_agents: int, command: tuple[str, ...] | None = None) -> tuple[int, Supervisor]:
