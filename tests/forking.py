@@ -19,6 +19,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
+import injecting
+
 SERVER = Path(__file__).with_name("forking_server.py")
 AGENT_NAME = "agent_process"  # of an agent that was forked, among processes
 _READ_AT_START = ("PYTHON", "THRESHER_NATIVE", "OPENBLAS_NUM_THREADS", "LC_ALL")  # read when Python starts, or by what is imported
@@ -113,7 +115,7 @@ def start_demo(words: list[str], *, env: Mapping[str, str], stdin: int, stdout: 
 
 def _start(program: str, words: list[str], cwd: Path, env: Mapping[str, str], streams: list[int]) -> Forked | None:
     own = clean_environment()
-    if _at_start(env) != _at_start(own):
+    if _at_start(injecting.without_faults(env)) != _at_start(own) or injecting.has_constant(env):
         return None
     if not _running:
         _running.append(_Forker(own))

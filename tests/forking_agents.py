@@ -1,27 +1,37 @@
-"""Lets a forked command fork its agents, too: Python's start and the imports are half a second of CPU, of hundreds of agents.
+"""Lets a forked command fork its agents and servers, too: Python's start and the imports are half a second of CPU, of hundreds of them.
 
 The agent is a process of its own as ever, started by `subprocess`, with its own streams, session, environment and signals; only the new
 interpreter is left out. Its name is `forking.AGENT_NAME`, for who looks for agents among processes. What an agent's real start does is
 tested by every test that starts the command itself (`subprocess`), and by those that start agents in other ways.
+
+A test may fork agents, too, into which it plants code: `planted`.
 """
 
 from __future__ import annotations
 
 import asyncio
 import ctypes
+import importlib
 import logging
 import os
 import signal
 import subprocess
 import sys
+import threading
 import traceback
+import warnings
+from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from typing import Any, NoReturn
 
 from forking import AGENT_NAME
+from injecting import FOLDER, has_faults
 
-from thresher.crawler.process import agent_process
+import thresher.crawler.process.agent_process  # noqa: F401 - what is forked has it
+from thresher.crawler.children import python
 from thresher.crawler.process.supervisor import AGENT
 
 _PR_SET_NAME = 15
@@ -29,24 +39,57 @@ _execute: Callable[..., None] = subprocess.Popen.__init__
 _ended: list[Any] = []  # what a process no longer uses and must not end: it would write what its parent has not written yet
 
 
+SERVER = tuple(python.command("thresher.crawler.demo.server"))
+_codes: dict[tuple[str, ...], str] = {}  # by the beginnings of the commands that are forked: what runs in the place of an agent's `main`
+
+
 def fork_agents() -> None:
-    """From now on this process runs an agent in a process that it forks, where `subprocess` would execute one."""
+    """From now on this process runs agents and demo servers in processes that it forks, where `subprocess` would execute them."""
+    for command in (AGENT, SERVER):
+        _fork(command, f"from {command[-1]} import main; main()")
+
+
+def planted(code: str) -> tuple[str, ...]:
+    """Return the command of an agent in whose place `code` runs; it calls `main`. This process forks it, but for a loop of uvloop's."""
+    text = f"from {AGENT[-1]} import main\n{code}"
+    command = (sys.executable, "-c", text)
+    _fork(command, text)
+    return command
+
+
+def forked_script(file: Path) -> list[str]:
+    """Return the command of a script. This process forks it, with what it has imported until then."""
+    command = [sys.executable, str(file)]
+    _fork(tuple(command), f"import runpy; runpy.run_path({str(file)!r}, run_name='__main__')")
+    return command
+
+
+def _fork(command: tuple[str, ...], code: str) -> None:
+    _codes[command] = code
     subprocess.Popen.__init__ = _init  # type: ignore[assignment, method-assign]  # of all of them, as asyncio starts its processes by this class
 
 
 def _init(process: subprocess.Popen[Any], args: Any, *more: Any, env: dict[str, str] | None = None, **others: Any) -> None:
     words = tuple(args) if isinstance(args, list | tuple) else ()
-    if env is not None and words[: len(AGENT)] == AGENT:
-        others["preexec_fn"] = partial(_become_agent, words[len(AGENT) :], env)
+    command = next((begins for begins in _codes if words[: len(begins)] == begins), None)
+    if command is not None:
+        before = {*_open_files().values()}
+        others["preexec_fn"] = partial(_become, _codes[command], words[len(command) :], dict(os.environ) if env is None else env, before)
     _execute(process, args, *more, env=env, **others)
 
 
-def _become_agent(words: tuple[str, ...], env: dict[str, str]) -> NoReturn:
-    """Forget what the parent was, run an agent, and end."""
-    code = 1
+def _become(program: str, words: tuple[str, ...], env: dict[str, str], before: set[str]) -> NoReturn:
+    """Forget what the parent was, run a program, and end.
+
+    Args:
+        before: What the parent had open before it forked.
+    """
+    code, is_here = 1, has_faults(os.environ)
     try:
-        os.closerange(3, os.sysconf("SC_OPEN_MAX"))
+        _close_inherited(before)
         _forget_signals()
+        sys.excepthook, threading.excepthook, sys.unraisablehook = sys.__excepthook__, threading.__excepthook__, sys.__unraisablehook__
+        warnings.simplefilter("ignore")
         asyncio.events._set_running_loop(None)
         _ended.extend((sys.stdin, sys.stdout, sys.stderr, *logging.root.handlers))
         logging.root.handlers.clear()
@@ -54,9 +97,14 @@ def _become_agent(words: tuple[str, ...], env: dict[str, str]) -> NoReturn:
         sys.stderr = open(2, "w", buffering=1, errors="backslashreplace", closefd=False)  # noqa: SIM115 - as above
         os.environ.clear()
         os.environ.update(env)
-        sys.argv = [AGENT[-1], *words]
-        ctypes.CDLL(None).prctl(_PR_SET_NAME, AGENT_NAME.encode())
-        agent_process.main()
+        sys.argv = ["", *words]
+        if has_faults(env):
+            sys.path.insert(0, str(FOLDER))
+            faults = importlib.import_module("faults")
+            faults.begin_anew() if is_here else faults.install()
+        if AGENT[-1] in program:
+            ctypes.CDLL(None).prctl(_PR_SET_NAME, AGENT_NAME.encode())
+        exec(program, {"__name__": "__main__"})
         code = 0
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else int(end.code is not None)
@@ -64,6 +112,24 @@ def _become_agent(words: tuple[str, ...], env: dict[str, str]) -> NoReturn:
         traceback.print_exc()
     finally:
         os._exit(code)
+
+
+def _close_inherited(before: set[str]) -> None:
+    """Close all but the standard streams, and the pipe that libuv makes anew at a fork if the parent has had a loop of uvloop's."""
+    files = _open_files()
+    n_ends = Counter(files.values())
+    for descriptor, name in files.items():
+        if descriptor > 2 and (name in before or n_ends[name] == 1):
+            os.close(descriptor)
+
+
+def _open_files() -> dict[int, str]:
+    """Return what this process has open: the names by which the system shows them, which are different for any two pipes."""
+    found = {}
+    for entry in Path("/proc/self/fd").iterdir():
+        with suppress(OSError):  # that of the listing itself
+            found[int(entry.name)] = str(entry.readlink())
+    return found
 
 
 def _forget_signals() -> None:

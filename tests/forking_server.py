@@ -14,6 +14,11 @@ import socket
 import sys
 from contextlib import suppress
 
+import injecting
+
+sys.path.insert(1, str(injecting.FOLDER))
+
+import faults
 from forking_agents import fork_agents
 
 from thresher.crawler.cli import COMMANDS, guarded, thresher
@@ -62,6 +67,7 @@ def _keep(request: bytes, descriptors: list[int]) -> str:
         os.chdir(directory)
         os.environ.clear()
         os.environ.update(environ)
+        faults.install()
         sys.argv = [program, *words]
         return str(program)
     for descriptor in descriptors[:3]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 FOLDER = Path(__file__).with_name("injected")
@@ -25,6 +26,23 @@ def crash_at(point: str, *, once: Path | None = None, design: str = "") -> dict[
 def with_constant(module: str, name: str, seconds: float) -> dict[str, str]:
     """Return variables for the environment of processes in which a module's constant has another value."""
     return {**_injected(), "CRAWL_CONSTANT": f"{module}:{name}:{seconds}"}
+
+
+def without_faults(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return an environment without what brings faults into a process that starts."""
+    own = [entry for entry in environ.get("PYTHONPATH", "").split(os.pathsep) if entry not in ("", str(FOLDER))]
+    others = {name: value for name, value in environ.items() if name != "PYTHONPATH"}
+    return others | ({"PYTHONPATH": os.pathsep.join(own)} if own else {})
+
+
+def has_faults(environ: Mapping[str, str]) -> bool:
+    """Return whether an environment brings faults."""
+    return bool(environ.get("CRAWL_CRASH_AT") or environ.get("CRAWL_BROKEN_DESIGN"))
+
+
+def has_constant(environ: Mapping[str, str]) -> bool:
+    """Return whether a constant is to have another value: modules that were imported before may have its own."""
+    return bool(environ.get("CRAWL_CONSTANT"))
 
 
 def _injected() -> dict[str, str]:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
+import subprocess
 from pathlib import Path
 
 import forking
 import pytest
+from forking_agents import planted
 from harness import crawl, demo, options, stopping_demo, write_config
+from injecting import crash_at
 
 READS = ("check", "-f", "-")  # waits for its standard input
 
@@ -54,14 +58,33 @@ def test_a_demo_server_has_a_session_of_its_own_and_ends_with_its_input(tmp_path
     assert server.read_log().requests == []
 
 
-def test_an_agent_is_a_process_of_its_own_with_a_session_and_a_name(tmp_path: Path) -> None:
-    with stopping_demo("kill", tmp_path, 20) as server:
+def test_an_agent_is_a_process_of_its_own_with_a_session_and_a_name_and_has_the_faults_of_its_environment(tmp_path: Path) -> None:
+    """It counts from its own start to the call at which it dies."""
+    dead = tmp_path / "dead"
+    with stopping_demo("kill", tmp_path, 20, 60) as server:
         config = write_config(tmp_path, options(server), server.web.seeds())
-        with crawl(tmp_path / "crawl", config) as life:
+        with crawl(tmp_path / "crawl", config, **crash_at("settled:25", once=dead)) as life:
             assert life.wait_for_requests(server, 20), life.said
             agent = life.agent()
             assert b"forking_server" in Path(f"/proc/{agent}/cmdline").read_bytes(), "it was forked"
             assert os.getsid(agent) == agent != os.getsid(life.process.pid)
-            assert life.signal_agent(signal.SIGKILL)
+            assert not dead.exists()
+            server.goes_on()
             assert life.wait_for_agent(other_than=agent)
-            assert life.stop(server, 20, signal.SIGINT) == 3, life.said
+            assert dead.exists()
+            assert life.stop(server, 60, signal.SIGINT) == 3, life.said
+
+
+_STARTS = """
+import asyncio, uvloop
+async def start():
+    process = await asyncio.create_subprocess_exec("true")
+    await process.wait()
+uvloop.run(start())
+"""
+
+
+async def test_what_is_planted_has_a_loop_that_starts_processes_although_this_one_has_done_so() -> None:
+    """Seen to fail, by SIGABRT: what libuv makes anew in a process that was forked was closed with the rest."""
+    await (await asyncio.create_subprocess_exec("true")).wait()
+    assert (await asyncio.to_thread(subprocess.run, planted(_STARTS), check=False)).returncode == 0

@@ -75,7 +75,7 @@ def assemble(
         panel=panel,
         links=links,
         suspects=suspects,
-        studies=Studies(panel, suspects, store.tables.quarantine),
+        studies=Studies(panel.reports, suspects, store.tables.quarantine),
         clock=clock,
         bare=bare,
         overriding=overriding,

@@ -20,7 +20,7 @@ from thresher.crawler.children.crash_suspects import Suspects, gathering_work
 from thresher.crawler.children.killing import kill
 from thresher.crawler.children.parser_process import LENGTH, OUT_OF_TIME
 from thresher.crawler.children.study_process import LONGEST_S
-from thresher.filters.panel import Panel
+from thresher.filters.reports import Reports
 from thresher.storage.tables.quarantine import Quarantine
 
 _PATIENCE: Final = 10.0  # times the processor time that a study may take, on the wall: a last resort
@@ -33,8 +33,8 @@ Asked = tuple[str, bytes]  # filter, site
 class Studies:
     """A queue of studies and the child that does them."""
 
-    def __init__(self, panel: Panel, suspects: Suspects, quarantine: Quarantine) -> None:
-        self._panel = panel
+    def __init__(self, reports: Reports, suspects: Suspects, quarantine: Quarantine) -> None:
+        self._reports = reports
         self._suspects = suspects
         self._quarantine = quarantine
         self._waiting: dict[Asked, None] = {}
@@ -77,7 +77,7 @@ class Studies:
         material = await self._gathered(who, site)
         try:
             async with asyncio.timeout(_PATIENCE * LONGEST_S):
-                finding = await self._ask_child(self._panel.reports.study_of(who), material)
+                finding = await self._ask_child(self._reports.study_of(who), material)
         except (TimeoutError, OSError, asyncio.IncompleteReadError) as error:
             self._given_up.add((who, site))
             code = await self._end()
@@ -89,7 +89,7 @@ class Studies:
 
     async def _gathered(self, who: str, site: bytes) -> bytes:
         pieces: list[bytes] = []
-        source, work = self._panel.reports.gather(who, site), gathering_work(who, site)
+        source, work = self._reports.gather(who, site), gathering_work(who, site)
         while True:
             with self._suspects.trying(work):
                 piece = next(source, None)

@@ -17,7 +17,7 @@ from benchmarks.speed import growth
 from benchmarks.support.ending import exit_with
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_growth_leaves_neither_processes_nor_stores(tmp_path: Path, number: signal.Signals) -> None:
     """Mutation: at SIGTERM the child went on, up to 50 million URLs, and its store stayed."""
     command = [sys.executable, "-m", "benchmarks.speed.growth", "--millions", "5", "--directory", str(tmp_path)]
@@ -35,8 +35,7 @@ def test_growth_leaves_neither_processes_nor_stores(tmp_path: Path, number: sign
     assert not any(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("n_agents", [1, 2])
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(("number", "n_agents"), [(signal.SIGINT, 2), (signal.SIGTERM, 1)])
 def test_bench_crawl_leaves_nothing_and_its_exit_code_says_why(tmp_path: Path, number: signal.Signals, n_agents: int) -> None:
     """Mutation: with several agents it was exit 2, as if the command line were wrong."""
     command = [

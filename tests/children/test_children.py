@@ -78,7 +78,7 @@ async def test_the_study_process_imports_nothing_from_the_working_directory(host
     said: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
     with Store.create(tmp_path / "store", Settings(), now=0.0) as store:
         suspects = Suspects(tmp_path / "store", store.tables)
-        studies = Studies(_Curious(), suspects, store.tables.quarantine)  # type: ignore[arg-type]  # the one question that studies ask of a panel
+        studies = Studies(_Curious(), suspects, store.tables.quarantine)  # type: ignore[arg-type]  # the two questions that studies ask
         studies.ask("dust", b"12345678")
         running = asyncio.create_task(studies.run(lambda _who, _site, finding: said.set_result(finding)))
         async with asyncio.timeout(600):

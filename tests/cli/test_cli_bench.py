@@ -10,6 +10,7 @@ import threading
 from functools import partial
 from pathlib import Path
 
+import forking
 import pytest
 
 from thresher.crawler.bench import crawl_bench
@@ -24,9 +25,11 @@ ROOT = Path(__file__).parents[2]
 
 
 def bench(*options: str, on_one_core: bool = False) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "thresher", "bench", "crawl", "--hosts", "10", "--runs", "1", *options]
-    core = {min(os.sched_getaffinity(0))} if on_one_core else os.sched_getaffinity(0)
-    narrow = partial(os.sched_setaffinity, 0, core)
+    words = ["bench", "crawl", "--hosts", "10", "--runs", "1", *options]
+    if not on_one_core:
+        return forking.run(words, cwd=ROOT)
+    narrow = partial(os.sched_setaffinity, 0, {min(os.sched_getaffinity(0))})
+    command = [sys.executable, "-m", "thresher", *words]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600, preexec_fn=narrow, check=False)
 
 

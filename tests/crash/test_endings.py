@@ -7,7 +7,6 @@ import os
 import resource
 import signal
 import subprocess
-import sys
 import textwrap
 import time
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from forking_agents import planted
 from harness import (
     ROOT,
     Findings,
@@ -129,7 +129,7 @@ PageSettlement._on_fetched = counted
 
 def agent(code: str) -> tuple[str, ...]:
     """Return the command of an agent in which `code` runs first; it calls `main`."""
-    return (sys.executable, "-c", "from thresher.crawler.process.agent_process import main\n" + textwrap.dedent(code))
+    return planted(textwrap.dedent(code))
 
 
 # -- signals --------------------------------------------------------------------------------------------------------------------------
@@ -233,14 +233,14 @@ def _limit(store: Path, more_bytes: int) -> str:
     return f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({size + more_bytes}, {resource.RLIM_INFINITY}))\n"
 
 
-async def test_a_full_disk_is_exit_74_and_resume_finds_the_rest(store: Path, whole: Findings) -> None:
+def test_a_full_disk_is_exit_74_and_resume_finds_the_rest(store: Path, whole: Findings) -> None:
     """F86: what was committed is there, nothing is lost."""
-    code = await Supervisor(store, Display(), agent=agent(_limit(store, 40_000) + "main(patience_s=0.5)")).run()
+    code = asyncio.run(Supervisor(store, Display(), agent=agent(_limit(store, 40_000) + "main(patience_s=0.5)")).run())
     assert code == 74
     assert "the disk refuses" in status(store)["why"]
     assert verify(store) == []
     assert findings(store).n_queued > 0
-    assert await Supervisor(store, Display()).run() == 0
+    assert asyncio.run(Supervisor(store, Display(), agent=agent("main()")).run()) == 0
     assert differences(whole, findings(store)) == NOTHING
 
 
@@ -310,7 +310,7 @@ def test_a_supervisor_that_slept_does_not_take_it_for_a_hang(store: Path, monkey
     assert display.notes == []
 
 
-async def test_an_exception_in_a_settlement_loses_nothing(store: Path, tmp_path: Path, whole: Findings) -> None:
+def test_an_exception_in_a_settlement_loses_nothing(store: Path, tmp_path: Path, whole: Findings) -> None:
     """F81, F83: the visit is half written when the agent dies of it; none of it may be committed, however long the dying takes."""
     code = f"""
         import asyncio
@@ -330,7 +330,7 @@ async def test_an_exception_in_a_settlement_loses_nothing(store: Path, tmp_path:
         main()
         """
     supervisor = Supervisor(store, Display(), agent=agent(code))
-    assert await supervisor.run() == 0
+    assert asyncio.run(supervisor.run()) == 0
     assert supervisor.status.restarts == 1
     assert verify(store) == []
     assert differences(whole, findings(store)) == NOTHING
@@ -379,14 +379,14 @@ def test_a_page_that_killed_three_processes_is_kept_unparsed(store: Path, server
         assert len(list(view.all_urls(State.DONE))) == 1
 
 
-async def test_a_jump_of_the_wall_clock_neither_hurries_nor_stalls_the_crawl(store: Path, server: ServerProcess, whole: Findings) -> None:
+def test_a_jump_of_the_wall_clock_neither_hurries_nor_stalls_the_crawl(store: Path, server: ServerProcess, whole: Findings) -> None:
     """F93: one life on the real clock, one a day ahead, one on the real clock again, which is then a day behind the store's."""
     stops = f"once = {str(store / 'unused')!r}\n" + SIGNALS_ITSELF.format(n=10, number="SIGTERM")
     ahead = "import time\nreal = time.time\ntime.time = lambda: real() + 86_400\n"
     for code in (stops, stops + ahead):
         (store / "unused").unlink(missing_ok=True)
-        assert await Supervisor(store, Display(), agent=agent(code + "main()")).run() == 3
-    assert await asyncio.wait_for(Supervisor(store, Display()).run(), 300) == 0
+        assert asyncio.run(Supervisor(store, Display(), agent=agent(code + "main()")).run()) == 3
+    assert asyncio.run(asyncio.wait_for(Supervisor(store, Display(), agent=agent("main()")).run(), 300)) == 0
     assert differences(whole, findings(store)) == NOTHING
     assert shortest_gap(server.read_log()) >= DELAY_S - 0.001
     assert verify(store) == []

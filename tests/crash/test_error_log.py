@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from forking_agents import planted
 from rotting import ROOT, build
 
 from thresher.crawler.error_log import NAME, forget_empty
@@ -15,12 +17,10 @@ from thresher.crawler.process.supervisor import Supervisor
 
 _AGENT = """
 import asyncio, logging, subprocess, sys, threading
-from thresher.crawler.process import agent_process
 from thresher.crawler.agent.agent import Agent
 async def run(self):
     {body}
 Agent.run = run
-agent_process.main()
 """
 DEATHS = {
     "an exception": "raise RuntimeError('planted')",
@@ -31,9 +31,9 @@ DEATHS = {
 }
 
 
-def agent(body: str) -> list[str]:
+def agent(body: str) -> tuple[str, ...]:
     """Return the command of an agent that does this in place of crawling."""
-    return [sys.executable, "-c", _AGENT.format(body=body)]
+    return planted(_AGENT.format(body=body) + "main()")
 
 
 @pytest.fixture
@@ -100,11 +100,9 @@ class Notes:
         self.notes.append(message)
 
 
-async def test_the_supervisor_says_in_a_line_that_an_agent_died_and_where_it_says_why(
-    store: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_the_supervisor_says_in_a_line_that_an_agent_died_and_where_it_says_why(store: Path, capfd: pytest.CaptureFixture[str]) -> None:
     notes = Notes()
-    assert await Supervisor(store, notes, agent=agent(DEATHS["an exception"])).run() == 1
+    assert asyncio.run(Supervisor(store, notes, agent=agent(DEATHS["an exception"])).run()) == 1
     assert len(notes.notes) == 3
     assert notes.notes[0].startswith(f"the agent died (exit 1, {store / NAME} says more); it is restarted on its own disk in ")
     assert notes.notes[2].startswith(f"the agent died 3 times without progress (last exit 1, {store / NAME} says more)")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
 import textwrap
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from forking_agents import planted
 from harness import Findings, demo, differences, findings, free_port, options, write_config
 
 from thresher.config.load import load
@@ -22,7 +22,7 @@ from thresher.crawler.core.ownership import Ownership, divided
 from thresher.crawler.core.url import URLSpace
 from thresher.crawler.core.url_rules import url_rules
 from thresher.crawler.demo.process import ServerProcess
-from thresher.crawler.process.supervisor import AGENT, Supervisor, write_status
+from thresher.crawler.process.supervisor import Supervisor, write_status
 from thresher.crawler.start.opening import create_store, reconfigure
 from thresher.crawler.status import Status
 from thresher.crawler.terminal.progress import headline
@@ -66,9 +66,9 @@ class Display:
         self.notes.append(message)
 
 
-def agent(code: str) -> tuple[str, ...]:
+def agent(code: str = "") -> tuple[str, ...]:
     """Return the command of an agent in which `code` runs first."""
-    return (sys.executable, "-c", "from thresher.crawler.process.agent_process import main\n" + textwrap.dedent(code) + "\nmain()")
+    return planted(textwrap.dedent(code) + "\nmain()")
 
 
 async def run(store: Path, n_agents: int, command: tuple[str, ...] | None = None) -> tuple[int, Supervisor]:
@@ -77,7 +77,7 @@ async def run(store: Path, n_agents: int, command: tuple[str, ...] | None = None
         create_addresses(channels_path(store) / ADDRESSES)
     with open_view(store) as view:
         settings = view.settings
-    supervisor = Supervisor(store, Display(), n_agents=n_agents, settings=settings, agent=command or AGENT)
+    supervisor = Supervisor(store, Display(), n_agents=n_agents, settings=settings, agent=command or agent())
     return await supervisor.run(), supervisor
 
 
@@ -116,7 +116,7 @@ def thresher(*words: object) -> Result:
 
 
 @pytest.mark.parametrize(("kills", "deaths"), [(RAISES, 1), (DIES, 2)])
-async def test_a_message_that_kills_its_receiver_is_quarantined_and_done_when_it_is_offered_again(
+def test_a_message_that_kills_its_receiver_is_quarantined_and_done_when_it_is_offered_again(
     tmp_path: Path, whole: Findings, port: int, kills: str, deaths: int
 ) -> None:
     """Each agent's first message of links ends it in the middle of its doing. The crawl goes on without it, and with it finds all there is.
@@ -125,7 +125,7 @@ async def test_a_message_that_kills_its_receiver_is_quarantined_and_done_when_it
     """
     with demo("kill", tmp_path, port=port, **WEB) as server:
         store = create(server, tmp_path)
-        code, supervisor = await run(store, 2, agent(POISON.format(kills=kills)))
+        code, supervisor = asyncio.run(run(store, 2, agent(POISON.format(kills=kills))))
         assert code == 0
         assert supervisor.status.restarts == 2 * deaths
         assert supervisor.status.quarantined == {"links": 2}
@@ -138,19 +138,18 @@ async def test_a_message_that_kills_its_receiver_is_quarantined_and_done_when_it
         assert "links" in thresher("status", store).stdout
         offered = thresher("quarantine", store, "--again")
         assert "offered again" in offered.stderr
-        assert (await run(store, 2))[0] == 0
+        assert asyncio.run(run(store, 2))[0] == 0
         assert thresher("quarantine", store, "--json").stdout == ""
         assert differences(whole, findings(store)) == NOTHING
         assert verify(store) == []
 
 
 @pytest.mark.parametrize("foreign", [1, 2])
-async def test_a_death_that_others_brought_does_not_keep_work_from_being_quarantined(tmp_path: Path, foreign: int) -> None:
+def test_a_death_that_others_brought_does_not_keep_work_from_being_quarantined(tmp_path: Path, foreign: int) -> None:
     """Three deaths without a page, of which two are the same work's: the next life knows it. Mutation: exit 1, and `resume` once more."""
     Store.create(tmp_path, Settings(), 0.0).close()
-    command = (sys.executable, "-c", WORKS_AND_DIES, str(foreign))
-    supervisor = Supervisor(tmp_path, Display(), agent=command)
-    assert await supervisor.run() == 0
+    supervisor = Supervisor(tmp_path, Display(), agent=agent(WORKS_AND_DIES.format(foreign=foreign)))
+    assert asyncio.run(supervisor.run()) == 0
     assert supervisor.status.restarts == 3
 
 
@@ -160,10 +159,10 @@ from pathlib import Path
 from thresher.crawler.children.crash_suspects import Suspects, message_work
 from thresher.storage.store import Store
 
-foreign, shard, work = int(sys.argv[1]), Path(sys.argv[2]), message_work(1, 1)
+shard, work = Path(sys.argv[1]), message_work(1, 1)
 lives = shard / "lives"
 lives.write_text(lives.read_text() + "x" if lives.exists() else "x")
-if len(lives.read_text()) == foreign:
+if len(lives.read_text()) == {foreign}:
     os.kill(os.getpid(), signal.SIGKILL)
 with Store.open(shard, None, time.time()) as store:
     suspects = Suspects(shard, store.tables)
@@ -174,16 +173,17 @@ with Store.open(shard, None, time.time()) as store:
     if suspects.guilty(work) is None:
         with suspects.trying(work):
             os.kill(os.getpid(), signal.SIGKILL)
+sys.exit()
 """
 
 
-async def test_when_an_agent_dies_for_good_the_status_says_so_with_the_figures_of_the_store(tmp_path: Path) -> None:
+def test_when_an_agent_dies_for_good_the_status_says_so_with_the_figures_of_the_store(tmp_path: Path) -> None:
     """Of a resumed crawl one agent dies before it says a word. Broken: "stopped by SIGINT", "Crawl crawling", pages of one shard alone."""
     with demo("kill", tmp_path, **WEB) as server:
         store = create(server, tmp_path, max_pages=20)
-        assert (await run(store, 2))[0] == 0
+        assert asyncio.run(run(store, 2))[0] == 0
         reconfigure(store, (), (), (), ("limits.max_pages=500", "politeness.min_delay=0.5"))
-        code, supervisor = await run(store, 2, agent("import os, sys\nif sys.argv[1].endswith('agent-1'):\n    os._exit(9)"))
+        code, supervisor = asyncio.run(run(store, 2, agent("import os, sys\nif sys.argv[1].endswith('agent-1'):\n    os._exit(9)")))
     assert code == 1
     status = supervisor.status
     died = f"agent 1 died 3 times without progress (last exit 9, {store / 'errors.log'} says more); the state is safe"
@@ -196,11 +196,11 @@ async def test_when_an_agent_dies_for_good_the_status_says_so_with_the_figures_o
     assert "SIGINT" not in str(told)
 
 
-async def test_a_status_that_nobody_lived_to_bring_up_to_date_has_the_figures_of_the_store(tmp_path: Path) -> None:
+def test_a_status_that_nobody_lived_to_bring_up_to_date_has_the_figures_of_the_store(tmp_path: Path) -> None:
     """The supervisor was killed: what it wrote last is older than the last commit."""
     with demo("kill", tmp_path, **WEB) as server:
         store = create(server, tmp_path, 1, max_pages=20)
-        _, supervisor = await run(store, 1)
+        _, supervisor = asyncio.run(run(store, 1))
     supervisor.status.state, supervisor.status.pages = "crawling", 7
     write_status(store, supervisor.status)
     assert json.loads(thresher("status", store, "--json").stdout)["pages"] == 20

@@ -7,7 +7,7 @@
     CRAWL_BROKEN_DESIGN=dispatch_delete  a URL is deleted from its queue when it is handed out
 
 A point is the start or the end of one function. The function is wrapped as soon as its module has been imported. `injecting.py` returns
-the environment in which a process finds this file.
+the environment in which a process finds this file. A forked command (forking.py), whose modules are there already, calls `install`.
 """
 
 from __future__ import annotations
@@ -63,6 +63,7 @@ POINTS: Final = {
 }
 
 _running = local()
+_deaths: list[_Death] = []
 
 
 def install() -> None:
@@ -79,16 +80,29 @@ def install() -> None:
     module, constant, value, *_ = (*os.environ.get("CRAWL_CONSTANT", "").split(":"), "", "")
     if module:
         wrappers.append((module, constant, functools.partial(_instead, float(value))))
+    for of, function, wrap in wrappers:
+        if of in sys.modules:
+            replace(sys.modules[of], function, wrap)
     if wrappers:
         sys.meta_path.insert(0, _Injector(wrappers))
+
+
+def begin_anew() -> None:
+    """Count from the first call again: this process was forked, and its parent's calls are not its own."""
+    for death in _deaths:
+        death.begin_anew()
 
 
 class _Death:
     """Kills this process at a call by its number."""
 
     def __init__(self, count: int, once: str) -> None:
-        self._left = count
+        self._count = self._left = count
         self._once = once
+        _deaths.append(self)
+
+    def begin_anew(self) -> None:
+        self._left = self._count
 
     def __call__(self) -> None:
         self._left -= 1

@@ -6,13 +6,13 @@ import os
 import random
 import signal
 import subprocess
-import sys
 import time
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from forking_agents import forked_script
 from harness import running
 from injecting import crash_at
 from store_child import Crawl
@@ -30,8 +30,13 @@ POINTS = [
 
 
 def start(path: Path, seed: int, visits: int, **environ: str) -> AbstractContextManager[subprocess.Popen[Any]]:
-    command = [sys.executable, str(CHILD), str(path), str(seed), str(visits)]
-    return running(command, cwd=ROOT, env={**os.environ, **environ}, stdout=subprocess.PIPE, text=True)
+    return running(
+        [*forked_script(CHILD), str(path), str(seed), str(visits)],
+        cwd=ROOT,
+        env={**os.environ, **environ},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
 
 
 def acknowledged(output: str) -> tuple[int, int]:
