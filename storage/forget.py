@@ -250,7 +250,7 @@ def _forget_plan(store: Store, space: URLSpace, key: bytes) -> None:
         text = store.tables.seen.record(row.seq).text
         queue = space.queue_key(origin_of(text))
         host = store.tables.plans.host(queue)
-        host.count(plan, None)
+        host.drop(plan)
         store.tables.plans.save_host(queue, host)
         store.tables.plans.strike(queue, place_of(text, key))
         store.tables.plans.forget_page(key)

@@ -50,18 +50,22 @@ def verify_schedule(view: View) -> Iterator[str]:
     """Yield what is wrong with the times of next visits, in words."""
     record = view.tables.rounds.last()
     is_closing = record is None or record.stage == "closing"
-    n_counted = 0
+    n_counted = n_timed = 0
     for key, plan in view.tables.plans.pages(b"", 1 << 62):
         n_counted += plan.bin is not None
+        n_timed += 1
         waiting = view.tables.rounds.revisit(key)
         if waiting is None and not is_closing:
             yield f"plans {key.hex()}: a page with a time, and no visit of it waits"
         elif waiting is not None and not waiting.is_audit and not view.tables.requests.requester(plan.seq):
             yield f"plans {key.hex()}: number {plan.seq} is of no request"
-    n_shared = 0
+    n_shared = n_due = 0
     for queue, host in view.tables.plans.hosts():
         n_shared += host.n_pages
+        n_due += sum(host.load.due.values())
         if view.get(HOSTS, queue) is None:
             yield f"host_plans {queue.hex()}: of no host"
     if n_shared != n_counted:
         yield f"host_plans: hosts count {n_shared} pages, {n_counted} are counted"
+    if n_due != n_timed:
+        yield f"host_plans: hosts count {n_due} visits to come, {n_timed} pages have a time"

@@ -151,7 +151,7 @@ class Ours:
 
     def _bring_forward(self, sooner: list[Sooner]) -> dict[str, float]:
         for page in sooner:
-            page.apply()
+            self._schedule.bring_forward(_page(page.key.decode()), page.plan, page.due, siblings=page.siblings)
         return {page.key.decode(): page.due for page in sooner}
 
     def gone(self, url: str) -> None:

@@ -11,6 +11,7 @@ import msgspec
 
 from thresher.crawler.core.change_rate import Evidence
 from thresher.crawler.core.co_change import CoChange
+from thresher.crawler.core.visit_load import VisitLoad
 
 
 class PagePlan(msgspec.Struct, array_like=True):
@@ -42,6 +43,7 @@ class HostPlan(msgspec.Struct, array_like=True):
     worked_out_at: float = 0.0  # gap_s then
     n_families: int = 0
     extra: float = 0.0  # share of the visits, of late, that are made beside the planned ones as siblings had changed
+    load: VisitLoad = msgspec.field(default_factory=VisitLoad)
 
     @property
     def n_pages(self) -> int:
@@ -69,6 +71,11 @@ class HostPlan(msgspec.Struct, array_like=True):
             n, total = self.shares.get(to, (0, 0.0))
             self.shares[to] = (n + 1, total + weight)
         self.n_stale += 1
+
+    def drop(self, plan: PagePlan) -> None:
+        """Count a page no more."""
+        self.count(plan, None)
+        self.load.move(plan.due, 0.0)
 
 
 class FamilyPlan(msgspec.Struct, array_like=True):

@@ -7,12 +7,12 @@ A page's rate has its patterns' rates as its prior, so one that was seen once in
 visits are due, the time between two of them; else what politeness would make it. The multiplier that shares this out among the host's
 pages is worked out from their number by rate, in half octaves, again when these have changed by an eighth.
 
-The longest interval is a deadline, whatever the policy. A visit that is due waits for its turn behind those that were due before it; as
-each page has one place in the queue, that takes no longer than a round, in which the host visits all of its pages once. So a page is due
-a round before its deadline, and a twentieth of the longest interval earlier, for which new URLs may go first (core/host_queue.py). The
-tighter a host's time, the more the schedule is the order of the deadlines; only while a host's pages come to take much more than half of
-the longest interval, those that were given their time before may come late. A host that cannot visit all of its pages within the longest
-interval is told, in `status` and when a crawl ends.
+The longest interval is a deadline, whatever the policy. A visit that is due waits for its turn behind those that were due before it, but
+times are given only where the host has room, so that no more than a quarter of its pages wait at once (core/visit_load.py). So a page is
+due a quarter of a round, in which the host visits all of its pages once, before its deadline, and a twentieth of the longest interval
+earlier, for which new URLs may go first (core/host_queue.py). Only while a host's pages come to take much more than half of the longest
+interval, those that were given their time before may come late. A host that cannot visit all of its pages within the longest interval is
+told, in `status` and when a crawl ends.
 
 A visit is due before its interval is over, by a tenth of a round: it waits for its turn for that long, so that a host whose visits fall
 together is not idle between them. Times are spread a little by a hash, or a page that changes at noon would always be visited at noon;
@@ -29,7 +29,7 @@ again, and one of them soon sees their next change.
 
 Pages that lead to new pages weigh more: 1 and the new pages that its last visits found, 10 at most.
 
-Pure: records are read and written through `PlanStore`, which says how large they are. Time: 0.3 ms a visit, most of it the estimates of its
+Pure: records are read and written through `PlanStore`, which says how large they are. Time: 0.4 ms a visit, most of it the estimates of its
 patterns; for a page that has changed 5 ms at most, where many siblings are looked at.
 """
 
@@ -47,12 +47,13 @@ from thresher.crawler.core.revisit_plans import FamilyPlan, HostPlan, PagePlan, 
 from thresher.crawler.core.revisit_policy import Intervals, Policy, Share, interval_s, multiplier
 from thresher.crawler.core.siblings import Look, Node, Siblings, Sooner, place_of
 from thresher.crawler.core.url_tree import branch
+from thresher.crawler.core.visit_load import SLICES, WAITING
 
 DAY_S: Final = 86_400.0
 MOST_FAMILIES: Final = 500  # patterns of a host whose visits are counted
 _KEPT: Final = 0.92  # weight that a page's older visits keep with each further one
 _HALF_LIVES: Final = 3.0  # longest intervals after which what a pattern has shown weighs a third
-_OF_ROUND: Final = 0.99  # as a host grows, deadlines stay in the order of the visits before them
+_LEAST_GAP_S: Final = 1e-3
 _SPREAD: Final = 0.1  # of an interval, within which a visit comes
 _QUEUE: Final = (
     0.1  # of a round of the host's pages, for which a visit may wait for its turn: so that the host is never idle for want of one
@@ -128,7 +129,7 @@ class Schedule:
         plan.visited_at, plan.n_failed, plan.siblings = now, 0, None
         plan.why = "changed" if is_changed else "unchanged"
         self._place(page, plan, host, now, is_spread=was_sooner)
-        sooner = self._siblings.sooner(look, nodes, self._bounds.least_s) if is_changed else []
+        sooner = self._siblings.sooner(look, nodes, self._bounds.least_s, int(self._room(host, now)[0])) if is_changed else []
         for node in nodes:
             self._plans.save_family(page.queue, node.pattern, node.family)
         return sooner
@@ -151,26 +152,38 @@ class Schedule:
             wait = most * 2.0 ** (plan.n_failed - 1)
         else:
             wait = most
-        plan.why, plan.interval_s, plan.due = why, wait, now + wait
+        plan.why, plan.interval_s = why, wait
+        self._set_due(host, plan, now + wait)
         host.count(plan, None)
         self._plans.save_host(page.queue, host)
         self._plans.save_page(page.key, plan)
 
-    def announced(self, page: ScheduledPage, plan: PagePlan, changed_at: float, belief: float, now: float) -> bool:
-        """A sitemap says when a page has changed last; return whether its visit comes sooner for that."""
+    def announced(self, plan: PagePlan, changed_at: float, belief: float, now: float) -> float | None:
+        """A sitemap says when a page has changed last; return when its visit is due for that, None if that is not sooner."""
         if not belief or not plan.visited_at < changed_at <= now or plan.why not in ("first", "changed", "unchanged"):
-            return False
+            return None
         due = max(now, plan.visited_at + max(self._bounds.least_s, (1.0 - belief) * (plan.due - plan.visited_at)))
-        if due - plan.visited_at > _SOONER * (plan.due - plan.visited_at):
-            return False
-        plan.due, plan.why = due, "announced"
+        return due if due - plan.visited_at <= _SOONER * (plan.due - plan.visited_at) else None
+
+    def bring_forward(self, page: ScheduledPage, plan: PagePlan, due: float, *, siblings: tuple[str, int, int] | None = None) -> None:
+        """Let a page be due sooner.
+
+        Args:
+            siblings: For which, None if a sitemap says so.
+        """
+        host = self._plans.host(page.queue)
+        self._set_due(host, plan, due)
+        if siblings is None:
+            plan.why = "announced"
+        else:
+            plan.siblings = siblings
+        self._plans.save_host(page.queue, host)
         self._plans.save_page(page.key, plan)
-        return True
 
     def drop(self, page: ScheduledPage, plan: PagePlan) -> None:
         """Let a page have no time any more; the caller deletes its plan."""
         host = self._plans.host(page.queue)
-        host.count(plan, None)
+        host.drop(plan)
         self._plans.strike(page.queue, place_of(page.text, page.key))
         self._plans.save_host(page.queue, host)
 
@@ -194,14 +207,26 @@ class Schedule:
         else:
             plan.interval_s = min(within.most_s, max(within.least_s, wanted * (1.0 + _SPREAD * (_lot(page.key, now) - 0.5))))
             early_s = _QUEUE * host.round_s
-        plan.due = now + max(within.least_s, plan.interval_s - early_s)
+        wanted = now + max(within.least_s, plan.interval_s - early_s)
+        self._set_due(host, plan, 0.0)
+        self._set_due(host, plan, host.load.place(wanted, now + within.most_s, now, self._room(host, now)))
         self._plans.save_host(page.queue, host)
         self._plans.save_page(page.key, plan)
 
     def _within(self, host: HostPlan) -> Intervals:
         """Return the bounds of a host's intervals, by which no page waits for its turn beyond its deadline."""
         least, most = self._bounds
-        return Intervals(least, max(least, (1.0 - VISIT_WAITS) * most - _OF_ROUND * host.round_s))
+        return Intervals(least, max(least, (1.0 - VISIT_WAITS - 2.0 / SLICES) * most - WAITING * host.round_s))
+
+    def _room(self, host: HostPlan, now: float) -> list[float]:
+        """Return how many more visits of a host may be due in each slice of time to come."""
+        return host.load.room(now, max(host.gap_s, _LEAST_GAP_S), 1.0 + WAITING * host.n_pages)
+
+    def _set_due(self, host: HostPlan, plan: PagePlan, due: float) -> None:
+        """Give a page its time, as its host counts it.    due: 0 for none"""
+        host.load.slice_s = host.load.slice_s or self._bounds.most_s / SLICES
+        host.load.move(plan.due, due)
+        plan.due = due
 
     def _inherited(self, page: ScheduledPage, now: float) -> float:
         """Return the rate of a page of which nothing is known but its URL."""
@@ -240,7 +265,7 @@ class Schedule:
         if is_fresh and host.worked_out_at:
             return
         shares = [Share(n, _rate_of(at), weight / n) for at, (n, weight) in host.shares.items()]
-        host.multiplier = multiplier(self._options.policy, shares, (1.0 - host.extra) / max(host.gap_s, 1e-3), self._within(host))
+        host.multiplier = multiplier(self._options.policy, shares, (1.0 - host.extra) / max(host.gap_s, _LEAST_GAP_S), self._within(host))
         host.n_stale, host.worked_out_at = 0, host.gap_s
 
     def is_in_time(self, host: HostPlan) -> bool:

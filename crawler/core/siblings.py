@@ -48,10 +48,6 @@ class Sooner(NamedTuple):
     due: float
     siblings: tuple[str, int, int]  # why: see PagePlan
 
-    def apply(self) -> None:
-        """Give the page its earlier time."""
-        self.plan.due, self.plan.siblings = self.due, self.siblings
-
 
 @dataclass(slots=True)
 class Look:
@@ -98,14 +94,18 @@ class Siblings:
                 node.family.together.begin(look.since, look.now, child)
         return 1.0 - explained(q, expected)
 
-    def sooner(self, look: Look, nodes: Sequence[Node], least_s: float) -> list[Sooner]:
-        """Return which siblings of a page that has changed come sooner: by its narrowest pattern first, what matters most first."""
+    def sooner(self, look: Look, nodes: Sequence[Node], least_s: float, at_most: int) -> list[Sooner]:
+        """Return which siblings of a page that has changed come sooner: by its narrowest pattern first, what matters most first.
+
+        Args:
+            at_most: How many more visits its host has room for.
+        """
         found: dict[bytes, Sooner] = {}
         worths: dict[bytes, float] = {}
         n_left = _LOOKED_AT
         for node in reversed(nodes):
             burst, q = node.family.together.burst, node.family.together.chance()
-            if burst is None or q < LEAST:
+            if burst is None or q < LEAST or len(found) >= at_most:
                 continue
             if q >= burst.scanned_for + _AGAIN:
                 burst.scanned, burst.scanned_for = b"", q
@@ -119,7 +119,7 @@ class Siblings:
                 if key not in found or due < found[key].due:
                     found[key] = Sooner(key, plan, due, said)
                     worths[key] = plan.weight * (1.0 - (1.0 - chance) * math.exp(-plan.rate * (look.now - plan.visited_at)))
-                if len(found) >= _AT_ONCE:
+                if len(found) >= min(_AT_ONCE, at_most):
                     break
         ordered = sorted(found.values(), key=lambda item: (item.due, -worths[item.key]))
         return [item._replace(due=item.due + i * _PART_S) for i, item in enumerate(ordered)]

@@ -99,10 +99,9 @@ class ComingVisits:
         row, waiting = self._store.tables.seen.row(sooner.key), self._store.tables.rounds.revisit(sooner.key)
         if row is None or waiting is None or waiting.is_audit:
             return
-        entry = Entry(Lane.DUE, _rank(sooner.plan.due), sooner.plan.seq, 0, self._url(row))
-        if self._frontier.bring_forward(entry, _rank(sooner.due), now):
-            sooner.apply()
-            self._store.tables.plans.save_page(sooner.key, sooner.plan)
+        url, plan = self._url(row), sooner.plan
+        if self._frontier.bring_forward(Entry(Lane.DUE, _rank(plan.due), plan.seq, 0, url), _rank(sooner.due), now):
+            self._schedule(url).bring_forward(self._page(url), plan, sooner.due, siblings=sooner.siblings)
 
     def ended(self, url: CrawlURL) -> None:
         """A page is visited no more, and its last visit waits no longer."""
@@ -117,12 +116,10 @@ class ComingVisits:
         row = self._store.tables.seen.row(key)
         if plan is None or row is None or waiting is None or waiting.is_audit:
             return
-        url, before = self._url(row), plan.due
-        if self._schedule(url).announced(self._page(url), plan, lastmod, self._belief(url), now):
-            entry = Entry(Lane.DUE, _rank(before), plan.seq, 0, url)
-            if not self._frontier.bring_forward(entry, _rank(plan.due), now):  # it is under way
-                plan.due = before
-                self._store.tables.plans.save_page(key, plan)
+        url = self._url(row)
+        due = self._schedule(url).announced(plan, lastmod, self._belief(url), now)
+        if due is not None and self._frontier.bring_forward(Entry(Lane.DUE, _rank(plan.due), plan.seq, 0, url), _rank(due), now):
+            self._schedule(url).bring_forward(self._page(url), plan, due)
 
     # -- the schedule has ended
 

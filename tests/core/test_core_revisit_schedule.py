@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections import Counter
 
 import pytest
 from plans_in_memory import PlansInMemory
@@ -85,7 +86,7 @@ def test_every_page_is_visited_within_the_longest_interval_if_its_host_has_time_
                 longest = max(longest, now - plan.visited_at)
             is_changed = key[1:2] in b"01" or (key[1:2] in b"2" and turn % 90 < 30)  # always, or together with others
             for sooner in schedule.visited(page(key.decode()), plan, now, is_changed=is_changed, n_new=0, pace_s=gap_s):
-                sooner.apply()
+                schedule.bring_forward(page(sooner.key.decode()), sooner.plan, sooner.due, siblings=sooner.siblings)
     assert longest <= BOUNDS.most_s
     assert schedule.is_in_time(plans.host(b"q"))
     plans.host(b"q").gap_s = 1.1 * BOUNDS.most_s / 30
@@ -136,9 +137,10 @@ def test_a_sitemap_brings_a_visit_forward_as_far_as_it_is_believed() -> None:
         at = page(f"/{belief}")
         plan = schedule.begin(at, NOW, pace_s=DAY_S)
         before, changed_at = plan.due, NOW + 0.1 * (plan.due - NOW)
-        assert schedule.announced(at, plan, changed_at, belief, changed_at + 1) == (belief > 0)
-        due[belief] = (plan.due - NOW) / (before - NOW)
-        assert not schedule.announced(at, plan, NOW - 1, belief, changed_at + 1), "said of a change that the visit has seen"
+        sooner = schedule.announced(plan, changed_at, belief, changed_at + 1)
+        assert (sooner is not None) == (belief > 0)
+        due[belief] = ((sooner or before) - NOW) / (before - NOW)
+        assert schedule.announced(plan, NOW - 1, belief, changed_at + 1) is None, "said of a change that the visit has seen"
     assert due[0.0] == 1.0
     assert due[0.5] == pytest.approx(0.5)
     assert due[1.0] == pytest.approx(0.1, abs=0.01)
@@ -146,7 +148,7 @@ def test_a_sitemap_brings_a_visit_forward_as_far_as_it_is_believed() -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_hosts_count_their_pages_rightly_and_no_page_waits_beyond_the_longest_interval(seed: int) -> None:
-    """Broken once (the old weight left in its half octave): fails."""
+    """Broken once (the old weight left in its half octave; a visit of a page that is dropped left in its slice): fails."""
     plans, schedule = world()
     rng, now = random.Random(seed), NOW
     for _ in range(60):
@@ -161,13 +163,13 @@ def test_hosts_count_their_pages_rightly_and_no_page_waits_beyond_the_longest_in
             schedule.defer(at, plan, now, why=what)
         else:
             schedule.visited(at, plan, now, is_changed=what == "changed", n_new=number, pace_s=5.0)
-            early = plan.interval_s - plans.host(b"q").round_s / 10
-            assert plan.due - now in (pytest.approx(max(BOUNDS.least_s, early), abs=1e-3), pytest.approx(plan.interval_s, abs=1e-3))
+            assert BOUNDS.least_s <= plan.due - now <= BOUNDS.most_s
             assert BOUNDS.least_s <= plan.interval_s <= BOUNDS.most_s
     counted = [plan for plan in plans.pages.values() if plan.bin is not None]
     host = plans.host(b"q")
     assert host.n_pages == len(counted)
     assert math.isclose(sum(weight for _, weight in host.shares.values()), sum(plan.weight for plan in counted), abs_tol=1e-6)
+    assert host.load.due == Counter(int(plan.due // host.load.slice_s) for plan in plans.pages.values())
     assert 0 < schedule.expected_freshness(host) <= 1
 
 

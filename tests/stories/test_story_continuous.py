@@ -193,7 +193,7 @@ def _let_them_change_together(path: Path, *, first: str) -> None:
     """Write down that the pages have done so before, and that all are due in half an hour, but for the first, which is due."""
     now = time.time()
     with Store.open(path, None, now) as store:
-        ((queue, _),) = store.tables.plans.hosts()
+        ((queue, host),) = store.tables.plans.hosts()
         store.tables.plans.save_family(queue, "/#", FamilyPlan(now, together=CoChange(Trials(8.0, 8.0, 0.0))))
         for place, waiting in [*store.tables.queues.waiting(queue)]:
             key = next(key for key, plan in store.tables.plans.pages(b"", 99) if plan.seq == place.seq)
@@ -201,10 +201,13 @@ def _let_them_change_together(path: Path, *, first: str) -> None:
             assert plan is not None
             assert row is not None
             plan.visited_at, plan.interval_s, plan.rate = now - 60.0, 1_860.0, 1e-4
-            plan.due = now - 1.0 if store.tables.seen.record(row.seq).text == first else now + 1_800.0
+            due = now - 1.0 if store.tables.seen.record(row.seq).text == first else now + 1_800.0
+            host.load.move(plan.due, due)
+            plan.due = due
             store.tables.plans.save_page(key, plan)
             store.tables.queues.take(place)
             store.tables.queues.put_waiting(place._replace(rank=int(plan.due * 1e6)), waiting)
+        store.tables.plans.save_host(queue, host)
         store.end_visit()
 
 
