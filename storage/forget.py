@@ -1,10 +1,10 @@
 """Takedown: what a crawl knows and has of a URL or a host is deleted, and never comes back.
 
     1  the row in `forgotten` is committed, with the places of the records in the archive: from now on a crawl refuses the URL
-    2  page records, bodies, links, journal, verdicts, failures, redirects, holds and what waits are deleted in one commit; what is known of
-       the URLs is that they are refused, as `forgotten`
+    2  page records, bodies, links, journal, verdicts, failures, redirects, holds, what sitemaps say and what waits are deleted in one
+       commit; what is known of the URLs is that they are refused, as `forgotten`
     3  their records in the archive become tombstones (storage/archive/blanking.py)
-    4  both environments are written anew without free pages, since LMDB leaves in these what was deleted
+    4  both environments are written anew, row by row, since LMDB leaves bytes of what was deleted in free pages and between rows
     5  the row says that it is done
 
 Each step may be repeated. A kill leaves a row that is not done: the next `forget` and the next crawl go on with it.
@@ -23,7 +23,7 @@ import time
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import lmdb
 
@@ -41,8 +41,10 @@ from thresher.storage.overlay import Row
 from thresher.storage.packing import is_elsewhere, pack_u64, unpack_u64
 from thresher.storage.partitions import shard_paths
 from thresher.storage.private import MODE
-from thresher.storage.records import CAPTURE, PAGE, Codec
+from thresher.storage.records import CAPTURE, PAGE, REQUISITE, SITEMAP, Codec, RequisiteRecord, SitemapRecord
 from thresher.storage.schema import (
+    ANNOUNCED,
+    ANNOUNCING,
     BODIES,
     CAPTURED,
     CHECKS,
@@ -52,10 +54,12 @@ from thresher.storage.schema import (
     MEMORY,
     MEMORY_BYTES,
     PAGES,
+    REQUISITES,
     RESULTS,
     REVISITS,
     ROBOTS,
     ROBOTS_FILES,
+    SITEMAPS,
     STATE,
     SUSPECTS,
     TABLES,
@@ -68,6 +72,8 @@ from thresher.storage.tables.tail import PENDING
 from thresher.storage.view import View
 
 _AT_ONCE: Final = 1000
+_BYTES_AT_ONCE: Final = 8 << 20  # of one commit of the copy
+_SPARE_BYTES: Final = 64 << 20  # of its map
 ROBOTS_RECORD: Final = Codec(RobotsRecord)
 
 
@@ -94,6 +100,8 @@ class _Found:
     origins: set[str] = field(default_factory=set)
     visits: set[int] = field(default_factory=set)  # that left a page, or were the last of a URL
     again: set[int] = field(default_factory=set)  # numbers of requests for further visits
+    requisites: dict[bytes, RequisiteRecord] = field(default_factory=dict)  # by their keys
+    sitemaps: dict[bytes, SitemapRecord] = field(default_factory=dict)  # by their keys
 
 
 def target_of(view: View, text: str) -> ForgetTarget:
@@ -138,7 +146,7 @@ def finish(path: Path) -> None:
 
 
 def compact(path: Path) -> None:
-    """Write both environments of a store anew, without the pages that hold what was deleted. Raises StoreLockedError, DiskError."""
+    """Write both environments of a store anew, so that no byte is left of what was deleted. Raises StoreLockedError, DiskError."""
     lock = CrawlLock(path / "crawl.lock")
     try:
         for name in (STATE, RESULTS):
@@ -154,8 +162,13 @@ def _compact(folder: Path) -> None:
     shutil.rmtree(copy, ignore_errors=True)  # of an earlier try
     copy.mkdir(mode=0o700)
     try:
-        with lmdb.open(str(folder), max_dbs=len(TABLES) + 8, readonly=True, lock=False, lib_version=0) as env:
-            env.copy(str(copy), compact=True)
+        with (
+            lmdb.open(str(folder), max_dbs=len(TABLES) + 8, readonly=True, lock=False, lib_version=0) as env,
+            lmdb.open(str(copy), max_dbs=len(TABLES) + 8, map_size=_map_for(folder), lock=False, sync=False, lib_version=0) as new,
+            env.begin(buffers=True) as old,
+        ):
+            for table in [bytes(name) for name in old.cursor().iternext(values=False)]:
+                _write_anew(old.cursor(env.open_db(table, txn=old, create=False)), new, table)
         with (copy / "data.mdb").open("rb+") as file:
             os.fchmod(file.fileno(), MODE)
             os.fsync(file.fileno())
@@ -163,6 +176,25 @@ def _compact(folder: Path) -> None:
         sync_folder(folder)
     finally:
         shutil.rmtree(copy, ignore_errors=True)
+
+
+def _write_anew(rows: Iterable[tuple[Any, Any]], new: lmdb.Environment, table: bytes) -> None:
+    """Write a table's rows; a copy of its pages would keep, between the rows, bytes of rows that were deleted."""
+    db, rows = new.open_db(table), iter(rows)
+    while True:
+        n_bytes = 0
+        with new.begin(write=True) as txn:
+            for key, value in rows:
+                txn.put(key, value, db=db, append=True)
+                n_bytes += len(key) + len(value)
+                if n_bytes > _BYTES_AT_ONCE:
+                    break
+            else:
+                return
+
+
+def _map_for(folder: Path) -> int:
+    return (folder / "data.mdb").stat().st_size + _SPARE_BYTES
 
 
 def _no_room(path: Path, error: Exception) -> Exception:
@@ -216,6 +248,7 @@ def _delete(store: Store, key: bytes, record: ForgottenRecord) -> None:
         _forget_url(store, url_key)
     for visit in found.visits:
         record.n_pages += _forget_visit(store, visit)
+    _forget_beside(store, found)
     for row in [row for row, value in _all(store, CAPTURED) if target.means(CAPTURE.decode(value).url)]:
         store.delete(CAPTURED, row)
     if record.is_host:
@@ -240,7 +273,29 @@ def _find(store: Store, target: ForgetTarget) -> _Found:
     for visit, value in _all(store, PAGES):
         if target.means(PAGE.decode(value).url):
             found.visits.add(unpack_u64(visit))
+    for key, value in _all(store, REQUISITES):
+        if target.means((requisite := REQUISITE.decode(value)).text):
+            found.requisites[key] = requisite
+    for key, value in _all(store, SITEMAPS):
+        if target.means((sitemap := SITEMAP.decode(value)).text):
+            found.sitemaps[key] = sitemap
+    of_them = [record.text for record in found.requisites.values()] + [record.text for record in found.sitemaps.values()]
+    found.origins.update(map(origin_of, of_them))
     return found
+
+
+def _forget_beside(store: Store, found: _Found) -> None:
+    """Leave of requisites and sitemaps that they were taken down; those that wait are refused when their turn comes."""
+    for key, record in found.requisites.items():
+        if record.state != "waiting":
+            left = RequisiteRecord(record.text, record.via, record.hop, "refused", why=f"{Reason.FORGOTTEN} forget", at=record.at)
+            store.tables.requisites.save(key, left)
+    for key, sitemap in found.sitemaps.items():
+        if sitemap.state != "waiting":
+            for row, _ in store.scan(ANNOUNCING, key):
+                store.delete(ANNOUNCING, row)
+            notes = [f"not requested: {Reason.FORGOTTEN} (forget)"]
+            store.tables.sitemaps.save_sitemap(key, SitemapRecord(sitemap.text, sitemap.by, sitemap.level, "failed", notes=notes))
 
 
 def _forget_plan(store: Store, space: URLSpace, key: bytes) -> None:
@@ -266,7 +321,7 @@ def _forget_url(store: Store, key: bytes) -> None:
         store.counters.add(PENDING, -1)
     store.tables.aliases.forget(key)
     store.tables.redirects.forget(key)
-    for table in (CHECKS, FAILURES, VERDICTS, SUSPECTS, REVISITS):
+    for table in (ANNOUNCED, CHECKS, FAILURES, VERDICTS, SUSPECTS, REVISITS):
         store.delete(table, key)
     row = store.tables.seen.row(key)
     if row is not None and row.state is not State.OUTBOX:

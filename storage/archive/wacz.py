@@ -20,8 +20,8 @@ from datetime import UTC, datetime
 from itertools import islice
 from typing import IO, Any, BinaryIO, Final
 
-from thresher.crawler.core.model import Purpose
 from thresher.storage.archive.cdxj import WarcFile, index_lines
+from thresher.storage.export.pages import current_pages
 from thresher.storage.view import View
 
 VERSION: Final = "1.1.1"
@@ -103,13 +103,8 @@ def _members(lines: Iterator[str], members: list[str]) -> Iterator[bytes]:
 def _pages(view: View, n_pages: list[int]) -> Iterator[bytes]:
     """Yield the lines of the list of pages; count them."""
     yield b'{"format": "json-pages-1.0", "id": "pages", "title": "All Pages", "hasText": false}\n'
-    for visit, page in view.all_pages():
-        if (
-            page.status == 200
-            and page.purpose == Purpose.PAGE
-            and page.mime_type in _HTML
-            and view.tables.captures.place(visit) is not None
-        ):
+    for visit, page in current_pages(view):
+        if page.status == 200 and page.mime_type in _HTML and view.tables.captures.place(visit) is not None:
             at = datetime.fromtimestamp(page.fetched_at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
             told = {"id": str(uuid.uuid5(uuid.NAMESPACE_URL, page.url)), "url": page.url, "ts": at, "title": page.title or page.url}
             n_pages[0] += 1

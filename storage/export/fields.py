@@ -6,12 +6,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from difflib import get_close_matches
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from thresher.crawler.core.errors import UsageError
+from thresher.crawler.core.model import Purpose, State
 from thresher.storage.view import View
 
 R = TypeVar("R")
+STATES: Final = {state: state.name.lower() for state in State}
+PURPOSES: Final[dict[int, str]] = {purpose: purpose.name.lower() for purpose in Purpose}
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ wrote the link to another URL, or the page is none that may be parsed here (craw
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from thresher.crawler.core.anchors import Anchor, anchors
 from thresher.crawler.core.url import URLSpace, hostname_of, origin_of, site_of
@@ -24,8 +24,7 @@ _ANCHORS = frozenset(("anchor", "rel", "element"))
 _HTML = frozenset(("text/html", "application/xhtml+xml", ""))
 
 
-@dataclass(frozen=True, slots=True)
-class KnownLink:
+class KnownLink(NamedTuple):
     """One link between two known URLs."""
 
     source: str

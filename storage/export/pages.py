@@ -11,7 +11,7 @@ from typing import Any
 from thresher.crawler.core.ai_preferences import reserves
 from thresher.crawler.core.model import Purpose
 from thresher.storage.export.content import characters_of, text_of
-from thresher.storage.export.fields import ExportKind, Field, iso
+from thresher.storage.export.fields import PURPOSES, ExportKind, Field, iso
 from thresher.storage.export.judged import NewestVerdict, follows, keeps, named_keys, standing, verdict_object
 from thresher.storage.export.labels import LabelLookup
 from thresher.storage.export.texts import TextLookup
@@ -150,7 +150,7 @@ PAGES_KIND = ExportKind(
         Field("links", lambda row: row.page.n_links),
         Field("failed", lambda row: row.page.failed_cause or None),
         Field("failed_detail", lambda row: row.page.failed_detail or None),
-        Field("purpose", lambda row: Purpose(row.page.purpose).name.lower()),
+        Field("purpose", lambda row: PURPOSES[row.page.purpose]),
         Field("visit", lambda row: row.visit),
         Field("has_body", lambda row: row.page.has_body),
         Field("headers", lambda row: [[name.decode("latin-1"), value.decode("latin-1")] for name, value in row.page.headers]),

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from base64 import b64decode
 from collections.abc import Callable, Iterable, Sequence
-from datetime import datetime
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Self
 
@@ -32,6 +32,10 @@ ROWS_PER_FILE: Final = 1_000_000
 BYTES_PER_FILE: Final = 1 << 30  # of values, before compression
 _GROUP_ROWS: Final = 100_000
 _GROUP_BYTES: Final = 64 << 20
+_CHUNK_ROWS: Final = 1000  # that become columns together
+_CHUNK_BYTES: Final = 1 << 20
+_LARGE: Final = frozenset(("text", "html", "body"))  # columns whose values may be
+_OF_LENGTH: Final = frozenset(("text", "word", "bytes"))  # what is counted in bytes
 _NAMES: Final = {
     "time": ("fetched_at", "found_at", "failed_at", "at", "announced_at", "lastmod", "checked_at"),
     "int": (
@@ -91,19 +95,29 @@ class _Columns:
         holds = [column_type(kind, name) for name in names]
         about = {"thresher.schema": SCHEMA, "thresher.kind": kind}
         self._arrow = pyarrow
+        self._holds = holds
         self._read = [_READ.get(held) for held in holds]
         self.schema = pyarrow.schema([(name, types[held]) for name, held in zip(names, holds, strict=True)], metadata=about)
 
-    def row(self, values: Sequence[Any]) -> list[Any]:
-        """Return a record's values as the columns take them."""
-        return [
-            None if value is None else read(value) if read is not None else value for read, value in zip(self._read, values, strict=True)
-        ]
+    def add(self, records: Iterable[Sequence[Any]], columns: Sequence[list[Any]]) -> int:
+        """Append the values of records to columns, as these take them; return how many bytes of text they are."""
+        n_bytes = 0
+        for column, read, held, values in zip(columns, self._read, self._holds, zip(*records, strict=True), strict=False):
+            made = values if read is None else [None if value is None else read(value) for value in values]
+            column.extend(made)
+            if held in _OF_LENGTH:
+                n_bytes += sum([len(value) for value in made if value is not None])
+        return n_bytes
 
     def table(self, columns: Sequence[list[Any]]) -> Any:
         """Return columns of such values as a table."""
-        arrays = [self._arrow.array(column, type=field.type) for column, field in zip(columns, self.schema, strict=True)]
+        arrays = [self._array(column, field.type) for column, field in zip(columns, self.schema, strict=True)]
         return self._arrow.Table.from_arrays(arrays, schema=self.schema)
+
+    def _array(self, column: list[Any], of: Any) -> Any:
+        if self._arrow.types.is_timestamp(of):
+            return self._arrow.array(column, type=self._arrow.string()).cast(of)
+        return self._arrow.array(column, type=of)
 
 
 def arrow_table(kind: str, names: Sequence[str], records: Iterable[Sequence[Any]]) -> Any:
@@ -114,9 +128,9 @@ def arrow_table(kind: str, names: Sequence[str], records: Iterable[Sequence[Any]
     """
     columns = _Columns(kind, names)
     values: list[list[Any]] = [[] for _ in names]
-    for record in records:
-        for column, value in zip(values, columns.row(record), strict=True):
-            column.append(value)
+    rest = iter(records)
+    while some := list(islice(rest, _CHUNK_ROWS)):
+        columns.add(some, values)
     return columns.table(values)
 
 
@@ -134,21 +148,30 @@ class ParquetRows:
         self._columns = _Columns(kind, names)
         self._writer = ParquetWriter(out, self._columns.schema, compression="zstd")
         self._values: list[list[Any]] = [[] for _ in names]  # by column: rows would be as many objects for the garbage collector
+        self._records: list[Sequence[Any]] = []  # the last ones
+        self._large = [at for at, name in enumerate(names) if name in _LARGE]
+        self._n_large = 0  # characters in them
         self._n_rows = 0
         self._n_bytes = 0
         self.n_rows = 0
         self.n_bytes = 0
 
     def write(self, values: Sequence[Any]) -> None:
-        size = 0
-        for column, value in zip(self._values, self._columns.row(values), strict=True):
-            column.append(value)
-            if value.__class__ is str or value.__class__ is bytes:
-                size += len(value)
-        self._n_bytes += size
-        self.n_bytes += size
-        self._n_rows += 1
+        self._records.append(values)
         self.n_rows += 1
+        for at in self._large:
+            self._n_large += len(values[at] or "")
+        if len(self._records) >= _CHUNK_ROWS or self._n_large >= _CHUNK_BYTES:
+            self._take()
+
+    def _take(self) -> None:
+        """Turn the last records into columns."""
+        n_bytes = self._columns.add(self._records, self._values)
+        self._n_rows += len(self._records)
+        self._n_bytes += n_bytes
+        self.n_bytes += n_bytes
+        self._records.clear()
+        self._n_large = 0
         if self._n_rows >= _GROUP_ROWS or self._n_bytes >= _GROUP_BYTES:
             self._flush()
 
@@ -162,6 +185,7 @@ class ParquetRows:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._take()
         if self._n_rows or not self.n_rows:
             self._flush()
         self._writer.close()
@@ -215,4 +239,4 @@ def _text(value: Any) -> str:
         return json_line(value)
 
 
-_READ: Final[dict[str, Callable[[Any], Any]]] = {"time": datetime.fromisoformat, "text": _text, "word": whole_text, "bytes": b64decode}
+_READ: Final[dict[str, Callable[[Any], Any]]] = {"text": _text, "word": whole_text, "bytes": b64decode}

@@ -14,11 +14,10 @@ from itertools import islice
 from typing import TypeVar
 
 from thresher.crawler.core.lastmod import believed
-from thresher.crawler.core.model import Purpose
 from thresher.crawler.core.ports import SeenRow
 from thresher.crawler.core.url import URLSpace, origin_of
 from thresher.crawler.core.url_rules import url_rules
-from thresher.storage.export.fields import ExportKind, Field, iso
+from thresher.storage.export.fields import PURPOSES, STATES, ExportKind, Field, iso
 from thresher.storage.export.labels import with_label
 from thresher.storage.export.pages import current_pages
 from thresher.storage.packing import unpack_seen
@@ -165,7 +164,7 @@ def _chunks(rows: Iterable[T]) -> Iterator[list[T]]:
 
 _ANNOUNCED_FIELDS: tuple[Field[AnnouncedRow], ...] = (
     Field("url", lambda row: row.url.text),
-    Field("state", lambda row: row.seen.state.name.lower()),
+    Field("state", lambda row: STATES[row.seen.state]),
     Field("reason", lambda row: row.seen.reason and str(row.seen.reason)),
     Field("sitemap", lambda row: row.sitemap or None),
     Field("kind", lambda row: row.said.kind),
@@ -186,7 +185,7 @@ _UNANNOUNCED = ExportKind(
         Field("status", lambda page: page.status or None),
         Field("title", lambda page: page.title),
         Field("depth", lambda page: page.seed_distance),
-        Field("purpose", lambda page: Purpose(page.purpose).name.lower()),
+        Field("purpose", lambda page: PURPOSES[page.purpose]),
         Field("fetched_at", lambda page: iso(page.fetched_at)),
     ),
 )

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from thresher.crawler.core.model import Purpose
 from thresher.crawler.core.ports import SeenRow
-from thresher.storage.export.fields import ExportKind, Field, iso
+from thresher.storage.export.fields import PURPOSES, STATES, ExportKind, Field, iso
 from thresher.storage.export.labels import LabelLookup
 from thresher.storage.export.texts import TextLookup
 from thresher.storage.records import FAILURE, FailureRecord, UrlRecord
@@ -54,12 +53,12 @@ URLS_KIND = ExportKind(
     rows,
     (
         Field("url", lambda row: row.url.text),
-        Field("state", lambda row: row.seen.state.name.lower()),
+        Field("state", lambda row: STATES[row.seen.state]),
         Field("reason", lambda row: row.seen.reason and str(row.seen.reason)),
         Field("depth", lambda row: row.seen.seed_distance),
         Field("site_depth", lambda row: row.seen.site_depth),
         Field("hops", lambda row: row.seen.hops),
-        Field("purpose", lambda row: Purpose(row.seen.purpose).name.lower()),
+        Field("purpose", lambda row: PURPOSES[row.seen.purpose]),
         Field("via", lambda row: row.via),
         Field("found_at", lambda row: iso(row.url.found_at)),
         Field("attempts", lambda row: row.failure and row.failure.attempts),

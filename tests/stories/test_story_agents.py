@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import Any
 
+import forking
 import pytest
-from harness import AGENT, CONTACT, crawl, write_config
+from harness import AGENT, CONTACT, ROOT, crawl, write_config
 from raw_web import records
 from witness import Request, Witness, links, page, text
 
 from thresher.crawler.core.model import State
 from thresher.crawler.core.url import URLSpace
 from thresher.crawler.core.url_rules import url_rules
+from thresher.storage.archive.cdxj import warc_files
+from thresher.storage.archive.wacz import write_wacz
 from thresher.storage.export.judged import standing
 from thresher.storage.export.kinds import KINDS
 from thresher.storage.shards import open_view
@@ -123,6 +127,12 @@ def test_an_archive_of_two_agents_keeps_a_payload_once_and_knows_the_seed_s_labe
         for kind, n in (("announced", N_SITES), ("requisites", 3 * N_SITES), ("sitemaps", N_SITES), ("urls", 3 * N_SITES)):
             chosen = KINDS[kind].choose(("label",))
             assert [chosen[0].of(row) for row in KINDS[kind].rows(view, frozenset(("label",)))] == ["museums"] * n
+        assert write_wacz(view, warc_files(view), io.BytesIO(), software="test") == 2 * N_SITES  # what sitemaps announce, too
+    done = forking.run(("forget", tmp_path / "store", f"s1.test:{server.port}"), cwd=ROOT, env=forking.clean_environment())
+    assert done.returncode == 0, done.stderr
+    targets = [record.headers.get("WARC-Target-URI", [""])[0] for record in records(tmp_path / "store")]
+    assert [target for target in targets if target.startswith(entries[1])] == []
+    assert len(targets) > 20 * N_SITES  # what is of other sites is there
     assert verify(tmp_path / "store") == []
 
 

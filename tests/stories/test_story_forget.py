@@ -16,7 +16,7 @@ from injecting import crash_at
 from little_web import Crawled, LittleWeb, crawl, no_held_url_is_fetched, settings
 from planted import LinkScript
 
-from thresher.config.settings import Settings
+from thresher.config.settings import ArchiveSettings, Settings
 from thresher.crawler.core.effects import Hold
 from thresher.crawler.core.model import Mode, Reason, State
 from thresher.crawler.explain.explain import Explainer
@@ -127,6 +127,40 @@ async def test_a_host_is_gone_with_its_robots_txt_and_nothing_of_it_is_asked_aga
         again = await crawl(crawled.path, archiving(settings(web, ["a.test/", "b.test/", "b.test/2"])))
         assert len(web.requests) + len(web.robots_requests) == before
     assert {url for url, row in again.rows.items() if row.reason is Reason.FORGOTTEN} >= {web.url("b.test/"), web.url("b.test/1")}
+
+
+async def test_what_pages_need_and_sitemaps_of_a_host_are_gone_with_it(tmp_path: Path) -> None:
+    """A host that has no page of the crawl, but a picture and a sitemap; another picture of it is not asked for later."""
+    async with LittleWeb() as web:
+        web.page("a.test/", head=f"<img src='{web.url('cdn.test/1.png')}'>")
+        web.page("a.test/new", head=f"<img src='{web.url('cdn.test/2.png')}'>")
+        web.page("a.test/told")
+        web.robots("a.test", f"Sitemap: {web.url('cdn.test/map.txt')}\n")
+        web.robots("cdn.test", f"# {PRIVATE}\n")
+        web.file("cdn.test/1.png", f"image/png; {PRIVATE}", f"{PRIVATE} of b".encode())
+        web.file("cdn.test/2.png", "image/png", b"2")
+        web.file("cdn.test/map.txt", "text/plain", f"{web.url('a.test/told')}\n".encode())
+        archive = ArchiveSettings(format="warc", requisites=True)
+        chosen = msgspec.structs.replace(settings(web, ["a.test/"], archive=archive), sitemaps="robots")
+        crawled = await crawl(tmp_path / "c", chosen)
+        assert {"cdn.test/1.png", "cdn.test/map.txt", "a.test/told"} <= set(web.requests)
+        told = web.url("a.test/told")
+        for target in (f"cdn.test:{web.port}", told):
+            assert run("forget", crawled.path, target).returncode == 0
+            assert verify(crawled.path) == []
+        assert PRIVATE.encode() not in written(crawled.path)
+        assert [(row["state"], row["why"], row["type"]) for row in exported(crawled.path, "requisites") if "cdn" in str(row["url"])] == [
+            ("refused", "forgotten forget", None)
+        ]
+        assert [(row["state"], row["notes"]) for row in exported(crawled.path, "sitemaps")] == [
+            ("failed", ["not requested: forgotten (forget)"])
+        ]
+        assert exported(crawled.path, "announced") == []
+        before = len(web.requests)
+        again = await crawl(crawled.path, msgspec.structs.replace(chosen, seeds=[web.url("a.test/new")]))
+    assert [place for place in web.requests[before:] if place.startswith("cdn")] == []
+    assert web.url("a.test/new") in again.pages
+    assert verify(crawled.path) == []
 
 
 async def test_what_waits_is_taken_from_its_queue(tmp_path: Path) -> None:
