@@ -39,8 +39,11 @@ _KIND_OF: Final = {name.encode(): kind for kind, names in _KINDS.items() for nam
 _SHORT: Final = {int.from_bytes(name, "little"): kind for name, kind in _KIND_OF.items() if len(name) < 8}
 _WORDS: Final[U64] = np.array(sorted(_SHORT), dtype=np.uint64)
 _WORD_KINDS: Final[I8] = np.array([_SHORT[word] for word in sorted(_SHORT)], dtype=np.int8)
+_LONG: Final = {
+    (int.from_bytes(name[:8], "little"), int.from_bytes(name[8:], "little")): kind for name, kind in _KIND_OF.items() if len(name) >= 8
+}
 _NAME = re.compile(rb"[^\t\n\f\r />]{1,60}+(?=[\t\n\f\r />])")
-_MOST_LONG_NAMES: Final = 16_000
+_MOST_LONG_NAMES: Final = 2_000  # of 16 bytes and more, or that hold control characters
 
 
 class Nesting(NamedTuple):
@@ -140,7 +143,7 @@ def _items(tags: Tags) -> _Items:
     kinds[known] = _WORD_KINDS[places[known]]
     first = (names & np.uint64(0xFF)) - np.uint64(ord("a"))
     is_tag = (first <= np.uint64(25)) & (second != ord("!")) & (second != ord("?"))
-    long_names = _number_long(tags, is_end, is_long & is_tag, kinds)
+    long_names = _number_long(tags, is_end, is_long & is_tag, kinds, names)
     signs = np.where(is_end, -1, 1).astype(np.int8)
     signs[~tags.is_clean | ~is_tag | is_odd | (is_long & (long_names == 0)) | (kinds == _BLOCKS)] = 0
     is_start = is_tag & ~is_end
@@ -155,16 +158,41 @@ def _items(tags: Tags) -> _Items:
     return _Items(signs, names, long_names, is_start & ~voids & ~passes, passes)
 
 
-def _number_long(tags: Tags, is_end: Bools, is_long: Bools, kinds: I8) -> I64:
-    """Number the names of 8 bytes and more, 0 if absurdly long or too many; note the kinds of those that have one."""
+def _number_long(tags: Tags, is_end: Bools, is_long: Bools, kinds: I8, firsts: U64) -> I64:
+    """Number the names of 8 bytes and more, 0 if absurdly long or too many; note the kinds of those that have one.
+
+    Args:
+        firsts: The first 8 bytes of every name.
+    """
     numbers = np.zeros(is_long.size, dtype=np.int64)
+    these = is_long.nonzero()[0]
+    seconds, is_plain = _second_words(tags, tags.at[these] + 1 + is_end[these])
+    plain, pairs = these[is_plain], (firsts[these[is_plain]], seconds[is_plain])
+    for name, kind in _LONG.items():
+        kinds[plain[(pairs[0] == name[0]) & (pairs[1] == name[1])]] = kind
+    n_met = _number_pairs(numbers, plain, *pairs)
     met: dict[bytes, int] = {}
-    for i in is_long.nonzero()[0][:_MOST_LONG_NAMES].tolist():
+    for i in these[~is_plain][:_MOST_LONG_NAMES].tolist():
         if found := _NAME.match(tags.body, int(tags.at[i]) + 1 + int(is_end[i])):
-            name = found[0].lower()
-            numbers[i] = met.setdefault(name, len(met) + 1)
-            kinds[i] = _KIND_OF.get(name, _PLAIN)
+            numbers[i] = met.setdefault(found[0].lower(), n_met + len(met) + 1)
     return numbers
+
+
+def _second_words(tags: Tags, at: I64) -> tuple[U64, Bools]:
+    """Return bytes 9 to 16 of names, in lower case; which names end there, and not in what may be no end."""
+    seconds, is_plain = np.zeros(at.size, dtype=np.uint64), at < len(tags.body) - 16
+    words_, is_longer, is_odd = words(tags.body, at[is_plain] + 8)
+    seconds[is_plain] = words_
+    is_plain[is_plain] = ~is_longer & ~is_odd
+    return seconds, is_plain
+
+
+def _number_pairs(numbers: I64, at: I64, firsts: U64, seconds: U64) -> int:
+    """Give equal pairs of words the same number from 1 on; return how many there are."""
+    left, right = (np.unique(part, return_inverse=True)[1].astype(np.int64) for part in (firsts, seconds))
+    found, inverse = np.unique(left * (right.max(initial=0) + 1) + right, return_inverse=True)
+    numbers[at] = inverse + 1
+    return int(found.size)
 
 
 def _are_clean_comments(tags: Tags, second: np.ndarray) -> Bools:

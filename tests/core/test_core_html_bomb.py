@@ -46,7 +46,8 @@ BOMBS = {
     "attributes that look like tags": (b"<p" + numbered(b" <%d", 5_000) + b">", "attributes"),
     "an endless tag": (b"<p" + numbered(b" a%d", 5_000), "attributes"),
     "distinct names": (numbered(b"<x%d></x%d>", 20_000), "names"),
-    "distinct long names": (numbered(b"<element-%d></element-%d>", 20_000), "depth"),
+    "distinct long names": (numbered(b"<element-%d></element-%d>", 20_000), "names"),
+    "names too long to compare": (numbered(b"<element-numbered-%d></element-numbered-%d>", 9_000), "depth"),
     "tags": (b"<p>" * 100_000, "tags"),
 }
 
