@@ -140,6 +140,8 @@ def main() -> None:
     except click.Abort:
         code = 130
     except click.ClickException as error:
+        if isinstance(error, click.MissingParameter) and isinstance(error.param, click.Option) and error.param.help:
+            error.message = f"Give {error.param.opts[-1]} {error.param.metavar or 'VALUE'}: {error.param.help}"
         error.show()
         code = 2
     except (ThresherError, ConfigError) as error:
