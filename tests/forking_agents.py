@@ -21,8 +21,8 @@ import threading
 import traceback
 import warnings
 from collections import Counter
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
@@ -47,6 +47,19 @@ def fork_agents() -> None:
     """From now on this process runs agents and demo servers in processes that it forks, where `subprocess` would execute them."""
     for command in (AGENT, SERVER):
         _fork(command, f"from {command[-1]} import main; main()")
+
+
+@contextmanager
+def forking_commands() -> Iterator[None]:
+    """Until the block is left this process forks the `thresher` commands that it starts, which fork their agents."""
+    before = dict(_codes)
+    _fork(tuple(python.command("thresher")), "from thresher.crawler.cli import guarded; guarded()")
+    fork_agents()
+    try:
+        yield
+    finally:
+        _codes.clear()
+        _codes.update(before)
 
 
 def planted(code: str) -> tuple[str, ...]:

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -29,7 +28,7 @@ from pathlib import Path
 
 from benchmarks.living.apache import Place
 from benchmarks.living.compare import Comparison, causes
-from benchmarks.living.crawls import Crawl, crawl_as, enforced, filters_of, thresher
+from benchmarks.living.crawls import Crawl, add_settings, chosen_settings, crawl_as, enforced, thresher
 from benchmarks.living.curve import Curve, CurveRequest, Run, compared, missed, tail_start
 from benchmarks.living.site import Judge, Site
 from benchmarks.living.sites import SITES, served, there
@@ -41,10 +40,8 @@ _KINDS = 8
 def main(arguments: Sequence[str]) -> int:
     """Serve, crawl, print; return 1 if a goal is missed, 2 on a wrong option or if no site's software is there."""
     options = _options(arguments)
-    try:
-        settings = [*(enforced(filters_of(options.filters)) if options.filters else []), *options.set]
-    except ValueError as error:
-        print(f"--filters: {error}", file=sys.stderr)
+    settings = chosen_settings(options)
+    if settings is None:
         return 2
     sites = there(options.sites)
     if not sites:
@@ -71,10 +68,7 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.living anytime", description="Draw the anytime curves of living sites.")
     parser.add_argument("sites", nargs="*", metavar="SITE", choices=[*SITES, []], help=f"of {', '.join(SITES)}; default: all")
     parser.add_argument("--seeds", type=int, default=3, metavar="N", help="runs of each site (3)")
-    parser.add_argument(
-        "--set", action="append", default=[], metavar="KEY=VALUE", help="change the configuration of the crawls with filters"
-    )
-    parser.add_argument("--filters", default="", metavar="SET", help="A+B, all, all-A: enforce these and no others; default: the defaults")
+    add_settings(parser, of="the crawls with filters")
     parser.add_argument("--delay", type=float, default=0.0, metavar="S", help="seconds between two requests of a crawl with filters (0)")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="leave sites and stores there")
     return parser.parse_args(arguments)

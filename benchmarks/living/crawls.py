@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
 import resource
@@ -95,6 +96,25 @@ class Crawl:
 def enforced(filters: Sequence[str]) -> list[str]:
     """Return the settings by which these filters are enforced and all others off."""
     return [f"filters.{name}.mode={'enforce' if name in filters else 'off'}" for name in filter_names()]
+
+
+def add_settings(parser: argparse.ArgumentParser, *, of: str) -> None:
+    """Add the options that change a configuration.
+
+    Args:
+        of: What is configured by it.
+    """
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help=f"change the configuration of {of}")
+    parser.add_argument("--filters", default="", metavar="SET", help="A+B, all, all-A: enforce these and no others; default: the defaults")
+
+
+def chosen_settings(options: argparse.Namespace) -> list[str] | None:
+    """Return what these options set; None if a filter has no such name, which is printed."""
+    try:
+        return [*(enforced(filters_of(options.filters)) if options.filters else []), *options.set]
+    except ValueError as error:
+        print(f"--filters: {error}", file=sys.stderr)
+        return None
 
 
 def crawl(site: Site, place: Place, directory: Path, filters: Sequence[str], delay_s: float = 0.0) -> Crawl:

@@ -19,7 +19,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.living.anytime import told, wasted
-from benchmarks.living.crawls import enforced, filters_of
+from benchmarks.living.crawls import add_settings, chosen_settings
 from benchmarks.living.curve import Curve, CurveRequest, Run, compared
 from benchmarks.living.recordings import Recording, recorded
 from benchmarks.living.site import Site
@@ -44,10 +44,8 @@ _EXAMPLES = 3
 def main(arguments: Sequence[str]) -> int:
     """Replay, print; return 1 if a goal is missed, 2 on a wrong option or if nothing is recorded."""
     options = _options(arguments)
-    try:
-        settings = [*(enforced(filters_of(options.filters)) if options.filters else []), *options.set]
-    except ValueError as error:
-        print(f"--filters: {error}", file=sys.stderr)
+    settings = chosen_settings(options)
+    if settings is None:
         return 2
     recordings = recorded(options.directory, options.sites)
     if not recordings:
@@ -63,8 +61,7 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
     )
     parser.add_argument("directory", type=Path, metavar="DIR", help="recordings, by `python -m benchmarks.living record DIR`")
     parser.add_argument("sites", nargs="*", metavar="SITE", choices=[*SITES, []], help=f"of {', '.join(SITES)}; default: all recorded")
-    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="change the configuration of the replays")
-    parser.add_argument("--filters", default="", metavar="SET", help="A+B, all, all-A: enforce these and no others; default: the defaults")
+    add_settings(parser, of="the replays")
     parser.add_argument("--seed", default="1", help="of the order in which URLs are drawn (1)")
     return parser.parse_args(arguments)
 

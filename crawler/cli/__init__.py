@@ -140,6 +140,10 @@ def main() -> None:
     except click.Abort:
         code = 130
     except click.ClickException as error:
+        match error:
+            case click.MissingParameter(param=click.Option(help=str(what)) as option):
+                said = f"Give {option.opts[-1]} {option.metavar or 'VALUE'}: {what}"
+                error = click.MissingParameter(said, error.ctx, param=option)
         error.show()
         code = 2
     except (ThresherError, ConfigError) as error:

@@ -38,9 +38,11 @@ def read_sitemaps(view: View) -> SitemapNews | None:
     """Read a store; None if the crawl knows of no sitemap."""
     news = SitemapNews()
     for record in sitemaps(view):
+        if not record.by and record.state == "failed":  # that a guessed one is not there is nothing to report
+            continue
         news.states[record.state] += 1
         news.counts.update(record.counts)
-        if record.notes and (record.by or record.state != "failed"):  # that a guessed one is not there is nothing to report
+        if record.notes:
             news.odd.offer(record.text, record)
     if not news.states:
         return None

@@ -192,10 +192,16 @@ def seed_rules(settings: Settings) -> URLRules:
 
 
 def _pinned(settings: Settings, bare: Sequence[str]) -> tuple[Settings, list[str]]:
-    """Pin the addresses of the seeds; return the settings with them, and what to tell the operator."""
-    from thresher.crawler.start.pinning import pin  # brings all of the network along
+    """Pin the addresses of the seeds; return the settings with them, and what to tell the operator.
+
+    Raises:
+        UsageError: If no server is running there.
+    """
+    from thresher.crawler.start.pinning import pin, require_listener  # they bring all of the network along
 
     result = asyncio.run(pin(settings, settings.seeds, bare))
+    if not settings.fetch.proxy:
+        asyncio.run(require_listener(result.addresses))
     notes = [f"own site: {name} is {addresses}" for name, addresses in result.addresses.items()]
     more = [f"own site: {len(notes) - _SHOWN:,} more"] if len(notes) > _SHOWN else []
     own_site = msgspec.structs.replace(settings.own_site, pinned=result.addresses)

@@ -8,13 +8,16 @@ address must serve the token file, which says in a line of its own "AGENT CONTAC
 crawl. It is asked for at every start, by the crawl's own client behind the ordinary guard, no redirect is followed, robots.txt is obeyed,
 and the host is left its gap before, between and after the two requests. Addresses pinned by an earlier life stay as they are: a name that
 resolves elsewhere by then has no exemption there. Without a proof the ordinary rules hold, and `notes` say why.
+
+Where nothing listens at any place that was pinned the server is not running: the operator is told so before the crawl begins.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import msgspec
@@ -36,6 +39,7 @@ TOKEN_PATH = "/.well-known/thresher-own-site"  # noqa: S105 - a path that anybod
 _MOST_BYTES = 4_096  # of a token file
 _MOST_ADDRESSES = 64  # of a name
 _AT_ONCE = 4  # as many as `politeness.address_connections` allows by default, should all names lie on one address
+_LISTENS_S = 5.0  # until a connection counts as one that is not refused
 _HTML = ("text/html", "application/xhtml+xml")
 _REST = frozenset((429, 503))
 
@@ -78,6 +82,40 @@ async def pin(settings: Settings, seeds: Sequence[str], bare: Sequence[str] = ()
     finally:
         await pinning.close()
     return pinning.pinned
+
+
+async def require_listener(addresses: Mapping[str, str]) -> None:
+    """Raise UsageError if every pinned place refuses a connection: the site's server is not running.
+
+    Args:
+        addresses: As in `Pinned`.
+    """
+    places = [(name, address) for name, of_name in addresses.items() for address in of_name.split()]
+    for name, address in places:
+        if not await _refuses(address, int(name.rpartition(":")[2])):
+            return
+    if places:
+        name, address = places[0]
+        others = f", nor at {len(places) - 1:,} other{'s' if len(places) > 2 else ''}" if len(places) > 1 else ""
+        raise UsageError(
+            f"{name} ({address}): the connection is refused: no server is running there{others}. Start it, or name the port at which it "
+            "runs, and start the crawl again"
+        )
+
+
+async def _refuses(address: str, port: int) -> bool:
+    """Return whether a connection is refused; a place that does not answer at all may be slow."""
+    try:
+        async with asyncio.timeout(_LISTENS_S):
+            _, writer = await asyncio.open_connection(address, port)
+    except ConnectionRefusedError:
+        return True
+    except OSError:
+        return False
+    writer.close()
+    with suppress(OSError):
+        await writer.wait_closed()
+    return False
 
 
 class _Pinning:

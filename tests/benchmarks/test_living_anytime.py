@@ -6,6 +6,7 @@ from math import log
 from pathlib import Path
 
 import pytest
+from forking_agents import forking_commands
 from tiny_site import N_PAGES, SITE, serving_tiny
 
 from benchmarks.living import __main__ as living
@@ -70,7 +71,7 @@ def test_a_lost_document_of_whose_cluster_another_was_kept_has_a_near_copy() -> 
 
 
 def test_a_tiny_site_is_crawled_both_ways_and_nothing_is_lost(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    with serving_tiny(tmp_path) as place:
+    with forking_commands(), serving_tiny(tmp_path) as place:
         found = one_run(SITE, place, tmp_path, [], 0.0, 1)
     assert (found.documents, found.lost, found.near) == (N_PAGES, 0, 0)
     assert found.plain[-1] == N_PAGES
@@ -112,7 +113,7 @@ def test_texts_of_the_same_words_in_another_order_are_near_copies() -> None:
 
 def test_a_recording_is_crawled_again_with_filters_and_nothing_is_lost(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """Mutation: replays had the recorded crawl's own filters, which are all off: nothing was drawn late."""
-    with serving_tiny(tmp_path) as place:
+    with forking_commands(), serving_tiny(tmp_path) as place:
         made = record(SITE, place, tmp_path)
     assert [(one.run.documents, one.clusters) for one in recorded(tmp_path, [SITE.name]).values()] == [(made.run.documents, made.clusters)]
     found = replayed_measure(SITE, made, tmp_path / SITE.name, ["filters.pattern_yield.barren=2"], "1")

@@ -7,6 +7,7 @@ from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
+from forking_agents import forking_commands
 from tiny_site import SITE, page, serving_tiny
 
 from benchmarks.living.barriers import Kind, Schedule, changed, instead, without_session
@@ -72,7 +73,7 @@ def test_a_loss_is_put_down_to_the_wall_that_its_address_met_last() -> None:
 
 
 def test_a_tiny_site_is_crawled_without_walls_and_through_them(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    with serving_tiny(tmp_path, is_fronted=True) as place:
+    with forking_commands(), serving_tiny(tmp_path, is_fronted=True) as place:
         assert through(SITE, place, tmp_path, [], 3, [Kind.VARIANTS], with_plain=False) == 0
     told = capfd.readouterr().out
     assert "without walls: " in told

@@ -148,7 +148,12 @@ CONFIGURATION = {
 COMMANDS = {
     "an unknown command": Case(("crwal",), 2, ("No such command 'crwal'. Did you mean 'crawl'", "thresher --help"), n_lines=4),
     "an unknown option": Case(crawl("--outptu", "x"), 2, ("No such option '?--outptu", "thresher crawl --help"), n_lines=4),
-    "no DIR": Case(("crawl", *CONTACT, "a.example"), 2, ("Missing option '-o' / '--output'",), n_lines=4),
+    "no DIR": Case(
+        ("crawl", *CONTACT, "a.example"),
+        2,
+        ("Missing option '-o' / '--output'. Give --output DIR: Directory for the new crawl",),
+        n_lines=4,
+    ),
     "nothing at all": Case((), 2, (r"Usage: thresher \[OPTIONS\] COMMAND", "resume"), n_lines=45),
 }
 STORES = {

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import forking
 import trustme
-from harness import ROOT, Life, findings
+from harness import ROOT, Life, findings, free_port
 from hostile import always, response, serve
 from witness import Request, Witness, links, page, text
 
@@ -133,6 +133,18 @@ def test_what_was_pinned_holds_for_a_resume_with_the_profile_and_only_that(tmp_p
             assert life.end() in (0, 4)
             assert "blocked_address" in life.said
         assert len(server.requests) == n
+
+
+def test_a_site_whose_server_is_not_running_is_told_before_the_crawl_begins(tmp_path: Path) -> None:
+    """Mutation: without the look it waited for a robots.txt, four tries long, and said nothing. One that runs is enough."""
+    seeds = [f"http://own.test:{free_port()}/", f"http://evil.test:{free_port()}/"]
+    with crawl(tmp_path / "none", *seeds, "--profile", "own-site") as life:
+        assert life.end() == 2
+        assert f"{seeds[0][7:-1]} (127.0.0.5): the connection is refused: no server is running there, nor at 1 other. Start it" in life.said
+    assert not (tmp_path / "none").exists()
+    with Witness(site) as server, crawl(tmp_path / "one", seeds[0], server.url("own.test"), "--profile", "own-site") as life:
+        assert life.end() in (0, 4)
+        assert len(server.paths("own.test")) == 1 + N_PAGES
 
 
 def test_several_agents_know_what_is_pinned(tmp_path: Path) -> None:

@@ -134,6 +134,10 @@ async def test_a_sitemap_is_guessed_for_seeds_alone_and_only_where_none_is_named
         crawled = await crawl(tmp_path / "c", options(web, "a.test/docs/x", "c.test/"))
         assert sorted(web.requests) == ["a.test/docs/x", "a.test/sitemap.xml", "b.test/", "c.test/", "c.test/mine.txt", "c.test/told"]
         assert sitemap_of(crawled, web.url("a.test/sitemap.xml")).notes == ["status 404"]
+        with View(crawled.path) as view:
+            news = read_sitemaps(view)
+            assert news is not None
+            assert news.states == {"read": 1}, "one that was only guessed is no failure"
         assert crawled.status.failed == 0
 
 
