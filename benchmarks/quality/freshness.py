@@ -8,13 +8,13 @@ the page that was visited longest ago, Nutch's and the oracle the page that is d
 oracle knows how often each page changes over its life, and distributes visits so that as many copies as possible are fresh (policy
 `fresh`): it is the best policy that visits each page at intervals, but it does not know which pages change together.
 
-Webs, of each at most `--pages` pages in whole directories, the same each time: planted processes of change (a tenth of the pages differs
-with every request: no policy keeps these fresh); planted manuals whose pages change together; this project's own git history (`--git` names
-others); the changelogs of the Debian packages of this machine; and the documentation in two PyPI packages over their released versions,
-which pip downloads once: examples, and a manual as its site shows it. Each is run with rounds of 1/32, 1/8 and 1/2 of the longest
-interval, in which all pages, when there are most, could be visited once (as crawls are by default, that is a host of 80,000, 320,000 or
-1,300,000 pages); and, with rounds of an eighth, so that requests may follow each other eight times as fast for a while (x8; a smaller host
-with `recrawl.visits_per_day`).
+Webs, of each at most `--pages` pages in whole directories, the same each time, and more where pages hardly change, or a handful of changes
+would decide: planted processes of change (a tenth of the pages differs with every request: no policy keeps these fresh); planted manuals
+whose pages change together; this project's own git history (`--git` names others); the changelogs of the Debian packages of this machine;
+and the documentation in two PyPI packages over their released versions, which pip downloads once: examples, and a manual as its site shows
+it. Each is run with rounds of 1/32, 1/8 and 1/2 of the longest interval, in which all pages, when there are most, could be visited once (as
+crawls are by default, that is a host of 80,000, 320,000 or 1,300,000 pages); and, with rounds of an eighth, so that requests may follow
+each other eight times as fast for a while (x8; a smaller host with `recrawl.visits_per_day`).
 
     fresh     share of the pages' time for which the copy was as the page was, after a warm-up of a quarter of the span
     stale     the rest; printed as ours divided by uniform's, by Nutch's, and the oracle's divided by uniform's

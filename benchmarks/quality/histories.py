@@ -26,6 +26,7 @@ from typing import NamedTuple
 from thresher.crawler.children import python
 
 HOUR_S, DAY_S = 3_600.0, 86_400.0
+_CHANGES = 4  # of a web, for each page that was asked for
 _SIGNED = re.compile(r"^ -- .*>  ?(\w{3}, .*)$", re.MULTILINE)  # the last line of an entry of a Debian changelog
 
 
@@ -141,14 +142,22 @@ def _date(text: str) -> datetime | None:
         return None
 
 
-def sampled(web: Web, at_most: int) -> Web:
-    """Return a web of some of the pages, the same each time: whole directories, since pages of one may change together."""
+def sampled(web: Web, n_pages: int) -> Web:
+    """Return a web of some of the pages, the same each time: whole directories, since pages of one may change together.
+
+    Args:
+        n_pages: At most; of a web whose pages hardly change more, until they have four changes for each of `n_pages`, or chance decides.
+    """
     directories: dict[str, list[History]] = {}
     for page in web.pages:
         directories.setdefault(page.url.rpartition("/")[0], []).append(page)
     chosen: list[History] = []
+    n_left, n_changes = n_pages, 0
     for _, pages in sorted(directories.items(), key=lambda item: hashlib.sha256(item[0].encode()).digest()):
-        chosen += pages[: at_most - len(chosen)]
+        taken = pages[:n_left] if n_left > 0 else pages if n_changes < _CHANGES * n_pages else []
+        n_left -= len(taken)
+        n_changes += sum(len(page.changes) for page in taken)
+        chosen += taken
     return web._replace(pages=sorted(chosen, key=lambda page: page.begins))
 
 

@@ -8,11 +8,11 @@ visits are due, the time between two of them; else what politeness would make it
 pages is worked out from their number by rate, in half octaves, again when these have changed by an eighth.
 
 The longest interval is a deadline, whatever the policy. A visit that is due waits for its turn behind those that were due before it, but
-times are given only where the host has room, so that no more than a quarter of its pages wait at once (core/visit_load.py). So a page is
-due a quarter of a round, in which the host visits all of its pages once, before its deadline, and a twentieth of the longest interval
-earlier, for which new URLs may go first (core/host_queue.py). Only while a host's pages come to take much more than half of the longest
-interval, those that were given their time before may come late. A host that cannot visit all of its pages within the longest interval is
-told, in `status` and when a crawl ends.
+times are given only where the host has room (core/visit_load.py): so that this takes no longer than a quarter of a round, in which the host
+visits all of its pages once, or a 32nd of the longest interval. A page is due so long before its deadline, and a twentieth of the longest
+interval earlier, for which new URLs may go first (core/host_queue.py). Only while a host's pages come to take much more than half of the
+longest interval, those that were given their time before may come late. A host that cannot visit all of its pages within the longest
+interval is told, in `status` and when a crawl ends.
 
 A visit is due before its interval is over, by a tenth of a round: it waits for its turn for that long, so that a host whose visits fall
 together is not idle between them. Times are spread a little by a hash, or a page that changes at noon would always be visited at noon;
@@ -47,7 +47,7 @@ from thresher.crawler.core.revisit_plans import FamilyPlan, HostPlan, PagePlan, 
 from thresher.crawler.core.revisit_policy import Intervals, Policy, Share, interval_s, multiplier
 from thresher.crawler.core.siblings import Look, Node, Siblings, Sooner, place_of
 from thresher.crawler.core.url_tree import branch
-from thresher.crawler.core.visit_load import SLICES, WAITING
+from thresher.crawler.core.visit_load import SLICES, WAITING, WAITING_S
 
 DAY_S: Final = 86_400.0
 MOST_FAMILIES: Final = 500  # patterns of a host whose visits are counted
@@ -216,11 +216,16 @@ class Schedule:
     def _within(self, host: HostPlan) -> Intervals:
         """Return the bounds of a host's intervals, by which no page waits for its turn beyond its deadline."""
         least, most = self._bounds
-        return Intervals(least, max(least, (1.0 - VISIT_WAITS - 2.0 / SLICES) * most - WAITING * host.round_s))
+        return Intervals(least, max(least, (1.0 - VISIT_WAITS - 2.0 / SLICES) * most - self._longest_wait_s(host)))
+
+    def _longest_wait_s(self, host: HostPlan) -> float:
+        """Return for how long a visit that is due may wait for its turn."""
+        return max(WAITING * host.round_s, WAITING_S * self._bounds.most_s)
 
     def _room(self, host: HostPlan, now: float) -> list[float]:
         """Return how many more visits of a host may be due in each slice of time to come."""
-        return host.load.room(now, max(host.gap_s, _LEAST_GAP_S), 1.0 + WAITING * host.n_pages)
+        gap_s = max(host.gap_s, _LEAST_GAP_S)
+        return host.load.room(now, gap_s, 1.0 + self._longest_wait_s(host) / gap_s)
 
     def _set_due(self, host: HostPlan, plan: PagePlan, due: float) -> None:
         """Give a page its time, as its host counts it.    due: 0 for none"""

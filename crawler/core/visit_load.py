@@ -7,8 +7,8 @@ slice, of which it can make k, those that wait at its end are
 
     W = max(0, W before + n - k)
 
-and no time is given by which W exceeded a share of the host's pages, in any slice to come. So no visit waits for longer than these take,
-and two slices. Where a host can visit all of its pages within the longest interval there is room for each of them.
+and no time is given by which W exceeded a bound, in any slice to come. So no visit waits for longer than these take, and two slices. Where
+a host can visit all of its pages within the longest interval there is room for each of them.
 
 Pure. Memory: 5 bytes a slice that has visits, 128 of them at most but for pages that are gone. Time: 30 µs to look for room.
 """
@@ -21,7 +21,8 @@ from typing import Final
 import msgspec
 
 SLICES: Final = 128  # of the longest interval
-WAITING: Final = 0.25  # of a host's pages, that may wait for their turn at once
+WAITING: Final = 0.25  # of a host's pages, that may wait for their turn at once; or as many as
+WAITING_S: Final = 1 / 32  # of the longest interval can be visited in
 
 
 class VisitLoad(msgspec.Struct, array_like=True):

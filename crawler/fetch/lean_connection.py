@@ -199,7 +199,7 @@ class LeanConnection(asyncio.Protocol):
             if not self._is_complete:
                 self._fail(Cause.PROTOCOL, str(error))
         if not self._is_answered and self._n_unfinished > _UNFINISHED:
-            self._fail(Cause.PROTOCOL_HEADERS, f"a line of more than {MAX_LINE} bytes")
+            self._fail(Cause.PROTOCOL_HEADERS, f"a header line of more than {MAX_LINE} bytes")
         if self._n_waiting > _HIGH_WATER and not self._is_paused and self._transport is not None:
             self._is_paused = True
             self._transport.pause_reading()
@@ -217,7 +217,7 @@ class LeanConnection(asyncio.Protocol):
         if len(self._headers) > MAX_HEADERS:
             self._fail(Cause.PROTOCOL_HEADERS, f"more than {MAX_HEADERS} headers")
         elif len(name) + len(value) > MAX_LINE:
-            self._fail(Cause.PROTOCOL_HEADERS, f"a line of more than {MAX_LINE} bytes")
+            self._fail(Cause.PROTOCOL_HEADERS, f"a header line of more than {MAX_LINE} bytes")
         elif b"\0" in value:
             self._fail(Cause.PROTOCOL, "a zero byte in a header")
 

@@ -20,8 +20,6 @@ from thresher.crawler.cli import thresher
 from thresher.crawler.core.effects import Hold, Rewrite
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.core.model import Mode, State
-from thresher.crawler.core.url import URLSpace
-from thresher.crawler.core.url_rules import url_rules
 from thresher.crawler.settlement import collecting
 from thresher.crawler.start.rounds import begin_round
 from thresher.filters.spec import FilterSpec
@@ -104,24 +102,29 @@ async def test_what_is_no_validator_is_not_sent_back(tmp_path: Path) -> None:
         assert kinds(tmp_path / "c") == {}
 
 
-async def test_an_etag_of_a_megabyte_and_a_304_that_nobody_asked_for_change_nothing(tmp_path: Path) -> None:
+async def test_an_etag_of_a_megabyte_and_a_304_that_nobody_asked_for_change_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """F47: a header line beyond its limit costs its page and no other, at a first visit and at a later one, and `explain` says why."""
+    huge = f'"{"x" * 1_000_000}"'
     with ChangingWeb() as web:
-        web.put("/", WORDS, "/a", "/b")
+        web.put("/", WORDS, "/a", "/b", "/c")
         for path in ("/a", "/b"):
             web.headers[path] = {"cache-control": "no-store"}
             web.put(path, f"{path} {WORDS}")
-        await first(tmp_path / "c", web)
+        web.say("/c", "200 OK", b"whatever", etag=huge)
+        crawled = await first(tmp_path / "c", web)
+        assert {url.rpartition("/")[2] for url in crawled.pages} == {"", "a", "b"}
         web.say("/a", "304 Not Modified")
-        web.say("/b", "200 OK", b"whatever", etag=f'"{"x" * 1_000_000}"')
+        web.say("/b", "200 OK", b"whatever", etag=huge)
         crawled = await again(tmp_path / "c", web)
         assert kinds(tmp_path / "c") == {}
-        assert counts(tmp_path / "c") == {"not_modified": 1, "failed": 2}
+        assert counts(tmp_path / "c") == {"not_modified": 1, "failed": 3}
         assert crawled.pages[web.url("a.test", "/a")].status == 200
-        with View(tmp_path / "c") as view:
-            urls = URLSpace(view.secret, url_rules(view.settings))
-            check = view.tables.rounds.check(urls.key(web.url("a.test", "/a")))
-        assert check is not None
-        assert check.failed == "status 304 that nobody asked for"
+        a, b, c = (told(capsys, "explain", tmp_path / "c", web.url(HOST, path)) for path in ("/a", "/b", "/c"))
+        assert "status 304 that nobody asked for" in a
+        assert "(protocol_headers: a header line of more than 32768 bytes); it has not changed" in b
+        assert "It could not be fetched, at the first try: protocol_headers (a header line of more than 32768 bytes)" in c
 
 
 async def test_robots_txt_is_read_anew_and_a_page_it_forbids_now_is_not_asked(tmp_path: Path) -> None:
