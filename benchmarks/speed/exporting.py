@@ -33,6 +33,7 @@ from thresher.storage.store import Store
 _DOCS = Path("/usr/share/doc")
 _MOST = 400
 _TIMES = 7
+_LEAST_S = 0.02
 _WAYS = {
     "pages as JSON lines": ("--format", "jsonl"),
     "pages as CSV": ("--format", "csv"),
@@ -98,6 +99,13 @@ def text_rate(files: list[Path]) -> tuple[float, float]:
     return len(bodies) / max(cpu_s() - before - start, 1e-9), sum(map(len, bodies)) / len(bodies) / 1000
 
 
+def said(n_pages: int, cpu_s: float) -> str:
+    """Return a rate in words; of what takes less than a start varies by there is none."""
+    if cpu_s < _LEAST_S:
+        return "lost in the noise: take more pages, or a quiet machine"
+    return f"{n_pages / cpu_s:>10,.0f} pages a CPU second"
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", nargs="*", type=Path, default=[_DOCS])
@@ -113,14 +121,11 @@ def main() -> int:
         (Path(folder) / "out").mkdir()
         walked = [min(walk_s(path) for _ in range(_TIMES)) for _, path in stores]
         walk = walked[1] - walked[0]
-        print(
-            f"{'look at the files of a small store':<36} {(counts[1] - counts[0]) / max(walk, 1e-9):>10,.0f} pages a CPU second", flush=True
-        )
+        print(f"{'look at the files of a small store':<36} {said(counts[1] - counts[0], walk)}", flush=True)
         for name, words in _WAYS.items():
             n_times = 1 if options.short or "texts" in words else _TIMES
             spent = [min(exported_s(path, Path(folder) / "out" / f"{n}-{name}", words) for _ in range(n_times)) for n, path in stores]
-            rate = (counts[1] - counts[0]) / max(spent[1] - spent[0] - walk, 1e-9)
-            print(f"{name:<36} {rate:>10,.0f} pages a CPU second", flush=True)
+            print(f"{name:<36} {said(counts[1] - counts[0], spent[1] - spent[0] - walk)}", flush=True)
     files = files_below(options.folders)[: 10 if options.short else _MOST]
     if files:
         rate, size = text_rate(files)
