@@ -85,10 +85,25 @@ def near(rows: bytes, signature: bytes, n_name: int, tolerance: float, /) -> lis
 class RecordCache:
     """See storage/tables/record_cache.py."""
 
-    def __init__(self, read: Callable[[bytes], bytes | None], generation: int, begins_empty: bool, /) -> None: ...
+    unwritten: dict[bytes, bytes | None]
+    used: dict[bytes, int]
+    unsaved: set[bytes]
+
+    def __init__(
+        self,
+        read: Callable[[bytes], bytes | None],
+        generation: int,
+        begins_empty: bool,
+        visits: object,
+        grow: Callable[[bytes, int], int],
+        tag: bytes,
+        most: int,
+        /,
+    ) -> None: ...
     def get(self, key: bytes, /) -> bytes | None: ...
     def put(self, key: bytes, value: bytes | None, /) -> bytes | None: ...
     def unread(self, keys: Iterable[bytes], /) -> list[bytes]: ...
+    def write(self, key: bytes, value: bytes, /, weight: float = 0.0) -> None: ...
 
 def front_coded(texts: Sequence[str], /) -> bytes:
     """Return texts in UTF-8, of each only what differs from the one before; see storage/url_rows.py."""
