@@ -117,6 +117,12 @@ def new_rows(keys: Sequence[bytes], depths: Sequence[int], heads: dict[int, byte
 def steps(numbers: Iterable[int], /) -> bytes:
     """Return numbers from 1, ascending, as differences; see storage/packing.py."""
 
+def sealed(rows: Iterable[tuple[bytes, bytes]], seed: int, /) -> list[tuple[bytes, bytes]]:
+    """Return rows, each value with the seal of its row behind it; see storage/seal.py."""
+
+def opened(key: bytes, stored: bytes, seed: int, /) -> bytes | None:
+    """Return the value of a row that was sealed, None if the seal is not its own."""
+
 def letters(classes: object, numbers: object, base: int, /) -> None:
     """Give the tables of `words`: int8 classes and uint64 numbers of 65,536 units, and the base of the powers."""
 
