@@ -140,6 +140,9 @@ def feed_cache(native: Any, rng: random.Random) -> None:
                 rng.choice([cache.get, lambda key: cache.put(key, rng.choice([key, None])), lambda key: cache.write(key, key)])(key)
     with contextlib.suppress(ValueError):
         cache.write(b"site of a", rng.randbytes(rng.randrange(9)), weight=rng.random())
+    rows = [(rng.randbytes(rng.randrange(40)), rng.randbytes(rng.randrange(200))) for _ in range(rng.randrange(9))]
+    for (key, _), (_, stored) in zip(rows, native.sealed(rows, rng.getrandbits(32)), strict=True):
+        native.opened(key, stored[: rng.randrange(len(stored) + 1)], rng.getrandbits(32))
 
 
 def feed_urls(native: Any, text: str, rng: random.Random) -> None:

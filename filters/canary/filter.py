@@ -66,6 +66,7 @@ def spec(settings: CanarySettings) -> FilterSpec:
 
 
 _Key = Annotated[bytes, Meta(min_length=16, max_length=16)]
+_Word = Annotated[int, Meta(ge=0, lt=1 << 32)]
 _Token = Annotated[bytes, Meta(max_length=TOKEN)]  # b"": it cannot be used
 
 
@@ -80,7 +81,7 @@ class Seen(msgspec.Struct, array_like=True, tag=0, frozen=True):
     via: Annotated[bytes, Meta(max_length=16)] = b""  # key of what redirected to it
     is_kept: bool = False
     look: Look | None = None  # of a page that becomes a candidate
-    words: Annotated[list[int], Meta(max_length=32)] = []  # of a page: whether it uses its host's words (tongue.py)
+    words: Annotated[list[_Word], Meta(max_length=32)] = []  # of a page: whether it uses its host's words (tongue.py)
 
 
 class Wish(msgspec.Struct, array_like=True, tag=1, frozen=True):
