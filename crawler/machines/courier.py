@@ -56,6 +56,7 @@ class Courier:
         names = sorted({*self._agents.values()})
         self._peers = {name: _Peer(self, name, Seal(secret, me, name), Seal(secret, name, me), send, note) for name in names}
         self._place = -1
+        self.is_over = False  # whether it carries no more
 
     async def run(self) -> None:
         """Carry until cancelled."""
@@ -71,6 +72,7 @@ class Courier:
                 for peer in self._peers.values():
                     group.create_task(peer.run(group))
         finally:
+            self.is_over = True
             for server in servers:
                 server.close()
             for peer in self._peers.values():
@@ -302,8 +304,10 @@ class _Caller(_Connection):
         self._agent = agent
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._is_over = self._peer.courier.is_over  # then it was accepted as the courier ended, and nobody else would close it
         super().connection_made(transport)
-        self._number = self._peer.open(self, self._agent)
+        if not self._is_over:
+            self._number = self._peer.open(self, self._agent)
 
 
 class _Called(_Connection):

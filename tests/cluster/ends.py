@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from contextlib import suppress
 from pathlib import Path
 
@@ -14,6 +15,17 @@ from thresher.storage.schema import RULES
 from thresher.storage.store import Store
 
 N_MESSAGES = 250
+
+
+async def close_sockets() -> None:
+    """Close the connections that have ended, as the kernel does for a process that is killed.
+
+    One that asyncio accepts while its server closes has no owner: its socket stays open until the garbage collector finds it, and who has
+    called waits for an answer.
+    """
+    for _ in range(4):
+        await asyncio.sleep(0)
+    gc.collect()
 
 
 class End:
@@ -59,8 +71,7 @@ class End:
         self.task.cancel()
         with suppress(asyncio.CancelledError):
             await self.task
-        for _ in range(4):
-            await asyncio.sleep(0)  # for the connections, which were told to end
+        await close_sockets()
         self.store.close(commit=False)
 
     def received(self) -> list[bytes]:

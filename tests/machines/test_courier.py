@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from ends import EXPECTED, End
+from ends import EXPECTED, End, close_sockets
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -79,6 +79,7 @@ class Site:
         self._task.cancel()
         with suppress(asyncio.CancelledError):
             await self._task
+        await close_sockets()
 
 
 @pytest.fixture(autouse=True)
