@@ -170,9 +170,10 @@ class CanaryFilter:
         allowed = min(self._floor, watch.n_kept / _FOR_ONE) + self._share * watch.n_answers
         if watch.stage is not Stage.IDLE or watch.n_asked >= _OF_NEWS * allowed:
             return NO_EFFECTS
-        may_ask = watch.n_asked < allowed or not records.is_honest(memory, queue, token, news.url)
-        if may_ask and n_alike and n_alike >= records.patience(memory, queue, token, news.url, least):
-            return self._ask(watch, queue, token, memory)
+        if n_alike and n_alike >= least:  # `patience` is no less
+            may_ask = watch.n_asked < allowed or not records.is_honest(memory, queue, token, news.url)
+            if may_ask and n_alike >= records.patience(memory, queue, token, news.url, least):
+                return self._ask(watch, queue, token, memory)
         is_due = self._share > 0 and watch.n_asked < allowed and watch.n_answers - watch.good_at >= 2 / self._share
         return self._ask(watch, queue, b"", memory) if is_due else NO_EFFECTS
 
