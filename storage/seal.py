@@ -6,7 +6,7 @@ A page that something else wrote over yields rows that are not theirs, or rows o
 the row, in whatever process reads them, and never numbers that nobody stored. What a seal cannot tell: rows that are gone, and rows of an
 older state of the same page; storage/verify.py looks for what contradicts itself.
 
-The schema's version alone has none, so that any version can be read. Time: 0.3 µs a row written or read, 5 of a body of 25 KB.
+The schema's version alone has none, so that any version can be read. Time: 0.3 µs a row written or read, 0.1 in C, 5 of a body of 25 KB.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from pathlib import Path
 from xxhash import xxh32_digest
 
 from thresher.crawler.core.errors import StoreError
+from thresher.crawler.native import NATIVE, native
 from thresher.storage.overlay import Row
 from thresher.storage.schema import META, TABLES, Meta
 
@@ -30,7 +31,15 @@ def sealed(table: str, rows: Iterable[Row]) -> list[Row]:
     seed = _SEEDS[table]
     if table == META:
         return [(key, value if key == Meta.VERSION else value + xxh32_digest(key + value, seed)) for key, value in rows]
+    if NATIVE:
+        return native.sealed(rows, seed)
     return [(key, value + xxh32_digest(key + value, seed)) for key, value in rows]
+
+
+def _opened(key: bytes, stored: bytes, seed: int) -> bytes | None:
+    """Return a row's value, None if it is not what was written under this key."""
+    value = stored[:-_BYTES]
+    return value if stored[-_BYTES:] == xxh32_digest(key + value, seed) else None
 
 
 class Seals:
@@ -47,8 +56,8 @@ class Seals:
         """
         if table == META and key == Meta.VERSION:
             return stored
-        value = stored[:-_BYTES]
-        if stored[-_BYTES:] != xxh32_digest(key + value, _SEEDS[table]):
+        value = native.opened(key, stored, _SEEDS[table]) if NATIVE else _opened(key, stored, _SEEDS[table])
+        if value is None:
             raise self._broken(table, key)
         return value
 

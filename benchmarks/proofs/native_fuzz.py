@@ -18,6 +18,7 @@ import tempfile
 import time
 from html.entities import html5
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from benchmarks.support.checkout import environment
@@ -124,13 +125,24 @@ def feed_cache(native: Any, rng: random.Random) -> None:
             raise ValueError
         return rng.choice([key, None])
 
-    cache = native.RecordCache(read, rng.randrange(1, 9), rng.random() < 0.5)
+    def grow(_site: bytes, grown: int) -> int:
+        if rng.random() < 0.1:
+            raise ValueError
+        return max(0, grown)
+
+    visits, tag = SimpleNamespace(visit=rng.getrandbits(40)), rng.randbytes(rng.randrange(4))
+    cache = native.RecordCache(read, rng.randrange(1, 9), rng.random() < 0.5, visits, grow, tag, rng.randrange(99))
     for _ in range(rng.randrange(200)):
-        keys = [b"%d" % rng.randrange(30) for _ in range(rng.randrange(5))]
+        keys = [rng.choice([b"", b"site of "]) + b"%d" % rng.randrange(30) for _ in range(rng.randrange(5))]
         with contextlib.suppress(ValueError):
             cache.unread(keys)
             for key in keys:
-                rng.choice([cache.get, lambda key: cache.put(key, rng.choice([key, None]))])(key)
+                rng.choice([cache.get, lambda key: cache.put(key, rng.choice([key, None])), lambda key: cache.write(key, key)])(key)
+    with contextlib.suppress(ValueError):
+        cache.write(b"site of a", rng.randbytes(rng.randrange(9)), weight=rng.random())
+    rows = [(rng.randbytes(rng.randrange(40)), rng.randbytes(rng.randrange(200))) for _ in range(rng.randrange(9))]
+    for (key, _), (_, stored) in zip(rows, native.sealed(rows, rng.getrandbits(32)), strict=True):
+        native.opened(key, stored[: rng.randrange(len(stored) + 1)], rng.getrandbits(32))
 
 
 def feed_urls(native: Any, text: str, rng: random.Random) -> None:

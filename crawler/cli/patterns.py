@@ -18,8 +18,9 @@ from thresher.crawler.core.url import URLSpace
 from thresher.crawler.core.url_rules import url_rules
 from thresher.filters.evidence.intervals import at_any_time
 from thresher.filters.pattern_yield.filter import NAME, holder
-from thresher.filters.pattern_yield.records import Pattern, patterns_of
+from thresher.filters.pattern_yield.records import Pattern
 from thresher.filters.pattern_yield.replay import PatternReplay
+from thresher.filters.pattern_yield.tree import patterns_of
 from thresher.filters.registry import judges
 from thresher.storage.export.reading import reading
 from thresher.storage.export.scans import hosts

@@ -85,10 +85,25 @@ def near(rows: bytes, signature: bytes, n_name: int, tolerance: float, /) -> lis
 class RecordCache:
     """See storage/tables/record_cache.py."""
 
-    def __init__(self, read: Callable[[bytes], bytes | None], generation: int, begins_empty: bool, /) -> None: ...
+    unwritten: dict[bytes, bytes | None]
+    used: dict[bytes, int]
+    unsaved: set[bytes]
+
+    def __init__(
+        self,
+        read: Callable[[bytes], bytes | None],
+        generation: int,
+        begins_empty: bool,
+        visits: object,
+        grow: Callable[[bytes, int], int],
+        tag: bytes,
+        most: int,
+        /,
+    ) -> None: ...
     def get(self, key: bytes, /) -> bytes | None: ...
     def put(self, key: bytes, value: bytes | None, /) -> bytes | None: ...
     def unread(self, keys: Iterable[bytes], /) -> list[bytes]: ...
+    def write(self, key: bytes, value: bytes, /, weight: float = 0.0) -> None: ...
 
 def front_coded(texts: Sequence[str], /) -> bytes:
     """Return texts in UTF-8, of each only what differs from the one before; see storage/url_rows.py."""
@@ -101,6 +116,12 @@ def new_rows(keys: Sequence[bytes], depths: Sequence[int], heads: dict[int, byte
 
 def steps(numbers: Iterable[int], /) -> bytes:
     """Return numbers from 1, ascending, as differences; see storage/packing.py."""
+
+def sealed(rows: Iterable[tuple[bytes, bytes]], seed: int, /) -> list[tuple[bytes, bytes]]:
+    """Return rows, each value with the seal of its row behind it; see storage/seal.py."""
+
+def opened(key: bytes, stored: bytes, seed: int, /) -> bytes | None:
+    """Return the value of a row that was sealed, None if the seal is not its own."""
 
 def letters(classes: object, numbers: object, base: int, /) -> None:
     """Give the tables of `words`: int8 classes and uint64 numbers of 65,536 units, and the base of the powers."""

@@ -1,4 +1,4 @@
-/* Hashes of links: xxHash's XXH32 with seed 0, as Python's package xxhash computes it, and the least of many. */
+/* Hashes of links and rows: xxHash's XXH32, as Python's package xxhash computes it, and the least of many. */
 #include "native.h"
 
 #include <string.h>
@@ -10,11 +10,11 @@ static uint32_t turned(uint32_t x, int by) { return x << by | x >> (32 - by); }
 
 static uint32_t four(Bytes at) { return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24; }
 
-uint32_t xxh32(Bytes at, size_t n) {
+uint32_t xxh32(Bytes at, size_t n, uint32_t seed) {
     size_t left = n;
-    uint32_t hash = P5;
+    uint32_t hash = seed + P5;
     if (n >= STRIPE) {
-        uint32_t lane[LANES] = {P1 + P2, P2, 0, 0u - P1};
+        uint32_t lane[LANES] = {seed + P1 + P2, seed + P2, seed, seed - P1};
         for (; left >= STRIPE; at += STRIPE, left -= STRIPE)
             for (int i = 0; i < LANES; i++) lane[i] = turned(lane[i] + four(at + 4 * i) * P2, 13) * P1;
         hash = turned(lane[0], 1) + turned(lane[1], 7) + turned(lane[2], 12) + turned(lane[3], 18);

@@ -11,6 +11,7 @@ extern PyTypeObject RECORD_CACHE;     /* records.c */
 extern PyMethodDef SKETCH_METHODS[]; /* sketches_module.c */
 extern PyMethodDef URL_METHODS[];    /* urls_module.c */
 extern PyMethodDef FRONT_METHODS[];  /* front_coding.c */
+extern PyMethodDef SEAL_METHODS[];   /* seals.c */
 static Pass PASS; /* its buffers stay between two pages */
 static int HAS_LETTERS;
 
@@ -246,7 +247,7 @@ static int number_of(PyObject *url, uint64_t *number) {
         return 0;
     }
     size_t origin = (size_t)(slash - at);
-    *number = (uint64_t)xxh32(slash + 1, n - origin - 1) << 32 | xxh32(at, origin);
+    *number = (uint64_t)xxh32(slash + 1, n - origin - 1, 0) << 32 | xxh32(at, origin, 0);
     return 1;
 }
 
@@ -311,8 +312,8 @@ PyMODINIT_FUNC PyInit__native(void) {
         if (!TAGS[id] && !(TAGS[id] = PyUnicode_InternFromString(NAME_OF[id]))) return NULL;
     PyObject *module = PyModule_Create(&MODULE);
     if (module && (PyModule_AddFunctions(module, SKETCH_METHODS) < 0 || PyModule_AddFunctions(module, URL_METHODS) < 0)) Py_CLEAR(module);
-    if (module && PyModule_AddFunctions(module, FRONT_METHODS) < 0) Py_CLEAR(module);
+    if (module && (PyModule_AddFunctions(module, FRONT_METHODS) < 0 || PyModule_AddFunctions(module, SEAL_METHODS) < 0)) Py_CLEAR(module);
     if (module && PyModule_AddType(module, &RECORD_CACHE) < 0) Py_CLEAR(module);
-    if (module && PyModule_AddIntConstant(module, "INTERFACE", 10) < 0) Py_CLEAR(module);
+    if (module && PyModule_AddIntConstant(module, "INTERFACE", 12) < 0) Py_CLEAR(module);
     return module;
 }

@@ -10,7 +10,7 @@
  * links.c    links to the least hashes of them
  * urls.c     clean links to canonical URLs, URLs to keyed hashes
  * sketches.c what filters ask of words
- * module.c, sketches_module.c, urls_module.c  what Python sees
+ * module.c, sketches_module.c, urls_module.c, seals.c  what Python sees
  */
 #ifndef THRESHER_NATIVE_H
 #define THRESHER_NATIVE_H
@@ -186,7 +186,7 @@ void least_hashes(const uint64_t *tokens, size_t n, size_t shingle, int64_t *lea
 
 /* -- links.c -------------------------------------------------------------------------------------------------------------------- */
 
-uint32_t xxh32(Bytes at, size_t n);
+uint32_t xxh32(Bytes at, size_t n, uint32_t seed);
 /* Put a number among the least ones, ascending, of which there are n and room for most; returns how many there are now. */
 size_t put_among_least(uint64_t *least, size_t n, size_t most, uint64_t number);
 

@@ -1,12 +1,14 @@
 /* The records of a filter that were read or written lately, and which were never met: storage/tables/record_cache.py says what it is. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
+#include <structmember.h>
 
 #include "native.h"
 
 #include <stdlib.h>
 
 enum { FIRST_BITS = 20, GROWTH_BITS = 3, BITS_PER_KEY = 16, MOST_MAPS = 8 };
+enum { SITE = 8, HEADER = 8 }; /* bytes: of a key, and before a row's value */
 
 typedef struct {
     uint8_t *bits;
@@ -17,6 +19,9 @@ typedef struct {
     PyObject_HEAD
     PyObject *read;         /* asked for what is not remembered; NULL once it was cleared */
     PyObject *young, *old;  /* dicts, NULL once they were cleared */
+    PyObject *visits, *grow, *tag; /* whose `visit` is the present one; asked for a site's bytes; begins a row's key */
+    PyObject *unwritten, *used, *unsaved; /* row's key -> row, site -> bytes, set of sites */
+    Py_ssize_t most;        /* bytes of a site */
     Py_ssize_t generation;
     int begins_empty;       /* whatever was met is in the maps */
     int n_maps;
@@ -65,7 +70,7 @@ static int remember(Cache *cache, PyObject *key, PyObject *value) {
 
 static int is_ready(const Cache *cache, PyObject *key, const char *name) {
     if (!PyBytes_CheckExact(key)) PyErr_Format(PyExc_TypeError, "%s: expected bytes, found %R", name, key);
-    else if (!cache->young || !cache->old || !cache->read) PyErr_Format(PyExc_RuntimeError, "%s: the cache is gone", name);
+    else if (!cache->young || !cache->old || !cache->unsaved) PyErr_Format(PyExc_RuntimeError, "%s: the cache is gone", name);
     else return 1;
     return 0;
 }
@@ -97,20 +102,92 @@ static PyObject *cache_get(PyObject *self, PyObject *key) {
     return hash == -1 ? NULL : found(cache, key, hash);
 }
 
+/* Remember what is written under a key of bytes; returns what was there before, a new reference. */
+static PyObject *replaced(Cache *cache, PyObject *key, PyObject *value, Py_hash_t hash) {
+    PyObject *before = found(cache, key, hash);
+    if (!before) return NULL;
+    if (!remember(cache, key, value)) Py_CLEAR(before);
+    if (before == Py_None && cache->begins_empty && value != Py_None && !meet(cache, (uint64_t)hash)) {
+        Py_CLEAR(before);
+        PyErr_NoMemory();
+    }
+    return before;
+}
+
 PyDoc_STRVAR(put_doc, "put(key, value) remembers what is written, None for what is deleted -> what was there before");
 
 static PyObject *cache_put(PyObject *self, PyObject *const *args, Py_ssize_t n) {
     Cache *cache = (Cache *)self;
     if (n != 2) return PyErr_Format(PyExc_TypeError, "put: expected a key and a value");
     Py_hash_t hash = is_ready(cache, args[0], "put") ? PyObject_Hash(args[0]) : -1;
-    PyObject *before = hash == -1 ? NULL : found(cache, args[0], hash);
-    if (!before) return NULL;
-    if (cache->young && !remember(cache, args[0], args[1])) Py_CLEAR(before);
-    if (before == Py_None && cache->begins_empty && args[1] != Py_None && !meet(cache, (uint64_t)hash)) {
-        Py_CLEAR(before);
-        PyErr_NoMemory();
+    return hash == -1 ? NULL : replaced(cache, args[0], args[1], hash);
+}
+
+/* Let a row wait until it is written: weight f32, visit u32, value; returns 0 and the error if that fails. */
+static int wait_row(Cache *cache, PyObject *key, PyObject *value, double weight) {
+    PyObject *visit = PyObject_GetAttrString(cache->visits, "visit");
+    unsigned long long number = visit ? PyLong_AsUnsignedLongLongMask(visit) : 0;
+    Py_ssize_t n_tag = PyBytes_GET_SIZE(cache->tag), n_key = PyBytes_GET_SIZE(key), n = PyBytes_GET_SIZE(value);
+    PyObject *name = NULL, *row = NULL;
+    int is_done = 0;
+    Py_XDECREF(visit);
+    if (PyErr_Occurred()) return 0;
+    if (n > PY_SSIZE_T_MAX - HEADER || n_key > PY_SSIZE_T_MAX - n_tag) PyErr_NoMemory();
+    else if ((name = PyBytes_FromStringAndSize(NULL, n_tag + n_key)) && (row = PyBytes_FromStringAndSize(NULL, HEADER + n))) {
+        char *at = PyBytes_AS_STRING(name), *to = PyBytes_AS_STRING(row);
+        memcpy(at, PyBytes_AS_STRING(cache->tag), (size_t)n_tag);
+        memcpy(at + n_tag, PyBytes_AS_STRING(key), (size_t)n_key);
+        for (int i = 0; i < 4; i++) to[4 + i] = (char)(number >> (24 - 8 * i) & 0xFF);
+        memcpy(to + HEADER, PyBytes_AS_STRING(value), (size_t)n);
+        is_done = PyFloat_Pack4(weight, to, 0) == 0 && PyDict_SetItem(cache->unwritten, name, row) == 0;
     }
-    return before;
+    Py_XDECREF(name);
+    Py_XDECREF(row);
+    return is_done;
+}
+
+/* Count the bytes by which a site's records have grown; returns 0 and the error if that fails. */
+static int count_bytes(Cache *cache, PyObject *key, Py_ssize_t grown) {
+    PyObject *site = PyBytes_FromStringAndSize(PyBytes_AS_STRING(key), SITE), *n = NULL;
+    PyObject *known = site ? PyDict_GetItemWithError(cache->used, site) : NULL;
+    Py_ssize_t used = known ? PyLong_AsSsize_t(known) : 0;
+    if (PyErr_Occurred()) goto done;
+    if (used > 0 && grown <= cache->most && used <= cache->most - grown) n = PyLong_FromSsize_t(used + grown);
+    else n = PyObject_CallFunction(cache->grow, "On", site, grown);
+    if (n && !cache->unsaved) {
+        PyErr_SetString(PyExc_RuntimeError, "write: the cache is gone");
+        Py_CLEAR(n);
+    } else if (n && (PyDict_SetItem(cache->used, site, n) < 0 || PySet_Add(cache->unsaved, site) < 0)) {
+        Py_CLEAR(n);
+    }
+done:
+    Py_XDECREF(site);
+    Py_XDECREF(n);
+    return n != NULL;
+}
+
+PyDoc_STRVAR(write_doc, "write(key, value, weight=0.0) remembers a record, lets its row wait in `unwritten`, counts its site's bytes");
+
+static PyObject *cache_write(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *names) {
+    Cache *cache = (Cache *)self;
+    Py_ssize_t n_names = names ? PyTuple_GET_SIZE(names) : 0;
+    int is_named = n == 2 && n_names == 1 && PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, 0), "weight") == 0;
+    if (!is_named && (n_names || n < 2 || n > 3)) return PyErr_Format(PyExc_TypeError, "write: expected a key, a value and a weight");
+    PyObject *key = args[0], *value = args[1];
+    double weight = n + n_names > 2 ? PyFloat_AsDouble(args[2]) : 0.0;
+    if (weight == -1.0 && PyErr_Occurred()) return NULL;
+    if (!PyBytes_CheckExact(value)) return PyErr_Format(PyExc_TypeError, "write: expected bytes, found %R", value);
+    Py_hash_t hash = is_ready(cache, key, "write") ? PyObject_Hash(key) : -1;
+    if (hash == -1) return NULL;
+    if (PyBytes_GET_SIZE(key) < SITE) return PyErr_Format(PyExc_ValueError, "write: a key begins with the 8 bytes of its site, found %R", key);
+    PyObject *before = replaced(cache, key, value, hash);
+    if (!before) return NULL;
+    Py_ssize_t grown = PyBytes_GET_SIZE(value);
+    if (PyBytes_CheckExact(before)) grown -= PyBytes_GET_SIZE(before);
+    else grown += PyBytes_GET_SIZE(cache->tag) + PyBytes_GET_SIZE(key) + HEADER;
+    Py_DECREF(before);
+    if (!wait_row(cache, key, value, weight) || (grown && !count_bytes(cache, key, grown))) return NULL;
+    Py_RETURN_NONE;
 }
 
 PyDoc_STRVAR(unread_doc, "unread(keys) -> list of those that must be read");
@@ -131,18 +208,24 @@ static PyObject *cache_unread(PyObject *self, PyObject *keys) {
 }
 
 static PyObject *cache_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-    PyObject *read;
-    Py_ssize_t generation;
+    PyObject *read, *visits, *grow, *tag;
+    Py_ssize_t generation, most;
     int begins_empty;
     if (kwargs && PyDict_GET_SIZE(kwargs)) return PyErr_Format(PyExc_TypeError, "RecordCache: expected no keywords");
-    if (!PyArg_ParseTuple(args, "Onp", &read, &generation, &begins_empty)) return NULL;
+    if (!PyArg_ParseTuple(args, "OnpOOSn", &read, &generation, &begins_empty, &visits, &grow, &tag, &most)) return NULL;
     if (generation < 1) return PyErr_Format(PyExc_ValueError, "RecordCache: expected a generation of one record or more");
     Cache *cache = (Cache *)type->tp_alloc(type, 0);
     if (!cache) return NULL;
     cache->read = Py_NewRef(read);
+    cache->visits = Py_NewRef(visits);
+    cache->grow = Py_NewRef(grow);
+    cache->tag = Py_NewRef(tag);
     cache->generation = generation;
     cache->begins_empty = begins_empty;
-    if (!(cache->young = PyDict_New()) || !(cache->old = PyDict_New())) Py_CLEAR(cache);
+    cache->most = most;
+    if (!(cache->young = PyDict_New()) || !(cache->old = PyDict_New()) || !(cache->unwritten = PyDict_New())
+        || !(cache->used = PyDict_New()) || !(cache->unsaved = PySet_New(NULL)))
+        Py_CLEAR(cache);
     return (PyObject *)cache;
 }
 
@@ -151,6 +234,11 @@ static int cache_traverse(PyObject *self, visitproc visit, void *arg) {
     Py_VISIT(cache->read);
     Py_VISIT(cache->young);
     Py_VISIT(cache->old);
+    Py_VISIT(cache->visits);
+    Py_VISIT(cache->grow);
+    Py_VISIT(cache->unwritten);
+    Py_VISIT(cache->used);
+    Py_VISIT(cache->unsaved);
     return 0;
 }
 
@@ -159,6 +247,12 @@ static int cache_clear(PyObject *self) {
     Py_CLEAR(cache->read);
     Py_CLEAR(cache->young);
     Py_CLEAR(cache->old);
+    Py_CLEAR(cache->visits);
+    Py_CLEAR(cache->grow);
+    Py_CLEAR(cache->tag);
+    Py_CLEAR(cache->unwritten);
+    Py_CLEAR(cache->used);
+    Py_CLEAR(cache->unsaved);
     return 0;
 }
 
@@ -174,7 +268,15 @@ static PyMethodDef CACHE_METHODS[] = {
     {"get", cache_get, METH_O, get_doc},
     {"put", (PyCFunction)(void (*)(void))cache_put, METH_FASTCALL, put_doc},
     {"unread", cache_unread, METH_O, unread_doc},
+    {"write", (PyCFunction)(void (*)(void))cache_write, METH_FASTCALL | METH_KEYWORDS, write_doc},
     {NULL, NULL, 0, NULL},
+};
+
+static PyMemberDef CACHE_MEMBERS[] = {
+    {"unwritten", T_OBJECT_EX, offsetof(Cache, unwritten), READONLY, "rows that wait, by their keys"},
+    {"used", T_OBJECT_EX, offsetof(Cache, used), READONLY, "bytes that the records of sites met lately take"},
+    {"unsaved", T_OBJECT_EX, offsetof(Cache, unsaved), READONLY, "sites of which that has changed"},
+    {NULL, 0, 0, 0, NULL},
 };
 
 PyTypeObject RECORD_CACHE = {
@@ -186,4 +288,5 @@ PyTypeObject RECORD_CACHE = {
     .tp_traverse = cache_traverse,
     .tp_clear = cache_clear,
     .tp_methods = CACHE_METHODS,
+    .tp_members = CACHE_MEMBERS,
 };

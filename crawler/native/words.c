@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+enum { USUAL_SHINGLE = 5 }; /* of near_replica */
+static const uint64_t FACTOR = 0x9E3779B97F4A7C15u;
 enum { NO_LETTER, LETTER, IDEOGRAPH, UNSPACED, UNSPACED_LENGTH = 3 };
 static int8_t CLASS[UNITS];      /* of a UTF-16 code unit */
 static uint64_t NUMBER[UNITS];   /* random, of its lower case */
@@ -58,13 +60,23 @@ size_t hash_words(const void *text, size_t n, int width, uint64_t *out) {
     return width == 1 ? hash_latin(text, n, out) : hash_units(text, n, out);
 }
 
+/* Keep the least hash of each slot of the shingles whose hash an expression over tokens from t on gives. */
+#define KEEP_LEAST(expression)                                      \
+    for (const uint64_t *t = tokens; t <= tokens + n - shingle; t++) { \
+        uint64_t hash = (expression);                               \
+        int64_t *slot = &least[hash >> (64 - bits)];                \
+        if ((int64_t)hash < *slot) *slot = (int64_t)hash;           \
+    }
+
+static uint64_t hash_shingle(const uint64_t *t, size_t n) {
+    uint64_t hash = t[n - 1];
+    for (size_t i = n - 1; i-- > 0;) hash = hash * FACTOR + t[i];
+    return hash;
+}
+
 void least_hashes(const uint64_t *tokens, size_t n, size_t shingle, int64_t *least, int bits) {
     if (!n || !shingle) return;
     if (shingle > n) shingle = n;
-    for (size_t i = 0; i + shingle <= n; i++) {
-        uint64_t hash = tokens[i + shingle - 1];
-        for (size_t j = shingle - 1; j-- > 0;) hash = hash * 0x9E3779B97F4A7C15u + tokens[i + j];
-        int64_t *slot = &least[hash >> (64 - bits)];
-        if ((int64_t)hash < *slot) *slot = (int64_t)hash;
-    }
+    if (shingle == USUAL_SHINGLE) KEEP_LEAST((((t[4] * FACTOR + t[3]) * FACTOR + t[2]) * FACTOR + t[1]) * FACTOR + t[0])
+    else KEEP_LEAST(hash_shingle(t, shingle))
 }

@@ -66,6 +66,7 @@ def spec(settings: CanarySettings) -> FilterSpec:
 
 
 _Key = Annotated[bytes, Meta(min_length=16, max_length=16)]
+_Word = Annotated[int, Meta(ge=0, lt=1 << 32)]
 _Token = Annotated[bytes, Meta(max_length=TOKEN)]  # b"": it cannot be used
 
 
@@ -80,7 +81,7 @@ class Seen(msgspec.Struct, array_like=True, tag=0, frozen=True):
     via: Annotated[bytes, Meta(max_length=16)] = b""  # key of what redirected to it
     is_kept: bool = False
     look: Look | None = None  # of a page that becomes a candidate
-    words: Annotated[list[int], Meta(max_length=32)] = []  # of a page: whether it uses its host's words (tongue.py)
+    words: Annotated[list[_Word], Meta(max_length=32)] = []  # of a page: whether it uses its host's words (tongue.py)
 
 
 class Wish(msgspec.Struct, array_like=True, tag=1, frozen=True):
@@ -169,9 +170,10 @@ class CanaryFilter:
         allowed = min(self._floor, watch.n_kept / _FOR_ONE) + self._share * watch.n_answers
         if watch.stage is not Stage.IDLE or watch.n_asked >= _OF_NEWS * allowed:
             return NO_EFFECTS
-        may_ask = watch.n_asked < allowed or not records.is_honest(memory, queue, token, news.url)
-        if may_ask and n_alike and n_alike >= records.patience(memory, queue, token, news.url, least):
-            return self._ask(watch, queue, token, memory)
+        if n_alike and n_alike >= least:  # `patience` is no less
+            may_ask = watch.n_asked < allowed or not records.is_honest(memory, queue, token, news.url)
+            if may_ask and n_alike >= records.patience(memory, queue, token, news.url, least):
+                return self._ask(watch, queue, token, memory)
         is_due = self._share > 0 and watch.n_asked < allowed and watch.n_answers - watch.good_at >= 2 / self._share
         return self._ask(watch, queue, b"", memory) if is_due else NO_EFFECTS
 

@@ -9,11 +9,12 @@ less and less often (`records.patience`).
 
     queue ‖ "W"                → Tongue
 
-Memory: 600 bytes a host until `_PAGES` pages were counted, then 130. Time: O(words) of the sample, natively or in numpy.
+Memory: 130 bytes a page of a host until `_PAGES` were counted, then as many a host. Time: O(words) of the sample, natively or in numpy.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from enum import IntEnum
 from typing import Final
@@ -52,7 +53,8 @@ class Tongue(msgspec.Struct, array_like=True):
     """The words of a host's pages."""
 
     n: int = 0  # pages that were counted, `_PAGES` at most
-    words: dict[int, int] = {}  # sampled word → pages that have it; after `_PAGES` pages only the common ones
+    words: dict[int, int] = {}  # common word → pages that have it; none before `_PAGES` pages were counted
+    samples: bytes = b""  # of the pages until then, u32
 
 
 def sampled(words: U64) -> list[int]:
@@ -99,11 +101,10 @@ def learn(memory: Memory, queue: bytes, tongue: Tongue, words: Sequence[int]) ->
     if tongue.n >= _PAGES or len(words) < _FEWEST:
         return
     tongue.n += 1
-    counted = tongue.words = dict(tongue.words)
-    for word in words:
-        counted[word] = counted.get(word, 0) + 1
+    tongue.samples += np.array(words, dtype=np.uint32).tobytes()
     if tongue.n == _PAGES:
-        tongue.words = {word: n for word, n in counted.items() if n >= _COMMON * _PAGES}
+        counted = Counter(np.frombuffer(tongue.samples, dtype=np.uint32).tolist())
+        tongue.words, tongue.samples = {word: n for word, n in counted.items() if n >= _COMMON * _PAGES}, b""
     memory.put(queue + _ROW, _encode(tongue), weight=KEPT)
 
 

@@ -21,6 +21,7 @@ import msgspec
 import xxhash
 
 from thresher.crawler.core.ports import Memory
+from thresher.crawler.core.url import origin_of
 from thresher.filters.depth_cutoff.evidence import BELIEF, PRIOR, QUOTA, SPEAKS, UNLIMITED, CutRule, PlaceCounts
 from thresher.filters.depth_cutoff.novelty import look
 from thresher.filters.depth_cutoff.places import UrlPlaces, places
@@ -36,7 +37,7 @@ from thresher.filters.depth_cutoff.records import (
     head_key,
     poor_key,
 )
-from thresher.filters.pattern_yield.patterns import Parts
+from thresher.filters.pattern_yield.patterns import Parts, parse
 from thresher.filters.pattern_yield.vocabulary import Vocabulary
 
 INNER = " named by worthless pages"  # suffix: a pattern's URLs that worthless pages named are a place of their own
@@ -93,6 +94,8 @@ class Ledger:
         self.is_spent = False  # the place of the last fetch has shown nothing new for so long that it is taken to be endless
         self._known: dict[str, PlaceCounts | None] = {}
         self._changed: dict[str, PlaceCounts] = {}
+        if self.head.early:
+            self._learn_early()
 
     # -- asking
 
@@ -139,8 +142,28 @@ class Ledger:
         self.vocabulary.add(fetch.parts.words())
         where = self.where(fetch.parts)
         is_new = fetch.is_good and self._is_new(where.directory, fetch.sampled)
-        self._count(fetch, is_new=is_new)
         self.head.taught(fetch.kind, is_new=is_new, is_dropped=bool(fetch.drop))
+        return self._learn(fetch, before, where, is_new=is_new)
+
+    def _learn_early(self) -> None:
+        """Learn from the site's first pages, all of which were new (early.py)."""
+        early, self.head.early, self.vocabulary = self.head.early, [], Vocabulary()
+        for page in early:
+            parts = parse(page.url, origin_of(page.url))
+            before = self.where(parts)
+            self.vocabulary.add(parts.words())
+            fetch = Fetch(parts, page.depth, page.text, b"", n_links=page.n_links, key=page.key)
+            self._learn(fetch, before, self.where(parts), is_new=True)
+            self._level(page.depth).new_links += page.new_links
+
+    def _learn(self, fetch: Fetch, before: UrlPlaces, where: UrlPlaces, *, is_new: bool) -> list[Released]:
+        """Learn from a request whose page was compared.
+
+        Args:
+            before: The places of its URL before its words were counted.
+            where: Its places now.
+        """
+        self._count(fetch, is_new=is_new)
         if not self._teaches(fetch.text, is_new):
             return []
         learned, wrong = self._teach([self._at(form) for form in where.ladder()], fetch, is_new)
@@ -222,7 +245,7 @@ class Ledger:
     def _is_new(self, directory: str, sampled: bytes) -> bool:
         if not sampled:
             return True  # a page without words, as one of pictures: nothing can be compared
-        key = self._key(b"t", directory)
+        key = table_key(self._site, directory)
         before = self._memory.get(key) or b""
         is_new, table = look(sampled, before)
         if table != before:
@@ -275,8 +298,9 @@ class Ledger:
         return head
 
     def all_places(self) -> list[PlaceCounts]:
-        """Return all that the memory holds."""
-        return [_place.decode(value) for _, value in self._memory.scan(self._site + b"p")]
+        """Return all that the memory holds, and what has changed."""
+        stored = {key: _place.decode(value) for key, value in self._memory.scan(self._site + b"p")}
+        return [*{**stored, **{self._key(b"p", form): place for form, place in self._changed.items()}}.values()]
 
     def _level(self, depth: int) -> Level:
         levels, at = self.head.levels, min(depth, _DEEPEST)
@@ -299,6 +323,11 @@ class Ledger:
 
     def _key(self, kind: bytes, form: str) -> bytes:
         return self._site + kind + _hash(form)
+
+
+def table_key(site: bytes, directory: str) -> bytes:
+    """Return the memory key of the word pairs that a directory has shown."""
+    return site + b"t" + _hash(directory)
 
 
 @lru_cache(maxsize=_FORMS)

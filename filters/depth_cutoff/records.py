@@ -1,6 +1,6 @@
 """Records of one site in a filter's memory (key: the site's 8 bytes, then)
 
-    h                   → Head: limits, kinds of URLs that were met, levels, vocabulary
+    h                   → Head: limits, kinds of URLs that were met, levels, vocabulary; or the first pages (early.py)
     p ‖ hash of a form  → Place (filters/depth_cutoff/evidence.py)
     t ‖ hash of a form  → table of the word pairs that a directory has shown
     w ‖ hash of a URL   → it showed nothing new
@@ -71,6 +71,17 @@ class Glance(msgspec.Struct, array_like=True):
         return next((limit for limit, n in enumerate(self.low) if n > 0), LOW) if self.n_limited else LOW
 
 
+class EarlyPage(msgspec.Struct, array_like=True):
+    """One of a site's first pages, which was new (early.py)."""
+
+    url: str
+    depth: int
+    text: int
+    n_links: int
+    key: bytes  # 8
+    new_links: int = 0
+
+
 class SiteHead(Glance, array_like=True):
     """What a site's places share."""
 
@@ -80,6 +91,7 @@ class SiteHead(Glance, array_like=True):
     n_counted: int = 0
     counters: bytes = b""
     standing: Standing = msgspec.field(default_factory=Standing)  # what its fetches came to
+    early: list[EarlyPage] = []  # its first pages, while nothing else is known of it
 
     def taught(self, kind: int, *, is_new: bool, is_dropped: bool) -> None:
         """Count a fetch that is learned from.

@@ -42,7 +42,7 @@ class Undo:
     def __init__(self, log: Memory) -> None:
         self._log = log
         self._memories: dict[str, UndoableMemory] = {}
-        self._noted: dict[bytes, list[tuple[str, bytes]]] = {}  # by site: of which records it is noted what they were
+        self._noted: dict[bytes, list[bytes]] = {}  # by site: keys that are in the `noted` of any memory
         self._n_noted = 0
         self._unsaved: dict[bytes, list[_Change]] = {}
         self._next: dict[bytes, int] = {}  # number of a site's next note
@@ -52,29 +52,29 @@ class Undo:
         found = self._memories[name] = UndoableMemory(name, memory, self)
         return found
 
-    def note(self, name: str, key: bytes, weight: float, before: bytes | None) -> bool:
-        """Note what a record was before it changes, which is not noted yet; return whether it belongs to a site.
+    def note(self, memory: UndoableMemory, key: bytes, weight: float, before: bytes | None) -> None:
+        """Note what a record was before it changes, which is not noted yet, if it belongs to a site.
 
         Args:
             before: Its value, None if there was none.
         """
         site = key[:_SITE]
         if site.endswith(_NO_SITE):
-            return False
+            return
         if self._n_noted >= _MOST_NOTED:
             self._noted, self._n_noted = {}, 0
-            for memory in self._memories.values():
-                memory.noted.clear()
+            for each in self._memories.values():
+                each.noted.clear()
         self._n_noted += 1
+        memory.noted.add(key)
         noted = self._noted.get(site)
         if noted is None:
             noted = self._noted[site] = []
-        noted.append((name, key))
+        noted.append(key)
         unsaved = self._unsaved.get(site)
         if unsaved is None:
             unsaved = self._unsaved[site] = []
-        unsaved.append((name, key, before, weight))
-        return True
+        unsaved.append((memory.name, key, before, weight))
 
     def save(self) -> None:
         """Write what was noted since the last save."""
@@ -89,8 +89,8 @@ class Undo:
         for key in [key for key, _ in self._log.scan(site)]:
             self._log.delete(key)
         forgotten = self._noted.pop(site, ())
-        for name, key in forgotten:
-            self._memories[name].noted.discard(key)
+        for memory in self._memories.values():
+            memory.noted.difference_update(forgotten)
         self._n_noted -= len(forgotten)
         self._unsaved.pop(site, None)
         self._next.pop(site, None)
@@ -125,7 +125,7 @@ class UndoableMemory:
     def __init__(self, name: str, memory: Memory, undo: Undo) -> None:
         self.memory = memory  # in which nothing is noted
         self.noted: set[bytes] = set()  # keys of records whose earlier value is noted
-        self._name = name
+        self.name = name
         self._note = undo.note
         self._put: Callable[[bytes, bytes, float], None] = memory.put
         self.get: Callable[[bytes], bytes | None] = memory.get
@@ -133,11 +133,11 @@ class UndoableMemory:
         self.scan: Callable[[bytes], Iterator[tuple[bytes, bytes]]] = memory.scan
 
     def put(self, key: bytes, value: bytes, /, weight: float = 0.0) -> None:
-        if key not in self.noted and self._note(self._name, key, weight, self.get(key)):
-            self.noted.add(key)
+        if key not in self.noted:
+            self._note(self, key, weight, self.get(key))
         self._put(key, value, weight)
 
     def delete(self, key: bytes, /) -> None:
-        if key not in self.noted and self._note(self._name, key, _DELETED, self.get(key)):
-            self.noted.add(key)
+        if key not in self.noted:
+            self._note(self, key, _DELETED, self.get(key))
         self.memory.delete(key)

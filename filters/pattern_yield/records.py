@@ -1,6 +1,6 @@
 """Records of one site's patterns in a filter's memory (key: the site's 8 bytes, then)
 
-    h                     → Head: the run, the site's vocabulary
+    h                     → Head: the run, the site's vocabulary; or the site's first pages, while nothing else is known of it
     p ‖ hash of a form    → Pattern: its evidence, and what it showed lately
     s ‖ URL's hash        → Source: a page or redirect whose links are not settled yet
     t ‖ text's hash       → hash of the URL that was kept with it (only if no other filter finds copies)
@@ -19,7 +19,6 @@ from typing import Final, NamedTuple
 import msgspec
 import xxhash
 
-from thresher.crawler.core.ports import Memory
 from thresher.filters.evidence.standing import Standing
 from thresher.filters.pattern_yield.evidence import YieldEvidence
 from thresher.filters.pattern_yield.patterns import CACHE_URLS, Parts
@@ -30,6 +29,7 @@ SOURCE_WEIGHT: Final = 0.5
 GOOD_RUN: Final = 8  # answers in a row that were worth it, from which only a sample is learned from
 SAMPLE: Final = 16  # one answer in so many
 LATELY: Final = 8  # latest texts that a pattern remembers
+EARLY: Final = GOOD_RUN - 1  # first pages of a site that may wait for its tree
 
 
 class ShownText(msgspec.Struct, array_like=True):
@@ -91,6 +91,7 @@ class SiteHead(msgspec.Struct, array_like=True):
     n_counted: int = 0
     counters: bytes = b""
     fresh: Standing = msgspec.field(default_factory=Standing)  # what its fetches came to that nothing held; its clock counts them
+    early: list[tuple[str, int]] = []  # URLs and news of its first pages, if no tree was needed yet; `good_run` is their number
 
 
 class Glance(msgspec.Struct, array_like=True):
@@ -134,11 +135,6 @@ def source_key(url: bytes) -> bytes:
 
 def text_key(site: bytes, text: bytes) -> bytes:
     return site + b"t" + text
-
-
-def patterns_of(memory: Memory, site: bytes) -> list[Pattern]:
-    """Return all patterns of a site that are in a memory."""
-    return [PATTERN.decode(value) for _, value in memory.scan(site + b"p")]
 
 
 @lru_cache(maxsize=CACHE_URLS)

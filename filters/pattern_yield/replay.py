@@ -19,8 +19,9 @@ from thresher.crawler.core.model import CrawlURL, Judgement
 from thresher.filters.base import LinkJudgement
 from thresher.filters.evidence.audits import is_audited
 from thresher.filters.pattern_yield.filter import LinksMeasure, PageMeasure, YieldOfLinks, YieldOfPages, rule_of
-from thresher.filters.pattern_yield.records import Pattern, patterns_of
-from thresher.filters.pattern_yield.tree import Sites
+from thresher.filters.pattern_yield.records import Pattern
+from thresher.filters.pattern_yield.sites import Sites
+from thresher.filters.pattern_yield.tree import patterns_of
 from thresher.filters.tail.records import TailPolicy
 
 _KEPT = Judgement(keep=True, follow=True, verdicts=())

@@ -13,8 +13,12 @@ from only after another text was shown. A run of 32 URLs with one text is not le
 the pattern had shown this text then, or all URLs of the run share a pattern that never showed anything new: a calendar which is all that is
 left to fetch.
 
+**The first pages.** As long as all pages of a site were new, none shows what another showed, and nothing was redirected, no pattern can be
+barren. So the first `EARLY` of them are only listed, in the site's head, and learned from when the tree is first needed: most hosts of the
+web never have more.
+
 Memory: at most `filters.site_bytes` a site; records with the least evidence are dropped first: sources, texts and patterns fetched once,
-but no barren ones. Time: 15 to 60 µs per answer, two or three records written.
+but no barren ones. Time: 15 to 60 µs per answer, two or three records written; 5 for each of the first pages.
 """
 
 from __future__ import annotations
@@ -22,12 +26,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from thresher.crawler.core.ports import Memory
-from thresher.filters.evidence.decay import Recent
+from thresher.crawler.core.url import origin_of
 from thresher.filters.pattern_yield.evidence import HoldRule, YieldEvidence
-from thresher.filters.pattern_yield.patterns import LITERAL, WORD, Parts, forms
+from thresher.filters.pattern_yield.patterns import LITERAL, WORD, Parts, forms, parse
 from thresher.filters.pattern_yield.records import (
     BARREN_WEIGHT,
-    GLANCE,
     GOOD_RUN,
     HEAD,
     HEAD_WEIGHT,
@@ -36,7 +39,6 @@ from thresher.filters.pattern_yield.records import (
     SOURCE,
     SOURCE_WEIGHT,
     Fetch,
-    Glance,
     LinkSource,
     Pattern,
     PendingFetch,
@@ -53,8 +55,6 @@ OTHERS = 8  # fetches of a site that must have been worth it for such a run to b
 TEMPLATE = 20  # times shown by one pattern from which a text is a template: its first page hardly counts then
 TAUGHT = 16  # fetches of a pattern that are also counted for the coarser one
 _MOST_CREDITED = 6  # redirects in a row that lead to one page
-_MOST_GLANCES = 20_000
-_MOST_HELD = 4_096
 
 
 class Tree:
@@ -77,8 +77,23 @@ class Tree:
         self._changed: dict[str, Pattern] = {}
         self._leading = b""  # key of the page learned from, if it was barren and its links are followed
         self.released: list[str] = []  # patterns whose URLs are to be released
+        if self.head.early:
+            self._learn_early()
+
+    def _learn_early(self) -> None:
+        """Learn from the site's first pages, all of which were new."""
+        early, self.head.early, self.head.good_run = self.head.early, [], 0
+        for url, news in early:
+            parts = parse(url, origin_of(url))
+            self.on_page(parts, news, is_kept=True)
+            self.learn(Fetch(b"", parts, 0, True))
 
     # -- asking
+
+    def all_patterns(self) -> list[Pattern]:
+        """Return all that the memory holds, and what has changed."""
+        stored = {key: PATTERN.decode(value) for key, value in self._memory.scan(self.site + b"p")}
+        return [*{**stored, **{pattern_key(self.site, form): pattern for form, pattern in self._changed.items()}}.values()]
 
     def forms(self, parts: Parts) -> list[str]:
         """Return a URL's patterns by the site's present vocabulary, the most specific first."""
@@ -325,55 +340,6 @@ class Tree:
         self._memory.put(source_key(key), encode(source), SOURCE_WEIGHT)
 
 
-class Sites:
-    """State that the filter's gates share: the records of each site that are needed most, decoded.
-
-    Valid as long as all writing goes through `save`. Memory: 200 bytes a site, at most 20,000 sites; 200 a class, at most 4,096.
-    """
-
-    def __init__(self) -> None:
-        self._memory: Memory | None = None
-        self._glances: dict[bytes, Glance] = {}
-        self._held: dict[str, Recent] = {}
-
-    def hold(self, holder: str, of: YieldEvidence) -> None:
-        """Remember the counts of a pattern whose URLs are about to be held, for `recent`."""
-        if len(self._held) >= _MOST_HELD:
-            del self._held[next(iter(self._held))]
-        self._held[holder] = of.opinion.recent
-
-    def recent(self, holder: str, memory: Memory, /) -> Recent:
-        """Return what the latest fetches of a class gave before its URLs were held. Called right after the first URL was held."""
-        found = self._held.get(holder, Recent())
-        return Recent(found.n, found.s, found.streak)
-
-    def glance(self, memory: Memory, site: bytes) -> Glance:
-        """Return the first fields of a site's head."""
-        if memory is not self._memory or len(self._glances) > _MOST_GLANCES:
-            self._memory, self._glances = memory, {}
-        found = self._glances.get(site)
-        if found is None:
-            value = memory.get(head_key(site))
-            found = self._glances[site] = GLANCE.decode(value) if value else Glance()
-        return found
-
-    def stale(self, site: bytes, /) -> None:
-        """Drop what is kept of a site: its records are others now."""
-        self._glances.pop(site, None)
-
-    def tree(self, memory: Memory, site: bytes, rule: HoldRule) -> Tree:
-        """Return a site's tree.
-
-        Args:
-            memory: The filter's.
-            site: First 8 bytes of its keys.
-            rule: Decides when a pattern is barren.
-        """
-        return Tree(memory, site, rule)
-
-    def save(self, memory: Memory, tree: Tree) -> None:
-        """Write what has changed in a tree."""
-        tree.save()
-        if memory is self._memory:
-            head = tree.head
-            self._glances[tree.site] = Glance(head.n_barren, head.awaits, head.good_run, head.n_sources)
+def patterns_of(memory: Memory, site: bytes) -> list[Pattern]:
+    """Return all patterns of a site that are in a memory."""
+    return Tree(memory, site, HoldRule()).all_patterns()

@@ -148,7 +148,7 @@ def test_a_text_that_is_too_long_is_left_to_python() -> None:
 
 
 @pytest.mark.parametrize("k", [2, 64, 128])
-@pytest.mark.parametrize("shingle", [1, 3, 8])
+@pytest.mark.parametrize("shingle", [1, 3, 5, 8])
 @pytest.mark.parametrize("n", [0, 1, 2, 7, 500])
 def test_sketches_are_the_same(k: int, shingle: int, n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     tokens = np.random.default_rng(n).integers(0, 1 << 64, n, dtype=np.uint64)

@@ -1,0 +1,84 @@
+"""What the gates of the filter share of each site that was met lately; the lists of first pages (filters/pattern_yield/tree.py)."""
+
+from __future__ import annotations
+
+from thresher.crawler.core.ports import Memory
+from thresher.filters.evidence.decay import Recent
+from thresher.filters.pattern_yield.evidence import HoldRule, YieldEvidence
+from thresher.filters.pattern_yield.records import EARLY, GLANCE, HEAD, HEAD_WEIGHT, Glance, SiteHead, encode, head_key
+from thresher.filters.pattern_yield.tree import Tree
+
+_MOST_GLANCES = 20_000
+_MOST_HELD = 4_096
+
+
+class Sites:
+    """State that the filter's gates share: the records of each site that are needed most, decoded.
+
+    Valid as long as all writing goes through `save`. Memory: 200 bytes a site, at most 20,000 sites; 200 a class, at most 4,096.
+    """
+
+    def __init__(self) -> None:
+        self._memory: Memory | None = None
+        self._glances: dict[bytes, Glance] = {}
+        self._held: dict[str, Recent] = {}
+
+    def hold(self, holder: str, of: YieldEvidence) -> None:
+        """Remember the counts of a pattern whose URLs are about to be held, for `recent`."""
+        if len(self._held) >= _MOST_HELD:
+            del self._held[next(iter(self._held))]
+        self._held[holder] = of.opinion.recent
+
+    def recent(self, holder: str, memory: Memory, /) -> Recent:
+        """Return what the latest fetches of a class gave before its URLs were held. Called right after the first URL was held."""
+        found = self._held.get(holder, Recent())
+        return Recent(found.n, found.s, found.streak)
+
+    def glance(self, memory: Memory, site: bytes) -> Glance:
+        """Return the first fields of a site's head."""
+        if memory is not self._memory or len(self._glances) > _MOST_GLANCES:
+            self._memory, self._glances = memory, {}
+        found = self._glances.get(site)
+        if found is None:
+            value = memory.get(head_key(site))
+            found = self._glances[site] = GLANCE.decode(value) if value else Glance()
+        return found
+
+    def stale(self, site: bytes, /) -> None:
+        """Drop what is kept of a site: its records are others now."""
+        self._glances.pop(site, None)
+
+    def tree(self, memory: Memory, site: bytes, rule: HoldRule) -> Tree:
+        """Return a site's tree.
+
+        Args:
+            memory: The filter's.
+            site: First 8 bytes of its keys.
+            rule: Decides when a pattern is barren.
+        """
+        return Tree(memory, site, rule)
+
+    def enter(self, memory: Memory, site: bytes, url: str, news: int) -> bool:
+        """List one of a site's first pages, which was new, until a tree is needed; return whether nothing else is known of the site.
+
+        Args:
+            news: What the page shows (news.py).
+        """
+        if self.glance(memory, site).good_run >= EARLY:
+            return False
+        value = memory.get(head_key(site))
+        head = HEAD.decode(value) if value else SiteHead()
+        if (value and not head.early) or any(shown == news for _, shown in head.early):
+            return False
+        head.early.append((url, news))
+        head.good_run += 1
+        memory.put(head_key(site), encode(head), HEAD_WEIGHT)
+        self._glances[site] = Glance(good_run=head.good_run)
+        return True
+
+    def save(self, memory: Memory, tree: Tree) -> None:
+        """Write what has changed in a tree."""
+        tree.save()
+        if memory is self._memory:
+            head = tree.head
+            self._glances[tree.site] = Glance(head.n_barren, head.awaits, head.good_run, head.n_sources)
