@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -30,7 +32,12 @@ def test_both_seal_alike_and_open_what_is_whole(rows: list[tuple[bytes, bytes]],
 
 @needs_native
 def test_what_is_no_row_is_refused() -> None:
-    for call in (lambda: native.sealed([(b"k",)], 1), lambda: native.sealed([(b"k", "v")], 1), lambda: native.opened("k", b"v", 1)):  # type: ignore[list-item, arg-type]
+    calls: list[Callable[[], object]] = [
+        lambda: native.sealed([(b"k",)], 1),  # type: ignore[list-item]  # no pair
+        lambda: native.sealed([(b"k", "v")], 1),  # type: ignore[list-item]  # no bytes
+        lambda: native.opened("k", b"v", 1),  # type: ignore[arg-type]  # no bytes
+    ]
+    for call in calls:
         with pytest.raises(TypeError):
             call()
 
