@@ -136,6 +136,7 @@ def search(rng: random.Random, seconds: float, limit_s: float, seeds: list[Recip
             if recipe in [found[3] for found in best]:
                 continue
             most = page(recipe, _LARGEST - 2_000)[:_LARGEST]
+            current.write_bytes(most)
             scan = measured(partial(scan_rounds, most), limit_s)[0] if body != most else 0.0
             longest, total = 0.0, 0.0
             if body:

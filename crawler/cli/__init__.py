@@ -117,7 +117,7 @@ def guarded() -> None:
     """Run the command line as a program: `main`, in a process of its own where a store is read."""
     if len(sys.argv) > 2 and sys.argv[1] in READERS and any(os.path.isdir(f"{word}/state") for word in sys.argv[2:]):  # noqa: PTH112 - any word
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as in `main`; and a process with threads had better not fork
-        _imported("guarded").guarded(main, sys.argv[2:])
+        _imported("reader_guard").guarded(main, sys.argv[2:])
     else:
         main()
 

@@ -23,7 +23,7 @@ from thresher.crawler.cli.common import (
     load_config,
     set_option,
 )
-from thresher.crawler.cli.guarded import apart
+from thresher.crawler.cli.reader_guard import apart
 from thresher.crawler.cluster.resharding import reshard
 from thresher.crawler.cluster.shared_addresses import create
 from thresher.crawler.ending import to_go_on

@@ -9,7 +9,7 @@ import click
 from thresher.crawler.cli.common import complain, config_option, directory_argument, flag_options, given_flags, set_option
 from thresher.crawler.cli.crawl import progress_option, run
 from thresher.crawler.cli.durations import Duration
-from thresher.crawler.cli.guarded import apart
+from thresher.crawler.cli.reader_guard import apart
 from thresher.crawler.start.opening import reconfigure
 from thresher.crawler.start.rounds import begin_round, trust
 from thresher.crawler.terminal.rounds import round_rows

@@ -15,9 +15,9 @@ Where nothing listens at any place that was pinned the server is not running: th
 from __future__ import annotations
 
 import asyncio
+import socket
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 
 import msgspec
@@ -104,17 +104,17 @@ async def require_listener(addresses: Mapping[str, str]) -> None:
 
 
 async def _refuses(address: str, port: int) -> bool:
-    """Return whether a connection is refused; a place that does not answer at all may be slow."""
+    """Return whether a connection is refused; a place that does not answer at all may be slow. Nothing is sent."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
     try:
-        async with asyncio.timeout(_LISTENS_S):
-            _, writer = await asyncio.open_connection(address, port)
+        with AddressGuard(["0.0.0.0/0", "::/0"]).open_socket((family, socket.SOCK_STREAM, 0, "", (address, port))) as opened:
+            opened.setblocking(False)
+            async with asyncio.timeout(_LISTENS_S):
+                await asyncio.get_running_loop().sock_connect(opened, (address, port))
     except ConnectionRefusedError:
         return True
     except OSError:
         return False
-    writer.close()
-    with suppress(OSError):
-        await writer.wait_closed()
     return False
 
 

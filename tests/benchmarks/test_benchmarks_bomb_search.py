@@ -22,7 +22,8 @@ def test_a_search_of_a_moment_reads_pages_and_finds_nothing(monkeypatch: pytest.
 def test_a_search_finds_what_a_blind_scan_lets_through(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Whatever a page takes is above a limit of nothing."""
     monkeypatch.setattr(html, "bomb", lambda body: "")
-    monkeypatch.setattr(bomb_search, "_LARGEST", 20_000)
+    for name, value in (("_LARGEST", 20_000), ("_TRIES", 1), ("_LAST_LIVES", 1)):
+        monkeypatch.setattr(bomb_search, name, value)
     monkeypatch.setattr(sys, "argv", ["bomb_search", "--seconds", "0.5", "--limit-ms", "0", "--keep", str(tmp_path)])
     assert bomb_search.main() == 1
     assert next(tmp_path.glob("find-*.html")).read_bytes() != b""

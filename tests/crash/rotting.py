@@ -52,7 +52,7 @@ import json, os, sys
 from thresher.crawler.cli import COMMANDS, guarded, thresher
 for name in ("status", "stats", "hosts", "export", "verify", "crawl"):
     thresher.get_command(None, name)
-import thresher.storage.rot, thresher.crawler.cli.guarded, thresher.storage.verify
+import thresher.storage.rot, thresher.crawler.cli.reader_guard, thresher.storage.verify
 for line in sys.stdin:
     out, err, words = json.loads(line)
     if (pid := os.fork()) == 0:

@@ -113,7 +113,7 @@ def test_little_address_space_is_told_as_that_and_the_option_helps(store: Path) 
 
 def test_a_reader_that_a_page_kills_says_what_killed_it(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """From outside, by the signal itself: which page kills whom is LMDB's affair. Without damage it is our fault, exit 1."""
-    code = "import os, sys; from thresher.crawler.cli.guarded import guarded\n"
+    code = "import os, sys; from thresher.crawler.cli.reader_guard import guarded\n"
     code += "guarded(lambda: os.kill(os.getpid(), int(sys.argv[2])), sys.argv[1:2])"
 
     def killed(number: int) -> subprocess.CompletedProcess[str]:

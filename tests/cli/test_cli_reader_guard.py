@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from thresher.crawler.cli.guarded import apart
+from thresher.crawler.cli.reader_guard import apart
 from thresher.crawler.core.errors import ThresherError
 
 
