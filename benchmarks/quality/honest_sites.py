@@ -18,7 +18,7 @@ import asyncio
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,10 +41,27 @@ from benchmarks.quality.honest_kinds import (
     numbered,
     words,
 )
-from thresher.config.settings import FilterSettings, LimitSettings
+from thresher.config.settings import FilterSettings, LimitSettings, Settings
 from thresher.filters.soft_error.probe import N_LETTERS
 
-__all__ = ["FAULTY", "HOME", "HONEST", "NOTHING", "Answer", "Outcome", "Server", "Site", "judge", "number_of", "numbered", "run", "words"]
+__all__ = [
+    "FAULTY",
+    "HOME",
+    "HONEST",
+    "NOTHING",
+    "Answer",
+    "LittleWeb",
+    "Outcome",
+    "Server",
+    "Site",
+    "crawl",
+    "judge",
+    "number_of",
+    "numbered",
+    "run",
+    "served",
+    "words",
+]
 
 N_PAGES = 20
 MIN_RECALL = 0.95
@@ -69,15 +86,18 @@ async def run(path: Path, n_pages: int = N_PAGES, sites: Sequence[Site] = (*HONE
     """Crawl all sites, each with and without tracking parameters."""
     async with LittleWeb() as web:
         hosts = {f"s{i}{mark}.test": site for i, site in enumerate(sites) for mark in ("", _TRACKED)}
-        for host, site in hosts.items():
-            web.missing[f"{host}/"] = _Served(web, host, site, n_pages)
-        apps = [host + link for host, site in hosts.items() if site.is_app for link in links(site, host, n_pages)]
-        web.page(f"{_PORTAL}/", *apps)
-        limits = LimitSettings(min_free_disk=0, max_wait=1.0)
-        seeds = [f"{host}/" for host in (*hosts, _PORTAL)]
-        configuration = settings(web, seeds, limits=limits, filters=FilterSettings(), canaries=True)
-        crawled = await crawl(path, configuration)
+        crawled = await crawl(path, served(web, hosts, n_pages, FilterSettings()))
         return [_outcome(web, crawled, host, site, n_pages) for host, site in hosts.items()]
+
+
+def served(web: LittleWeb, hosts: Mapping[str, Site], n_pages: int, filters: FilterSettings) -> Settings:
+    """Let a web answer as these sites do; return the configuration of a crawl of them all, with these filters."""
+    for host, site in hosts.items():
+        web.missing[f"{host}/"] = _Served(web, host, site, n_pages)
+    apps = [host + link for host, site in hosts.items() if site.is_app for link in links(site, host, n_pages)]
+    web.page(f"{_PORTAL}/", *apps)
+    limits = LimitSettings(min_free_disk=0, max_wait=1.0)
+    return settings(web, [f"{host}/" for host in (*hosts, _PORTAL)], limits=limits, filters=filters, canaries=True)
 
 
 class _Served:

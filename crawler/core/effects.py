@@ -47,6 +47,7 @@ class Request(msgspec.Struct, frozen=True):
     url: str
     purpose: Purpose
     beside: bytes = NO_KEY  # key of a known URL
+    can_wait: bool = False  # until its host has made its first requests, or has no page left
 
 
 class Answer(msgspec.Struct, frozen=True):

@@ -16,6 +16,7 @@ from thresher.crawler.core.ports import Entry, HostRecord, Lane, QueueStore
 
 LineKey = tuple[str, bytes, bool]  # address, site (8-byte key), of one's own site
 _LANES = tuple(Lane)
+_FIRST = 20  # requests of a host, before which those of filters that can wait are not made while pages are left
 
 
 class HostQueue:
@@ -86,7 +87,7 @@ class HostQueue:
         if self.hops:
             self.head = self.hops[0]
             return 0.0
-        if ahead:
+        if ahead and not (ahead[0].can_wait and self._is_young() and (fresh or announced)):
             self.head = next((entry for entry in ahead if entry.url.purpose is Purpose.CANARY), ahead[0])
         elif retry and retry[0].rank <= now * 1e6:
             self.head = retry[0]
@@ -105,6 +106,14 @@ class HostQueue:
             self.head = None
             return None
         return self.blocked_until
+
+    def _is_young(self) -> bool:
+        """Return whether the host has made so few requests that what a filter asks it would cost a good part of them.
+
+        Most hosts of a large crawl have few pages, and of many others a crawl fetches few: there the answer would come too late to spare
+        anything. The bound is what an endless host costs more.
+        """
+        return self.record.n_requests < _FIRST
 
     def _is_visits_turn(self, visit: Entry, now: float) -> bool:
         """Return whether a visit that is due goes before new URLs: by its share, or as its deadline would be in danger.
@@ -165,7 +174,7 @@ class HostQueue:
             return False
         if self.leased is not None:
             return True
-        return head is not None and row > head[:3] and not (head.lane is Lane.RETRY and head.rank > now * 1e6)
+        return head is not None and row > head[:3] and not (head.can_wait or (head.lane is Lane.RETRY and head.rank > now * 1e6))
 
     def restore(self, entry: Entry) -> None:
         """Hold a row again that was leased."""

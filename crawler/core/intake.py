@@ -151,5 +151,5 @@ class Intake:
         if host.leased is not None:
             return
         head = host.head
-        if head is None or entry[:3] <= head[:3] or (head.lane is Lane.RETRY and head.rank > now * 1e6):
+        if head is None or entry[:3] <= head[:3] or head.can_wait or (head.lane is Lane.RETRY and head.rank > now * 1e6):
             self._bench.place(host, now)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from enum import IntEnum
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 import msgspec
 
@@ -18,12 +18,15 @@ from thresher.crawler.core.model import CrawlURL, Purpose, Reason, State
 class Lane(IntEnum):
     """Which part of a host's queue a row stands in; lanes are served in this order."""
 
-    AHEAD = 0  # probes, validations and audits: rank 0; what pages need to be shown: rank 1
+    AHEAD = 0  # probes, validations and audits: rank 0; what pages need to be shown: rank 1; requests of filters that can wait: rank 2
     RETRY = 1  # rank = `not_before` in microseconds; a row is skipped until then
     FRESH = 2  # rank by the crawl's order (crawler/core/order)
     ANNOUNCED = 3  # what sitemaps named and no link: rank by directory depth; a small share is served before FRESH is empty
     TAIL = 4  # drawn from what filters held, when the host had nothing else: rank 0
     DUE = 5  # next visits of pages: rank = their time in microseconds; once it has come they share the host with FRESH and ANNOUNCED
+
+
+CAN_WAIT: Final = 2  # rank in the lane AHEAD: behind new pages, as long as a host has made few requests
 
 
 class SeenRow(NamedTuple):
@@ -48,6 +51,11 @@ class Entry(NamedTuple):
     seq: int  # order of discovery over the whole crawl
     attempt: int  # requests made for it so far
     url: CrawlURL
+
+    @property
+    def can_wait(self) -> bool:
+        """Whether new pages of a host that has made few requests go first."""
+        return self.lane is Lane.AHEAD and self.rank == CAN_WAIT
 
 
 class HostRecord(msgspec.Struct, array_like=True, kw_only=True):

@@ -48,7 +48,7 @@ from thresher.crawler.core.effects import (
 )
 from thresher.crawler.core.frontier import Frontier
 from thresher.crawler.core.model import FILTERS_OWN, CrawlURL, Judgement, Purpose, Reason, State
-from thresher.crawler.core.ports import Entry, Lane
+from thresher.crawler.core.ports import CAN_WAIT, Entry, Lane
 from thresher.crawler.settlement.aliases import AliasSettlement
 from thresher.crawler.settlement.canaries import Canaries
 from thresher.crawler.settlement.named_urls import NamedURLs
@@ -308,7 +308,7 @@ class Effector:
             return
         if refusal is None:
             seq = self._tables.requests.add(url, requester, now)
-            refusal = self._frontier.push(Entry(Lane.AHEAD, 0, seq, 0, url), now)
+            refusal = self._frontier.push(Entry(Lane.AHEAD, CAN_WAIT if effect.can_wait else 0, seq, 0, url), now)
             if refusal is None:
                 return
             self._tables.requests.pop(seq)

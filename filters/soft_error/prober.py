@@ -264,9 +264,13 @@ class ProbeLearner:
     # of suspects
 
     def _settle_suspects(self, case: _Case, key: bytes) -> Iterator[Effect]:
-        """Judge the pages for which the answer was requested, or request the next probe or control."""
+        """Judge the pages for which the answer was requested, or request the next probe or control.
+
+        Of suspects with the same parameter one is tried: what its answer says of the parameter may clear the others, which wait for it.
+        """
         memory, host_key = case.memory, case.asked.host
         soft: list[tuple[SuspectPage, SuspectStanding]] = []
+        tried: dict[str, bytes] = {}  # parameter → key of the place at which it was asked for
         for suspect in _forget_suspects(key, memory):
             host = HOSTS.get(memory, host_key) or ProbedHost()
             standing = stand(suspect, host, case.answer.day, memory)
@@ -274,8 +278,13 @@ class ProbeLearner:
                 soft.append((suspect, standing))
             elif standing.step is ProbeStep.GOOD:
                 yield from self._restore(suspect, case)
+            elif (parameter := standing.place.parameter) in tried:
+                SUSPECTS.put(memory, tried[parameter] + suspect.page, suspect)
             else:
-                yield from try_suspect(suspect, standing, host_key, case.answer.day, memory, max_probes=self._max_probes)
+                asked = tuple(try_suspect(suspect, standing, host_key, case.answer.day, memory, max_probes=self._max_probes))
+                if parameter and asked:
+                    tried[parameter] = standing.key
+                yield from asked
         if soft:
             yield from self._convict(soft, case)
 

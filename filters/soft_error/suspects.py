@@ -104,13 +104,16 @@ def _is_innocent(suspect: SuspectPage, host: ProbedHost, *, gate: bool) -> bool:
 def try_suspect(
     suspect: SuspectPage, standing: SuspectStanding, keys_host: bytes, day: int, memory: Memory, *, max_probes: int
 ) -> Iterator[Effect]:
-    """Request what is needed to judge a suspect, and record the suspect for the answer."""
+    """Request what is needed to judge a suspect, and record the suspect for the answer.
+
+    It can wait: most suspects are honest, and until then the links of each are followed as those of any page.
+    """
     step, place, key, directory = standing
     asked: tuple[Effect, ...] = ()
     if step is ProbeStep.PROBE:
-        asked = probe.ask(memory, place, (key, keys_host), day, max_probes=max_probes)
+        asked = probe.ask(memory, place, (key, keys_host), day, max_probes=max_probes, can_wait=True)
     elif step is ProbeStep.CONTROL:
-        asked = probe.ask_control(memory, place, (key, keys_host), day, max_probes=max_probes)
+        asked = probe.ask_control(memory, place, (key, keys_host), day, max_probes=max_probes, can_wait=True)
     yield from asked
     after = DIRECTORIES.get(memory, key) or directory
     if asked or step is ProbeStep.WAIT or after.control == Control.ASKED:

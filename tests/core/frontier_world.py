@@ -16,7 +16,7 @@ from thresher.config.settings import Settings
 from thresher.crawler.core.frontier import Frontier, Lease, Retry, Wait
 from thresher.crawler.core.link_batch import LinkBatch
 from thresher.crawler.core.model import Cause, CrawlURL, Failed, Fetched, Head, Outcome, Purpose
-from thresher.crawler.core.ports import Entry, HostRecord, Lane
+from thresher.crawler.core.ports import CAN_WAIT, Entry, HostRecord, Lane
 from thresher.crawler.core.url import URLRules, URLSpace
 
 URLS = URLSpace(b"a secret of bytes", URLRules(ports=None))
@@ -122,11 +122,18 @@ class World:
         self.begin()
 
     def push(
-        self, text: str, *, depth: int = 0, lane: Lane = Lane.FRESH, purpose: Purpose = Purpose.PAGE, due: float = 0.0
+        self,
+        text: str,
+        *,
+        depth: int = 0,
+        lane: Lane = Lane.FRESH,
+        purpose: Purpose = Purpose.PAGE,
+        due: float = 0.0,
+        can_wait: bool = False,
     ) -> Entry | None:
         """Queue a URL; None if it was refused.    due: when, in the lane DUE"""
         url = URLS.url(text, site_depth=depth, purpose=purpose)
-        rank = self.frontier.order.rank(depth, 0) if lane is Lane.FRESH else int(due * 1e6)
+        rank = self.frontier.order.rank(depth, 0) if lane is Lane.FRESH else CAN_WAIT if can_wait else int(due * 1e6)
         entry = Entry(lane, rank, next(self.seqs), 0, url)
         if self.frontier.push(entry, self.now) is not None:
             return None

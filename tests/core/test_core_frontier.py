@@ -7,7 +7,7 @@ from fake_queues import Addresses, Queues
 from frontier_world import CALM, START, URLS, World, configured, failure, finished, leased, page, queue_of, record_of, waited
 from msgspec.structs import replace
 
-from thresher.crawler.core.frontier import Wait
+from thresher.crawler.core.frontier import Lease, Wait
 from thresher.crawler.core.model import Cause, Purpose
 from thresher.crawler.core.ports import HostRecord, Lane
 from thresher.crawler.core.waiting import WaitingHosts
@@ -83,6 +83,32 @@ def test_probes_and_audits_go_ahead_of_the_queue_under_the_same_delay() -> None:
     assert lease.entry.url.purpose is Purpose.PROBE
     finished(world, lease, is_page=False)
     assert record_of(world, "http://a.example/").n_pages == 1
+
+
+@pytest.mark.parametrize("heads", [1, 32])
+def test_a_probe_that_can_wait_waits_for_a_young_hosts_pages_and_no_longer(heads: int) -> None:
+    """Broken on purpose: `insert` without `can_wait`; `_is_young` always true."""
+    world = World(configured(frontier={"heads": heads}, politeness={**CALM, "min_delay": 0.0}))
+    world.push("http://a.example/probe", lane=Lane.AHEAD, purpose=Purpose.PROBE, can_wait=True)
+    for n in range(2):
+        world.push(f"http://a.example/{n}")
+    assert [path_of_next(world) for _ in range(3)] == ["0", "1", "probe"], "a host without pages left is asked at once"
+    world.push("http://a.example/probe2", lane=Lane.AHEAD, purpose=Purpose.PROBE, can_wait=True)
+    world.push("http://a.example/audit", lane=Lane.AHEAD, purpose=Purpose.AUDIT)
+    assert path_of_next(world) == "audit"
+    for n in range(40):
+        world.push(f"http://a.example/more{n}")
+    order = [path_of_next(world) for _ in range(41)]
+    assert order.index("probe2") == 16, "it goes before the 21st request of the host"
+
+
+def path_of_next(world: World) -> str:
+    """Finish the next request; return the last part of its URL."""
+    while not isinstance(lease := world.frontier.pop(world.now), Lease):
+        assert lease.until is not None
+        world.now = lease.until
+    finished(world, lease)
+    return lease.entry.url.text.rpartition("/")[2]
 
 
 # -- given back, blocked, woken

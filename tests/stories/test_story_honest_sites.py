@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.quality import small_hosts
 from benchmarks.quality.honest_sites import (
     FAULTY,
     HOME,
@@ -23,7 +24,7 @@ from benchmarks.quality.honest_sites import (
     run,
     words,
 )
-from thresher.config.settings import SoftErrorSettings
+from thresher.config.settings import FilterSettings, SoftErrorSettings
 
 
 async def test_no_page_of_an_honest_site_is_dropped_as_an_error_and_missing_pages_are_found(
@@ -38,6 +39,15 @@ async def test_no_page_of_an_honest_site_is_dropped_as_an_error_and_missing_page
     assert {row.name for row in found if row.n_missing - row.n_found > 2} == set(), "each kind is found, those without phrases too"
     assert judge(found) == 0
     assert "0 lost as errors" in capsys.readouterr().out
+
+
+async def test_small_hosts_show_their_documents_as_early_as_without_filters(tmp_path: Path) -> None:
+    """Filters' own requests wait while a host is young. Mutation: probes and canaries that cannot wait."""
+    plain = await small_hosts.made(tmp_path / "plain", 12, small_hosts.without_filters())
+    default = await small_hosts.made(tmp_path / "default", 12, FilterSettings())
+    assert small_hosts.judge(plain, default) == 0
+    few = default._replace(requests=default.requests[len(default.requests) // 3 :])
+    assert small_hosts.judge(plain, few) == 1, "a crawl that finds them later is told from it"
 
 
 def test_the_bench_fails_if_a_page_is_lost_or_too_many_missing_ones_are_not_found() -> None:

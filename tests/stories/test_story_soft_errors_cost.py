@@ -35,12 +35,12 @@ WALLS = {
 
 @pytest.mark.parametrize("kind", WALLS)
 async def test_a_host_that_shows_nothing_but_a_wall_is_parked_and_teaches_nothing(tmp_path: Path, kind: str) -> None:
-    """P49: recognised, not solved."""
+    """P49: recognised, not solved. A shell is one after a probe, which waits while the host is young."""
     async with LittleWeb() as web:
         web.page("b.test/", *[f"a.test/{i}" for i in range(50)])
         web.missing["a.test/"] = WALLS[kind](web)
         crawled = await crawl(tmp_path / "c", probing(web, "b.test/"))
-    assert len([place for place in web.requests if place.startswith("a.test")]) <= 5
+    assert len([place for place in web.requests if place.startswith("a.test")]) <= (21 if kind == "js_shell" else 5)
     assert {word[0] for word in soft(web, crawled).values()} == {kind}
     assert crawled.status.hosts_parked == {"walled": 1}
     assert "walled (filters.soft_error.mode): 1 host" in crawled.ending.why
@@ -63,11 +63,11 @@ async def test_one_wall_among_good_pages_parks_nobody(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("how", ["page", "redirect"])
 async def test_a_directory_that_answers_everything_costs_a_bounded_number_of_fetches(tmp_path: Path, how: str) -> None:
-    """Many are queued before it is known, and each answer links to ever new ones.
+    """Many are queued before it is known, and each answer links to ever new ones. The probe waits while the host is young.
 
     Mutation: `visit` did not ask the dispatch gate: all 60 were fetched.
     """
-    most = 10
+    most = 20
     async with LittleWeb() as web:
         web.page("a.test/", *[f"a.test/x/{i}" for i in range(60)], "a.test/good")
         web.page("a.test/good", *[f"a.test/x/{i}" for i in range(1000, 1050)])
@@ -80,7 +80,7 @@ async def test_a_directory_that_answers_everything_costs_a_bounded_number_of_fet
         web.missing["a.test/x/"] = endless if how == "page" else sends(web, "a.test/404")
         filters = only_soft_errors(give_up_after=most)
         crawled = await crawl(tmp_path / "c", probing(web, filters=filters))
-    assert len([place for place in web.requests if place.startswith("a.test/x/")]) <= most + 3
+    assert len([place for place in web.requests if place.startswith("a.test/x/")]) <= most + 10
     assert crawled.state(web.url("a.test/good")) is State.DONE
     assert {crawled.rows[url].reason for url in crawled.rows if crawled.state(url) is State.REFUSED} == {Reason.SOFT_ERROR}
     assert crawled.status.saved["soft_error"] >= 60 - most
