@@ -4,8 +4,9 @@
 
 The web is served to all three from one process, so its log says who asked what and when. Faults come one after another while the crawl
 runs: an agent, what runs on a machine, the directory or all of a machine's part of Ray is killed; a machine is stopped, or cut off, for
-longer than a lease; the crawl's command is stopped by a signal, or killed, and resumed. Then the crawl goes on to its end. The reference is
-one agent's crawl on one machine, without Ray and without a fault.
+longer than a lease; the crawl's command is stopped by a signal, or killed, and resumed; a machine gives its shards to others at a resume,
+and takes part again at a later one. Then the crawl goes on to its end. The reference is one agent's crawl on one machine, without Ray and
+without a fault.
 
 Prints what was done and what came of it; exits with 1 if a page is missing or extra, the store is not sound, or two requests to a host
 overlap or follow each other too soon. Where no three machines can be had, it says why and exits with 0.
@@ -43,7 +44,7 @@ from thresher.storage.verify import verify
 
 _FAULTS = (
     *("kill an agent", "kill what runs on a machine", "kill the directory", "kill a machine"),
-    *("stop a machine", "cut a machine off", "interrupt the crawl", "kill the crawl"),
+    *("stop a machine", "cut a machine off", "interrupt the crawl", "kill the crawl", "drain a machine, or let it join again"),
 )
 _KILLS = ("kill an agent", "kill what runs on a machine", "kill a machine", "kill the crawl", "stop a machine", "cut a machine off")
 _LONGEST_S = 900.0
@@ -165,11 +166,16 @@ class Proof:
                 time.sleep(self._pause_s)
                 machines.cut_off(other, is_cut=False)
             case "interrupt the crawl":
-                machines.signal(NAMES[0], signal.SIGINT, "thresher")
+                command.send_signal(signal.SIGINT)
                 command.wait(_LONGEST_S)
             case "kill the crawl":
                 command.kill()
                 command.wait()
+            case _:
+                command.send_signal(signal.SIGINT)
+                command.wait(_LONGEST_S)
+                machines.end(other)
+                machines.cores[other] = 1 - machines.cores[other]
 
     def _look(self, machines: Machines) -> tuple[Findings, list[str]]:
         """Read the crawl from the head, as its user would."""

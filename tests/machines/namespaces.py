@@ -58,6 +58,7 @@ class Machines:
         self.disk = directory / "disk"
         self.disk.mkdir(parents=True)
         self._started: dict[str, subprocess.Popen[bytes]] = {}
+        self.cores = dict.fromkeys(NAMES, 1)  # that each gives when it is started next
 
     def __enter__(self) -> Self:
         switch = self.namespace("switch")
@@ -135,7 +136,7 @@ class Machines:
         """Let a machine take part in the cluster; the first is its head."""
         self.signal(name, signal.SIGKILL)
         where = ["--head"] if name == NAMES[0] else ["--address", self.address(NAMES[0])]
-        words = ["cluster", "start", *where, "--name", name, "--ip", self.address(name), "--cores", "1"]
+        words = ["cluster", "start", *where, "--name", name, "--ip", self.address(name), "--cores", str(self.cores[name])]
         with (self._directory / f"{name}.log").open("wb") as log:
             self._started[name] = self.thresher(name, *words, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
