@@ -123,9 +123,12 @@ class Machines:
             time.sleep(0.5)
 
     def _said_of_start(self, name: str) -> str:
-        """Return the ends of what a machine's part of the cluster has written."""
-        logs = [self._directory / f"{name}.log", *self.folder(name, "tmp").glob("ray/session_*/logs/raylet*.err")]
-        return "\n".join(f"{log}:\n{log.read_text(errors='replace')[-2000:]}" for log in logs)
+        """Return what a machine's part of the cluster has complained of: a raylet ends with a long trace, its reason stands before."""
+        said = [(self._directory / f"{name}.log").read_text(errors="replace")[-2000:]]
+        for log in sorted(self.folder(name, "tmp").glob("ray/session_*/logs/raylet*.???")):
+            lines = log.read_text(errors="replace").splitlines()
+            said += [f"{log.name}: {line}" for line in lines if " C " in line[:60] or " E " in line[:60]][-20:]
+        return "\n".join(said)
 
     def _takes_part(self, name: str) -> bool:
         """Return whether a machine's part of the cluster is up: then its command says that it blocks."""
