@@ -17,6 +17,7 @@ from thresher.crawler.core.ownership import N_PARTITIONS
 from thresher.crawler.machines import far_moves
 from thresher.crawler.machines.far_shards import FarShards, NewShard, ShardAnswer
 from thresher.crawler.machines.moving import fits, placed, redistribute
+from thresher.crawler.start.opening import reconfigure
 from thresher.storage import carrying
 from thresher.storage.carrying import Piece, files_of, read_piece
 from thresher.storage.export.reading import reading_shard
@@ -89,7 +90,10 @@ class Disks:
 
 
 def test_machines_come_and_go_and_nothing_that_was_known_is_lost(crawled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Mutations: a shard's results stayed on the machine that went; what is copied for a move was left on the disk."""
+    """And a resume gives the head's shard its configuration, with the others out of reach.
+
+    Mutations: a shard's results stayed on the machine that went; what is copied for a move was left on the disk.
+    """
     monkeypatch.setattr(carrying, "PIECE_BYTES", 1 << 16)
     disks = Disks(tmp_path, crawled)
     before = disks.known()
@@ -101,6 +105,9 @@ def test_machines_come_and_go_and_nothing_that_was_known_is_lost(crawled: Path, 
         assert disks.known() == before
         assert verify(disks.head) == []
     assert len(set(disks.table.table())) == 2
+    assert reconfigure(disks.head, (), (), (), ("limits.max_pages=99",)) == ""
+    with reading_shard(disks.head) as view:
+        assert view.settings.limits.max_pages == 99
 
 
 @pytest.mark.parametrize("n_steps", range(1, 12, 2))
