@@ -1,6 +1,6 @@
 """A crawl on three machines under faults finds what one agent finds, and no host is asked by two: network namespaces, Ray, real kills.
 
-    python -m benchmarks.proofs.machines [--faults 8] [--seed 1] [--sites 30] [--pause 12]
+    python -m benchmarks.proofs.machines [--faults 8] [--seed 1] [--sites 30] [--pause 12] [--only WORD]
 
 The web is served to all three from one process, so its log says who asked what and when. Faults come one after another while the crawl
 runs: an agent, what runs on a machine, the directory or all of a machine's part of Ray is killed; a machine is stopped, or cut off, for
@@ -61,7 +61,7 @@ def main() -> None:
         print(f"skipped: {why}")
         return
     with tempfile.TemporaryDirectory(prefix="machines-", dir="/var/tmp") as name:
-        proof = Proof(Path(name), bench(n_sites=options.sites), random.Random(options.seed), options.pause)
+        proof = Proof(Path(name), bench(n_sites=options.sites), random.Random(options.seed), options.pause, options.only)
         sys.exit(1 if proof.run(options.faults) else 0)
 
 
@@ -71,17 +71,19 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1, help="of the faults and their times")
     parser.add_argument("--sites", type=int, default=30, help="of the web, a hundred URLs each")
     parser.add_argument("--pause", type=float, default=LEASE_S + 2, help="seconds that a machine is stopped or cut off")
+    parser.add_argument("--only", default="", metavar="WORD", help="only faults that have this word, as drain, or cut")
     return parser.parse_args()
 
 
 class Proof:
     """One crawl and its reference."""
 
-    def __init__(self, directory: Path, web: Bench, rng: random.Random, pause_s: float) -> None:
+    def __init__(self, directory: Path, web: Bench, rng: random.Random, pause_s: float, only: str) -> None:
         self._directory = directory
         self._web = web
         self._rng = rng
         self._pause_s = pause_s
+        self._faults = [fault for fault in _FAULTS if only in fault]
         self._done: Counter[str] = Counter()
         self._log = directory / "server.log"
         self._store = "store"
@@ -124,7 +126,7 @@ class Proof:
             machines.wait_for_cluster()
 
     def _chosen(self, n: int) -> list[str]:
-        faults = [fault for _ in range(-(-n // len(_FAULTS))) for fault in self._rng.sample(_FAULTS, len(_FAULTS))]
+        faults = [fault for _ in range(-(-n // len(self._faults))) for fault in self._rng.sample(self._faults, len(self._faults))]
         return faults[:n]
 
     def _n_requests(self) -> int:
