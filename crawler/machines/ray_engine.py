@@ -172,7 +172,11 @@ class Run:
             note: Shows a message to the operator.
             give_up: Called when another run has begun.
         """
-        await self._order("begin", _START_S)
+        try:
+            await self._order("begin", _START_S)
+        except Away as away:
+            self._end()
+            raise UsageError(f"the crawl cannot go on: {away}. If an earlier run of it has not ended yet, wait for that") from None
         places = FarPlaces(table, self.call, note)
         tasks = [asyncio.ensure_future(places.run()), asyncio.ensure_future(self._keep(give_up))]
         try:
@@ -184,6 +188,12 @@ class Run:
             await asyncio.gather(*(self.call(name, "leave", b"", _LEAVE_S) for name in self._actors), return_exceptions=True)
             with suppress(Away):
                 await self._order("stop", LEASE_S)
+            self._end()
+
+    def _end(self) -> None:
+        """End the actors: the next run of this process needs the place of the directory."""
+        for actor in (self._directory_actor, *self._actors.values()):
+            ray.kill(actor)
 
     async def call(self, machine: str, what: str, argument: bytes, within_s: float) -> bytes:
         """Call a machine; raises Away."""
