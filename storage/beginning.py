@@ -16,12 +16,12 @@ from thresher.storage.packing import pack_f64, pack_skips, pack_u64
 from thresher.storage.schema import META, RESULTS, STATE, TABLES, VERSION, Meta
 
 _CUT_AT_ONCE = 4096
-_SPARE_BYTES = 16 << 20
+SPARE_BYTES = 16 << 20
 
 
 def least_map(path: Path) -> int:
     """Return a size of the maps with which the configuration can be read that says how large they are to be."""
-    return max((path / name / "data.mdb").stat().st_size for name in (STATE, RESULTS)) + _SPARE_BYTES
+    return max((path / name / "data.mdb").stat().st_size for name in (STATE, RESULTS)) + SPARE_BYTES
 
 
 def take_lock(path: Path) -> CrawlLock:

@@ -58,6 +58,13 @@ def _walk(path: Path) -> list[str]:
     return problems
 
 
+def meta_pages(path: Path) -> tuple[bytes, int]:
+    """Return the two meta pages, and how long the file is by the newer one. Nobody commits meanwhile."""
+    page_size, last_page = _newest_meta(path)
+    with path.open("rb") as file:
+        return file.read(2 * page_size), (last_page + 1) * page_size
+
+
 def _newest_meta(path: Path) -> tuple[int, int]:
     """Return (page size, last page) of the meta page that LMDB will use."""
     with path.open("rb") as file:

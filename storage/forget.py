@@ -39,7 +39,7 @@ from thresher.storage.faults import as_ours
 from thresher.storage.lock import CrawlLock
 from thresher.storage.overlay import Row
 from thresher.storage.packing import is_elsewhere, pack_u64, unpack_u64
-from thresher.storage.partitions import shard_paths
+from thresher.storage.partitions import local_shard_paths, shard_paths
 from thresher.storage.private import MODE
 from thresher.storage.records import CAPTURE, PAGE, REQUISITE, SITEMAP, Codec, RequisiteRecord, SitemapRecord
 from thresher.storage.schema import (
@@ -124,7 +124,7 @@ def forget(path: Path, target: ForgetTarget, *, by: str, why: str, now: float) -
 def unfinished(path: Path) -> bool:
     """Return whether a takedown was begun and not ended."""
     found = False
-    for shard in shard_paths(path):
+    for shard in local_shard_paths(path):
         with View(shard) as view:
             found = found or any(not record.is_done for _, record in view.tables.forgotten.all())
     return found

@@ -1,9 +1,9 @@
 """Partitions move from shard to shard, while no agent runs and no message is on its way.
 
 A range of partitions is a range of keys in nearly every table. What is known of its sites is first copied into the shard that is to have
-it, a part at a time, then deleted where it was; there each URL stays known as another agent's, since the link graph names it by its
-number. Results stay where they were written: a row of `seen` names the shard of its visit. What filters know of no site in particular both
-shards may ask for afterwards: it is copied and stays.
+it (`Arrival`), a part at a time, then deleted where it was (`Departure`); there each URL stays known as another agent's, since the link
+graph names it by its number. Results stay where they were written: a row of `seen` names the shard of its visit. What filters know of no
+site in particular both shards may ask for afterwards: it is copied and stays.
 
 Every step may be repeated: what is there already is not copied again, what is gone is not deleted again. So a kill at any moment costs
 the steps since the last commit, and `partitions.json` says until the end which table is to come.
@@ -68,6 +68,7 @@ from thresher.storage.schema import (
 )
 from thresher.storage.store import Store
 from thresher.storage.tables.rounds import moved_check
+from thresher.storage.view import View
 
 _OF_TAILS = (TAIL_HOSTS, TAIL_CLASSES, TAIL_MEMBERS, TAIL_PLACES, TAIL_DRAWS)
 _OF_SITEMAPS = (SITEMAPS, ANNOUNCERS, ANNOUNCED, ANNOUNCING)
@@ -112,13 +113,14 @@ def moves(before: bytes, after: bytes) -> Iterator[tuple[int, int, int, int]]:
             yield first, number - 1, *pair
 
 
-class Move:
-    """One range of partitions from one shard to another."""
+class Arrival:
+    """One range of partitions in the shard that is to have it."""
 
-    def __init__(self, source: Store, target: Store, *, shard: int, first: int, last: int) -> None:
-        """Create the move.
+    def __init__(self, source: Store | View, target: Store, *, shard: int, first: int, last: int) -> None:
+        """Create the arrival.
 
         Args:
+            source: What has the range, or a copy of it.
             shard: Number of the source.
             first, last: Partitions.
         """
@@ -128,8 +130,8 @@ class Move:
         self._begin, self._end = first_key(first), first_key(last + 1)
         self._n = 0
 
-    def run(self) -> None:
-        """Copy, then delete."""
+    def copy(self) -> None:
+        """Copy what is known of the range; it is on disk then."""
         for table in _BY_SITE:
             for key, value in self._rows(table):
                 self._copy(table, key, moved_check(value) if table == CHECKS else value)
@@ -143,27 +145,23 @@ class Move:
         self._copy_requests()
         self._copy_queues()
         _commit(self._to)
-        self._delete_queues()
-        self._delete_rest()
-        _commit(self._from)
-        self._refuse_unknown()
+
+    def end(self) -> None:
+        """After the departure: what the target told the source of, and the source refused and only counted, is refused here."""
+        for key, value in _scan(self._to, SEEN, self._begin, self._end):
+            row = unpack_seen(value)
+            if row.state is State.OUTBOX:
+                self._to.tables.seen.update(key, row._replace(state=State.REFUSED, reason=Reason.REFUSED_BY_FILTER))
+                self._step()
         _commit(self._to)
 
     def _rows(self, table: str) -> Iterator[Row]:
-        """Yield the source's rows of the range."""
-        if table not in _BY_FILTER:
-            yield from _scan(self._from, table, self._begin, self._end)
-            return
-        start = b""
-        while first := self._from.scan(table, start=start, limit=1):
-            tag = first[0][0][:_TAG]
-            yield from _scan(self._from, table, tag + self._begin, tag + self._end)
-            start = tag + _LAST
+        return _of_range(self._from, table, self._begin, self._end)
 
     def _copy(self, table: str, key: bytes, value: bytes) -> None:
         if self._to.get(table, key) is None:
             self._to.put(table, key, value)
-            self._step(self._to)
+            self._step()
 
     def _copy_labels(self) -> None:
         """Let the target know the labels of what stays here and has named what moves."""
@@ -189,14 +187,14 @@ class Move:
             record = SITE.decode(value)
             record.n_linking = sum(1 for _ in _scan(self._to, SITE_LINKS, site, site + _LAST))
             self._to.put(SITES, site, SITE.encode(record))
-            self._step(self._to)
+            self._step()
 
     def _copy_memories(self) -> None:
         """Copy what filters know of the sites, in place of what the target's may have known."""
         for key, value in self._rows(MEMORY):
             if not _is_of_no_site(key):
                 self._to.put(MEMORY, key, value)
-                self._step(self._to)
+                self._step()
         for place, _ in self._rows(MEMORY_BYTES):
             if not _is_of_no_site(place):
                 self._book(place)
@@ -208,7 +206,7 @@ class Move:
                 for key, value in _scan(self._from, MEMORY, place, place + _LAST):
                     if len(self._to.get(MEMORY, key) or b"") < len(value):
                         self._to.put(MEMORY, key, value)
-                        self._step(self._to)
+                        self._step()
                 self._book(place)
         _commit(self._to)
 
@@ -216,14 +214,12 @@ class Move:
         """Write down how much memory a site takes."""
         used = sum(len(key) + len(value) for key, value in _scan(self._to, MEMORY, place, place + _LAST))
         self._to.put(MEMORY_BYTES, place, pack_u64(used))
-        self._step(self._to)
+        self._step()
 
-    def _step(self, store: Store) -> None:
+    def _step(self) -> None:
         self._n += 1
         if self._n % _AT_ONCE == 0:
-            _commit(store)
-
-    # -- into the target
+            _commit(self._to)
 
     def _copy_urls(self) -> None:
         """Let the target know each URL as the source knows it."""
@@ -237,7 +233,7 @@ class Move:
                 self._to.tables.seen.adopt(self._from.tables.seen.record(row.seq), row)
             elif known.state is State.OUTBOX:
                 self._to.tables.seen.update(key, row._replace(seq=known.seq))
-            self._step(self._to)
+            self._step()
 
     def _copy_requests(self) -> None:
         """Take filters' own requests over, and their rows in the queues; one that the target has is the same."""
@@ -270,53 +266,80 @@ class Move:
                 known = self._to.tables.seen.row(self._from.tables.seen.record(seq).key)
                 assert known is not None, f"number {seq} waits and was not copied"
                 self._to.tables.queues.put_waiting(row._replace(seq=known.seq), url)
-                self._step(self._to)
+                self._step()
         for queue, value in self._rows(HOSTS):
             if self._to.tables.queues.host(queue) is None:
                 host = HOST.decode(value)
                 self._to.tables.queues.save_host(queue, host)
                 self._to.tables.queues.file(queue, 0.0, host.due)
-                self._step(self._to)
+                self._step()
 
-    # -- out of the source
+
+class Departure:
+    """The same range in the shard that had it, once all of it has arrived elsewhere."""
+
+    def __init__(self, store: Store, *, first: int, last: int) -> None:
+        """first, last: Partitions."""
+        self._store = store
+        self._begin, self._end = first_key(first), first_key(last + 1)
+        self._n = 0
+
+    def run(self) -> None:
+        """Delete what is another agent's now; it is on disk then."""
+        self._delete_queues()
+        self._delete_rest()
+        _commit(self._store)
+
+    def _rows(self, table: str) -> Iterator[Row]:
+        return _of_range(self._store, table, self._begin, self._end)
 
     def _delete_queues(self) -> None:
-        for number, _ in _scan(self._from, REQUESTS, b"", None):
-            if self._begin <= self._from.tables.seen.record(unpack_u64(number)).key < self._end:
-                self._from.tables.requests.pop(unpack_u64(number))
+        for number, _ in _scan(self._store, REQUESTS, b"", None):
+            if self._begin <= self._store.tables.seen.record(unpack_u64(number)).key < self._end:
+                self._store.tables.requests.pop(unpack_u64(number))
         for queue, value in self._rows(HOSTS):
-            for key, _ in _scan(self._from, QUEUE, queue, queue + _LAST):
-                self._from.delete(QUEUE, key)
-            self._from.tables.queues.forget_host(queue, HOST.decode(value))
-            self._step(self._from)
+            for key, _ in _scan(self._store, QUEUE, queue, queue + _LAST):
+                self._store.delete(QUEUE, key)
+            self._store.tables.queues.forget_host(queue, HOST.decode(value))
+            self._step()
         for key, value in self._rows(SEEN):
             row = unpack_seen(value)
             if row.state is not State.OUTBOX:
-                self._from.tables.seen.update(key, row._replace(state=State.OUTBOX, reason=None))
-                self._step(self._from)
+                self._store.tables.seen.update(key, row._replace(state=State.OUTBOX, reason=None))
+                self._step()
 
     def _delete_rest(self) -> None:
-        """Delete what is the target's now; a redirect of the source's own that leads there stays known at both ends."""
+        """Delete the rest; a redirect of this shard's own that leads there stays known at both ends."""
         for key, _ in self._rows(HELD_BY):
-            self._from.delete(HELD, key[16:] + key[:16])
+            self._store.delete(HELD, key[16:] + key[:16])
         for table in (*_BY_SITE, *_BY_FILTER):
             for key, _ in self._rows(table):
-                stays = _is_of_no_site(key) if table in _BY_FILTER else table == EDGES_IN and self._is_sources(key[16:])
+                stays = _is_of_no_site(key) if table in _BY_FILTER else table == EDGES_IN and self._is_own(key[16:])
                 if not stays:
-                    self._from.delete(table, key)
-                    self._step(self._from)
+                    self._store.delete(table, key)
+                    self._step()
 
-    def _is_sources(self, key: bytes) -> bool:
-        row = self._from.tables.seen.row(key)
+    def _is_own(self, key: bytes) -> bool:
+        row = self._store.tables.seen.row(key)
         return row is not None and row.state is not State.OUTBOX
 
-    def _refuse_unknown(self) -> None:
-        """What the target told the source of, and the source refused and only counted, is refused here."""
-        for key, value in _scan(self._to, SEEN, self._begin, self._end):
-            row = unpack_seen(value)
-            if row.state is State.OUTBOX:
-                self._to.tables.seen.update(key, row._replace(state=State.REFUSED, reason=Reason.REFUSED_BY_FILTER))
-                self._step(self._to)
+    def _step(self) -> None:
+        self._n += 1
+        if self._n % _AT_ONCE == 0:
+            _commit(self._store)
+
+
+def move(source: Store, target: Store, *, shard: int, first: int, last: int) -> None:
+    """Move partitions between two shards of one machine.
+
+    Args:
+        shard: Number of the source.
+        first, last: Partitions.
+    """
+    arrival = Arrival(source, target, shard=shard, first=first, last=last)
+    arrival.copy()
+    Departure(source, first=first, last=last).run()
+    arrival.end()
 
 
 def move_quarantined(source: Store, target: Store) -> None:
@@ -341,7 +364,19 @@ def _is_of_no_site(row: bytes) -> bool:
     return row[_TAG : _TAG + 8].endswith(_NO_SITE)
 
 
-def _scan(store: Store, table: str, first: bytes, end: bytes | None) -> Iterator[Row]:
+def _of_range(store: Store | View, table: str, begin: bytes, end: bytes) -> Iterator[Row]:
+    """Yield a table's rows of a range of partitions."""
+    if table not in _BY_FILTER:
+        yield from _scan(store, table, begin, end)
+        return
+    start = b""
+    while first := store.scan(table, start=start, limit=1):
+        tag = first[0][0][:_TAG]
+        yield from _scan(store, table, tag + begin, tag + end)
+        start = tag + _LAST
+
+
+def _scan(store: Store | View, table: str, first: bytes, end: bytes | None) -> Iterator[Row]:
     """Yield rows from `first` until `end`, a chunk at a time; they may be deleted meanwhile."""
     while rows := store.scan(table, start=first, limit=_CHUNK):
         for row in rows:

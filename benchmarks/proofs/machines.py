@@ -1,11 +1,12 @@
 """A crawl on three machines under faults finds what one agent finds, and no host is asked by two: network namespaces, Ray, real kills.
 
-    python -m benchmarks.proofs.machines [--faults 8] [--seed 1] [--sites 30] [--pause 12]
+    python -m benchmarks.proofs.machines [--faults 8] [--seed 1] [--sites 30] [--pause 12] [--only WORD]
 
 The web is served to all three from one process, so its log says who asked what and when. Faults come one after another while the crawl
 runs: an agent, what runs on a machine, the directory or all of a machine's part of Ray is killed; a machine is stopped, or cut off, for
-longer than a lease; the crawl's command is stopped by a signal, or killed, and resumed. Then the crawl goes on to its end. The reference is
-one agent's crawl on one machine, without Ray and without a fault.
+longer than a lease; the crawl's command is stopped by a signal, or killed, and resumed; a machine gives its shards to others at a resume,
+and takes part again at a later one. Then the crawl goes on to its end. The reference is one agent's crawl on one machine, without Ray and
+without a fault.
 
 Prints what was done and what came of it; exits with 1 if a page is missing or extra, the store is not sound, or two requests to a host
 overlap or follow each other too soon. Where no three machines can be had, it says why and exits with 0.
@@ -43,7 +44,7 @@ from thresher.storage.verify import verify
 
 _FAULTS = (
     *("kill an agent", "kill what runs on a machine", "kill the directory", "kill a machine"),
-    *("stop a machine", "cut a machine off", "interrupt the crawl", "kill the crawl"),
+    *("stop a machine", "cut a machine off", "interrupt the crawl", "kill the crawl", "drain a machine, or let it join again"),
 )
 _KILLS = ("kill an agent", "kill what runs on a machine", "kill a machine", "kill the crawl", "stop a machine", "cut a machine off")
 _LONGEST_S = 900.0
@@ -60,7 +61,7 @@ def main() -> None:
         print(f"skipped: {why}")
         return
     with tempfile.TemporaryDirectory(prefix="machines-", dir="/var/tmp") as name:
-        proof = Proof(Path(name), bench(n_sites=options.sites), random.Random(options.seed), options.pause)
+        proof = Proof(Path(name), bench(n_sites=options.sites), random.Random(options.seed), options.pause, options.only)
         sys.exit(1 if proof.run(options.faults) else 0)
 
 
@@ -70,17 +71,19 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1, help="of the faults and their times")
     parser.add_argument("--sites", type=int, default=30, help="of the web, a hundred URLs each")
     parser.add_argument("--pause", type=float, default=LEASE_S + 2, help="seconds that a machine is stopped or cut off")
+    parser.add_argument("--only", default="", metavar="WORD", help="only faults that have this word, as drain, or cut")
     return parser.parse_args()
 
 
 class Proof:
     """One crawl and its reference."""
 
-    def __init__(self, directory: Path, web: Bench, rng: random.Random, pause_s: float) -> None:
+    def __init__(self, directory: Path, web: Bench, rng: random.Random, pause_s: float, only: str) -> None:
         self._directory = directory
         self._web = web
         self._rng = rng
         self._pause_s = pause_s
+        self._faults = [fault for fault in _FAULTS if only in fault]
         self._done: Counter[str] = Counter()
         self._log = directory / "server.log"
         self._store = "store"
@@ -123,7 +126,7 @@ class Proof:
             machines.wait_for_cluster()
 
     def _chosen(self, n: int) -> list[str]:
-        faults = [fault for _ in range(-(-n // len(_FAULTS))) for fault in self._rng.sample(_FAULTS, len(_FAULTS))]
+        faults = [fault for _ in range(-(-n // len(self._faults))) for fault in self._rng.sample(self._faults, len(self._faults))]
         return faults[:n]
 
     def _n_requests(self) -> int:
@@ -165,11 +168,16 @@ class Proof:
                 time.sleep(self._pause_s)
                 machines.cut_off(other, is_cut=False)
             case "interrupt the crawl":
-                machines.signal(NAMES[0], signal.SIGINT, "thresher")
+                command.send_signal(signal.SIGINT)
                 command.wait(_LONGEST_S)
             case "kill the crawl":
                 command.kill()
                 command.wait()
+            case _:
+                command.send_signal(signal.SIGINT)
+                command.wait(_LONGEST_S)
+                machines.end(other)
+                machines.cores[other] = 1 - machines.cores[other]
 
     def _look(self, machines: Machines) -> tuple[Findings, list[str]]:
         """Read the crawl from the head, as its user would."""

@@ -29,7 +29,12 @@ def cluster() -> None:
 @click.option("--name", default=socket.gethostname, metavar="NAME", help="Of this machine's disk, for good.  [default: its host name]")
 @click.option("--ip", metavar="ADDRESS", help="This machine's address for the others.  [default: Ray's choice]")
 @click.option("--port", type=click.IntRange(1, 65_535), default=_PORT, show_default=True, help="Where the head listens.")
-@click.option("--cores", type=click.IntRange(1), metavar="N", help="That agents may have: `agents: auto` is one for each.  [default: all]")
+@click.option(
+    "--cores",
+    type=click.IntRange(0),
+    metavar="N",
+    help="That agents may have: `agents: auto` is one for each. 0: at the next `resume` its shards go to others.  [default: all]",
+)
 def start(head: bool, address: str | None, name: str, ip: str | None, port: int, cores: int | None) -> None:
     """Start this machine's part of Ray, in the foreground, until a signal ends it.
 
@@ -50,7 +55,7 @@ def start(head: bool, address: str | None, name: str, ip: str | None, port: int,
     else:
         words += ["--head", "--port", str(port), "--include-dashboard", "false"]
     words += ["--node-ip-address", ip] if ip else []
-    words += ["--num-cpus", str(cores)] if cores else []
+    words += ["--num-cpus", str(cores)] if cores is not None else []
     click.echo(f"thresher: machine {name}; in the foreground until Ctrl-C or SIGTERM", err=True)
     os.execve(program, words, environ)  # noqa: S606 - Ray's own program, with words of ours
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import click
@@ -145,38 +147,53 @@ def run(directory: Path, progress: str) -> int:
 
 def _run_here(directory: Path, display: Display, settings: Settings) -> tuple[int, Supervisor | None]:
     """Run all agents on this machine; without a supervisor nothing was begun."""
-    if code := _adapt(directory, settings):
-        return code, None
+    wanted, there = n_agents(settings), n_agents_of(directory)
+    if wanted != there or is_moving(directory):
+        settle = partial(_settle_here, directory, settings) if there > 1 else None
+        if code := _change(directory, f"its {there} agents", str(wanted), settle, lambda: reshard(directory, wanted)):
+            return code, None
     supervisor = _supervisor(directory, display, for_this_round(settings, directory))
     return asyncio.run(supervisor.run()), supervisor
 
 
-def _run_far(directory: Path, display: Display, settings: Settings) -> tuple[int, Supervisor]:
+def _settle_here(directory: Path, settings: Settings) -> tuple[int, Supervisor]:
+    supervisor = _supervisor(directory, Silent(sys.stderr), settings, settle=True)
+    return asyncio.run(supervisor.run()), supervisor
+
+
+def _run_far(directory: Path, display: Display, settings: Settings) -> tuple[int, Supervisor | None]:
+    """Run the agents of several machines; without a supervisor nothing was begun."""
     from thresher.crawler.machines import command
 
+    if into := command.becoming(directory, settings):
+        settle = partial(command.settle, directory, Silent(sys.stderr), settings)
+        if code := _change(directory, "its agents", into, settle, lambda: command.move(directory, settings)):
+            return code, None
     return command.run(directory, display, settings)
 
 
-def _adapt(directory: Path, settings: Settings) -> int:
-    """Give the crawl as many agents as the configuration asks for; return an exit code if that cannot be done, else 0."""
-    wanted, there = n_agents(settings), n_agents_of(directory)
-    if wanted == there and not is_moving(directory):
-        return 0
+def _change(directory: Path, who: str, into: str, settle: Callable[[], tuple[int, Supervisor]] | None, move: Callable[[], None]) -> int:
+    """Give the crawl its agents as the configuration asks for them; return an exit code if that cannot be done, else 0.
+
+    Args:
+        who, into: What becomes what, in words.
+        settle: Lets the messages between its agents arrive; None if it has one agent.
+        move: Does it, or goes on with what an earlier one has begun.
+    """
     code = 0
-    if there > 1 and not is_moving(directory):  # what is on its way between them must arrive first
-        settling = _supervisor(directory, Silent(sys.stderr), settings, settle=True)
-        code = asyncio.run(settling.run())
+    if settle is not None and not is_moving(directory):  # what is on its way between them must arrive first
+        code, supervisor = settle()
         if code == 0 or _is_stop(code):  # its own status says nothing of the crawl
-            settling.status.state, settling.status.why = "stopped", f"its {there} agents are becoming {wanted}"
-            write_status(directory, settling.status)
+            supervisor.status.state, supervisor.status.why = "stopped", f"{who} are becoming {into}"
+            write_status(directory, supervisor.status)
     if not code:
         try:
             with ended_by_signals():
-                reshard(directory, wanted)
+                move()
         except KeyboardInterrupt as by:
             code = interrupted_code(by)
     if _is_stop(code):
-        complain(f"thresher: stopped while its {there} agents were becoming {wanted}; `thresher resume {directory}` goes on")
+        complain(f"thresher: stopped while {who} were becoming {into}; `thresher resume {directory}` goes on")
     return code
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from thresher.crawler.core.errors import StoreError
 from thresher.crawler.core.ownership import N_PARTITIONS, divided
-from thresher.storage.moving import Move, move_quarantined, moves
+from thresher.storage.moving import Arrival, move, move_quarantined, moves
 from thresher.storage.partitions import Partitions, ranges_of, read_partitions, shard_path, write_partitions
 from thresher.storage.store import Store
 from thresher.storage.tables.bare_seeds import BareSeeds
@@ -49,11 +49,10 @@ def _move(path: Path, planned: Partitions) -> None:
         stores = [opened.enter_context(Store.open(shard_path(path, k), None, time.time())) for k in range(planned.shards)]
         met = set[tuple[int, int]]()
         for first, last, source, target in moves(before, after):
-            move = Move(stores[source], stores[target], shard=source, first=first, last=last)
             if (source, target) not in met:
-                move.copy_common()
+                Arrival(stores[source], stores[target], shard=source, first=first, last=last).copy_common()
                 met.add((source, target))
-            move.run()
+            move(stores[source], stores[target], shard=source, first=first, last=last)
         for k in set(range(planned.shards)) - set(after):
             move_quarantined(stores[k], stores[0])
     write_partitions(path, Partitions(planned.shards, planned.moving))

@@ -7,6 +7,7 @@ import os
 import secrets
 import signal
 import time
+from collections import Counter
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from pathlib import Path
@@ -18,8 +19,10 @@ from thresher.crawler.core.errors import ThresherError, UsageError
 from thresher.crawler.core.ownership import divided
 from thresher.crawler.machines import directory_file
 from thresher.crawler.machines.far_shards import NewSettings, NewShard
+from thresher.crawler.machines.moving import fits, redistribute
 from thresher.crawler.machines.ray_engine import Run, ShardMakers, connect, members, require_machines, shared_out
 from thresher.crawler.process.supervisor import Display, Supervisor
+from thresher.crawler.status import Status, merged
 from thresher.storage.export.reading import reading_shard
 from thresher.storage.partitions import Partitions, ranges_of, read_partitions, shard_path, write_partitions
 from thresher.storage.store import Store
@@ -54,30 +57,93 @@ def create_shards(directory: Path, settings: Settings, bare: Collection[str]) ->
 
 def run(directory: Path, display: Display, settings: Settings) -> tuple[int, Supervisor]:
     """Supervise the crawl on all its machines to its end; return the exit code."""
-    table = read_partitions(directory)
-    assert table is not None
+    return _run(directory.resolve(), display, settings, settle=False)
+
+
+def becoming(directory: Path, settings: Settings) -> str:
+    """Return in words how many agents each machine is to have, "" if it has as many.
+
+    Raises:
+        UsageError: A machine with shards of the crawl is not there.
+    """
+    table = _table(directory)
     connect()
     require_machines(directory, table)
+    wanted = shared_out(members(), settings.agents)
+    if fits(table, wanted):
+        return ""
+    return ", ".join(f"{n} on {machine}" for machine, n in Counter(wanted).items())
+
+
+def settle(directory: Path, display: Display, settings: Settings) -> tuple[int, Supervisor]:
+    """Let all messages between agents arrive, and fetch nothing; return the exit code."""
+    return _run(directory.resolve(), display, settings, settle=True)
+
+
+def move(directory: Path, settings: Settings) -> None:
+    """Let the machines have as many agents as the configuration asks for. No agent runs, and no message is under way."""
     with reading_shard(directory) as view:
-        secret, bare = view.secret, sorted(BareSeeds.of(view).urls)
-    _configure(directory, table, settings, bare)
-    return asyncio.run(_supervise(directory.resolve(), table, secret, display, settings))
-
-
-def _configure(directory: Path, table: Partitions, settings: Settings, bare: list[str]) -> None:
-    """Let every shard elsewhere have the head's configuration: a resume may have changed it, or been killed halfway."""
-    elsewhere = [(agent, machine) for agent, machine in enumerate(table.machines) if machine != table.machines[0]]
-    makers = ShardMakers(directory.resolve(), [machine for _, machine in elsewhere])
+        secret, bare, encoded = view.secret, sorted(BareSeeds.of(view).urls), msgspec.json.encode(settings)
+    wanted = shared_out(members(), settings.agents)
+    makers = ShardMakers(directory.resolve(), [*_table(directory).machines, *wanted])
     try:
-        for agent, machine in elsewhere:
-            makers.ask(machine, "configure", NewSettings(agent, msgspec.json.encode(settings), bare))
+        redistribute(directory, wanted, makers, lambda agent, planned: NewShard(agent, encoded, secret, bare, planned))
     finally:
         makers.close()
 
 
-async def _supervise(directory: Path, table: Partitions, secret: bytes, display: Display, settings: Settings) -> tuple[int, Supervisor]:
-    async with Run(directory, table, secret, settle=False).begun(table, display.note, _interrupt(display.note)) as places:
-        supervisor = Supervisor(directory, display, n_agents=table.shards, settings=settings, places=places)
+def _run(directory: Path, display: Display, settings: Settings, *, settle: bool) -> tuple[int, Supervisor]:
+    table = _table(directory)
+    connect()
+    require_machines(directory, table)
+    with reading_shard(directory) as view:
+        secret, bare = view.secret, sorted(BareSeeds.of(view).urls)
+    without_agent = _configure(directory, table, settings, bare)
+    return asyncio.run(_supervise(directory, table, secret, display, settings, settle=settle, without_agent=without_agent))
+
+
+def _table(directory: Path) -> Partitions:
+    table = read_partitions(directory)
+    assert table is not None, "a crawl of several machines has a table"
+    return table
+
+
+def _configure(directory: Path, table: Partitions, settings: Settings, bare: list[str]) -> Status:
+    """Let every shard elsewhere have the head's configuration: a resume may have changed it, or been killed halfway.
+
+    Returns what shards count that have no agent any more.
+    """
+    makers = ShardMakers(directory, table.machines)
+    try:
+        for agent, machine in enumerate(table.machines):
+            if machine != table.machines[0]:
+                makers.ask(machine, "configure", NewSettings(agent, msgspec.json.encode(settings), bare))
+        retired = sorted(set(range(table.shards)) - set(table.table()))
+        return merged([msgspec.json.decode(makers.ask(table.machines[agent], "counted", agent), type=Status) for agent in retired])
+    finally:
+        makers.close()
+
+
+async def _supervise(
+    directory: Path,
+    table: Partitions,
+    secret: bytes,
+    display: Display,
+    settings: Settings,
+    *,
+    settle: bool,
+    without_agent: Status,
+) -> tuple[int, Supervisor]:
+    async with Run(directory, table, secret, settle=settle).begun(table, display.note, _interrupt(display.note)) as places:
+        supervisor = Supervisor(
+            directory,
+            display,
+            n_agents=max(table.table()) + 1,
+            settings=settings,
+            settle=settle,
+            places=places,
+            without_agent=without_agent,
+        )
         return await supervisor.run(), supervisor
 
 

@@ -14,7 +14,9 @@ from thresher.config.plugins import settings_type
 from thresher.config.settings import Settings
 from thresher.crawler.cluster.shard import counted, progress
 from thresher.crawler.core.errors import StoreError, ThresherError
+from thresher.crawler.machines import far_moves
 from thresher.crawler.start.opening import give
+from thresher.storage.carrying import Fetch
 from thresher.storage.export.reading import reading_shard
 from thresher.storage.partitions import FILE as PARTITIONS
 from thresher.storage.partitions import Partitions, shard_path, write_partitions
@@ -54,15 +56,19 @@ class FarShards:
     def __init__(self, directory: Path) -> None:
         self._directory = directory
 
-    def answer(self, what: str, argument: bytes) -> bytes:
-        """Do what the head asks for; what cannot be done is said in the answer."""
+    def answer(self, what: str, argument: bytes, fetch: Fetch | None = None) -> bytes:
+        """Do what the head asks for; what cannot be done is said in the answer.
+
+        Args:
+            fetch: Reads from the disk of another machine, where something is to come from there.
+        """
         try:
-            said = self._do(what, argument)
+            said = self._do(what, argument, fetch)
         except ThresherError as error:
             return msgspec.json.encode(ShardAnswer(fault=str(error)))
         return msgspec.json.encode(ShardAnswer(msgspec.Raw(msgspec.json.encode(said))))
 
-    def _do(self, what: str, argument: bytes) -> Any:
+    def _do(self, what: str, argument: bytes, fetch: Fetch | None) -> Any:
         match what:
             case "create":
                 return self._create(msgspec.json.decode(argument, type=NewShard))
@@ -70,7 +76,11 @@ class FarShards:
                 return self._discard(msgspec.json.decode(argument, type=NewShard))
             case "configure":
                 return self._configure(msgspec.json.decode(argument, type=NewSettings))
-        path = shard_path(self._directory, msgspec.json.decode(argument, type=int))
+            case "counted" | "progress" | "damage" | "pages":
+                return self._look(what, shard_path(self._directory, msgspec.json.decode(argument, type=int)))
+        return far_moves.do(self._directory, what, argument, fetch)
+
+    def _look(self, what: str, path: Path) -> Any:
         match what:
             case "counted":
                 return msgspec.to_builtins(counted(path, "starting"))
@@ -78,14 +88,14 @@ class FarShards:
                 return progress(path)
             case "damage":
                 return next(iter(damage(path)), "")
-            case "pages":
-                return damaged_pages(path)
             case _:
-                raise StoreError(f"{path}: the head asks for {what!r}, which this Thresher does not know")
+                return damaged_pages(path)
 
     def _create(self, new: NewShard) -> None:
-        """Make a shard in a directory that no other crawl uses."""
+        """Make a shard in a directory that no other crawl uses, unless a command that was killed has made it."""
         path = shard_path(self._directory, new.agent)
+        if self._is_ours(path, new.secret):
+            return
         self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         write_partitions(self._directory, new.partitions)
         settings = _settings(new.settings)
@@ -94,12 +104,16 @@ class FarShards:
     def _discard(self, new: NewShard) -> None:
         """Remove a shard that was made for a crawl whose creation has failed; what is another crawl's stays."""
         path = shard_path(self._directory, new.agent)
-        with suppress(StoreError):
-            with reading_shard(path) as view:
-                is_ours = view.secret == new.secret
-            if is_ours:
-                shutil.rmtree(path)
-                (self._directory / PARTITIONS).unlink(missing_ok=True)
+        if self._is_ours(path, new.secret):
+            shutil.rmtree(path)
+            (self._directory / PARTITIONS).unlink(missing_ok=True)
+
+    @staticmethod
+    def _is_ours(path: Path, secret: bytes) -> bool:
+        """Return whether a shard of this crawl is there."""
+        with suppress(StoreError), reading_shard(path) as view:
+            return view.secret == secret
+        return False
 
     def _configure(self, new: NewSettings) -> None:
         with Store.open(shard_path(self._directory, new.agent), None, time.time(), reserves=False) as store:

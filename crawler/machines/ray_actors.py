@@ -22,10 +22,12 @@ from thresher.crawler.machines.machine import Machine
 from thresher.crawler.machines.names import DIRECTORY, namespace
 from thresher.crawler.machines.orders import Begin, Exchange
 from thresher.crawler.version import VERSION
+from thresher.storage.carrying import Piece, read_piece
 from thresher.storage.far_server import ShardServer
 from thresher.storage.partitions import shard_path
 
 _SEND_S = 30.0
+_PIECE_S = 60.0
 _encode = msgspec.json.encode
 
 
@@ -78,6 +80,22 @@ class ShardActor:
     def shard(self, what: str, argument: bytes) -> bytes:
         """Do what is asked for."""
         return self._shards.answer(what, argument)
+
+    def bring(self, what: str, argument: bytes, source: Any) -> bytes:
+        """Do what needs something from the disk of another machine.
+
+        Args:
+            source: The actor there.
+        """
+
+        def fetch(piece: Piece) -> bytes:
+            return bytes(ray.get(source.piece.remote(_encode(piece)), timeout=_PIECE_S))
+
+        return self._shards.answer(what, argument, fetch)
+
+    def piece(self, packed: bytes) -> bytes:
+        """Return a part of a file of a shard."""
+        return read_piece(self._path, msgspec.json.decode(packed, type=Piece))
 
 
 class MachineActor:

@@ -30,12 +30,13 @@ from thresher.storage.ways import Ask
 _START_S: Final = 60.0  # until an actor answers for the first time
 _LEAVE_S: Final = 20.0
 _READ_S: Final = 600.0
+_LONGEST_S: Final = 86_400.0  # of a step that goes through a whole shard; a machine that dies is noticed by Ray
 _SHARE: Final = 0.001  # of a machine's resource, for each actor
 _encode = msgspec.json.encode
 
 
 class Member(NamedTuple):
-    """A machine of the cluster. n_cores: that Ray knows of"""
+    """A machine of the cluster. n_cores: that agents may have; 0: it is to have none"""
 
     name: str
     n_cores: int
@@ -62,7 +63,7 @@ def members() -> list[Member]:
     for node in ray.nodes():
         names = [name.removeprefix(RESOURCE) for name in node["Resources"] if name.startswith(RESOURCE)]
         if node["Alive"] and names:
-            found.append(Member(names[0], max(1, int(node["Resources"].get("CPU", 1))), node["NodeID"] == here))
+            found.append(Member(names[0], int(node["Resources"].get("CPU", 0)), node["NodeID"] == here))
     found.sort(key=lambda member: (not member.is_here, member.name))
     if not found or not found[0].is_here:
         raise UsageError("engine: ray: this machine takes no part in the cluster. Start it here: `thresher cluster start --head`")
@@ -72,8 +73,9 @@ def members() -> list[Member]:
 
 
 def shared_out(found: Sequence[Member], agents: int | str) -> list[str]:
-    """Return the machine of each agent: so many on each, or one for each of its cores."""
-    machines = [member.name for member in found for _ in range(member.n_cores if agents == "auto" else int(agents))]
+    """Return the machine of each agent: so many on each that gives cores, or one for each of its cores; the head has one at least."""
+    shares = [member.n_cores if agents == "auto" else min(1, member.n_cores) * int(agents) for member in found]
+    machines = [member.name for member, share in zip(found, [max(1, shares[0]), *shares[1:]], strict=True) for _ in range(share)]
     if len(machines) > MOST_AGENTS:
         raise UsageError(f"agents: expected at most {MOST_AGENTS} on all machines, found {len(machines)} on {len(found)}")
     return machines
@@ -125,10 +127,20 @@ class ShardMakers:
     def __init__(self, directory: Path, machines: Sequence[str]) -> None:
         self._actors = {name: _placed(ShardActor, name).remote(str(directory)) for name in dict.fromkeys(machines)}
 
-    def ask(self, machine: str, what: str, argument: object) -> msgspec.Raw:
-        """Ask a machine about a shard; raises StoreError for one that cannot be used, UsageError for a machine that does not answer."""
+    def ask(self, machine: str, what: str, argument: object, *, source: str = "") -> msgspec.Raw:
+        """Ask a machine about a shard; raises StoreError for one that cannot be used, UsageError for a machine that does not answer.
+
+        Args:
+            source: The machine from whose disk something is to be brought.
+        """
+
+        async def call(_machine: str, _what: str, packed: bytes, _within_s: float) -> bytes:
+            actor = self._actors[machine]
+            ref = actor.bring.remote(what, packed, self._actors[source]) if source else actor.shard.remote(what, packed)
+            return bytes(await _within(machine, ref, _LONGEST_S))
+
         try:
-            return asyncio.run(ask_shard(self._call, machine, what, _encode(argument)))
+            return asyncio.run(ask_shard(call, machine, what, _encode(argument)))
         except Away as away:
             raise UsageError(f"{away}. Start it again, or wait until it is there") from None
 
@@ -136,9 +148,6 @@ class ShardMakers:
         """End the actors."""
         for actor in self._actors.values():
             ray.kill(actor)
-
-    async def _call(self, machine: str, what: str, argument: bytes, within_s: float) -> bytes:
-        return bytes(await _within(machine, self._actors[machine].shard.remote(what.removeprefix("shard:"), argument), within_s))
 
 
 class Run:
@@ -163,7 +172,11 @@ class Run:
             note: Shows a message to the operator.
             give_up: Called when another run has begun.
         """
-        await self._order("begin", _START_S)
+        try:
+            await self._order("begin", _START_S)
+        except Away as away:
+            self._end()
+            raise UsageError(f"the crawl cannot go on: {away}. If an earlier run of it has not ended yet, wait for that") from None
         places = FarPlaces(table, self.call, note)
         tasks = [asyncio.ensure_future(places.run()), asyncio.ensure_future(self._keep(give_up))]
         try:
@@ -175,6 +188,12 @@ class Run:
             await asyncio.gather(*(self.call(name, "leave", b"", _LEAVE_S) for name in self._actors), return_exceptions=True)
             with suppress(Away):
                 await self._order("stop", LEASE_S)
+            self._end()
+
+    def _end(self) -> None:
+        """End the actors: the next run of this process needs the place of the directory."""
+        for actor in (self._directory_actor, *self._actors.values()):
+            ray.kill(actor)
 
     async def call(self, machine: str, what: str, argument: bytes, within_s: float) -> bytes:
         """Call a machine; raises Away."""

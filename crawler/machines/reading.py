@@ -14,12 +14,12 @@ if TYPE_CHECKING:  # every command imports this
 
 
 def reach_machines() -> None:
-    """Let this process open crawls of several machines."""
+    """Let this process open crawls of several machines, and show Ray this user's token."""
+    os.environ.setdefault("RAY_AUTH_MODE", "token")  # it is read when Ray is imported
     connect_by(_connect)
 
 
 def _connect(path: Path, table: Partitions) -> Connection:
-    os.environ.setdefault("RAY_AUTH_MODE", "token")  # it is read when Ray is imported
     from thresher.crawler.terminal.extras import require
 
     require(f"{path}", module="ray", extra="ray")

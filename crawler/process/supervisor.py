@@ -82,6 +82,7 @@ class Supervisor:
         silence_s: float = SILENCE_S,
         agent: Sequence[str] = AGENT,
         places: Places | None = None,
+        without_agent: Status | None = None,
     ) -> None:
         """Start nothing yet: `run` does.
 
@@ -94,6 +95,7 @@ class Supervisor:
             silence_s: seconds without a status after which an agent hangs.
             agent: the command that starts an agent; its shard is added as an argument.
             places: where the agents run, if not all on this machine.
+            without_agent: what the shards count that have no agent any more, if not all are on this machine.
         """
         self._settle = settle
         self._directory = directory
@@ -109,7 +111,7 @@ class Supervisor:
         self._fault = ""  # why the crawl has ended, where no agent could report it
         self._unreadable: set[int] = set()  # agents whose stores are damaged
         self._deaths: dict[int, deque[float]] = {k: deque(maxlen=_DEATHS) for k in range(n_agents)}
-        self._left_behind = left_behind(directory)
+        self._left_behind = left_behind(directory) if without_agent is None else without_agent
         self._termination = TerminationDetector(n_agents, self._most_pages(), self._tell)
         self._end: Ending | None = None
         self._n_restarts = 0

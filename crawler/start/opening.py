@@ -100,7 +100,6 @@ def check_startable(settings: Settings) -> None:
 
 def _check_far(settings: Settings) -> None:
     """Raise UsageError for what several machines cannot do."""
-    os.environ.setdefault("RAY_AUTH_MODE", "token")  # it is read when Ray is imported
     require("engine: ray", module="ray", extra="ray")
     if settings.fetch.client != "lean":
         raise UsageError(f"fetch.client: expected lean, which asks for its lease before each request, found {settings.fetch.client}")

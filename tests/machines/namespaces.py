@@ -58,6 +58,7 @@ class Machines:
         self.disk = directory / "disk"
         self.disk.mkdir(parents=True)
         self._started: dict[str, subprocess.Popen[bytes]] = {}
+        self.cores = dict.fromkeys(NAMES, 1)  # that each gives when it is started next
 
     def __enter__(self) -> Self:
         switch = self.namespace("switch")
@@ -122,9 +123,12 @@ class Machines:
             time.sleep(0.5)
 
     def _said_of_start(self, name: str) -> str:
-        """Return the ends of what a machine's part of the cluster has written."""
-        logs = [self._directory / f"{name}.log", *self.folder(name, "tmp").glob("ray/session_*/logs/raylet*.err")]
-        return "\n".join(f"{log}:\n{log.read_text(errors='replace')[-2000:]}" for log in logs)
+        """Return what a machine's part of the cluster has complained of: a raylet ends with a long trace, its reason stands before."""
+        said = [(self._directory / f"{name}.log").read_text(errors="replace")[-2000:]]
+        for log in sorted(self.folder(name, "tmp").glob("ray/session_*/logs/raylet*.???")):
+            lines = log.read_text(errors="replace").splitlines()
+            said += [f"{log.name}: {line}" for line in lines if " C " in line[:60] or " E " in line[:60]][-20:]
+        return "\n".join(said)
 
     def _takes_part(self, name: str) -> bool:
         """Return whether a machine's part of the cluster is up: then its command says that it blocks."""
@@ -135,7 +139,7 @@ class Machines:
         """Let a machine take part in the cluster; the first is its head."""
         self.signal(name, signal.SIGKILL)
         where = ["--head"] if name == NAMES[0] else ["--address", self.address(NAMES[0])]
-        words = ["cluster", "start", *where, "--name", name, "--ip", self.address(name), "--cores", "1"]
+        words = ["cluster", "start", *where, "--name", name, "--ip", self.address(name), "--cores", str(self.cores[name])]
         with (self._directory / f"{name}.log").open("wb") as log:
             self._started[name] = self.thresher(name, *words, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 

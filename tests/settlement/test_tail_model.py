@@ -17,7 +17,7 @@ from thresher.crawler.analysis.tail_replay import notes, replayed
 from thresher.crawler.core.ownership import N_PARTITIONS
 from thresher.crawler.settlement.tail import CLOSED, Tails, policy_of
 from thresher.filters.base import Gate
-from thresher.storage.moving import Move
+from thresher.storage.moving import move
 from thresher.storage.records import JournalEntry
 from thresher.storage.schema import TAIL_CLASSES, TAIL_DRAWS, TAIL_HOSTS, TAIL_MEMBERS, TAIL_PLACES
 from thresher.storage.store import Store
@@ -148,7 +148,7 @@ class TailModel(RuleBasedStateMachine):
     def move(self) -> None:
         """The site's partition moves to the other shard, whose agent goes on with it."""
         self.commit()
-        Move(self.store, self.stores[1 - self.at], shard=self.at, first=0, last=N_PARTITIONS - 1).run()
+        move(self.store, self.stores[1 - self.at], shard=self.at, first=0, last=N_PARTITIONS - 1)
         self.at = 1 - self.at
         self.tails = self._tails()
         assert not any(self.stores[1 - self.at].scan(table) for table in TABLES), "nothing is left behind"

@@ -8,7 +8,8 @@ from pathlib import Path
 import forking
 import lmdb
 import pytest
-from test_storage_moving import crawled, known
+from half_crawled import known
+from test_storage_moving import crawled
 
 from thresher.crawler.cluster.resharding import reshard
 from thresher.crawler.core.errors import StoreError

@@ -1,0 +1,64 @@
+"""`thresher snapshot` and `thresher restore`: a copy of a crawl as of one moment, and a crawl of that copy."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import click
+
+from thresher.crawler.cli.common import directory_argument, json_option, print_json
+from thresher.crawler.core.errors import UsageError
+from thresher.storage.snapshots.manifest import Manifest
+from thresher.storage.snapshots.restoring import restore as restored
+from thresher.storage.snapshots.restoring import snapshots
+from thresher.storage.snapshots.taking import take
+from thresher.storage.snapshots.targets import target
+
+_KEEP = 24
+_target_argument = click.argument("where", metavar="TARGET", type=click.Path())
+
+
+@click.command(epilog="Example: thresher snapshot example /backup/example")
+@directory_argument
+@_target_argument
+@click.option("--keep", type=click.IntRange(1), default=_KEEP, show_default=True, help="How many snapshots the target keeps.")
+@json_option
+def snapshot(directory: str, where: str, keep: int, as_json: bool) -> int:
+    """Copy the crawl in DIR to TARGET, as of this moment; the crawl may go on meanwhile.
+
+    TARGET is a folder, or with the extra `snapshots` a URL that fsspec knows, as s3://bucket/crawl. The first snapshot copies everything,
+    each further one what has changed since. Where none is to be older than an hour, let a timer run this command each hour.
+    """
+    _show(take(Path(directory), target(where), keep=keep), as_json=as_json)
+    return 0
+
+
+@click.command(epilog="Example: thresher restore /backup/example example")
+@_target_argument
+@click.argument("directory", metavar="[DIR]", type=click.Path(), required=False)
+@click.option("--number", type=click.IntRange(1), metavar="N", help="Which snapshot.  [default: the last]")
+@click.option("--list", "is_list", is_flag=True, help="Show the snapshots that TARGET has.")
+@json_option
+def restore(where: str, directory: str | None, number: int | None, is_list: bool, as_json: bool) -> int:
+    """Make the crawl that a snapshot in TARGET shows, in DIR: missing, or empty.
+
+    `thresher resume DIR` goes on from there: what was found since the snapshot is fetched again. Let the crawl that it is a copy of go on
+    no more, or both ask the same hosts.
+    """
+    if is_list == (directory is not None):
+        raise UsageError("restore: expected DIR or --list, found " + ("both" if is_list else "neither"))
+    for manifest in snapshots(target(where)) if directory is None else [restored(target(where), Path(directory), number)]:
+        _show(manifest, as_json=as_json)
+    return 0
+
+
+def _show(manifest: Manifest, *, as_json: bool) -> None:
+    n_bytes = sum(file.n_bytes for file in manifest.files)
+    if as_json:
+        names = ("number", "at", "pages", "new_bytes")
+        print_json({**{name: getattr(manifest, name) for name in names}, "bytes": n_bytes})
+    else:
+        at = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(manifest.at))
+        size = f"{n_bytes / 1e6:,.1f} MB, of which {manifest.new_bytes / 1e6:,.1f} were new, compressed"
+        click.echo(f"snapshot {manifest.number} of {at}: {manifest.pages:,} pages, {size}")

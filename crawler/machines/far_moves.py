@@ -1,0 +1,118 @@
+"""What a machine does with the shards on its disk while a crawl gets other machines, or other numbers of agents (moving.py orders it)."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from thresher.crawler.core.errors import StoreError
+from thresher.storage.carrying import Fetch, File, bring, bring_state, copy_path, drop, files_of
+from thresher.storage.moving import Arrival, Departure
+from thresher.storage.partitions import shard_path
+from thresher.storage.records import QUARANTINED
+from thresher.storage.store import Store
+from thresher.storage.view import View
+
+
+class Bring(msgspec.Struct, frozen=True):
+    """A shard that is to be brought here from another machine."""
+
+    agent: int
+    files: list[File]
+
+
+class Ranges(msgspec.Struct, frozen=True):
+    """Partitions that move from one shard to another: first and last of each range.
+
+    files: of the source, where it lies on another machine
+    """
+
+    source: int
+    target: int
+    ranges: list[tuple[int, int]]
+    files: list[File] | None = None
+
+
+class Quarantined(msgspec.Struct, frozen=True):
+    """What is quarantined in a shard: rows as they are on disk."""
+
+    agent: int
+    rows: list[tuple[bytes, bytes]] = []
+
+
+def do(directory: Path, what: str, argument: bytes, fetch: Fetch | None) -> Any:
+    """Do what the head asks for. Every step may be repeated.
+
+    Args:
+        fetch: Reads from the disk of the machine that the step names as its source.
+    """
+    match what:
+        case "files":
+            return files_of(shard_path(directory, msgspec.json.decode(argument, type=int)))
+        case "drop":
+            return drop(directory, msgspec.json.decode(argument, type=int))
+        case "bring":
+            order = msgspec.json.decode(argument, type=Bring)
+            assert fetch is not None, "a shard comes from somewhere"
+            return bring(directory, order.agent, order.files, fetch)
+        case "arrive":
+            return _arrive(directory, msgspec.json.decode(argument, type=Ranges), fetch)
+        case "depart":
+            return _depart(directory, msgspec.json.decode(argument, type=Ranges))
+        case "end":
+            return _end(directory, msgspec.json.decode(argument, type=Ranges))
+        case "quarantined" | "adopt" | "give up":
+            return _quarantine(directory, what, msgspec.json.decode(argument, type=Quarantined))
+    raise StoreError(f"{directory}: the head asks for {what!r}, which this Thresher does not know")
+
+
+def _arrive(directory: Path, order: Ranges, fetch: Fetch | None) -> None:
+    """Copy the ranges into a shard here, from one here or from a copy of its state."""
+    with ExitStack() as opened:
+        if order.files is None:
+            source = shard_path(directory, order.source)
+        else:
+            assert fetch is not None, "a copy comes from somewhere"
+            source = bring_state(directory, order.source, order.files, fetch)
+        view = opened.enter_context(View(source))
+        target = opened.enter_context(Store.open(shard_path(directory, order.target), None, time.time()))
+        arrivals = _arrivals(order, view, target)
+        arrivals[0].copy_common()
+        for arrival in arrivals:
+            arrival.copy()
+
+
+def _depart(directory: Path, order: Ranges) -> None:
+    with Store.open(shard_path(directory, order.source), None, time.time()) as store:
+        for first, last in order.ranges:
+            Departure(store, first=first, last=last).run()
+
+
+def _end(directory: Path, order: Ranges) -> None:
+    with Store.open(shard_path(directory, order.target), None, time.time()) as target:
+        for arrival in _arrivals(order, target, target):
+            arrival.end()
+    shutil.rmtree(copy_path(directory, order.source), ignore_errors=True)
+
+
+def _arrivals(order: Ranges, source: View | Store, target: Store) -> list[Arrival]:
+    return [Arrival(source, target, shard=order.source, first=first, last=last) for first, last in order.ranges]
+
+
+def _quarantine(directory: Path, what: str, order: Quarantined) -> list[tuple[bytes, bytes]]:
+    """Return what is quarantined in a shard, take in what was in another, or delete what has arrived there."""
+    with Store.open(shard_path(directory, order.agent), None, time.time()) as store:
+        quarantine = store.tables.quarantine
+        if what == "quarantined":
+            return [(key, QUARANTINED.encode(record)) for key, record in quarantine.all()]
+        for key, row in order.rows:
+            record = QUARANTINED.decode(row)
+            quarantine.adopt(key, record) if what == "adopt" else quarantine.take(key, record)
+        if order.rows:
+            store.end_visit()
+        return []

@@ -1,0 +1,113 @@
+"""What a snapshot consists of.
+
+    snapshots/000012   files of the crawl, each as its chunks: digest, pack, place in it. zstd
+    packs/000012-0003  chunks that were new in that snapshot, each compressed alone
+
+A file's chunks are `CHUNK_BYTES` long, the last one is shorter. A snapshot names chunks of earlier packs where the file has not changed
+at that place: LMDB leaves pages where they are, and all other files only grow. So each snapshot is whole by itself, and costs what has
+changed.
+
+Memory and size: 36 bytes a chunk, 58 MB for 100 GB.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+import msgspec
+from backports import zstd
+
+from thresher.crawler.core.errors import StoreError
+
+CHUNK_BYTES: Final = 64 << 10
+FORMAT: Final = 1
+SNAPSHOTS: Final = "snapshots"
+PACKS: Final = "packs"
+_PLACE: Final = struct.Struct(">20sIIII")
+
+
+class Place(NamedTuple):
+    """Where a chunk lies.
+
+    digest: of the content    snapshot, pack: that it was new in, and which of its packs    offset, n_bytes: in there, compressed
+    """
+
+    digest: bytes
+    snapshot: int
+    pack: int
+    offset: int
+    n_bytes: int
+
+    @property
+    def name(self) -> str:
+        """The name of the pack."""
+        return pack_name(self.snapshot, self.pack)
+
+
+class FileChunks(msgspec.Struct, frozen=True):
+    """A file of the crawl. name: below its directory    chunks: their places, one after the other"""
+
+    name: str
+    n_bytes: int
+    chunks: bytes
+
+    def places(self) -> Iterator[Place]:
+        """Yield the place of each chunk."""
+        return map(Place._make, _PLACE.iter_unpack(self.chunks))
+
+    def place(self, number: int) -> Place | None:
+        """Return the place of a chunk, None past the end."""
+        at = number * _PLACE.size
+        return Place._make(_PLACE.unpack_from(self.chunks, at)) if at < len(self.chunks) else None
+
+
+class Manifest(msgspec.Struct, frozen=True):
+    """One snapshot.
+
+    crawl: names the crawl, so that no other one is kept beside it    at: Unix time of the moment that it shows
+    pages: that the crawl had fetched    new_bytes: that were written for it
+    """
+
+    format: int
+    crawl: str
+    number: int
+    at: float
+    pages: int
+    new_bytes: int
+    files: list[FileChunks]
+
+
+def packed(place: Place) -> bytes:
+    """Return a place as it stands in a manifest."""
+    return _PLACE.pack(*place)
+
+
+def digest_of(content: bytes) -> bytes:
+    """Return what a chunk is known by."""
+    return hashlib.blake2b(content, digest_size=20).digest()
+
+
+def snapshot_name(number: int) -> str:
+    return f"{SNAPSHOTS}/{number:06}"
+
+
+def pack_name(snapshot: int, pack: int) -> str:
+    return f"{PACKS}/{snapshot:06}-{pack:04}"
+
+
+def encode(manifest: Manifest) -> bytes:
+    return zstd.compress(msgspec.msgpack.encode(manifest), 3)
+
+
+def decode(name: str, content: bytes) -> Manifest:
+    """Return a snapshot; raises StoreError."""
+    try:
+        manifest = msgspec.msgpack.decode(zstd.decompress(content), type=Manifest)
+    except (zstd.ZstdError, msgspec.MsgspecError) as error:
+        raise StoreError(f"{name}: expected a snapshot, found something else: {error}. Restore another one") from None
+    if manifest.format != FORMAT:
+        raise StoreError(f"{name}: snapshot of format {manifest.format}, expected {FORMAT}. Use the thresher that took it")
+    return manifest

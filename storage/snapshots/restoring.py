@@ -1,0 +1,89 @@
+"""Makes a crawl of a snapshot: each chunk is read, compared with its digest and written; the directory appears once all is on the disk."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path, PurePosixPath
+
+from backports import zstd
+
+from thresher.crawler.core.errors import DiskError, StoreError, UsageError
+from thresher.storage.durable import sync_folder
+from thresher.storage.private import private
+from thresher.storage.snapshots.manifest import SNAPSHOTS, FileChunks, Manifest, Place, decode, digest_of, snapshot_name
+from thresher.storage.snapshots.targets import Target
+
+
+def snapshots(target: Target) -> list[Manifest]:
+    """Return the snapshots that a target has, oldest first."""
+    return [decode(name, target.get(name)) for name in target.names(SNAPSHOTS)]
+
+
+def restore(target: Target, directory: Path, number: int | None = None) -> Manifest:
+    """Make the crawl that a snapshot shows, in a new or empty directory; raises StoreError, UsageError, DiskError.
+
+    Args:
+        number: Of the snapshot; None: the last one.
+    """
+    if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
+        raise UsageError(f"{directory}: expected a new or empty directory, found something in it. Name another one")
+    manifest = _chosen(target, number)
+    coming = directory.with_name(f"{directory.name}.coming")
+    try:
+        shutil.rmtree(coming, ignore_errors=True)
+        coming.mkdir(mode=0o700, parents=True)
+        reading = _Reading(target)
+        for file in manifest.files:
+            _write(coming, file, reading)
+        for folder in {path.parent for path in coming.rglob("*")} | {coming}:
+            sync_folder(folder)
+        coming.rename(directory)
+        sync_folder(directory.parent)
+    except OSError as error:
+        raise DiskError(f"{coming}: cannot be written: {error.strerror}") from None
+    return manifest
+
+
+def _chosen(target: Target, number: int | None) -> Manifest:
+    names = target.names(SNAPSHOTS)
+    if not names:
+        raise UsageError("expected a target with snapshots, found none. `thresher snapshot DIR TARGET` takes one")
+    name = names[-1] if number is None else snapshot_name(number)
+    if name not in names:
+        there = ", ".join(str(int(name.rpartition("/")[2])) for name in names)
+        raise UsageError(f"snapshot {number}: expected one of {there}")
+    return decode(name, target.get(name))
+
+
+class _Reading:
+    """Reads chunks, and for one its whole pack: the next chunks of a file mostly lie there, too."""
+
+    def __init__(self, target: Target) -> None:
+        self._target = target
+        self._name = ""
+        self._pack = b""
+
+    def chunk(self, place: Place) -> bytes:
+        """Return a chunk; raises StoreError if it is not what it was."""
+        if place.name != self._name:
+            self._name, self._pack = place.name, self._target.get(place.name)
+        try:
+            content = zstd.decompress(self._pack[place.offset : place.offset + place.n_bytes])
+        except zstd.ZstdError:
+            content = b""
+        if digest_of(content) != place.digest:
+            raise StoreError(f"{place.name}: damaged at byte {place.offset}. Restore another snapshot")
+        return content
+
+
+def _write(coming: Path, file: FileChunks, reading: _Reading) -> None:
+    name = PurePosixPath(file.name)
+    if name.is_absolute() or ".." in name.parts:
+        raise StoreError(f"{file.name!r}: expected the name of a file below the crawl's directory")
+    path = coming / name
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with open(path, "wb", opener=private) as out:
+        out.writelines(map(reading.chunk, file.places()))
+        out.flush()
+        os.fsync(out.fileno())

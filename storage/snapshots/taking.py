@@ -1,0 +1,186 @@
+"""Takes a snapshot of a crawl, while it runs or after it: all shards of this machine, their results, logs and archives, as of one moment.
+
+    frozen      which pages of the LMDB files are those of the moment (cut.py)
+    chunks      every file is read; what is not as in the last snapshot, at the same place of the same file, is written to packs
+    manifest    is written last: without it there is no snapshot, and its packs are deleted by the next
+    keep        snapshots before the last `keep` are deleted, and packs that none of the others names
+
+A pack of which a quarter or less is still needed is given up: its chunks are written again.
+
+Time: all files are read, 1 s a GB. The crawl goes on meanwhile, and its files grow by what it changes.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from backports import zstd
+
+from thresher.crawler.core.errors import StoreError, UsageError
+from thresher.storage.directory import require_store
+from thresher.storage.export.reading import reading
+from thresher.storage.partitions import require_crawl, shard_paths
+from thresher.storage.private import private
+from thresher.storage.snapshots.cut import Frozen, frozen
+from thresher.storage.snapshots.manifest import (
+    CHUNK_BYTES,
+    FORMAT,
+    PACKS,
+    SNAPSHOTS,
+    FileChunks,
+    Manifest,
+    Place,
+    decode,
+    digest_of,
+    encode,
+    pack_name,
+    packed,
+    snapshot_name,
+)
+from thresher.storage.snapshots.targets import Target
+from thresher.storage.unfinished import FOLDERS
+
+PACK_BYTES: Final = 32 << 20
+_LOCK = "snapshot.lock"
+_STAYS: Final = frozenset(("crawl.lock", "lock.mdb", "data.mdb", "working", _LOCK))  # of processes, or frozen
+_WORN: Final = 0.25  # of a pack
+
+
+def take(directory: Path, target: Target, *, keep: int) -> Manifest:
+    """Take a snapshot and delete those before the last `keep`; raises StoreError, UsageError, DiskError."""
+    require_crawl(directory)
+    require_store(directory)
+    shards = shard_paths(directory)
+    with _alone(directory):
+        with reading(directory) as view:  # closed before the files are frozen: a process opens an environment once
+            crawl = hashlib.blake2b(b"snapshot", key=view.secret, digest_size=8).hexdigest()
+            pages = view.counters.get("pages")
+        earlier = [decode(name, target.get(name)) for name in target.names(SNAPSHOTS)[-1:]]
+        if earlier and earlier[0].crawl != crawl:
+            raise UsageError(f"{directory}: expected a target of its own, found the snapshots of another crawl. Name another one")
+        number = earlier[0].number + 1 if earlier else 1
+        taking = _Taking(target, number, earlier[0] if earlier else None)
+        with frozen(shards) as files:
+            at = time.time()
+            taking.take(directory, files)
+        manifest = Manifest(FORMAT, crawl, number, at, pages, taking.new_bytes, taking.files)
+        target.put(snapshot_name(number), encode(manifest))
+        _forget(target, keep)
+    return manifest
+
+
+@contextmanager
+def _alone(directory: Path) -> Iterator[None]:
+    """Be the only process that takes a snapshot of this crawl."""
+    with open(directory / _LOCK, "wb", opener=private) as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UsageError(f"{directory}: another process takes a snapshot of it. Wait until it has ended") from None
+        yield
+
+
+class _Taking:
+    """One snapshot, as it grows."""
+
+    def __init__(self, target: Target, number: int, earlier: Manifest | None) -> None:
+        self._target = target
+        self._number = number
+        self._earlier = {file.name: file for file in earlier.files} if earlier else {}
+        self._worn = worn(self._earlier.values())
+        self._pack = bytearray()
+        self._n_packs = 0
+        self.files: list[FileChunks] = []
+        self.new_bytes = 0
+
+    def take(self, directory: Path, files: list[Frozen]) -> None:
+        """Take all files of the crawl."""
+        for file in files:
+            self._take(file.path.relative_to(directory), _chunks(file.path, file.n_bytes, file.head))
+        for path in _others(directory):
+            self._take(path.relative_to(directory), _chunks(path, path.stat().st_size))
+        self._end_pack()
+
+    def _take(self, name: Path, chunks: Iterable[bytes]) -> None:
+        before = self._earlier.get(str(name))
+        places = bytearray()
+        n_bytes = 0
+        for number, content in enumerate(chunks):
+            known = before.place(number) if before is not None else None
+            digest = digest_of(content)
+            if known is None or known.digest != digest or known.name in self._worn:
+                known = self._add(digest, content)
+            places += packed(known)
+            n_bytes += len(content)
+        self.files.append(FileChunks(str(name), n_bytes, bytes(places)))
+
+    def _add(self, digest: bytes, content: bytes) -> Place:
+        """Write a chunk to the open pack."""
+        compressed = zstd.compress(content, 3)
+        if len(self._pack) + len(compressed) > PACK_BYTES:
+            self._end_pack()
+        place = Place(digest, self._number, self._n_packs, len(self._pack), len(compressed))
+        self._pack += compressed
+        return place
+
+    def _end_pack(self) -> None:
+        if self._pack:
+            self._target.put(pack_name(self._number, self._n_packs), bytes(self._pack))
+            self.new_bytes += len(self._pack)
+            self._n_packs += 1
+            self._pack.clear()
+
+
+def worn(files: Iterable[FileChunks]) -> set[str]:
+    """Return the packs of which little is still needed; how long a pack is, its last needed chunk tells."""
+    needed, ends = Counter[str](), dict[str, int]()
+    for file in files:
+        for place in file.places():
+            needed[place.name] += place.n_bytes
+            ends[place.name] = max(ends.get(place.name, 0), place.offset + place.n_bytes)
+    return {name for name, end in ends.items() if needed[name] <= _WORN * end}
+
+
+def _others(directory: Path) -> Iterator[Path]:
+    """Yield the files of a crawl that are no LMDB files: logs, archives, tables, of all shards."""
+    for shard in shard_paths(directory):
+        yield from (path for path in sorted(shard.iterdir()) if path.is_file() and path.name not in _STAYS and path.suffix != ".tmp")
+        for name in FOLDERS:
+            yield from (path for path in sorted((shard / name).rglob("*")) if path.is_file() and path.name not in _STAYS)
+
+
+def _chunks(path: Path, n_bytes: int, head: bytes = b"") -> Iterator[bytes]:
+    """Yield the first bytes of a file in chunks; what the file does not have of them (free pages at its end) is zero.
+
+    Args:
+        head: Stands in place of what the file begins with.
+    """
+    try:
+        with path.open("rb") as file:
+            for at in range(0, n_bytes, CHUNK_BYTES):
+                wanted = min(CHUNK_BYTES, n_bytes - at)
+                content = file.read(wanted).ljust(wanted, b"\0")
+                instead = head[at : at + wanted]
+                yield instead + content[len(instead) :]
+    except OSError as error:
+        raise StoreError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def _forget(target: Target, keep: int) -> None:
+    """Delete snapshots before the last `keep`, and packs that no other needs."""
+    names = target.names(SNAPSHOTS)
+    for name in names[:-keep]:
+        target.delete(name)
+    needed: set[str] = set()
+    for name in names[-keep:]:
+        needed.update(place.name for file in decode(name, target.get(name)).files for place in file.places())
+    for name in target.names(PACKS):
+        if name not in needed:
+            target.delete(name)

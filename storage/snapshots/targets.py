@@ -1,0 +1,131 @@
+"""Where snapshots are kept: objects by their names, each written once and whole."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Protocol
+
+from thresher.crawler.core.errors import DiskError, StoreError, UsageError
+from thresher.storage.durable import replace_file, sync_folder
+
+
+class Target(Protocol):
+    """A place for objects. Errors of the place are a DiskError, an object that is not there is a StoreError."""
+
+    def put(self, name: str, content: bytes) -> None:
+        """Write an object; it is there for good when this returns, or not at all."""
+        ...
+
+    def get(self, name: str, offset: int = 0, n_bytes: int | None = None) -> bytes:
+        """Return an object, or a part of it."""
+        ...
+
+    def names(self, folder: str) -> list[str]:
+        """Return the names of the objects in a folder, sorted."""
+        ...
+
+    def delete(self, name: str) -> None: ...
+
+
+def target(where: str) -> Target:
+    """Return the target at a path, or at a URL as `s3://bucket/crawl`, for which the extra `snapshots` is needed."""
+    if "://" not in where:
+        return FolderTarget(Path(where))
+    try:
+        import fsspec
+    except ImportError:
+        raise UsageError(f"{where}: needs the extra `snapshots`: `pip install 'thresher[snapshots]'`") from None
+    try:
+        system, path = fsspec.core.url_to_fs(where)
+    except (ImportError, ValueError) as error:
+        raise UsageError(f"{where}: cannot be used as a target: {error}") from None
+    return FsspecTarget(system, path, where)
+
+
+class FolderTarget:
+    """A folder of a file system here."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def put(self, name: str, content: bytes) -> None:
+        path = self._folder / name
+        try:
+            if not path.parent.exists():
+                path.parent.mkdir(mode=0o700, parents=True)
+                sync_folder(path.parent.parent)
+            replace_file(path, content)
+        except OSError as error:
+            raise DiskError(f"{path}: cannot be written: {error.strerror}. The snapshots before this one are whole") from None
+
+    def get(self, name: str, offset: int = 0, n_bytes: int | None = None) -> bytes:
+        path = self._folder / name
+        try:
+            with path.open("rb") as file:
+                file.seek(offset)
+                return file.read() if n_bytes is None else file.read(n_bytes)
+        except FileNotFoundError:
+            raise _gone(str(path)) from None
+        except OSError as error:
+            raise DiskError(f"{path}: cannot be read: {error.strerror}") from None
+
+    def names(self, folder: str) -> list[str]:
+        try:
+            return sorted(f"{folder}/{entry.name}" for entry in os.scandir(self._folder / folder) if not entry.name.endswith(".tmp"))
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise DiskError(f"{self._folder / folder}: cannot be read: {error.strerror}") from None
+
+    def delete(self, name: str) -> None:
+        with suppress(FileNotFoundError):
+            (self._folder / name).unlink()
+
+
+class FsspecTarget:
+    """A folder, or what stands for one, of a file system of fsspec."""
+
+    def __init__(self, system: Any, root: str, where: str) -> None:
+        self._system = system
+        self._root = root.rstrip("/")
+        self._where = where
+
+    def put(self, name: str, content: bytes) -> None:
+        path = f"{self._root}/{name}"
+        try:
+            self._system.makedirs(path.rpartition("/")[0], exist_ok=True)
+            self._system.pipe_file(path, content)
+        except Exception as error:  # noqa: BLE001 - each file system has errors of its own
+            raise DiskError(f"{self._where}/{name}: cannot be written: {_words(error)}. The snapshots before this one are whole") from None
+
+    def get(self, name: str, offset: int = 0, n_bytes: int | None = None) -> bytes:
+        try:
+            end = None if n_bytes is None else offset + n_bytes
+            return bytes(self._system.cat_file(f"{self._root}/{name}", start=offset or None, end=end))
+        except FileNotFoundError:
+            raise _gone(f"{self._where}/{name}") from None
+        except Exception as error:  # noqa: BLE001 - each file system has errors of its own
+            raise DiskError(f"{self._where}/{name}: cannot be read: {_words(error)}") from None
+
+    def names(self, folder: str) -> list[str]:
+        try:
+            self._system.invalidate_cache()
+            return sorted(f"{folder}/{path.rpartition('/')[2]}" for path in self._system.ls(f"{self._root}/{folder}", detail=False))
+        except FileNotFoundError:
+            return []
+        except Exception as error:  # noqa: BLE001 - each file system has errors of its own
+            raise DiskError(f"{self._where}/{folder}: cannot be read: {_words(error)}") from None
+
+    def delete(self, name: str) -> None:
+        with suppress(FileNotFoundError):
+            self._system.rm_file(f"{self._root}/{name}")
+
+
+def _gone(where: str) -> StoreError:
+    return StoreError(f"{where}: expected an object of a snapshot, found none. Restore another snapshot")
+
+
+def _words(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"

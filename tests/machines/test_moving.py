@@ -1,0 +1,150 @@
+"""A crawl gets other machines: shards and partitions go from disk to disk, and all that was known is known afterwards. No engine."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+from half_crawled import half_a_crawl, known
+from hypothesis import given
+from hypothesis import strategies as st
+
+from thresher.crawler.core.errors import StoreError
+from thresher.crawler.core.ownership import N_PARTITIONS
+from thresher.crawler.machines import far_moves
+from thresher.crawler.machines.far_shards import FarShards, NewShard, ShardAnswer
+from thresher.crawler.machines.moving import fits, placed, redistribute
+from thresher.crawler.start.opening import reconfigure
+from thresher.storage import carrying
+from thresher.storage.carrying import Piece, files_of, read_piece
+from thresher.storage.export.reading import reading_shard
+from thresher.storage.far_server import ShardServer
+from thresher.storage.partitions import Partitions, read_partitions, shard_path, write_partitions
+from thresher.storage.verify import verify
+from thresher.storage.ways import connect_by
+
+NAMES = ("a", "b", "c")
+
+
+class CutShortError(Exception):
+    """The command dies here."""
+
+
+@pytest.fixture(scope="module")
+def crawled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return half_a_crawl(tmp_path_factory.mktemp("crawled"))
+
+
+class Disks:
+    """The disks of three machines; the crawl is begun on the first. Implements `Asks`, and a way to read the shards."""
+
+    def __init__(self, path: Path, crawled: Path) -> None:
+        self.disks = {name: path / name / "crawl" for name in NAMES}
+        shutil.copytree(crawled, self.head)
+        write_partitions(self.head, Partitions(1, [(0, N_PARTITIONS - 1, 0)], machines=["a"]))
+        with reading_shard(self.head) as view:
+            self._secret, self._settings = view.secret, msgspec.json.encode(view.settings)
+        self.n_left = -1  # steps until the command dies
+        self._servers: list[ShardServer] = []
+
+    @property
+    def head(self) -> Path:
+        return self.disks["a"]
+
+    @property
+    def table(self) -> Partitions:
+        table = read_partitions(self.head)
+        assert table is not None
+        return table
+
+    def ask(self, machine: str, what: str, argument: object, *, source: str = "") -> msgspec.Raw:
+        fetch = (lambda piece: read_piece(self.disks[source], piece)) if source else None
+        packed = FarShards(self.disks[machine]).answer(what, msgspec.json.encode(argument), fetch)
+        self.n_left -= 1
+        if self.n_left == 0:
+            raise CutShortError
+        answer = msgspec.json.decode(packed, type=ShardAnswer)
+        assert not answer.fault
+        return answer.said
+
+    def redistribute(self, *wanted: str) -> None:
+        redistribute(self.head, wanted, self, lambda agent, planned: NewShard(agent, self._settings, self._secret, [], planned))
+
+    def known(self) -> object:
+        connect_by(lambda _path, _table: self)
+        return known(self.head, [shard_path(self.disks[name], agent) for agent, name in enumerate(self.table.machines)])
+
+    def shards_on(self, name: str) -> list[str]:
+        return sorted(entry.name for entry in self.disks[name].glob("agent-*"))
+
+    def ask_of(self, agent: int, *, at_once: bool) -> Callable[[bytes], bytes]:
+        self._servers.append(ShardServer(shard_path(self.disks[self.table.machines[agent]], agent), at_once=at_once))
+        return self._servers[-1].answer
+
+    def close(self) -> None:
+        for server in self._servers:
+            server.close()
+
+
+def test_machines_come_and_go_and_nothing_that_was_known_is_lost(crawled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And a resume gives the head's shard its configuration, with the others out of reach.
+
+    Mutations: a shard's results stayed on the machine that went; what is copied for a move was left on the disk.
+    """
+    monkeypatch.setattr(carrying, "PIECE_BYTES", 1 << 16)
+    disks = Disks(tmp_path, crawled)
+    before = disks.known()
+    for wanted, there in ((("a", "b", "c"), [[], ["agent-1"], ["agent-2"]]), (("a", "c"), [[], [], ["agent-1", "agent-2"]])):
+        assert not fits(disks.table, wanted)
+        disks.redistribute(*wanted)
+        assert fits(disks.table, wanted)
+        assert [disks.shards_on(name) for name in NAMES] == there
+        assert disks.known() == before
+        assert verify(disks.head) == []
+    assert len(set(disks.table.table())) == 2
+    assert reconfigure(disks.head, (), (), (), ("limits.max_pages=99",)) == ""
+    with reading_shard(disks.head) as view:
+        assert view.settings.limits.max_pages == 99
+
+
+@pytest.mark.parametrize("n_steps", range(1, 12, 2))
+def test_whenever_the_command_dies_the_next_one_goes_on(crawled: Path, tmp_path: Path, n_steps: int) -> None:
+    """Each dies after another step: with half of the shards made, between copy and deletion, with a shard on two disks."""
+    disks = Disks(tmp_path, crawled)
+    before = disks.known()
+    disks.redistribute("a", "b")
+    disks.n_left = n_steps
+    with pytest.raises(CutShortError):
+        disks.redistribute("a", "c", "c")
+    disks.n_left = -1
+    disks.redistribute("a", "c", "c")
+    assert disks.known() == before
+    assert verify(disks.head) == []
+    assert [disks.shards_on(name) for name in NAMES] == [[], [], ["agent-1", "agent-2"]]
+
+
+@given(st.lists(st.sampled_from("abcd")), st.lists(st.sampled_from("abcd")))
+def test_each_machine_has_the_agents_that_it_is_to_have_and_shards_stay_where_they_can(before: list[str], wanted: list[str]) -> None:
+    """The first of all is the head's."""
+    machines, wanted = ["a", *before], ["a", *wanted]
+    after = placed(machines, wanted)
+    assert sorted(after[: len(wanted)]) == sorted(wanted)
+    assert after[0] == "a"
+    assert set(after) == set(wanted)
+    assert placed(after, wanted) == after
+    if all(wanted.count(name) >= machines.count(name) for name in machines):
+        assert after[: len(machines)] == machines
+
+
+def test_only_files_of_a_shard_can_be_asked_for(crawled: Path, tmp_path: Path) -> None:
+    """Its names are checked where they are read and where they are written."""
+    disks = Disks(tmp_path, crawled)
+    assert {"state/data.mdb", "results/data.mdb"} <= {file.name for file in files_of(disks.head)}
+    for name in ("../secret", "/etc/passwd", "state/../../x", ""):
+        with pytest.raises(StoreError, match="expected the name of a file below it"):
+            read_piece(disks.head, Piece(0, name, 0))
+    with pytest.raises(StoreError, match="does not know"):
+        far_moves.do(disks.head, "sing", b"0", None)
