@@ -6,6 +6,7 @@ import io
 import os
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -28,6 +29,39 @@ from thresher.storage.view import View
 _FORMATS = {".csv": "csv", ".tsv": "tsv", ".parquet": "parquet", ".cdxj": "cdxj", ".wacz": "wacz"}  # by the end of a file's name
 _JSON_LINES = (".jsonl", ".ndjson")  # names that say so
 _ROWS = {"hostgraph": "links between hosts", "sitegraph": "links between sites"}  # what is counted, where it is not called as the export
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is to be exported, where to and how: the command's options."""
+
+    what: str
+    fields: str
+    format: str
+    output: str
+    force: bool
+    raw: bool
+    text: str
+    since: str
+    next_file: str
+
+    @classmethod
+    def of(cls, *, format_: str | None, output: str, **others: Any) -> Wanted:
+        """Make it of the options as they are given; the name of a file says its format."""
+        return cls(format=format_ or _FORMATS.get(Path(output).suffix, "jsonl"), output=output, **others)
+
+    def check(self) -> None:
+        """Raise UsageError if options contradict each other, or what they need is not installed."""
+        if self.raw and self.format not in ("csv", "tsv"):
+            raise UsageError("--raw: only CSV and TSV are ever changed for spreadsheets; the flag is for --format csv and tsv")
+        if self.format == "parquet":
+            _check_parquet(self.output)
+        if self.format in ARCHIVE_FORMATS:
+            check_archive(self.format, what=self.what, fields=self.fields, output=self.output)
+        if self.since and self.what not in TIMED:
+            raise UsageError(f"--since: {self.what} has no time. It is there for: {', '.join(sorted(TIMED))}")
+        if self.next_file and not self.since:
+            raise UsageError("--next: goes with --since. Give --since start for everything and the first cursor")
 
 
 @click.command(epilog="Example: thresher export example --what pages --fields url,status,depth,title --format csv -o pages.csv")
@@ -54,19 +88,7 @@ _ROWS = {"hostgraph": "links between hosts", "sitegraph": "links between sites"}
 @click.option("--since", metavar="CURSOR", default="", help="Only what was found since; `start`: all. Says where to go on.")
 @click.option("--next", "next_file", type=click.Path(), metavar="FILE", default="", help="Write there the cursor to go on with, too.")
 @click.option("--list-fields", is_flag=True, help="Print the names of the fields instead.")
-def export(
-    directory: str,
-    what: str,
-    fields: str,
-    format_: str | None,
-    output: str,
-    force: bool,
-    raw: bool,
-    text: str,
-    since: str,
-    next_file: str,
-    list_fields: bool,
-) -> int:
+def export(directory: str, list_fields: bool, **options: Any) -> int:
     """Export what the crawl in DIR found, while it runs or afterwards, as JSON Lines, CSV, TSV or Parquet.
 
     pages: the newest record of each page; `--fields url,text` adds its visible text, `html` its characters, `body` its bytes as Base64.
@@ -88,66 +110,61 @@ def export(
     beside its place and renamed into it when it is complete. It is readable by its owner alone, unless it replaces one that others may
     read.
     """
-    kind = KINDS[what]
+    wanted = Wanted.of(**options)
+    kind = KINDS[wanted.what]
     if list_fields:
         for field in kind.fields:
             print(field.name)
         return 0
-    format_ = format_ or _FORMATS.get(Path(output).suffix, "jsonl")
-    chosen = kind.choose([name.strip() for name in fields.split(",") if name.strip()])
-    if raw and format_ not in ("csv", "tsv"):
-        raise UsageError("--raw: only CSV and TSV are ever changed for spreadsheets; the flag is for --format csv and tsv")
-    if format_ == "parquet":
-        _check_parquet(output)
-    if format_ in ARCHIVE_FORMATS:
-        check_archive(format_, what=what, fields=fields, output=output)
-        return _export_archive(directory, format_, output, force=force)
-    if since and what not in TIMED:
-        raise UsageError(f"--since: {what} has no time. It is there for: {', '.join(sorted(TIMED))}")
-    if next_file and not since:
-        raise UsageError("--next: goes with --since. Give --since start for everything and the first cursor")
+    chosen = kind.choose([name.strip() for name in wanted.fields.split(",") if name.strip()])
+    wanted.check()
+    if wanted.format in ARCHIVE_FORMATS:
+        _export_archive(directory, wanted)
+    else:
+        _export_rows(directory, kind, chosen, wanted)
+    return 0
+
+
+def _export_rows(directory: str, kind: ExportKind[Any], chosen: Sequence[Field[Any]], wanted: Wanted) -> None:
+    """Write a kind to where it is wanted, and where to go on the next time."""
     with reading(Path(directory), walks=True) as view:
-        cursor = view.narrow(since) if since else ""
-        _export_rows(view, kind, chosen, format_, output, text=text, force=force, raw=raw)
+        cursor = view.narrow(wanted.since) if wanted.since else ""
+        with taking_texts(view, kind, chosen, wanted.text) as taken:
+            _write_rows(view, taken, chosen, wanted)
     if cursor:
         click.echo(f"thresher: go on with --since {cursor}", err=True)
-    if next_file:
-        with replacing(Path(next_file), force=True) as file:
+    if wanted.next_file:
+        with replacing(Path(wanted.next_file), force=True) as file:
             file.write(cursor.encode() + b"\n")
-    return 0
 
 
-def _export_rows(
-    view: View, kind: ExportKind[Any], chosen: Sequence[Field[Any]], format_: str, output: str, *, text: str, force: bool, raw: bool
-) -> None:
-    """Write a kind to where it is wanted."""
-    what = kind.name
-    with taking_texts(view, kind, chosen, text) as taken:
-        if output == "-":
-            _to_stdout(lambda out: _write(view, taken, chosen, out, format_, raw=raw))
-        elif format_ == "parquet" and Path(output).suffix != ".parquet":
-            with (
-                replacing_folder(Path(output), force=force) as folder,
-                ParquetFolder(folder, what, [field.name for field in chosen]) as parts,
-            ):
-                n = write_all(view, taken, chosen, parts)
-            click.echo(f"{output}: {n:,} {_ROWS.get(what, what)}", err=True)
-        else:
-            with replacing(Path(output), force=force) as out:
-                n = _write(view, taken, chosen, out, format_, raw=raw)
-            unsaid = ", as JSON lines" if format_ == "jsonl" and Path(output).suffix not in _JSON_LINES else ""
-            click.echo(f"{output}: {n:,} {_ROWS.get(what, what)}{unsaid}", err=True)
+def _write_rows(view: View, kind: ExportKind[Any], chosen: Sequence[Field[Any]], wanted: Wanted) -> None:
+    what, output, is_raw = _ROWS.get(kind.name, kind.name), wanted.output, wanted.raw
+    if output == "-":
+        _to_stdout(lambda out: _write(view, kind, chosen, out, wanted.format, raw=is_raw))
+    elif wanted.format == "parquet" and Path(output).suffix != ".parquet":
+        with (
+            replacing_folder(Path(output), force=wanted.force) as folder,
+            ParquetFolder(folder, kind.name, [field.name for field in chosen]) as parts,
+        ):
+            n = write_all(view, kind, chosen, parts)
+        click.echo(f"{output}: {n:,} {what}", err=True)
+    else:
+        with replacing(Path(output), force=wanted.force) as out:
+            n = _write(view, kind, chosen, out, wanted.format, raw=is_raw)
+        unsaid = ", as JSON lines" if wanted.format == "jsonl" and Path(output).suffix not in _JSON_LINES else ""
+        click.echo(f"{output}: {n:,} {what}{unsaid}", err=True)
 
 
-def _export_archive(directory: str, format_: str, output: str, *, force: bool) -> int:
+def _export_archive(directory: str, wanted: Wanted) -> None:
+    output = wanted.output
     with reading(Path(directory), walks=True) as view:
         if output == "-":
-            _to_stdout(lambda out: write_archive(view, out, format_, directory))
+            _to_stdout(lambda out: write_archive(view, out, wanted.format, directory))
         else:
-            with replacing(Path(output), force=force) as out:
-                said = write_archive(view, out, format_, directory)
+            with replacing(Path(output), force=wanted.force) as out:
+                said = write_archive(view, out, wanted.format, directory)
             click.echo(f"{output}: {said}", err=True)
-    return 0
 
 
 def _check_parquet(output: str) -> None:

@@ -26,12 +26,23 @@ from thresher.storage.export.reading import reading as reading_store
 
 
 @dataclass(frozen=True, slots=True)
-class What:
-    """Which of the outputs is wanted."""
+class Wanted:
+    """Which of the outputs is wanted, and what counts as a replica: the command's options."""
 
     pairs: bool
     mirrors: bool
     indexes: bool
+    d: float
+    c: float
+    neighbours: str
+    k: int
+    gamma: float
+    iterations: int
+    is_sum: bool
+    counting: str
+    candidates: str
+    resemblance: float
+    whole_text: bool
     labels: str | None
     figure: str | None
 
@@ -51,6 +62,23 @@ class What:
             raise UsageError(f"{' and '.join(wanted)}: each prints lines of its own kind. Choose one")
         if self.figure is not None and self.labels is None:
             raise UsageError("--figure: there is something to draw only with --evaluate LABELS.tsv")
+
+    def recipe(self) -> Recipe:
+        """Return how sketches are made of pages."""
+        return Recipe(k=self.k, counting=Counting(self.counting), strip=not self.whole_text)
+
+    def tolerance(self) -> Tolerance:
+        """Return which pages are replicas of each other, and how they are found."""
+        return Tolerance(
+            d=self.d,
+            c=self.c,
+            resemblance=self.resemblance,
+            neighbours=Neighbours(self.neighbours),
+            gamma=self.gamma,
+            mean=not self.is_sum,
+            iterations=self.iterations,
+            candidates=Candidates(self.candidates),
+        )
 
 
 class _Number(click.FloatRange):
@@ -74,7 +102,7 @@ def _one_of(names: type[StrEnum]) -> click.Choice[str]:
 @click.command(epilog="Example: thresher replicas example --mirrors")
 @click.argument("source", type=click.Path(), metavar="DIR|PAGES.jsonl")
 @click.option("--pairs", is_flag=True, help="Print every colliding pair instead of clusters.")
-@click.option("--mirrors", "wants_mirrors", is_flag=True, help="Print instead the hosts most of whose pages replicate another host's.")
+@click.option("--mirrors", is_flag=True, help="Print instead the hosts most of whose pages replicate another host's.")
 @click.option("--indexes", is_flag=True, help="Print instead pages of different text that lead to the same pages.")
 @click.option(
     "--D", "d", type=_positive, default=_DEFAULTS.max_distance, show_default=True, help="Tolerance of texts: RP distances are below it."
@@ -122,25 +150,7 @@ def _one_of(names: type[StrEnum]) -> click.Choice[str]:
 @click.option("--whole-text", is_flag=True, help="Leave in what most pages of a host share.")
 @click.option("--evaluate", "labels", type=click.Path(), metavar="LABELS.tsv", help="Print precision and recall over C and D instead.")
 @click.option("--figure", type=click.Path(), metavar="OUT.png", help="With --evaluate: draw the curves.  [extra: report]")
-def replicas(
-    source: str,
-    pairs: bool,
-    wants_mirrors: bool,
-    indexes: bool,
-    d: float,
-    c: float,
-    neighbours: str,
-    k: int,
-    gamma: float,
-    iterations: int,
-    is_sum: bool,
-    counting: str,
-    candidates: str,
-    resemblance: float,
-    whole_text: bool,
-    labels: str | None,
-    figure: str | None,
-) -> int:
+def replicas(source: str, **options: Any) -> int:
     """Find pages of almost the same text, as JSON lines.
 
     DIR is a crawl; PAGES.jsonl has lines of {"url", "text", "links": […]}, - is standard input. A cluster is a page and those that
@@ -155,31 +165,26 @@ def replicas(
     LABELS.tsv has lines of URL, tab, URL: pairs of replicas; all other pairs are none. A third field of 0 marks a pair that is none; if the
     file has such a line, only its pairs count. Tolerances up to --D and --C are tried, --C as in the paper.
     """
-    what = What(pairs, wants_mirrors, indexes, labels, figure)
-    what.check()
-    apart, way = Neighbours(neighbours), Candidates(candidates)
-    rule = Tolerance(
-        d=d, c=c, resemblance=resemblance, neighbours=apart, gamma=gamma, mean=not is_sum, iterations=iterations, candidates=way
-    )
-    found = _read(source, Recipe(k=k, counting=Counting(counting), strip=not whole_text))
-    if labels is not None:
+    wanted = Wanted(**options)
+    wanted.check()
+    found = _read(source, wanted.recipe())
+    if wanted.labels is not None:
         from thresher.crawler.cli.replicas_evaluate import evaluate
 
-        return evaluate(found.sketches, rule, labels, figure)
-    space = Space(found.sketches, rule)
-    for line in _lines(space, what):
+        return evaluate(found.sketches, wanted.tolerance(), wanted.labels, wanted.figure)
+    for line in _lines(Space(found.sketches, wanted.tolerance()), wanted):
         print_json(line)
     return 0
 
 
-def _lines(space: Space, what: What) -> Iterator[dict[str, Any]]:
+def _lines(space: Space, wanted: Wanted) -> Iterator[dict[str, Any]]:
     urls, hosts = space.sketches.urls, space.sketches.hosts
-    if what.indexes:
+    if wanted.indexes:
         for group in same_children(space.sketches, space.r, of_texts=space.tolerance.resemblance or _DEFAULTS.resemblance):
             yield {"representative": urls[group[0]], "same_children": [urls[page] for page in group[1:]]}
         return
     colliding = space.text_pairs()
-    if what.pairs:
+    if wanted.pairs:
         for block in space.pairs(colliding):
             for (one, other), random_projection, hyperlink_map, alike in zip(*(column.tolist() for column in block), strict=True):
                 yield {"a": urls[one], "b": urls[other], **_measured(random_projection, hyperlink_map, alike, space.tolerance.c)}
@@ -187,7 +192,7 @@ def _lines(space: Space, what: What) -> Iterator[dict[str, Any]]:
     clusters = space.clusters(colliding)
     n_replicas = sum(len(cluster.members) for cluster in clusters)
     click.echo(f"{len(urls):,} pages, {len(clusters):,} clusters, {n_replicas:,} replicas of their representatives", err=True)
-    if not what.mirrors:
+    if not wanted.mirrors:
         yield from (_cluster(urls, cluster, space.tolerance.c) for cluster in clusters)
         return
     groups = [cluster.copies() for cluster in clusters]

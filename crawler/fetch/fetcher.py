@@ -26,9 +26,9 @@ import functools
 import resource
 import ssl
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
@@ -48,13 +48,13 @@ from thresher.crawler.fetch.heads import cause_of, is_odd_transfer, location_of,
 from thresher.crawler.fetch.lean_client import LeanClient
 from thresher.crawler.fetch.local_end import LocalEnd, Sockets
 from thresher.crawler.fetch.proxy import Proxy, ProxySockets
+from thresher.crawler.fetch.request_headers import RequestHeaders
 
 WIRE_LEEWAY = 2 << 20  # bytes on the wire beyond fetch.max_body
 SMALL_BODY = 64 << 10  # bytes: of a body that nobody wants, read so that the connection can be kept
 GLANCE_S = 2.0  # and for how long
 RATE_GRACE_S = 10.0
 
-_NOT_SET = frozenset(("user-agent", "accept", "accept-encoding", "from"))  # by fetch.headers
 _REDIRECTS = frozenset((301, 302, 303, 307, 308))
 
 if TYPE_CHECKING:
@@ -92,15 +92,14 @@ class Fetcher:
             records: Keep what is on the wire for an archive; only the lean client can.
             may_request: Asked right before each request is sent, where somebody else may forbid it; only the lean client does.
         """
-        needs_lean = records or may_request is not None
-        assert not needs_lean or settings.client == "lean", "check_startable refuses any other client"
+        assert settings.client == "lean" or (not records and may_request is None), "check_startable refuses any other client"
         self._settings = settings
         self._records = records
         self._loop = asyncio.get_running_loop()
         self._overriding = overriding if overriding is not None and overriding.varies else None
         self._grace_s = rate_grace_s
         self._deadlines = {id(settings): Deadlines.of(settings, rate_grace_s)}  # by the identity of settings, which are kept
-        self._varied: frozenset[str] = _varied(overriding)
+        self._headers = RequestHeaders(settings, overriding)
         self._watches = Watches(self._loop)
         self._connections = Connections(_spare_descriptors(settings.concurrency))
         self._credentials = read_credentials(settings.credentials)
@@ -108,11 +107,20 @@ class Fetcher:
         self._proxy = Proxy(settings.proxy, self._credentials) if settings.proxy else None
         self._places = _places(settings, guard, self._proxy, address_connections, elsewhere)
         self._n_hung_up = 0
-        options = {} if may_request is None else {"may_request": may_request}
-        self._client: Client = _client_class(settings.client)(
-            headers=_headers(settings, user_agent, from_header, ARCHIVABLE if records else ACCEPT_ENCODING, leaves_out=self._varied),
-            resolver=resolver,
-            tls=_tls(settings.ca_file),
+        headers = self._headers.of_all(user_agent, from_header, ARCHIVABLE if records else ACCEPT_ENCODING)
+        self._client = self._make_client(headers, {} if may_request is None else {"may_request": may_request})
+
+    def _make_client(self, headers: dict[str, str], options: dict[str, Any]) -> Client:
+        """Make the client that the settings name.
+
+        Args:
+            headers: Those of every request.
+            options: What one of the clients alone has.
+        """
+        return _client_class(self._settings.client)(
+            headers=headers,
+            resolver=self._names,
+            tls=_tls(self._settings.ca_file),
             connections=self._connections,
             places=self._places,
             proxy=self._proxy,
@@ -147,9 +155,7 @@ class Fetcher:
         if self._proxy is not None and isinstance(refused := await self._names.resolve(hostname_of(url.host)), LookupFailed):
             return Failed(url, refused.cause, refused.detail)
         asked = [RequestHeader(name.decode("latin-1"), value.decode("latin-1")) for name, value in conditions]
-        headers = [*self._credentials.headers(url.host, cookie), *asked]
-        if self._varied:
-            headers = [*(RequestHeader(name, value) for name, value in _ours(of).items() if name.lower() in self._varied), *headers]
+        headers = [*self._headers.beside(of), *self._credentials.headers(url.host, cookie), *asked]
         exchange, before = self._exchange(at_most), self._n_hung_up
         outcome = await self._request(_Fetch(self._client, url, exchange, head_gate, at_most, sink, headers), deadlines, total_s)
         if _was_stale(outcome, exchange):
@@ -339,32 +345,6 @@ def _places(
     if proxy is not None:
         return AddressConnections(sockets, 2 * settings.concurrency)
     return AddressConnections(sockets, address_connections, elsewhere=elsewhere)
-
-
-def _headers(
-    settings: FetchSettings, user_agent: str, from_header: str, encodings: str, *, leaves_out: Collection[str] = ()
-) -> dict[str, str]:
-    """Return the headers of every request.
-
-    Args:
-        leaves_out: Names, in lower case, of those that differ by URL.
-    """
-    ours = _ours(settings)
-    all_ = {"User-Agent": user_agent, "Accept": ours["Accept"], "Accept-Encoding": encodings}
-    all_ |= ({"From": from_header} if from_header else {}) | ours
-    return {name: value for name, value in all_.items() if name.lower() not in leaves_out}
-
-
-def _ours(settings: FetchSettings) -> dict[str, str]:
-    """Return the headers that the configuration sets."""
-    accept = {"Accept": f"{','.join(settings.accept_types)},*/*;q=0.1"}
-    return accept | {name: value for name, value in settings.headers.items() if name.lower() not in _NOT_SET}
-
-
-def _varied(overriding: Overriding | None) -> frozenset[str]:
-    """Return the names of the headers, in lower case, that differ by URL."""
-    everywhere = [_ours(of.fetch).items() for of in overriding.everywhere()] if overriding is not None else []
-    return frozenset(name.lower() for ours in everywhere for name, value in ours if any((name, value) not in other for other in everywhere))
 
 
 @functools.cache

@@ -43,10 +43,13 @@ async def told(path: Path, web: LittleWeb, *seeds: str, audit_share: float = 0.0
 
 
 async def test_rules_are_learnt_by_a_crawl_and_used_by_the_next(tmp_path: Path) -> None:
+    """The study that finds the rule runs beside the first crawl: on a busy machine it ends before its last URLs have had their turn."""
     async with LittleWeb() as web:
         forum(web)
         first = await told(tmp_path / "crawl", web, "a.test/")
-        assert len(first.pages) == 2 * N + 1
+        n_early = len(first.aliases)
+        assert len(first.pages) == 2 * N + 1 - n_early
+        assert all(canonical in first.pages for canonical in first.aliases.values())
         with View(tmp_path / "crawl") as view:
             (book,) = [book for _, book in all_books(view.tables.memory(NAME))]
         assert [learned.rule.readable for learned in book.rules if learned.standing == "valid"] == ['"story?id=" → "story_"']
@@ -57,7 +60,7 @@ async def test_rules_are_learnt_by_a_crawl_and_used_by_the_next(tmp_path: Path) 
         alias = web.url(f"a.test/story?id={N}")
         assert second.state(alias) is State.ALIAS
         assert second.aliases[alias] == web.url(f"a.test/story_{N}")
-        assert second.status.saved == {"dust": MANY}
+        assert second.status.saved == {"dust": n_early + MANY}
 
 
 async def test_urls_that_waited_before_a_rule_was_valid_are_rewritten_when_their_turn_comes(tmp_path: Path) -> None:

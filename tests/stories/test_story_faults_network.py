@@ -170,8 +170,6 @@ async def test_an_outage_of_our_own_network_costs_no_url(tmp_path: Path, monkeyp
         def is_at_rest() -> bool:
             return not agent._frontier.snapshot(0.0).in_flight
 
-        await until(lambda: all(web.pages(name) for name in names))
-        cable.is_pulled = True
         await until(lambda: agent._frontier.snapshot(0.0).network_down_since is not None and is_at_rest())
         trials.clear()
         before = cable.n_refused
@@ -180,9 +178,19 @@ async def test_an_outage_of_our_own_network_costs_no_url(tmp_path: Path, monkeyp
         cable.is_pulled = False
 
     async with faulty_web() as web:
+        answer = _cut_off(page("/2", "/3"), cable, len(names))
         for name in names:
-            web.say(f"{name}/", _closing(page("/2", "/3"), cable))
-        found = await crawl(tmp_path, web, *(f"{name}/" for name in names), meanwhile=pull_the_plug, politeness={"min_delay": 0.3})
+            web.say(f"{name}/", answer)
+        found = await crawl(
+            tmp_path,
+            web,
+            *(f"{name}/" for name in names),
+            meanwhile=pull_the_plug,
+            politeness={"min_delay": 0.3},
+            fetch={"concurrency": len(names)},
+            retry={"scale": 0.01},  # those that fail before the outage is noticed have tries left, however slowly it is
+            limits={"max_wait": 60.0},
+        )
     assert refused[0] <= len(trials)  # nobody else asks
     assert all(after - before >= 0.05 for before, after in pairwise(trials))  # one trial at a time, not sixty hosts
     assert found.causes() == {}
@@ -190,12 +198,20 @@ async def test_an_outage_of_our_own_network_costs_no_url(tmp_path: Path, monkeyp
     assert found.ending.code == 0
 
 
-def _closing(answer: bytes, cable: Cable) -> Script:
-    """Answer and close, so that the next request needs a connect; without the cable no answer arrives, which would end the pause."""
+def _cut_off(answer: bytes, cable: Cable, n_hosts: int) -> Script:
+    """Answer once every host has been asked, and pull the cable then: each of them still has pages to be fetched.
+
+    Each connection is closed, so that the next request needs a connect.
+    """
+    asked, all_asked = set[asyncio.Task[None] | None](), asyncio.Event()
 
     async def script(talk: Talk) -> None:
-        if not cable.is_pulled:
-            await talk.send(answer)
+        asked.add(asyncio.current_task())
+        if len(asked) == n_hosts:
+            cable.is_pulled = True
+            all_asked.set()
+        await all_asked.wait()
+        await talk.send(answer)
 
     return script
 
