@@ -109,7 +109,17 @@ def directory_key(url: CrawlURL) -> bytes:
 
 def host_key(url: CrawlURL) -> bytes:
     """Return the key of a URL's host as in the redirect log (`stream.host_key`); cached."""
-    return url.key[:_SITE] + _host_hash(url.host)
+    return host_key_of(url.host, url.key)
+
+
+def host_key_of(origin: str, key: bytes) -> bytes:
+    """Return the key of a host.
+
+    Args:
+        origin: An origin of it.
+        key: The key of any URL of its site.
+    """
+    return key[:_SITE] + _host_hash(origin)
 
 
 @lru_cache(maxsize=1 << 14)

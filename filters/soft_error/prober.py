@@ -46,9 +46,10 @@ from thresher.filters.soft_error.records import (
     soft_error,
 )
 from thresher.filters.soft_error.redirect_gate import SoftErrorEvidence, count_walls, is_like_missing, relabel, target_key
-from thresher.filters.soft_error.suspects import ProbeStep, SuspectStanding, is_idle, stand, try_suspect
+from thresher.filters.soft_error.suspects import ProbeStep, SuspectStanding, is_idle, is_known_error, stand, try_suspect
 from thresher.filters.soft_error.url_kind import is_root, url_kind
 
+_SITE = 8
 _MOST_HOPS = 4  # redirects of a request that are followed
 _MOST_LANDINGS = 8  # of a host
 _MOST_TEXTS = 4
@@ -309,6 +310,9 @@ class ProbeLearner:
                 host.texts.append(ErrorText(directory.looks[0], spread_of(directory.looks), kind))
                 self._faults.note(memory, key)
         HOSTS.put(memory, host_key, host)
+        for suspect, kind in _alike(host_key, host, memory):
+            n_walls += kind in WALLS
+            yield Revise(suspect.page, soft_error(kind, "same_text"))
         if n_walls:
             yield from count_walls(memory, host_key, host, n_walls, origin_of(case.answer.url))
 
@@ -369,6 +373,22 @@ def _forget_suspects(directory: bytes, memory: Memory) -> list[SuspectPage]:
     for key, _ in waiting:
         SUSPECTS.delete(memory, key)
     return [suspect for _, suspect in waiting]
+
+
+def _alike(host_key: bytes, host: ProbedHost, memory: Memory) -> list[tuple[SuspectPage, str]]:
+    """Forget the suspects of all places of a host that look like one of its error pages; return them with its kind.
+
+    The probes for which they wait may never be made, as the host may be parked now.
+    """
+    waiting = [(key, suspect) for key, suspect in SUSPECTS.scan(memory, host_key[:_SITE]) if not suspect.is_gate]
+    found = []
+    for key, suspect in waiting:
+        is_its_own = probe.host_key_of(origin_of(suspect.url), suspect.page) == host_key
+        kind = is_known_error(suspect.look, host, is_hinted=bool(suspect.hint)) if is_its_own else ""
+        if kind:
+            SUSPECTS.delete(memory, key)
+            found.append((suspect, suspect.hint or kind))
+    return found
 
 
 def _landing_kind(landings: Sequence[bytes], answer: Reduced, memory: Memory) -> str:
