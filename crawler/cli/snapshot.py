@@ -9,11 +9,12 @@ import click
 
 from thresher.crawler.cli.common import directory_argument, json_option, print_json
 from thresher.crawler.core.errors import UsageError
+from thresher.crawler.terminal.extras import require
 from thresher.storage.snapshots.manifest import Manifest
 from thresher.storage.snapshots.restoring import restore as restored
 from thresher.storage.snapshots.restoring import snapshots
 from thresher.storage.snapshots.taking import take
-from thresher.storage.snapshots.targets import target
+from thresher.storage.snapshots.targets import Target, is_url, target
 
 _KEEP = 24
 _target_argument = click.argument("where", metavar="TARGET", type=click.Path())
@@ -30,7 +31,7 @@ def snapshot(directory: str, where: str, keep: int, as_json: bool) -> int:
     TARGET is a folder, or with the extra `snapshots` a URL that fsspec knows, as s3://bucket/crawl. The first snapshot copies everything,
     each further one what has changed since. Where none is to be older than an hour, let a timer run this command each hour.
     """
-    _show(take(Path(directory), target(where), keep=keep), as_json=as_json)
+    _show(take(Path(directory), _target(where), keep=keep), as_json=as_json)
     return 0
 
 
@@ -48,9 +49,15 @@ def restore(where: str, directory: str | None, number: int | None, is_list: bool
     """
     if is_list == (directory is not None):
         raise UsageError("restore: expected DIR or --list, found " + ("both" if is_list else "neither"))
-    for manifest in snapshots(target(where)) if directory is None else [restored(target(where), Path(directory), number)]:
+    for manifest in snapshots(_target(where)) if directory is None else [restored(_target(where), Path(directory), number)]:
         _show(manifest, as_json=as_json)
     return 0
+
+
+def _target(where: str) -> Target:
+    if is_url(where):
+        require(where, module="fsspec", extra="snapshots")
+    return target(where)
 
 
 def _show(manifest: Manifest, *, as_json: bool) -> None:

@@ -29,14 +29,17 @@ class Target(Protocol):
     def delete(self, name: str) -> None: ...
 
 
+def is_url(where: str) -> bool:
+    """Return whether a target is at a URL, for which fsspec is needed."""
+    return "://" in where
+
+
 def target(where: str) -> Target:
     """Return the target at a path, or at a URL as `s3://bucket/crawl`, for which the extra `snapshots` is needed."""
-    if "://" not in where:
+    if not is_url(where):
         return FolderTarget(Path(where))
-    try:
-        import fsspec
-    except ImportError:
-        raise UsageError(f"{where}: needs the extra `snapshots`: `pip install 'thresher[snapshots]'`") from None
+    import fsspec
+
     try:
         system, path = fsspec.core.url_to_fs(where)
     except (ImportError, ValueError) as error:
