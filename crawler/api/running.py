@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
+import logging
 import os
 import signal
 import threading
@@ -32,6 +33,8 @@ from thresher.storage.export.content import text_of
 from thresher.storage.partitions import n_agents_of
 from thresher.storage.records import PageRecord
 from thresher.storage.store import Store
+
+logging.getLogger("thresher").addHandler(logging.NullHandler())  # a script that asks for no log gets none
 
 _GRACEFUL = (0, 3, 4)
 _INTERRUPTED = 130

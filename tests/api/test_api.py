@@ -40,6 +40,12 @@ def test_the_import_brings_nothing_along() -> None:
     assert len(said) < 12
 
 
+def test_a_script_that_sets_up_no_log_gets_none() -> None:
+    """Mutation: no handler at the logger `thresher`: Python prints warnings of it on stderr then."""
+    code = "import logging, thresher; thresher.Crawl; logging.getLogger('thresher.page').warning('the loop is held')"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stderr == ""
+
+
 def test_every_name_of_the_facade_is_there() -> None:
     for name in thresher.__all__:
         assert getattr(thresher, name) is not None
