@@ -77,7 +77,8 @@ async def run(path: Path, n_pages: int = N_PAGES, sites: Sequence[Site] = (*HONE
         seeds = [f"{host}/" for host in (*hosts, _PORTAL)]
         configuration = settings(web, seeds, limits=limits, filters=FilterSettings(), canaries=True)
         crawled = await crawl(path, configuration)
-        return [_outcome(web, crawled, host, site, n_pages) for host, site in hosts.items()]
+        lost = caught(crawled.path, crawled, standing(crawled.path))
+        return [_outcome(web, crawled, lost, host, site, n_pages) for host, site in hosts.items()]
 
 
 class _Served:
@@ -107,10 +108,10 @@ def links(site: Site, host: str, n_pages: int) -> Iterator[str]:
             yield f"{path}{'&' if '?' in path else '?'}{('ref=home', 'utm_source=list', 'from=newsletter-of-june')[i % 3]}"
 
 
-def _outcome(web: LittleWeb, crawled: Crawled, host: str, site: Site, n_pages: int) -> Outcome:
+def _outcome(web: LittleWeb, crawled: Crawled, lost_anywhere: set[str], host: str, site: Site, n_pages: int) -> Outcome:
     urls = [web.url(f"{host}/"), *(web.url(host + link) for link in links(site, host, n_pages))]
     is_missing = {url for url in urls[1:] if site.is_faulty and _number(url) >= n_pages // 2}
-    lost = caught(crawled.path, crawled, standing(crawled.path)) & set(urls)
+    lost = lost_anywhere.intersection(urls)
     return Outcome(
         f"{site.name}{_TRACKED if _TRACKED in host else ''}",
         len(set(urls) - is_missing),
