@@ -76,10 +76,10 @@ class _Forker:
                 pass_fds=[theirs.fileno()],
             )
 
-    def start(self, program: str, words: list[str], cwd: Path, env: Mapping[str, str], streams: list[int]) -> Forked:
+    def start(self, program: str, words: list[str], cwd: Path, env: Mapping[str, str], streams: list[int], site: str = "") -> Forked:
         ending, theirs = socket.socketpair()
         with theirs:
-            request = json.dumps((program, words, str(cwd), dict(env))).encode()
+            request = json.dumps((program, words, str(cwd), dict(env), site)).encode()
             socket.send_fds(self._control, [request], [*streams, theirs.fileno()])
         return Forked(_number(ending), ending)
 
@@ -117,9 +117,13 @@ def _start(program: str, words: list[str], cwd: Path, env: Mapping[str, str], st
     own = clean_environment()
     if _at_start(injecting.without_faults(env)) != _at_start(own) or injecting.has_constant(env):
         return None
+    return _forker().start(program, words, cwd, env, streams)
+
+
+def _forker() -> _Forker:
     if not _running:
-        _running.append(_Forker(own))
-    return _running[0].start(program, words, cwd, env, streams)
+        _running.append(_Forker(clean_environment()))
+    return _running[0]
 
 
 def run(words: Sequence[str | Path], *, cwd: Path, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
@@ -132,9 +136,22 @@ def run(words: Sequence[str | Path], *, cwd: Path, env: Mapping[str, str] | None
             code = subprocess.run(command, cwd=cwd, env=given, stdin=nothing, stdout=out, stderr=err, check=False).returncode
         else:
             code = process.wait()
-        for file in (out, err):
-            file.seek(0)
-        return subprocess.CompletedProcess(texts, code, out.read().decode(), err.read().decode())
+        return _completed(texts, code, out, err)
+
+
+def run_with(site: Path, words: Sequence[object]) -> subprocess.CompletedProcess[str]:
+    """Run `thresher` as `run` does, where PYTHONPATH is a folder of distributions with plug-ins."""
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, Path(os.devnull).open("rb") as nothing:
+        env = clean_environment() | {"PYTHONPATH": str(site)}
+        texts, streams = [str(word) for word in words], [nothing.fileno(), out.fileno(), err.fileno()]
+        code = _forker().start("thresher", texts, Path.cwd(), env, streams, str(site)).wait()
+        return _completed(texts, code, out, err)
+
+
+def _completed(words: list[str], code: int, out: BinaryIO, err: BinaryIO) -> subprocess.CompletedProcess[str]:
+    for file in (out, err):
+        file.seek(0)
+    return subprocess.CompletedProcess(words, code, out.read().decode(), err.read().decode())
 
 
 def clean_environment() -> dict[str, str]:

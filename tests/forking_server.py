@@ -28,6 +28,7 @@ sys.path.insert(1, str(injecting.FOLDER))
 import faults
 from forking_agents import fork_agents
 
+from thresher.config import options, plugins
 from thresher.config.settings import Settings
 from thresher.crawler.cli import COMMANDS, guarded, thresher
 from thresher.crawler.core import echo
@@ -67,7 +68,7 @@ def _reap() -> None:
 
 def _keep(request: bytes, descriptors: list[int]) -> str:
     """Fork the command, wait for its end and tell it. Returns in the command's process, in a session of its own if it is a server."""
-    program, words, directory, environ = json.loads(request)
+    program, words, directory, environ, site = json.loads(request)
     pid = os.fork()
     if pid == 0:
         for number, descriptor in enumerate(descriptors[:3]):
@@ -80,6 +81,8 @@ def _keep(request: bytes, descriptors: list[int]) -> str:
         os.chdir(directory)
         os.environ.clear()
         os.environ.update(environ)
+        if site:
+            _find_plugins(site)
         faults.install()
         sys.argv = [program, *words]
         return str(program)
@@ -93,6 +96,13 @@ def _keep(request: bytes, descriptors: list[int]) -> str:
         told.recv(1)  # nothing: it closes
     os.waitpid(pid, 0)
     os._exit(0)
+
+
+def _find_plugins(site: str) -> None:
+    """Look for plug-ins in a folder, too, as one in whose PYTHONPATH it is."""
+    sys.path.insert(1, site)
+    for cached in (plugins.plugins, plugins.settings_type, options.options, options.root, options.known):
+        cached.cache_clear()
 
 
 def _run(program: Callable[[], object]) -> NoReturn:

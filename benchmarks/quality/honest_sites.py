@@ -86,8 +86,21 @@ async def run(path: Path, n_pages: int = N_PAGES, sites: Sequence[Site] = (*HONE
     """Crawl all sites, each with and without tracking parameters."""
     async with LittleWeb() as web:
         hosts = {f"s{i}{mark}.test": site for i, site in enumerate(sites) for mark in ("", _TRACKED)}
+<<<<<<< HEAD
         crawled = await crawl(path, served(web, hosts, n_pages, FilterSettings()))
         return [_outcome(web, crawled, host, site, n_pages) for host, site in hosts.items()]
+=======
+        for host, site in hosts.items():
+            web.missing[f"{host}/"] = _Served(web, host, site, n_pages)
+        apps = [host + link for host, site in hosts.items() if site.is_app for link in links(site, host, n_pages)]
+        web.page(f"{_PORTAL}/", *apps)
+        limits = LimitSettings(min_free_disk=0, max_wait=1.0)
+        seeds = [f"{host}/" for host in (*hosts, _PORTAL)]
+        configuration = settings(web, seeds, limits=limits, filters=FilterSettings(), canaries=True)
+        crawled = await crawl(path, configuration)
+        lost = caught(crawled.path, crawled, standing(crawled.path))
+        return [_outcome(web, crawled, lost, host, site, n_pages) for host, site in hosts.items()]
+>>>>>>> d5779b0a53541bd8f4475ec223d6438ebece3aab
 
 
 def served(web: LittleWeb, hosts: Mapping[str, Site], n_pages: int, filters: FilterSettings) -> Settings:
@@ -127,10 +140,10 @@ def links(site: Site, host: str, n_pages: int) -> Iterator[str]:
             yield f"{path}{'&' if '?' in path else '?'}{('ref=home', 'utm_source=list', 'from=newsletter-of-june')[i % 3]}"
 
 
-def _outcome(web: LittleWeb, crawled: Crawled, host: str, site: Site, n_pages: int) -> Outcome:
+def _outcome(web: LittleWeb, crawled: Crawled, lost_anywhere: set[str], host: str, site: Site, n_pages: int) -> Outcome:
     urls = [web.url(f"{host}/"), *(web.url(host + link) for link in links(site, host, n_pages))]
     is_missing = {url for url in urls[1:] if site.is_faulty and _number(url) >= n_pages // 2}
-    lost = caught(crawled.path, crawled, standing(crawled.path)) & set(urls)
+    lost = lost_anywhere.intersection(urls)
     return Outcome(
         f"{site.name}{_TRACKED if _TRACKED in host else ''}",
         len(set(urls) - is_missing),

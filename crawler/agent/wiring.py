@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from thresher.config.settings import Settings
 from thresher.crawler.children.crash_suspects import Suspects
@@ -57,52 +58,63 @@ def assemble(
     urls = URLSpace(store.secret, url_rules(settings))
     resolver, fetcher = _network(settings, clock, team)
     ownership = team.ownership if team else None
-    bare = BareSeeds.of(store)
-    canonicals = Canonicals(store.tables, urls)
-    panel, links, robots = _gates(store, settings, urls, bare, ownership, filters, canonicals)
-    overriding = Overriding(settings)
-    parser = Parser(settings.parse, settings.identity.agent)
-    has_requisites = overriding.anywhere(lambda of: of.archive.requisites)
     suspects = Suspects(directory, store.tables, shard=ownership.me if ownership is not None else 0)
+    gates = _gates(store, settings, urls, ownership, filters)
+    overriding = Overriding(settings)
     return VisitContext(
         settings=settings,
         urls=urls,
         resolver=resolver,
         fetcher=fetcher,
-        parser=parser,
-        batch_reader=BatchReader(parser, suspects, links, panel, urls=urls, settings=settings, clock=clock),
-        robots=robots,
-        panel=panel,
-        links=links,
         suspects=suspects,
-        studies=Studies(panel.reports, suspects, store.tables.quarantine),
+        studies=Studies(gates.panel.reports, suspects, store.tables.quarantine),
         clock=clock,
-        bare=bare,
         overriding=overriding,
-        is_kept=canonicals.is_kept,
         first_seq=store.next_seq,
         cookies=ChainCookies() if overriding.anywhere(lambda of: of.fetch.cookies == "chain") else None,
-        sitemaps=SitemapReader(settings),
         rounds=store.tables.rounds,
         pages=store.tables.pages,
         bodies=store.tables.bodies,
-        ai=AiPreferences(store.tables.policies, store.tables.robots, robots, urls, settings),
-        requisites=RequisiteReader(parser, urls, store.tables.requisites, settings) if has_requisites else None,
         ownership=ownership,
+        **gates._asdict(),
+        **_readers(store, settings, urls, suspects, gates, clock)._asdict(),
     )
 
 
-def _gates(
-    store: Store,
-    settings: Settings,
-    urls: URLSpace,
-    bare: BareSeeds,
-    ownership: Ownership | None,
-    filters: Sequence[FilterSpec] | None,
-    canonicals: Canonicals,
-) -> tuple[Panel, LinkGate, RobotsCache]:
-    """Make what decides on pages, on links and on requests. Each round of the crawl asks for the robots.txt files anew."""
-    tables = store.tables
+class _Readers(NamedTuple):
+    """What reads answers, by its name in the context."""
+
+    parser: Parser
+    batch_reader: BatchReader
+    sitemaps: SitemapReader
+    requisites: RequisiteReader | None
+
+
+def _readers(store: Store, settings: Settings, urls: URLSpace, suspects: Suspects, gates: _Gates, clock: Clock) -> _Readers:
+    parser = Parser(settings.parse, settings.identity.agent)
+    has_requisites = Overriding(settings).anywhere(lambda of: of.archive.requisites)
+    return _Readers(
+        parser,
+        BatchReader(parser, suspects, gates.links, gates.panel, urls=urls, settings=settings, clock=clock),
+        SitemapReader(settings),
+        RequisiteReader(parser, urls, store.tables.requisites, settings) if has_requisites else None,
+    )
+
+
+class _Gates(NamedTuple):
+    """What decides on pages, on links and on requests, by its name in the context."""
+
+    panel: Panel
+    links: LinkGate
+    robots: RobotsCache
+    ai: AiPreferences
+    bare: BareSeeds
+    is_kept: Callable[[str], bool]
+
+
+def _gates(store: Store, settings: Settings, urls: URLSpace, ownership: Ownership | None, filters: Sequence[FilterSpec] | None) -> _Gates:
+    """Make the gates. Each round of the crawl asks for the robots.txt files anew."""
+    tables, bare, canonicals = store.tables, BareSeeds.of(store), Canonicals(store.tables, urls)
     if filters is None:
         filters = specs(settings, [*settings.seeds, *bare.http_forms()], ownership)
     overriding = Overriding(settings)
@@ -116,7 +128,9 @@ def _gates(
     links = LinkGate(urls, tables.seen, panel, settings, ownership, [record for _, record in tables.forgotten.all()])
     round_ = tables.rounds.last()
     not_before = round_.began_at if round_ is not None else 0.0
-    return panel, links, RobotsCache(tables.robots, urls, settings, agent=settings.identity.agent, not_before=not_before)
+    robots = RobotsCache(tables.robots, urls, settings, agent=settings.identity.agent, not_before=not_before)
+    ai = AiPreferences(tables.policies, tables.robots, robots, urls, settings)
+    return _Gates(panel, links, robots, ai, bare, canonicals.is_kept)
 
 
 def _network(settings: Settings, clock: Clock, team: Team | None) -> tuple[Names, Fetcher]:

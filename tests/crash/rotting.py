@@ -48,19 +48,25 @@ READS: dict[str, tuple[str, ...]] = {
     "links": ("export", "DIR", "--what", "links"),
 }
 _FORKER = """
-import json, os, sys
+import gc, json, os, sys
 from thresher.crawler.cli import COMMANDS, guarded, thresher
 for name in ("status", "stats", "hosts", "export", "verify", "crawl"):
     thresher.get_command(None, name)
 import thresher.storage.rot, thresher.crawler.cli.reader_guard, thresher.storage.verify
+gc.freeze()
 for line in sys.stdin:
     out, err, words = json.loads(line)
     if (pid := os.fork()) == 0:
         for number, name in ((0, "/dev/null"), (1, out), (2, err)):
             os.dup2(os.open(name, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600), number)
         sys.argv = ["thresher", *words]
-        guarded()
-        os._exit(99)
+        code = 99
+        try:
+            guarded()
+        except SystemExit as end:
+            code = end.code or 0
+        sys.stdout.flush()
+        os._exit(code)
     print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
 """
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from forking_agents import forked_script
 from harness import ROOT, Life, crawl, demo, hear_signals, options, resume, running, state_of, stopping_demo, wait_until, write_config
 from harness import status as status_of
 
@@ -97,14 +98,15 @@ def test_a_signal_while_partitions_move_says_so_and_the_move_is_ended_later(tmp_
     store = tmp_path / "store"
     with demo("kill", tmp_path) as server:
         config = write_config(tmp_path, options(server), server.web.seeds())
-        with crawl(store, config, "--set", "agents=2", "--set", "limits.max_pages=40") as life:
+        with crawl(store, config, "--set", "agents=2", "--set", "limits.max_pages=20") as life:
             assert life.end() == 0, life.said
-        code = (
+        script = tmp_path / "resume.py"
+        script.write_text(
             "import os, signal, sys; from thresher.crawler.cli import crawl, main\n"
             "crawl.reshard = lambda *_: os.kill(os.getpid(), signal.SIGTERM)\n"
-            f"sys.argv = ['thresher', 'resume', {str(store)!r}, '--set', 'agents=3', '--set', 'limits.max_pages=80']; main()"
+            f"sys.argv = ['thresher', 'resume', {str(store)!r}, '--set', 'agents=3', '--set', 'limits.max_pages=40']; main()"
         )
-        stopped = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
+        stopped = subprocess.run(forked_script(script), cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
         assert stopped.returncode == 143
         assert f"stopped while its 2 agents were becoming 3; `thresher resume {store}` goes on" in stopped.stderr
         status = msgspec.json.decode((store / "status.json").read_bytes())

@@ -11,6 +11,7 @@ from collections import Counter
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import forking
 import msgspec
 import pytest
 from harness import demo, options, write_config
@@ -47,6 +48,11 @@ def broken(folder: Path, code: str, name: str = "torn") -> Path:
 
 
 def thresher(site: Path, *words: object) -> subprocess.CompletedProcess[str]:
+    return forking.run_with(site, words)
+
+
+def started(site: Path, *words: object) -> subprocess.CompletedProcess[str]:
+    """Run it as `thresher` does, but start Python for it and for its agent."""
     environ = {name: value for name, value in os.environ.items() if not name.startswith("THRESHER_")} | {"PYTHONPATH": str(site)}
     command = [sys.executable, "-P", "-m", "thresher", *map(str, words)]
     return subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
@@ -62,7 +68,7 @@ def test_the_example_is_short_and_drops_pages(installed: Path, tmp_path: Path) -
     with demo("story", tmp_path) as server:
         config = write_config(tmp_path, options(server, limits={"max_pages": 40}), server.web.seeds())
         sets = ("--set", "filters.thin.mode=enforce", "--set", "filters.thin.min_words=100000")
-        ran = thresher(installed, "crawl", "-c", config, *sets, "-o", tmp_path / "x", "--progress", "none")
+        ran = started(installed, "crawl", "-c", config, *sets, "-o", tmp_path / "x", "--progress", "none")
     assert ran.returncode == 0, ran.stderr
     counted = thresher(installed, "stats", tmp_path / "x", "--by", "filter")
     assert "thin" in counted.stdout

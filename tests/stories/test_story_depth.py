@@ -22,7 +22,7 @@ from thresher.storage.view import View
 
 OTHERS_OFF: dict[str, Any] = {"near_replica": NearReplicaSettings(mode="off"), "pattern_yield": PatternYieldSettings(mode="off")}
 
-N_PAGES = 80
+N_PAGES = 48
 BUDGET = 2_500
 
 

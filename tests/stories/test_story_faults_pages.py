@@ -91,7 +91,8 @@ async def test_pages_that_hang_a_parser_cost_nobody_else_anything(tmp_path: Path
         web.say_all("well.test", endless)
         for name, bomb in BOMBS.items():
             web.say(f"{name}.test/", response(b'<a href="/after">x</a>' + bomb()))
-        found = await crawl(tmp_path, web, "well.test/", *(f"{name}.test/" for name in BOMBS), parse={"timeout": 0.5})
+        seeds = ("well.test/", *(f"{name}.test/" for name in BOMBS))
+        found = await crawl(tmp_path, web, *seeds, parse={"timeout": 0.4}, politeness={"min_delay": 0.01})
     for name in BOMBS:
         assert web.pages(f"{name}.test") == ["/", "/after"]
         assert found[f"{name}.test/"].flags <= {"parse_timeout", "parse_crash"}

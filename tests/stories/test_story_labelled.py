@@ -24,7 +24,7 @@ def without_filters() -> FilterSettings:
 
 async def test_a_crawl_without_filters_fetches_exactly_the_truth(tmp_path: Path) -> None:
     """All parts but the one that never ends."""
-    demo_settings = profile("labelled", parts=("soft", "aliases", "patterns", "replicas", "rank"), part_pages=10, part_sites=4)
+    demo_settings = profile("labelled", parts=("soft", "aliases", "patterns", "replicas", "rank"), part_pages=6, part_sites=2)
     async with Server(demo_settings) as server:
         assert isinstance(server.web, LabelledWeb)
         sections: dict[str, Any] = {

@@ -71,7 +71,7 @@ class Outcome:
         return found
 
 
-async def crawl_replicas(path: Path, *, part_pages: int = 60, turn: int = 1, **options: Any) -> Outcome:
+async def crawl_replicas(path: Path, *, part_pages: int = 46, turn: int = 1, **options: Any) -> Outcome:
     """Crawl the part with this filter alone.    turn: -1: the last seed first, so that copies come before what they copy"""
     async with Server(replace(PROFILES["replicas"], part_pages=part_pages)) as server:
         web = server.web
