@@ -132,12 +132,19 @@ def feed_cache(native: Any, rng: random.Random) -> None:
 
     visits, tag = SimpleNamespace(visit=rng.getrandbits(40)), rng.randbytes(rng.randrange(4))
     cache = native.RecordCache(read, rng.randrange(1, 9), rng.random() < 0.5, visits, grow, tag, rng.randrange(99))
+    cache.note_in("f", {}, {})
+    deeds = [
+        cache.get,
+        lambda key: cache.put(key, rng.choice([key, None])),
+        lambda key: cache.write(key, key),
+        lambda key: cache.write_noted(key, key),
+    ]
     for _ in range(rng.randrange(200)):
         keys = [rng.choice([b"", b"site of "]) + b"%d" % rng.randrange(30) for _ in range(rng.randrange(5))]
         with contextlib.suppress(ValueError):
             cache.unread(keys)
             for key in keys:
-                rng.choice([cache.get, lambda key: cache.put(key, rng.choice([key, None])), lambda key: cache.write(key, key)])(key)
+                rng.choice(deeds)(key)
     with contextlib.suppress(ValueError):
         cache.write(b"site of a", rng.randbytes(rng.randrange(9)), weight=rng.random())
     rows = [(rng.randbytes(rng.randrange(40)), rng.randbytes(rng.randrange(200))) for _ in range(rng.randrange(9))]
@@ -148,6 +155,8 @@ def feed_cache(native: Any, rng: random.Random) -> None:
 def feed_urls(native: Any, text: str, rng: random.Random) -> None:
     """Ask of links and URLs what the crawl and its filters ask."""
     cuts = [rng.randrange(len(text) + 1) for _ in range(rng.randrange(9))]
+    for at in cuts:
+        native.word(text[at : at + rng.randrange(40)])
     bits = [
         "/",
         "../" * rng.randrange(9),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from enum import IntEnum
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import msgspec
 
@@ -192,3 +192,27 @@ class Memory(Protocol):
     def scan(self, prefix: bytes, /) -> Iterator[tuple[bytes, bytes]]: ...
 
     def get_many(self, keys: Iterable[bytes], /) -> list[bytes | None]: ...
+
+
+Change = tuple[str, bytes, bytes | None, float]  # filter, key, value before (None: there was none), weight
+
+
+class Put(Protocol):
+    """`Memory.put`."""
+
+    def __call__(self, key: bytes, value: bytes, /, weight: float = 0.0) -> None: ...
+
+
+@runtime_checkable
+class NotingMemory(Protocol):
+    """A memory that can note by itself what its records were."""
+
+    def noting(self, name: str, noted: dict[bytes, set[bytes]], changes: dict[bytes, list[Change]], /) -> Put | None:
+        """Return a `put` that notes what a record of a site was before its first change; None if this memory has none.
+
+        Args:
+            name: Of the filter.
+            noted: Gets by site the keys that are noted.
+            changes: Gets by site what the records were.
+        """
+        ...

@@ -1,10 +1,11 @@
 """What the C code offers; None of it keeps what it is given, but for the tables."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 INTERFACE: int
 _Link = TypeVar("_Link", bound=tuple[object, ...])
+_Change: TypeAlias = tuple[str, bytes, bytes | None, float]
 
 def page(
     body: bytes, max_links: int, link: type[_Link], /
@@ -104,6 +105,8 @@ class RecordCache:
     def put(self, key: bytes, value: bytes | None, /) -> bytes | None: ...
     def unread(self, keys: Iterable[bytes], /) -> list[bytes]: ...
     def write(self, key: bytes, value: bytes, /, weight: float = 0.0) -> None: ...
+    def write_noted(self, key: bytes, value: bytes, /, weight: float = 0.0) -> None: ...
+    def note_in(self, name: str, noted: dict[bytes, set[bytes]], changes: dict[bytes, list[_Change]], /) -> None: ...
 
 def front_coded(texts: Sequence[str], /) -> bytes:
     """Return texts in UTF-8, of each only what differs from the one before; see storage/url_rows.py."""
@@ -122,6 +125,9 @@ def sealed(rows: Iterable[tuple[bytes, bytes]], seed: int, /) -> list[tuple[byte
 
 def opened(key: bytes, stored: bytes, seed: int, /) -> bytes | None:
     """Return the value of a row that was sealed, None if the seal is not its own."""
+
+def word(text: str, /) -> int | None:
+    """Return the hash of a text as one word; None if it has characters past U+FFFF."""
 
 def letters(classes: object, numbers: object, base: int, /) -> None:
     """Give the tables of `words`: int8 classes and uint64 numbers of 65,536 units, and the base of the powers."""

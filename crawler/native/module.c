@@ -194,6 +194,17 @@ static PyObject *py_words(PyObject *self, PyObject *args) {
     return hashed(PyUnicode_DATA(text), (size_t)n, PyUnicode_KIND(text) == PyUnicode_1BYTE_KIND ? 1 : 2);
 }
 
+PyDoc_STRVAR(word_doc, "word(text) -> the hash of a text as one word, None if it has characters past U+FFFF");
+
+static PyObject *py_word(PyObject *self, PyObject *text) {
+    (void)self;
+    if (!HAS_LETTERS) return PyErr_Format(PyExc_RuntimeError, "word: letters() comes first");
+    if (!PyUnicode_Check(text)) return PyErr_Format(PyExc_TypeError, "word: expected text, found %R", text);
+    if (PyUnicode_KIND(text) == PyUnicode_4BYTE_KIND) Py_RETURN_NONE;
+    size_t n = (size_t)PyUnicode_GET_LENGTH(text);
+    return PyLong_FromUnsignedLongLong(hash_whole(PyUnicode_DATA(text), n, PyUnicode_KIND(text) == PyUnicode_1BYTE_KIND ? 1 : 2));
+}
+
 PyDoc_STRVAR(letters_doc, "letters(classes: int8 x 65536, numbers: uint64 x 65536, base) gives the tables of words()");
 
 static PyObject *py_letters(PyObject *self, PyObject *args) {
@@ -299,6 +310,7 @@ static PyMethodDef METHODS[] = {
     {"entities", py_entities, METH_O, entities_doc},     {"least", py_least, METH_VARARGS, least_doc},
     {"letters", py_letters, METH_VARARGS, letters_doc},  {"least_links", py_least_links, METH_VARARGS, least_links_doc},
     {"page", py_page, METH_VARARGS, page_doc},           {"words", py_words, METH_VARARGS, words_doc},
+    {"word", py_word, METH_O, word_doc},
     {NULL, NULL, 0, NULL},
 };
 static struct PyModuleDef MODULE = {PyModuleDef_HEAD_INIT, "_native", "A page in one pass; see thresher.crawler.native.", -1, METHODS,
@@ -314,6 +326,6 @@ PyMODINIT_FUNC PyInit__native(void) {
     if (module && (PyModule_AddFunctions(module, SKETCH_METHODS) < 0 || PyModule_AddFunctions(module, URL_METHODS) < 0)) Py_CLEAR(module);
     if (module && (PyModule_AddFunctions(module, FRONT_METHODS) < 0 || PyModule_AddFunctions(module, SEAL_METHODS) < 0)) Py_CLEAR(module);
     if (module && PyModule_AddType(module, &RECORD_CACHE) < 0) Py_CLEAR(module);
-    if (module && PyModule_AddIntConstant(module, "INTERFACE", 12) < 0) Py_CLEAR(module);
+    if (module && PyModule_AddIntConstant(module, "INTERFACE", 13) < 0) Py_CLEAR(module);
     return module;
 }

@@ -144,21 +144,38 @@ static PyObject *py_without(PyObject *self, PyObject *args) {
     return found;
 }
 
-/* Mark the runs of words of each of some groups, a tuple of tuples (words, least); returns as mark_rows. */
-static int mark_groups(PyObject *groups, const uint64_t *tokens, size_t n, uint8_t *gone) {
-    int is_there = 0;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(groups); i++) {
-        PyObject *group = PyTuple_GET_ITEM(groups, i);
+/* Read groups, a tuple of tuples (words, least); returns 0 and the error if they are none. The caller frees their words in any case. */
+static int read_groups(PyObject *row, Group *groups, size_t *n_words) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(row); i++) {
+        PyObject *group = PyTuple_GET_ITEM(row, i);
         if (!PyTuple_Check(group) || PyTuple_GET_SIZE(group) != 2) {
             PyErr_Format(PyExc_TypeError, "without_runs: expected words and a number, found %R", group);
-            return -1;
+            return 0;
         }
-        size_t n_words = 0, least = PyLong_AsSize_t(PyTuple_GET_ITEM(group, 1));
-        uint64_t *words = PyErr_Occurred() ? NULL : numbers_of(PyTuple_GET_ITEM(group, 0), &n_words);
-        if (!words) return -1;
-        is_there |= mark_runs(tokens, n, words, n_words, least, gone);
-        free(words);
+        groups[i].least = PyLong_AsSize_t(PyTuple_GET_ITEM(group, 1));
+        groups[i].words = PyErr_Occurred() ? NULL : numbers_of(PyTuple_GET_ITEM(group, 0), &groups[i].n);
+        if (!groups[i].words) return 0;
+        *n_words += groups[i].n;
     }
+    return 1;
+}
+
+/* Mark the runs of words that any of some groups looks for; returns as mark_rows. */
+static int mark_groups(PyObject *row, const uint64_t *tokens, size_t n, uint8_t *gone) {
+    size_t n_groups = (size_t)PyTuple_GET_SIZE(row), n_words = 0;
+    Group *groups = calloc(n_groups + 1, sizeof *groups);
+    size_t *at = malloc(n * sizeof *at + 1);
+    uint64_t *all = NULL;
+    int is_there = -1;
+    if (!groups || !at) PyErr_NoMemory();
+    else if (read_groups(row, groups, &n_words)) {
+        if ((all = malloc(n_words * sizeof *all + 1))) is_there = mark_runs(tokens, n, groups, n_groups, at, all, gone);
+        else PyErr_NoMemory();
+    }
+    for (size_t i = 0; groups && i < n_groups; i++) free(groups[i].words);
+    free(groups);
+    free(at);
+    free(all);
     return is_there;
 }
 

@@ -199,6 +199,13 @@ def _said(url: str, tokens: U64) -> list[int]:
     return left
 
 
+@pytest.mark.parametrize("word", ["", "a", "Zürich", "2024", "Ελλάδα", "漢字かな", "ไทย", "a" * 300])
+def test_a_word_of_a_url_has_one_hash_in_c_and_in_python(word: str) -> None:
+    """Broken once (the letters were taken from the end): fails."""
+    assert sketch.word_hash(word) == sketch._word_hash(word)
+    assert native.word(word + "\U0001f600") is None
+
+
 def _looked_at(tokens: U64, words: list[str]) -> list[int]:
     """Return the tokens that a look is taken of."""
     own: list[int] = looks._without_echo(tokens, words, [words[-2:]]).tolist()
@@ -259,6 +266,9 @@ def test_a_table_of_pairs_begins_anew_when_it_is_half_full() -> None:
         "n.near(bytes(12), b'', 12, 1.0)",
         "n.near(bytes(12), bytes(4), -4, 1.0)",
         "n.RecordCache(len, 0, True)",
+        "n.RecordCache(len, 1, True, len, len, b'a', 9).note_in(1, {}, {})",
+        "n.RecordCache(len, 1, True, len, len, b'a', 9).note_in('a', [], {})",
+        "n.word(b'a')",
         "n.RecordCache(len, 1, True, read=len)",
         "n.RecordCache(len, 1, True).get('a')",
         "n.RecordCache(len, 1, True).put(b'a')",
