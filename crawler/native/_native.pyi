@@ -26,6 +26,11 @@ def words(text: str, most: int, /) -> bytearray | None:
 def least(tokens: object, shingle: int, bits: int, /) -> bytearray:
     """Return the least hash, int64, of the shingles of each of 2**bits slots; the greatest int64 where none fell."""
 
+def slots(tokens: object, shingle: int, bits: int, step: int, /) -> tuple[bytes, bytes] | None:
+    """Return the lowest byte of each of what `least` returns, and every `step`-th of it whole, in the machine's order of bytes; None if no
+    shingle fell into one of the slots, of which there are 1,024 at most.
+    """
+
 def least_links(urls: Iterable[str], most: int, /) -> list[int]:
     """Return the least numbers, at most `most`, ascending, of canonical URLs: the XXH32 of path and query, then that of the origin."""
 
@@ -61,6 +66,11 @@ def sample(tokens: object, counts: object, left_out: Iterable[int], /) -> bytes:
 def look(sampled: bytes, table: bytes, /) -> tuple[int, int, bytes] | None:
     """Return of how many threes of a sample both pairs are new to a table, of how many in all, and the table with them; None if no pair
     is new.
+    """
+
+def bag(tokens: object, logs: object, /) -> bytearray:
+    """Return for each of 1,024 buckets, by the highest bits of the words, the number, float32, that the table has for its count of words;
+    for larger counts than it has, its last one.
     """
 
 def least_pairs(tokens: object, most: int, /) -> bytes:

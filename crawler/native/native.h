@@ -185,6 +185,8 @@ size_t hash_words(const void *text, size_t n, int width, uint64_t *out);
 /* Return the hash of n units as one word, whatever they are. */
 uint64_t hash_whole(const void *text, size_t n, int width);
 void least_hashes(const uint64_t *tokens, size_t n, size_t shingle, int64_t *least, int bits);
+/* Count tokens by their highest bits, 1 or more. */
+void count_buckets(const uint64_t *tokens, size_t n, int bits, uint32_t *counts);
 
 /* -- links.c -------------------------------------------------------------------------------------------------------------------- */
 

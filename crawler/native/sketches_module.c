@@ -1,4 +1,4 @@
-/* What Python sees of sketches.c: sample(), look(), least_pairs(), least_words(), without(), without_runs() and near(). Rows of words come as buffers of aligned uint64. */
+/* What Python sees of sketches.c: sample(), look(), bag(), least_pairs(), least_words(), without(), without_runs() and near(). Rows of words come as buffers of aligned uint64. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
@@ -82,6 +82,26 @@ static PyObject *py_look(PyObject *self, PyObject *args) {
     if (!(after = PyBytes_FromStringAndSize((const char *)known, TABLE_BYTES))) return NULL;
     enter_pairs(numbers + 1, n, (uint8_t *)PyBytes_AS_STRING(after));
     return Py_BuildValue("(nnN)", (Py_ssize_t)n_both, (Py_ssize_t)n, after);
+}
+
+static PyObject *py_bag(PyObject *self, PyObject *args) {
+    enum { BITS = 10, BUCKETS = 1 << BITS };
+    Py_buffer tokens, logs;
+    PyObject *bag = NULL;
+    uint32_t counts[BUCKETS];
+    (void)self;
+    if (!PyArg_ParseTuple(args, "y*y*", &tokens, &logs)) return NULL;
+    size_t most = (size_t)logs.len / 4; /* counts that the table has */
+    if (!logs.len || logs.len % 4) PyErr_SetString(PyExc_ValueError, "bag: expected a table of float32");
+    else if (is_row(&tokens, "bag") && (bag = PyByteArray_FromStringAndSize(NULL, 4 * BUCKETS))) {
+        char *at = PyByteArray_AS_STRING(bag);
+        count_buckets(tokens.buf, (size_t)tokens.len / 8, BITS, counts);
+        for (size_t i = 0; i < BUCKETS; i++)
+            memcpy(at + 4 * i, (const char *)logs.buf + 4 * (counts[i] < most ? counts[i] : most - 1), 4);
+    }
+    PyBuffer_Release(&tokens);
+    PyBuffer_Release(&logs);
+    return bag;
 }
 
 static PyObject *py_least_pairs(PyObject *self, PyObject *args) {
@@ -265,6 +285,7 @@ static PyObject *py_near(PyObject *self, PyObject *args) {
 PyMethodDef SKETCH_METHODS[] = {
     {"sample", py_sample, METH_VARARGS, "sample(tokens: uint64, counts: 16,384 bytes, left_out: ints) -> bytes, as novelty.sample"},
     {"look", py_look, METH_VARARGS, "look(sampled, table) -> (threes with two new pairs, threes, new table), None if no pair is new"},
+    {"bag", py_bag, METH_VARARGS, "bag(tokens: uint64, logs: float32) -> bytearray of float32, for each of 1,024 buckets its count's log"},
     {"least_pairs", py_least_pairs, METH_VARARGS, "least_pairs(tokens: uint64, most) -> bytes of uint32, distinct, ascending"},
     {"least_words", py_least_words, METH_VARARGS, "least_words(tokens: uint64, ends, most) -> list of int, the least of a sample, ascending"},
     {"without", py_without, METH_VARARGS, "without(tokens: uint64, rows: of ints) -> bytearray without these rows, None if none is there"},

@@ -89,3 +89,8 @@ void least_hashes(const uint64_t *tokens, size_t n, size_t shingle, int64_t *lea
     if (shingle == USUAL_SHINGLE) KEEP_LEAST((((t[4] * FACTOR + t[3]) * FACTOR + t[2]) * FACTOR + t[1]) * FACTOR + t[0])
     else KEEP_LEAST(hash_shingle(t, shingle))
 }
+
+void count_buckets(const uint64_t *tokens, size_t n, int bits, uint32_t *counts) {
+    memset(counts, 0, sizeof *counts << bits);
+    for (size_t i = 0; i < n; i++) counts[tokens[i] >> (64 - bits)]++;
+}

@@ -7,13 +7,10 @@ import weakref
 from typing import Any
 
 import pytest
-from dict_memory import DictMemory
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from thresher.crawler.core.ports import Change, Put
 from thresher.crawler.native import NATIVE, native
-from thresher.filters.evidence.undo import Undo
 from thresher.storage.tables.record_cache import PythonCache
 
 ACTIONS = st.lists(
@@ -91,60 +88,6 @@ def test_what_cannot_be_written_is_refused(kind: Any) -> None:
         cache.write(b"site00000")
     with pytest.raises(TypeError):
         cache.write(b"site00000", b"v", wait=1.0)
-
-
-class CachedMemory(DictMemory):
-    """A memory over a cache, which notes by itself."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.cache = made(native.RecordCache, Reader(), 4, begins_empty=True)
-
-    def noting(self, name: str, noted: dict[bytes, set[bytes]], changes: dict[bytes, list[Change]], /) -> Put:
-        self.cache.note_in(name, noted, changes)
-        written: Put = self.cache.write_noted
-        return written
-
-    def get(self, key: bytes, /) -> bytes | None:
-        found: bytes | None = self.cache.get(key)
-        return found
-
-    def delete(self, key: bytes, /) -> None:
-        self.cache.put(key, None)
-
-
-NOTED = st.lists(
-    st.tuples(st.sampled_from(["put", "weigh", "delete", "believe", "save"]), st.sampled_from([b"site0000", b"site0001", b"none!\0\0\0"])),
-    max_size=40,
-)
-
-
-@pytest.mark.skipif(not NATIVE, reason="the extension was not built, or THRESHER_NATIVE=0")
-@given(NOTED)
-@settings(max_examples=80, deadline=None)
-def test_c_notes_what_a_record_was_as_python_does(steps: list[tuple[str, bytes]]) -> None:
-    """Law. Broken once (a second change was noted; a record that belongs to no site was): fails."""
-    logs, memories = (DictMemory(), DictMemory()), (CachedMemory(), DictMemory())
-    undoing = [Undo(log) for log in logs]
-    over = [each.over("f", memory) for each, memory in zip(undoing, memories, strict=True)]
-    for n, (action, site) in enumerate(steps):
-        key = site + b"%d" % (n % 3)
-        for each, memory in zip(undoing, over, strict=True):
-            match action:
-                case "put":
-                    memory.put(key, b"%d" % n)
-                case "weigh":
-                    memory.put(key, b"%d" % n, weight=n / 7)
-                case "delete":
-                    memory.delete(key)
-                case "believe":
-                    each.believe(site)
-                case _:
-                    each.save()
-        assert over[0].noted == over[1].noted
-    for each in undoing:
-        each.save()
-    assert logs[0].rows == logs[1].rows
 
 
 def made(kind: Any, reader: Reader, generation: int, begins_empty: bool) -> Any:
