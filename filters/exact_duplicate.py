@@ -136,7 +136,7 @@ def _times(words: list[int]) -> list[int]:
     found: list[int] = []
     run: list[int] = []
     numbers = _numbers()
-    if sum(map(numbers.__contains__, words)) < _CLOCK:  # of nearly every page
+    if numbers.isdisjoint(words[_CLOCK - 1 :: _CLOCK]):  # of nearly every page: so many numbers in a row have one there
         return found
     for place, word in enumerate([*words, 0]):
         if word in numbers:

@@ -108,6 +108,8 @@ def feed_sketches(native: Any, words: bytearray, rng: random.Random) -> None:
     with contextlib.suppress(ValueError):
         native.look(sampled, rng.choice([b"", bytes(2_048), rng.randbytes(2_048), b"x"]))
     native.least_pairs(words, rng.randrange(257))
+    native.slots(words, rng.randrange(1, 9), rng.randrange(1, 11), rng.randrange(1, 40))
+    native.bag(words, bytes(4 * rng.randrange(1, 2_000)))
     native.least_words(words, rng.randrange(1, 40), rng.randrange(1, 65))
     native.without_runs(words, [(wanted * rng.randrange(3), rng.randrange(4)) for _ in range(rng.randrange(4))])
     with contextlib.suppress(ValueError):
@@ -132,12 +134,19 @@ def feed_cache(native: Any, rng: random.Random) -> None:
 
     visits, tag = SimpleNamespace(visit=rng.getrandbits(40)), rng.randbytes(rng.randrange(4))
     cache = native.RecordCache(read, rng.randrange(1, 9), rng.random() < 0.5, visits, grow, tag, rng.randrange(99))
+    cache.note_in("f", {}, {})
+    deeds = [
+        cache.get,
+        lambda key: cache.put(key, rng.choice([key, None])),
+        lambda key: cache.write(key, key),
+        lambda key: cache.write_noted(key, key),
+    ]
     for _ in range(rng.randrange(200)):
         keys = [rng.choice([b"", b"site of "]) + b"%d" % rng.randrange(30) for _ in range(rng.randrange(5))]
         with contextlib.suppress(ValueError):
             cache.unread(keys)
             for key in keys:
-                rng.choice([cache.get, lambda key: cache.put(key, rng.choice([key, None])), lambda key: cache.write(key, key)])(key)
+                rng.choice(deeds)(key)
     with contextlib.suppress(ValueError):
         cache.write(b"site of a", rng.randbytes(rng.randrange(9)), weight=rng.random())
     rows = [(rng.randbytes(rng.randrange(40)), rng.randbytes(rng.randrange(200))) for _ in range(rng.randrange(9))]
@@ -148,6 +157,8 @@ def feed_cache(native: Any, rng: random.Random) -> None:
 def feed_urls(native: Any, text: str, rng: random.Random) -> None:
     """Ask of links and URLs what the crawl and its filters ask."""
     cuts = [rng.randrange(len(text) + 1) for _ in range(rng.randrange(9))]
+    for at in cuts:
+        native.word(text[at : at + rng.randrange(40)])
     bits = [
         "/",
         "../" * rng.randrange(9),

@@ -11,6 +11,7 @@ Memory: 8·k bytes. Time: 15 µs for 2,000 words and k = 128. No loop runs over 
 from __future__ import annotations
 
 import heapq
+import sys
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
@@ -75,6 +76,20 @@ def minhash(tokens: U64, k: int, shingle: int) -> U64:
         least = np.frombuffer(found, dtype=np.int64)
         return _lent(least) if _NOTHING_BYTES in found else least.view(np.uint64)  # a search of bytes: quicker than a maximum
     return slots(shingles(tokens, shingle), k)
+
+
+def low_bytes(tokens: U64, k: int, shingle: int, step: int) -> tuple[bytes, bytes]:
+    """Return the lowest byte of each minimum of `minhash`, and every `step`-th of them whole, u8 each.
+
+    Args:
+        k: A power of two.
+    """
+    is_native = NATIVE and sys.byteorder == "little" and tokens.size and tokens.flags.c_contiguous
+    found = native.slots(tokens, shingle, k.bit_length() - 1, step) if is_native else None
+    if found is not None:
+        return found
+    minima = minhash(tokens, k, shingle)
+    return minima.astype(np.uint8).tobytes(), minima[::step].astype("<u8", copy=False).tobytes()
 
 
 def least_links(urls: Sequence[str], most: int) -> list[int]:

@@ -8,7 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from enum import IntEnum
+<<<<<<< HEAD
 from typing import Final, NamedTuple, Protocol
+=======
+from typing import NamedTuple, Protocol, runtime_checkable
+>>>>>>> 66ea51db6d2ea31a77adb8f3383e8b161d413f5c
 
 import msgspec
 
@@ -200,3 +204,27 @@ class Memory(Protocol):
     def scan(self, prefix: bytes, /) -> Iterator[tuple[bytes, bytes]]: ...
 
     def get_many(self, keys: Iterable[bytes], /) -> list[bytes | None]: ...
+
+
+Change = tuple[str, bytes, bytes | None, float]  # filter, key, value before (None: there was none), weight
+
+
+class Put(Protocol):
+    """`Memory.put`."""
+
+    def __call__(self, key: bytes, value: bytes, /, weight: float = 0.0) -> None: ...
+
+
+@runtime_checkable
+class NotingMemory(Protocol):
+    """A memory that can note by itself what its records were."""
+
+    def noting(self, name: str, noted: dict[bytes, set[bytes]], changes: dict[bytes, list[Change]], /) -> Put | None:
+        """Return a `put` that notes what a record of a site was before its first change; None if this memory has none.
+
+        Args:
+            name: Of the filter.
+            noted: Gets by site the keys that are noted.
+            changes: Gets by site what the records were.
+        """
+        ...

@@ -154,9 +154,15 @@ def _last_gap(units: npt.NDArray[np.uint16]) -> int:
     return units.size - min(4096, units.size) + int(gaps[-1]) if gaps.size else units.size
 
 
-@lru_cache(maxsize=1 << 16)
 def word_hash(word: str) -> int:
-    """Return the hash of one word of characters up to U+FFFF, as `token_hashes` gives it. Time: 2 µs for a word not met lately."""
+    """Return the hash of one word of characters up to U+FFFF, as `token_hashes` gives it. Time: .2 µs with the native code, else 2 µs."""
+    if NATIVE and (value := native.word(word)) is not None:
+        return value
+    return _word_hash(word)
+
+
+@lru_cache(maxsize=1 << 16)
+def _word_hash(word: str) -> int:
     value = 0
     for character in reversed(word):
         value = (value * _BASE + int(_NUMBERS[ord(character)])) & _MASK

@@ -1,7 +1,8 @@
 """A page in one pass, by C of ours where a compiler was there when Thresher was installed: markup to links, title and text, text to words,
 links to canonical URLs and their keys.
 
-`page`, `words`, `least` and `least_links` do what core's html.py, sketch.py and minhash.py do in Python and numpy, and say the same.
+`page`, `words`, `word`, `least`, `slots` and `least_links` do what core's html.py, sketch.py and minhash.py do in Python and numpy, and
+say the same; `bag` does so for filters/near_replica/random_projection.py.
 `join`, `origins` and `keys` do what url.py does, which gets the links that are not clean. `crowded` and `endings` are what
 filters/path_trap.py and media.py ask of many URLs; `sample`, `look`, `least_pairs`, `least_words`, `without` and `without_runs` are what
 filters ask of a page's words (filters/depth_cutoff/novelty.py, filters/soft_error/looks.py, filters/canary/tongue.py, core/echo.py).
@@ -33,7 +34,7 @@ from typing import Final
 
 __all__ = ["IMPLEMENTATION", "NATIVE", "native"]
 
-_INTERFACE: Final = 12  # of the C code that fits this file: an editable installation may have an older one
+_INTERFACE: Final = 14  # of the C code that fits this file: an editable installation may have an older one
 
 try:
     from thresher.crawler.native import _native as native

@@ -1,10 +1,11 @@
 """What the C code offers; None of it keeps what it is given, but for the tables."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 INTERFACE: int
 _Link = TypeVar("_Link", bound=tuple[object, ...])
+_Change: TypeAlias = tuple[str, bytes, bytes | None, float]
 
 def page(
     body: bytes, max_links: int, link: type[_Link], /
@@ -24,6 +25,11 @@ def words(text: str, most: int, /) -> bytearray | None:
 
 def least(tokens: object, shingle: int, bits: int, /) -> bytearray:
     """Return the least hash, int64, of the shingles of each of 2**bits slots; the greatest int64 where none fell."""
+
+def slots(tokens: object, shingle: int, bits: int, step: int, /) -> tuple[bytes, bytes] | None:
+    """Return the lowest byte of each of what `least` returns, and every `step`-th of it whole, in the machine's order of bytes; None if no
+    shingle fell into one of the slots, of which there are 1,024 at most.
+    """
 
 def least_links(urls: Iterable[str], most: int, /) -> list[int]:
     """Return the least numbers, at most `most`, ascending, of canonical URLs: the XXH32 of path and query, then that of the origin."""
@@ -60,6 +66,11 @@ def sample(tokens: object, counts: object, left_out: Iterable[int], /) -> bytes:
 def look(sampled: bytes, table: bytes, /) -> tuple[int, int, bytes] | None:
     """Return of how many threes of a sample both pairs are new to a table, of how many in all, and the table with them; None if no pair
     is new.
+    """
+
+def bag(tokens: object, logs: object, /) -> bytearray:
+    """Return for each of 1,024 buckets, by the highest bits of the words, the number, float32, that the table has for its count of words;
+    for larger counts than it has, its last one.
     """
 
 def least_pairs(tokens: object, most: int, /) -> bytes:
@@ -104,6 +115,8 @@ class RecordCache:
     def put(self, key: bytes, value: bytes | None, /) -> bytes | None: ...
     def unread(self, keys: Iterable[bytes], /) -> list[bytes]: ...
     def write(self, key: bytes, value: bytes, /, weight: float = 0.0) -> None: ...
+    def write_noted(self, key: bytes, value: bytes, /, weight: float = 0.0) -> None: ...
+    def note_in(self, name: str, noted: dict[bytes, set[bytes]], changes: dict[bytes, list[_Change]], /) -> None: ...
 
 def front_coded(texts: Sequence[str], /) -> bytes:
     """Return texts in UTF-8, of each only what differs from the one before; see storage/url_rows.py."""
@@ -122,6 +135,9 @@ def sealed(rows: Iterable[tuple[bytes, bytes]], seed: int, /) -> list[tuple[byte
 
 def opened(key: bytes, stored: bytes, seed: int, /) -> bytes | None:
     """Return the value of a row that was sealed, None if the seal is not its own."""
+
+def word(text: str, /) -> int | None:
+    """Return the hash of a text as one word; None if it has characters past U+FFFF."""
 
 def letters(classes: object, numbers: object, base: int, /) -> None:
     """Give the tables of `words`: int8 classes and uint64 numbers of 65,536 units, and the base of the powers."""

@@ -194,6 +194,17 @@ static PyObject *py_words(PyObject *self, PyObject *args) {
     return hashed(PyUnicode_DATA(text), (size_t)n, PyUnicode_KIND(text) == PyUnicode_1BYTE_KIND ? 1 : 2);
 }
 
+PyDoc_STRVAR(word_doc, "word(text) -> the hash of a text as one word, None if it has characters past U+FFFF");
+
+static PyObject *py_word(PyObject *self, PyObject *text) {
+    (void)self;
+    if (!HAS_LETTERS) return PyErr_Format(PyExc_RuntimeError, "word: letters() comes first");
+    if (!PyUnicode_Check(text)) return PyErr_Format(PyExc_TypeError, "word: expected text, found %R", text);
+    if (PyUnicode_KIND(text) == PyUnicode_4BYTE_KIND) Py_RETURN_NONE;
+    size_t n = (size_t)PyUnicode_GET_LENGTH(text);
+    return PyLong_FromUnsignedLongLong(hash_whole(PyUnicode_DATA(text), n, PyUnicode_KIND(text) == PyUnicode_1BYTE_KIND ? 1 : 2));
+}
+
 PyDoc_STRVAR(letters_doc, "letters(classes: int8 x 65536, numbers: uint64 x 65536, base) gives the tables of words()");
 
 static PyObject *py_letters(PyObject *self, PyObject *args) {
@@ -229,6 +240,37 @@ static PyObject *py_least(PyObject *self, PyObject *args) {
     }
     PyBuffer_Release(&tokens);
     return out;
+}
+
+PyDoc_STRVAR(slots_doc, "slots(tokens: uint64, shingle, bits, step) -> lowest bytes of least(), every step-th of it as it is; None if a slot is empty");
+
+static PyObject *py_slots(PyObject *self, PyObject *args) {
+    enum { MOST_BITS = 10 };
+    Py_buffer tokens;
+    Py_ssize_t shingle, step;
+    int bits;
+    int64_t least[1 << MOST_BITS];
+    uint8_t low[1 << MOST_BITS];
+    PyObject *found = NULL;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "y*nin", &tokens, &shingle, &bits, &step)) return NULL;
+    if (bits < 1 || bits > MOST_BITS || shingle < 1 || step < 1 || tokens.len % 8 || (uintptr_t)tokens.buf % 8) {
+        PyErr_Format(PyExc_ValueError, "slots: expected aligned uint64, shingles of a word or more, 1 to %d bits, steps", MOST_BITS);
+        PyBuffer_Release(&tokens);
+        return NULL;
+    }
+    size_t n = (size_t)1 << bits, n_tags = 0, n_empty = 0;
+    for (size_t i = 0; i < n; i++) least[i] = INT64_MAX;
+    least_hashes(tokens.buf, (size_t)tokens.len / 8, (size_t)shingle, least, bits);
+    PyBuffer_Release(&tokens);
+    for (size_t i = 0; i < n; i++) {
+        n_empty += least[i] == INT64_MAX;
+        low[i] = (uint8_t)least[i];
+    }
+    for (size_t i = 0; i < n; i += (size_t)step) least[n_tags++] = least[i];
+    if (n_empty) found = Py_NewRef(Py_None);
+    else found = Py_BuildValue("(y#y#)", (const char *)low, (Py_ssize_t)n, (const char *)least, (Py_ssize_t)(8 * n_tags));
+    return found;
 }
 
 /* -- links -------------------------------------------------------------------------------------------------------------------------- */
@@ -299,6 +341,7 @@ static PyMethodDef METHODS[] = {
     {"entities", py_entities, METH_O, entities_doc},     {"least", py_least, METH_VARARGS, least_doc},
     {"letters", py_letters, METH_VARARGS, letters_doc},  {"least_links", py_least_links, METH_VARARGS, least_links_doc},
     {"page", py_page, METH_VARARGS, page_doc},           {"words", py_words, METH_VARARGS, words_doc},
+    {"slots", py_slots, METH_VARARGS, slots_doc},        {"word", py_word, METH_O, word_doc},
     {NULL, NULL, 0, NULL},
 };
 static struct PyModuleDef MODULE = {PyModuleDef_HEAD_INIT, "_native", "A page in one pass; see thresher.crawler.native.", -1, METHODS,
@@ -314,6 +357,6 @@ PyMODINIT_FUNC PyInit__native(void) {
     if (module && (PyModule_AddFunctions(module, SKETCH_METHODS) < 0 || PyModule_AddFunctions(module, URL_METHODS) < 0)) Py_CLEAR(module);
     if (module && (PyModule_AddFunctions(module, FRONT_METHODS) < 0 || PyModule_AddFunctions(module, SEAL_METHODS) < 0)) Py_CLEAR(module);
     if (module && PyModule_AddType(module, &RECORD_CACHE) < 0) Py_CLEAR(module);
-    if (module && PyModule_AddIntConstant(module, "INTERFACE", 12) < 0) Py_CLEAR(module);
+    if (module && PyModule_AddIntConstant(module, "INTERFACE", 14) < 0) Py_CLEAR(module);
     return module;
 }

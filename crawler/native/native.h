@@ -182,7 +182,11 @@ enum { UNITS = 1 << 16 };
 void set_letters(const int8_t *classes, const uint64_t *numbers, uint64_t base);
 /* Hash the words of a text of n characters of 1, 2 or 4 bytes into out, which has room for one each unit; returns their number. */
 size_t hash_words(const void *text, size_t n, int width, uint64_t *out);
+/* Return the hash of n units as one word, whatever they are. */
+uint64_t hash_whole(const void *text, size_t n, int width);
 void least_hashes(const uint64_t *tokens, size_t n, size_t shingle, int64_t *least, int bits);
+/* Count tokens by their highest bits, 1 or more. */
+void count_buckets(const uint64_t *tokens, size_t n, int bits, uint32_t *counts);
 
 /* -- links.c -------------------------------------------------------------------------------------------------------------------- */
 
@@ -229,7 +233,13 @@ size_t least_pairs(const uint64_t *tokens, size_t n, size_t most, uint32_t *leas
 size_t least_words(const uint64_t *tokens, size_t n, size_t ends, size_t most, uint32_t *least);
 /* Mark each place of a row of words; returns whether it is there. gone: n bytes. */
 int mark_row(const uint64_t *tokens, size_t n, const uint64_t *row, size_t length, uint8_t *gone);
-/* Mark each run of `least` words or more that are among some; returns whether there is one. Sorts the words. gone: n bytes. */
-int mark_runs(const uint64_t *tokens, size_t n, uint64_t *words, size_t n_words, size_t least, uint8_t *gone);
+/* Words of which runs of `least` or more are looked for. */
+typedef struct {
+    uint64_t *words;
+    size_t n, least;
+} Group;
+/* Mark each run that a group looks for; returns whether there is one. Sorts the groups' words.
+   at: room for n places; all: for the words of all groups; gone: n bytes. */
+int mark_runs(const uint64_t *tokens, size_t n, const Group *groups, size_t n_groups, size_t *at, uint64_t *all, uint8_t *gone);
 
 #endif

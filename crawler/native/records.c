@@ -21,6 +21,7 @@ typedef struct {
     PyObject *young, *old;  /* dicts, NULL once they were cleared */
     PyObject *visits, *grow, *tag; /* whose `visit` is the present one; asked for a site's bytes; begins a row's key */
     PyObject *unwritten, *used, *unsaved; /* row's key -> row, site -> bytes, set of sites */
+    PyObject *name, *noted, *changes; /* of the filter; site -> set of keys, site -> list of changes: see filters/evidence/undo.py; or NULL */
     Py_ssize_t most;        /* bytes of a site */
     Py_ssize_t generation;
     int begins_empty;       /* whatever was met is in the maps */
@@ -166,10 +167,35 @@ done:
     return n != NULL;
 }
 
-PyDoc_STRVAR(write_doc, "write(key, value, weight=0.0) remembers a record, lets its row wait in `unwritten`, counts its site's bytes");
+/* Return the value of a dict by a site, made by `make` if there is none; NULL and the error. A borrowed reference. */
+static PyObject *of_site(PyObject *dict, PyObject *site, PyObject *(*make)(void)) {
+    PyObject *value = PyDict_GetItemWithError(dict, site);
+    if (value || PyErr_Occurred()) return value;
+    PyObject *made = make();
+    if (made && PyDict_SetItem(dict, site, made) == 0) value = made;
+    Py_XDECREF(made); /* the dict keeps it */
+    return value;
+}
 
-static PyObject *cache_write(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *names) {
-    Cache *cache = (Cache *)self;
+static PyObject *empty_set(void) { return PySet_New(NULL); }
+static PyObject *empty_list(void) { return PyList_New(0); }
+
+/* Note what a record was before it changes for the first time; returns 0 and the error if that fails. */
+static int note_change(Cache *cache, PyObject *key, PyObject *before, double weight) {
+    const char *bytes = PyBytes_AS_STRING(key);
+    if (!(bytes[5] | bytes[6] | bytes[7])) return 1; /* it belongs to no site */
+    PyObject *site = PyBytes_FromStringAndSize(bytes, SITE), *change = NULL;
+    PyObject *keys = site ? of_site(cache->noted, site, empty_set) : NULL, *changes = NULL;
+    int is_known = keys ? PySet_Contains(keys, key) : -1;
+    if (!is_known && PySet_Add(keys, key) == 0 && (changes = of_site(cache->changes, site, empty_list))
+        && (change = Py_BuildValue("(OOOd)", cache->name, key, before, weight)))
+        is_known = PyList_Append(changes, change) == 0 ? 1 : -1;
+    Py_XDECREF(site);
+    Py_XDECREF(change);
+    return is_known == 1;
+}
+
+static PyObject *written(Cache *cache, PyObject *const *args, Py_ssize_t n, PyObject *names, int is_noted) {
     Py_ssize_t n_names = names ? PyTuple_GET_SIZE(names) : 0;
     int is_named = n == 2 && n_names == 1 && PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, 0), "weight") == 0;
     if (!is_named && (n_names || n < 2 || n > 3)) return PyErr_Format(PyExc_TypeError, "write: expected a key, a value and a weight");
@@ -185,8 +211,35 @@ static PyObject *cache_write(PyObject *self, PyObject *const *args, Py_ssize_t n
     Py_ssize_t grown = PyBytes_GET_SIZE(value);
     if (PyBytes_CheckExact(before)) grown -= PyBytes_GET_SIZE(before);
     else grown += PyBytes_GET_SIZE(cache->tag) + PyBytes_GET_SIZE(key) + HEADER;
+    int is_done = !is_noted || note_change(cache, key, before, weight);
     Py_DECREF(before);
-    if (!wait_row(cache, key, value, weight) || (grown && !count_bytes(cache, key, grown))) return NULL;
+    if (!is_done || !wait_row(cache, key, value, weight) || (grown && !count_bytes(cache, key, grown))) return NULL;
+    Py_RETURN_NONE;
+}
+
+PyDoc_STRVAR(write_doc, "write(key, value, weight=0.0) remembers a record, lets its row wait in `unwritten`, counts its site's bytes");
+
+static PyObject *cache_write(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *names) {
+    return written((Cache *)self, args, n, names, 0);
+}
+
+PyDoc_STRVAR(write_noted_doc, "write_noted(key, value, weight=0.0) writes, and notes what the record was before its first change, where note_in() said");
+
+static PyObject *cache_write_noted(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *names) {
+    Cache *cache = (Cache *)self;
+    if (!cache->noted || !cache->changes) return PyErr_Format(PyExc_RuntimeError, "write_noted: note_in() comes first");
+    return written(cache, args, n, names, 1);
+}
+
+PyDoc_STRVAR(note_in_doc, "note_in(name, noted, changes): a dict of sites to the sets of keys that are noted, one of sites to lists of changes");
+
+static PyObject *cache_note_in(PyObject *self, PyObject *args) {
+    Cache *cache = (Cache *)self;
+    PyObject *name, *noted, *changes;
+    if (!PyArg_ParseTuple(args, "UO!O!", &name, &PyDict_Type, &noted, &PyDict_Type, &changes)) return NULL;
+    Py_XSETREF(cache->name, Py_NewRef(name));
+    Py_XSETREF(cache->noted, Py_NewRef(noted));
+    Py_XSETREF(cache->changes, Py_NewRef(changes));
     Py_RETURN_NONE;
 }
 
@@ -239,6 +292,8 @@ static int cache_traverse(PyObject *self, visitproc visit, void *arg) {
     Py_VISIT(cache->unwritten);
     Py_VISIT(cache->used);
     Py_VISIT(cache->unsaved);
+    Py_VISIT(cache->noted);
+    Py_VISIT(cache->changes);
     return 0;
 }
 
@@ -253,6 +308,9 @@ static int cache_clear(PyObject *self) {
     Py_CLEAR(cache->unwritten);
     Py_CLEAR(cache->used);
     Py_CLEAR(cache->unsaved);
+    Py_CLEAR(cache->name);
+    Py_CLEAR(cache->noted);
+    Py_CLEAR(cache->changes);
     return 0;
 }
 
@@ -269,6 +327,8 @@ static PyMethodDef CACHE_METHODS[] = {
     {"put", (PyCFunction)(void (*)(void))cache_put, METH_FASTCALL, put_doc},
     {"unread", cache_unread, METH_O, unread_doc},
     {"write", (PyCFunction)(void (*)(void))cache_write, METH_FASTCALL | METH_KEYWORDS, write_doc},
+    {"write_noted", (PyCFunction)(void (*)(void))cache_write_noted, METH_FASTCALL | METH_KEYWORDS, write_noted_doc},
+    {"note_in", cache_note_in, METH_VARARGS, note_in_doc},
     {NULL, NULL, 0, NULL},
 };
 

@@ -111,11 +111,12 @@ void enter_pairs(const uint16_t *pairs, size_t n, uint8_t *table) {
 
 /* -- pairs -------------------------------------------------------------------------------------------------------------------------- */
 
-size_t least_pairs(const uint64_t *tokens, size_t n, size_t most, uint32_t *least) {
+/* The least distinct pairs below a limit, which may be none, ascending. */
+static size_t least_pairs_below(const uint64_t *tokens, size_t n, uint32_t limit, size_t most, uint32_t *least) {
     size_t found = 0;
     for (size_t i = 0; i + 1 < n || (n == 1 && !i); i++) {
         uint32_t pair = (uint32_t)((n == 1 ? tokens[0] : tokens[i] * FACTOR + tokens[i + 1]) >> 32);
-        if (!most || (found == most && pair >= least[found - 1])) continue;
+        if (pair > limit || (found == most && pair >= least[found - 1])) continue;
         size_t low = 0, high = found;
         while (low < high) {
             size_t middle = (low + high) / 2;
@@ -129,6 +130,13 @@ size_t least_pairs(const uint64_t *tokens, size_t n, size_t most, uint32_t *leas
         found += found < most;
     }
     return found;
+}
+
+size_t least_pairs(const uint64_t *tokens, size_t n, size_t most, uint32_t *least) {
+    if (!most) return 0;
+    uint64_t limit = n ? (uint64_t)UINT32_MAX / n * 2 * most : 0; /* twice as many as are wanted lie below, unless many are repeated */
+    if (limit < UINT32_MAX && least_pairs_below(tokens, n, (uint32_t)limit, most, least) == most) return most;
+    return least_pairs_below(tokens, n, UINT32_MAX, most, least);
 }
 
 /* -- words that a URL contains ------------------------------------------------------------------------------------------------------- */
@@ -160,19 +168,42 @@ static int is_wanted(const Wanted *wanted, uint64_t word) {
     return bsearch(&word, wanted->words, wanted->n, sizeof word, in_order) != NULL;
 }
 
-int mark_runs(const uint64_t *tokens, size_t n, uint64_t *words, size_t n_words, size_t least, uint8_t *gone) {
-    Wanted wanted;
-    size_t begin = 0;
+/* Mark the runs of `least` words or more, of those at some places, ascending, that are among the words; returns whether there is one. */
+static int mark_runs_at(const uint64_t *tokens, const size_t *at, size_t n_at, const Wanted *wanted, size_t least, uint8_t *gone) {
     int is_there = 0;
-    if (!n_words) return 0;
-    want(&wanted, words, n_words);
-    for (size_t i = 0; i <= n; i++) {
-        if (i < n && is_wanted(&wanted, tokens[i])) continue;
-        if (i > begin && i - begin >= least) {
-            memset(gone + begin, 1, i - begin);
+    size_t begin = 0, length = 0; /* of the run */
+    for (size_t i = 0; i <= n_at; i++) {
+        int is_in = i < n_at && is_wanted(wanted, tokens[at[i]]);
+        if (is_in && length && at[i] == begin + length) {
+            length++;
+            continue;
+        }
+        if (length && length >= least) {
+            memset(gone + begin, 1, length);
             is_there = 1;
         }
-        begin = i + 1;
+        length = is_in;
+        begin = is_in ? at[i] : 0;
+    }
+    return is_there;
+}
+
+int mark_runs(const uint64_t *tokens, size_t n, const Group *groups, size_t n_groups, size_t *at, uint64_t *all, uint8_t *gone) {
+    Wanted wanted;
+    size_t n_all = 0, n_at = 0;
+    int is_there = 0;
+    for (size_t i = 0; i < n_groups; i++) {
+        memcpy(all + n_all, groups[i].words, groups[i].n * sizeof *all);
+        n_all += groups[i].n;
+    }
+    if (!n_all) return 0;
+    want(&wanted, all, n_all);
+    for (size_t i = 0; i < n; i++)
+        if (is_wanted(&wanted, tokens[i])) at[n_at++] = i;
+    for (size_t i = 0; n_at && i < n_groups; i++) {
+        if (!groups[i].n) continue;
+        want(&wanted, groups[i].words, groups[i].n);
+        is_there |= mark_runs_at(tokens, at, n_at, &wanted, groups[i].least, gone);
     }
     return is_there;
 }

@@ -1,4 +1,4 @@
-/* What Python sees of sketches.c: sample(), look(), least_pairs(), least_words(), without(), without_runs() and near(). Rows of words come as buffers of aligned uint64. */
+/* What Python sees of sketches.c: sample(), look(), bag(), least_pairs(), least_words(), without(), without_runs() and near(). Rows of words come as buffers of aligned uint64. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
@@ -84,6 +84,26 @@ static PyObject *py_look(PyObject *self, PyObject *args) {
     return Py_BuildValue("(nnN)", (Py_ssize_t)n_both, (Py_ssize_t)n, after);
 }
 
+static PyObject *py_bag(PyObject *self, PyObject *args) {
+    enum { BITS = 10, BUCKETS = 1 << BITS };
+    Py_buffer tokens, logs;
+    PyObject *bag = NULL;
+    uint32_t counts[BUCKETS];
+    (void)self;
+    if (!PyArg_ParseTuple(args, "y*y*", &tokens, &logs)) return NULL;
+    size_t most = (size_t)logs.len / 4; /* counts that the table has */
+    if (!logs.len || logs.len % 4) PyErr_SetString(PyExc_ValueError, "bag: expected a table of float32");
+    else if (is_row(&tokens, "bag") && (bag = PyByteArray_FromStringAndSize(NULL, 4 * BUCKETS))) {
+        char *at = PyByteArray_AS_STRING(bag);
+        count_buckets(tokens.buf, (size_t)tokens.len / 8, BITS, counts);
+        for (size_t i = 0; i < BUCKETS; i++)
+            memcpy(at + 4 * i, (const char *)logs.buf + 4 * (counts[i] < most ? counts[i] : most - 1), 4);
+    }
+    PyBuffer_Release(&tokens);
+    PyBuffer_Release(&logs);
+    return bag;
+}
+
 static PyObject *py_least_pairs(PyObject *self, PyObject *args) {
     Py_buffer tokens;
     Py_ssize_t most;
@@ -144,21 +164,38 @@ static PyObject *py_without(PyObject *self, PyObject *args) {
     return found;
 }
 
-/* Mark the runs of words of each of some groups, a tuple of tuples (words, least); returns as mark_rows. */
-static int mark_groups(PyObject *groups, const uint64_t *tokens, size_t n, uint8_t *gone) {
-    int is_there = 0;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(groups); i++) {
-        PyObject *group = PyTuple_GET_ITEM(groups, i);
+/* Read groups, a tuple of tuples (words, least); returns 0 and the error if they are none. The caller frees their words in any case. */
+static int read_groups(PyObject *row, Group *groups, size_t *n_words) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(row); i++) {
+        PyObject *group = PyTuple_GET_ITEM(row, i);
         if (!PyTuple_Check(group) || PyTuple_GET_SIZE(group) != 2) {
             PyErr_Format(PyExc_TypeError, "without_runs: expected words and a number, found %R", group);
-            return -1;
+            return 0;
         }
-        size_t n_words = 0, least = PyLong_AsSize_t(PyTuple_GET_ITEM(group, 1));
-        uint64_t *words = PyErr_Occurred() ? NULL : numbers_of(PyTuple_GET_ITEM(group, 0), &n_words);
-        if (!words) return -1;
-        is_there |= mark_runs(tokens, n, words, n_words, least, gone);
-        free(words);
+        groups[i].least = PyLong_AsSize_t(PyTuple_GET_ITEM(group, 1));
+        groups[i].words = PyErr_Occurred() ? NULL : numbers_of(PyTuple_GET_ITEM(group, 0), &groups[i].n);
+        if (!groups[i].words) return 0;
+        *n_words += groups[i].n;
     }
+    return 1;
+}
+
+/* Mark the runs of words that any of some groups looks for; returns as mark_rows. */
+static int mark_groups(PyObject *row, const uint64_t *tokens, size_t n, uint8_t *gone) {
+    size_t n_groups = (size_t)PyTuple_GET_SIZE(row), n_words = 0;
+    Group *groups = calloc(n_groups + 1, sizeof *groups);
+    size_t *at = malloc(n * sizeof *at + 1);
+    uint64_t *all = NULL;
+    int is_there = -1;
+    if (!groups || !at) PyErr_NoMemory();
+    else if (read_groups(row, groups, &n_words)) {
+        if ((all = malloc(n_words * sizeof *all + 1))) is_there = mark_runs(tokens, n, groups, n_groups, at, all, gone);
+        else PyErr_NoMemory();
+    }
+    for (size_t i = 0; groups && i < n_groups; i++) free(groups[i].words);
+    free(groups);
+    free(at);
+    free(all);
     return is_there;
 }
 
@@ -248,6 +285,7 @@ static PyObject *py_near(PyObject *self, PyObject *args) {
 PyMethodDef SKETCH_METHODS[] = {
     {"sample", py_sample, METH_VARARGS, "sample(tokens: uint64, counts: 16,384 bytes, left_out: ints) -> bytes, as novelty.sample"},
     {"look", py_look, METH_VARARGS, "look(sampled, table) -> (threes with two new pairs, threes, new table), None if no pair is new"},
+    {"bag", py_bag, METH_VARARGS, "bag(tokens: uint64, logs: float32) -> bytearray of float32, for each of 1,024 buckets its count's log"},
     {"least_pairs", py_least_pairs, METH_VARARGS, "least_pairs(tokens: uint64, most) -> bytes of uint32, distinct, ascending"},
     {"least_words", py_least_words, METH_VARARGS, "least_words(tokens: uint64, ends, most) -> list of int, the least of a sample, ascending"},
     {"without", py_without, METH_VARARGS, "without(tokens: uint64, rows: of ints) -> bytearray without these rows, None if none is there"},

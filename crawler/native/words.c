@@ -60,12 +60,21 @@ size_t hash_words(const void *text, size_t n, int width, uint64_t *out) {
     return width == 1 ? hash_latin(text, n, out) : hash_units(text, n, out);
 }
 
+uint64_t hash_whole(const void *text, size_t n, int width) {
+    uint64_t sum = 0, power = 1;
+    for (size_t i = 0; i < n; i++) {
+        sum += NUMBER[width == 1 ? ((const uint8_t *)text)[i] : ((const uint16_t *)text)[i]] * power;
+        power *= BASE;
+    }
+    return scrambled(sum);
+}
+
 /* Keep the least hash of each slot of the shingles whose hash an expression over tokens from t on gives. */
 #define KEEP_LEAST(expression)                                      \
     for (const uint64_t *t = tokens; t <= tokens + n - shingle; t++) { \
         uint64_t hash = (expression);                               \
         int64_t *slot = &least[hash >> (64 - bits)];                \
-        if ((int64_t)hash < *slot) *slot = (int64_t)hash;           \
+        *slot = (int64_t)hash < *slot ? (int64_t)hash : *slot; /* always written: which hashes are less cannot be predicted */ \
     }
 
 static uint64_t hash_shingle(const uint64_t *t, size_t n) {
@@ -79,4 +88,9 @@ void least_hashes(const uint64_t *tokens, size_t n, size_t shingle, int64_t *lea
     if (shingle > n) shingle = n;
     if (shingle == USUAL_SHINGLE) KEEP_LEAST((((t[4] * FACTOR + t[3]) * FACTOR + t[2]) * FACTOR + t[1]) * FACTOR + t[0])
     else KEEP_LEAST(hash_shingle(t, shingle))
+}
+
+void count_buckets(const uint64_t *tokens, size_t n, int bits, uint32_t *counts) {
+    memset(counts, 0, sizeof *counts << bits);
+    for (size_t i = 0; i < n; i++) counts[tokens[i] >> (64 - bits)]++;
 }

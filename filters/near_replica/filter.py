@@ -31,11 +31,10 @@ from itertools import islice
 from typing import Final
 
 import msgspec
-import numpy as np
 
 from thresher.config.settings import NearReplicaSettings
 from thresher.crawler.core.effects import Conclude, Effect, Revise
-from thresher.crawler.core.minhash import minhash
+from thresher.crawler.core.minhash import low_bytes
 from thresher.crawler.core.model import Judgement, Mode, Page, Reason, Verdict
 from thresher.crawler.core.ownership import Ownership
 from thresher.crawler.core.ports import Memory
@@ -86,7 +85,6 @@ from thresher.filters.spec import FilterSpec
 
 _WEIGHTS: Final = bucket_table(COMPONENTS)
 _SILENT: Final = Verdict(NAME)
-_U8: Final = np.dtype("<u8")
 _BOX: Final = 64  # pages
 _PASS: Final = 64
 _MOST_PENDING: Final = 64  # pairs compared in one pass
@@ -137,14 +135,14 @@ class ReplicaGate:
             return ReplicaMeasure(None, exempt)
         url = page.url
         name = name_on(url.host, url.text)
-        minima = minhash(page.tokens, SLOTS, SHINGLE)
+        minima, tags = low_bytes(page.tokens, SLOTS, SHINGLE, compare.TAG_STEP)
         known = KnownPage(
             url.key,
             name,
             page.fingerprint[:8],
             url.host,
             signature_of(_normalised(project_buckets(page.tokens, _WEIGHTS))),
-            minima.astype(np.uint8).tobytes(),  # their last bytes
+            minima,
             page.tokens.size,
             children_of(page.links),
             b"" if not page.canonical else name if page.canonical == url.text else name_of(page.canonical),
@@ -152,7 +150,6 @@ class ReplicaGate:
             exempt=exempt,
             series=series_of(url.host, url.text),
         )
-        tags = minima[:: compare.TAG_STEP].astype(_U8, copy=False).tobytes()
         return ReplicaMeasure(known, exempt, tags, copy_links.kind_of(url), url.via)
 
     def decide(self, measure: ReplicaMeasure, memory: Memory, /) -> tuple[Verdict, Effects]:

@@ -27,6 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thresher.crawler.core.model import U64
+from thresher.crawler.native import NATIVE, native
 
 F32 = npt.NDArray[np.float32]
 F64 = npt.NDArray[np.float64]
@@ -93,8 +94,10 @@ def project_buckets(tokens: U64, table: F32) -> list[float]:
         tokens: Hashes of its words, in any order.
         table: The result of `bucket_table`.
     """
-    counts = np.bincount((tokens >> _BUCKET).view(np.int64), minlength=BUCKETS)
-    vector = _LOGS.take(counts, mode="clip")
+    if NATIVE and tokens.flags.c_contiguous:
+        vector = np.frombuffer(native.bag(tokens, _LOGS), dtype=np.float32)
+    else:
+        vector = _LOGS.take(np.bincount((tokens >> _BUCKET).view(np.int64), minlength=BUCKETS), mode="clip")
     projection = np.vecdot(table, vector).tolist()  # over all buckets: quicker than to pick
     length = math.sqrt(np.vecdot(vector, vector)) or 1.0
     return [at / length for at in projection]

@@ -58,7 +58,8 @@ def said(judgement: Judgement, judges: Collection[str]) -> Said:
         judges: Filters whose verdicts on pages count: those that enforce.
     """
     if judgement.is_new and judgement.follow:
-        return Said.LIKE if any(_looks_like(verdict) for verdict in judgement.verdicts if verdict.filter in judges) else Said.NEW
+        told = [verdict for verdict in judgement.verdicts if verdict.evidence]  # of nearly every page none
+        return Said.LIKE if any(_looks_like(verdict) for verdict in told if verdict.filter in judges) else Said.NEW
     against = [verdict for verdict in judgement.standing if verdict.filter in judges and verdict.is_against]
     is_doubtful = len(against) == 1 and against[0].reason is not Reason.DUPLICATE_CONTENT and (against[0].new or not against[0].keep)
     return Said.DOUBT if is_doubtful else Said.OLD

@@ -21,6 +21,8 @@ from collections.abc import Callable, Iterable, Iterator
 from hashlib import blake2b
 from typing import Final
 
+from thresher.crawler.core.ports import Change, Put
+from thresher.crawler.native import NATIVE, native
 from thresher.storage.packing import MEMORY_HEADER, pack_u64, unpack_memory, unpack_u64
 from thresher.storage.rows import Rows
 from thresher.storage.schema import MEMORY, MEMORY_BYTES
@@ -59,6 +61,13 @@ class StoredMemory:
         self._unwritten, self._used, self._unsaved = self._cache.unwritten, self._cache.used, self._cache.unsaved
         self.get: Callable[[bytes], bytes | None] = self._cache.get
         self.put = self._cache.write  # may push out lighter records of the site, or what it has written if that is the lightest
+
+    def noting(self, name: str, noted: dict[bytes, set[bytes]], changes: dict[bytes, list[Change]], /) -> Put | None:
+        """Return a `put` as `thresher.crawler.core.ports.NotingMemory` has it, which the native code offers."""
+        if not NATIVE or not isinstance(self._cache, native.RecordCache):
+            return None
+        self._cache.note_in(name, noted, changes)
+        return self._cache.write_noted
 
     def _read(self, key: bytes) -> bytes | None:
         """Return a record that is not remembered."""

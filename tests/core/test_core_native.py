@@ -24,6 +24,7 @@ from thresher.crawler.core.parsed import Link, Parsed
 from thresher.crawler.native import NATIVE, native
 from thresher.filters.canary import tongue
 from thresher.filters.depth_cutoff import novelty
+from thresher.filters.near_replica import random_projection
 from thresher.filters.soft_error import looks
 
 pytestmark = pytest.mark.skipif(not NATIVE, reason="the extension was not built, or THRESHER_NATIVE=0")
@@ -177,7 +178,7 @@ def by_both(ask: Callable[[], Any]) -> tuple[Any, Any]:
     """Return what is said with the native code, and without."""
     with pytest.MonkeyPatch.context() as patched:
         found = ask()
-        for module in (echo, looks, novelty):
+        for module in (echo, looks, minhash, novelty, random_projection):
             patched.setattr(module, "NATIVE", False)
         return found, ask()
 
@@ -190,6 +191,7 @@ def text_of_page(seed: int) -> U64:
     return sketch.token_hashes(" ".join(rng.choice(names if rng.random() < 0.2 else known) for _ in range(n)))
 
 
+TABLE = random_projection.bucket_table(5)
 URL = "http://a.example/red-shoes/2024/03/05/page.html?q=Red:shoes&of=17"
 
 
@@ -197,6 +199,13 @@ def _said(url: str, tokens: U64) -> list[int]:
     """Return the tokens that do not quote the URL."""
     left: list[int] = echo.without_echo(url, "http://a.example", tokens).tolist()
     return left
+
+
+@pytest.mark.parametrize("word", ["", "a", "Zürich", "2024", "Ελλάδα", "漢字かな", "ไทย", "a" * 300])
+def test_a_word_of_a_url_has_one_hash_in_c_and_in_python(word: str) -> None:
+    """Broken once (the letters were taken from the end): fails."""
+    assert sketch.word_hash(word) == sketch._word_hash(word)
+    assert native.word(word + "\U0001f600") is None
 
 
 def _looked_at(tokens: U64, words: list[str]) -> list[int]:
@@ -223,6 +232,11 @@ def test_filters_see_the_same_in_a_page(url: str) -> None:
         words = looks._url_words(url)
         own, expected = by_both(partial(_looked_at, tokens, words))
         assert own == expected, seed
+        for k, step in ((256, 32), (4, 3)):  # of few slots none is empty
+            slots, expected = by_both(partial(minhash.low_bytes, tokens, k, 5, step))
+            assert slots == expected, seed
+        projected, expected = by_both(partial(random_projection.project_buckets, tokens, TABLE))
+        assert projected == expected, seed
 
 
 def test_a_table_of_pairs_begins_anew_when_it_is_half_full() -> None:
@@ -246,6 +260,11 @@ def test_a_table_of_pairs_begins_anew_when_it_is_half_full() -> None:
         "n.look(b'123456', bytes(9))",
         "n.look(bytes(300), b'')",
         "n.look(b'\\xff' * 6, b'')",
+        "n.slots(b'12345678', 5, 11, 1)",
+        "n.slots(b'12345678', 5, 8, 0)",
+        "n.slots(b'1234567', 5, 8, 1)",
+        "n.bag(b'1234567', bytes(8))",
+        "n.bag(b'12345678', b'')",
         "n.least_pairs(b'12345678', 257)",
         "n.least_pairs(b'1234567', 4)",
         "n.least_words(b'12345678', 0, 4)",
@@ -259,6 +278,9 @@ def test_a_table_of_pairs_begins_anew_when_it_is_half_full() -> None:
         "n.near(bytes(12), b'', 12, 1.0)",
         "n.near(bytes(12), bytes(4), -4, 1.0)",
         "n.RecordCache(len, 0, True)",
+        "n.RecordCache(len, 1, True, len, len, b'a', 9).note_in(1, {}, {})",
+        "n.RecordCache(len, 1, True, len, len, b'a', 9).note_in('a', [], {})",
+        "n.word(b'a')",
         "n.RecordCache(len, 1, True, read=len)",
         "n.RecordCache(len, 1, True).get('a')",
         "n.RecordCache(len, 1, True).put(b'a')",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 from dict_memory import DictMemory
 from hypothesis import example, given
@@ -11,6 +13,8 @@ from subjects import SPACE, batch, page, pair
 from webs import Bench, Subject, lives, pages, registered
 
 from thresher.crawler.core.effects import Answer
+from thresher.crawler.core.ports import Change, Put
+from thresher.crawler.native import NATIVE, native
 from thresher.filters.evidence import undo
 from thresher.filters.evidence.undo import Undo
 
@@ -53,6 +57,52 @@ def test_what_is_void_is_as_it_was_when_it_was_last_believed_over_kills(story: l
                     undoing = Undo(log)
                     over = {name: undoing.over(name, memory) for name, memory in memories.items()}
     assert not [key for key in log.rows if key[:8] == NONE]
+
+
+class NotingMemory(DictMemory):
+    """A memory over the native cache, which notes by itself."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.cache = native.RecordCache(self.rows.get, 4, True, SimpleNamespace(visit=1), lambda _site, grown: grown, b"tg", 1 << 20)
+
+    def noting(self, name: str, noted: dict[bytes, set[bytes]], changes: dict[bytes, list[Change]], /) -> Put:
+        self.cache.note_in(name, noted, changes)
+        return self.cache.write_noted
+
+    def get(self, key: bytes, /) -> bytes | None:
+        return self.cache.get(key)
+
+    def put(self, key: bytes, value: bytes, /, weight: float = 0.0) -> None:
+        self.cache.write(key, value, weight)
+
+    def delete(self, key: bytes, /) -> None:
+        self.cache.put(key, None)
+
+
+@pytest.mark.skipif(not NATIVE, reason="the extension was not built, or THRESHER_NATIVE=0")
+@examples(max_examples=60, deadline=None, derandomize=True)
+@given(story=st.lists(steps, max_size=30))
+def test_c_notes_what_a_record_was_as_python_does(story: list[tuple[object, ...]]) -> None:
+    """Mutations: a second change of a record was noted in place of none; what belongs to no site was noted."""
+    logs, memories = (DictMemory(), DictMemory()), (NotingMemory(), DictMemory())
+    undoing = [Undo(log) for log in logs]
+    over = [each.over("f", memory) for each, memory in zip(undoing, memories, strict=True)]
+    for n, (what, *given_) in enumerate([*story, ("save",)]):
+        for each, memory in zip(undoing, over, strict=True):
+            match what, given_:
+                case "put", [_, bytes(key), bytes(value)]:
+                    memory.put(key, value, weight=n / 7)
+                case "delete", [_, bytes(key)]:
+                    memory.delete(key)
+                case "believe", [bytes(site)]:
+                    each.believe(site)
+                case "void", [bytes(site)]:
+                    each.void(site)
+                case _:
+                    each.save()
+        assert over[0].noted == over[1].noted
+    assert logs[0].rows == logs[1].rows
 
 
 def _of(memory: DictMemory, site: bytes) -> dict[bytes, bytes]:
