@@ -21,7 +21,7 @@ from thresher.crawler.machines import directory_file
 from thresher.crawler.machines.far_shards import NewSettings, NewShard
 from thresher.crawler.machines.losing import give_up
 from thresher.crawler.machines.moving import fits, redistribute
-from thresher.crawler.machines.ray_engine import Run, ShardMakers, connect, members, require_machines, shared_out
+from thresher.crawler.machines.ray_engine import Run, ShardMakers, connect, is_gone, members, require_machines, shared_out
 from thresher.crawler.process.supervisor import Display, Supervisor
 from thresher.crawler.status import Status, merged
 from thresher.storage.export.reading import reading_shard
@@ -167,8 +167,7 @@ def lost(directory: Path, machine: str) -> list[int]:
     if holder := lock_holder(directory):
         raise UsageError(f"{directory}: process {holder} crawls. Stop it first (kill -INT {holder})")
     connect()
-    there = [member.name for member in members()]
-    if machine in there:
+    if not is_gone(machine):
         raise UsageError(f"{machine}: takes part in the cluster, so its disk is there. If it is not, end its part of the cluster first")
     others = [name for name in table.machines if name != machine]
     require_machines(directory, table, but=machine)

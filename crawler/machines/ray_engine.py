@@ -77,6 +77,16 @@ def members() -> list[Member]:
     return found
 
 
+def is_gone(machine: str) -> bool:
+    """Return whether a machine takes no part; one that has died just now is waited for, until Ray notices."""
+    until = time.monotonic() + _DEATH_S
+    while any(member.name == machine for member in _alive()):
+        if time.monotonic() > until:
+            return False
+        time.sleep(1.0)
+    return True
+
+
 def _alive() -> list[Member]:
     """Return the machines that Ray knows of, this one first."""
     found = []
