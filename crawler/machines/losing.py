@@ -5,7 +5,7 @@ A restored shard is older than what the others know. That loses nothing:
 - What it had carried out since is sent again: senders have kept it (storage/snapshots/marks.py).
 - What it had sent since the others have; it finds it again, and sends it again under numbers that they have not had. What they know
   already, they do not count twice.
-- Its hosts rest first: when they were asked last, and what they said of that, may be lost.
+- Its hosts rest first: when they were asked last, and what they said of that, may be lost, and the machine may have a lease yet.
 
 The disk may come back. Its shards are of no agent then: the table on the head says where theirs are, and nothing starts without its order.
 """
@@ -17,7 +17,9 @@ from pathlib import Path
 import msgspec
 
 from thresher.config.settings import Settings
+from thresher.crawler.cluster.lease import LEASE_S
 from thresher.crawler.core.errors import UsageError
+from thresher.crawler.machines.directory import SPARE_S
 from thresher.crawler.machines.far_moves import Heard, Restore, Succeed
 from thresher.crawler.machines.moving import Asks
 from thresher.storage.partitions import Partitions, write_partitions
@@ -45,7 +47,7 @@ def give_up(directory: Path, table: Partitions, machine: str, settings: Settings
         to = left[agent % len(left)]
         asks.ask(to, "restore", Restore(agent, where, owners))
         heard = {other: _heard(asks, name, other, agent) for other, name in enumerate(table.machines) if name != machine}
-        asks.ask(to, "succeed", Succeed(agent, heard, settings.politeness.max_delay))
+        asks.ask(to, "succeed", Succeed(agent, heard, max(settings.politeness.max_delay, LEASE_S + SPARE_S)))
         table.machines[agent] = to
         write_partitions(directory, table)
     return lost

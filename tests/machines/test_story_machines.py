@@ -21,6 +21,7 @@ from thresher.config.settings import Settings
 from thresher.crawler.core.ownership import divided
 from thresher.crawler.demo.process import ServerProcess
 from thresher.crawler.machines import directory as directory_module
+from thresher.crawler.machines import losing as losing_module
 from thresher.crawler.machines import machine as machine_module
 from thresher.crawler.machines.directory import Answer, Directory, DirectoryState
 from thresher.crawler.machines.far_places import FarPlaces
@@ -49,7 +50,7 @@ TABLE = Partitions(2, ranges_of(divided(2)), machines=["a", "b"])
 @pytest.fixture(autouse=True)
 def short_leases(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ten seconds are for real networks."""
-    for module in (machine_module, directory_module):
+    for module in (machine_module, directory_module, losing_module):
         monkeypatch.setattr(module, "LEASE_S", 1.0)
     monkeypatch.setattr(machine_module, "RENEW_S", 0.2)
     monkeypatch.setattr(directory_module, "SPARE_S", 0.5)
