@@ -290,6 +290,12 @@ class StoreSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     versions: Positive | Literal["all"] = 1  # of a page that are kept, the newest among them
 
 
+class SnapshotSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    target: str = ""  # a folder, or a URL of fsspec
+    every: Annotated[float, Meta(ge=1, le=1e9, extra={"unit": "seconds"})] = 3600.0
+    keep: Positive = 24
+
+
 class RecrawlSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     audit_share: Share = 0.02  # of the 304s: asked for again without conditions, to see whether they are true
     min_change: Share = 0.02  # of the text: a smaller change must be seen twice
@@ -343,6 +349,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     parse: ParseSettings = field(default_factory=ParseSettings)
     filters: FilterSettings = field(default_factory=FilterSettings)
     store: StoreSettings = field(default_factory=StoreSettings)
+    snapshots: SnapshotSettings = field(default_factory=SnapshotSettings)
     recrawl: RecrawlSettings = field(default_factory=RecrawlSettings)
     archive: ArchiveSettings = field(default_factory=ArchiveSettings)
     log: LogSettings = field(default_factory=LogSettings)

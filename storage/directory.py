@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from threading import Lock
 
 import msgspec
 
@@ -14,6 +15,8 @@ from thresher.storage.packing import unpack_u64
 from thresher.storage.partitions import is_shard
 from thresher.storage.schema import RESULTS, STATE, VERSION
 from thresher.storage.unfinished import is_unfinished, may_be_new
+
+_ONE = Lock()  # two threads that decode a type for the first time, and at once, end the process: msgspec reads what it has half written
 
 
 def require_store(path: Path) -> None:
@@ -58,7 +61,8 @@ def check_version(path: Path, value: bytes | None) -> None:
 def decode_config(path: Path, value: bytes | None) -> Settings:
     """Return the stored configuration."""
     try:
-        return msgspec.json.decode(without_unused(value or b""), type=settings_type())
+        with _ONE:
+            return msgspec.json.decode(without_unused(value or b""), type=settings_type())
     except msgspec.MsgspecError as error:
         if names := missing(value or b""):
             raise StoreError(

@@ -14,6 +14,8 @@ class Counts(Protocol):
 
     def get(self, name: str, /) -> int: ...
 
+    def all(self, prefix: str = "", /) -> dict[str, int]: ...
+
 
 class Rows(Protocol):
     """Tables of rows. Reads see every write made before; a `View` refuses writes."""

@@ -5,8 +5,8 @@
 The web is served to all three from one process, so its log says who asked what and when. Faults come one after another while the crawl
 runs: an agent, what runs on a machine, the directory or all of a machine's part of Ray is killed; a machine is stopped, or cut off, for
 longer than a lease; the crawl's command is stopped by a signal, or killed, and resumed; a machine gives its shards to others at a resume,
-and takes part again at a later one. Then the crawl goes on to its end. The reference is one agent's crawl on one machine, without Ray and
-without a fault.
+and takes part again at a later one; a disk is lost, and restored from a snapshot, and every other one comes back. Then the crawl goes on to
+its end. The reference is one agent's crawl on one machine, without Ray and without a fault.
 
 Prints what was done and what came of it; exits with 1 if a page is missing or extra, the store is not sound, or two requests to a host
 overlap or follow each other too soon. Where no three machines can be had, it says why and exits with 0.
@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -44,9 +45,13 @@ from thresher.storage.verify import verify
 
 _FAULTS = (
     *("kill an agent", "kill what runs on a machine", "kill the directory", "kill a machine"),
-    *("stop a machine", "cut a machine off", "interrupt the crawl", "kill the crawl", "drain a machine, or let it join again"),
+    *("stop a machine", "cut a machine off", "interrupt the crawl", "kill the crawl"),
+    *("drain a machine, or let it join again", "lose a disk"),
 )
-_KILLS = ("kill an agent", "kill what runs on a machine", "kill a machine", "kill the crawl", "stop a machine", "cut a machine off")
+_KILLS = (
+    *("kill an agent", "kill what runs on a machine", "kill a machine", "kill the crawl"),
+    *("stop a machine", "cut a machine off", "lose a disk"),
+)
 _LONGEST_S = 900.0
 _READ = "--read"
 
@@ -87,6 +92,9 @@ class Proof:
         self._done: Counter[str] = Counter()
         self._log = directory / "server.log"
         self._store = "store"
+        self._kept = directory / "kept"  # no machine's disk
+        self._begun_at = 0.0  # the last run of the command
+        self._n_lost = 0  # requests since the snapshots of disks that were lost
 
     def run(self, n_faults: int) -> list[str]:
         """Crawl, and return what is wrong."""
@@ -103,7 +111,7 @@ class Proof:
         """Write the configuration onto the head's disk."""
         sections = msgspec.json.decode((self._directory / "reference" / "crawl.yaml").read_bytes())
         path = machines.folder(NAMES[0], "disk") / "crawl.yaml"
-        path.write_bytes(msgspec.json.encode(sections | {"engine": "ray"}))
+        path.write_bytes(msgspec.json.encode(sections | {"engine": "ray", "snapshots": {"target": str(self._kept), "every": 15}}))
         return machines.disk / "crawl.yaml"
 
     def _crawl(self, machines: Machines, config: Path, n_faults: int) -> None:
@@ -112,6 +120,7 @@ class Proof:
         words = ["crawl", "-c", str(config), "-o", store]
         machines.wait_for_cluster()
         while True:
+            self._begun_at = time.time()
             command = machines.thresher(NAMES[0], *words, "--progress", "none", stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
             words = ["resume", store]
             while faults and self._is_running(command):
@@ -173,11 +182,36 @@ class Proof:
             case "kill the crawl":
                 command.kill()
                 command.wait()
+            case "lose a disk":
+                self._lose(other, machines, command)
             case _:
                 command.send_signal(signal.SIGINT)
                 command.wait(_LONGEST_S)
                 machines.end(other)
                 machines.cores[other] = 1 - machines.cores[other]
+
+    def _lose(self, name: str, machines: Machines, command: subprocess.Popen[bytes]) -> None:
+        """Take a machine's disk away while it crawls; others restore what it had. It joins again, with an empty disk or the old one."""
+        if not machines.cores[name] or not self._wait(command, lambda: self._snapshot_at(name) > self._begun_at):
+            return
+        before = self._n_requests()
+        self._is_running(command)
+        machines.end(name)
+        self._n_lost += self._n_requests() - before
+        disk = machines.folder(name, "disk")
+        (disk / self._store).rename(disk / "lost")
+        command.send_signal(signal.SIGINT)
+        command.wait(_LONGEST_S)
+        giving_up = machines.thresher(NAMES[0], "cluster", "lost", str(machines.disk / self._store), name)
+        assert giving_up.wait(_LONGEST_S) == 0, "the machine could not be given up"
+        if self._done["lose a disk"] % 2:
+            shutil.rmtree(disk / "lost")
+        else:
+            (disk / "lost").rename(disk / self._store)
+
+    def _snapshot_at(self, name: str) -> float:
+        """Return when the last snapshot of a machine was written."""
+        return max((path.stat().st_mtime for path in (self._kept / name / "snapshots").glob("0*")), default=0.0)
 
     def _look(self, machines: Machines) -> tuple[Findings, list[str]]:
         """Read the crawl from the head, as its user would."""
@@ -193,7 +227,7 @@ class Proof:
         log = ServerLog.read(self._log)
         again, gap_s = refetches(log, truth).total(), shortest_gap(log)
         n_kills = sum(self._done[fault] for fault in _KILLS)
-        bound = len(NAMES) * n_kills * (CONCURRENCY + GROUP)
+        bound = len(NAMES) * n_kills * (CONCURRENCY + GROUP) + self._n_lost
         wrong = {
             "verify": problems,
             "missing": missing,

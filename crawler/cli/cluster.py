@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 import msgspec
 
+from thresher.crawler.cli.common import directory_argument
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.terminal.extras import require
 
@@ -58,6 +59,23 @@ def start(head: bool, address: str | None, name: str, ip: str | None, port: int,
     words += ["--num-cpus", str(cores)] if cores is not None else []
     click.echo(f"thresher: machine {name}; in the foreground until Ctrl-C or SIGTERM", err=True)
     os.execve(program, words, environ)  # noqa: S606 - Ray's own program, with words of ours
+
+
+@cluster.command(epilog="Example: thresher cluster lost /data/web machine-3")
+@directory_argument
+@click.argument("machine")
+def lost(directory: str, machine: str) -> None:
+    """Give up MACHINE, whose disk is lost: its last snapshot takes its place.
+
+    To be called on the head, while the crawl in DIR stands still; `snapshots.target` was configured. What the machine had found since its
+    snapshot is fetched again, its hosts rest for `politeness.max_delay` first. If the disk comes back, its shards are no part of the crawl.
+    """
+    require(f"{directory}: cluster lost", module="ray", extra="ray")
+    from thresher.crawler.machines import command
+
+    agents = command.lost(Path(directory), machine)
+    said = f"agent{'s' if len(agents) > 1 else ''} {', '.join(map(str, agents))} restored from the last snapshot of {machine}"
+    click.echo(f"{said}; `thresher resume {directory}` goes on", err=True)
 
 
 def _resource(name: str) -> str:

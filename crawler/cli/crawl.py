@@ -30,6 +30,7 @@ from thresher.crawler.cluster.resharding import reshard
 from thresher.crawler.cluster.shared_addresses import create
 from thresher.crawler.ending import to_go_on
 from thresher.crawler.error_log import forget_empty
+from thresher.crawler.process.snapshots import SnapshotTimer
 from thresher.crawler.process.supervisor import Display, Supervisor, write_status
 from thresher.crawler.start.opening import Make, check_engine, check_seeds, create_store, n_agents, reconfigure, with_seeds
 from thresher.crawler.start.rounds import for_this_round
@@ -153,7 +154,16 @@ def _run_here(directory: Path, display: Display, settings: Settings) -> tuple[in
         if code := _change(directory, f"its {there} agents", str(wanted), settle, lambda: reshard(directory, wanted)):
             return code, None
     supervisor = _supervisor(directory, display, for_this_round(settings, directory))
-    return asyncio.run(supervisor.run()), supervisor
+    return asyncio.run(_with_snapshots(supervisor, SnapshotTimer(directory, settings.snapshots, display.note))), supervisor
+
+
+async def _with_snapshots(supervisor: Supervisor, timer: SnapshotTimer) -> int:
+    timing = asyncio.ensure_future(timer.run())
+    try:
+        return await supervisor.run()
+    finally:
+        timing.cancel()
+        await asyncio.gather(timing, return_exceptions=True)
 
 
 def _settle_here(directory: Path, settings: Settings) -> tuple[int, Supervisor]:

@@ -29,7 +29,7 @@ def snapshot(directory: str, where: str, keep: int, as_json: bool) -> int:
     """Copy the crawl in DIR to TARGET, as of this moment; the crawl may go on meanwhile.
 
     TARGET is a folder, or with the extra `snapshots` a URL that fsspec knows, as s3://bucket/crawl. The first snapshot copies everything,
-    each further one what has changed since. Where none is to be older than an hour, let a timer run this command each hour.
+    each further one what has changed since. With `snapshots.target` in its configuration a crawl takes them itself.
     """
     _show(take(Path(directory), _target(where), keep=keep), as_json=as_json)
     return 0

@@ -14,6 +14,7 @@ from thresher.crawler.core.ownership import Ownership
 from thresher.crawler.settlement.group_commit import Committer
 from thresher.crawler.status import AgentOrder, AgentReport
 from thresher.storage.partitions import channels_path
+from thresher.storage.snapshots.marks import Marks
 from thresher.storage.store import Store
 
 
@@ -57,6 +58,7 @@ class Member:
             carry_out=carry_out,
             behind=lambda: committer.behind or committer.broken,
             failed=failed,
+            marks=Marks(store.path) if store.settings.engine == "ray" and store.settings.snapshots.target else None,
         )
 
     async def run(self, received: Callable[[], None]) -> None:

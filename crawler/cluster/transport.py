@@ -4,10 +4,13 @@ Every agent listens on a socket and connects to every other. The side that conne
 message that the other side has carried out, and sends the messages after it:
 
     sender → receiver   agent 2, then any number of times: number 8 ‖ bytes 4 ‖ message
-    sender ← receiver   number 8: all messages up to it are carried out and on disk; at the start, then after commits
+    sender ← receiver   number 8 ‖ number 8: all messages up to the first are carried out and on disk, and the sender may delete those up to
+                        the second; at the start, then after commits
 
 - Only committed messages are sent, and only committed work is acknowledged. So when either side dies, the next connection goes on where the
   receiver's disk ends. The receiver skips messages that it had before, and closes the connection if a number is missing.
+- Both numbers are one, but where a lost disk is to be restored from a snapshot: then a sender keeps messages until the receiver's snapshot
+  holds them (storage/snapshots/marks.py).
 - At most `_WINDOW` messages are under way to an agent; all others wait in LMDB. No fetch ever waits for a message. A receiver whose commits
   are late stops reading from the socket.
 
@@ -28,6 +31,7 @@ from typing import cast
 
 from thresher.crawler.core.errors import StoreError
 from thresher.crawler.core.ownership import Ownership
+from thresher.storage.snapshots.marks import Marks
 from thresher.storage.store import Store
 from thresher.storage.tables.channels import outgoing, received_durably, sent_durably
 
@@ -38,7 +42,7 @@ _CALL_AGAIN_S = 0.05
 _BEHIND_S = 0.02
 _LONGEST = 64 << 20  # bytes of a message
 _HELLO = struct.Struct(">H")
-_ACK = struct.Struct(">Q")
+_ACK = struct.Struct(">QQ")
 _FRAME = struct.Struct(">QI")
 
 
@@ -54,6 +58,7 @@ class PeerTransport:
         carry_out: Callable[[int, bytes], None],
         behind: Callable[[], bool],
         failed: Callable[[StoreError], None],
+        marks: Marks | None = None,
     ) -> None:
         """Prepare the connections; `run` opens them.
 
@@ -62,7 +67,9 @@ class PeerTransport:
             carry_out: called with sender and message; commits what the message asks for as a visit.
             behind: returns whether the store's commits are late.
             failed: called when the shards do not fit together, because one was restored from an older backup.
+            marks: what this agent's last snapshot holds; None: senders keep nothing for it.
         """
+        self._marks = marks
         self._directory = directory
         self._store = store
         self._me = ownership.me
@@ -149,6 +156,11 @@ class PeerTransport:
         """Return the number of a sender's last message whose work is on disk."""
         return received_durably(self._store, sender)
 
+    def kept(self, sender: int) -> int:
+        """Return the number up to which a sender needs its messages no more."""
+        through = self.received(sender)
+        return through if self._marks is None else min(through, self._marks.kept(sender))
+
 
 class _Outgoing(asyncio.Protocol):
     """The connection to one agent, over which this one sends."""
@@ -203,18 +215,18 @@ class _Outgoing(asyncio.Protocol):
         self._buffer = data[whole:]
         if not whole:
             return
-        through = int(_ACK.unpack_from(data, whole - _ACK.size)[0])
+        through, kept = _ACK.unpack_from(data, whole - _ACK.size)
         if through > sent_durably(self._store, self._to):
             self._failed(_older(f"agent {self._to} has had {through} messages, of which agent {self._me} does not know all"))
             return
         if self._acked < 0:
             self._sent = through
-        self._forget(through)
+        self._forget(kept)
         self._acked = through
         self.send_more()
 
     def _forget(self, through: int) -> None:
-        """Delete the messages up to this number: their work is on the receiver's disk."""
+        """Delete the messages up to this number: the receiver will never need them again."""
         if not self._deleted:
             waiting = outgoing(self._store, self._to, 0, 1)
             self._deleted = waiting[0][0] - 1 if waiting else through
@@ -251,6 +263,7 @@ class _Incoming(asyncio.Protocol):
         self._buffer = bytearray()
         self._sender = -1  # until its number has come
         self._acked = 0
+        self._kept = 0
         self._next = 0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -271,7 +284,7 @@ class _Incoming(asyncio.Protocol):
             self._sender, at = _HELLO.unpack_from(buffer)[0], _HELLO.size
             self._acked = self._channels.on_hello(self, self._sender)
             self._next = self._acked + 1
-            self._say(self._acked)
+            self._say()
         while self._sender >= 0 and len(buffer) - at >= _FRAME.size:
             number, size = _FRAME.unpack_from(buffer, at)
             if number != self._next or size > _LONGEST:
@@ -295,15 +308,16 @@ class _Incoming(asyncio.Protocol):
             self._transport.resume_reading()
 
     def acknowledge(self) -> None:
-        """Send the number of the last message whose work is on disk, if it has grown."""
+        """Send the number of the last message whose work is on disk, and of the last that the sender may delete, if one has grown."""
         through = self._channels.received(self._sender)
-        if through > self._acked:
+        if through > self._acked or self._channels.kept(self._sender) > self._kept:
             self._acked = through
-            self._say(through)
+            self._say()
 
-    def _say(self, number: int) -> None:
+    def _say(self) -> None:
         if self._transport is not None and not self._transport.is_closing():
-            self._transport.write(_ACK.pack(number))
+            self._kept = min(self._acked, self._channels.kept(self._sender))
+            self._transport.write(_ACK.pack(self._acked, self._kept))
 
     def hang_up(self) -> None:
         """Close the connection; the other side connects again."""

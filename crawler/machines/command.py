@@ -19,11 +19,13 @@ from thresher.crawler.core.errors import ThresherError, UsageError
 from thresher.crawler.core.ownership import divided
 from thresher.crawler.machines import directory_file
 from thresher.crawler.machines.far_shards import NewSettings, NewShard
+from thresher.crawler.machines.losing import give_up
 from thresher.crawler.machines.moving import fits, redistribute
-from thresher.crawler.machines.ray_engine import Run, ShardMakers, connect, members, require_machines, shared_out
+from thresher.crawler.machines.ray_engine import Run, ShardMakers, connect, is_gone, members, require_machines, shared_out
 from thresher.crawler.process.supervisor import Display, Supervisor
 from thresher.crawler.status import Status, merged
 from thresher.storage.export.reading import reading_shard
+from thresher.storage.lock import lock_holder
 from thresher.storage.partitions import Partitions, ranges_of, read_partitions, shard_path, write_partitions
 from thresher.storage.store import Store
 from thresher.storage.tables.bare_seeds import BareSeeds
@@ -134,7 +136,9 @@ async def _supervise(
     settle: bool,
     without_agent: Status,
 ) -> tuple[int, Supervisor]:
-    async with Run(directory, table, secret, settle=settle).begun(table, display.note, _interrupt(display.note)) as places:
+    async with Run(directory, table, secret, settings.snapshots, settle=settle).begun(
+        table, display.note, _interrupt(display.note)
+    ) as places:
         supervisor = Supervisor(
             directory,
             display,
@@ -155,3 +159,22 @@ def _interrupt(note: Callable[[str], None]) -> Callable[[], None]:
         os.kill(os.getpid(), signal.SIGINT)
 
     return interrupt
+
+
+def lost(directory: Path, machine: str) -> list[int]:
+    """Give up a machine whose disk is lost; return the agents whose shards were restored elsewhere."""
+    table = _table(directory)
+    if holder := lock_holder(directory):
+        raise UsageError(f"{directory}: process {holder} crawls. Stop it first (kill -INT {holder})")
+    connect()
+    if not is_gone(machine):
+        raise UsageError(f"{machine}: takes part in the cluster, so its disk is there. If it is not, end its part of the cluster first")
+    others = [name for name in table.machines if name != machine]
+    require_machines(directory, table, but=machine)
+    with reading_shard(directory) as view:
+        settings = view.settings
+    makers = ShardMakers(directory.resolve(), others)
+    try:
+        return give_up(directory, table, machine, settings, makers)
+    finally:
+        makers.close()

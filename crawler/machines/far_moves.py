@@ -11,12 +11,19 @@ from typing import Any
 import msgspec
 
 from thresher.crawler.core.errors import StoreError
+from thresher.crawler.core.ports import HostRecord
 from thresher.storage.carrying import Fetch, File, bring, bring_state, copy_path, drop, files_of
+from thresher.storage.export.reading import reading_shard
 from thresher.storage.moving import Arrival, Departure
 from thresher.storage.partitions import shard_path
-from thresher.storage.records import QUARANTINED
+from thresher.storage.records import HOST, QUARANTINED
+from thresher.storage.schema import HOSTS
+from thresher.storage.snapshots.restoring import restore_shard
+from thresher.storage.snapshots.targets import target
 from thresher.storage.store import Store
 from thresher.storage.view import View
+
+_HOSTS_AT_ONCE = 1000
 
 
 class Bring(msgspec.Struct, frozen=True):
@@ -45,6 +52,29 @@ class Quarantined(msgspec.Struct, frozen=True):
     rows: list[tuple[bytes, bytes]] = []
 
 
+class Restore(msgspec.Struct, frozen=True):
+    """A shard that is to be restored here. target: with the snapshots of its machine    owners: the table that it must be of"""
+
+    agent: int
+    target: str
+    owners: str
+
+
+class Heard(msgspec.Struct, frozen=True):
+    """A shard, and the sender of whose messages it is to say how many it has carried out."""
+
+    agent: int
+    sender: int
+
+
+class Succeed(msgspec.Struct, frozen=True):
+    """What a restored shard begins with. heard: of its messages, by the others    rest_s: until a host of it is asked again, at least"""
+
+    agent: int
+    heard: dict[int, int]
+    rest_s: float
+
+
 def do(directory: Path, what: str, argument: bytes, fetch: Fetch | None) -> Any:
     """Do what the head asks for. Every step may be repeated.
 
@@ -66,6 +96,15 @@ def do(directory: Path, what: str, argument: bytes, fetch: Fetch | None) -> Any:
             return _depart(directory, msgspec.json.decode(argument, type=Ranges))
         case "end":
             return _end(directory, msgspec.json.decode(argument, type=Ranges))
+        case "restore":
+            restore = msgspec.json.decode(argument, type=Restore)
+            return restore_shard(target(restore.target), directory, restore.agent, restore.owners)
+        case "heard":
+            heard = msgspec.json.decode(argument, type=Heard)
+            with reading_shard(shard_path(directory, heard.agent)) as view:
+                return view.tables.channels.received(heard.sender)
+        case "succeed":
+            return _succeed(directory, msgspec.json.decode(argument, type=Succeed))
         case "quarantined" | "adopt" | "give up":
             return _quarantine(directory, what, msgspec.json.decode(argument, type=Quarantined))
     raise StoreError(f"{directory}: the head asks for {what!r}, which this Thresher does not know")
@@ -102,6 +141,30 @@ def _end(directory: Path, order: Ranges) -> None:
 
 def _arrivals(order: Ranges, source: View | Store, target: Store) -> list[Arrival]:
     return [Arrival(source, target, shard=order.source, first=first, last=last) for first, last in order.ranges]
+
+
+def _succeed(directory: Path, order: Succeed) -> None:
+    """Let a restored shard number its messages after those that the others have had, and its hosts rest."""
+    now = time.time()
+    with Store.open(shard_path(directory, order.agent), None, now) as store:
+        for other, heard in order.heard.items():
+            store.tables.channels.succeed(other, heard)
+        start = b""
+        while rows := store.scan(HOSTS, start=start, limit=_HOSTS_AT_ONCE):
+            for queue, value in rows:
+                _rest(store, queue, HOST.decode(value), now + order.rest_s)
+            start = rows[-1][0] + b"\0"
+            store.end_visit()
+            store.flush(now).result()
+
+
+def _rest(store: Store, queue: bytes, host: HostRecord, until: float) -> None:
+    """Let nothing be requested from a host before a time."""
+    host.next_at = max(host.next_at, until)
+    if host.due:
+        before, host.due = host.due, max(host.due, until)
+        store.tables.queues.file(queue, before, host.due)
+    store.tables.queues.save_host(queue, host)
 
 
 def _quarantine(directory: Path, what: str, order: Quarantined) -> list[tuple[bytes, bytes]]:

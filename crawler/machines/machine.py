@@ -22,6 +22,7 @@ from pathlib import Path
 
 import msgspec
 
+from thresher.config.settings import SnapshotSettings
 from thresher.crawler.cluster.lease import LEASE_S, RENEW_S, boot_s
 from thresher.crawler.cluster.shared_addresses import create
 from thresher.crawler.machines.courier import Courier, Send
@@ -29,6 +30,7 @@ from thresher.crawler.machines.directory import Answer
 from thresher.crawler.machines.orders import Begin, Ended, Event, Events, Exchange, Noted, Order, Reported, Signal, Start, Tell
 from thresher.crawler.process.agent_life import AgentLife
 from thresher.crawler.process.places import ThisMachine
+from thresher.crawler.process.snapshots import SnapshotTimer
 from thresher.crawler.process.supervisor import AGENT, SILENCE_S
 from thresher.crawler.status import AgentOrder, AgentReport
 from thresher.storage.lock import lock_holder
@@ -82,6 +84,13 @@ class Machine:
             self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
             write_partitions(self._directory, table)
         self._places = ThisMachine(self._directory, AGENT, silence_s=SILENCE_S, settle=begin.settle)
+        self._timer = SnapshotTimer(
+            self._directory,
+            SnapshotSettings() if begin.settle else begin.snapshots,
+            lambda what: self._tell(Noted(0, what)),
+            folder=begin.machine,
+            agents=[agent for agent, machine in enumerate(table.machines) if machine == begin.machine],
+        )
         self._courier = Courier(
             channels_path(self._directory),
             begin.machine,
@@ -100,12 +109,13 @@ class Machine:
         create(channels_path(self._directory) / ADDRESSES)
         carrying = asyncio.ensure_future(self._courier.run())
         renewing = asyncio.ensure_future(self._keep_lease())
+        timing = asyncio.ensure_future(self._timer.run())
         try:
             await self._over.wait()
         finally:
             for one in self._running.values():
                 one.life.signal(signal.SIGKILL)
-            for task in (tasks := [carrying, renewing, *self._tasks]):
+            for task in (tasks := [carrying, renewing, timing, *self._tasks]):
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 

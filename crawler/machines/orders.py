@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
+from thresher.config.settings import SnapshotSettings
 from thresher.crawler.status import AgentOrder, AgentReport
 
 
@@ -21,6 +22,7 @@ class Begin(msgspec.Struct, frozen=True):
     run: str
     settle: bool
     version: str
+    snapshots: SnapshotSettings = SnapshotSettings()
 
 
 class Start(msgspec.Struct, tag=True, frozen=True):

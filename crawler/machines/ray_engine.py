@@ -6,6 +6,7 @@ import asyncio
 import logging
 import os
 import secrets
+import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -15,6 +16,7 @@ import msgspec
 import ray
 from ray.exceptions import RayError
 
+from thresher.config.settings import SnapshotSettings
 from thresher.crawler.cluster.lease import LEASE_S, RENEW_S
 from thresher.crawler.core.errors import StoreError, StoreLockedError, UsageError
 from thresher.crawler.core.ownership import MOST_AGENTS
@@ -29,6 +31,7 @@ from thresher.storage.ways import Ask
 
 _START_S: Final = 60.0  # until an actor answers for the first time
 _LEAVE_S: Final = 20.0
+_DEATH_S: Final = 60.0  # until Ray has noticed for certain that a machine is gone
 _READ_S: Final = 600.0
 _LONGEST_S: Final = 86_400.0  # of a step that goes through a whole shard; a machine that dies is noticed by Ray
 _SHARE: Final = 0.001  # of a machine's resource, for each actor
@@ -57,19 +60,42 @@ def connect() -> None:
 
 
 def members() -> list[Member]:
-    """Return the machines that are there, this one first; raises UsageError if this one is none."""
+    """Return the machines that are there, this one first; raises UsageError if this one is none.
+
+    One that was started again just now is there twice, until Ray notices the end of the first.
+    """
+    until = time.monotonic() + _DEATH_S
+    while True:
+        found = _alive()
+        if len({member.name for member in found}) == len(found):
+            break
+        if time.monotonic() > until:
+            raise UsageError(f"engine: ray: two machines have one name, found {', '.join(m.name for m in found)}. Give each another --name")
+        time.sleep(1.0)
+    if not found or not found[0].is_here:
+        raise UsageError("engine: ray: this machine takes no part in the cluster. Start it here: `thresher cluster start --head`")
+    return found
+
+
+def is_gone(machine: str) -> bool:
+    """Return whether a machine takes no part; one that has died just now is waited for, until Ray notices."""
+    until = time.monotonic() + _DEATH_S
+    while any(member.name == machine for member in _alive()):
+        if time.monotonic() > until:
+            return False
+        time.sleep(1.0)
+    return True
+
+
+def _alive() -> list[Member]:
+    """Return the machines that Ray knows of, this one first."""
     found = []
     here = ray.get_runtime_context().get_node_id()
     for node in ray.nodes():
         names = [name.removeprefix(RESOURCE) for name in node["Resources"] if name.startswith(RESOURCE)]
         if node["Alive"] and names:
             found.append(Member(names[0], int(node["Resources"].get("CPU", 0)), node["NodeID"] == here))
-    found.sort(key=lambda member: (not member.is_here, member.name))
-    if not found or not found[0].is_here:
-        raise UsageError("engine: ray: this machine takes no part in the cluster. Start it here: `thresher cluster start --head`")
-    if len({member.name for member in found}) < len(found):
-        raise UsageError(f"engine: ray: two machines have one name, found {', '.join(m.name for m in found)}. Give each another --name")
-    return found
+    return sorted(found, key=lambda member: (not member.is_here, member.name))
 
 
 def shared_out(found: Sequence[Member], agents: int | str) -> list[str]:
@@ -109,15 +135,15 @@ class FarReading:
             ray.kill(actor)
 
 
-def require_machines(directory: Path, table: Partitions) -> None:
-    """Raise UsageError unless all machines of a crawl are there, with this one as its head."""
+def require_machines(directory: Path, table: Partitions, *, but: str = "") -> None:
+    """Raise UsageError unless all machines of a crawl are there but one, with this one as its head."""
     found = [member.name for member in members()]
     if found[0] != table.machines[0]:
         raise UsageError(f"{directory}: machine {table.machines[0]} is this crawl's head, found that this is {found[0]}. Go there")
-    if missing := sorted(set(table.machines) - set(found)):
+    if missing := sorted(set(table.machines) - {*found, but}):
         raise UsageError(
             f"{directory}: machines {', '.join(missing)} have shards of this crawl and are not in the cluster. Start them there: "
-            "`thresher cluster start --address HEAD`. Their disks can be given up by no command yet"
+            f"`thresher cluster start --address HEAD`. If a disk is lost: `thresher cluster lost {directory} {missing[0]}`"
         )
 
 
@@ -153,11 +179,14 @@ class ShardMakers:
 class Run:
     """One run of a crawl: its actors, from `begun` on."""
 
-    def __init__(self, directory: Path, table: Partitions, secret: bytes, *, settle: bool) -> None:
+    def __init__(self, directory: Path, table: Partitions, secret: bytes, snapshots: SnapshotSettings, *, settle: bool) -> None:
         self._name = secrets.token_hex(6)
         names = dict.fromkeys(table.machines)
         self._directory_actor = self._actor(DirectoryActor, DIRECTORY, table.machines[0]).remote(str(directory))
-        begins = {name: Begin(name, str(directory), _encode(table), secret, self._name, settle=settle, version=VERSION) for name in names}
+        begins = {
+            name: Begin(name, str(directory), _encode(table), secret, self._name, settle=settle, version=VERSION, snapshots=snapshots)
+            for name in names
+        }
         self._actors = {name: self._actor(MachineActor, name, name).remote(_encode(begins[name])) for name in names}
 
     def _actor(self, kind: Any, name: str, machine: str) -> Any:

@@ -68,11 +68,13 @@ class Manifest(msgspec.Struct, frozen=True):
     """One snapshot.
 
     crawl: names the crawl, so that no other one is kept beside it    at: Unix time of the moment that it shows
+    owners: names the table of its agents' partitions
     pages: that the crawl had fetched    new_bytes: that were written for it
     """
 
     format: int
     crawl: str
+    owners: str
     number: int
     at: float
     pages: int

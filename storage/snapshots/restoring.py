@@ -10,6 +10,7 @@ from backports import zstd
 
 from thresher.crawler.core.errors import DiskError, StoreError, UsageError
 from thresher.storage.durable import sync_folder
+from thresher.storage.partitions import shard_path
 from thresher.storage.private import private
 from thresher.storage.snapshots.manifest import SNAPSHOTS, FileChunks, Manifest, Place, decode, digest_of, snapshot_name
 from thresher.storage.snapshots.targets import Target
@@ -29,20 +30,40 @@ def restore(target: Target, directory: Path, number: int | None = None) -> Manif
     if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
         raise UsageError(f"{directory}: expected a new or empty directory, found something in it. Name another one")
     manifest = _chosen(target, number)
+    _write_all(target, {file.name: file for file in manifest.files}, directory)
+    return manifest
+
+
+def restore_shard(target: Target, directory: Path, agent: int, owners: str) -> None:
+    """Make a shard of the last snapshot of its machine, in place of what an earlier try has left; raises StoreError, UsageError, DiskError.
+
+    Args:
+        owners: Names the table of partitions that it must be of.
+    """
+    manifest, place = _chosen(target, None), shard_path(directory, agent)
+    files = {file.name.removeprefix(f"{place.name}/"): file for file in manifest.files if file.name.startswith(f"{place.name}/")}
+    if not files or manifest.owners != owners:
+        raise StoreError(f"{place.name}: expected a snapshot of it with its partitions, found one from before they were moved: it is lost")
+    _write_all(target, files, place)
+
+
+def _write_all(target: Target, files: dict[str, FileChunks], directory: Path) -> None:
+    """Make a directory of files by their names in it, at once."""
     coming = directory.with_name(f"{directory.name}.coming")
     try:
         shutil.rmtree(coming, ignore_errors=True)
         coming.mkdir(mode=0o700, parents=True)
         reading = _Reading(target)
-        for file in manifest.files:
-            _write(coming, file, reading)
+        for name, file in files.items():
+            _write(coming, name, file, reading)
         for folder in {path.parent for path in coming.rglob("*")} | {coming}:
             sync_folder(folder)
+        if directory.exists():
+            shutil.rmtree(directory)
         coming.rename(directory)
         sync_folder(directory.parent)
     except OSError as error:
         raise DiskError(f"{coming}: cannot be written: {error.strerror}") from None
-    return manifest
 
 
 def _chosen(target: Target, number: int | None) -> Manifest:
@@ -77,13 +98,13 @@ class _Reading:
         return content
 
 
-def _write(coming: Path, file: FileChunks, reading: _Reading) -> None:
-    name = PurePosixPath(file.name)
-    if name.is_absolute() or ".." in name.parts:
-        raise StoreError(f"{file.name!r}: expected the name of a file below the crawl's directory")
-    path = coming / name
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with open(path, "wb", opener=private) as out:
+def _write(coming: Path, name: str, file: FileChunks, reading: _Reading) -> None:
+    path = PurePosixPath(name)
+    if path.is_absolute() or ".." in path.parts:
+        raise StoreError(f"{name!r}: expected the name of a file below the crawl's directory")
+    place = coming / path
+    place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with open(place, "wb", opener=private) as out:
         out.writelines(map(reading.chunk, file.places()))
         out.flush()
         os.fsync(out.fileno())

@@ -16,7 +16,7 @@ import fcntl
 import hashlib
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -25,8 +25,8 @@ from backports import zstd
 
 from thresher.crawler.core.errors import StoreError, UsageError
 from thresher.storage.directory import require_store
-from thresher.storage.export.reading import reading
-from thresher.storage.partitions import require_crawl, shard_paths
+from thresher.storage.export.reading import reading_shard
+from thresher.storage.partitions import read_partitions, require_crawl, shard_paths
 from thresher.storage.private import private
 from thresher.storage.snapshots.cut import Frozen, frozen
 from thresher.storage.snapshots.manifest import (
@@ -44,24 +44,37 @@ from thresher.storage.snapshots.manifest import (
     packed,
     snapshot_name,
 )
+from thresher.storage.snapshots.marks import FILE as MARKS
+from thresher.storage.snapshots.marks import Kept, write_marks
 from thresher.storage.snapshots.targets import Target
 from thresher.storage.unfinished import FOLDERS
 
 PACK_BYTES: Final = 32 << 20
 _LOCK = "snapshot.lock"
-_STAYS: Final = frozenset(("crawl.lock", "lock.mdb", "data.mdb", "working", _LOCK))  # of processes, or frozen
+_STAYS: Final = frozenset(("crawl.lock", "lock.mdb", "data.mdb", "working", MARKS, _LOCK))  # of processes, or frozen
 _WORN: Final = 0.25  # of a pack
 
 
 def take(directory: Path, target: Target, *, keep: int) -> Manifest:
-    """Take a snapshot and delete those before the last `keep`; raises StoreError, UsageError, DiskError."""
+    """Take a snapshot of a crawl and delete those before the last `keep`; raises StoreError, UsageError, DiskError."""
     require_crawl(directory)
     require_store(directory)
-    shards = shard_paths(directory)
+    return take_shards(directory, shard_paths(directory), target, keep=keep)
+
+
+def take_shards(directory: Path, shards: Sequence[Path], target: Target, *, keep: int, marks: bool = False) -> Manifest:
+    """Take a snapshot of the shards of one machine.
+
+    Args:
+        marks: Whether the shards' senders hear what is in it, and keep what is not.
+    """
     with _alone(directory):
-        with reading(directory) as view:  # closed before the files are frozen: a process opens an environment once
-            crawl = hashlib.blake2b(b"snapshot", key=view.secret, digest_size=8).hexdigest()
-            pages = view.counters.get("pages")
+        crawl, pages, heard = "", 0, list[Kept]()
+        for shard in shards:
+            with reading_shard(shard) as view:  # closed before the files are frozen: a process opens an environment once
+                crawl = hashlib.blake2b(b"snapshot", key=view.secret, digest_size=8).hexdigest()
+                pages += view.counters.get("pages")
+                heard.append(view.tables.channels.all_received())
         earlier = [decode(name, target.get(name)) for name in target.names(SNAPSHOTS)[-1:]]
         if earlier and earlier[0].crawl != crawl:
             raise UsageError(f"{directory}: expected a target of its own, found the snapshots of another crawl. Name another one")
@@ -69,11 +82,19 @@ def take(directory: Path, target: Target, *, keep: int) -> Manifest:
         taking = _Taking(target, number, earlier[0] if earlier else None)
         with frozen(shards) as files:
             at = time.time()
-            taking.take(directory, files)
-        manifest = Manifest(FORMAT, crawl, number, at, pages, taking.new_bytes, taking.files)
+            taking.take(directory, shards, files)
+        manifest = Manifest(FORMAT, crawl, owners_digest(directory), number, at, pages, taking.new_bytes, taking.files)
         target.put(snapshot_name(number), encode(manifest))
+        for shard, kept in zip(shards, heard, strict=True) if marks else ():
+            write_marks(shard, kept)
         _forget(target, keep)
     return manifest
+
+
+def owners_digest(directory: Path) -> str:
+    """Return what names the table of a crawl's partitions: a shard that has had others cannot take its place."""
+    table = read_partitions(directory)
+    return "" if table is None else hashlib.blake2b(table.table(), digest_size=8).hexdigest()
 
 
 @contextmanager
@@ -100,11 +121,11 @@ class _Taking:
         self.files: list[FileChunks] = []
         self.new_bytes = 0
 
-    def take(self, directory: Path, files: list[Frozen]) -> None:
-        """Take all files of the crawl."""
+    def take(self, directory: Path, shards: Sequence[Path], files: list[Frozen]) -> None:
+        """Take all files of the shards."""
         for file in files:
             self._take(file.path.relative_to(directory), _chunks(file.path, file.n_bytes, file.head))
-        for path in _others(directory):
+        for path in _others(shards):
             self._take(path.relative_to(directory), _chunks(path, path.stat().st_size))
         self._end_pack()
 
@@ -148,9 +169,9 @@ def worn(files: Iterable[FileChunks]) -> set[str]:
     return {name for name, end in ends.items() if needed[name] <= _WORN * end}
 
 
-def _others(directory: Path) -> Iterator[Path]:
-    """Yield the files of a crawl that are no LMDB files: logs, archives, tables, of all shards."""
-    for shard in shard_paths(directory):
+def _others(shards: Sequence[Path]) -> Iterator[Path]:
+    """Yield the files of shards that are no LMDB files: logs, archives, tables."""
+    for shard in shards:
         yield from (path for path in sorted(shard.iterdir()) if path.is_file() and path.name not in _STAYS and path.suffix != ".tmp")
         for name in FOLDERS:
             yield from (path for path in sorted((shard / name).rglob("*")) if path.is_file() and path.name not in _STAYS)

@@ -47,6 +47,14 @@ class ChannelTable:
         """Return the number of the last message of another agent that was carried out."""
         return self._rows.counters.get(f"{_HEARD}{sender}")
 
+    def all_received(self) -> dict[int, int]:
+        """Return the number of the last message of each agent that was carried out."""
+        return {int(name.removeprefix(_HEARD)): n for name, n in self._rows.counters.all(_HEARD).items()}
+
+    def succeed(self, to: int, heard: int) -> None:
+        """Let the next message to another agent be one that it has not had: this shard is older than what it has heard from here."""
+        self._rows.counters.add(f"{_SENT}{to}", max(0, heard - self.sent(to)))
+
     def hear(self, sender: int) -> None:
         """Say that the sender's next message is being carried out, by the visit that ends next."""
         self._rows.counters.add(f"{_HEARD}{sender}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -12,17 +13,21 @@ from half_crawled import half_a_crawl, known
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thresher.crawler.core.errors import StoreError
-from thresher.crawler.core.ownership import N_PARTITIONS
+from thresher.config.settings import SnapshotSettings
+from thresher.crawler.core.errors import StoreError, UsageError
+from thresher.crawler.core.ownership import N_PARTITIONS, divided
 from thresher.crawler.machines import far_moves
 from thresher.crawler.machines.far_shards import FarShards, NewShard, ShardAnswer
+from thresher.crawler.machines.losing import give_up
 from thresher.crawler.machines.moving import fits, placed, redistribute
 from thresher.crawler.start.opening import reconfigure
 from thresher.storage import carrying
 from thresher.storage.carrying import Piece, files_of, read_piece
 from thresher.storage.export.reading import reading_shard
 from thresher.storage.far_server import ShardServer
-from thresher.storage.partitions import Partitions, read_partitions, shard_path, write_partitions
+from thresher.storage.partitions import Partitions, Ranges, ranges_of, read_partitions, shard_path, write_partitions
+from thresher.storage.snapshots.taking import take_shards
+from thresher.storage.snapshots.targets import FolderTarget
 from thresher.storage.verify import verify
 from thresher.storage.ways import connect_by
 
@@ -67,13 +72,13 @@ class Disks:
         if self.n_left == 0:
             raise CutShortError
         answer = msgspec.json.decode(packed, type=ShardAnswer)
-        assert not answer.fault
+        assert not answer.fault, answer.fault
         return answer.said
 
     def redistribute(self, *wanted: str) -> None:
         redistribute(self.head, wanted, self, lambda agent, planned: NewShard(agent, self._settings, self._secret, [], planned))
 
-    def known(self) -> object:
+    def known(self) -> dict[str, Any]:
         connect_by(lambda _path, _table: self)
         return known(self.head, [shard_path(self.disks[name], agent) for agent, name in enumerate(self.table.machines)])
 
@@ -137,6 +142,50 @@ def test_each_machine_has_the_agents_that_it_is_to_have_and_shards_stay_where_th
     assert placed(after, wanted) == after
     if all(wanted.count(name) >= machines.count(name) for name in machines):
         assert after[: len(machines)] == machines
+
+
+def test_a_machine_can_be_given_up_only_where_something_of_it_is_left(crawled: Path, tmp_path: Path) -> None:
+    """Each refusal says why. A snapshot from before partitions were moved is none of the shard that was lost."""
+    disks = Disks(tmp_path, crawled)
+    disks.redistribute("a", "b")
+    with reading_shard(disks.head) as view:
+        plain = view.settings
+    kept = msgspec.structs.replace(plain, snapshots=SnapshotSettings(target=str(tmp_path / "kept")))
+    shard, place = shard_path(disks.disks["b"], 1), FolderTarget(tmp_path / "kept" / "b")
+    for machine, settings, why in (
+        ("z", kept, "expected a machine with shards of"),
+        ("a", kept, "is the head of"),
+        ("b", plain, "snapshots.target was not configured"),
+    ):
+        with pytest.raises(UsageError, match=why):
+            give_up(disks.head, disks.table, machine, settings, disks)
+    write_partitions(disks.disks["b"], disks.table)
+    take_shards(disks.disks["b"], [shard], place, keep=1, marks=True)
+    before = disks.known()
+    shutil.rmtree(shard)
+    moved = msgspec.structs.replace(disks.table, owners=ranges_of(divided(2)[::-1]))
+    write_partitions(disks.head, moved)
+    with pytest.raises(AssertionError, match="from before they were moved"):
+        give_up(disks.head, disks.table, "b", kept, disks)
+    moving = msgspec.structs.replace(moved, moving=moved.owners)
+    with pytest.raises(UsageError, match="partitions were on their way"):
+        give_up(disks.head, moving, "b", kept, disks)
+    write_partitions(disks.head, msgspec.structs.replace(moved, owners=read_owners(disks.disks["b"])))
+    assert give_up(disks.head, disks.table, "b", kept, disks) == [1]
+    assert disks.table.machines == ["a", "a"]
+    assert rested(disks.known()) == rested(before)
+
+
+def read_owners(directory: Path) -> Ranges:
+    table = read_partitions(directory)
+    assert table is not None
+    return table.owners
+
+
+def rested(what: dict[str, Any]) -> dict[str, Any]:
+    """Leave out the times at which hosts are asked next."""
+    hosts = {queue: msgspec.structs.replace(host, due=0.0, next_at=0.0) for queue, host in what["hosts"].items()}
+    return {**what, "hosts": hosts}
 
 
 def test_only_files_of_a_shard_can_be_asked_for(crawled: Path, tmp_path: Path) -> None:

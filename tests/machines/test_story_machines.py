@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import shutil
+import signal
 import sys
 import time
 from collections.abc import Callable
@@ -18,10 +21,12 @@ from thresher.config.settings import Settings
 from thresher.crawler.core.ownership import divided
 from thresher.crawler.demo.process import ServerProcess
 from thresher.crawler.machines import directory as directory_module
+from thresher.crawler.machines import losing as losing_module
 from thresher.crawler.machines import machine as machine_module
 from thresher.crawler.machines.directory import Answer, Directory, DirectoryState
 from thresher.crawler.machines.far_places import FarPlaces
-from thresher.crawler.machines.far_shards import FarShards, NewShard
+from thresher.crawler.machines.far_shards import FarShards, NewShard, ShardAnswer
+from thresher.crawler.machines.losing import give_up
 from thresher.crawler.machines.machine import Machine
 from thresher.crawler.machines.orders import Begin, Exchange
 from thresher.crawler.process.places import Away
@@ -31,12 +36,13 @@ from thresher.crawler.terminal.progress import Silent
 from thresher.crawler.version import VERSION
 from thresher.storage.export.reading import reading_shard
 from thresher.storage.far_server import ShardServer
-from thresher.storage.partitions import Partitions, ranges_of, shard_path, write_partitions
+from thresher.storage.partitions import Partitions, ranges_of, read_partitions, shard_path, write_partitions
+from thresher.storage.snapshots.marks import Marks
 from thresher.storage.store import Store
 from thresher.storage.verify import verify
 from thresher.storage.ways import connect_by
 
-SECRET = b"s" * 32
+SECRET = b"t" * 32  # by which both machines have sites that the other links to
 WEB: dict[str, Any] = {"n_sites": 4, "pages_per_host": [12, 16]}
 TABLE = Partitions(2, ranges_of(divided(2)), machines=["a", "b"])
 
@@ -44,7 +50,7 @@ TABLE = Partitions(2, ranges_of(divided(2)), machines=["a", "b"])
 @pytest.fixture(autouse=True)
 def short_leases(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ten seconds are for real networks."""
-    for module in (machine_module, directory_module):
+    for module in (machine_module, directory_module, losing_module):
         monkeypatch.setattr(module, "LEASE_S", 1.0)
     monkeypatch.setattr(machine_module, "RENEW_S", 0.2)
     monkeypatch.setattr(directory_module, "SPARE_S", 0.5)
@@ -55,12 +61,14 @@ class Places:
 
     def __init__(self, path: Path, settings: Settings) -> None:
         self.disks = {name: path / name / "crawl" for name in TABLE.machines}
+        self.settings = settings
         self.machines: dict[str, Machine] = {}
         self.tasks: dict[str, asyncio.Task[None]] = {}
         self.directory = Directory(DirectoryState(), lambda _: None, time.monotonic())
         self.is_granting = True
         self.servers: list[ShardServer] = []
         self._create(settings)
+        self.begun = ""  # the run
         connect_by(lambda _path, _table: self)
 
     def _create(self, settings: Settings) -> None:
@@ -71,18 +79,26 @@ class Places:
         write_partitions(self.disks["a"], TABLE)
         Store.create(self.disks["a"], settings, time.time(), secret=SECRET).close()
 
+    @property
+    def table(self) -> Partitions:
+        table = read_partitions(self.disks["a"])
+        assert table is not None
+        return table
+
     def start(self, name: str) -> None:
         """Begin a life of a machine."""
-        begin = Begin(name, str(self.disks[name]), msgspec.json.encode(TABLE), SECRET, "run", settle=False, version=VERSION)
+        run, packed = self.begun, msgspec.json.encode(self.table)
+        snapshots = self.settings.snapshots
+        begin = Begin(name, str(self.disks[name]), packed, SECRET, run, settle=False, version=VERSION, snapshots=snapshots)
 
         async def ask(what: str, life: str) -> Answer:
-            if not self.is_granting:
+            if what == "renew" and not self.is_granting:
                 raise ConnectionError
             match what:
                 case "join":
-                    return self.directory.join(name, life, "run")
+                    return self.directory.join(name, life, run)
                 case "renew":
-                    return self.directory.renew(name, life, "run", time.monotonic())
+                    return self.directory.renew(name, life, run, time.monotonic())
                 case _:
                     self.directory.leave(name, life)
                     return Answer()
@@ -111,22 +127,30 @@ class Places:
     # a way to the shards, for who reads
 
     def ask_of(self, agent: int, *, at_once: bool) -> Callable[[bytes], bytes]:
-        self.servers.append(ShardServer(shard_path(self.disks[TABLE.machines[agent]], agent), at_once=at_once))
+        self.servers.append(ShardServer(shard_path(self.disks[self.table.machines[agent]], agent), at_once=at_once))
         return self.servers[-1].answer
 
     def close(self) -> None:
         for server in self.servers:
             server.close()
 
+    def ask(self, machine: str, what: str, argument: object, *, source: str = "") -> msgspec.Raw:
+        """Ask a machine about its shards, as commands on the head do."""
+        assert not source, "nothing comes from another disk"
+        answer = msgspec.json.decode(FarShards(self.disks[machine]).answer(what, msgspec.json.encode(argument)), type=ShardAnswer)
+        assert not answer.fault
+        return answer.said
+
     async def crawl(self, settings: Settings, meanwhile: Callable[[Supervisor], Any]) -> tuple[int, Status]:
         """Crawl to the end.
 
         meanwhile: returns a coroutine that runs beside it.
         """
-        self.directory.begin("run", time.monotonic())
-        for name in TABLE.machines:
+        self.begun += "run "
+        self.directory.begin(self.begun, time.monotonic())
+        for name in dict.fromkeys(self.table.machines):
             self.start(name)
-        places = FarPlaces(TABLE, self.call, lambda _: None)
+        places = FarPlaces(self.table, self.call, lambda _: None)
         supervisor = Supervisor(self.disks["a"], Silent(sys.stderr), n_agents=2, settings=settings, places=places)
         tasks = [asyncio.ensure_future(what) for what in (places.run(), self._keep(), meanwhile(supervisor))]
         try:
@@ -144,13 +168,18 @@ class Places:
 
     async def _keep(self) -> None:
         while True:
-            self.directory.keep("run", time.monotonic())
+            self.directory.keep(self.begun, time.monotonic())
             await asyncio.sleep(0.1)
 
 
-def _settings(server: ServerProcess) -> Settings:
+def _settings(server: ServerProcess, **more: object) -> Settings:
     filters = {name: {"mode": "observe"} for name in ("exact_duplicate", "soft_error", "pattern_yield", "near_replica")}
-    tree = {"seeds": server.web.seeds(), "agents": 1, **options(server, filters=filters, politeness={"min_delay": 0.25})}
+    tree = {
+        "seeds": server.web.seeds(),
+        "agents": 1,
+        **options(server, filters=filters, politeness={"min_delay": 0.25, "max_delay": 0.5}),
+        **more,
+    }
     return load(["-"], stdin=lambda: msgspec.json.encode(tree).decode()).settings
 
 
@@ -200,3 +229,49 @@ def test_two_machines_find_what_one_agent_finds_although_one_is_away_and_no_leas
     assert verify(places.disks["a"]) == []
     with reading_shard(shard_path(places.disks["b"], 1)) as view:
         assert view.counters.get("pages") > 0
+
+
+def test_a_disk_that_is_lost_loses_no_page(tmp_path: Path) -> None:
+    """Its shard is restored on the other machine, from a snapshot that is older than what the two have told each other since.
+
+    Mutations: senders delete what the snapshot does not hold; the restored shard gives new messages numbers that the other has had.
+    """
+    kept = tmp_path / "kept"
+    with demo("kill", tmp_path, **WEB) as server:
+        settings = _settings(server, engine="ray", snapshots={"target": str(kept), "every": 3600})
+        places = Places(tmp_path, settings)
+        places.is_granting = False  # until there are snapshots
+
+        async def lose(supervisor: Supervisor) -> None:
+            await _until(lambda: all((kept / name / "snapshots" / "000001").exists() for name in TABLE.machines))
+            places.is_granting = True
+            await _until(lambda: _exchanged(places) > 5)
+            await places.stop("b")
+            shutil.rmtree(places.disks["b"])
+            os.kill(os.getpid(), signal.SIGINT)
+
+        code, status = asyncio.run(places.crawl(settings, lose))
+        assert code == 3, status.why
+        assert give_up(places.disks["a"], places.table, "b", settings, places) == [1]
+        assert places.table.machines == ["a", "a"]
+        code, status = asyncio.run(places.crawl(settings, _nothing))
+        assert code == 0, status.why
+        reference = _reference(tmp_path / "reference", settings)
+    found = findings(places.disks["a"])
+    assert differences(reference, found) == ([], [], [])
+    assert found.n_queued == 0
+    assert verify(places.disks["a"]) == []
+
+
+async def _nothing(_supervisor: Supervisor) -> None:
+    """Let it crawl."""
+
+
+def _exchanged(places: Places) -> int:
+    """Return how many messages of either agent the other has carried out, and the last snapshot of the other does not hold."""
+    both = [shard_path(places.disks[name], agent) for agent, name in enumerate(TABLE.machines)]
+    n = []
+    for agent, shard in enumerate(both):
+        with reading_shard(shard) as view:
+            n.append(view.tables.channels.received(1 - agent) - Marks(shard).kept(1 - agent))
+    return min(n)

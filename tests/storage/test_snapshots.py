@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 import subprocess
 import time
@@ -15,11 +16,12 @@ from click.testing import CliRunner
 from half_crawled import half_a_crawl, known
 from harness import crawl, demo, differences, findings, options, resume, write_config
 
-from thresher.config.settings import Settings
+from thresher.config.settings import Settings, SnapshotSettings
 from thresher.crawler.children import python
 from thresher.crawler.cli import thresher
 from thresher.crawler.cluster.resharding import reshard
 from thresher.crawler.core.errors import StoreError, UsageError
+from thresher.crawler.process.snapshots import SnapshotTimer
 from thresher.storage.check import page_problems
 from thresher.storage.partitions import shard_paths
 from thresher.storage.schema import HOSTS
@@ -84,7 +86,7 @@ def test_a_crawl_of_several_agents_is_cut_at_one_moment_and_goes_on_where_it_was
 _COMMITTING = """
 import sys, time
 from pathlib import Path
-from thresher.config.settings import Settings
+from thresher.config.settings import Settings, SnapshotSettings
 from thresher.storage.schema import HOSTS
 from thresher.storage.store import Store
 
@@ -206,6 +208,24 @@ def test_a_target_of_fsspec_holds_the_same(crawled: Path, tmp_path: Path) -> Non
         kept.get("snapshots/000009")
     with pytest.raises(UsageError, match="cannot be used as a target"):
         target("nowhere://kept")
+
+
+async def test_a_timer_takes_them_and_says_when_it_cannot(crawled: Path, tmp_path: Path) -> None:
+    """Mutation: a child that failed was taken for one that had not."""
+    notes: list[str] = []
+    (tmp_path / "file").touch()
+    for where in (tmp_path / "kept", tmp_path / "file"):
+        timing = asyncio.ensure_future(SnapshotTimer(crawled, SnapshotSettings(target=str(where)), notes.append).run())
+        async with asyncio.timeout(100):
+            while not (notes or (where / "snapshots" / "000001").exists()):  # noqa: ASYNC110 - no event comes from another process
+                await asyncio.sleep(0.05)
+        timing.cancel()
+        await asyncio.gather(timing, return_exceptions=True)
+    (said,) = notes
+    assert said.startswith("no snapshot was taken: ")
+    assert str(tmp_path / "file") in said
+    restore(FolderTarget(tmp_path / "kept"), tmp_path / "restored")
+    assert known(tmp_path / "restored") == known(crawled)
 
 
 def test_the_commands_take_list_and_restore(crawled: Path, tmp_path: Path) -> None:

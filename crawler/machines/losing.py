@@ -1,0 +1,58 @@
+"""Gives up a machine whose disk is lost: its shards are restored from its last snapshot onto the disks of others. The crawl stands still.
+
+A restored shard is older than what the others know. That loses nothing:
+
+- What it had carried out since is sent again: senders have kept it (storage/snapshots/marks.py).
+- What it had sent since the others have; it finds it again, and sends it again under numbers that they have not had. What they know
+  already, they do not count twice.
+- Its hosts rest first: when they were asked last, and what they said of that, may be lost, and the machine may have a lease yet.
+
+The disk may come back. Its shards are of no agent then: the table on the head says where theirs are, and nothing starts without its order.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from thresher.config.settings import Settings
+from thresher.crawler.cluster.lease import LEASE_S
+from thresher.crawler.core.errors import UsageError
+from thresher.crawler.machines.directory import SPARE_S
+from thresher.crawler.machines.far_moves import Heard, Restore, Succeed
+from thresher.crawler.machines.moving import Asks
+from thresher.storage.partitions import Partitions, write_partitions
+from thresher.storage.snapshots.taking import owners_digest
+
+
+def give_up(directory: Path, table: Partitions, machine: str, settings: Settings, asks: Asks) -> list[int]:
+    """Let other machines have the shards of one that is lost, each written down once it is whole; return which.
+
+    Raises:
+        UsageError: The machine has none, is the head, or has no snapshots.
+    """
+    if machine not in table.machines:
+        raise UsageError(f"{machine}: expected a machine with shards of {directory}: {', '.join(dict.fromkeys(table.machines))}")
+    if machine == table.machines[0]:
+        raise UsageError(f"{machine}: is the head of {directory}, whose disk has the table. Restore that disk from a backup")
+    if not settings.snapshots.target:
+        raise UsageError(f"{directory}: snapshots.target was not configured, so there is nothing that {machine} could be restored from")
+    if table.moving:
+        raise UsageError(f"{directory}: partitions were on their way when {machine} was lost; a snapshot of neither side is whole")
+    left = [name for name in dict.fromkeys(table.machines) if name != machine]
+    lost = [agent for agent, name in enumerate(table.machines) if name == machine]
+    where, owners = f"{settings.snapshots.target.rstrip('/')}/{machine}", owners_digest(directory)
+    for agent in lost:
+        to = left[agent % len(left)]
+        asks.ask(to, "restore", Restore(agent, where, owners))
+        heard = {other: _heard(asks, name, other, agent) for other, name in enumerate(table.machines) if name != machine}
+        asks.ask(to, "succeed", Succeed(agent, heard, max(settings.politeness.max_delay, LEASE_S + SPARE_S)))
+        table.machines[agent] = to
+        write_partitions(directory, table)
+    return lost
+
+
+def _heard(asks: Asks, machine: str, agent: int, sender: int) -> int:
+    """Return how many messages of a lost shard another has carried out."""
+    return msgspec.json.decode(asks.ask(machine, "heard", Heard(agent, sender)), type=int)
