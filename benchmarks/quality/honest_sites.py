@@ -86,21 +86,9 @@ async def run(path: Path, n_pages: int = N_PAGES, sites: Sequence[Site] = (*HONE
     """Crawl all sites, each with and without tracking parameters."""
     async with LittleWeb() as web:
         hosts = {f"s{i}{mark}.test": site for i, site in enumerate(sites) for mark in ("", _TRACKED)}
-<<<<<<< HEAD
         crawled = await crawl(path, served(web, hosts, n_pages, FilterSettings()))
-        return [_outcome(web, crawled, host, site, n_pages) for host, site in hosts.items()]
-=======
-        for host, site in hosts.items():
-            web.missing[f"{host}/"] = _Served(web, host, site, n_pages)
-        apps = [host + link for host, site in hosts.items() if site.is_app for link in links(site, host, n_pages)]
-        web.page(f"{_PORTAL}/", *apps)
-        limits = LimitSettings(min_free_disk=0, max_wait=1.0)
-        seeds = [f"{host}/" for host in (*hosts, _PORTAL)]
-        configuration = settings(web, seeds, limits=limits, filters=FilterSettings(), canaries=True)
-        crawled = await crawl(path, configuration)
         lost = caught(crawled.path, crawled, standing(crawled.path))
         return [_outcome(web, crawled, lost, host, site, n_pages) for host, site in hosts.items()]
->>>>>>> d5779b0a53541bd8f4475ec223d6438ebece3aab
 
 
 def served(web: LittleWeb, hosts: Mapping[str, Site], n_pages: int, filters: FilterSettings) -> Settings:

@@ -8,11 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from enum import IntEnum
-<<<<<<< HEAD
-from typing import Final, NamedTuple, Protocol
-=======
-from typing import NamedTuple, Protocol, runtime_checkable
->>>>>>> 66ea51db6d2ea31a77adb8f3383e8b161d413f5c
+from typing import Final, NamedTuple, Protocol, runtime_checkable
 
 import msgspec
 
