@@ -6,8 +6,8 @@ A host queue is http, https, www and bare of one name. Invariants, each a law in
 - one request in flight per queue, never two: a leased host stands nowhere on the bench;
 - no request before `next_at`, which counts from the end of the response; in a new life none before `started_at` + the host's delay;
 - a row leaves the store only in the call that settles its URL, so that a crash loses nothing;
-- within a host: lane, rank, seq, with a share for what sitemaps named; ranks and who goes first among hosts that are ready are the
-  order's (crawler/core/order);
+- within a host: lane, rank, seq, with a share for what sitemaps named; what filters ask and can wait goes behind the pages of a host that
+  has made few requests; ranks and who goes first among hosts that are ready are the order's (crawler/core/order);
 - budgets are exact: a host has one request in flight, a site no more than its budget has left.
 
 Nothing here awaits: `pop` reserves what it returns in one step. From Mercator and BUbiNG [HN99, BMSV18]; differs in that queues lie in
