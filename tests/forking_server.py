@@ -114,7 +114,7 @@ def _run(program: Callable[[], object]) -> NoReturn:
         if not isinstance(end.code, int | None):
             raise  # a message, which the interpreter prints
         code = end.code or 0
-    threading._shutdown()  # type: ignore[attr-defined]
+    threading._shutdown()  # type: ignore[attr-defined]  # what the interpreter calls at its end
     atexit._run_exitfuncs()
     try:
         sys.stdout.flush()

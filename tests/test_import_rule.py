@@ -1,7 +1,7 @@
 """Who may import whom: config ← crawler/core ← filters, storage ← crawler/*, no loops; core and filters: no I/O, no clock, no dice."""
 
 import ast
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -25,7 +25,7 @@ def rooms() -> list[tuple[str, Path, set[str]]]:
         (
             "core" if (ROOT / "crawler/core") in file.parents else "shell" if package == "crawler" else package,
             file.relative_to(ROOT),
-            set(_imports(tree_of(file))),
+            set(_imports(nodes_of(file))),
         )
         for package in OURS[:4]
         for file in sorted((ROOT / package).rglob("*.py"))
@@ -33,12 +33,13 @@ def rooms() -> list[tuple[str, Path, set[str]]]:
 
 
 @cache
-def tree_of(file: Path) -> ast.Module:
-    return ast.parse(file.read_text())
+def nodes_of(file: Path) -> list[ast.Import | ast.ImportFrom | ast.Call]:
+    """Return what a file imports and calls: all of the tree that is looked at."""
+    return [node for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.Import | ast.ImportFrom | ast.Call)]
 
 
-def _imports(tree: ast.AST) -> Iterator[str]:
-    for node in ast.walk(tree):
+def _imports(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    for node in nodes:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -88,7 +89,7 @@ def test_no_rooms_of_the_shell_import_each_other_in_a_loop() -> None:
 
 
 def _loops(room_of: Callable[[str], str]) -> list[list[str]]:
-    files = {_module_of(file): set(_named(tree_of(ROOT / file))) for _, file, _ in rooms()}
+    files = {_module_of(file): set(_named(nodes_of(ROOT / file))) for _, file, _ in rooms()}
     arrows = ((room_of(module), room_of(_file_of(name, files))) for module, names in files.items() for name in names)
     imports = networkx.DiGraph((here, there) for here, there in arrows if here != there)
     return sorted(sorted(loop) for loop in networkx.strongly_connected_components(imports) if len(loop) > 1)
@@ -99,9 +100,9 @@ def _module_of(file: Path) -> str:
     return "thresher" + f".{name}".replace(".crawler.api", "", 1)
 
 
-def _named(tree: ast.AST) -> Iterator[str]:
+def _named(nodes: Iterable[ast.AST]) -> Iterator[str]:
     """Yield the full name of all that is imported: of a module, or of something in one."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -158,7 +159,7 @@ def test_one_http_session_no_pickle_no_eval() -> None:
     """S6, S15, S44: no side path has a session of its own; nothing is unpickled or evaluated."""
     sessions, banned = [], []
     for _, file, modules in rooms():
-        for node in ast.walk(tree_of(ROOT / file)):
+        for node in nodes_of(ROOT / file):
             if isinstance(node, ast.Call):
                 name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
                 sessions += [str(file)] if name == "ClientSession" else []

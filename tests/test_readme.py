@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import forking
 import msgspec
 import pytest
 import yaml
@@ -89,25 +90,20 @@ def test_a_newcomer_has_crawled_a_site_of_their_own_within_60_lines() -> None:
     assert len(lines) <= 100
 
 
-def test_every_command_of_the_console_blocks_runs(
-    own_site: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_every_command_of_the_console_blocks_runs(own_site: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In the order of FILES; then what storage/README.md reads with pandas."""
     (tmp_path / "config").symlink_to(ROOT / "config")
     (tmp_path / "CC-MAIN-example.warc.gz").write_bytes(foreign())
-    monkeypatch.chdir(tmp_path)
     for command in console_commands():
         assert command[0] == "thresher"
         words = [part.replace(OWN_SITE, own_site) for part in command]
         if command[1] == "demo":  # ended by its pages: how many a loaded machine fetches in the seconds of the example is chance
             words[words.index("--seconds") + 1] = "600"
             words += ["--set", f"limits.max_pages={N_DEMO_PAGES}"]
-        monkeypatch.setattr(sys, "argv", words)
-        with pytest.raises(SystemExit) as ended:
-            main()
-        said = capfd.readouterr().err
-        assert ended.value.code == 0, f"{shlex.join(command)}: {said}"
-        assert "Traceback" not in said
+        ran = forking.run(words[1:], cwd=tmp_path)
+        assert ran.returncode == 0, f"{shlex.join(command)}: {ran.stderr}"
+        assert "Traceback" not in ran.stderr
+    monkeypatch.chdir(tmp_path)
     assert (tmp_path / "my-pages.csv").read_text().startswith(f"url,status,depth,title\n{own_site},200,0,index\n")
     assert (tmp_path / "my-report.html").read_text().startswith("<!doctype html>")
     assert (tmp_path / "links.csv").read_text().startswith("source,target\n")
