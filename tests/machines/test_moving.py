@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thresher.config.settings import SnapshotSettings
+from thresher.crawler.cluster.lease import LEASE_S
 from thresher.crawler.core.errors import StoreError, UsageError
 from thresher.crawler.core.ownership import N_PARTITIONS, divided
 from thresher.crawler.machines import far_moves
@@ -24,6 +26,7 @@ from thresher.crawler.start.opening import reconfigure
 from thresher.storage import carrying
 from thresher.storage.carrying import Piece, files_of, read_piece
 from thresher.storage.export.reading import reading_shard
+from thresher.storage.export.scans import hosts
 from thresher.storage.far_server import ShardServer
 from thresher.storage.partitions import Partitions, Ranges, ranges_of, read_partitions, shard_path, write_partitions
 from thresher.storage.snapshots.taking import take_shards
@@ -171,7 +174,12 @@ def test_a_machine_can_be_given_up_only_where_something_of_it_is_left(crawled: P
     with pytest.raises(UsageError, match="partitions were on their way"):
         give_up(disks.head, moving, "b", kept, disks)
     write_partitions(disks.head, msgspec.structs.replace(moved, owners=read_owners(disks.disks["b"])))
+    now = time.time()
     assert give_up(disks.head, disks.table, "b", kept, disks) == [1]
+    with reading_shard(shard_path(disks.head, 1)) as view:
+        asked_at = [at for host in dict(hosts(view)).values() for at in (host.next_at, host.due) if at]
+    assert asked_at
+    assert min(asked_at) > now + LEASE_S, "the lost machine may have a lease so long"
     assert disks.table.machines == ["a", "a"]
     assert rested(disks.known()) == rested(before)
 
