@@ -149,6 +149,10 @@ class Cable:
         return self._open_socket(guard, addr_info)
 
 
+# URLs that fail before an outage is noticed have tries left, however slowly that is
+_SLOWLY: dict[str, Any] = {"politeness": {"min_delay": 0.3}, "retry": {"scale": 0.01}, "limits": {"max_wait": 60.0}}
+
+
 async def test_an_outage_of_our_own_network_costs_no_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """F13: when nothing answers any more the whole crawl pauses; nothing ends, no try counts, and it goes on when the network is back."""
     cable = Cable()
@@ -181,16 +185,8 @@ async def test_an_outage_of_our_own_network_costs_no_url(tmp_path: Path, monkeyp
         answer = _cut_off(page("/2", "/3"), cable, len(names))
         for name in names:
             web.say(f"{name}/", answer)
-        found = await crawl(
-            tmp_path,
-            web,
-            *(f"{name}/" for name in names),
-            meanwhile=pull_the_plug,
-            politeness={"min_delay": 0.3},
-            fetch={"concurrency": len(names)},
-            retry={"scale": 0.01},  # those that fail before the outage is noticed have tries left, however slowly it is
-            limits={"max_wait": 60.0},
-        )
+        slowly = {**_SLOWLY, "fetch": {"concurrency": len(names)}}
+        found = await crawl(tmp_path, web, *(f"{name}/" for name in names), meanwhile=pull_the_plug, **slowly)
     assert refused[0] <= len(trials)  # nobody else asks
     assert all(after - before >= 0.05 for before, after in pairwise(trials))  # one trial at a time, not sixty hosts
     assert found.causes() == {}
