@@ -38,6 +38,8 @@ def why_not() -> str:
     """Return in words why there can be no three machines here, "" if there can."""
     if os.geteuid() != 0:
         return "network namespaces need root"
+    if inside := [path for path in (Path(__file__).resolve(), Path(sys.prefix)) if path.is_relative_to("/tmp")]:
+        return f"{inside[0]}: below /tmp, of which each of the machines has one of its own"
     if missing := [name for name in ("ip", "mount") if shutil.which(name) is None]:
         return f"{' and '.join(missing)} of iproute2 and util-linux: not installed"
     name = f"thresher-{os.getpid()}-try"
