@@ -7,7 +7,7 @@
 
 A pack of which a quarter or less is still needed is given up: its chunks are written again.
 
-Time: all files are read, 1 s a GB. The crawl goes on meanwhile, and its files grow by what it changes.
+Time: all files are read. The crawl goes on meanwhile, and its files grow by what it changes.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ import shutil
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -231,6 +231,15 @@ def test_two_machines_find_what_one_agent_finds_although_one_is_away_and_no_leas
         assert view.counters.get("pages") > 0
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Let SIGINT stop what runs here, even where a shell has started the tests in its background: there it is ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_a_disk_that_is_lost_loses_no_page(tmp_path: Path) -> None:
     """Its shard is restored on the other machine, from a snapshot that is older than what the two have told each other since.
 
