@@ -8,8 +8,7 @@ wrong, and a wall that answers 200 settles URLs whose pages nobody has seen. So 
     before a class of held URLs is closed, and before a rule of aliases is adopted
     after `2 / share` answers without a canary
 
-The canary is a request of this filter's own, the next one of the host; the first one waits while its host is young
-(`Request.can_wait`). If it fails (another status, a redirect, or a text unlike the kept
+The canary is a request of this filter's own, the next one of the host. If it fails (another status, a redirect, or a text unlike the kept
 one, likeness.py), the page alone may have changed: a second canary decides. If both pages have changed, and differ from one another, the
 first is fetched once more, since a page that changes with each request proves nothing.
 
@@ -212,7 +211,7 @@ class CanaryFilter:
         watch.n_asked += 1
         watch.n_of_round += 1
         records.note_asked(memory, queue, key)
-        return (Request(url, Purpose.CANARY, can_wait=stage is Stage.FIRST),)
+        return (Request(url, Purpose.CANARY),)
 
     # -- answers to this filter's requests
 

@@ -31,7 +31,7 @@ N = 24  # pages of a host
 FROM, FOR = 9, 12  # a wall stands from this request of its host on, for so many
 FORM = '<form method="post"><input name="user"><input type="password" name="word"></form>'
 OWN = "as it is"  # title of pages that no wall stands before
-MOST_BESIDE = 14  # requests of an honest host that go to canaries, and to pages that are fetched again
+MOST_BESIDE = 8  # requests of an honest host that go to canaries
 Kind = Callable[[LittleWeb, str, int], None]  # puts what is answered: the web, the place, the number of the host's request
 
 
