@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from thresher.config.settings import SnapshotSettings
 from thresher.crawler.cli.common import directory_argument, json_option, print_json
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.terminal.extras import require
@@ -16,14 +17,15 @@ from thresher.storage.snapshots.restoring import snapshots
 from thresher.storage.snapshots.taking import take
 from thresher.storage.snapshots.targets import Target, is_url, target
 
-_KEEP = 24
 _target_argument = click.argument("where", metavar="TARGET", type=click.Path())
 
 
 @click.command(epilog="Example: thresher snapshot example /backup/example")
 @directory_argument
 @_target_argument
-@click.option("--keep", type=click.IntRange(1), default=_KEEP, show_default=True, help="How many snapshots the target keeps.")
+@click.option(
+    "--keep", type=click.IntRange(1), default=SnapshotSettings().keep, show_default=True, help="How many snapshots the target keeps."
+)
 @json_option
 def snapshot(directory: str, where: str, keep: int, as_json: bool) -> int:
     """Copy the crawl in DIR to TARGET, as of this moment; the crawl may go on meanwhile.

@@ -172,14 +172,7 @@ def is_probed(directory: Directory, day: int) -> bool:
 
 
 def ask(
-    memory: Memory,
-    place: NamingPart,
-    keys: tuple[bytes, bytes],
-    day: int,
-    *,
-    max_probes: int,
-    suspect: bytes = b"",
-    can_wait: bool = False,
+    memory: Memory, place: NamingPart, keys: tuple[bytes, bytes], day: int, *, max_probes: int, suspect: bytes = b""
 ) -> tuple[Request, ...]:
     """Request a sibling, within the budgets of its place and its host; return the request, or nothing.
 
@@ -187,12 +180,11 @@ def ask(
 
     Args:
         keys: The keys of place and host.
-        can_wait: See `Request`.
     """
     directory = DIRECTORIES.get(memory, keys[0]) or Directory()
     n = directory.n_asked if directory.day == day else 0
     if place.is_parameter and not (directory.day == day and directory.control):
-        return ask_control(memory, place, keys, day, max_probes=max_probes, suspect=suspect, can_wait=can_wait)
+        return ask_control(memory, place, keys, day, max_probes=max_probes, suspect=suspect)
     if n >= _PER_DIRECTORY or (n and directory.outcome != ProbeOutcome.TEXT) or not _may_ask(memory, keys[1], day, max_probes):
         return ()
     if not (n or place.is_parameter):
@@ -201,18 +193,11 @@ def ask(
     DIRECTORIES.put(memory, keys[0], directory)
     url = sibling(place, keys[1][:_SITE], day, n)
     ASKED.put(memory, asked_key(url, keys[1]), OpenRequest([keys[0]], keys[1], place.url))
-    return (Request(url, Purpose.PROBE, can_wait=can_wait),)
+    return (Request(url, Purpose.PROBE),)
 
 
 def ask_control(
-    memory: Memory,
-    place: NamingPart,
-    keys: tuple[bytes, bytes],
-    day: int,
-    *,
-    max_probes: int,
-    suspect: bytes = b"",
-    can_wait: bool = False,
+    memory: Memory, place: NamingPart, keys: tuple[bytes, bytes], day: int, *, max_probes: int, suspect: bytes = b""
 ) -> tuple[Request, ...]:
     """Request the page of a place without a name, once a day; return the request, or nothing. Two places may have one control."""
     directory = DIRECTORIES.get(memory, keys[0]) or Directory()
@@ -230,7 +215,7 @@ def ask_control(
         ASKED.put(memory, cell, asked)
         return ()
     ASKED.put(memory, cell, OpenRequest([keys[0]], keys[1], place.url, is_control=True, day=day))
-    return (Request(place.control, Purpose.PROBE, can_wait=can_wait),)
+    return (Request(place.control, Purpose.PROBE),)
 
 
 def _renewed(directory: Directory) -> Directory:

@@ -22,7 +22,9 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import NamedTuple
 
-from thresher.crawler.core.effects import Effect
+import msgspec
+
+from thresher.crawler.core.effects import Effect, Request
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import origin_of
 from thresher.filters.soft_error import probe
@@ -109,12 +111,12 @@ def try_suspect(
     It can wait: most suspects are honest, and until then the links of each are followed as those of any page.
     """
     step, place, key, directory = standing
-    asked: tuple[Effect, ...] = ()
+    asked: tuple[Request, ...] = ()
     if step is ProbeStep.PROBE:
-        asked = probe.ask(memory, place, (key, keys_host), day, max_probes=max_probes, can_wait=True)
+        asked = probe.ask(memory, place, (key, keys_host), day, max_probes=max_probes)
     elif step is ProbeStep.CONTROL:
-        asked = probe.ask_control(memory, place, (key, keys_host), day, max_probes=max_probes, can_wait=True)
-    yield from asked
+        asked = probe.ask_control(memory, place, (key, keys_host), day, max_probes=max_probes)
+    yield from (msgspec.structs.replace(request, can_wait=True) for request in asked)
     after = DIRECTORIES.get(memory, key) or directory
     if asked or step is ProbeStep.WAIT or after.control == Control.ASKED:
         SUSPECTS.put(memory, key + suspect.page, suspect)

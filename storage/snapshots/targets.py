@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -83,8 +84,11 @@ class FolderTarget:
             raise DiskError(f"{self._folder / folder}: cannot be read: {error.strerror}") from None
 
     def delete(self, name: str) -> None:
-        with suppress(FileNotFoundError):
-            (self._folder / name).unlink()
+        path = self._folder / name
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            raise DiskError(f"{path}: cannot be deleted: {error.strerror}") from None
 
 
 class FsspecTarget:
@@ -97,38 +101,44 @@ class FsspecTarget:
 
     def put(self, name: str, content: bytes) -> None:
         path = f"{self._root}/{name}"
-        try:
+        with self._errors_as_ours(name, "written", ". The snapshots before this one are whole"):
             self._system.makedirs(path.rpartition("/")[0], exist_ok=True)
             self._system.pipe_file(path, content)
-        except Exception as error:  # noqa: BLE001 - each file system has errors of its own
-            raise DiskError(f"{self._where}/{name}: cannot be written: {_words(error)}. The snapshots before this one are whole") from None
 
     def get(self, name: str, offset: int = 0, n_bytes: int | None = None) -> bytes:
+        end = None if n_bytes is None else offset + n_bytes
         try:
-            end = None if n_bytes is None else offset + n_bytes
-            return bytes(self._system.cat_file(f"{self._root}/{name}", start=offset or None, end=end))
+            with self._errors_as_ours(name, "read"):
+                return bytes(self._system.cat_file(f"{self._root}/{name}", start=offset or None, end=end))
         except FileNotFoundError:
             raise _gone(f"{self._where}/{name}") from None
-        except Exception as error:  # noqa: BLE001 - each file system has errors of its own
-            raise DiskError(f"{self._where}/{name}: cannot be read: {_words(error)}") from None
 
     def names(self, folder: str) -> list[str]:
         try:
-            self._system.invalidate_cache()
-            return sorted(f"{folder}/{path.rpartition('/')[2]}" for path in self._system.ls(f"{self._root}/{folder}", detail=False))
+            with self._errors_as_ours(folder, "read"):
+                self._system.invalidate_cache()
+                return sorted(f"{folder}/{path.rpartition('/')[2]}" for path in self._system.ls(f"{self._root}/{folder}", detail=False))
         except FileNotFoundError:
             return []
-        except Exception as error:  # noqa: BLE001 - each file system has errors of its own
-            raise DiskError(f"{self._where}/{folder}: cannot be read: {_words(error)}") from None
 
     def delete(self, name: str) -> None:
-        with suppress(FileNotFoundError):
+        with suppress(FileNotFoundError), self._errors_as_ours(name, "deleted"):
             self._system.rm_file(f"{self._root}/{name}")
+
+    @contextmanager
+    def _errors_as_ours(self, name: str, done: str, advice: str = "") -> Iterator[None]:
+        """Tell what a file system raises as a DiskError, but for an object that is not there.
+
+        Args:
+            done: What cannot be done with it.
+        """
+        try:
+            yield
+        except FileNotFoundError:
+            raise
+        except Exception as error:  # noqa: BLE001 - each file system has errors of its own
+            raise DiskError(f"{self._where}/{name}: cannot be {done}: {type(error).__name__}: {error}{advice}") from None
 
 
 def _gone(where: str) -> StoreError:
     return StoreError(f"{where}: expected an object of a snapshot, found none. Restore another snapshot")
-
-
-def _words(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}"
