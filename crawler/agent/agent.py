@@ -1,27 +1,28 @@
 """The agent: one event loop that turns leases into visits and visits into commits.
 
-A fixed number of workers takes leases from the frontier; none is created per fetch. `_dispatch` hands leases to idle workers, and one timer
+A fixed number of workers takes leases (leases.py); none is created per fetch. `_dispatch` has them handed to idle workers, and one timer
 wakes it when the next host is ready. The agent owns its parts; they do not know it.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from thresher.config.settings import Settings
-from thresher.crawler.agent.alarm import Alarm
 from thresher.crawler.agent.announcer import Announcer
 from thresher.crawler.agent.brakes import Brakes
 from thresher.crawler.agent.figures import Figures
 from thresher.crawler.agent.idleness import Idleness
 from thresher.crawler.agent.last_requisites import LastRequisites
+from thresher.crawler.agent.leases import Leases
 from thresher.crawler.agent.limits import CrawlLimits
 from thresher.crawler.agent.name_lookups import Lookups
 from thresher.crawler.agent.preparation import prepare
+from thresher.crawler.agent.stop import Stop
 from thresher.crawler.agent.suspension import SuspensionDetector
 from thresher.crawler.agent.tail_turns import TailTurns
 from thresher.crawler.agent.wiring import assemble, frontier_of
@@ -29,7 +30,6 @@ from thresher.crawler.clock import Clock
 from thresher.crawler.cluster.inbox import Inbox
 from thresher.crawler.cluster.member import Member, Team
 from thresher.crawler.core.errors import DiskError, ThresherError
-from thresher.crawler.core.frontier import Lease, Wait
 from thresher.crawler.core.model import Cause, Failed
 from thresher.crawler.ending import Ending, finished
 from thresher.crawler.fetch.request_log import RequestLog
@@ -81,8 +81,7 @@ class Agent:
         keep_schedule(store, self._started_at)  # before anybody reads the newest round
         self._context = assemble(directory, store, settings, self._clock, team=team, filters=filters)
         self._frontier = frontier_of(store, self._context, self._started_at)
-        totals = Totals(store.counters)
-        self._settler = Settler(store, self._frontier, self._context, totals)
+        self._settler = Settler(store, self._frontier, self._context, Totals(store.counters))
         self._committer = Committer(store, settings.store, clock=self._clock, failed=self._on_commit_failure, committed=self._on_commit)
         self._announcer = Announcer(self._settler, self._committer, self._clock)
         self._idleness = Idleness(settings, self._frontier, self._context.studies, self._announcer, self._clock)
@@ -91,24 +90,18 @@ class Agent:
         self._requests = RequestLog(settings.log.requests)
         self._suspensions = SuspensionDetector()
         self._watch = LoopWatch(self._context.batch_reader.step, self._context.batch_reader.isolate)
-        self._idle: deque[asyncio.Future[Lease | None]] = deque()
-        self._in_flight: dict[bytes, Lease] = {}
-        self._last = LastRequisites(self._settler.requisites, self._frontier, self._in_flight, self._clock)
+        self._leases = Leases(self._frontier, self._clock, why_not=self._why_throttled, wake=self._dispatch)
+        self._last = LastRequisites(self._settler.requisites, self._frontier, self._leases.in_flight, self._clock)
         self._lookups = Lookups(
             self._frontier, self._context.resolver, self._clock, failed=self._on_lookup_failure, done=self._on_lookup_done
         )
-        self._alarm = Alarm(self._clock, self._dispatch)
-        self._ending: Ending | None = None
-        self._ended = asyncio.Event()
-        self._quiet = asyncio.Event()  # after the end has begun: set when nothing is in flight, or when it is no longer waited for
-        self._figures = Figures(totals, self._frontier, began_at=self._started_at, is_one_of_several=team is not None)
+        self._stop = Stop()
+        self._figures = Figures(self._settler.totals, self._frontier, began_at=self._started_at, is_one_of_several=team is not None)
         self._prepared = False
-        self._wait: Wait = Wait(self._started_at, "starting")
-        self._dry: Wait | None = None  # the last answer of the frontier, while nothing has been settled since
         self._inbox = Inbox(store, self._frontier, self._context, self._settler)
         self._member = self._join(team) if team is not None else None
         self._limits = CrawlLimits(
-            store, settings.limits, totals, self._clock, self._started_at, left_behind=left_behind, member=self._member
+            store, settings.limits, self._settler.totals, self._clock, self._started_at, left_behind=left_behind, member=self._member
         )
 
     def _join(self, team: Team) -> Member:
@@ -127,47 +120,47 @@ class Agent:
             studying = group.create_task(self._context.studies.run(self._on_finding))
             ticker = group.create_task(self._tick())  # from the start, so that the supervisor hears of a long preparation
             await prepare(
-                self._store, self._context, self._settler, self._inbox, self._committer, self._frontier, stopping=self._ended.is_set
+                self._store, self._context, self._settler, self._inbox, self._committer, self._frontier, stopping=self._stop.begun.is_set
             )
             self._prepared = True
             announcing = group.create_task(self._announcer.run(self._on_tick))
             talking = [group.create_task(self._member.run(self._on_tick))] if self._member is not None else []
             workers = [group.create_task(self._work()) for _ in range(self._settings.fetch.concurrency)]
             self._dispatch()
-            await self._ended.wait()
+            await self._stop.begun.wait()
             for task in (*talking, announcing):
                 task.cancel()
             await self._wind_down(workers)
             for task in (*workers, *self._lookups.tasks, ticker, studying):
                 task.cancel()
-        assert self._ending is not None
-        self._publish("failed" if self._ending.code not in (0, 3, 4) else "stopped" if self._ending.code == 3 else "done")
-        return self._ending
+        ending = self._stop.ending
+        assert ending is not None
+        self._publish("failed" if ending.code not in (0, 3, 4) else "stopped" if ending.code == 3 else "done")
+        return ending
 
     def obey(self, order: AgentOrder) -> None:
         """Carry out an order of the supervisor of several agents."""
         if self._member is not None and not order.end:
-            self._member.obey(order, self._settler.totals.pages + len(self._in_flight))
-            if order.serve_tails and self._ending is None and not self._serve_tails():
+            self._member.obey(order, self._settler.totals.pages + len(self._leases.in_flight))
+            if order.serve_tails and self._stop.ending is None and not self._serve_tails():
                 self._on_tick()
             self._dispatch()
-            self._publish("crawling" if self._in_flight else "waiting")
+            self._publish("crawling" if self._leases.in_flight else "waiting")
         elif order.end:
-            self._end(Ending(order.code, order.end))
+            self._stop.begin(Ending(order.code, order.end))
 
     def stop(self, why: str) -> None:
         """Begin a graceful stop: no new request; the crawl can be resumed."""
-        self._end(Ending(3, why))
+        self._stop.begin(Ending(3, why))
 
     @property
     def stopping(self) -> bool:
         """Whether a stop has begun."""
-        return self._ending is not None
+        return self._stop.ending is not None
 
     def leave(self, code: int, why: str) -> None:
         """End at once: commit what has settled, give up what is in flight."""
-        self._ending = Ending(code, why)
-        self._quiet.set()
+        self._stop.overrule(Ending(code, why))
 
     async def close(self) -> None:
         """Close connections and child processes. The store is closed by the code that opened it."""
@@ -180,13 +173,7 @@ class Agent:
     async def _work(self) -> None:
         """Take leases one after another; the only coroutine that fetches."""
         while True:
-            lease = self._take()
-            if lease is None:
-                waiter: asyncio.Future[Lease | None] = asyncio.get_running_loop().create_future()
-                self._idle.append(waiter)
-                lease = await waiter
-                if lease is None:
-                    continue
+            lease = await self._leases.next()
             try:
                 began = self._suspensions.now()
                 made = await make_journey(lease, self._context)
@@ -194,81 +181,60 @@ class Agent:
                 now = self._clock()
                 self._settle(made, now)
             finally:
-                del self._in_flight[lease.queue]
-                if self._ending is not None and not self._in_flight:
-                    self._quiet.set()
+                del self._leases.in_flight[lease.queue]
+                if self._stop.ending is not None and not self._leases.in_flight:
+                    self._stop.quiet.set()
             if made.outcome is not None:
                 self._requests.write(made.outcome, now)
-            self._committer.on_settled(idle=not self._in_flight)
+            self._committer.on_settled(idle=not self._leases.in_flight)
             self._lookups.start(self._group)
             if made.outcome is None:
                 await asyncio.sleep(0)  # a visit may have awaited nothing; a thousand of them in a row must not hold the loop
             elif isinstance(made.outcome, Failed) and made.outcome.cause is Cause.NO_DESCRIPTORS:
-                self._brakes.starve(len(self._in_flight) + 1)
+                self._brakes.starve(len(self._leases.in_flight) + 1)
                 await asyncio.sleep(_STARVED_S)  # for want of descriptors: answers must be read before connections are closed
 
     def _settle(self, made: Visit, now: float) -> None:
         """Write what a visit has found out."""
-        self._dry = None
+        self._leases.dry = None
         self._tails.on_settled()
         with self._context.suspects.watching(made.lease.entry.url.key):
             self._committer.whole(self._settler.settle, made, now)
         self._announcer.on_settled()
 
-    def _take(self) -> Lease | None:
-        """Reserve the next URL; without one, keep the frontier's answer. The only caller of `Frontier.pop`."""
-        why = self._why_throttled()
-        if why:
-            self._wait = Wait(None, why)
-            return None
-        popped = self._frontier.pop(self._clock())
-        if isinstance(popped, Wait):
-            self._wait = self._dry = popped
-            self._alarm.set(popped.until)
-            return None
-        self._in_flight[popped.queue] = popped
-        return popped
-
     def _dispatch(self) -> None:
-        """Hand leases to idle workers until there is no lease or no idle worker."""
-        while self._idle:
-            if self._idle[-1].done():
-                self._idle.pop()
-                continue
-            lease = self._take()
-            if lease is None:
-                break
-            self._idle.pop().set_result(lease)
+        """Let idle workers have what may be requested now; end the crawl if nothing is left."""
+        self._leases.hand_out()
         self._lookups.start(self._group)
         self._check_end()
 
     def _why_throttled(self) -> str:
         """Return why no request may start now, or ""."""
-        if self._ending is not None:
+        if self._stop.ending is not None:
             return "stopping"
         if self._member is not None and (why := self._member.why_paused):
             return why
-        if why := self._brakes.why(len(self._in_flight)):
+        if why := self._brakes.why(len(self._leases.in_flight)):
             return why
-        limit = self._limits.reached(in_flight=len(self._in_flight))
+        limit = self._limits.reached(in_flight=len(self._leases.in_flight))
         return self._last.but(limit, self._limits.reached) if limit else ""
 
     def _check_end(self) -> None:
         """End the crawl when a limit is reached, even with requests in flight, or when nothing is due within `limits.max_wait`."""
-        if self._ending is not None:
+        if self._stop.ending is not None:
             return
         self._use_pause()
         if self._member is not None:
             return
         limit = self._limits.reached(in_flight=0)
         if limit and not self._last.are_lacking(limit):
-            self._end(Ending(0, f"{limit} reached"))
+            self._stop.begin(Ending(0, f"{limit} reached"))
             return
-        is_busy = self._in_flight or self._lookups.tasks or self._why_throttled()
-        if is_busy or not (why := self._idleness.why(self._wait)):
+        is_busy = self._leases.in_flight or self._lookups.tasks or self._why_throttled()
+        if is_busy or not (why := self._idleness.why(self._leases.wait)):
             return
         if limit:
-            self._end(Ending(0, self._last.ending(limit, why)))
+            self._stop.begin(Ending(0, self._last.ending(limit, why)))
         elif not self._serve_tails():
             self._finish(why)
 
@@ -281,37 +247,34 @@ class Agent:
 
     def _use_pause(self) -> None:
         """Go on with what filters hold while no page of a continuous crawl is due."""
-        is_pause = self._idleness.is_pause(self._wait) and self._tails.may_have_any
-        if is_pause and not (self._in_flight or self._lookups.tasks or self._why_throttled()):
+        is_pause = self._idleness.is_pause(self._leases.wait) and self._tails.may_have_any
+        if is_pause and not (self._leases.in_flight or self._lookups.tasks or self._why_throttled()):
             self._serve_tails()
 
     def _why_done(self) -> str:
         """Return why one of several agents has nothing to do until a message comes; "" if it has work, or work that is not committed."""
-        is_busy = self._ending is not None or self._in_flight or self._lookups.tasks or not self._prepared
+        is_busy = self._stop.ending is not None or self._leases.in_flight or self._lookups.tasks or not self._prepared
         if is_busy or self._store.pending_visits or self._store.committing:
             return ""
         if (limit := self._limits.reached(in_flight=0)) and not self._last.are_lacking(limit):
-            return (self._idleness.why(self._dry) if self._dry is not None else "") or f"{limit} reached"
-        return "" if self._why_throttled() else self._idleness.why(self._wait)
+            return (self._idleness.why(self._leases.dry) if self._leases.dry is not None else "") or f"{limit} reached"
+        return "" if self._why_throttled() else self._idleness.why(self._leases.wait)
 
     def _finish(self, why: str) -> None:
         """End the crawl, since nothing is left to do."""
-        status = self._figures.now(self._clock(), n_in_flight=len(self._in_flight))
+        status = self._figures.now(self._clock(), n_in_flight=len(self._leases.in_flight))
         held_up = Counter(host.state for host in self._frontier.hosts(status.at) if host.state != "in delay")
         status.hosts_held_up = dict(held_up.most_common())
-        self._end(finished(why, status, answered_before=self._figures.answered_before, max_error_rate=self._settings.limits.max_error_rate))
-
-    def _end(self, ending: Ending) -> None:
-        if self._ending is None:
-            self._ending = ending
-            self._ended.set()
+        self._stop.begin(
+            finished(why, status, answered_before=self._figures.answered_before, max_error_rate=self._settings.limits.max_error_rate)
+        )
 
     async def _wind_down(self, workers: list[asyncio.Task[None]]) -> None:
         """Give requests in flight some seconds to finish, then commit what has settled."""
-        assert self._ending is not None
-        if self._in_flight and self._ending.code in _GENTLE:
+        assert self._stop.ending is not None
+        if self._leases.in_flight and self._stop.ending.code in _GENTLE:
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._quiet.wait(), _GRACE_S)
+                await asyncio.wait_for(self._stop.quiet.wait(), _GRACE_S)
         for worker in workers:
             worker.cancel()
         await asyncio.gather(*workers, return_exceptions=True)
@@ -324,13 +287,12 @@ class Agent:
                 await self._committer.drain()
         except TimeoutError:
             trouble = self._store.trouble or f"no commit in {_GRACE_S:.0f} s"
-            self._ending = Ending(
-                DiskError.exit_code, f"the disk refuses writes: {trouble}. What was committed is safe: make room, then resume"
-            )
+            why = f"the disk refuses writes: {trouble}. What was committed is safe: make room, then resume"
+            self._stop.overrule(Ending(DiskError.exit_code, why))
 
     def _on_finding(self, who: str, site: bytes, finding: bytes) -> None:
         """Let a filter learn from the finding of a study, and look for work at once: the filter may have asked for requests."""
-        if self._ending is not None:
+        if self._stop.ending is not None:
             return
         self._committer.whole(self._settler.on_study_end, who, site, finding, self._clock())
         self._on_tick()
@@ -342,22 +304,20 @@ class Agent:
 
     def _on_tick(self) -> None:
         """Look for work: a look-up, a study or a message of another agent has settled something."""
-        self._dry = None
-        self._committer.on_settled(idle=not self._in_flight)
+        self._leases.dry = None
+        self._committer.on_settled(idle=not self._leases.in_flight)
         self._dispatch()
 
     def _on_commit_failure(self, error: BaseException) -> None:
         """End with the store's error, even if another end had begun. Requests in flight are given up: they could not be written."""
         code = error.exit_code if isinstance(error, ThresherError) else 1
-        self._ending = Ending(code, str(error) or repr(error))
-        self._ended.set()
-        self._quiet.set()
+        self._stop.overrule(Ending(code, str(error) or repr(error)))
 
     def _on_lookup_failure(self, hostname: str, cause: Cause, detail: str, now: float) -> None:
         self._committer.whole(self._settler.unresolvable, hostname, cause, detail, now)
 
     def _on_lookup_done(self) -> None:
-        if not self._ended.is_set():
+        if not self._stop.begun.is_set():
             self._on_tick()
 
     async def _tick(self) -> None:
@@ -372,13 +332,13 @@ class Agent:
             if self._member is not None and self._member.has_lost_lease():
                 self._context.fetcher.hang_up()
             self._dispatch()
-            self._publish("crawling" if self._in_flight else "waiting")
+            self._publish("crawling" if self._leases.in_flight else "waiting")
 
     def _publish(self, state: StateName) -> None:
-        status = self._figures.to_publish(self._clock(), n_in_flight=len(self._in_flight))
-        status.state = "stopping" if state in ("crawling", "waiting") and self._ending else state
-        waits_for = "" if state == "crawling" else self._wait.why or self._frontier.why(status.at)
-        status.why = self._ending.why if self._ending else self._brakes.disk_trouble() or waits_for
+        status = self._figures.to_publish(self._clock(), n_in_flight=len(self._leases.in_flight))
+        status.state = "stopping" if state in ("crawling", "waiting") and self._stop.ending else state
+        waits_for = "" if state == "crawling" else self._leases.wait.why or self._frontier.why(status.at)
+        status.why = self._stop.ending.why if self._stop.ending else self._brakes.disk_trouble() or waits_for
         if self._member is not None and isinstance(status, AgentReport):
             status.idle = self._why_done() if self._member.is_quiet else ""
             is_over = bool(self._limits.reached(in_flight=0))

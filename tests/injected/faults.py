@@ -39,7 +39,7 @@ class Point(NamedTuple):
 
 _WRITER: Final = "thresher.storage.writer"
 POINTS: Final = {
-    "dispatched": Point("thresher.crawler.agent.agent", "Agent._take", is_after=True, if_result=True),
+    "dispatched": Point("thresher.crawler.agent.leases", "Leases._take", is_after=True, if_result=True),
     "parsing": Point("thresher.crawler.page.batch_reader", "BatchReader._parse", is_after=False),
     "settled": Point("thresher.crawler.agent.agent", "Agent._settle", is_after=True),
     "before_results_commit": Point(_WRITER, "Writer._commit", is_after=False),
@@ -172,9 +172,10 @@ def _split_txn(commit_state: Function) -> Function:
 def _dispatch_delete(take: Function) -> Function:
     """Take a URL from its queue before it is fetched: a kill before the visit has settled loses it."""
 
-    def take_and_delete(agent: Any) -> Any:
-        lease = take(agent)
+    def take_and_delete(leases: Any) -> Any:
+        lease = take(leases)
         if lease is not None:
+            agent = leases._why_not.__self__
             agent._store.tables.queues.delete(lease.queue, lease.entry)
             agent._store.end_visit()
             agent._committer.flush()
@@ -185,7 +186,7 @@ def _dispatch_delete(take: Function) -> Function:
 
 DESIGNS: Final = {
     "split_txn": (_WRITER, "Writer._commit_state", _split_txn),
-    "dispatch_delete": ("thresher.crawler.agent.agent", "Agent._take", _dispatch_delete),
+    "dispatch_delete": ("thresher.crawler.agent.leases", "Leases._take", _dispatch_delete),
 }
 
 

@@ -32,7 +32,7 @@ async def late(talk: Talk) -> None:
 
 
 async def _stop(agent: Agent) -> None:
-    await until(lambda: agent._in_flight != {})
+    await until(lambda: agent._leases.in_flight != {})
     agent.stop("stopped by SIGTERM")
 
 

@@ -1,0 +1,63 @@
+"""Hands leases of the frontier to workers: those in flight, the workers that wait for one, and the frontier's last answer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+
+from thresher.crawler.agent.alarm import Alarm
+from thresher.crawler.core.frontier import Frontier, Lease, Wait
+
+
+class Leases:
+    """The only caller of `Frontier.pop`."""
+
+    def __init__(self, frontier: Frontier, clock: Callable[[], float], *, why_not: Callable[[], str], wake: Callable[[], None]) -> None:
+        """Begin with nothing in flight.
+
+        Args:
+            why_not: Returns why no request may start now, "" if one may.
+            wake: Called when the next host is ready.
+        """
+        self._frontier = frontier
+        self._clock = clock
+        self._why_not = why_not
+        self._alarm = Alarm(clock, wake)
+        self._idle: deque[asyncio.Future[Lease]] = deque()
+        self.in_flight: dict[bytes, Lease] = {}  # by queue
+        self.wait = Wait(clock(), "starting")
+        self.dry: Wait | None = None  # the last answer of the frontier, while nothing has been settled since
+
+    async def next(self) -> Lease:
+        """Return a lease; without one the worker waits until `hand_out` has one for it."""
+        lease = self._take()
+        if lease is None:
+            waiter: asyncio.Future[Lease] = asyncio.get_running_loop().create_future()
+            self._idle.append(waiter)
+            lease = await waiter
+        return lease
+
+    def hand_out(self) -> None:
+        """Give leases to idle workers until there is no lease or no idle worker."""
+        while self._idle:
+            if self._idle[-1].done():
+                self._idle.pop()
+                continue
+            lease = self._take()
+            if lease is None:
+                break
+            self._idle.pop().set_result(lease)
+
+    def _take(self) -> Lease | None:
+        """Reserve the next URL; without one, keep the frontier's answer."""
+        if why := self._why_not():
+            self.wait = Wait(None, why)
+            return None
+        popped = self._frontier.pop(self._clock())
+        if isinstance(popped, Wait):
+            self.wait = self.dry = popped
+            self._alarm.set(popped.until)
+            return None
+        self.in_flight[popped.queue] = popped
+        return popped
