@@ -25,6 +25,7 @@ from thresher.crawler.agent.agent import Agent
 from thresher.crawler.core.errors import DiskError, ThresherError, UsageError
 from thresher.crawler.core.model import Purpose
 from thresher.crawler.ending import Ending
+from thresher.crawler.process.snapshots import SnapshotTimer
 from thresher.crawler.process.supervisor import write_status
 from thresher.crawler.start.opening import check_seeds, create_store, n_agents, reconfigure, with_seeds
 from thresher.crawler.status import Status
@@ -34,6 +35,7 @@ from thresher.storage.partitions import n_agents_of
 from thresher.storage.records import PageRecord
 from thresher.storage.store import Store
 
+_log = logging.getLogger(__name__)
 logging.getLogger("thresher").addHandler(logging.NullHandler())  # a script that asks for no log gets none
 
 _GRACEFUL = (0, 3, 4)
@@ -209,8 +211,9 @@ class Crawl:
         try:
             if self._stop_asked:
                 agent.stop(self._stop_asked)
-            ending = await agent.run()
-            await telling.finish()
+            async with SnapshotTimer(self.directory, store.settings.snapshots, _log.warning).running():
+                ending = await agent.run()
+                await telling.finish()
         finally:
             self._agent, self._stop_asked = None, ""
             await agent.close()

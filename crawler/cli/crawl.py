@@ -158,12 +158,8 @@ def _run_here(directory: Path, display: Display, settings: Settings) -> tuple[in
 
 
 async def _with_snapshots(supervisor: Supervisor, timer: SnapshotTimer) -> int:
-    timing = asyncio.ensure_future(timer.run())
-    try:
+    async with timer.running():
         return await supervisor.run()
-    finally:
-        timing.cancel()
-        await asyncio.gather(timing, return_exceptions=True)
 
 
 def _settle_here(directory: Path, settings: Settings) -> tuple[int, Supervisor]:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from thresher.config.settings import SnapshotSettings
@@ -45,6 +45,16 @@ class SnapshotTimer:
         while self._settings.target:
             await self._take()
             await asyncio.sleep(self._settings.every)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Take snapshots while the block lasts."""
+        timing = asyncio.ensure_future(self.run())
+        try:
+            yield
+        finally:
+            timing.cancel()
+            await asyncio.gather(timing, return_exceptions=True)
 
     async def _take(self) -> None:
         process = await asyncio.create_subprocess_exec(

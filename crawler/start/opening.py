@@ -51,6 +51,7 @@ from thresher.storage.partitions import (
 from thresher.storage.partitions import FILE as PARTITIONS
 from thresher.storage.rot import require_sound_pages
 from thresher.storage.schema import META, STATE, Meta
+from thresher.storage.snapshots.targets import is_url, target
 from thresher.storage.store import Store
 from thresher.storage.tables.bare_seeds import BareSeeds
 from thresher.storage.unfinished import may_be_new
@@ -87,6 +88,7 @@ def check_startable(settings: Settings) -> None:
         )
     if Overriding(settings).anywhere(lambda of: of.parse.documents):
         require("parse.documents", module="pypdf", extra="text")
+    _check_snapshots(settings.snapshots.target)
     check_plugins()
     plugged(settings)
     if n_agents(settings) > MOST_AGENTS:
@@ -96,6 +98,13 @@ def check_startable(settings: Settings) -> None:
     read_credentials(settings.fetch.credentials)
     check_bind(settings.fetch.bind)
     check_archive(settings)
+
+
+def _check_snapshots(where: str) -> None:
+    """Raise UsageError for a target of snapshots that cannot be used here."""
+    if is_url(where):
+        require("snapshots.target", module="fsspec", extra="snapshots")
+        target(where)
 
 
 def _check_far(settings: Settings) -> None:

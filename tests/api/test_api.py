@@ -113,6 +113,21 @@ async def test_a_coroutine_is_awaited_and_may_stop_the_crawl(server: ServerProce
     assert told == outcome.pages
 
 
+async def test_snapshots_are_taken_of_a_crawl_from_python_too(server: ServerProcess, tmp_path: Path) -> None:
+    """Mutation: only the command line starts the timer."""
+    taken = tmp_path / "kept" / "snapshots" / "000001"
+
+    async def wait(_page: thresher.Page) -> None:
+        async with asyncio.timeout(100):
+            while not taken.exists():  # noqa: ASYNC110 - no event comes from another process
+                await asyncio.sleep(0.05)
+
+    with_snapshots = few(server, 3, snapshots={"target": str(tmp_path / "kept")})
+    outcome = await thresher.Crawl(tmp_path / "x", server.web.seeds(), **with_snapshots).run(on_page=wait)
+    assert outcome.is_done
+    assert taken.exists()
+
+
 async def test_what_the_callers_code_raises_stops_the_crawl_and_is_raised(server: ServerProcess, tmp_path: Path) -> None:
     def on_page(page: thresher.Page) -> None:
         raise KeyError(page.url)
@@ -155,6 +170,7 @@ def test_ctrl_c_stops_gracefully(tmp_path: Path) -> None:
         ({"limits": {"max_pagse": 1}}, "limits.max_pagse"),
         ({"agents": 2}, "agents: expected 1"),
         ({"identity": {"contact": ""}}, "identity.contact"),
+        ({"snapshots": {"target": "nowhere://kept"}}, "nowhere://kept: cannot be used as a target"),
     ],
 )
 def test_bad_options_are_told_before_anything_is_written(changed: dict[str, Any], message: str, tmp_path: Path) -> None:

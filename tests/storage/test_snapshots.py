@@ -215,12 +215,9 @@ async def test_a_timer_takes_them_and_says_when_it_cannot(crawled: Path, tmp_pat
     notes: list[str] = []
     (tmp_path / "file").touch()
     for where in (tmp_path / "kept", tmp_path / "file"):
-        timing = asyncio.ensure_future(SnapshotTimer(crawled, SnapshotSettings(target=str(where)), notes.append).run())
-        async with asyncio.timeout(100):
+        async with SnapshotTimer(crawled, SnapshotSettings(target=str(where)), notes.append).running(), asyncio.timeout(100):
             while not (notes or (where / "snapshots" / "000001").exists()):  # noqa: ASYNC110 - no event comes from another process
                 await asyncio.sleep(0.05)
-        timing.cancel()
-        await asyncio.gather(timing, return_exceptions=True)
     (said,) = notes
     assert said.startswith("no snapshot was taken: ")
     assert str(tmp_path / "file") in said
