@@ -104,7 +104,10 @@ def _check_snapshots(where: str) -> None:
     """Raise UsageError for a target of snapshots that cannot be used here."""
     if is_url(where):
         require("snapshots.target", module="fsspec", extra="snapshots")
-        target(where)
+        try:
+            target(where)
+        except UsageError as error:
+            raise UsageError(f"snapshots.target: {error}") from None
 
 
 def _check_far(settings: Settings) -> None:

@@ -170,7 +170,7 @@ def test_ctrl_c_stops_gracefully(tmp_path: Path) -> None:
         ({"limits": {"max_pagse": 1}}, "limits.max_pagse"),
         ({"agents": 2}, "agents: expected 1"),
         ({"identity": {"contact": ""}}, "identity.contact"),
-        ({"snapshots": {"target": "nowhere://kept"}}, "nowhere://kept: cannot be used as a target"),
+        ({"snapshots": {"target": "nowhere://kept"}}, "snapshots.target: nowhere://kept: cannot be used as a target"),
     ],
 )
 def test_bad_options_are_told_before_anything_is_written(changed: dict[str, Any], message: str, tmp_path: Path) -> None:
