@@ -71,7 +71,7 @@ OF_SITES: Final = (  # options of which a site has one
 S = TypeVar("S", bound=msgspec.Struct)
 
 
-class Kind(Enum):
+class OverrideScope(Enum):
     """What an option is looked up by, where it may differ."""
 
     URL = "url"
@@ -84,11 +84,11 @@ def why_whole(key: str) -> str:
     return next((why for name, why in WHOLE_CRAWL.items() if _is_within(key, name)), "")
 
 
-def kind_of(key: str) -> Kind:
+def kind_of(key: str) -> OverrideScope:
     """Return what an option is looked up by."""
     if any(_is_within(key, name) for name in OF_SITES):
-        return Kind.SITE
-    return Kind.HOST if any(_is_within(key, name) for name in OF_HOSTS) else Kind.URL
+        return OverrideScope.SITE
+    return OverrideScope.HOST if any(_is_within(key, name) for name in OF_HOSTS) else OverrideScope.URL
 
 
 def overridden(settings: S, options: Mapping[str, Any]) -> S:

@@ -46,7 +46,7 @@ from thresher.crawler.fetch.dns import Names
 from thresher.crawler.fetch.fetcher import Fetcher
 from thresher.crawler.gates.ai_preferences import AiPreferences
 from thresher.crawler.gates.link_gate import LinkGate, Sifted, Skip, presentable
-from thresher.crawler.gates.robots_cache import RobotsCache, RobotsStanding, Waiting
+from thresher.crawler.gates.robots_cache import RobotsCache, RobotsStanding, RobotsWaiter
 from thresher.crawler.page.batch_reader import BatchReader, PageReading
 from thresher.crawler.page.parser import Parser
 from thresher.crawler.page.requisite_reader import RequisiteReader
@@ -108,7 +108,7 @@ class Visit(msgspec.Struct):
     held: tuple[Asked, ...] = ()  # a filter has come to hold the URL, or to rewrite it: it is not requested
     said: tuple[str, ...] = ()  # filters that would hold or refuse it if they did not only observe
     deferred: tuple[float, str] | None = None  # until when its host waits, and why
-    robots_of: set[Waiting] = msgspec.field(default_factory=set)  # for whom `outcome`, a robots.txt, speaks
+    robots_of: set[RobotsWaiter] = msgspec.field(default_factory=set)  # for whom `outcome`, a robots.txt, speaks
     policy_of: str = ""  # the origin that `outcome`, a tdmrep.json, speaks for
     page: Page | None = None
     sitemap: SitemapReading | None = None  # what a sitemap says

@@ -38,7 +38,7 @@ class File(msgspec.Struct, frozen=True):
     n_bytes: int
 
 
-class Piece(msgspec.Struct, frozen=True):
+class FilePiece(msgspec.Struct, frozen=True):
     """Which part of a file is asked for."""
 
     agent: int
@@ -46,7 +46,7 @@ class Piece(msgspec.Struct, frozen=True):
     offset: int
 
 
-Fetch = Callable[[Piece], bytes]  # from the other disk
+FetchPiece = Callable[[FilePiece], bytes]  # from the other disk
 
 
 def files_of(shard: Path) -> list[File]:
@@ -56,7 +56,7 @@ def files_of(shard: Path) -> list[File]:
     return [File(str(path.relative_to(shard)), path.stat().st_size) for path in found if path.name not in _STAYS]
 
 
-def read_piece(directory: Path, piece: Piece) -> bytes:
+def read_piece(directory: Path, piece: FilePiece) -> bytes:
     """Return up to `PIECE_BYTES` of a file of a shard."""
     path = _inside(shard_path(directory, piece.agent), piece.name)
     try:
@@ -67,7 +67,7 @@ def read_piece(directory: Path, piece: Piece) -> bytes:
         raise StoreError(f"{path}: cannot be read: {error.strerror}. Nothing was changed") from None
 
 
-def bring(directory: Path, agent: int, files: list[File], fetch: Fetch) -> None:
+def bring(directory: Path, agent: int, files: list[File], fetch: FetchPiece) -> None:
     """Bring a whole shard here, in place of what an earlier try has left."""
     shard = shard_path(directory, agent)
     coming = shard.with_name(f"{shard.name}.coming")
@@ -78,7 +78,7 @@ def bring(directory: Path, agent: int, files: list[File], fetch: Fetch) -> None:
     sync_folder(directory)
 
 
-def bring_state(directory: Path, agent: int, files: list[File], fetch: Fetch) -> Path:
+def bring_state(directory: Path, agent: int, files: list[File], fetch: FetchPiece) -> Path:
     """Bring the state of a shard here; return a store that has it, and no results."""
     place = copy_path(directory, agent)
     _fetch_all(place, agent, [file for file in files if file.name == _STATE_FILE], fetch)
@@ -97,7 +97,7 @@ def drop(directory: Path, agent: int) -> None:
     shutil.rmtree(shard_path(directory, agent), ignore_errors=True)
 
 
-def _fetch_all(place: Path, agent: int, files: list[File], fetch: Fetch) -> None:
+def _fetch_all(place: Path, agent: int, files: list[File], fetch: FetchPiece) -> None:
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir(mode=0o700, parents=True)
     for wanted in files:
@@ -105,7 +105,7 @@ def _fetch_all(place: Path, agent: int, files: list[File], fetch: Fetch) -> None
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with open(path, "wb", opener=private) as file:
             while file.tell() < wanted.n_bytes:
-                content = fetch(Piece(agent, wanted.name, file.tell()))
+                content = fetch(FilePiece(agent, wanted.name, file.tell()))
                 if not content:
                     raise StoreError(f"{path}: expected {wanted.n_bytes:,} bytes, found {file.tell():,}: the other disk changes meanwhile")
                 file.write(content)

@@ -61,7 +61,7 @@ class Keys(msgspec.Struct, tag=True, frozen=True):
     start: bytes
 
 
-class Lines(msgspec.Struct, tag=True, frozen=True):
+class SkippedLines(msgspec.Struct, tag=True, frozen=True):
     """Lines of the log of skipped URLs, from `n_skip` on between two places."""
 
     start: tuple[int, int]
@@ -69,7 +69,7 @@ class Lines(msgspec.Struct, tag=True, frozen=True):
     n_skip: int
 
 
-class Pages(msgspec.Struct, tag=True, frozen=True):
+class PageFaults(msgspec.Struct, tag=True, frozen=True):
     """What is wrong with the pages of the store's files, in words."""
 
 
@@ -80,10 +80,10 @@ class Verify(msgspec.Struct, tag=True, frozen=True):
     bodies: bool
 
 
-Question = Get | Floor | Scan | Keys | Lines | Pages | Verify
+Question = Get | Floor | Scan | Keys | SkippedLines | PageFaults | Verify
 
 
-class Answer(msgspec.Struct, frozen=True):
+class FarAnswer(msgspec.Struct, frozen=True):
     """What is there. is_all: nothing follows    fault: why it cannot be read, "" if it can"""
 
     values: list[bytes | None] = []
@@ -92,7 +92,7 @@ class Answer(msgspec.Struct, frozen=True):
     fault: str = ""
 
 
-_read_answer = msgspec.msgpack.Decoder(Answer).decode
+_read_answer = msgspec.msgpack.Decoder(FarAnswer).decode
 _encode = msgspec.msgpack.encode
 
 
@@ -111,7 +111,7 @@ class FarView(View):
         self.settings = decode_config(path, self.get(META, Meta.CONFIG))
         self.tables = Tables(self, self.settings)
 
-    def _ask(self, question: Question) -> Answer:
+    def _ask(self, question: Question) -> FarAnswer:
         answer = _read_answer(self._ask_there(_encode(question)))
         if answer.fault:
             raise StoreError(answer.fault)
@@ -157,7 +157,7 @@ class FarView(View):
             end = (self.span.end.segment, self.span.end.n_bytes)
         n_read = 0
         while True:
-            answer = self._ask(Lines(start, end, n_read))
+            answer = self._ask(SkippedLines(start, end, n_read))
             yield from (SKIP_LINE.decode(line) for line in answer.values if line is not None)
             if answer.is_all:
                 return
@@ -165,13 +165,13 @@ class FarView(View):
 
     def damaged_pages(self) -> list[str]:
         """Return what is wrong with the pages of its files, in words."""
-        return self._words(Pages())
+        return self._words(PageFaults())
 
     def problems(self, where: str, *, bodies: bool) -> list[str]:
         """Return what storage/verify.py finds of it, looked for on its own machine."""
         return self._words(Verify(where, bodies))
 
-    def _words(self, question: Pages | Verify) -> list[str]:
+    def _words(self, question: PageFaults | Verify) -> list[str]:
         return [problem.decode() for problem in self._ask(question).values if problem is not None]
 
     def archive_file(self, visit: int, serial: int) -> NoReturn:

@@ -12,7 +12,7 @@ import msgspec
 
 from thresher.crawler.core.errors import StoreError
 from thresher.storage.export.reading import reading_shard
-from thresher.storage.far import MOST_ROWS, Answer, Floor, Get, Keys, Lines, Pages, Question, Scan, Verify
+from thresher.storage.far import MOST_ROWS, FarAnswer, Floor, Get, Keys, PageFaults, Question, Scan, SkippedLines, Verify
 from thresher.storage.rot import damaged_pages
 from thresher.storage.segments import read_lines
 from thresher.storage.verify import MOST_PROBLEMS, problems
@@ -45,30 +45,30 @@ class ShardServer:
                 self._view = self._opened.enter_context(reading_shard(self._path, at_once=self._at_once))
             return msgspec.msgpack.encode(_answer(self._view, _read_question(packed)))
         except StoreError as error:
-            return msgspec.msgpack.encode(Answer(fault=str(error)))
+            return msgspec.msgpack.encode(FarAnswer(fault=str(error)))
 
 
-def _answer(view: View, question: Question) -> Answer:
+def _answer(view: View, question: Question) -> FarAnswer:
     match question:
         case Get(table=table, keys=keys):
-            return Answer(values=view.get_many(table, keys))
+            return FarAnswer(values=view.get_many(table, keys))
         case Floor(table=table, key=key, n_shared=n_shared):
             row = view.floor(table, key, n_shared)
-            return Answer(rows=[] if row is None else [row])
+            return FarAnswer(rows=[] if row is None else [row])
         case Scan(table=table, prefix=prefix, start=start, limit=limit):
             rows, is_all = _chunk(view.rows(table, prefix, start), limit, lambda row: len(row[0]) + len(row[1]))
-            return Answer(rows=rows, is_all=is_all)
+            return FarAnswer(rows=rows, is_all=is_all)
         case Keys(table=table, start=start):
             keys_, is_all = _chunk(view.keys(table, start), MOST_ROWS, len)
-            return Answer(values=[*keys_], is_all=is_all)
-        case Lines(start=start_, end=end, n_skip=n_skip):
+            return FarAnswer(values=[*keys_], is_all=is_all)
+        case SkippedLines(start=start_, end=end, n_skip=n_skip):
             lines, is_all = _chunk(islice(read_lines(view.path / "skipped", end, start_), n_skip, None), MOST_ROWS, len)
-            return Answer(values=[*lines], is_all=is_all)
+            return FarAnswer(values=[*lines], is_all=is_all)
         case Verify(where=where, bodies=bodies):
             found = islice(problems(view, where, bodies=bodies), MOST_PROBLEMS)
-            return Answer(values=[problem.encode() for problem in found], is_all=True)
-        case Pages():
-            return Answer(values=[problem.encode() for problem in damaged_pages(view.path)], is_all=True)
+            return FarAnswer(values=[problem.encode() for problem in found], is_all=True)
+        case PageFaults():
+            return FarAnswer(values=[problem.encode() for problem in damaged_pages(view.path)], is_all=True)
 
 
 def _chunk(items: Iterator[T], limit: int, size: Callable[[T], int]) -> tuple[list[T], bool]:

@@ -152,7 +152,7 @@ class QueueKey(NamedTuple):
     seq: int
 
 
-class Waiting(NamedTuple):
+class PackedUrl(NamedTuple):
     """One URL of a row of `queue`."""
 
     past: int  # by how much its number is above that of the row's key
@@ -175,9 +175,9 @@ def pack_waiting(past: int, attempt: int, purpose: int, hops: int, site_depth: i
     return _WAITING.pack(past, attempt, purpose, min(hops, 255), min(site_depth, _U16_MAX), min(seed_distance, _U16_MAX))
 
 
-def unpack_waiting(value: bytes) -> list[Waiting]:
+def unpack_waiting(value: bytes) -> list[PackedUrl]:
     """Return the URLs of a row of `queue`, by their numbers."""
-    return [*map(Waiting._make, _WAITING.iter_unpack(value))]
+    return [*map(PackedUrl._make, _WAITING.iter_unpack(value))]
 
 
 def pack_due(due: float, queue: bytes) -> bytes:

@@ -83,7 +83,7 @@ class ShardsView(View):
     def __init__(self, directory: Path, table: Partitions, *, at_once: bool = False) -> None:
         self.path = directory
         self.shards: list[View] = []
-        self._way: ways.Connection | None = None
+        self._way: ways.FarConnection | None = None
         try:
             for agent in range(table.shards):
                 self.shards.append(self._opened(agent, table, at_once))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # every command imports this
 Ask = Callable[[bytes], bytes]  # asks the machine that has a shard (far.py)
 
 
-class Connection(Protocol):
+class FarConnection(Protocol):
     """The way to the machines of one crawl."""
 
     def ask_of(self, agent: int, *, at_once: bool) -> Ask:
@@ -25,7 +25,7 @@ class Connection(Protocol):
     def close(self) -> None: ...
 
 
-Connect = Callable[["Path", "Partitions"], Connection]
+Connect = Callable[["Path", "Partitions"], FarConnection]
 
 
 def _no_way(path: Path, table: Partitions) -> NoReturn:
@@ -40,6 +40,6 @@ def connect_by(connect: Connect) -> None:
     _ways[0] = connect
 
 
-def connection(path: Path, table: Partitions) -> Connection:
+def connection(path: Path, table: Partitions) -> FarConnection:
     """Return the way to the machines of a crawl; raises UsageError if there is none."""
     return _ways[0](path, table)

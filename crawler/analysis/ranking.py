@@ -15,7 +15,7 @@ from itertools import islice
 import numpy as np
 
 from thresher.crawler.core.errors import UsageError
-from thresher.crawler.core.places import Level, Places, places
+from thresher.crawler.core.places import Level, UrlGroups, places
 from thresher.crawler.graph.collapse import DROPPED, collapse
 from thresher.crawler.graph.csr import F64, I64, Bools, Graph
 from thresher.crawler.graph.hits import Hits, hits
@@ -63,7 +63,7 @@ class Subject:
             crawled = Crawled(fetches[fetches >= 0], crawled.depths[nodes])
         return replace(self, graph=found.graph, urls=lambda at: self.urls(int(nodes[node]) for node in at), crawled=crawled)
 
-    def places(self, level: Level) -> Places:
+    def places(self, level: Level) -> UrlGroups:
         """Group the nodes by host or site.
 
         Raises:
@@ -184,7 +184,7 @@ def rank(
     )
 
 
-def _members(subject: Subject, groups: Places) -> tuple[I64, I64 | None]:
+def _members(subject: Subject, groups: UrlGroups) -> tuple[I64, I64 | None]:
     n = len(groups.names)
     of_fetches = None if subject.crawled is None else np.bincount(groups.of[subject.crawled.fetches], minlength=n)
     return np.bincount(groups.of, minlength=n), of_fetches

@@ -20,7 +20,7 @@ from thresher.crawler.terminal.extras import require
 from thresher.crawler.terminal.printable import printable
 from thresher.storage.export.fields import ExportKind, Field
 from thresher.storage.export.kinds import KINDS, TIMED, write_all
-from thresher.storage.export.lines import CsvLines, JsonLines, Lines, TsvLines
+from thresher.storage.export.lines import CsvLines, JsonLines, LineWriter, TsvLines
 from thresher.storage.export.parquet import ParquetFolder, ParquetRows
 from thresher.storage.export.reading import reading
 from thresher.storage.export.target import replacing, replacing_folder
@@ -32,7 +32,7 @@ _ROWS = {"hostgraph": "links between hosts", "sitegraph": "links between sites"}
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ExportOptions:
     """What is to be exported, where to and how: the command's options."""
 
     what: str
@@ -46,7 +46,7 @@ class Wanted:
     next_file: str
 
     @classmethod
-    def of(cls, *, format_: str | None, output: str, **others: Any) -> Wanted:
+    def of(cls, *, format_: str | None, output: str, **others: Any) -> ExportOptions:
         """Make it of the options as they are given; the name of a file says its format."""
         return cls(format=format_ or _FORMATS.get(Path(output).suffix, "jsonl"), output=output, **others)
 
@@ -110,7 +110,7 @@ def export(directory: str, list_fields: bool, **options: Any) -> int:
     beside its place and renamed into it when it is complete. It is readable by its owner alone, unless it replaces one that others may
     read.
     """
-    wanted = Wanted.of(**options)
+    wanted = ExportOptions.of(**options)
     kind = KINDS[wanted.what]
     if list_fields:
         for field in kind.fields:
@@ -125,7 +125,7 @@ def export(directory: str, list_fields: bool, **options: Any) -> int:
     return 0
 
 
-def _export_rows(directory: str, kind: ExportKind[Any], chosen: Sequence[Field[Any]], wanted: Wanted) -> None:
+def _export_rows(directory: str, kind: ExportKind[Any], chosen: Sequence[Field[Any]], wanted: ExportOptions) -> None:
     """Write a kind to where it is wanted, and where to go on the next time."""
     with reading(Path(directory), walks=True) as view:
         cursor = view.narrow(wanted.since) if wanted.since else ""
@@ -138,7 +138,7 @@ def _export_rows(directory: str, kind: ExportKind[Any], chosen: Sequence[Field[A
             file.write(cursor.encode() + b"\n")
 
 
-def _write_rows(view: View, kind: ExportKind[Any], chosen: Sequence[Field[Any]], wanted: Wanted) -> None:
+def _write_rows(view: View, kind: ExportKind[Any], chosen: Sequence[Field[Any]], wanted: ExportOptions) -> None:
     what, output, is_raw = _ROWS.get(kind.name, kind.name), wanted.output, wanted.raw
     if output == "-":
         _to_stdout(lambda out: _write(view, kind, chosen, out, wanted.format, raw=is_raw))
@@ -156,7 +156,7 @@ def _write_rows(view: View, kind: ExportKind[Any], chosen: Sequence[Field[Any]],
         click.echo(f"{output}: {n:,} {what}{unsaid}", err=True)
 
 
-def _export_archive(directory: str, wanted: Wanted) -> None:
+def _export_archive(directory: str, wanted: ExportOptions) -> None:
     output = wanted.output
     with reading(Path(directory), walks=True) as view:
         if output == "-":
@@ -188,7 +188,7 @@ def _write(view: View, kind: ExportKind[Any], fields: Sequence[Field[Any]], out:
         text.detach()
 
 
-def _lines(text: io.TextIOWrapper, names: Sequence[str], format_: str, *, raw: bool) -> Lines:
+def _lines(text: io.TextIOWrapper, names: Sequence[str], format_: str, *, raw: bool) -> LineWriter:
     match format_:
         case "csv":
             return CsvLines(text, names, raw=raw)
@@ -201,7 +201,7 @@ def _lines(text: io.TextIOWrapper, names: Sequence[str], format_: str, *, raw: b
 class _Shown:
     """Records on a terminal, one a line. Control characters of crawled text are shown as escapes: they could move the cursor."""
 
-    def __init__(self, lines: Lines) -> None:
+    def __init__(self, lines: LineWriter) -> None:
         self._lines = lines
 
     def write(self, values: Sequence[Any]) -> None:

@@ -26,7 +26,7 @@ from thresher.storage.export.reading import reading as reading_store
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ReplicaOptions:
     """Which of the outputs is wanted, and what counts as a replica: the command's options."""
 
     pairs: bool
@@ -165,7 +165,7 @@ def replicas(source: str, **options: Any) -> int:
     LABELS.tsv has lines of URL, tab, URL: pairs of replicas; all other pairs are none. A third field of 0 marks a pair that is none; if the
     file has such a line, only its pairs count. Tolerances up to --D and --C are tried, --C as in the paper.
     """
-    wanted = Wanted(**options)
+    wanted = ReplicaOptions(**options)
     wanted.check()
     found = _read(source, wanted.recipe())
     if wanted.labels is not None:
@@ -177,7 +177,7 @@ def replicas(source: str, **options: Any) -> int:
     return 0
 
 
-def _lines(space: Space, wanted: Wanted) -> Iterator[dict[str, Any]]:
+def _lines(space: Space, wanted: ReplicaOptions) -> Iterator[dict[str, Any]]:
     urls, hosts = space.sketches.urls, space.sketches.hosts
     if wanted.indexes:
         for group in same_children(space.sketches, space.r, of_texts=space.tolerance.resemblance or _DEFAULTS.resemblance):

@@ -20,7 +20,7 @@ def boot_s() -> float:
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
-class Lease:
+class AgentLease:
     """Until when this agent may begin requests."""
 
     def __init__(self, clock: Callable[[], float] = boot_s) -> None:

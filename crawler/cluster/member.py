@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from thresher.crawler.cluster.lease import Lease
+from thresher.crawler.cluster.lease import AgentLease
 from thresher.crawler.cluster.shared_addresses import SharedAddresses
 from thresher.crawler.cluster.transport import PeerTransport
 from thresher.crawler.core.errors import StoreError
@@ -23,7 +23,7 @@ class Team(NamedTuple):
 
     ownership: Ownership
     addresses: SharedAddresses
-    lease: Lease | None = None  # on several machines: what each needs to request anything
+    lease: AgentLease | None = None  # on several machines: what each needs to request anything
 
 
 class Member:

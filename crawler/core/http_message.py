@@ -20,7 +20,7 @@ _LENGTH: Final = re.compile(rb"^content-length[ \t]*:[ \t]*([0-9]+)[ \t]*\r?$", 
 _BODILESS: Final = re.compile(rb"HTTP/1\.[0-9] (?:204|304)\b")
 
 
-class Message(NamedTuple):
+class HttpMessage(NamedTuple):
     """The parts of an answer; joined in order they are all bytes that came."""
 
     interim: bytes  # answers of status 1xx, and empty lines before the final one
@@ -32,7 +32,7 @@ class Message(NamedTuple):
     has_head: bool  # the head is whole
 
 
-def split(received: bytes, n_interim: int = 0) -> Message:
+def split(received: bytes, n_interim: int = 0) -> HttpMessage:
     """Split the bytes that came for one request.
 
     Args:
@@ -41,17 +41,17 @@ def split(received: bytes, n_interim: int = 0) -> Message:
     start = _final(received, n_interim)
     interim, end = received[:start], _BLANK_LINE.search(received, start)
     if end is None:
-        return Message(interim, received[start:], b"", b"", b"", is_chunked=False, has_head=False)
+        return HttpMessage(interim, received[start:], b"", b"", b"", is_chunked=False, has_head=False)
     head, rest = received[start : end.end()], received[end.end() :]
     codings = b",".join(_TRANSFER.findall(head)).lower().split(b",")
     length = _LENGTH.search(head)
     if _BODILESS.match(head):
-        return Message(interim, head, b"", rest, b"", is_chunked=False, has_head=True)
+        return HttpMessage(interim, head, b"", rest, b"", is_chunked=False, has_head=True)
     if codings[-1].strip() == b"chunked":
         payload, n_body = _dechunked(rest)
-        return Message(interim, head, rest[:n_body], rest[n_body:], payload, is_chunked=True, has_head=True)
+        return HttpMessage(interim, head, rest[:n_body], rest[n_body:], payload, is_chunked=True, has_head=True)
     n_body = int(length[1][:18]) if length is not None and not codings[-1].strip() else len(rest)
-    return Message(interim, head, rest[:n_body], rest[n_body:], rest[:n_body], is_chunked=False, has_head=True)
+    return HttpMessage(interim, head, rest[:n_body], rest[n_body:], rest[:n_body], is_chunked=False, has_head=True)
 
 
 def _final(received: bytes, n_interim: int) -> int:

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
-from thresher.config.override import Kind, kind_of, overridden
+from thresher.config.override import OverrideScope, kind_of, overridden
 from thresher.config.settings import Override, Settings
 from thresher.crawler.core.url import hostname_of, origin_of, queue_name, site_of
 
@@ -22,7 +22,7 @@ Which = tuple[int, ...]  # the overrides that cover something, by their places i
 _MOST_ORIGINS: Final = 50_000
 
 
-class Said(NamedTuple):
+class OverriddenOption(NamedTuple):
     """What an override says of an option."""
 
     key: str  # dotted
@@ -86,34 +86,34 @@ class Overriding:
         """Return whether something holds in general or by an override."""
         return any(map(holds, self.everywhere()))
 
-    def said(self, text: str) -> list[Said]:
+    def said(self, text: str) -> list[OverriddenOption]:
         """Return what overrides change for a canonical URL, its host and its site: of each option the value that counts, by dotted key."""
         of_url = self.which(text)
-        skips = [Said("skip", True, self._overrides[i].match) for i in of_url if self._overrides[i].skip][-1:]
+        skips = [OverriddenOption("skip", True, self._overrides[i].match) for i in of_url if self._overrides[i].skip][-1:]
         return skips + sorted((one for kind, which in self._parts(text) for one in self._said(which, kind)), key=lambda one: one.key)
 
-    def said_of_host(self, queue: str) -> list[Said]:
+    def said_of_host(self, queue: str) -> list[OverriddenOption]:
         """Return what overrides change for a host queue, by its name."""
-        return self._said(self.which_of_host(queue), Kind.HOST)
+        return self._said(self.which_of_host(queue), OverrideScope.HOST)
 
     def all_of(self, text: str) -> Settings:
         """Return all that holds for a canonical URL, its host and its site."""
         made = self.of(text)
         for kind, which in self._parts(text):
-            if kind is not Kind.URL:
+            if kind is not OverrideScope.URL:
                 keys = {key for one in self._overrides for key in one.options if kind_of(key) is kind}
                 made = overridden(made, {key: attrgetter(key)(self.made(which)) for key in keys})
         return made
 
-    def _parts(self, text: str) -> list[tuple[Kind, Which]]:
+    def _parts(self, text: str) -> list[tuple[OverrideScope, Which]]:
         origin = origin_of(text)
         of_host, of_site = self.which_of_host(queue_name(origin)), self.which_of_host(site_of(hostname_of(origin)))
-        return [(Kind.URL, self.which(text)), (Kind.HOST, of_host), (Kind.SITE, of_site)]
+        return [(OverrideScope.URL, self.which(text)), (OverrideScope.HOST, of_host), (OverrideScope.SITE, of_site)]
 
-    def _said(self, which: Which, kind: Kind) -> list[Said]:
-        found: dict[str, Said] = {}
+    def _said(self, which: Which, kind: OverrideScope) -> list[OverriddenOption]:
+        found: dict[str, OverriddenOption] = {}
         for one in (self._overrides[i] for i in which):
-            found |= {key: Said(key, value, one.match) for key, value in one.options.items() if kind_of(key) is kind}
+            found |= {key: OverriddenOption(key, value, one.match) for key, value in one.options.items() if kind_of(key) is kind}
         return [*found.values()]
 
     def which_of_host(self, queue: str) -> Which:

@@ -19,14 +19,14 @@ Level = Literal["page", "host", "site"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Places:
+class UrlGroups:
     """Groups of URLs, numbered in the order of their first mention. of: [n_urls]; names: [n_groups]."""
 
     of: npt.NDArray[np.int32]
     names: list[str]
 
 
-def places(urls: Iterable[str], level: Literal["host", "site"]) -> Places:
+def places(urls: Iterable[str], level: Literal["host", "site"]) -> UrlGroups:
     """Group URLs by host or site.
 
     Args:
@@ -45,7 +45,7 @@ def places(urls: Iterable[str], level: Literal["host", "site"]) -> Places:
             name = _name(origin, level)
             number = by_origin[origin] = groups.setdefault(name, len(groups))
         numbers.append(number)
-    return Places(np.array(numbers, dtype=np.int32), list(groups))
+    return UrlGroups(np.array(numbers, dtype=np.int32), list(groups))
 
 
 def _origin(url: str) -> str:

@@ -40,7 +40,7 @@ _MAX_VALUE = 2_048  # characters of a sitemap's URL
 _MAX_CONTENT = 4_096  # characters read of a meta element's content
 _MAX_DELAY = 1e9
 
-Kind = Literal["rules", "allow", "unreachable"]
+RulesKind = Literal["rules", "allow", "unreachable"]
 
 _DISALLOW_ALL = b"User-agent: *\nDisallow: /\n"
 _FIELDS = {
@@ -75,7 +75,7 @@ class RobotsRecord(msgspec.Struct, array_like=True):
     """What is known of one origin's robots.txt. Times as `now`."""
 
     origin: str
-    kind: Kind
+    kind: RulesKind
     fetched_at: float
     expires_at: float
     status: int = 0  # of the last answer, 0 if there was none
@@ -290,7 +290,7 @@ def judge(origin: str, outcome: Outcome, previous: RobotsRecord | None, settings
     return record, body
 
 
-def _meaning(outcome: Outcome, settings: RobotsSettings) -> tuple[Kind, str, bytes]:
+def _meaning(outcome: Outcome, settings: RobotsSettings) -> tuple[RulesKind, str, bytes]:
     """Return kind, detail and the body to store."""
     match outcome:
         case Failed():

@@ -21,7 +21,7 @@ _MOST_WAITING = 128  # pipelined requests; reading pauses above
 _STATUS_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n" for status in HTTPStatus}
 
 
-class OpenRequest:
+class PendingRequest:
     """A request that is not answered yet."""
 
     __slots__ = ("agent", "host", "is_last", "method", "path", "start", "takes_gzip")
@@ -62,18 +62,18 @@ class Service(Protocol):
 
     n_refused: int  # connections from elsewhere
 
-    def enter(self, connection: Connection, /) -> int:
+    def enter(self, connection: ServerConnection, /) -> int:
         """Count a connection that is open; return its number."""
         ...
 
-    def leave(self, connection: Connection, /) -> None: ...
+    def leave(self, connection: ServerConnection, /) -> None: ...
 
     def answer(self, method: str, host: str, path: str, /) -> Reply: ...
 
     def record(self, request: ServedRequest, /) -> None: ...
 
 
-class Connection(asyncio.Protocol):
+class ServerConnection(asyncio.Protocol):
     """One client. Requests are answered in order; the next one is read when the last answer was sent."""
 
     def __init__(self, server: Service) -> None:
@@ -82,9 +82,9 @@ class Connection(asyncio.Protocol):
         self._transport: asyncio.Transport
         self._address = ""
         self._buffer = b""
-        self._asked: deque[OpenRequest] = deque()
+        self._asked: deque[PendingRequest] = deque()
         self._late: asyncio.TimerHandle | None = None  # the answer to the first of `_asked` is due then
-        self._leaving: tuple[OpenRequest, int, int] | None = None  # request, status, bytes of the answer that the kernel is still taking
+        self._leaving: tuple[PendingRequest, int, int] | None = None  # request, status, bytes of the answer that the kernel is still taking
         self._is_reading = True
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -123,7 +123,7 @@ class Connection(asyncio.Protocol):
         while (end := self._buffer.find(b"\r\n\r\n")) >= 0:
             head, self._buffer = self._buffer[:end], self._buffer[end + 4 :]
             try:
-                self._asked.append(OpenRequest(head))
+                self._asked.append(PendingRequest(head))
             except ValueError:
                 self._refuse()
                 return
@@ -176,13 +176,13 @@ class Connection(asyncio.Protocol):
             self._leaving = None
             self._finish(asked, reply.status, n_bytes, end)
 
-    def _finish(self, asked: OpenRequest, status: int, n_bytes: int, end: float) -> None:
+    def _finish(self, asked: PendingRequest, status: int, n_bytes: int, end: float) -> None:
         self._log(asked, status, n_bytes, end)
         if asked.is_last:
             self._give_up()
             self._transport.close()
 
-    def _log(self, asked: OpenRequest, status: int, n_bytes: int, end: float) -> None:
+    def _log(self, asked: PendingRequest, status: int, n_bytes: int, end: float) -> None:
         self._server.record(
             ServedRequest(asked.start, end, self._address, asked.host, self._number, asked.method, asked.path, status, n_bytes, asked.agent)
         )

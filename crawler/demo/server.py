@@ -29,7 +29,7 @@ from typing import BinaryIO, Self
 
 import uvloop
 
-from thresher.crawler.demo.connection import Connection
+from thresher.crawler.demo.connection import ServerConnection
 from thresher.crawler.demo.demo_settings import PROFILES, DemoSettings, profile
 from thresher.crawler.demo.log import ServedRequest
 from thresher.crawler.demo.opening import AnyWeb, open_web
@@ -67,7 +67,7 @@ class Server:
         self._waiting_bytes = 0
         self._flush: asyncio.TimerHandle | None = None
         self._server: asyncio.Server | None = None
-        self._connections: set[Connection] = set()
+        self._connections: set[ServerConnection] = set()
         self._attempts: Counter[tuple[str, str]] = Counter()
         self._n_connections = 0
         self.port = 0  # once entered
@@ -86,7 +86,7 @@ class Server:
         if self._log_path is not None:
             self._log = Path(self._log_path).open("ab", buffering=0)  # noqa: ASYNC230, SIM115 - opened once, closed in __aexit__
         tls = server_context(self.web.hosts(), Path(self._authority)) if self._demo_settings.tls and self._authority else None
-        self._server = await asyncio.get_running_loop().create_server(lambda: Connection(self), sock=sock, backlog=_BACKLOG, ssl=tls)
+        self._server = await asyncio.get_running_loop().create_server(lambda: ServerConnection(self), sock=sock, backlog=_BACKLOG, ssl=tls)
         return self
 
     async def __aexit__(self, _type: type[BaseException] | None, _value: BaseException | None, _trace: TracebackType | None) -> None:
@@ -102,12 +102,12 @@ class Server:
 
     # what connections report
 
-    def enter(self, connection: Connection) -> int:
+    def enter(self, connection: ServerConnection) -> int:
         self._connections.add(connection)
         self._n_connections += 1
         return self._n_connections
 
-    def leave(self, connection: Connection) -> None:
+    def leave(self, connection: ServerConnection) -> None:
         self._connections.discard(connection)
 
     def answer(self, method: str, host: str, path: str) -> Reply:

@@ -24,7 +24,7 @@ from thresher.crawler.explain.announced import announced
 from thresher.crawler.explain.held import history
 from thresher.crawler.explain.requisite import needed
 from thresher.crawler.explain.spelling import steps
-from thresher.crawler.explain.story import Hop, Story, Waiting
+from thresher.crawler.explain.story import Hop, QueuePlace, Story
 from thresher.crawler.explain.today import Today, decide
 from thresher.crawler.explain.visited_again import visited_again, words_of
 from thresher.crawler.explain.wording import recorded
@@ -176,7 +176,7 @@ class Explainer:
 
     # -- what it waits for
 
-    def _waiting(self, url: CrawlURL, row: SeenRow) -> Waiting | None:
+    def _waiting(self, url: CrawlURL, row: SeenRow) -> QueuePlace | None:
         """Find the URL's row in its host's queue; None if it is not there (it may have left a moment ago)."""
         queue = self._own.queue_key(url.host)
         host = self._view.tables.queues.host(queue)
@@ -187,7 +187,7 @@ class Explainer:
         due = max(host.next_at, host.backoff_until, host.parked_until)
         if entry.lane is Lane.RETRY:
             due = max(due, entry.rank / 1e6)
-        return Waiting(
+        return QueuePlace(
             host=host.name,
             lane=entry.lane.name.lower(),
             rank=entry.rank,

@@ -17,21 +17,21 @@ from thresher.storage.export.fields import iso
 from thresher.storage.view import View
 
 
-class Event(msgspec.Struct, kw_only=True):
+class HeldEvent(msgspec.Struct, kw_only=True):
     """One thing that befell a URL, or its class."""
 
     at: str | None
     what: str
 
 
-def history(view: View, key: bytes, row: SeenRow) -> list[Event]:
+def history(view: View, key: bytes, row: SeenRow) -> list[HeldEvent]:
     """Return what befell a URL since it was held, [] if it never was."""
     if row.state is not State.HELD and row.purpose != Purpose.AUDIT:
         return []
     via = view.tables.seen.row(view.tables.seen.record(row.seq).via)
     story = _Story(key)
     return [
-        Event(at=iso(note.at), what=what)
+        HeldEvent(at=iso(note.at), what=what)
         for note in notes(view, via.visit if via is not None else 0)
         for step in note.steps
         for what in story.words(step)

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from thresher.crawler.explain.announced import Announcement
-from thresher.crawler.explain.held import Event
+from thresher.crawler.explain.held import HeldEvent
 from thresher.crawler.explain.requisite import RequisiteStory
 from thresher.crawler.explain.spelling import SpellingStep
 from thresher.crawler.explain.today import Today
@@ -22,7 +22,7 @@ class Hop(msgspec.Struct, kw_only=True):
     depth: int | None
 
 
-class Waiting(msgspec.Struct, kw_only=True):
+class QueuePlace(msgspec.Struct, kw_only=True):
     """The URL's place in its host's queue, and the host's clock."""
 
     host: str
@@ -60,7 +60,7 @@ class Story(msgspec.Struct, kw_only=True):
     hops: int | None = None
     purpose: str | None = None
     crawl: str = ""  # what the crawl is doing, or how it ended; "" if that is not known
-    waiting: Waiting | None = None
+    waiting: QueuePlace | None = None
     failure: dict[str, Any] | None = None
     page: dict[str, Any] | None = None
     verdicts: list[dict[str, Any]] = []  # all that were given, oldest first
@@ -70,7 +70,7 @@ class Story(msgspec.Struct, kw_only=True):
     alias_of: dict[str, str] | None = None
     holders: list[str] = []
     held_class: dict[str, str | int] | None = None  # the class that it waits in
-    history: list[Event] = []  # of a URL that was held in a class
+    history: list[HeldEvent] = []  # of a URL that was held in a class
     crashes: int = 0  # of our own processes while they worked on it
     skips: list[dict[str, Any]] = []
     today: Today | None = None

@@ -15,7 +15,7 @@ from thresher.crawler.core.effects import Hold, Rewrite
 from thresher.crawler.core.governing import governed, options_of
 from thresher.crawler.core.link_batch import LinkBatch
 from thresher.crawler.core.model import Cause, CrawlURL, Mode, Reason, Verdict
-from thresher.crawler.core.overriding import Overriding, Said
+from thresher.crawler.core.overriding import OverriddenOption, Overriding
 from thresher.crawler.core.own_site import OwnSite
 from thresher.crawler.core.robots import RobotsRecord
 from thresher.crawler.core.url import URLSpace, hostname_of, port_of, queue_name
@@ -69,7 +69,7 @@ class Today(msgspec.Struct, kw_only=True):
     """The gates' answers, and what they come to: the end of "found today, it would …"."""
 
     rulings: list[Ruling]
-    overrides: list[Said] = []  # what overrides set for the URL, its host and its site
+    overrides: list[OverriddenOption] = []  # what overrides set for the URL, its host and its site
     robots: RobotsStory | None  # None without a store
     outcome: str
 
@@ -131,7 +131,7 @@ def _static(url: CrawlURL, filters: tuple[FilterSpec, ...]) -> list[Ruling]:
     ]
 
 
-def _overridden(rulings: list[Ruling], said: list[Said]) -> list[Ruling]:
+def _overridden(rulings: list[Ruling], said: list[OverriddenOption]) -> list[Ruling]:
     """Name the overrides that change an option of the gate for the URL, also those of filters that are off for it."""
     of_gate = {one.key.split(".")[1 if one.key.startswith("filters.") else 0]: one.match for one in said}
     of_gate |= {"scope" if one.key == "skip" else one.key: one.match for one in said}

@@ -34,7 +34,7 @@ class PeerAsking(NamedTuple):
     asked: str  # what it remembers its question by
 
 
-Waiting = str | PeerAsking  # for a robots.txt: an origin of ours, or another agent
+RobotsWaiter = str | PeerAsking  # for a robots.txt: an origin of ours, or another agent
 
 
 def weight_of(body: bytes) -> int:
@@ -82,7 +82,7 @@ class RobotsCache:
         self._agent = agent
         self._records: OrderedDict[str, RobotsRecord] = OrderedDict()
         self._rules: Lately[bytes, Rules] = Lately(_RULES_IN_MEMORY)
-        self._waiting: dict[str, set[Waiting]] = {}  # hop URL → whose robots.txt led there
+        self._waiting: dict[str, set[RobotsWaiter]] = {}  # hop URL → whose robots.txt led there
         self._unused: set[str] = set()  # origins whose file was read for a URL that has not been judged by it yet
 
     def ask(self, url: CrawlURL, now: float) -> CheckedStanding:
@@ -130,7 +130,7 @@ class RobotsCache:
         """Return the URL of the origin's robots.txt."""
         return self._urls.url(f"{origin}/robots.txt", purpose=Purpose.ROBOTS)
 
-    def hop(self, waiting: set[Waiting], redirect: Redirect) -> CrawlURL | None:
+    def hop(self, waiting: set[RobotsWaiter], redirect: Redirect) -> CrawlURL | None:
         """Return the next hop of a redirected robots.txt and remember who waits for it; None if there is none to follow."""
         if redirect.url.hops >= MAX_HOPS:
             return None
@@ -142,11 +142,11 @@ class RobotsCache:
         self.wait_for(hop, waiting)
         return hop
 
-    def wait_for(self, hop: CrawlURL, waiting: set[Waiting]) -> None:
+    def wait_for(self, hop: CrawlURL, waiting: set[RobotsWaiter]) -> None:
         """Remember whose robots.txt led to a hop that is to be requested."""
         self._waiting.setdefault(hop.text, set()).update(waiting)
 
-    def waiting_for(self, url: CrawlURL) -> set[Waiting]:
+    def waiting_for(self, url: CrawlURL) -> set[RobotsWaiter]:
         """Return who waits for a hop, and forget that they do."""
         return self._waiting.pop(url.text, set())
 

@@ -25,7 +25,7 @@ from functools import partial
 from pathlib import Path
 from typing import cast
 
-from thresher.crawler.machines.parcels import MOST_BYTES, Kind, Parcel, Piece, Seal, Word, cut
+from thresher.crawler.machines.parcels import MOST_BYTES, ConnectionPiece, Parcel, PieceKind, Seal, Word, cut
 
 GATHER_S = 0.1
 AGAIN_S = 1.0
@@ -33,7 +33,7 @@ _REFUSED_S = 10.0
 _FULL = 1 << 20  # bytes that wait for a machine
 
 Send = Callable[[str, bytes], Awaitable[bytes]]  # a parcel to a machine; raises if it may be lost
-_OF_OPENER = frozenset((Kind.OPEN, Kind.DATA, Kind.CLOSE))
+_OF_OPENER = frozenset((PieceKind.OPEN, PieceKind.DATA, PieceKind.CLOSE))
 
 
 class Courier:
@@ -105,7 +105,7 @@ class _Peer:
         self._session = secrets.randbits(64)
         self._number = 0
         self._from = (0, 0)  # session and number of the last parcel that came
-        self._waiting: deque[Piece] = deque()
+        self._waiting: deque[ConnectionPiece] = deque()
         self._n_bytes = 0
         self._wake = asyncio.Event()
         self._wake.set()  # the first parcel says that this is another session
@@ -155,9 +155,9 @@ class _Peer:
         await asyncio.sleep(pause_s)
         self._wake.set()
 
-    def _gather(self) -> list[Piece]:
+    def _gather(self) -> list[ConnectionPiece]:
         """Take what waits, as much as a parcel may hold."""
-        pieces: list[Piece] = []
+        pieces: list[ConnectionPiece] = []
         size = 0
         while self._waiting and (not pieces or size + self._waiting[0].size <= MOST_BYTES):
             pieces.append(self._waiting.popleft())
@@ -168,9 +168,9 @@ class _Peer:
                 connection.read_on()
         return pieces
 
-    def put(self, kind: Kind, number: int, content: bytes = b"") -> bool:
+    def put(self, kind: PieceKind, number: int, content: bytes = b"") -> bool:
         """Let something wait to be sent; return whether there is room for more."""
-        for piece in cut(kind, number, content) if content else (Piece(kind, number, b""),):
+        for piece in cut(kind, number, content) if content else (ConnectionPiece(kind, number, b""),):
             self._waiting.append(piece)
             self._n_bytes += piece.size
         self._wake.set()
@@ -180,7 +180,7 @@ class _Peer:
         """Begin a connection to an agent there; return its number."""
         self._next += 1
         self._made[self._next] = connection
-        self.put(Kind.OPEN, self._next, agent.to_bytes(2, "big"))
+        self.put(PieceKind.OPEN, self._next, agent.to_bytes(2, "big"))
         return self._next
 
     def forget(self, connection: _Connection, number: int, *, is_mine: bool) -> None:
@@ -188,7 +188,7 @@ class _Peer:
         known = self._made if is_mine else self._taken
         if known.get(number) is connection:
             del known[number]
-            self.put(Kind.CLOSE if is_mine else Kind.HUNG_UP, number)
+            self.put(PieceKind.CLOSE if is_mine else PieceKind.HUNG_UP, number)
 
     def hang_up(self) -> None:
         """End all connections, and drop what waits for them."""
@@ -221,33 +221,33 @@ class _Peer:
             self._take(piece)
         return self._incoming.answer(packed, Word.TAKEN)
 
-    def _take(self, piece: Piece) -> None:
+    def _take(self, piece: ConnectionPiece) -> None:
         """Do to a connection what was done to its other end."""
         by_opener = piece.kind in _OF_OPENER
         known = self._taken if by_opener else self._made
-        if piece.kind == Kind.OPEN:
+        if piece.kind == PieceKind.OPEN:
             agent = int.from_bytes(piece.content, "big")
             if self.courier.is_here(agent) and self._group is not None:
                 called = known[piece.connection] = _Called(self, piece.connection)
                 self._group.create_task(called.connect(self.courier.socket(agent)))
             else:
-                self.put(Kind.HUNG_UP, piece.connection)
+                self.put(PieceKind.HUNG_UP, piece.connection)
             return
         connection = known.get(piece.connection)
-        if piece.kind in (Kind.CLOSE, Kind.HUNG_UP):
+        if piece.kind in (PieceKind.CLOSE, PieceKind.HUNG_UP):
             known.pop(piece.connection, None)
             if connection is not None:
                 connection.hang_up()
         elif connection is not None:
             connection.write(piece.content)
         else:
-            self.put(Kind.HUNG_UP if by_opener else Kind.CLOSE, piece.connection)
+            self.put(PieceKind.HUNG_UP if by_opener else PieceKind.CLOSE, piece.connection)
 
 
 class _Connection(asyncio.Protocol):
     """This machine's end of a connection: a unix socket to an agent here."""
 
-    kind: Kind  # of what comes from that agent
+    kind: PieceKind  # of what comes from that agent
     is_mine: bool  # whether it was opened on this machine
 
     def __init__(self, peer: _Peer) -> None:
@@ -296,7 +296,7 @@ class _Connection(asyncio.Protocol):
 class _Caller(_Connection):
     """An agent here has called one elsewhere."""
 
-    kind = Kind.DATA
+    kind = PieceKind.DATA
     is_mine = True
 
     def __init__(self, peer: _Peer, agent: int) -> None:
@@ -313,7 +313,7 @@ class _Caller(_Connection):
 class _Called(_Connection):
     """An agent elsewhere has called one here."""
 
-    kind = Kind.BACK
+    kind = PieceKind.BACK
     is_mine = False
 
     def __init__(self, peer: _Peer, number: int) -> None:

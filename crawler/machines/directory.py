@@ -42,7 +42,7 @@ class DirectoryState(msgspec.Struct, forbid_unknown_fields=True):
     claims: dict[str, Claim] = {}  # by machine
 
 
-class Answer(msgspec.Struct, forbid_unknown_fields=True):
+class DirectoryAnswer(msgspec.Struct, forbid_unknown_fields=True):
     """What the directory says to a life that joins, or asks for a lease."""
 
     is_granted: bool = False
@@ -86,7 +86,7 @@ class Directory:
             self._state.phase = "STOP"
             self._save(self._state)
 
-    def join(self, machine: str, life: str, run: str) -> Answer:
+    def join(self, machine: str, life: str, run: str) -> DirectoryAnswer:
         """Let a life be the one of its machine that may ask for leases."""
         if refused := self._refusal(run):
             return refused
@@ -96,24 +96,24 @@ class Directory:
             self._free_at[machine] = -inf if was_left else max(self._free_at[machine], self._until.get(machine, self._any_until))
             self._state.claims[machine] = Claim(life)
             self._save(self._state)
-        return Answer(is_granted=True)
+        return DirectoryAnswer(is_granted=True)
 
-    def renew(self, machine: str, life: str, run: str, now: float) -> Answer:
+    def renew(self, machine: str, life: str, run: str, now: float) -> DirectoryAnswer:
         """Answer a life that asks for a lease of `LEASE_S` from when it asked, which was not after `now`."""
         if refused := self._refusal(run):
             return refused
         claim = self._state.claims.get(machine)
         if claim is None or claim.life != life:
-            return Answer(why=f"another life of {machine} has taken its place", is_over=True)
+            return DirectoryAnswer(why=f"another life of {machine} has taken its place", is_over=True)
         if now - self._heard_at > LEASE_S:
-            return Answer(why=f"the crawl's supervisor has not been heard for {LEASE_S:.0f} s")
+            return DirectoryAnswer(why=f"the crawl's supervisor has not been heard for {LEASE_S:.0f} s")
         if now < self._free_at[machine]:
-            return Answer(why=f"an earlier life of {machine} may still have a lease")
+            return DirectoryAnswer(why=f"an earlier life of {machine} may still have a lease")
         if not claim.has_had_one:
             claim.has_had_one = True
             self._save(self._state)
         self._until[machine] = now + LEASE_S + SPARE_S
-        return Answer(is_granted=True)
+        return DirectoryAnswer(is_granted=True)
 
     def leave(self, machine: str, life: str) -> None:
         """Take the lease back from a life whose agents have all ended."""
@@ -122,9 +122,9 @@ class Directory:
             self._state.claims[machine] = Claim("")
             self._save(self._state)
 
-    def _refusal(self, run: str) -> Answer | None:
+    def _refusal(self, run: str) -> DirectoryAnswer | None:
         if self._state.phase != "RUN":
-            return Answer(why="the crawl was stopped", is_over=True)
+            return DirectoryAnswer(why="the crawl was stopped", is_over=True)
         if run != self._state.run:
-            return Answer(why="another run of the crawl has begun", is_over=True)
+            return DirectoryAnswer(why="another run of the crawl has begun", is_over=True)
         return None

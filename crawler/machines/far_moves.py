@@ -12,7 +12,7 @@ import msgspec
 
 from thresher.crawler.core.errors import StoreError
 from thresher.crawler.core.ports import HostRecord
-from thresher.storage.carrying import Fetch, File, bring, bring_state, copy_path, drop, files_of
+from thresher.storage.carrying import FetchPiece, File, bring, bring_state, copy_path, drop, files_of
 from thresher.storage.export.reading import reading_shard
 from thresher.storage.moving import Arrival, Departure
 from thresher.storage.partitions import shard_path
@@ -75,7 +75,7 @@ class Succeed(msgspec.Struct, frozen=True):
     rest_s: float
 
 
-def do(directory: Path, what: str, argument: bytes, fetch: Fetch | None) -> Any:
+def do(directory: Path, what: str, argument: bytes, fetch: FetchPiece | None) -> Any:
     """Do what the head asks for. Every step may be repeated.
 
     Args:
@@ -110,7 +110,7 @@ def do(directory: Path, what: str, argument: bytes, fetch: Fetch | None) -> Any:
     raise StoreError(f"{directory}: the head asks for {what!r}, which this Thresher does not know")
 
 
-def _arrive(directory: Path, order: Ranges, fetch: Fetch | None) -> None:
+def _arrive(directory: Path, order: Ranges, fetch: FetchPiece | None) -> None:
     """Copy the ranges into a shard here, from one here or from a copy of its state."""
     with ExitStack() as opened:
         if order.files is None:

@@ -17,7 +17,18 @@ import msgspec
 
 from thresher.crawler.core.errors import StoreError
 from thresher.crawler.machines.far_shards import ShardAnswer
-from thresher.crawler.machines.orders import Ended, Event, Events, Exchange, Noted, Order, Reported, Signal, Start, Tell
+from thresher.crawler.machines.supervision import (
+    Ended,
+    Events,
+    MachineCall,
+    MachineEvent,
+    MachineOrder,
+    Noted,
+    PassOrder,
+    Reported,
+    Signal,
+    Start,
+)
 from thresher.crawler.process.places import Away, Note
 from thresher.crawler.status import AgentOrder, AgentReport, StateName, Status
 from thresher.storage.partitions import Partitions
@@ -119,9 +130,9 @@ class FarLife:
         self._link.order(Signal(self._start, number))
 
     def order(self, order: AgentOrder) -> None:
-        self._link.order(Tell(self._start, order))
+        self._link.order(PassOrder(self._start, order))
 
-    def on_event(self, event: Event) -> None:
+    def on_event(self, event: MachineEvent) -> None:
         """Take what has happened to the agent."""
         if self._ended is None or self._ended.done() or self._on_report is None:
             return
@@ -148,7 +159,7 @@ class _Link:
         self._name = name
         self._call = call
         self._note = note
-        self._orders: list[Order] = []
+        self._orders: list[MachineOrder] = []
         self._life = ""
         self._number = 0
         self._after = 0
@@ -157,7 +168,7 @@ class _Link:
     def is_there(self) -> bool:
         return self.came.is_set()
 
-    def order(self, order: Order) -> None:
+    def order(self, order: MachineOrder) -> None:
         """Send an order with the next call, if the machine answers."""
         if self.is_there:
             self._orders.append(order)
@@ -167,7 +178,7 @@ class _Link:
         while True:
             orders, self._orders = self._orders, []
             self._number += 1
-            call = Exchange(self._life, self._number, orders, self._after)
+            call = MachineCall(self._life, self._number, orders, self._after)
             try:
                 answer = msgspec.json.decode(await self._call(self._name, "exchange", _encode(call), CALL_S), type=Events)
             except Away as away:
@@ -183,7 +194,7 @@ class _Link:
                     self._after = number
                     self._on_event(event)
 
-    def _on_event(self, event: Event) -> None:
+    def _on_event(self, event: MachineEvent) -> None:
         life = self.lives.get(event.start)
         if life is not None:
             life.on_event(event)

@@ -16,7 +16,7 @@ from thresher.crawler.cluster.shard import counted, progress
 from thresher.crawler.core.errors import StoreError, ThresherError
 from thresher.crawler.machines import far_moves
 from thresher.crawler.start.opening import give
-from thresher.storage.carrying import Fetch
+from thresher.storage.carrying import FetchPiece
 from thresher.storage.export.reading import reading_shard
 from thresher.storage.partitions import FILE as PARTITIONS
 from thresher.storage.partitions import Partitions, shard_path, write_partitions
@@ -56,7 +56,7 @@ class FarShards:
     def __init__(self, directory: Path) -> None:
         self._directory = directory
 
-    def answer(self, what: str, argument: bytes, fetch: Fetch | None = None) -> bytes:
+    def answer(self, what: str, argument: bytes, fetch: FetchPiece | None = None) -> bytes:
         """Do what the head asks for; what cannot be done is said in the answer.
 
         Args:
@@ -68,7 +68,7 @@ class FarShards:
             return msgspec.json.encode(ShardAnswer(fault=str(error)))
         return msgspec.json.encode(ShardAnswer(msgspec.Raw(msgspec.json.encode(said))))
 
-    def _do(self, what: str, argument: bytes, fetch: Fetch | None) -> Any:
+    def _do(self, what: str, argument: bytes, fetch: FetchPiece | None) -> Any:
         match what:
             case "create":
                 return self._create(msgspec.json.decode(argument, type=NewShard))

@@ -26,8 +26,20 @@ from thresher.config.settings import SnapshotSettings
 from thresher.crawler.cluster.lease import LEASE_S, RENEW_S, boot_s
 from thresher.crawler.cluster.shared_addresses import create
 from thresher.crawler.machines.courier import Courier, Send
-from thresher.crawler.machines.directory import Answer
-from thresher.crawler.machines.orders import Begin, Ended, Event, Events, Exchange, Noted, Order, Reported, Signal, Start, Tell
+from thresher.crawler.machines.directory import DirectoryAnswer
+from thresher.crawler.machines.supervision import (
+    Begin,
+    Ended,
+    Events,
+    MachineCall,
+    MachineEvent,
+    MachineOrder,
+    Noted,
+    PassOrder,
+    Reported,
+    Signal,
+    Start,
+)
 from thresher.crawler.process.agent_life import AgentLife
 from thresher.crawler.process.places import ThisMachine
 from thresher.crawler.process.snapshots import SnapshotTimer
@@ -40,7 +52,7 @@ EVENTS_S = 0.2  # how long a call waits for an event
 _LOOK_S = 0.1
 _ENDING_S = 15.0
 
-Ask = Callable[[str, str], Awaitable[Answer]]  # asks the directory to "join", "renew" or "leave", for a life
+Ask = Callable[[str, str], Awaitable[DirectoryAnswer]]  # asks the directory to "join", "renew" or "leave", for a life
 
 
 @dataclass(slots=True)
@@ -70,7 +82,7 @@ class Machine:
         self._directory = Path(begin.directory)
         self._running: dict[int, _Running] = {}  # by agent
         self._tasks: set[asyncio.Task[None]] = set()
-        self._events: list[Event] = []
+        self._events: list[MachineEvent] = []
         self._first = 1  # the number of the first of them
         self._called = 0  # the number of the last call
         self._shown = 0  # the number of the last that was in an answer
@@ -139,7 +151,7 @@ class Machine:
             try:
                 answer = await asyncio.wait_for(self._ask("renew", self.life), LEASE_S)
             except Exception as error:  # noqa: BLE001 - whatever it is: nothing was granted
-                answer = Answer(why=f"the directory on the head cannot be reached ({type(error).__name__})")
+                answer = DirectoryAnswer(why=f"the directory on the head cannot be reached ({type(error).__name__})")
             if answer.is_granted:
                 self._lease_until = asked_at + LEASE_S
                 self._leased.set()
@@ -154,7 +166,7 @@ class Machine:
 
     # -- what the supervisor calls
 
-    async def exchange(self, call: Exchange) -> Events:
+    async def exchange(self, call: MachineCall) -> Events:
         """Carry out orders, unless they are for an earlier life, and return what has happened since; wait a little for it."""
         if call.life == self.life and call.number > self._called:
             self._called = call.number
@@ -171,7 +183,7 @@ class Machine:
         self._shown = self._first + len(self._events) - 1
         return Events(self.life, self._first, [*self._events])
 
-    def _tell(self, event: Event) -> None:
+    def _tell(self, event: MachineEvent) -> None:
         """Keep an event for the supervisor. A report takes the place of one that it has not had."""
         last = self._events[-1] if self._first + len(self._events) - 1 > self._shown else None
         if isinstance(event, Reported) and isinstance(last, Reported) and last.start == event.start:
@@ -180,7 +192,7 @@ class Machine:
             self._events.append(event)
         self._happened.set()
 
-    def _obey(self, order: Order) -> None:
+    def _obey(self, order: MachineOrder) -> None:
         match order:
             case Start(agent=agent, start=start, signals=signals):
                 if agent in self._running:
@@ -194,7 +206,7 @@ class Machine:
             case Signal(start=start, number=number):
                 for one in self._of(start):
                     one.life.signal(number) if one.has_begun else one.signals.append(number)
-            case Tell(start=start, order=told):
+            case PassOrder(start=start, order=told):
                 for one in self._of(start):
                     one.life.order(told)
 

@@ -27,7 +27,7 @@ _PIECE = struct.Struct(">BQI")
 _SIGNATURE = 32
 
 
-class Kind(IntEnum):
+class PieceKind(IntEnum):
     """What a piece is of a connection. The side that opened it numbers it."""
 
     OPEN = 1  # bytes: the agent that is called, 2 bytes
@@ -45,7 +45,7 @@ class Word(IntEnum):
     REFUSED = 3  # its signature is not the crawl's
 
 
-class Piece(NamedTuple):
+class ConnectionPiece(NamedTuple):
     """Something that happens to a connection."""
 
     kind: int
@@ -62,7 +62,7 @@ class Parcel(NamedTuple):
 
     session: int
     number: int
-    pieces: list[Piece]
+    pieces: list[ConnectionPiece]
 
 
 class Seal:
@@ -111,13 +111,13 @@ class Seal:
         return hmac.digest(self._key, self._who + body, "sha256")
 
 
-def cut(kind: Kind, connection: int, content: bytes) -> Iterable[Piece]:
+def cut(kind: PieceKind, connection: int, content: bytes) -> Iterable[ConnectionPiece]:
     """Yield bytes of a connection as pieces."""
     for at in range(0, len(content), MOST_OF_PIECE):
-        yield Piece(kind, connection, content[at : at + MOST_OF_PIECE])
+        yield ConnectionPiece(kind, connection, content[at : at + MOST_OF_PIECE])
 
 
-def _pieces(body: bytes, at: int) -> Iterator[Piece]:
+def _pieces(body: bytes, at: int) -> Iterator[ConnectionPiece]:
     while at < len(body):
         if len(body) - at < _PIECE.size:
             raise ValueError("a parcel ends within a piece")
@@ -125,5 +125,5 @@ def _pieces(body: bytes, at: int) -> Iterator[Piece]:
         at += _PIECE.size
         if len(body) - at < size:
             raise ValueError("a parcel ends within a piece")
-        yield Piece(kind, connection, body[at : at + size])
+        yield ConnectionPiece(kind, connection, body[at : at + size])
         at += size

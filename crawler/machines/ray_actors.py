@@ -16,13 +16,13 @@ import ray
 from thresher.crawler.cluster.lease import LEASE_S, boot_s
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.machines import directory_file
-from thresher.crawler.machines.directory import Answer, Directory
+from thresher.crawler.machines.directory import Directory, DirectoryAnswer
 from thresher.crawler.machines.far_shards import FarShards
 from thresher.crawler.machines.machine import Machine
 from thresher.crawler.machines.names import DIRECTORY, namespace
-from thresher.crawler.machines.orders import Begin, Exchange
+from thresher.crawler.machines.supervision import Begin, MachineCall
 from thresher.crawler.version import VERSION
-from thresher.storage.carrying import Piece, read_piece
+from thresher.storage.carrying import FilePiece, read_piece
 from thresher.storage.far_server import ShardServer
 from thresher.storage.partitions import shard_path
 
@@ -58,7 +58,7 @@ class DirectoryActor:
                 answer = self._directory.renew(machine, life, run, boot_s())
             case _:
                 self._directory.leave(machine, life)
-                answer = Answer()
+                answer = DirectoryAnswer()
         return _encode(answer)
 
 
@@ -88,14 +88,14 @@ class ShardActor:
             source: The actor there.
         """
 
-        def fetch(piece: Piece) -> bytes:
+        def fetch(piece: FilePiece) -> bytes:
             return bytes(ray.get(source.piece.remote(_encode(piece)), timeout=_PIECE_S))
 
         return self._shards.answer(what, argument, fetch)
 
     def piece(self, packed: bytes) -> bytes:
         """Return a part of a file of a shard."""
-        return read_piece(self._path, msgspec.json.decode(packed, type=Piece))
+        return read_piece(self._path, msgspec.json.decode(packed, type=FilePiece))
 
 
 class MachineActor:
@@ -112,7 +112,7 @@ class MachineActor:
 
     async def exchange(self, call: bytes) -> bytes:
         """Take the supervisor's orders; return what has happened."""
-        return _encode(await self._here().exchange(msgspec.json.decode(call, type=Exchange)))
+        return _encode(await self._here().exchange(msgspec.json.decode(call, type=MachineCall)))
 
     async def receive(self, machine: str, parcel: bytes) -> bytes:
         """Take a parcel of another machine in."""
@@ -134,9 +134,9 @@ class MachineActor:
             self._running = asyncio.ensure_future(self._machine.run())
         return self._machine
 
-    async def _ask(self, what: str, life: str) -> Answer:
+    async def _ask(self, what: str, life: str) -> DirectoryAnswer:
         said = await self._call(DIRECTORY, "ask", LEASE_S, what, self._begin.machine, life, self._begin.run)
-        return msgspec.json.decode(said, type=Answer)
+        return msgspec.json.decode(said, type=DirectoryAnswer)
 
     async def _send(self, machine: str, parcel: bytes) -> bytes:
         return await self._call(machine, "receive", _SEND_S, self._begin.machine, parcel)

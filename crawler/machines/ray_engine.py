@@ -22,8 +22,8 @@ from thresher.crawler.core.errors import StoreError, StoreLockedError, UsageErro
 from thresher.crawler.core.ownership import MOST_AGENTS
 from thresher.crawler.machines.far_places import FarPlaces, ask_shard
 from thresher.crawler.machines.names import DIRECTORY, RESOURCE, namespace, resource
-from thresher.crawler.machines.orders import Begin
 from thresher.crawler.machines.ray_actors import DirectoryActor, MachineActor, ShardActor
+from thresher.crawler.machines.supervision import Begin
 from thresher.crawler.process.places import Away, Note
 from thresher.crawler.version import VERSION
 from thresher.storage.partitions import Partitions
@@ -38,7 +38,7 @@ _SHARE: Final = 0.001  # of a machine's resource, for each actor
 _encode = msgspec.json.encode
 
 
-class Member(NamedTuple):
+class ClusterMachine(NamedTuple):
     """A machine of the cluster. n_cores: that agents may have; 0: it is to have none"""
 
     name: str
@@ -59,7 +59,7 @@ def connect() -> None:
         raise UsageError(f"engine: ray: no cluster can be reached ({first}). Start one: `thresher cluster start --head`") from None
 
 
-def members() -> list[Member]:
+def members() -> list[ClusterMachine]:
     """Return the machines that are there, this one first; raises UsageError if this one is none.
 
     One that was started again just now is there twice, until Ray notices the end of the first.
@@ -87,18 +87,18 @@ def is_gone(machine: str) -> bool:
     return True
 
 
-def _alive() -> list[Member]:
+def _alive() -> list[ClusterMachine]:
     """Return the machines that Ray knows of, this one first."""
     found = []
     here = ray.get_runtime_context().get_node_id()
     for node in ray.nodes():
         names = [name.removeprefix(RESOURCE) for name in node["Resources"] if name.startswith(RESOURCE)]
         if node["Alive"] and names:
-            found.append(Member(names[0], int(node["Resources"].get("CPU", 0)), node["NodeID"] == here))
+            found.append(ClusterMachine(names[0], int(node["Resources"].get("CPU", 0)), node["NodeID"] == here))
     return sorted(found, key=lambda member: (not member.is_here, member.name))
 
 
-def shared_out(found: Sequence[Member], agents: int | str) -> list[str]:
+def shared_out(found: Sequence[ClusterMachine], agents: int | str) -> list[str]:
     """Return the machine of each agent: so many on each that gives cores, or one for each of its cores; the head has one at least."""
     shares = [member.n_cores if agents == "auto" else min(1, member.n_cores) * int(agents) for member in found]
     machines = [member.name for member, share in zip(found, [max(1, shares[0]), *shares[1:]], strict=True) for _ in range(share)]

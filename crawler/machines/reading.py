@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from thresher.storage.ways import Connection, connect_by
+from thresher.storage.ways import FarConnection, connect_by
 
 if TYPE_CHECKING:  # every command imports this
     from pathlib import Path
@@ -19,7 +19,7 @@ def reach_machines() -> None:
     connect_by(_connect)
 
 
-def _connect(path: Path, table: Partitions) -> Connection:
+def _connect(path: Path, table: Partitions) -> FarConnection:
     from thresher.crawler.terminal.extras import require
 
     require(f"{path}", module="ray", extra="ray")

@@ -33,7 +33,7 @@ import uvloop
 from thresher.config.settings import Settings
 from thresher.crawler.agent.agent import Agent
 from thresher.crawler.agent.cpu_stages import Sampler
-from thresher.crawler.cluster.lease import Lease
+from thresher.crawler.cluster.lease import AgentLease
 from thresher.crawler.cluster.member import Team
 from thresher.crawler.cluster.shard import left_behind, open_store, ownership_of
 from thresher.crawler.cluster.shared_addresses import SharedAddresses
@@ -160,7 +160,7 @@ def _team(directory: Path, settings: Settings, ownership: Ownership | None) -> T
     path = channels_path(directory) / ADDRESSES
     addresses = SharedAddresses(path, ownership.me, connections=polite.address_connections, gap_s=polite.address_delay)
     table = read_partitions(crawl_of(directory)[0])
-    return Team(ownership, addresses, Lease() if table is not None and table.machines else None)
+    return Team(ownership, addresses, AgentLease() if table is not None and table.machines else None)
 
 
 def _signalled(agent: Agent, number: signal.Signals) -> None:

@@ -37,7 +37,7 @@ class Life(Protocol):
     def order(self, order: AgentOrder) -> None: ...
 
 
-class Places(Protocol):
+class AgentPlaces(Protocol):
     """Where each agent of a crawl runs. Methods that read raise StoreError for a shard that cannot be read, and Away."""
 
     def life(self, agent: int, note: Note) -> Life:

@@ -37,7 +37,7 @@ from thresher.crawler.cluster.termination import LIMITS, TerminationDetector
 from thresher.crawler.core.errors import StoreError
 from thresher.crawler.ending import Ending, finished
 from thresher.crawler.error_log import NAME
-from thresher.crawler.process.places import Away, Life, Places, ThisMachine
+from thresher.crawler.process.places import AgentPlaces, Away, Life, ThisMachine
 from thresher.crawler.status import AgentOrder, AgentReport, StateName, Status, merged
 from thresher.storage.private import private
 
@@ -81,7 +81,7 @@ class Supervisor:
         settle: bool = False,
         silence_s: float = SILENCE_S,
         agent: Sequence[str] = AGENT,
-        places: Places | None = None,
+        places: AgentPlaces | None = None,
         without_agent: Status | None = None,
     ) -> None:
         """Start nothing yet: `run` does.

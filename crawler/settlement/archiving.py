@@ -29,14 +29,25 @@ from typing import Final
 import msgspec
 
 from thresher.config.settings import Settings
-from thresher.crawler.core.http_message import Message, split
+from thresher.crawler.core.http_message import HttpMessage, split
 from thresher.crawler.core.model import NO_KEY, Cause, CrawlURL, Failed, Fetched, Flag, Outcome, Purpose, Wire
 from thresher.crawler.settlement.page_record import verdict_records
 from thresher.crawler.settlement.seed_labels import SeedLabels
 from thresher.crawler.visit import Visit
 from thresher.storage.archive.bodies import may_hold
 from thresher.storage.archive.peers import PeerCaptures
-from thresher.storage.archive.record import FIELDS, HTTP_REQUEST, HTTP_RESPONSE, ArchiveRecord, Kind, fields, labelled, sha1, stamp, urn
+from thresher.storage.archive.record import (
+    FIELDS,
+    HTTP_REQUEST,
+    HTTP_RESPONSE,
+    ArchiveRecord,
+    RecordKind,
+    fields,
+    labelled,
+    sha1,
+    stamp,
+    urn,
+)
 from thresher.storage.records import Capture
 from thresher.storage.store import Store
 
@@ -100,7 +111,7 @@ class Archiver:
         records.append(_record("metadata", date, FIELDS, fields([*self._story(visit), *more]), target))
         return records
 
-    def _answer(self, outcome: Outcome, wire: Wire, message: Message, whole: bytes, date: str) -> ArchiveRecord:
+    def _answer(self, outcome: Outcome, wire: Wire, message: HttpMessage, whole: bytes, date: str) -> ArchiveRecord:
         """Return the record of an answer: a revisit if the archive has its payload already.
 
         Args:
@@ -178,7 +189,7 @@ def _judged(visit: Visit) -> Fields:
     return said
 
 
-def _record(kind: Kind, date: str, content_type: str, block: bytes, headers: Fields) -> ArchiveRecord:
+def _record(kind: RecordKind, date: str, content_type: str, block: bytes, headers: Fields) -> ArchiveRecord:
     h = secrets.token_hex(16)  # a UUID of version 4, in a third of the time that uuid.uuid4 takes
     return ArchiveRecord(kind, f"{h[:8]}-{h[8:12]}-4{h[13:16]}-a{h[17:20]}-{h[20:]}", date, content_type, block, headers)
 
@@ -187,7 +198,7 @@ def _target(url: CrawlURL) -> Fields:
     return [("WARC-Target-URI", url.text)]
 
 
-def _connection(wire: Wire, message: Message) -> Fields:
+def _connection(wire: Wire, message: HttpMessage) -> Fields:
     """Return where the bytes came from, and by which protocols."""
     said = [("WARC-IP-Address", wire.address)] if wire.address else []
     said.append(("WARC-Protocol", "http/1.0" if message.head.startswith(b"HTTP/1.0") else "http/1.1"))

@@ -12,7 +12,7 @@ from thresher.crawler.core.model import Cause, CrawlURL, Failed, Outcome, Redire
 from thresher.crawler.core.politeness import RETRIES
 from thresher.crawler.core.ports import Entry
 from thresher.crawler.gates.link_gate import Skip
-from thresher.crawler.gates.robots_cache import PeerAsking, Waiting
+from thresher.crawler.gates.robots_cache import PeerAsking, RobotsWaiter
 from thresher.crawler.settlement.outbox import Outbox
 from thresher.crawler.settlement.sitemaps import Sitemaps
 from thresher.crawler.settlement.totals import Totals
@@ -90,13 +90,13 @@ class RobotsAnswers:
         self._learn(waiting, outcome, now)
         self._wake(waiting, now)
 
-    def _wake(self, waiting: Iterable[Waiting], now: float) -> None:
+    def _wake(self, waiting: Iterable[RobotsWaiter], now: float) -> None:
         """Let the hosts go on that have waited for their rules."""
         for origin in waiting:
             if not isinstance(origin, PeerAsking):
                 self._frontier.wake(self._context.urls.queue_key(origin), now)
 
-    def _learn(self, waiting: Iterable[Waiting], outcome: Outcome, now: float, asked_for: CrawlURL | None = None) -> tuple[float, str]:
+    def _learn(self, waiting: Iterable[RobotsWaiter], outcome: Outcome, now: float, asked_for: CrawlURL | None = None) -> tuple[float, str]:
         """Write the rules of the origins; return until when their hosts wait, and why.
 
         Args:

@@ -24,7 +24,7 @@ import xxhash
 from thresher.crawler.core.url import hostname_of, site_of
 from thresher.filters.dust.tokens import END, START, tokens
 
-Place = Literal["host", "language", "path", "parameter"]
+PlaceKind = Literal["host", "language", "path", "parameter"]
 Standing = Literal["unproven", "likely", "valid", "invalid", "undecided", "withdrawn"]
 UNJUDGED: Final = frozenset[Standing]({"unproven", "likely"})  # mined, the list does not speak for it; or written by hand
 
@@ -97,7 +97,7 @@ class Substitution(_Rule, frozen=True, kw_only=True, tag="substitution", rename=
         return {name: value for name, value in found.items() if value}
 
     @property
-    def place(self) -> Place:
+    def place(self) -> PlaceKind:
         """Which part of the URL the rule changes."""
         source, target, before, _ = self._changed(around=0)
         if _LANGUAGES.fullmatch(source) and _LANGUAGES.fullmatch(target):
@@ -140,7 +140,7 @@ class Parameter(_Rule, frozen=True, kw_only=True, tag="parameter"):
         return {name: value for name, value in found.items() if value}
 
     @property
-    def place(self) -> Place:
+    def place(self) -> PlaceKind:
         return "parameter"
 
 

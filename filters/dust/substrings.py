@@ -38,8 +38,8 @@ _ENVELOPE: Final = _U(0x9E3779B97F4A7C15)
 _LABEL: Final = _U(0xD1B54A32D192ED03)
 _PAIR: Final = _U(0x8CB92BA72F3D8DD7)
 
-Place = npt.NDArray[np.int32]  # between two tokens of a URL (tokens.py: Spans)
-Places = npt.NDArray[np.int32]  # rows of positions
+TokenPlace = npt.NDArray[np.int32]  # between two tokens of a URL (tokens.py: Spans)
+TokenPlaces = npt.NDArray[np.int32]  # rows of positions
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ def likely_pairs(spans: Spans, kinds: Kinds, limits: SubstringLimits, *, at_most
     return sorted(pairs, key=lambda pair: (-pair.size, pair.one, pair.other))
 
 
-def _often(spans: Spans, kinds: Kinds, buckets: list[Places], n_pairs: int, least: int) -> list[tuple[U64, int]]:
+def _often(spans: Spans, kinds: Kinds, buckets: list[TokenPlaces], n_pairs: int, least: int) -> list[tuple[U64, int]]:
     """Return the hashes of pairs, and the members of their buckets; if there are many, without pairs that a rough count shows rare."""
     every = ((hashes, pairs.n) for hashes, pairs in _hashed(spans, kinds, buckets))
     if n_pairs <= _FEW_PAIRS:
@@ -109,7 +109,7 @@ def _joined(often: list[tuple[U64, int]], *, is_low: bool, at: int) -> U64:
     return found
 
 
-def _first_places(spans: Spans, kinds: Kinds, buckets: list[Places], wanted: U64) -> Places:
+def _first_places(spans: Spans, kinds: Kinds, buckets: list[TokenPlaces], wanted: U64) -> TokenPlaces:
     """Return where a pair of each hash occurs first.
 
     Args:
@@ -129,7 +129,7 @@ def _named(spans: Spans, places: list[int], support: int, size: int) -> LikelyPa
     return LikelyPair(one, other, support, size)
 
 
-def _buckets(spans: Spans, kinds: Kinds, limits: SubstringLimits) -> Iterator[Places]:
+def _buckets(spans: Spans, kinds: Kinds, limits: SubstringLimits) -> Iterator[TokenPlaces]:
     """Yield buckets of one number of members at a time: array of (bucket, member, start and end of its span)."""
     starts, ends, labels = _shared_places(spans, kinds)
     first, last = _reach(spans, starts, ends, limits.max_tokens)
@@ -143,7 +143,7 @@ def _buckets(spans: Spans, kinds: Kinds, limits: SubstringLimits) -> Iterator[Pl
         yield from _gathered(scrambled(hashes), start, end, max(limits.low, limits.high))
 
 
-def _gathered(hashes: U64, start: Place, end: Place, most: int) -> Iterator[Places]:
+def _gathered(hashes: U64, start: TokenPlace, end: TokenPlace, most: int) -> Iterator[TokenPlaces]:
     """Yield the buckets of at most `most` members, of one number of members at a time, out of rows."""
     if not hashes.size:
         return
@@ -158,7 +158,7 @@ def _gathered(hashes: U64, start: Place, end: Place, most: int) -> Iterator[Plac
             yield np.stack((start[rows], end[rows]), axis=-1)
 
 
-def _shared_places(spans: Spans, kinds: Kinds) -> tuple[Place, Place, U64]:
+def _shared_places(spans: Spans, kinds: Kinds) -> tuple[TokenPlace, TokenPlace, U64]:
     """Return where an envelope of several URLs may open, in the order of the text before; where one may close; labels of the former.
 
     At other positions no other URL that is alike has the same beginning, or the same end.
@@ -185,7 +185,7 @@ def _repeated(values: U64) -> I64:
     return order[np.concatenate((same, [False])) | np.concatenate(([False], same))]
 
 
-def _reach(spans: Spans, starts: Place, ends: Place, max_tokens: int) -> tuple[I64, I64]:
+def _reach(spans: Spans, starts: TokenPlace, ends: TokenPlace, max_tokens: int) -> tuple[I64, I64]:
     """Return for each start the first of `ends` that its spans may have, and the first that none has."""
     owner = np.searchsorted(spans.first, starts, side="right")
     farthest = np.minimum(starts + max_tokens, spans.first[owner] - 1)
@@ -216,18 +216,18 @@ def _alone(kinds: Kinds, n: int) -> npt.NDArray[np.bool_]:
 class _Pairs(NamedTuple):
     """Pairs of like members of some buckets of one number of members."""
 
-    members: Places  # (bucket, member, start and end of its span)
+    members: TokenPlaces  # (bucket, member, start and end of its span)
     left: I64  # of each pair: its place among all pairs of members, bucket by bucket
     n: int  # members of a bucket
 
-    def places(self, some: I64) -> Places:
+    def places(self, some: I64) -> TokenPlaces:
         """Return the two spans of some of the pairs, [n, 4]."""
         one, other = _combined(self.n)
         bucket, pair = np.divmod(self.left[some], one.size)
         return np.concatenate((self.members[bucket, one[pair]], self.members[bucket, other[pair]]), axis=1)
 
 
-def _hashed(spans: Spans, kinds: Kinds, buckets: list[Places]) -> Iterator[tuple[U64, _Pairs]]:
+def _hashed(spans: Spans, kinds: Kinds, buckets: list[TokenPlaces]) -> Iterator[tuple[U64, _Pairs]]:
     """Yield the hashes of all pairs of like members of buckets, some buckets at a time."""
     for members in buckets:
         n = members.shape[1]
@@ -254,7 +254,7 @@ def _of_pairs(one: U64, other: U64) -> U64:
     return scrambled(hashes)
 
 
-def _of_like_sizes(spans: Spans, kinds: Kinds, starts: Places, one: I64, other: I64) -> I64:
+def _of_like_sizes(spans: Spans, kinds: Kinds, starts: TokenPlaces, one: I64, other: I64) -> I64:
     """Return the pairs of members whose pages may be of equal size; all pairs if no size is known, or if labels decide."""
     if kinds.smallest is None or kinds.largest is None or kinds.label is not None:
         return np.arange(len(starts) * one.size)

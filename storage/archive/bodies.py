@@ -17,7 +17,7 @@ from typing import Final
 import brotli
 
 from thresher.crawler.core.errors import StoreError
-from thresher.crawler.core.http_message import Message, split
+from thresher.crawler.core.http_message import HttpMessage, split
 from thresher.storage.records import ArchivePlace
 
 _CODING: Final = re.compile(rb"^content-encoding[ \t]*:([^\r\n]*)", re.IGNORECASE | re.MULTILINE)
@@ -26,7 +26,7 @@ _RESPONSE: Final = b"\r\nWARC-Type: response\r\n"
 _GZIP: Final = 16 + zlib.MAX_WBITS
 
 
-def may_hold(message: Message, body: bytes, *, is_plain_sailing: bool) -> bool:
+def may_hold(message: HttpMessage, body: bytes, *, is_plain_sailing: bool) -> bool:
     """Return whether the body of an answer can be read from its record.
 
     Args:

@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 import msgspec
 
-Kind = Literal["warcinfo", "request", "response", "revisit", "metadata", "resource"]
+RecordKind = Literal["warcinfo", "request", "response", "revisit", "metadata", "resource"]
 HTTP_REQUEST: Final = "application/http;msgtype=request"
 HTTP_RESPONSE: Final = "application/http;msgtype=response"
 FIELDS: Final = "application/warc-fields"
@@ -18,7 +18,7 @@ FIELDS: Final = "application/warc-fields"
 class ArchiveRecord(msgspec.Struct, frozen=True):
     """What a record says. Its block's digest and length are added when it is written."""
 
-    kind: Kind
+    kind: RecordKind
     id: str  # of a UUID
     date: str  # as `stamp` has it
     content_type: str

@@ -9,7 +9,7 @@ from thresher.storage.export.browser import BROWSER_KIND
 from thresher.storage.export.fields import ExportKind, Field
 from thresher.storage.export.forgotten import FORGOTTEN_KIND
 from thresher.storage.export.group_graph import HOSTGRAPH_KIND, SITEGRAPH_KIND
-from thresher.storage.export.lines import Lines
+from thresher.storage.export.lines import LineWriter
 from thresher.storage.export.links import LINKS_KIND
 from thresher.storage.export.page_texts import TEXTS_KIND
 from thresher.storage.export.pages import PAGES_KIND
@@ -30,7 +30,7 @@ KINDS: dict[str, ExportKind[Any]] = {kind.name: kind for kind in _ALL}
 TIMED = frozenset(("pages", "texts", "urls", "skipped", "redirects", "links", "sitemaps", "announced"))  # of which there is a part `since`
 
 
-def write_all(view: View, kind: ExportKind[Any], fields: Sequence[Field[Any]], lines: Lines) -> int:
+def write_all(view: View, kind: ExportKind[Any], fields: Sequence[Field[Any]], lines: LineWriter) -> int:
     """Write every row of a kind; return how many there were. Memory: a chunk of rows."""
     readers = [field.of for field in fields]
     n = 0

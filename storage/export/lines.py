@@ -101,7 +101,7 @@ def cell(value: Any, *, raw: bool) -> str:
     return text if raw else neutral(text)
 
 
-class Lines(Protocol):
+class LineWriter(Protocol):
     """Writes records of one set of fields."""
 
     def write(self, values: Sequence[Any]) -> None: ...

@@ -19,7 +19,7 @@ _OF_FAILURE = frozenset(("attempts", "failure", "failure_detail", "failed_at", "
 
 
 @dataclass(slots=True)
-class UrlRow:
+class ExportedUrl:
     """One known URL, and beside its rows what the wanted fields need."""
 
     url: UrlRecord
@@ -29,11 +29,11 @@ class UrlRow:
     label: str | None = None
 
 
-def rows(view: View, wanted: frozenset[str]) -> Iterator[UrlRow]:
+def rows(view: View, wanted: frozenset[str]) -> Iterator[ExportedUrl]:
     """Yield the rows of the export."""
     texts, labels = TextLookup(view), LabelLookup.of_view(view)
     known = view.all_urls()
-    while chunk := [UrlRow(url, seen) for url, seen in islice(known, _CHUNK)]:
+    while chunk := [ExportedUrl(url, seen) for url, seen in islice(known, _CHUNK)]:
         if "via" in wanted:
             found = texts.of_keys(row.url.via for row in chunk)
             for row in chunk:

@@ -29,7 +29,7 @@ PACKS: Final = "packs"
 _PLACE: Final = struct.Struct(">20sIIII")
 
 
-class Place(NamedTuple):
+class ChunkPlace(NamedTuple):
     """Where a chunk lies.
 
     digest: of the content    snapshot, pack: that it was new in, and which of its packs    offset, n_bytes: in there, compressed
@@ -54,14 +54,14 @@ class FileChunks(msgspec.Struct, frozen=True):
     n_bytes: int
     chunks: bytes
 
-    def places(self) -> Iterator[Place]:
+    def places(self) -> Iterator[ChunkPlace]:
         """Yield the place of each chunk."""
-        return map(Place._make, _PLACE.iter_unpack(self.chunks))
+        return map(ChunkPlace._make, _PLACE.iter_unpack(self.chunks))
 
-    def place(self, number: int) -> Place | None:
+    def place(self, number: int) -> ChunkPlace | None:
         """Return the place of a chunk, None past the end."""
         at = number * _PLACE.size
-        return Place._make(_PLACE.unpack_from(self.chunks, at)) if at < len(self.chunks) else None
+        return ChunkPlace._make(_PLACE.unpack_from(self.chunks, at)) if at < len(self.chunks) else None
 
 
 class Manifest(msgspec.Struct, frozen=True):
@@ -82,7 +82,7 @@ class Manifest(msgspec.Struct, frozen=True):
     files: list[FileChunks]
 
 
-def packed(place: Place) -> bytes:
+def packed(place: ChunkPlace) -> bytes:
     """Return a place as it stands in a manifest."""
     return _PLACE.pack(*place)
 

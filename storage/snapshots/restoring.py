@@ -12,7 +12,7 @@ from thresher.crawler.core.errors import DiskError, StoreError, UsageError
 from thresher.storage.durable import sync_folder
 from thresher.storage.partitions import shard_path
 from thresher.storage.private import private
-from thresher.storage.snapshots.manifest import SNAPSHOTS, FileChunks, Manifest, Place, decode, digest_of, snapshot_name
+from thresher.storage.snapshots.manifest import SNAPSHOTS, ChunkPlace, FileChunks, Manifest, decode, digest_of, snapshot_name
 from thresher.storage.snapshots.targets import Target
 
 
@@ -85,7 +85,7 @@ class _Reading:
         self._name = ""
         self._pack = b""
 
-    def chunk(self, place: Place) -> bytes:
+    def chunk(self, place: ChunkPlace) -> bytes:
         """Return a chunk; raises StoreError if it is not what it was."""
         if place.name != self._name:
             self._name, self._pack = place.name, self._target.get(place.name)

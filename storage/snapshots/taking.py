@@ -34,9 +34,9 @@ from thresher.storage.snapshots.manifest import (
     FORMAT,
     PACKS,
     SNAPSHOTS,
+    ChunkPlace,
     FileChunks,
     Manifest,
-    Place,
     decode,
     digest_of,
     encode,
@@ -142,12 +142,12 @@ class _Taking:
             n_bytes += len(content)
         self.files.append(FileChunks(str(name), n_bytes, bytes(places)))
 
-    def _add(self, digest: bytes, content: bytes) -> Place:
+    def _add(self, digest: bytes, content: bytes) -> ChunkPlace:
         """Write a chunk to the open pack."""
         compressed = zstd.compress(content, 3)
         if len(self._pack) + len(compressed) > PACK_BYTES:
             self._end_pack()
-        place = Place(digest, self._number, self._n_packs, len(self._pack), len(compressed))
+        place = ChunkPlace(digest, self._number, self._n_packs, len(self._pack), len(compressed))
         self._pack += compressed
         return place
 

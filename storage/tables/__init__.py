@@ -19,7 +19,7 @@ from thresher.storage.tables.links import Links
 from thresher.storage.tables.memory import StoredMemory
 from thresher.storage.tables.pages import Pages
 from thresher.storage.tables.policies import Policies
-from thresher.storage.tables.quarantine import Quarantine, Trials
+from thresher.storage.tables.quarantine import DeathTrials, Quarantine
 from thresher.storage.tables.queues import Queues
 from thresher.storage.tables.redirects import Redirects
 from thresher.storage.tables.requests import Requests
@@ -69,7 +69,7 @@ class Tables:
         self.robots = RobotsTable(rows)
         self.policies = Policies(rows)
         self.suspects = SuspectTable(rows)
-        self.trials = Trials(rows)
+        self.trials = DeathTrials(rows)
         self.quarantine = Quarantine(rows)
         self.verdicts = Verdicts(rows)
         self.journal = Journal(rows)

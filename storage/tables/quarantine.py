@@ -20,7 +20,7 @@ _LAST = "quarantine:last"  # counter: number of the shard's last row
 _MOST_DEATHS = 2
 
 
-class Trials:
+class DeathTrials:
     """Nearly always empty."""
 
     def __init__(self, rows: Rows) -> None:

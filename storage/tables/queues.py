@@ -24,8 +24,8 @@ from thresher.crawler.core.url import origin_of
 from thresher.storage.packing import (
     PURPOSES,
     WAITING_BYTES,
+    PackedUrl,
     QueueKey,
-    Waiting,
     microseconds,
     pack_due,
     pack_queue_key,
@@ -77,7 +77,7 @@ class Queues:
             entries.append(Entry(lane, at.rank, at.seq, value.attempt, found))
         return entries
 
-    def waiting(self, prefix: bytes, start: bytes = b"") -> Iterator[tuple[QueueKey, Waiting]]:
+    def waiting(self, prefix: bytes, start: bytes = b"") -> Iterator[tuple[QueueKey, PackedUrl]]:
         """Yield the place and the value of each URL that waits, in order, of keys that begin with `prefix` and are not below `start`."""
         n = _FIRST_ROWS
         while rows := self._rows.scan(QUEUE, prefix, start, n):
@@ -93,9 +93,9 @@ class Queues:
         """Let a URL wait, whose text is known by its number."""
         lane, rank, seq, attempt, url = entry
         place = QueueKey(queue, lane, rank, seq)
-        self.put_waiting(place, Waiting(0, attempt, url.purpose, url.hops, url.site_depth, url.seed_distance))
+        self.put_waiting(place, PackedUrl(0, attempt, url.purpose, url.hops, url.site_depth, url.seed_distance))
 
-    def put_waiting(self, place: QueueKey, waiting: Waiting) -> None:
+    def put_waiting(self, place: QueueKey, waiting: PackedUrl) -> None:
         """Let a URL wait under its number: in the row that has numbers on both sides of it, else in one of its own."""
         key, value = pack_queue_key(*place), pack_waiting(0, *waiting[1:])
         row = self._row(key) if place.lane == Lane.FRESH else None

@@ -13,7 +13,7 @@ import socket
 import sys
 
 from thresher.crawler.demo import server as demo
-from thresher.crawler.demo.connection import Connection
+from thresher.crawler.demo.connection import ServerConnection
 from thresher.crawler.demo.demo_settings import profile
 
 _CLONE_NEWNET = 0x40000000
@@ -38,7 +38,7 @@ async def _serve(name: str, changes: dict[str, object], port: int, log: str, nam
     loop = asyncio.get_running_loop()
     async with demo.Server(profile(name, **changes), port=port, log=log, flush_lines=True) as server:
         servers = [
-            await loop.create_server(lambda: Connection(server), sock=_listening_in(space, server.port), backlog=1024)
+            await loop.create_server(lambda: ServerConnection(server), sock=_listening_in(space, server.port), backlog=1024)
             for space in namespaces
         ]
         print("ready", flush=True)

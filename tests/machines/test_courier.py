@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 
 from thresher.crawler.machines import courier as courier_module
 from thresher.crawler.machines.courier import Courier
-from thresher.crawler.machines.parcels import MOST_OF_PIECE, Kind, Parcel, Piece, Seal, Word, cut
+from thresher.crawler.machines.parcels import MOST_OF_PIECE, ConnectionPiece, Parcel, PieceKind, Seal, Word, cut
 
 MACHINES = ("a", "b")
 SECRET = b"the secret of a crawl"
 N_DEATHS = 12  # of an agent or a courier, one after another as the messages are sent: however fast they cross
-_PIECES = st.lists(st.builds(Piece, st.sampled_from(Kind), st.integers(0, 2**64 - 1), st.binary(max_size=50)), max_size=5)
+_PIECES = st.lists(st.builds(ConnectionPiece, st.sampled_from(PieceKind), st.integers(0, 2**64 - 1), st.binary(max_size=50)), max_size=5)
 _PARCELS = st.builds(Parcel, st.integers(0, 2**64 - 1), st.integers(0, 2**64 - 1), _PIECES)
 
 
@@ -171,6 +171,6 @@ def test_an_answer_counts_for_its_own_parcel_only() -> None:
 
 @given(st.binary(max_size=3 * MOST_OF_PIECE))
 def test_what_is_cut_into_pieces_is_whole_again(content: bytes) -> None:
-    pieces = [*cut(Kind.DATA, 7, content)]
+    pieces = [*cut(PieceKind.DATA, 7, content)]
     assert b"".join(piece.content for piece in pieces) == content
     assert all(0 < len(piece.content) <= MOST_OF_PIECE for piece in pieces)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from thresher.crawler.cluster.lease import LEASE_S, Lease
+from thresher.crawler.cluster.lease import LEASE_S, AgentLease
 from thresher.crawler.core.errors import StoreError
 from thresher.crawler.machines import directory_file
 from thresher.crawler.machines.directory import SPARE_S, Directory, DirectoryState
@@ -33,7 +33,7 @@ class _World:
     def __init__(self) -> None:
         self.now = 100.0
         self.disk = msgspec.json.encode(DirectoryState())
-        self.leases: dict[tuple[str, str], Lease] = {}
+        self.leases: dict[tuple[str, str], AgentLease] = {}
         self.asked: dict[tuple[str, str], float] = {}
         self.left: set[tuple[str, str]] = set()
         self.run = "run 0"
@@ -57,7 +57,7 @@ class _World:
             case "answer" if life in self.asked:
                 asked_at = self.asked.pop(life)
                 if self.directory.renew(*life, self.run, self.now).is_granted and life not in self.left:
-                    self.leases.setdefault(life, Lease(lambda: self.now)).extend(asked_at + LEASE_S)
+                    self.leases.setdefault(life, AgentLease(lambda: self.now)).extend(asked_at + LEASE_S)
             case "restart":
                 self.start()
             case "leave":
@@ -166,7 +166,7 @@ def test_its_state_is_on_disk_before_it_answers_and_one_process_alone_may_write_
 
 def test_a_lease_is_counted_from_before_it_was_asked_for_and_ends_by_itself() -> None:
     now = 5.0
-    lease = Lease(lambda: now)
+    lease = AgentLease(lambda: now)
     assert not lease.is_held
     lease.extend(5.0 + LEASE_S)
     lease.extend(6.0)  # an older one that comes late

@@ -24,7 +24,7 @@ from thresher.crawler.machines.losing import give_up
 from thresher.crawler.machines.moving import fits, placed, redistribute
 from thresher.crawler.start.opening import reconfigure
 from thresher.storage import carrying
-from thresher.storage.carrying import Piece, files_of, read_piece
+from thresher.storage.carrying import FilePiece, files_of, read_piece
 from thresher.storage.export.reading import reading_shard
 from thresher.storage.export.scans import hosts
 from thresher.storage.far_server import ShardServer
@@ -202,6 +202,6 @@ def test_only_files_of_a_shard_can_be_asked_for(crawled: Path, tmp_path: Path) -
     assert {"state/data.mdb", "results/data.mdb"} <= {file.name for file in files_of(disks.head)}
     for name in ("../secret", "/etc/passwd", "state/../../x", ""):
         with pytest.raises(StoreError, match="expected the name of a file below it"):
-            read_piece(disks.head, Piece(0, name, 0))
+            read_piece(disks.head, FilePiece(0, name, 0))
     with pytest.raises(StoreError, match="does not know"):
         far_moves.do(disks.head, "sing", b"0", None)

@@ -23,12 +23,12 @@ from thresher.crawler.demo.process import ServerProcess
 from thresher.crawler.machines import directory as directory_module
 from thresher.crawler.machines import losing as losing_module
 from thresher.crawler.machines import machine as machine_module
-from thresher.crawler.machines.directory import Answer, Directory, DirectoryState
+from thresher.crawler.machines.directory import Directory, DirectoryAnswer, DirectoryState
 from thresher.crawler.machines.far_places import FarPlaces
 from thresher.crawler.machines.far_shards import FarShards, NewShard, ShardAnswer
 from thresher.crawler.machines.losing import give_up
 from thresher.crawler.machines.machine import Machine
-from thresher.crawler.machines.orders import Begin, Exchange
+from thresher.crawler.machines.supervision import Begin, MachineCall
 from thresher.crawler.process.places import Away
 from thresher.crawler.process.supervisor import Supervisor
 from thresher.crawler.status import Status
@@ -91,7 +91,7 @@ class Places:
         snapshots = self.settings.snapshots
         begin = Begin(name, str(self.disks[name]), packed, SECRET, run, settle=False, version=VERSION, snapshots=snapshots)
 
-        async def ask(what: str, life: str) -> Answer:
+        async def ask(what: str, life: str) -> DirectoryAnswer:
             if what == "renew" and not self.is_granting:
                 raise ConnectionError
             match what:
@@ -101,7 +101,7 @@ class Places:
                     return self.directory.renew(name, life, run, time.monotonic())
                 case _:
                     self.directory.leave(name, life)
-                    return Answer()
+                    return DirectoryAnswer()
 
         async def send(to: str, parcel: bytes) -> bytes:
             await asyncio.sleep(0)
@@ -121,7 +121,7 @@ class Places:
             await asyncio.sleep(0.05)
             raise Away(f"machine {name} is gone")
         if what == "exchange":
-            return msgspec.json.encode(await self.machines[name].exchange(msgspec.json.decode(argument, type=Exchange)))
+            return msgspec.json.encode(await self.machines[name].exchange(msgspec.json.decode(argument, type=MachineCall)))
         return await asyncio.to_thread(FarShards(self.disks[name]).answer, what.removeprefix("shard:"), argument)
 
     # a way to the shards, for who reads

@@ -28,7 +28,7 @@ from thresher.storage.schema import HOSTS
 from thresher.storage.snapshots import manifest as manifests
 from thresher.storage.snapshots import taking
 from thresher.storage.snapshots.cut import Frozen, frozen
-from thresher.storage.snapshots.manifest import FileChunks, Place
+from thresher.storage.snapshots.manifest import ChunkPlace, FileChunks
 from thresher.storage.snapshots.restoring import restore, snapshots
 from thresher.storage.snapshots.taking import take
 from thresher.storage.snapshots.targets import FolderTarget, target
@@ -155,11 +155,11 @@ def test_only_the_last_snapshots_are_kept_and_what_they_need(crawled: Path, tmp_
 def test_a_pack_of_which_little_is_needed_is_given_up() -> None:
     """A quarter or less: its chunks are written again."""
 
-    def file(*places: Place) -> FileChunks:
+    def file(*places: ChunkPlace) -> FileChunks:
         return FileChunks("x", 0, b"".join(map(manifests.packed, places)))
 
     digest = bytes(20)
-    worn, sound = [Place(digest, 1, 0, 300, 100)], [Place(digest, 1, 1, 300, 100), Place(digest, 1, 1, 0, 100)]
+    worn, sound = [ChunkPlace(digest, 1, 0, 300, 100)], [ChunkPlace(digest, 1, 1, 300, 100), ChunkPlace(digest, 1, 1, 0, 100)]
     assert taking.worn([file(*worn), file(*sound)]) == {"packs/000001-0000"}
 
 

@@ -40,7 +40,7 @@ class Signal(msgspec.Struct, tag=True, frozen=True):
     number: int
 
 
-class Tell(msgspec.Struct, tag=True, frozen=True):
+class PassOrder(msgspec.Struct, tag=True, frozen=True):
     """Pass an order on to an agent."""
 
     start: int
@@ -68,11 +68,11 @@ class Ended(msgspec.Struct, tag=True, frozen=True):
     code: int
 
 
-Order = Start | Signal | Tell
-Event = Reported | Noted | Ended
+MachineOrder = Start | Signal | PassOrder
+MachineEvent = Reported | Noted | Ended
 
 
-class Exchange(msgspec.Struct, frozen=True):
+class MachineCall(msgspec.Struct, frozen=True):
     """A call of the supervisor.
 
     number: rises; a call that comes after a later one is carried out no more    after: events up to this number have arrived
@@ -80,7 +80,7 @@ class Exchange(msgspec.Struct, frozen=True):
 
     life: str  # that the orders are for; "" of the first call
     number: int
-    orders: list[Order]
+    orders: list[MachineOrder]
     after: int
 
 
@@ -89,4 +89,4 @@ class Events(msgspec.Struct, frozen=True):
 
     life: str
     first: int
-    events: list[Event]
+    events: list[MachineEvent]
