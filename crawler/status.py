@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
+from thresher.crawler.core.back_off import BackOff
+
 if TYPE_CHECKING:  # a supervisor and `thresher status` have no frontier
     from thresher.crawler.core.overview import FrontierSnapshot
 
@@ -78,6 +80,7 @@ class AgentReport(Status, kw_only=True):
     grant: int = 0  # the last that was heard of
     may_have: int = 0  # pages that the agent may have in all; 0 before its first grant
     answered_before: int = 0  # pages and redirects of earlier lives
+    back_offs: list[BackOff] = []  # that have begun since the last report
 
 
 class AgentOrder(msgspec.Struct, kw_only=True, omit_defaults=True):

@@ -7,6 +7,8 @@ from thresher.crawler.core.frontier import Frontier
 from thresher.crawler.settlement.totals import Totals
 from thresher.crawler.status import AgentReport, Rate, Status, fill_hosts, usage
 
+_MOST_BACK_OFFS = 1_000  # in one status
+
 
 class Figures:
     """Brings one status up to date again and again."""
@@ -37,4 +39,7 @@ class Figures:
         """Return the status as of now, with the longest time that the loop was held since it was published last."""
         status = self.now(at, n_in_flight=n_in_flight)
         self._loop_lag.fill(status)
+        back_offs = self._frontier.take_back_offs(_MOST_BACK_OFFS)
+        if isinstance(status, AgentReport):
+            status.back_offs = back_offs
         return status

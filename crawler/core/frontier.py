@@ -21,6 +21,7 @@ import random
 from collections.abc import Iterable, Iterator
 
 from thresher.config.settings import Settings
+from thresher.crawler.core.back_off import BackOff
 from thresher.crawler.core.host_queue import HostQueue
 from thresher.crawler.core.intake import Intake
 from thresher.crawler.core.lease import Lease, Retry, Wait
@@ -370,6 +371,10 @@ class Frontier:
     def unpark(self, queue: bytes, now: float) -> bool:
         """Serve a parked host again; see `Parking.unpark`."""
         return self._parking.unpark(queue, now)
+
+    def take_back_offs(self, most: int) -> list[BackOff]:
+        """Return the back-offs that have begun since the last call, at most so many."""
+        return self._pace.take_back_offs(most)
 
     # -- for people
 

@@ -24,6 +24,7 @@ from enum import StrEnum
 from typing import Final
 
 from thresher.config.settings import PolitenessSettings, RetrySettings, Settings
+from thresher.crawler.core.back_off import BackOff
 from thresher.crawler.core.model import Cause, Failed, Fetched, Outcome, Reason
 from thresher.crawler.core.overriding import Overriding
 from thresher.crawler.core.ports import Entry, HostRecord
@@ -180,6 +181,11 @@ class Pace:
     def __init__(self, settings: Settings, rng: random.Random) -> None:
         self._longest = _longest(settings)
         self._rng = rng
+        self._back_offs: dict[str, BackOff] = {}  # by name of the host, those that nobody has taken yet
+
+    def take_back_offs(self, most: int) -> list[BackOff]:
+        """Return the back-offs that have begun since the last call, each host's newest, at most so many; others next time."""
+        return [self._back_offs.pop(name) for name in [*self._back_offs][:most]]
 
     def floor(self, record: HostRecord, rules: HostRules) -> float:
         """Return the least gap that the host is owed, in seconds."""
@@ -242,6 +248,11 @@ class Pace:
         record.next_at = now + self.stretch(gap, rules)
         if record.backoff_until > record.next_at:
             record.next_at, record.rule = record.backoff_until, rule or WaitRule.BACK_OFF
+        self._note(record, rules, now)
+
+    def _note(self, record: HostRecord, rules: HostRules, now: float) -> None:
+        if record.next_at - now > rules.max_delay:
+            self._back_offs[record.name] = BackOff(record.name, record.site, record.next_at)
 
     def _forgive(self, record: HostRecord, rules: HostRules, now: float) -> None:
         if record.backoff_s and now - max(record.incident_at, record.backoff_until) >= rules.politeness.backoff_forgive:
@@ -276,6 +287,7 @@ class Pace:
         record.backoff_until = max(record.backoff_until, now + self.stretch(wait, rules))
         if record.backoff_until > record.next_at:
             record.next_at, record.rule = record.backoff_until, WaitRule.WALLED
+        self._note(record, rules, now)
 
     def retry_at(self, entry: Entry, cause: Cause, record: HostRecord, rules: HostRules, now: float) -> float | None:
         """Return when a failed URL is due again, None when its tries are used up. Call after `respond`."""

@@ -10,8 +10,11 @@ from typing import Any
 
 import msgspec
 
+from thresher.crawler.core.back_off import BackOff
 from thresher.crawler.core.errors import StoreError
-from thresher.crawler.core.ports import HostRecord
+from thresher.crawler.core.ports import HostRecord, SiteRecord
+from thresher.crawler.core.url import URLSpace
+from thresher.crawler.core.url_rules import url_rules
 from thresher.storage.carrying import FetchPiece, File, bring, bring_state, copy_path, drop, files_of
 from thresher.storage.export.reading import reading_shard
 from thresher.storage.moving import Arrival, Departure
@@ -73,6 +76,7 @@ class Succeed(msgspec.Struct, frozen=True):
     agent: int
     heard: dict[int, int]
     rest_s: float
+    back_offs: list[BackOff] = []  # of its hosts, as the head was told
 
 
 def do(directory: Path, what: str, argument: bytes, fetch: FetchPiece | None) -> Any:
@@ -149,13 +153,29 @@ def _succeed(directory: Path, order: Succeed) -> None:
     with Store.open(shard_path(directory, order.agent), None, now) as store:
         for other, heard in order.heard.items():
             store.tables.channels.succeed(other, heard)
+        urls = URLSpace(store.secret, url_rules(store.settings))
+        until = {urls.queue_key(f"http://{one.name}"): one for one in order.back_offs}
+        for queue, one in until.items():
+            if store.tables.queues.host(queue) is None:  # it was met after the snapshot
+                _add_host(store, queue, one)
+        store.end_visit()
         start = b""
         while rows := store.scan(HOSTS, start=start, limit=_HOSTS_AT_ONCE):
             for queue, value in rows:
-                _rest(store, queue, HOST.decode(value), now + order.rest_s)
+                host = HOST.decode(value)
+                asked = until[queue].until if queue in until else 0.0
+                _rest(store, queue, host, max(now + order.rest_s, now + host.crawl_delay, asked))
             start = rows[-1][0] + b"\0"
             store.end_visit()
             store.flush(now).result()
+
+
+def _add_host(store: Store, queue: bytes, one: BackOff) -> None:
+    """Make the record of a host, so that it rests when its first URL comes."""
+    site = store.tables.queues.site(queue[:8]) or SiteRecord(name=one.site)
+    site.n_hosts += 1
+    store.tables.queues.save_site(queue[:8], site)
+    store.tables.queues.save_host(queue, HostRecord(name=one.name, site=one.site, next_at=one.until))
 
 
 def _rest(store: Store, queue: bytes, host: HostRecord, until: float) -> None:

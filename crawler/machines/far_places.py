@@ -16,6 +16,7 @@ from typing import Final
 import msgspec
 
 from thresher.crawler.core.errors import StoreError
+from thresher.crawler.machines.back_offs import BackOffBook
 from thresher.crawler.machines.far_shards import ShardAnswer
 from thresher.crawler.machines.supervision import (
     Ended,
@@ -45,21 +46,24 @@ _encode = msgspec.json.encode
 class FarPlaces:
     """All machines of a crawl. `run` speaks with them."""
 
-    def __init__(self, table: Partitions, call: Call, note: Note) -> None:
+    def __init__(self, table: Partitions, call: Call, note: Note, back_offs: BackOffBook) -> None:
         """Create the places.
 
         Args:
             call: Calls a machine.
             note: Shows a message to the operator.
+            back_offs: Is told of hosts that rest long.
         """
+        self._back_offs = back_offs
         self._machines = table.machines
         self._call = call
-        self._links = {name: _Link(name, call, note) for name in dict.fromkeys(table.machines)}
+        self._links = {name: _Link(name, call, note, back_offs) for name in dict.fromkeys(table.machines)}
         self._starts = itertools.count(1)
 
     async def run(self) -> None:
         """Speak with all machines until cancelled."""
         async with asyncio.TaskGroup() as group:
+            group.create_task(self._back_offs.run())
             for link in self._links.values():
                 group.create_task(link.run())
 
@@ -153,12 +157,13 @@ class FarLife:
 class _Link:
     """The calls to one machine."""
 
-    def __init__(self, name: str, call: Call, note: Note) -> None:
+    def __init__(self, name: str, call: Call, note: Note, back_offs: BackOffBook) -> None:
         self.lives: dict[int, FarLife] = {}  # by start
         self.came = asyncio.Event()  # set while the machine answers
         self._name = name
         self._call = call
         self._note = note
+        self._back_offs = back_offs
         self._orders: list[MachineOrder] = []
         self._life = ""
         self._number = 0
@@ -195,6 +200,8 @@ class _Link:
                     self._on_event(event)
 
     def _on_event(self, event: MachineEvent) -> None:
+        if isinstance(event, Reported):
+            self._back_offs.note(event.report.back_offs)
         life = self.lives.get(event.start)
         if life is not None:
             life.on_event(event)

@@ -5,7 +5,8 @@ A restored shard is older than what the others know. That loses nothing:
 - What it had carried out since is sent again: senders have kept it (storage/snapshots/marks.py).
 - What it had sent since the others have; it finds it again, and sends it again under numbers that they have not had. What they know
   already, they do not count twice.
-- Its hosts rest first: when they were asked last, and what they said of that, may be lost, and the machine may have a lease yet.
+- Its hosts rest first: when they were asked last may be lost, and the machine may have a lease yet. One that asked for a longer rest, or
+  was given one, gets it: the head has kept that (back_offs.py).
 
 The disk may come back. Its shards are of no agent then: the table on the head says where theirs are, and nothing starts without its order.
 """
@@ -18,10 +19,16 @@ import msgspec
 
 from thresher.config.settings import Settings
 from thresher.crawler.cluster.lease import LEASE_S
+from thresher.crawler.core.back_off import BackOff
 from thresher.crawler.core.errors import UsageError
+from thresher.crawler.core.ownership import partition
+from thresher.crawler.core.url import URLSpace
+from thresher.crawler.core.url_rules import url_rules
+from thresher.crawler.machines.back_offs import read
 from thresher.crawler.machines.directory import SPARE_S
 from thresher.crawler.machines.far_moves import Heard, Restore, Succeed
 from thresher.crawler.machines.moving import Asks
+from thresher.storage.export.reading import reading_shard
 from thresher.storage.partitions import Partitions, write_partitions
 from thresher.storage.snapshots.taking import owners_digest
 
@@ -42,15 +49,27 @@ def give_up(directory: Path, table: Partitions, machine: str, settings: Settings
         raise UsageError(f"{directory}: partitions were on their way when {machine} was lost; a snapshot of neither side is whole")
     left = [name for name in dict.fromkeys(table.machines) if name != machine]
     lost = [agent for agent, name in enumerate(table.machines) if name == machine]
+    rest_s = max(settings.politeness.max_delay, LEASE_S + SPARE_S)
+    rests = _back_offs(directory, table)
     where, owners = f"{settings.snapshots.target.rstrip('/')}/{machine}", owners_digest(directory)
     for agent in lost:
         to = left[agent % len(left)]
         asks.ask(to, "restore", Restore(agent, where, owners))
         heard = {other: _heard(asks, name, other, agent) for other, name in enumerate(table.machines) if name != machine}
-        asks.ask(to, "succeed", Succeed(agent, heard, max(settings.politeness.max_delay, LEASE_S + SPARE_S)))
+        asks.ask(to, "succeed", Succeed(agent, heard, rest_s, rests.get(agent, [])))
         table.machines[agent] = to
         write_partitions(directory, table)
     return lost
+
+
+def _back_offs(directory: Path, table: Partitions) -> dict[int, list[BackOff]]:
+    """Return the hosts that rest long, by agent."""
+    with reading_shard(directory) as view:
+        urls, owners = URLSpace(view.secret, url_rules(view.settings)), table.table()
+    found: dict[int, list[BackOff]] = {}
+    for one in read(directory):
+        found.setdefault(owners[partition(urls.queue_key(f"http://{one.name}"))], []).append(one)
+    return found
 
 
 def _heard(asks: Asks, machine: str, agent: int, sender: int) -> int:

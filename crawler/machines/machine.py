@@ -187,6 +187,8 @@ class Machine:
         """Keep an event for the supervisor. A report takes the place of one that it has not had."""
         last = self._events[-1] if self._first + len(self._events) - 1 > self._shown else None
         if isinstance(event, Reported) and isinstance(last, Reported) and last.start == event.start:
+            newest = {one.name: one for one in (*last.report.back_offs, *event.report.back_offs)}
+            event.report.back_offs = [*newest.values()]
             self._events[-1] = event
         else:
             self._events.append(event)

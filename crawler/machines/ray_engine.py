@@ -20,6 +20,7 @@ from thresher.config.settings import SnapshotSettings
 from thresher.crawler.cluster.lease import LEASE_S, RENEW_S
 from thresher.crawler.core.errors import StoreError, StoreLockedError, UsageError
 from thresher.crawler.core.ownership import MOST_AGENTS
+from thresher.crawler.machines.back_offs import BackOffBook
 from thresher.crawler.machines.far_places import FarPlaces, ask_shard
 from thresher.crawler.machines.names import DIRECTORY, RESOURCE, namespace, resource
 from thresher.crawler.machines.ray_actors import DirectoryActor, MachineActor, ShardActor
@@ -180,6 +181,7 @@ class Run:
     """One run of a crawl: its actors, from `begun` on."""
 
     def __init__(self, directory: Path, table: Partitions, secret: bytes, snapshots: SnapshotSettings, *, settle: bool) -> None:
+        self._path = directory
         self._name = secrets.token_hex(6)
         names = dict.fromkeys(table.machines)
         self._directory_actor = self._actor(DirectoryActor, DIRECTORY, table.machines[0]).remote(str(directory))
@@ -206,7 +208,7 @@ class Run:
         except Away as away:
             self._end()
             raise UsageError(f"the crawl cannot go on: {away}. If an earlier run of it has not ended yet, wait for that") from None
-        places = FarPlaces(table, self.call, note)
+        places = FarPlaces(table, self.call, note, BackOffBook(self._path))
         tasks = [asyncio.ensure_future(places.run()), asyncio.ensure_future(self._keep(give_up))]
         try:
             yield places

@@ -20,9 +20,11 @@ from thresher.config.load import load
 from thresher.config.settings import Settings
 from thresher.crawler.core.ownership import divided
 from thresher.crawler.demo.process import ServerProcess
+from thresher.crawler.machines import back_offs
 from thresher.crawler.machines import directory as directory_module
 from thresher.crawler.machines import losing as losing_module
 from thresher.crawler.machines import machine as machine_module
+from thresher.crawler.machines.back_offs import BackOffBook
 from thresher.crawler.machines.directory import Directory, DirectoryAnswer, DirectoryState
 from thresher.crawler.machines.far_places import FarPlaces
 from thresher.crawler.machines.far_shards import FarShards, NewShard, ShardAnswer
@@ -37,6 +39,8 @@ from thresher.crawler.version import VERSION
 from thresher.storage.export.reading import reading_shard
 from thresher.storage.far_server import ShardServer
 from thresher.storage.partitions import Partitions, ranges_of, read_partitions, shard_path, write_partitions
+from thresher.storage.records import HOST
+from thresher.storage.schema import HOSTS
 from thresher.storage.snapshots.marks import Marks
 from thresher.storage.store import Store
 from thresher.storage.verify import verify
@@ -150,9 +154,10 @@ class Places:
         self.directory.begin(self.begun, time.monotonic())
         for name in dict.fromkeys(self.table.machines):
             self.start(name)
-        places = FarPlaces(self.table, self.call, lambda _: None)
+        places = FarPlaces(self.table, self.call, lambda _: None, BackOffBook(self.disks["a"]))
         supervisor = Supervisor(self.disks["a"], Silent(sys.stderr), n_agents=2, settings=settings, places=places)
         tasks = [asyncio.ensure_future(what) for what in (places.run(), self._keep(), meanwhile(supervisor))]
+        tasks[2].add_done_callback(_end_if_failed)
         try:
             code = await supervisor.run()
             await tasks[2]
@@ -170,6 +175,12 @@ class Places:
         while True:
             self.directory.keep(self.begun, time.monotonic())
             await asyncio.sleep(0.1)
+
+
+def _end_if_failed(task: asyncio.Future[None]) -> None:
+    """End the crawl if what was to happen beside it has not: else it would go on for ever."""
+    if not task.cancelled() and task.exception() is not None:
+        os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _settings(server: ServerProcess, **more: object) -> Settings:
@@ -270,6 +281,38 @@ def test_a_disk_that_is_lost_loses_no_page(tmp_path: Path) -> None:
     assert differences(reference, found) == ([], [], [])
     assert found.n_queued == 0
     assert verify(places.disks["a"]) == []
+
+
+@pytest.mark.usefixtures("interruptible")
+def test_who_takes_over_a_lost_machines_hosts_lets_them_rest_as_long_as_they_asked(tmp_path: Path) -> None:
+    """The snapshot is older than what they asked, and than the hosts themselves. Mutation: agents do not report it."""
+    kept = tmp_path / "kept"
+    with demo("kill", tmp_path, **WEB | {"error_share": 0.3, "error_statuses": [503], "retry_after_s": 3_600}) as server:
+        settings = _settings(server, engine="ray", snapshots={"target": str(kept), "every": 3600})
+        places = Places(tmp_path, settings)
+        places.is_granting = False  # until there are snapshots
+        asked: dict[str, float] = {}
+
+        def is_told() -> bool:
+            with reading_shard(shard_path(places.disks["b"], 1)) as view:
+                found = [HOST.decode(value) for _, value in view.scan(HOSTS)]
+            asked.update({host.name: host.backoff_until for host in found if host.backoff_until})
+            return bool(asked) and {*asked} <= {one.name for one in back_offs.read(places.disks["a"])}
+
+        async def lose(_supervisor: Supervisor) -> None:
+            await _until(lambda: all((kept / name / "snapshots" / "000001").exists() for name in TABLE.machines))
+            places.is_granting = True
+            await _until(is_told)
+            await places.stop("b")
+            shutil.rmtree(places.disks["b"])
+            os.kill(os.getpid(), signal.SIGINT)
+
+        asyncio.run(places.crawl(settings, lose))
+    give_up(places.disks["a"], places.table, "b", settings, places)
+    assert verify(places.disks["a"]) == []
+    with reading_shard(shard_path(places.disks["a"], 1)) as view:
+        rests = {host.name: host.next_at for host in (HOST.decode(value) for _, value in view.scan(HOSTS))}
+    assert {name: until for name, until in asked.items() if rests.get(name, 0.0) < until} == {}
 
 
 async def _nothing(_supervisor: Supervisor) -> None:
