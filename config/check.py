@@ -62,7 +62,7 @@ Problem = tuple[str, str, str, str]  # key, expected, got, advice
 
 def _of_one(settings: Settings, where: Where) -> Iterable[Problem]:
     """Check settings that hold at one place: in general, or where an override is laid over them."""
-    for part in (_identity, _scope, _own_site, _fetch, _dns, _lists, partial(_order, where), _danger):
+    for part in (_identity, _scope, _own_site, _fetch, _dns, _lists, partial(_order, where), _danger, _snapshots):
         yield from part(settings)
 
 
@@ -251,6 +251,12 @@ def _own_site(settings: Settings) -> Iterable[Problem]:
     for name, addresses in settings.own_site.pinned.items():
         if not (_ENDPOINT.fullmatch(name) and int(name.rpartition(":")[2]) <= 65_535 and all(map(_is_address, addresses.split()))):
             yield "own_site.pinned", "host:port with its addresses", f"{shown(name)}: {shown(addresses)}", "Remove it: the crawl writes it"
+
+
+def _snapshots(settings: Settings) -> Iterable[Problem]:
+    if settings.snapshots.lost_after is not None and not settings.snapshots.target:
+        advice = "Name a target: what a lost machine had is restored from there"
+        yield "snapshots.lost_after", "null without snapshots.target", f"{settings.snapshots.lost_after:g} s", advice
 
 
 def _lists(settings: Settings) -> Iterable[Problem]:

@@ -294,6 +294,7 @@ class SnapshotSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     target: str = ""  # a folder, or a URL of fsspec
     every: Annotated[float, Meta(ge=1, le=1e9, extra={"unit": "seconds"})] = 3600.0
     keep: Positive = 24
+    lost_after: Seconds | None = None  # with `engine: ray`, a machine that is away for so long is given up
 
 
 class RecrawlSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

@@ -19,9 +19,9 @@ from thresher.crawler.core.errors import ThresherError, UsageError
 from thresher.crawler.core.ownership import divided
 from thresher.crawler.machines import directory_file
 from thresher.crawler.machines.far_shards import NewSettings, NewShard
-from thresher.crawler.machines.losing import give_up
+from thresher.crawler.machines.losing import give_up, watch
 from thresher.crawler.machines.moving import fits, redistribute
-from thresher.crawler.machines.ray_engine import Run, ShardMakers, connect, is_gone, members, require_machines, shared_out
+from thresher.crawler.machines.ray_engine import Run, ShardMakers, connect, has_left, is_gone, members, require_machines, shared_out
 from thresher.crawler.process.supervisor import Display, Supervisor
 from thresher.crawler.status import Status, merged
 from thresher.storage.export.reading import reading_shard
@@ -58,8 +58,13 @@ def create_shards(directory: Path, settings: Settings, bare: Collection[str]) ->
 
 
 def run(directory: Path, display: Display, settings: Settings) -> tuple[int, Supervisor]:
-    """Supervise the crawl on all its machines to its end; return the exit code."""
-    return _run(directory.resolve(), display, settings, settle=False)
+    """Supervise the crawl on all its machines to its end; return the exit code. What is lost for `snapshots.lost_after` is given up."""
+    while True:
+        code, supervisor, gone = _run(directory.resolve(), display, settings, settle=False)
+        if not gone or supervisor.was_signalled:
+            return code, supervisor
+        agents = ", ".join(map(str, _give_up(directory, gone)))
+        display.note(f"machine {gone} is given up: agents {agents} go on elsewhere from its last snapshot")
 
 
 def becoming(directory: Path, settings: Settings) -> str:
@@ -79,7 +84,7 @@ def becoming(directory: Path, settings: Settings) -> str:
 
 def settle(directory: Path, display: Display, settings: Settings) -> tuple[int, Supervisor]:
     """Let all messages between agents arrive, and fetch nothing; return the exit code."""
-    return _run(directory.resolve(), display, settings, settle=True)
+    return _run(directory.resolve(), display, settings, settle=True)[:2]
 
 
 def move(directory: Path, settings: Settings) -> None:
@@ -94,7 +99,8 @@ def move(directory: Path, settings: Settings) -> None:
         makers.close()
 
 
-def _run(directory: Path, display: Display, settings: Settings, *, settle: bool) -> tuple[int, Supervisor]:
+def _run(directory: Path, display: Display, settings: Settings, *, settle: bool) -> tuple[int, Supervisor, str]:
+    """Supervise one run; return the exit code, and the machine that is to be given up, "" for none."""
     table = _table(directory)
     connect()
     require_machines(directory, table)
@@ -135,7 +141,7 @@ async def _supervise(
     *,
     settle: bool,
     without_agent: Status,
-) -> tuple[int, Supervisor]:
+) -> tuple[int, Supervisor, str]:
     async with Run(directory, table, secret, settings.snapshots, settle=settle).begun(
         table, display.note, _interrupt(display.note)
     ) as places:
@@ -148,7 +154,11 @@ async def _supervise(
             places=places,
             without_agent=without_agent,
         )
-        return await supervisor.run(), supervisor
+        watching = asyncio.ensure_future(watch(places, supervisor, settings, has_left))
+        code = await supervisor.run()
+        watching.cancel()
+        found = await asyncio.gather(watching, return_exceptions=True)
+        return code, supervisor, found[0] if isinstance(found[0], str) else ""
 
 
 def _interrupt(note: Callable[[str], None]) -> Callable[[], None]:
@@ -163,10 +173,14 @@ def _interrupt(note: Callable[[str], None]) -> Callable[[], None]:
 
 def lost(directory: Path, machine: str) -> list[int]:
     """Give up a machine whose disk is lost; return the agents whose shards were restored elsewhere."""
-    table = _table(directory)
     if holder := lock_holder(directory):
         raise UsageError(f"{directory}: process {holder} crawls. Stop it first (kill -INT {holder})")
     connect()
+    return _give_up(directory, machine)
+
+
+def _give_up(directory: Path, machine: str) -> list[int]:
+    table = _table(directory)
     if not is_gone(machine):
         raise UsageError(f"{machine}: takes part in the cluster, so its disk is there. If it is not, end its part of the cluster first")
     others = [name for name in table.machines if name != machine]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import time
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from typing import Final
@@ -66,6 +67,18 @@ class FarPlaces:
             group.create_task(self._back_offs.run())
             for link in self._links.values():
                 group.create_task(link.run())
+
+    async def gone(self, after_s: float, is_gone: Callable[[str], Awaitable[bool]]) -> str:
+        """Wait until a machine is away for so long; return its name.
+
+        Args:
+            is_gone: Whether the engine says so, too.
+        """
+        while True:
+            await asyncio.sleep(_AGAIN_S)
+            for name, link in self._links.items():
+                if link.away_s() > after_s and await is_gone(name):
+                    return name
 
     def life(self, agent: int, note: Note) -> FarLife:
         return FarLife(self._link(agent), agent, next(self._starts), note)
@@ -165,6 +178,7 @@ class _Link:
         self._note = note
         self._back_offs = back_offs
         self._orders: list[MachineOrder] = []
+        self._away_since = time.monotonic()
         self._life = ""
         self._number = 0
         self._after = 0
@@ -172,6 +186,10 @@ class _Link:
     @property
     def is_there(self) -> bool:
         return self.came.is_set()
+
+    def away_s(self) -> float:
+        """Return for how many seconds the machine has not answered."""
+        return 0.0 if self.is_there else time.monotonic() - self._away_since
 
     def order(self, order: MachineOrder) -> None:
         """Send an order with the next call, if the machine answers."""
@@ -209,6 +227,8 @@ class _Link:
             self._note(f"machine {self._name} {event.what}")
 
     def _on_away(self, why: str) -> None:
+        if self.is_there:
+            self._away_since = time.monotonic()
         self.came.clear()
         self._orders.clear()
         for life in [*self.lives.values()]:

@@ -13,6 +13,8 @@ The disk may come back. Its shards are of no agent then: the table on the head s
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -27,10 +29,26 @@ from thresher.crawler.core.url_rules import url_rules
 from thresher.crawler.machines.back_offs import read
 from thresher.crawler.machines.directory import SPARE_S
 from thresher.crawler.machines.far_moves import Heard, Restore, Succeed
+from thresher.crawler.machines.far_places import FarPlaces
 from thresher.crawler.machines.moving import Asks
+from thresher.crawler.process.supervisor import Supervisor
 from thresher.storage.export.reading import reading_shard
 from thresher.storage.partitions import Partitions, write_partitions
 from thresher.storage.snapshots.taking import owners_digest
+
+
+async def watch(places: FarPlaces, supervisor: Supervisor, settings: Settings, is_gone: Callable[[str], bool]) -> str:
+    """Let the crawl stand still once a machine is away for `snapshots.lost_after`, so that it can be given up; return its name.
+
+    Args:
+        is_gone: Whether the engine says so, too.
+    """
+    after_s = settings.snapshots.lost_after
+    if after_s is None:
+        return ""
+    machine = await places.gone(after_s, lambda name: asyncio.to_thread(is_gone, name))
+    supervisor.give_over(f"machine {machine} is away for {after_s:g} s: it is given up")
+    return machine
 
 
 def give_up(directory: Path, table: Partitions, machine: str, settings: Settings, asks: Asks) -> list[int]:

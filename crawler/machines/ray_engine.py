@@ -88,6 +88,11 @@ def is_gone(machine: str) -> bool:
     return True
 
 
+def has_left(machine: str) -> bool:
+    """Return whether Ray has noticed that a machine takes no part any more."""
+    return all(member.name != machine for member in _alive())
+
+
 def _alive() -> list[ClusterMachine]:
     """Return the machines that Ray knows of, this one first."""
     found = []

@@ -262,12 +262,20 @@ class Supervisor:
 
     def _stop_the_others(self, agent: int, code: int) -> None:
         """Order the others to stop: an agent has ended without an order, and no other agent can crawl its sites."""
-        if self._stop is not None or self._signals:
+        self.give_over(self._fault if code not in _ENDS_WELL else f"{self._name(agent)} has ended (exit {code})", but=agent)
+
+    def give_over(self, why: str, *, but: int = -1) -> None:
+        """Order all agents to stop, gracefully, unless they are to stop already.
+
+        Args:
+            but: An agent that has ended.
+        """
+        if self._stop is not None or self._signals or self._end is not None:
             return
-        self._stop = Ending(3, self._fault if code not in _ENDS_WELL else f"{self._name(agent)} has ended (exit {code})")
-        for other in self._lives:
-            if other != agent:
-                self._tell(other, AgentOrder(end=self._stop.why, code=self._stop.code))
+        self._stop = Ending(3, why)
+        for agent in self._lives:
+            if agent != but:
+                self._tell(agent, AgentOrder(end=self._stop.why, code=self._stop.code))
 
     def _name(self, agent: int) -> str:
         return "the agent" if self._n_agents == 1 else f"agent {agent}"

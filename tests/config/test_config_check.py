@@ -59,6 +59,13 @@ BAD = [
         "scope: {include: ['']}",
         'crawl.yaml:1:19: scope.include[0]: expected an RE2 pattern, got "". It would match every URL; write .* if that is meant',
     ),
+    (
+        "snapshots: {lost_after: 15min}",
+        (
+            "crawl.yaml:1:13: snapshots.lost_after: expected null without snapshots.target, got 900 s. "
+            "Name a target: what a lost machine had is restored from there"
+        ),
+    ),
     ("scope: {schemes: []}", "crawl.yaml:1:9: scope.schemes: expected at least one of http, https, got an empty list. Write [http, https]"),
     (
         "politeness: {min_delay: 90}",

@@ -28,7 +28,7 @@ from thresher.crawler.machines.back_offs import BackOffBook
 from thresher.crawler.machines.directory import Directory, DirectoryAnswer, DirectoryState
 from thresher.crawler.machines.far_places import FarPlaces
 from thresher.crawler.machines.far_shards import FarShards, NewShard, ShardAnswer
-from thresher.crawler.machines.losing import give_up
+from thresher.crawler.machines.losing import give_up, watch
 from thresher.crawler.machines.machine import Machine
 from thresher.crawler.machines.supervision import Begin, MachineCall
 from thresher.crawler.process.places import Away
@@ -157,6 +157,7 @@ class Places:
         places = FarPlaces(self.table, self.call, lambda _: None, BackOffBook(self.disks["a"]))
         supervisor = Supervisor(self.disks["a"], Silent(sys.stderr), n_agents=2, settings=settings, places=places)
         tasks = [asyncio.ensure_future(what) for what in (places.run(), self._keep(), meanwhile(supervisor))]
+        tasks += [asyncio.ensure_future(watch(places, supervisor, settings, lambda name: name not in self.machines))]
         tasks[2].add_done_callback(_end_if_failed)
         try:
             code = await supervisor.run()
@@ -252,26 +253,25 @@ def interruptible() -> Iterator[None]:
 
 @pytest.mark.usefixtures("interruptible")
 def test_a_disk_that_is_lost_loses_no_page(tmp_path: Path) -> None:
-    """Its shard is restored on the other machine, from a snapshot that is older than what the two have told each other since.
+    """Once it is away for long enough its shard is restored on the other machine, from a snapshot older than what both have told since.
 
     Mutations: senders delete what the snapshot does not hold; the restored shard gives new messages numbers that the other has had.
     """
     kept = tmp_path / "kept"
     with demo("kill", tmp_path, **WEB) as server:
-        settings = _settings(server, engine="ray", snapshots={"target": str(kept), "every": 3600})
+        settings = _settings(server, engine="ray", snapshots={"target": str(kept), "every": 3600, "lost_after": 1})
         places = Places(tmp_path, settings)
         places.is_granting = False  # until there are snapshots
 
-        async def lose(supervisor: Supervisor) -> None:
+        async def lose(_supervisor: Supervisor) -> None:
             await _until(lambda: all((kept / name / "snapshots" / "000001").exists() for name in TABLE.machines))
             places.is_granting = True
             await _until(lambda: _exchanged(places) > 5)
             await places.stop("b")
             shutil.rmtree(places.disks["b"])
-            os.kill(os.getpid(), signal.SIGINT)
 
         code, status = asyncio.run(places.crawl(settings, lose))
-        assert code == 3, status.why
+        assert (code, status.why) == (3, "machine b is away for 1 s: it is given up")
         assert give_up(places.disks["a"], places.table, "b", settings, places) == [1]
         assert places.table.machines == ["a", "a"]
         code, status = asyncio.run(places.crawl(settings, _nothing))
