@@ -4,8 +4,8 @@ Without `--whole`: the rooms of `UNITS` and the tests of what is in them, but fo
 short step of CI. With it: all tests, and every process that they start and that ends by itself; a process that is killed leaves no record.
 Prints the share of lines and branches taken, and the files with the lowest shares.
 
-While branches are recorded tests take two to three times the CPU time: some 17 minutes of it for the whole suite. So the whole suite is run folder by
-folder, and with `--keep DIR` the record of each folder stays in DIR: the next call with the same DIR goes on with the folders that are
+While branches are recorded tests take two to three times the CPU time: some 17 minutes of it for the whole suite. So the whole suite is run
+folder by folder, and with `--keep DIR` the record of each folder stays in DIR: the next call with the same DIR goes on with those that are
 missing. (Python 3.14 records branches at less cost.)
 """
 

@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from thresher.config.errors import ConfigError
     from thresher.crawler.core.errors import StoreError, ThresherError, UsageError
     from thresher.reading import CrawlReader, open  # noqa: A004 - as gzip.open and shelve.open
-    from thresher.running import Crawl, Outcome, Page, crawl
+    from thresher.running import Crawl, CrawledPage, CrawlEnd, crawl
 
 __version__ = VERSION
 __all__ = [
     "ConfigError",
     "Crawl",
+    "CrawlEnd",
     "CrawlReader",
-    "Outcome",
-    "Page",
+    "CrawledPage",
     "StoreError",
     "ThresherError",
     "UsageError",
@@ -42,8 +42,8 @@ _PLACES = {
     "CrawlReader": "thresher.reading",
     "open": "thresher.reading",
     "Crawl": "thresher.running",
-    "Outcome": "thresher.running",
-    "Page": "thresher.running",
+    "CrawlEnd": "thresher.running",
+    "CrawledPage": "thresher.running",
     "crawl": "thresher.running",
 }
 

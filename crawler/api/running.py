@@ -43,11 +43,11 @@ _INTERRUPTED = 130
 _PAGES = frozenset((Purpose.PAGE, Purpose.AUDIT, Purpose.ANNOUNCED, Purpose.REVISIT))
 _SET = "--set "
 
-OnPage = Callable[["Page"], Awaitable[object] | object]
+OnPage = Callable[["CrawledPage"], Awaitable[object] | object]
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class CrawlEnd:
     """How a crawl, or this part of one, ended.
 
     code: 0 done, 3 stopped and resumable, 4 done but too many requests failed: the exit codes of the command line.    why: in words
@@ -64,7 +64,7 @@ class Outcome:
         return self.code in (0, 4)
 
 
-class Page:
+class CrawledPage:
     """A page that was fetched, judged and committed. What is read from its body is read when it is asked for: inside `on_page` only."""
 
     __slots__ = ("_store", "record", "visit")
@@ -101,7 +101,7 @@ class Page:
         return None if body is None else text_of(body, self.record, self._store.settings.identity.agent)
 
     def __repr__(self) -> str:
-        return f"<Page {self.url} {self.status}>"
+        return f"<CrawledPage {self.url} {self.status}>"
 
 
 class Crawl:
@@ -136,7 +136,7 @@ class Crawl:
         self._agent: Agent | None = None
         self._stop_asked = ""
 
-    async def run(self, *, on_page: OnPage | None = None, on_status: Callable[[Status], object] | None = None) -> Outcome:
+    async def run(self, *, on_page: OnPage | None = None, on_status: Callable[[Status], object] | None = None) -> CrawlEnd:
         """Crawl until nothing is due, a limit is reached, or `stop` is called; everything that was settled is committed then.
 
         Args:
@@ -165,7 +165,7 @@ class Crawl:
             raise KeyboardInterrupt
         if ending.code not in _GRACEFUL:
             raise _error_of(ending)
-        return Outcome(ending.code, ending.why, status.pages, status.run_pages)
+        return CrawlEnd(ending.code, ending.why, status.pages, status.run_pages)
 
     def stop(self, why: str = "stopped by its caller") -> None:
         """Begin a graceful stop: no new request; `run` returns when those in flight have ended. From the thread of its event loop."""
@@ -251,14 +251,14 @@ class _Telling:
                 if visit >= end:
                     break
                 self._next = visit + 1
-                if record.purpose in _PAGES and not await self._call(Page(self._store, visit, record)):
+                if record.purpose in _PAGES and not await self._call(CrawledPage(self._store, visit, record)):
                     return
             else:
                 continue
             break
         self._next = max(self._next, end)
 
-    async def _call(self, page: Page) -> bool:
+    async def _call(self, page: CrawledPage) -> bool:
         assert self._on_page is not None
         try:
             said = self._on_page(page)
@@ -279,7 +279,7 @@ def crawl(
     on_page: OnPage | None = None,
     on_status: Callable[[Status], object] | None = None,
     **options: Any,
-) -> Outcome:
+) -> CrawlEnd:
     """Crawl from the seeds into a directory and return how it ended: for scripts and notebooks. Arguments: `Crawl` and `Crawl.run`.
 
     Ctrl-C stops gracefully, and the outcome says so (code 3: the same call goes on later); a second one raises KeyboardInterrupt.
@@ -293,14 +293,14 @@ def crawl(
     return _apart(job, on_page, on_status)
 
 
-def _run(job: Crawl, on_page: OnPage | None, on_status: Callable[[Status], object] | None, *, hears: bool) -> Outcome:
+def _run(job: Crawl, on_page: OnPage | None, on_status: Callable[[Status], object] | None, *, hears: bool) -> CrawlEnd:
     """Run a crawl in an event loop of its own.
 
     Args:
         hears: Whether this thread is the one that signals come to.
     """
 
-    async def whole() -> Outcome:
+    async def whole() -> CrawlEnd:
         loop = asyncio.get_running_loop()
         if hears:
             loop.add_signal_handler(signal.SIGINT, job.interrupt)
@@ -315,12 +315,12 @@ def _run(job: Crawl, on_page: OnPage | None, on_status: Callable[[Status], objec
             signal.signal(signal.SIGINT, before)
 
 
-def _apart(job: Crawl, on_page: OnPage | None, on_status: Callable[[Status], object] | None) -> Outcome:
+def _apart(job: Crawl, on_page: OnPage | None, on_status: Callable[[Status], object] | None) -> CrawlEnd:
     """Run a crawl in a thread of its own; Ctrl-C in this one stops it."""
-    found: list[Outcome | BaseException] = []
+    found: list[CrawlEnd | BaseException] = []
     loops: list[asyncio.AbstractEventLoop] = []
 
-    async def whole() -> Outcome:
+    async def whole() -> CrawlEnd:
         loops.append(asyncio.get_running_loop())
         return await job.run(on_page=on_page, on_status=on_status)
 

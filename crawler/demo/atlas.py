@@ -17,7 +17,7 @@ from enum import StrEnum
 
 from thresher.crawler.demo.demo_settings import DemoSettings
 from thresher.crawler.demo.seeded_random import SeededRandom
-from thresher.crawler.demo.words import HOST_LABELS, SITE_HEADS, SITE_TAILS, SUBJECTS, TONGUES, Vocabulary
+from thresher.crawler.demo.words import HOST_LABELS, SITE_HEADS, SITE_TAILS, SUBJECTS, TONGUES, DemoVocabulary
 
 _INTRODUCTIONS = 4  # new hosts per plain host
 _SITES_PER_ADDRESS = 6  # where addresses are shared
@@ -54,7 +54,7 @@ class DemoHost:
     n_pages: int  # of its tree
     style: int  # of its URLs, see plan.page_path
     subject: int
-    tongue: Vocabulary
+    tongue: DemoVocabulary
     charset: str
     declared: Declared
     robots: RobotsKind
@@ -140,7 +140,7 @@ class Atlas:
         share: float = getattr(self._demo_settings, f"{what}_share")
         return self._rng.unit(what, name) < share
 
-    def _draw_tongue(self, name: str) -> tuple[int, Vocabulary, str, Declared]:
+    def _draw_tongue(self, name: str) -> tuple[int, DemoVocabulary, str, Declared]:
         rng = self._rng
         if not self._is("charset", name):
             subject = rng.throw("subject", name) % len(SUBJECTS)

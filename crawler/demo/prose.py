@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from thresher.crawler.demo.seeded_random import SeededRandom
-from thresher.crawler.demo.words import Vocabulary
+from thresher.crawler.demo.words import DemoVocabulary
 
 N_SENTENCES = 4096
 _INLINE = (
@@ -30,7 +30,7 @@ _INLINE = (
 class Prose:
     """The sentences of one subject, encoded in one charset."""
 
-    def __init__(self, rng: SeededRandom, subject: int, tongue: Vocabulary, charset: str) -> None:
+    def __init__(self, rng: SeededRandom, subject: int, tongue: DemoVocabulary, charset: str) -> None:
         self._rng = rng
         self._sentences = [sentence.encode(charset) for sentence in _sentences(rng, subject, tongue)]
         self.mean_bytes = sum(map(len, self._sentences)) / N_SENTENCES + 1  # of a sentence and the space after it
@@ -40,7 +40,7 @@ class Prose:
         return list(map(self._sentences.__getitem__, self._rng.indexes(n, N_SENTENCES, "text", *page)))
 
 
-def _sentences(rng: SeededRandom, subject: int, tongue: Vocabulary) -> list[str]:
+def _sentences(rng: SeededRandom, subject: int, tongue: DemoVocabulary) -> list[str]:
     lengths = [6 + length for length in rng.indexes(N_SENTENCES, 14, "lengths", subject)]
     words = _zipf(rng, 20 * N_SENTENCES, tongue, subject)
     oddities = rng.indexes(N_SENTENCES, 8 * len(_INLINE), "oddities", subject)
@@ -57,7 +57,7 @@ def _sentences(rng: SeededRandom, subject: int, tongue: Vocabulary) -> list[str]
     return sentences
 
 
-def _zipf(rng: SeededRandom, n: int, tongue: Vocabulary, subject: int) -> list[str]:
+def _zipf(rng: SeededRandom, n: int, tongue: DemoVocabulary, subject: int) -> list[str]:
     """Draw n words. Common words and the subject's words alternate in rank, so that each make up about half of the text."""
     order: list[str] = []
     for i, common in enumerate(tongue.common):

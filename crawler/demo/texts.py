@@ -14,7 +14,7 @@ from functools import lru_cache
 import numpy as np
 
 from thresher.crawler.demo.seeded_random import SeededRandom, Word
-from thresher.crawler.demo.words import COMMON, SUBJECTS, TONGUES, Vocabulary
+from thresher.crawler.demo.words import COMMON, SUBJECTS, TONGUES, DemoVocabulary
 
 _N_TABLE = 4096
 _OWN_SHARE = 0.3  # of a page's words: invented ones
@@ -30,27 +30,27 @@ def _split(text: str) -> tuple[str, ...]:
 
 
 _MORE = (
-    Vocabulary(
+    DemoVocabulary(
         _split("casa río montaña escuela mercado camino noche ciudad pan vino verano invierno libro puerto isla torre huerta señal"),
         _split("el la los de que y a en un ser se no haber por con su para como estar tener lo todo pero más hacer o poder este ya muy"),
         lang="es",
     ),
-    Vocabulary(
+    DemoVocabulary(
         _split("城市 河流 学校 图书馆 市场 火车 天气 历史 音乐 电影 海岸 公园 博物馆 新闻 旅行 山路 渔港 村庄 花园 桥梁"),
         _split("的 了 在 是 我们 他们 这个 那个 有 和 人 不 也 就 都 说 要 去 可以 因为 所以 但是 没有 很多 自己 今天 明天 昨天"),
         lang="zh",
     ),
-    Vocabulary(
+    DemoVocabulary(
         _split("도시 강 학교 도서관 시장 기차 날씨 역사 음악 영화 해안 공원 박물관 뉴스 여행 산길 항구 마을 정원 다리"),
         _split("그리고 그러나 우리는 그들은 이것은 저것은 있는 하는 없는 많은 오늘은 내일은 어제는 함께 다시 매우 조금 모든 또는 그래서"),
         lang="ko",
     ),
-    Vocabulary(
+    DemoVocabulary(
         _split("مدينة نهر مدرسة مكتبة سوق قطار طقس تاريخ موسيقى فيلم ساحل حديقة متحف أخبار رحلة طريق ميناء قرية جسر كتاب"),
         _split("في من على إلى عن مع هذا هذه ذلك التي الذي كان كانت قد لم لن ثم أو بعد قبل بين كل غير عند حتى إذا لكن أيضا"),
         lang="ar",
     ),
-    Vocabulary(
+    DemoVocabulary(
         _split("cidade rio escola biblioteca mercado trem tempo história música praia parque museu viagem porto aldeia jardim ponte"),
         _split("o a os de que e em um para com não uma por mais como mas ao ele das à seu sua ou quando muito nos já eu também só pelo"),
         lang="pt",

@@ -27,7 +27,7 @@ COMMON = _words(
 
 
 @dataclass(frozen=True, slots=True)
-class Vocabulary:
+class DemoVocabulary:
     """A subject in one language: its words, and the charsets that pages in it are written in."""
 
     words: tuple[str, ...]
@@ -36,12 +36,12 @@ class Vocabulary:
     lang: str = "en"
 
 
-def _subject(words: str) -> Vocabulary:
-    return Vocabulary(_words(words), COMMON)
+def _subject(words: str) -> DemoVocabulary:
+    return DemoVocabulary(_words(words), COMMON)
 
 
-def _foreign(lang: str, words: str, common: str, *charsets: str) -> Vocabulary:
-    return Vocabulary(_words(words), _words(common), charsets, lang)
+def _foreign(lang: str, words: str, common: str, *charsets: str) -> DemoVocabulary:
+    return DemoVocabulary(_words(words), _words(common), charsets, lang)
 
 
 SUBJECTS = (

@@ -56,10 +56,10 @@ def test_every_name_of_the_facade_is_there() -> None:
 
 def test_a_script_crawls_reads_and_goes_on(server: ServerProcess, tmp_path: Path) -> None:
     """Each page is told once, in the order of its visits, after its commit; the same call goes on with a new limit."""
-    told: list[thresher.Page] = []
+    told: list[thresher.CrawledPage] = []
     texts: dict[str, str | None] = {}
 
-    def on_page(page: thresher.Page) -> None:
+    def on_page(page: thresher.CrawledPage) -> None:
         told.append(page)
         texts[page.url] = page.text()
 
@@ -101,7 +101,7 @@ async def test_a_coroutine_is_awaited_and_may_stop_the_crawl(server: ServerProce
     crawl = thresher.Crawl(tmp_path / "x", server.web.seeds(), **few(server, 10_000, politeness=slow))
     told = 0
 
-    async def on_page(page: thresher.Page) -> None:
+    async def on_page(page: thresher.CrawledPage) -> None:
         nonlocal told
         await asyncio.sleep(0)
         told += 1
@@ -117,7 +117,7 @@ async def test_snapshots_are_taken_of_a_crawl_from_python_too(server: ServerProc
     """Mutation: only the command line starts the timer."""
     taken = tmp_path / "kept" / "snapshots" / "000001"
 
-    async def wait(_page: thresher.Page) -> None:
+    async def wait(_page: thresher.CrawledPage) -> None:
         async with asyncio.timeout(100):
             while not taken.exists():  # noqa: ASYNC110 - no event comes from another process
                 await asyncio.sleep(0.05)
@@ -129,7 +129,7 @@ async def test_snapshots_are_taken_of_a_crawl_from_python_too(server: ServerProc
 
 
 async def test_what_the_callers_code_raises_stops_the_crawl_and_is_raised(server: ServerProcess, tmp_path: Path) -> None:
-    def on_page(page: thresher.Page) -> None:
+    def on_page(page: thresher.CrawledPage) -> None:
         raise KeyError(page.url)
 
     with pytest.raises(KeyError, match="http"):

@@ -38,7 +38,7 @@ from thresher.crawler.core.ports import SeenRow
 from thresher.crawler.core.url import URLSpace
 from thresher.crawler.status import Status
 from thresher.filters.spec import FilterSpec
-from thresher.running import Crawl, Outcome
+from thresher.running import Crawl, CrawlEnd
 from thresher.storage.records import PageRecord
 from thresher.storage.store import Store
 from thresher.storage.verify import verify
@@ -203,7 +203,7 @@ class Crawled:
     """What a crawl came to."""
 
     path: Path
-    ending: Outcome
+    ending: CrawlEnd
     status: Status
     rows: dict[str, SeenRow]  # by URL
     pages: dict[str, PageRecord]  # by URL, the last one
@@ -230,7 +230,7 @@ async def crawl(path: Path, configuration: Settings, filters: Sequence[FilterSpe
     return read(path, ending, statuses[-1])
 
 
-def read(path: Path, ending: Outcome, status: Status) -> Crawled:
+def read(path: Path, ending: CrawlEnd, status: Status) -> Crawled:
     """Read what stories ask about from a store."""
     with View(path, at_once=True) as view:
         known = [(url, row) for url, row in view.all_urls()]
