@@ -153,6 +153,7 @@ class Disk:
             append = TABLES[write.table].append and (not cursor.last() or cursor.key() < write.puts[0][0])
             for first in range(0, len(write.puts), _PUTS_PER_TURN):
                 cursor.putmulti(sealed(write.table, write.puts[first : first + _PUTS_PER_TURN]), append=append)
+                self._mapped.bound()
                 time.sleep(0)
 
     def _grow(self, env: str) -> None:
