@@ -57,6 +57,7 @@ class Disk:
         self._envs: dict[str, lmdb.Environment] = {}
         self._dbs: dict[str, Any] = {}
         self._snapshots: dict[str, lmdb.Transaction[bytes]] = {}
+        self._unused: set[str] = set()  # tables without a row since they were opened: nothing is looked for there
         try:
             for name in _ENVS:
                 self._open(name, path / name, map_size)
@@ -83,12 +84,16 @@ class Disk:
         with env.begin(write=True) as txn:
             for table in tables:
                 self._dbs[table] = env.open_db(table.encode(), txn=txn)
+                if not txn.stat(self._dbs[table])["entries"]:
+                    self._unused.add(table)
         env.reader_check()
         self._snapshots[name] = env.begin()
 
     # Reads
 
     def get(self, table: str, key: bytes) -> bytes | None:
+        if table in self._unused:
+            return None
         with self._lock:
             stored = self._snapshots[TABLES[table].env].get(key, db=self._dbs[table])
         return None if stored is None else self._seals.value(table, key, stored)
@@ -112,6 +117,8 @@ class Disk:
         Args:
             limit: As many will be asked for at most.
         """
+        if table in self._unused:
+            return
         first, n = max(prefix, start), limit or _FIRST_CHUNK
         while True:
             chunk = self._chunk(table, prefix, first, n)
@@ -130,6 +137,7 @@ class Disk:
     def commit(self, env: str, writes: Iterable[Write]) -> None:
         """Write all of `writes` in one transaction, growing the map as needed."""
         writes = list(writes)
+        self._unused.difference_update([write.table for write in writes])  # whoever asks meanwhile finds these rows in the overlay
         while True:
             try:
                 with self._envs[env].begin(write=True) as txn:
@@ -153,6 +161,7 @@ class Disk:
             append = TABLES[write.table].append and (not cursor.last() or cursor.key() < write.puts[0][0])
             for first in range(0, len(write.puts), _PUTS_PER_TURN):
                 cursor.putmulti(sealed(write.table, write.puts[first : first + _PUTS_PER_TURN]), append=append)
+                self._mapped.bound()
                 time.sleep(0)
 
     def _grow(self, env: str) -> None:

@@ -112,9 +112,10 @@ def feed_sketches(native: Any, words: bytearray, rng: random.Random) -> None:
     native.bag(words, bytes(4 * rng.randrange(1, 2_000)))
     native.least_words(words, rng.randrange(1, 40), rng.randrange(1, 65))
     native.without_runs(words, [(wanted * rng.randrange(3), rng.randrange(4)) for _ in range(rng.randrange(4))])
+    brief, fewest = bytes(rng.randrange(9)), rng.randrange(-1, 9)
     with contextlib.suppress(ValueError):
-        native.near(bytes(words), rng.randbytes(4 * rng.randrange(6)), rng.randrange(-1, 30), rng.random())
-        native.near(bytes(words[: 28 * (len(words) // 28)]), rng.randbytes(20), 8, rng.random())
+        native.near(bytes(words), rng.randbytes(4 * rng.randrange(6)), rng.randrange(-1, 30), rng.random(), brief, fewest)
+        native.near(bytes(words[: 28 * (len(words) // 28)]), rng.randbytes(20), 8, rng.random(), brief, fewest)
     rows = [words[8 * at : 8 * (at + rng.randrange(20))] for at in (rng.randrange(n + 1) for _ in range(rng.randrange(5)))]
     native.without(words, [memoryview(bytes(row)).cast("Q") for row in rows])
 

@@ -166,7 +166,7 @@ class LeanConnection(asyncio.Protocol):
         self._owner.on_open(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._transport = None
+        self._transport = self._parser = None  # a parser knows its connection: only the garbage collector could part them
         exchange = self._exchange
         if exchange is not None and not self._is_complete and self._fault is None:
             if not self._is_answered and exc is None:

@@ -88,9 +88,9 @@ def without(tokens: object, rows: Iterable[Iterable[int]], /) -> bytearray | Non
 def without_runs(tokens: object, groups: Iterable[tuple[Iterable[int], int]], /) -> bytearray | None:
     """Return the words, uint64, without those that are among a group's words, so many in a row or more; None if there are none."""
 
-def near(rows: bytes, signature: bytes, n_name: int, tolerance: float, /) -> list[tuple[bytes, float]]:
+def near(rows: bytes, signature: bytes, n_name: int, tolerance: float, brief: bytes, fewest: int, /) -> list[tuple[bytes, float]]:
     """Return the names, each once, of rows of a name and float32 that are all nearer to the signature's than the tolerance, and how far
-    the farthest is.
+    the farthest is. A name must end with bytes of which at least `fewest` are those of `brief`, each in its place.
     """
 
 class RecordCache:

@@ -260,18 +260,26 @@ static int enter_near(PyObject *found, const char *name, Py_ssize_t n, double ap
     return is_done;
 }
 
+/* How many bytes of two rows are equal. */
+static Py_ssize_t n_alike(const char *a, const char *b, Py_ssize_t n) {
+    Py_ssize_t alike = 0;
+    for (Py_ssize_t i = 0; i < n; i++) alike += a[i] == b[i];
+    return alike;
+}
+
 static PyObject *py_near(PyObject *self, PyObject *args) {
-    Py_buffer rows, signature;
-    Py_ssize_t name;
+    Py_buffer rows, signature, brief;
+    Py_ssize_t name, fewest;
     double tolerance;
     PyObject *found = NULL, *items = NULL;
     (void)self;
-    if (!PyArg_ParseTuple(args, "y*y*nd", &rows, &signature, &name, &tolerance)) return NULL;
-    if (name < 0 || name > UINT16_MAX || !signature.len || signature.len % 4 || rows.len % (name + signature.len))
+    if (!PyArg_ParseTuple(args, "y*y*ndy*n", &rows, &signature, &name, &tolerance, &brief, &fewest)) return NULL;
+    if (name < brief.len || name > UINT16_MAX || !signature.len || signature.len % 4 || rows.len % (name + signature.len))
         PyErr_SetString(PyExc_ValueError, "near: expected rows of a name and as many floats as the signature has");
     else found = PyDict_New();
     for (Py_ssize_t at = 0; found && at < rows.len; at += name + signature.len) {
         const char *row = (const char *)rows.buf + at;
+        if (n_alike(row + name - brief.len, brief.buf, brief.len) < fewest) continue;
         double apart = farthest(row + name, signature.buf, (size_t)signature.len / 4);
         if (apart < tolerance && !enter_near(found, row, name, apart)) Py_CLEAR(found);
     }
@@ -279,6 +287,7 @@ static PyObject *py_near(PyObject *self, PyObject *args) {
     Py_XDECREF(found);
     PyBuffer_Release(&rows);
     PyBuffer_Release(&signature);
+    PyBuffer_Release(&brief);
     return items;
 }
 
@@ -289,7 +298,7 @@ PyMethodDef SKETCH_METHODS[] = {
     {"least_pairs", py_least_pairs, METH_VARARGS, "least_pairs(tokens: uint64, most) -> bytes of uint32, distinct, ascending"},
     {"least_words", py_least_words, METH_VARARGS, "least_words(tokens: uint64, ends, most) -> list of int, the least of a sample, ascending"},
     {"without", py_without, METH_VARARGS, "without(tokens: uint64, rows: of ints) -> bytearray without these rows, None if none is there"},
-    {"near", py_near, METH_VARARGS, "near(rows, signature, n_name, tolerance) -> list of (name, distance), each name once"},
+    {"near", py_near, METH_VARARGS, "near(rows, signature, n_name, tolerance, brief, fewest) -> list of (name, distance), each name once"},
     {"without_runs", py_without_runs, METH_VARARGS,
      "without_runs(tokens: uint64, groups: of (ints, least)) -> bytearray without runs of at least so many words, None if none is there"},
     {NULL, NULL, 0, NULL},

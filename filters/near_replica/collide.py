@@ -118,23 +118,28 @@ class Grid:
         self._capacity = capacity
         self._is_one_box = self._box(0.0 - tolerance) == self._box(1.0 + tolerance)
 
-    def near(self, signature: bytes, memory: Memory, tags: Sequence[bytes]) -> list[tuple[bytes, float]]:
+    def near(
+        self, signature: bytes, memory: Memory, tags: Sequence[bytes], brief: bytes = b"", fewest: int = 0
+    ) -> list[tuple[bytes, float]]:
         """Return the pages within the tolerance that share a tag, with their distances; their order depends only on what was added before.
 
         Args:
             signature: f4 × K, each 0 to 1.
             tags: 8 bytes or more each; the first 8 take the place of a site in the memory's keys.
+            brief: With what ends a page's name it must agree in `fewest` bytes at least.
         """
         keys = tags if self._is_one_box else self._keys(signature, tags, self._tolerance * (1.0 + 1e-9))  # rounding loses no page
         found = b"".join([value for value in map(memory.get, keys) if value])
         if not found:
             return []
         if _NATIVE:
-            return native.near(found, signature, self._name, self._tolerance)
+            return native.near(found, signature, self._name, self._tolerance, brief, fewest)
         width = self._name + len(signature)
         rows = np.frombuffer(found, dtype="<f4").reshape(-1, width // 4)[:, self._name // 4 :]
-        distances = np.abs(rows - np.frombuffer(signature, dtype="<f4")).max(axis=1).tolist()
-        near = [(row, distance) for row, distance in enumerate(distances) if distance < self._tolerance]
+        distances = np.abs(rows - np.frombuffer(signature, dtype="<f4")).max(axis=1)
+        briefs = np.frombuffer(found, dtype=np.uint8).reshape(-1, width)[:, self._name - len(brief) : self._name]
+        alike = np.count_nonzero(briefs == np.frombuffer(brief, dtype=np.uint8), axis=1)
+        near = [(row, float(distances[row])) for row in np.flatnonzero((distances < self._tolerance) & (alike >= fewest)).tolist()]
         return list({found[row * width : row * width + self._name]: distance for row, distance in near}.items())
 
     def add(self, name: bytes, signature: bytes, memory: Memory, tags: Sequence[bytes]) -> None:

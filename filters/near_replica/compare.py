@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from operator import eq
 from typing import Final, NamedTuple
 
 import msgspec
@@ -93,15 +92,9 @@ def nearest(page: KnownPage, minima: bytes, grid: Grid, limits: CompareLimits, m
         minima: Of the slots that may be tags (`tags_of`).
     """
     template = memory.get(template_key(page)) or b""
-    close = grid.near(page.signature, memory, tags_of(page, minima, template, asks=True))
-    if not close:
-        return None
-    brief, least = page.minima[_BRIEF], limits.resemblance
-    near = sorted(
-        (random_projection, name[:NAME])
-        for name, random_projection in close
-        if name[:NAME] != page.name and may_resemble(brief, name, least)
-    )
+    tags = tags_of(page, minima, template, asks=True)
+    close = grid.near(page.signature, memory, tags, page.minima[_BRIEF], fewest_alike(limits.resemblance))
+    near = sorted((random_projection, name[:NAME]) for name, random_projection in close if name[:NAME] != page.name)
     best: Likeness | None = None
     for random_projection, name in near[:MOST_CANDIDATES]:
         known = judged(memory, name)
@@ -137,19 +130,10 @@ def name_in_grid(page: KnownPage) -> bytes:
     return page.name + page.minima[_BRIEF]
 
 
-def may_resemble(brief: bytes, other: bytes, least: float) -> bool:
-    """Return whether few enough of the slots in two names of the grid differ; 999 of 1,000 replicas pass.
-
-    Args:
-        brief: The slots of one page.
-        other: Name and slots of another.
-    """
-    return bool(sum(map(eq, brief, other[NAME:])) >= _fewest_alike(least))
-
-
 @lru_cache(maxsize=8)
-def _fewest_alike(least: float) -> float:
-    return float(_N_BRIEF * least - 3.0 * (_N_BRIEF * least * (1.0 - least)) ** 0.5)
+def fewest_alike(least: float) -> int:
+    """Return in how many of the slots that a name has two pages of this resemblance agree at least; 999 of 1,000 replicas do."""
+    return math.ceil(_N_BRIEF * least - 3.0 * math.sqrt(_N_BRIEF * least * (1.0 - least)))
 
 
 def _are_told_apart(page: KnownPage, known: KnownPage) -> bool:

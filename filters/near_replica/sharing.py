@@ -150,18 +150,12 @@ class Shared:
     def _sought(self, news: Sought, memory: Memory) -> Iterator[Effect]:
         """Send hints to the agents of near pages; enter the page, so that later ones find it."""
         prober = self._owners.owner(news.page)
-        near = sorted(
-            (random_projection, name)
-            for name, random_projection in self._bands.near(news.signature, memory, _bands(news.asked))
-            if self._is_like(name, news, prober)
-        )
+        brief, fewest = news.name[NAME:], compare.fewest_alike(self._resemblance)
+        close = self._bands.near(news.signature, memory, _bands(news.asked), brief, fewest)
+        near = sorted((random_projection, name) for name, random_projection in close if self._owners.owner(name) != prober)
         for _, name in near[: compare.MOST_CANDIDATES]:
             yield Tell(name[:_SITE], _encode(ReplicaHint(name[_SITE:][:NAME], news.page, news.name[:NAME], news.asked)))
         self._bands.add(news.page[:_SITE] + news.name, news.signature, memory, _bands(news.tags))
-
-    def _is_like(self, name: bytes, news: Sought, prober: int) -> bool:
-        brief = news.name[NAME:]
-        return self._owners.owner(name) != prober and compare.may_resemble(brief, name[_SITE:], self._resemblance)
 
     def _on_hint(self, news: ReplicaHint, memory: Memory) -> Effects:
         """Offer the page that the hint names, or the page of which it is a replica itself."""

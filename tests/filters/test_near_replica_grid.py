@@ -44,11 +44,23 @@ def test_the_grid_finds_the_same_with_the_native_code_and_without(k: int, tolera
     points = np.concatenate((_signatures(k), np.full((2, k), 0.5, dtype=np.float32)))
     for number, point in enumerate(points):
         grid.add(_name(number % 250), point.tobytes(), memory, _TAGS)
-    found = [grid.near(point.tobytes(), memory, _TAGS) for point in points]
+    wanted = [(brief, fewest) for brief in (b"", b"\0\7", bytes(8)) for fewest in range(len(brief) + 1)]
+    found = [grid.near(point.tobytes(), memory, _TAGS, *which) for point in points for which in wanted]
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(collide, "_NATIVE", False)
-        assert [grid.near(point.tobytes(), memory, _TAGS) for point in points] == found
+        assert [grid.near(point.tobytes(), memory, _TAGS, *which) for point in points for which in wanted] == found
     assert any(len(one) > 1 for one in found)
+
+
+@pytest.mark.parametrize("is_native", [True, False])
+def test_only_names_that_end_alike_are_found(monkeypatch: pytest.MonkeyPatch, *, is_native: bool) -> None:
+    """Broken on purpose: the first bytes of a name compared; `fewest` not."""
+    monkeypatch.setattr(collide, "_NATIVE", is_native and collide._NATIVE)
+    memory, grid, point = DictMemory(), Grid(0.1, capacity=8, name_bytes=8), np.array([0.5, 0.5], dtype=np.float32).tobytes()
+    for number in (0x1234, 0x1235, 0x9935, 0x12 << 48):
+        grid.add(_name(number), point, memory, _TAGS)
+    found = {fewest: [name for name, _ in grid.near(point, memory, _TAGS, b"\x12\x34", fewest)] for fewest in range(3)}
+    assert found == {0: [_name(n) for n in (0x1234, 0x1235, 0x9935, 0x12 << 48)], 1: [_name(0x1234), _name(0x1235)], 2: [_name(0x1234)]}
 
 
 def test_the_grid_gives_back_names_as_added_with_their_distances() -> None:
