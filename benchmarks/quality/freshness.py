@@ -136,17 +136,17 @@ class Ours:
 
     is_patient = True
 
-    def __init__(self, policy: Policy, bounds: Intervals, pace_s: float) -> None:
+    def __init__(self, policy: Policy, bounds: Intervals, pace_s: float, haste: float = 1.0) -> None:
         self._plans = PlansInMemory()
         self._schedule = Schedule(self._plans, Options(policy, bounds))
-        self._pace_s = pace_s
+        self._pace_s, self._haste = pace_s, haste
 
     def begin(self, url: str, now: float) -> float:
         return self._schedule.begin(_page(url), now, pace_s=self._pace_s).due
 
     def visited(self, url: str, now: float, *, is_changed: bool) -> dict[str, float]:
         plan = self._plans.pages[url.encode()]
-        sooner = self._schedule.visited(_page(url), plan, now, is_changed=is_changed, n_new=0, pace_s=self._pace_s)
+        sooner = self._schedule.visited(_page(url), plan, now, is_changed=is_changed, n_new=0, pace_s=self._pace_s, haste=self._haste)
         return {url: plan.due} | self._bring_forward(sooner)
 
     def _bring_forward(self, sooner: list[Sooner]) -> dict[str, float]:
@@ -260,7 +260,7 @@ def compare(web: Web, bounds: Intervals, round_s: float, policy: Policy, haste: 
     """
     pace_s = round_s / most_at_once(web)
     n_turns = math.ceil(web.span_s * haste / pace_s)
-    ours = _Run(web, Ours(policy, bounds, pace_s), [turn * pace_s / haste for turn in range(n_turns)], bounds)
+    ours = _Run(web, Ours(policy, bounds, pace_s, haste), [turn * pace_s / haste for turn in range(n_turns)], bounds)
     found = {"ours": ours.run()}
     turns = evenly(ours.visits, bounds.most_s)
     others: dict[str, Scheduler] = {"uniform": Uniform(), "nutch": NutchLike(bounds, round_s), "oracle": Oracle(web, bounds, pace_s)}

@@ -122,6 +122,7 @@ def run(directory: Path, progress: str) -> int:
     display = LiveBlock(console) if live else Silent(sys.stderr) if progress == "none" else ProgressLines(sys.stderr)
     with reading_shard(directory) as view:
         settings = view.settings
+        is_again = settings.schedule == "continuous" or view.tables.rounds.last() is not None
     check_engine(directory, settings)
     try:
         code, supervisor = _run_far(directory, display, settings) if settings.engine == "ray" else _run_here(directory, display, settings)
@@ -140,7 +141,7 @@ def run(directory: Path, progress: str) -> int:
             console.print(f"stopped; `thresher resume {directory}` goes on", markup=False)
         elif hint := to_go_on(supervisor.status, directory):
             console.print(hint, markup=False, soft_wrap=True)
-        if settings.schedule == "continuous":
+        if is_again:
             with reading(directory) as view:
                 console.print("\n".join(round_rows(view, directory)), markup=False, soft_wrap=True)
     return code

@@ -12,8 +12,6 @@ from thresher.crawler.cli.durations import Duration
 from thresher.crawler.cli.reader_guard import apart
 from thresher.crawler.start.opening import reconfigure
 from thresher.crawler.start.rounds import begin_round, trust
-from thresher.crawler.terminal.rounds import round_rows
-from thresher.storage.export.reading import reading
 
 
 @click.command(epilog="Example: thresher recrawl example --older-than 7d --where host=docs.example.org")
@@ -58,7 +56,4 @@ def recrawl(
     ):
         if words:
             complain(f"thresher: {words}")
-    code = run(path, progress)
-    with reading(path) as view:
-        complain("\n".join(round_rows(view, path)))
-    return code
+    return run(path, progress)

@@ -8,8 +8,12 @@
 r is a page's visits a second, c its rate of change, w its weight, and m the multiplier by which a host's visits add up to what politeness
 leaves of it: one bisection for each host, since no visit of one host can be made at another. Under harmonic a page that changes with
 every request gets w / m and no more, and one that hardly ever changes sqrt(w c / m): nothing starves, unlike under the policy that is
-best for freshness alone. All of them stay between the shortest and the longest interval. Harmonic and age_optimal visit no page more than
-about 100 times for each change that it is thought to make (`NEEDLESS`): beyond that a host that has time to spare is left in peace.
+best for freshness alone. All of them stay between the shortest and the longest interval.
+
+A host that has time to spare is left in peace: unless the policy is `uniform`, the chances that its visits find a change are
+1 in 100 at least, as their geometric mean (`NEEDLESS`); pages that change so often that they are visited after the shortest interval do not
+count. This bounds the multiplier and no single page, so the visits that are made are shared as the policy says: with a bound for each page,
+those that seldom change would have visits in proportion to their rates, and copies would be stale for as long as with all pages alike.
 
 Time: 1 ms for a host's multiplier, 20 µs for a page's interval (age_optimal: 50 ms, 0.5 ms).
 """
@@ -26,7 +30,7 @@ from numpy.typing import NDArray
 Policy = Literal["harmonic", "uniform", "age_optimal", "fresh"]
 Reals = NDArray[np.float64]
 
-NEEDLESS: Final = 0.01  # chance of a change below which a visit is not worth its request
+NEEDLESS: Final = 0.01  # chance of a change below which a host's visits are not worth their requests
 _STEPS: Final = 50
 _STEPS_OF_AGE: Final = 24  # of two intervals a millionth apart nobody cares
 _LONGEST: Final = 60.0  # exp(-x) is nothing from here on
@@ -57,20 +61,25 @@ def interval_s(policy: Policy, rate: float, weight: float, multiplier: float, bo
 
 
 def multiplier(policy: Policy, shares: Sequence[Share], visits_per_s: float, bounds: Intervals) -> float:
-    """Return the multiplier with which a host's pages need just the visits that it gives; 0 if it gives more than they can use."""
+    """Return the multiplier with which a host's pages need just the visits that it gives, or as many as are worth it; 0 if any are."""
     n, rates, weights = (np.array(column, dtype=np.float64) for column in zip(*shares, strict=True))
 
-    def needed(value: float) -> float:
-        return float((n / _intervals(policy, rates, weights, value, bounds)).sum())
+    def is_too_much(value: float) -> bool:
+        intervals = _intervals(policy, rates, weights, value, bounds)
+        visits = n / intervals
+        chances = -np.expm1(-rates * intervals)  # that they find a change
+        counted = visits * ((intervals > bounds.least_s) | (chances < NEEDLESS))
+        is_needless = policy != "uniform" and counted @ np.log(chances) < math.log(NEEDLESS) * counted.sum()
+        return bool(visits.sum() > visits_per_s or is_needless)
 
-    if needed(0.0) <= visits_per_s:
+    if not is_too_much(0.0):
         return 0.0
     low, high = math.log(1e-30), math.log(1e30)
-    if needed(math.exp(high)) >= visits_per_s:  # more pages than can be visited within the longest interval
+    if is_too_much(math.exp(high)):  # with each page after the longest interval
         return math.exp(high)
     for _ in range(_STEPS):
         middle = (low + high) / 2
-        if needed(math.exp(middle)) > visits_per_s:
+        if is_too_much(math.exp(middle)):
             low = middle
         else:
             high = middle
@@ -83,11 +92,8 @@ def _intervals(policy: Policy, rates: Reals, weights: Reals, value: float, bound
     Args:
         value: The multiplier.
     """
-    least: Reals | float = bounds.least_s
-    if policy != "uniform":
-        least = np.clip(-math.log1p(-NEEDLESS) / rates, bounds.least_s, bounds.most_s)
     if value <= 0.0:
-        return np.clip(np.full_like(rates, bounds.least_s), least, bounds.most_s)
+        return np.full_like(rates, bounds.least_s)
     if policy == "uniform":
         wanted = np.full_like(rates, value)
     elif policy == "harmonic":
@@ -97,7 +103,7 @@ def _intervals(policy: Policy, rates: Reals, weights: Reals, value: float, bound
         wanted = 1.0 / np.maximum(visits, 1.0 / bounds.most_s)
     else:
         wanted = _by_age(rates, weights, value, bounds)
-    return np.clip(wanted, least, bounds.most_s)
+    return np.clip(wanted, bounds.least_s, bounds.most_s)
 
 
 def _by_age(rates: Reals, weights: Reals, value: float, bounds: Intervals) -> Reals:

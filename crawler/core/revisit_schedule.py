@@ -9,9 +9,9 @@ pages is worked out from their number by rate, in half octaves, again when these
 
 The longest interval is a deadline, whatever the policy. A visit that is due waits for its turn behind those that were due before it, but
 times are given only where the host has room (core/visit_load.py): so that this takes no longer than a quarter of a round, in which the host
-visits all of its pages once, or a 32nd of the longest interval. A page is due so long before its deadline, and a twentieth of the longest
-interval earlier, for which new URLs may go first (core/host_queue.py). Only while a host's pages come to take much more than half of the
-longest interval, those that were given their time before may come late. A host that cannot visit all of its pages within the longest
+visits all of its pages once, or a sixteenth of the longest interval. A page is due so long before its deadline, and a twentieth of the
+longest interval earlier, for which new URLs may go first (core/host_queue.py). Only while a host's pages come to take much more than half
+of the longest interval, those that were given their time before may come late. A host that cannot visit all of its pages within the longest
 interval is told, in `status` and when a crawl ends.
 
 A visit is due before its interval is over, by a tenth of a round: it waits for its turn for that long, so that a host whose visits fall
@@ -104,11 +104,14 @@ class Schedule:
         self._place(page, plan, host, visited_at)
         return plan
 
-    def visited(self, page: ScheduledPage, plan: PagePlan, now: float, *, is_changed: bool, n_new: int, pace_s: float) -> list[Sooner]:
+    def visited(
+        self, page: ScheduledPage, plan: PagePlan, now: float, *, is_changed: bool, n_new: int, pace_s: float, haste: float = 1.0
+    ) -> list[Sooner]:
         """Learn from a visit that has shown whether a page has changed, and give it its next time; return which siblings shall come sooner.
 
         Args:
             n_new: Pages it led to first.
+            haste: How many times as fast its host may be asked for a while.
         """
         interval = max(1.0, now - plan.visited_at)
         host = self._plans.host(page.queue)
@@ -129,7 +132,7 @@ class Schedule:
         plan.visited_at, plan.n_failed, plan.siblings = now, 0, None
         plan.why = "changed" if is_changed else "unchanged"
         self._place(page, plan, host, now, is_spread=was_sooner)
-        sooner = self._siblings.sooner(look, nodes, self._bounds.least_s, int(self._room(host, now)[0])) if is_changed else []
+        sooner = self._siblings.sooner(look, nodes, self._bounds.least_s, int(self._room(host, now, haste)[0])) if is_changed else []
         for node in nodes:
             self._plans.save_family(page.queue, node.pattern, node.family)
         return sooner
@@ -222,9 +225,9 @@ class Schedule:
         """Return for how long a visit that is due may wait for its turn."""
         return max(WAITING * host.round_s, WAITING_S * self._bounds.most_s)
 
-    def _room(self, host: HostPlan, now: float) -> list[float]:
+    def _room(self, host: HostPlan, now: float, haste: float = 1.0) -> list[float]:
         """Return how many more visits of a host may be due in each slice of time to come."""
-        gap_s = max(host.gap_s, _LEAST_GAP_S)
+        gap_s = max(host.gap_s / haste, _LEAST_GAP_S)
         return host.load.room(now, gap_s, 1.0 + self._longest_wait_s(host) / gap_s)
 
     def _set_due(self, host: HostPlan, plan: PagePlan, due: float) -> None:

@@ -22,7 +22,7 @@ import msgspec
 
 SLICES: Final = 128  # of the longest interval
 WAITING: Final = 0.25  # of a host's pages, that may wait for their turn at once; or as many as
-WAITING_S: Final = 1 / 32  # of the longest interval can be visited in
+WAITING_S: Final = 1 / 16  # of the longest interval can be visited in
 
 
 class VisitLoad(msgspec.Struct, array_like=True):

@@ -62,7 +62,7 @@ class ComingVisits:
             self._schedule(url).defer(page, plan, now, why="failed")
         else:
             dated_at, belief = self._dated(url, check)
-            plan = self._schedule(url).begin(page, check.at, pace_s=self._pace(url, now), dated_at=dated_at, belief=belief)
+            plan = self._schedule(url).begin(page, check.at, pace_s=self._pace(url, now)[0], dated_at=dated_at, belief=belief)
         self._queue(url, plan, check, now)
 
     def _dated(self, url: CrawlURL, check: CheckRecord) -> tuple[float, float]:
@@ -89,8 +89,8 @@ class ComingVisits:
             self._schedule(url).defer(page, plan, now, why="gone" if check.standing == "gone" else what)
         else:
             is_changed = what in ("changed", "new", "moved") or n_new > 0
-            pace_s = self._pace(url, now)
-            for sooner in self._schedule(url).visited(page, plan, now, is_changed=is_changed, n_new=n_new, pace_s=pace_s):
+            pace_s, haste = self._pace(url, now)
+            for sooner in self._schedule(url).visited(page, plan, now, is_changed=is_changed, n_new=n_new, pace_s=pace_s, haste=haste):
                 self._bring_forward(sooner, now)
         self._queue(self._url(row), plan, check, now)
 
@@ -151,11 +151,13 @@ class ComingVisits:
         refusal = self._frontier.push_visit(Entry(Lane.DUE, _rank(plan.due), plan.seq, 0, url), now)
         assert refusal is None, f"{url.text}: {refusal}, though its host is known"
 
-    def _pace(self, url: CrawlURL, now: float) -> float:
-        """Return the time from one visit of a host to the next, as politeness and `visits_per_day` make it."""
+    def _pace(self, url: CrawlURL, now: float) -> tuple[float, float]:
+        """Return the time from one visit of a host to the next, as politeness and `visits_per_day` make it, and how much less it may be."""
         record = self._frontier.record(self._context.urls.queue_key(url.host))
         per_day = self._context.overriding.of_host(queue_name(url.host)).recrawl.visits_per_day
-        return max(1e-3, record.next_at - now if record is not None else 1.0, DAY_S / per_day if per_day else 0.0)
+        least_s = max(1e-3, record.next_at - now if record is not None else 1.0)
+        pace_s = max(least_s, DAY_S / per_day if per_day else 0.0)
+        return pace_s, pace_s / least_s
 
     def _page(self, url: CrawlURL) -> ScheduledPage:
         return ScheduledPage(url.key, self._context.urls.queue_key(url.host), url.text)

@@ -20,6 +20,13 @@ def visits(policy: Policy, shares: list[Share], m: float) -> float:
     return sum(share.n / interval_s(policy, share.rate, share.weight, m, BOUNDS) for share in shares)
 
 
+def mean_chance(policy: Policy, shares: list[Share], m: float) -> float:
+    """Return the geometric mean of the chances that visits find a change; those that can be no more and are of use do not count."""
+    found = [(share.n, share.rate, interval_s(policy, share.rate, share.weight, m, BOUNDS)) for share in shares]
+    counted = [(n / t, chance) for n, rate, t in found if (chance := -math.expm1(-rate * t)) < NEEDLESS or t > BOUNDS.least_s]
+    return math.exp(sum(visits * math.log(chance) for visits, chance in counted) / max(1e-99, sum(visits for visits, _ in counted)))
+
+
 @pytest.mark.parametrize("policy", POLICIES)
 @settings(max_examples=10)
 @given(shares=SHARES, fill=st.floats(0.01, 3))
@@ -28,7 +35,10 @@ def test_pages_need_what_their_host_gives_and_every_one_has_its_turn(policy: Pol
     least, most = n / BOUNDS.most_s, visits(policy, shares, 0.0)
     given_ = least + fill * (most - least)
     m = multiplier(policy, shares, given_, BOUNDS)
-    assert visits(policy, shares, m) == pytest.approx(min(given_, most), rel=0.02)
+    needed = visits(policy, shares, m)
+    is_bound = policy != "uniform" and mean_chance(policy, shares, 0.99 * m) < NEEDLESS
+    assert needed == pytest.approx(min(given_, most), rel=0.02) or (is_bound and needed <= given_)
+    assert policy == "uniform" or mean_chance(policy, shares, m) >= 0.99 * NEEDLESS or needed == pytest.approx(least)
     for share in shares:
         assert BOUNDS.least_s <= interval_s(policy, share.rate, share.weight, m, BOUNDS) <= BOUNDS.most_s
 
@@ -78,6 +88,28 @@ def test_what_changes_with_every_request_does_not_take_the_visits_of_the_others(
 
 
 def test_a_host_with_time_to_spare_is_not_asked_more_than_is_of_use() -> None:
-    rate = 0.1 / DAY_S
-    assert interval_s("harmonic", rate, 1.0, 0.0, BOUNDS) == pytest.approx(-math.log1p(-NEEDLESS) / rate)
-    assert interval_s("harmonic", 1e-12, 1.0, 0.0, BOUNDS) == BOUNDS.most_s
+    """One visit in a hundred finds a change. Broken once (no bound): fails."""
+    for policy in POLICIES:
+        rate = 0.1 / DAY_S
+        m = multiplier(policy, [Share(50, rate, 1.0)], 50 / HOUR_S, BOUNDS)
+        least_s = HOUR_S if policy == "uniform" else -math.log1p(-NEEDLESS) / rate
+        assert interval_s(policy, rate, 1.0, m, BOUNDS) == pytest.approx(least_s, rel=1e-3)
+        m = multiplier(policy, [Share(50, 1e-12, 1.0)], 50 / HOUR_S, BOUNDS)
+        assert policy == "uniform" or interval_s(policy, 1e-12, 1.0, m, BOUNDS) == pytest.approx(BOUNDS.most_s)
+
+
+def test_what_is_not_of_use_is_left_out_as_the_policy_shares_and_not_page_by_page() -> None:
+    """A page that changes a hundredth as often has a tenth of the visits. Broken once (a bound for each page): it has a hundredth."""
+    shares = [Share(50, rate / DAY_S, 1.0) for rate in (0.0001, 0.01)]
+    m = multiplier("harmonic", shares, 100 / HOUR_S, BOUNDS)
+    seldom, often = (interval_s("harmonic", share.rate, 1.0, m, BOUNDS) for share in shares)
+    assert 9 < seldom / often < 11
+    assert visits("harmonic", shares, m) < 10 / HOUR_S
+
+
+def test_a_page_that_always_differs_does_not_let_the_others_be_asked_in_vain() -> None:
+    """One of ten: visits of the others nearly as few as without it."""
+    quiet = [Share(9, 0.05 / DAY_S, 1.0)]
+    alone, beside = (multiplier("harmonic", shares, 10 / HOUR_S, BOUNDS) for shares in (quiet, [*quiet, Share(1, 1 / HOUR_S, 1.0)]))
+    before, after = (interval_s("harmonic", quiet[0].rate, 1.0, m, BOUNDS) for m in (alone, beside))
+    assert after > before / 3
