@@ -30,7 +30,7 @@ class Purpose(IntEnum):
     ANNOUNCED = 6  # a page that a sitemap named; one that a link names while it waits is a PAGE
     REVISIT = 7  # a page that was visited before
     REQUISITE = 8  # what a page needs to be shown: an image, a style, a font
-    CANARY = 9  # a page that was kept, once more, to see whether its host is still itself: the next request of its host
+    CANARY = 9  # a page that was kept, once more, to see whether its host is still itself: ahead of all others
 
 
 FILTERS_OWN = (Purpose.PROBE, Purpose.VALIDATION, Purpose.CANARY)  # requests of a filter's: no pages of the crawl, no filter judges them

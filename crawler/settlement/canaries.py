@@ -78,9 +78,13 @@ class Canaries:
         words = self._words_of(page) if page is not None else []
         return self._told(self._seen(queue, url.key, url.text, shown.token, shown.least, via, is_kept, look, words))
 
-    def wish(self, queue: bytes) -> Learned:
-        """Ask for a canary of a host, about which something is to be decided."""
-        return self._told(self._wish(queue)) if self._part is not None else _NOTHING_LEARNED
+    def wish(self, queue: bytes, *, is_drained: bool = False) -> Learned:
+        """Ask for a canary of a host, about which something is to be decided, or that has nothing else to fetch."""
+        return self._told(self._wish(queue, is_drained)) if self._part is not None else _NOTHING_LEARNED
+
+    def is_in_doubt(self, queue: bytes) -> bool:
+        """Return whether answers of a host that has nothing else to fetch may still be a wall's."""
+        return self._part is not None and self._part.is_in_doubt(queue, self._memory)
 
     def may_decide(self, queue: bytes) -> bool:
         """Return whether a host is known to be itself, or cannot be."""

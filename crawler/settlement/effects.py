@@ -207,6 +207,10 @@ class Effector:
         self._carry_out(asked, now)
         return len(asked)
 
+    def is_in_doubt(self, queue: bytes, now: float) -> bool:
+        """Return whether a host has nothing else to fetch, and a wall may have given some of its answers."""
+        return self._frontier.is_drained(queue, now) and self.canaries.is_in_doubt(queue)
+
     def _conclude(self, who: str, effect: Conclude, now: float) -> None:
         """Let a filter take a finding up, or ask for the canaries that this waits for."""
         asked = self.canaries.waits(who, effect.site, effect.finding)

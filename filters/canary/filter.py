@@ -3,22 +3,24 @@
 Login walls, consent pages, rate limits, maintenance and challenges answer for a whole host, for a while. What filters learn meanwhile is
 wrong, and a wall that answers 200 settles URLs whose pages nobody has seen. So the filter asks for a canary
 
-    when answers are alike that were not before (sighting.py), or are written in words that no page before used (tongue.py): so a wall is
-    noticed within a few fetches
+    when answers are alike that were not before (sighting.py), one is as a wall's was, or some are written in words that no page before
+    used (tongue.py): so a wall is noticed within a few fetches
     before a class of held URLs is closed, and before a rule of aliases is adopted
     after `2 / share` answers without a canary
 
-The canary is a request of this filter's own, the next one of the host. If it fails (another status, a redirect, or a text unlike the kept
+The canary is a request of this filter's own, the next one of the host; the first one of a round waits while its host is young
+(`Request.can_wait`). If it fails (another status, a redirect, or a text unlike the kept
 one, likeness.py), the page alone may have changed: a second canary decides. If both pages have changed, and differ from one another, the
 first is fetched once more, since a page that changes with each request proves nothing.
 
 **Walled.** If the canaries fail, the evidence since the last good canary is void. The host rests; after each rest a canary is fetched. When
-one is good again, URLs are queued again if their answer was the wall's or that of many others. If no answer was the same as the canary's
-(the wall is in another language, say), or if two canaries' answers differ, all URLs of that time are.
+one is good again, URLs are queued again if their answer was the wall's. If no answer was the same as the canary's (the wall is in another
+language, say), or if two canaries' answers differ, all URLs of that time are.
 
-**A wall that has fallen.** If the canary is good, one of the answers that were alike is fetched again. If it shows something else now, a
-wall was there, and the URLs that it answered are queued again. If not, the site is like that, and the next canary for this answer is asked
-for only after four times as many.
+**A wall that has fallen.** If the canary is good, one of the answers that were alike is fetched again. If it shows something else now, and
+the canary is good still, a wall was there, and the URLs that it answered are queued again. If not, the site is like that, and the next
+canary for this answer is asked for only after four times as many. The other answers that were alike stay in doubt (doubts.py) until one of
+them was fetched again, too.
 
 If a host still fails after `_MOST_RESTS` rests, it is accepted as it is. After `_CHANGED` rests it is, if no two of its URLs show the same
 or if it answers that its pages are gone: a site that was rebuilt must not be called walled for ever.
@@ -38,10 +40,10 @@ from thresher.crawler.core.effects import Again, Answer, Effect, Request, Rest, 
 from thresher.crawler.core.model import Cause, Mode, Purpose
 from thresher.crawler.core.ports import Memory
 from thresher.filters.base import NO_EFFECTS, Effects
-from thresher.filters.canary import records, tongue
+from thresher.filters.canary import doubts, records, tongue
 from thresher.filters.canary.likeness import is_changing, is_like, lost
 from thresher.filters.canary.records import NAME, Candidate, HostState, Stage, SuspectAnswer
-from thresher.filters.canary.sighting import ALIKE, TOKEN, is_error, of_failure, of_page, of_redirect, words_for
+from thresher.filters.canary.sighting import AT_ONCE, TOKEN, is_error, of_failure, of_page, of_redirect, words_for
 from thresher.filters.canary.tongue import Speech
 from thresher.filters.soft_error.looks import Look, look_of
 from thresher.filters.spec import FilterSpec
@@ -52,7 +54,6 @@ _CHANGED: Final = 3
 _MOST_AGAIN: Final = 4  # how often one URL may be queued again
 _LOST_AFTER: Final = 50  # answers after which a request of this filter is taken to be lost: it goes before all others
 _SLOTS_AT: Final = (1, 2, 3, 8, 32, 128, 512)  # kept pages that become candidates
-_PATIENCE: Final = 4  # factor by which the number of alike answers grows that ask for a canary, once they were found honest
 _FOR_ONE: Final = 20  # kept pages of a host for each request of `floor`
 _OF_NEWS: Final = 2  # factor of `share` that canaries for alike answers may cost if none ever found a wall
 _GONE: Final = (404, 410)  # a rebuilt site answers so for its old pages; hardly any wall does
@@ -85,9 +86,10 @@ class Seen(msgspec.Struct, array_like=True, tag=0, frozen=True):
 
 
 class Wish(msgspec.Struct, array_like=True, tag=1, frozen=True):
-    """A decision for good about a host is pending: a canary is wanted."""
+    """A canary is wanted: a decision for good about a host is pending, or it has nothing else to fetch and answers are in doubt."""
 
     queue: _Key
+    is_drained: bool = False
 
 
 class Found(msgspec.Struct, array_like=True, frozen=True):
@@ -137,12 +139,19 @@ class CanaryFilter:
             return True
         return watch.stage is Stage.IDLE and not self._usable(watch, queue, memory)
 
+    def is_in_doubt(self, queue: bytes, memory: Memory) -> bool:
+        """Return whether answers of a host that has nothing else to fetch are to be cleared by requests."""
+        watch = records.find_watch(memory, queue)
+        return watch is not None and watch.stage is Stage.IDLE and self._may_clear(watch) and bool(doubts.groups(memory, queue))
+
     # -- the crawl's own answers
 
     def on_news(self, news: Seen | Wish, memory: Memory, /) -> Effects:
         watch = records.read_watch(memory, news.queue)
         if isinstance(news, Wish):
-            effects = self._ask(watch, news.queue, b"", memory) if watch.stage is Stage.IDLE else NO_EFFECTS
+            why = doubts.worth_a_request(memory, news.queue, small_too=True)[0] if news.is_drained else b""
+            is_idle = watch.stage is Stage.IDLE
+            effects = self._ask(watch, news.queue, why, memory, is_drained=news.is_drained) if is_idle else NO_EFFECTS
         else:
             effects = self._seen(news, watch, memory)
         records.write_watch(memory, news.queue, watch)
@@ -155,11 +164,12 @@ class CanaryFilter:
         speaks = tongue.speech(spoken, news.words)
         if watch.n_suspects < records.MOST_SUSPECTS:
             watch.n_suspects += records.put_suspect(memory, queue, news.key, SuspectAnswer(news.token, news.via, speaks))
-        n_alike = records.count(memory, queue, news.token, news.url, news.key) if news.token else 0
-        token, least = news.token, news.least
+        token = news.token
+        least = AT_ONCE if watch.n_walls and records.is_of_wall(memory, queue, token) else news.least
+        n_alike = records.count(memory, queue, token, news.url, news.key, least) if token else 0
         if speaks is Speech.STRANGE and n_alike < least:
             token, least = tongue.STRANGE, tongue.LEAST
-            n_alike = records.count(memory, queue, token, news.url, news.key)
+            n_alike = records.count(memory, queue, token, news.url, news.key, least)
         if news.is_kept:
             watch.n_kept += 1
             tongue.learn(memory, queue, spoken, news.words)
@@ -167,15 +177,26 @@ class CanaryFilter:
                 self._keep(news, watch, memory)
         if watch.stage not in (Stage.IDLE, Stage.WALLED) and watch.n_answers - watch.asked_at > _LOST_AFTER:
             watch.stage = Stage.IDLE
-        allowed = min(self._floor, watch.n_kept / _FOR_ONE) + self._share * watch.n_answers
-        if watch.stage is not Stage.IDLE or watch.n_asked >= _OF_NEWS * allowed:
-            return NO_EFFECTS
-        if n_alike and n_alike >= least:  # `patience` is no less
-            may_ask = watch.n_asked < allowed or not records.is_honest(memory, queue, token, news.url)
-            if may_ask and n_alike >= records.patience(memory, queue, token, news.url, least):
+        return self._ask_for(token, n_alike, least, news, watch, memory) if watch.stage is Stage.IDLE else NO_EFFECTS
+
+    def _ask_for(self, token: bytes, n_alike: int, least: int, news: Seen, watch: HostState, memory: Memory) -> Effects:
+        """Ask for a canary if so many alike answers are suspicious and worth it, or if the last one was long ago."""
+        queue, allowed = news.queue, self._allowed(watch)
+        if n_alike and n_alike >= least and n_alike >= records.patience(memory, queue, token, news.url, least):  # `patience` is no less
+            is_known = records.is_honest(memory, queue, token, news.url)
+            may_ask = watch.n_asked < allowed or (not is_known and watch.n_asked < _OF_NEWS * allowed)
+            if may_ask or doubts.is_large(memory, queue, token, n_alike):
                 return self._ask(watch, queue, token, memory)
         is_due = self._share > 0 and watch.n_asked < allowed and watch.n_answers - watch.good_at >= 2 / self._share
         return self._ask(watch, queue, b"", memory) if is_due else NO_EFFECTS
+
+    def _allowed(self, watch: HostState) -> float:
+        """Return how many requests of this filter that find no wall a host may have."""
+        return min(self._floor, watch.n_kept / _FOR_ONE) + self._share * watch.n_answers
+
+    def _may_clear(self, watch: HostState) -> bool:
+        """Return whether a host that has nothing else to fetch may have one more request for small groups in doubt."""
+        return watch.n_asked < self._floor + _OF_NEWS * self._share * watch.n_answers + watch.n_kept / _FOR_ONE
 
     def _keep(self, news: Seen, watch: HostState, memory: Memory) -> None:
         """Make a kept page a candidate; if there are enough, it takes the place of the newest one."""
@@ -192,12 +213,12 @@ class CanaryFilter:
         found = records.candidates(memory, queue)
         return sorted((slot for slot, one in found.items() if one.token != but), key=lambda slot: found[slot].at)
 
-    def _ask(self, watch: HostState, queue: bytes, why: bytes, memory: Memory) -> Effects:
+    def _ask(self, watch: HostState, queue: bytes, why: bytes, memory: Memory, *, is_drained: bool = False) -> Effects:
         usable = self._usable(watch, queue, memory, but=why)
         if not usable:
             return NO_EFFECTS
         watch.why, watch.failed, watch.shown, watch.has_met_wall = why, [], None, False
-        watch.n_of_round = 0
+        watch.n_of_round, watch.is_drained = 0, is_drained
         watch.first_slot = usable[0]
         return self._fetch(watch, queue, usable[0], Stage.FIRST, memory)
 
@@ -211,7 +232,7 @@ class CanaryFilter:
         watch.n_asked += 1
         watch.n_of_round += 1
         records.note_asked(memory, queue, key)
-        return (Request(url, Purpose.CANARY),)
+        return (Request(url, Purpose.CANARY, can_wait=stage is Stage.FIRST),)
 
     # -- answers to this filter's requests
 
@@ -270,41 +291,53 @@ class CanaryFilter:
         if found.look is not None:
             candidate.spread = max(candidate.spread, lost(candidate.look, found.look))
             records.put_candidate(memory, queue, watch.slot, candidate)
+        if watch.stage is Stage.CONFIRM:
+            return self._fallen(watch, queue, memory)
         if watch.is_walled:
             return self._release(watch, queue, memory, is_well=True)
-        suspected = records.counts(memory, queue).get(watch.why) if watch.why else None
-        if suspected is not None:
-            return self._request(watch, queue, suspected.url, suspected.key, Stage.RECHECK, memory)
-        return self._well(watch, queue, memory)
+        return self._clear_next(watch, queue, memory)
+
+    def _clear_next(self, watch: HostState, queue: bytes, memory: Memory) -> Effects:
+        """Fetch a URL of the next group in doubt again, while the host is well; accept the host if no other is worth it now."""
+        suspected = records.counts(memory, queue).get(watch.why)
+        if suspected is None:
+            small_too = watch.is_drained and self._may_clear(watch)
+            watch.why, suspected = doubts.worth_a_request(memory, queue, small_too=small_too)
+        if suspected is None:
+            return self._well(watch, queue, memory)
+        return self._request(watch, queue, suspected.url, suspected.key, Stage.RECHECK, memory)
 
     def _well(self, watch: HostState, queue: bytes, memory: Memory) -> Effects:
-        """Accept the answers until now: the canary was good."""
+        """Accept the answers until now that are not in doubt: the canary was good."""
         was_walled = watch.is_walled
-        watch.stage, watch.good_at, watch.n_suspects, watch.rests, watch.since = Stage.IDLE, watch.n_answers, 0, 0, 0.0
-        records.clear(memory, queue)
+        watch.stage, watch.good_at, watch.rests, watch.since = Stage.IDLE, watch.n_answers, 0, 0.0
+        watch.n_suspects = doubts.clear(memory, queue)
         return (Well(queue, was_walled),)
 
     def _rechecked(self, found: Found, watch: HostState, queue: bytes, memory: Memory) -> Effects:
-        """Learn whether the alike answers were those of a wall that has fallen since."""
+        """Learn whether the alike answers were those of a wall that has fallen since: the canary is good still, if no new one stands."""
         is_strange = watch.why == tongue.STRANGE and tongue.speech(tongue.tongue_of(memory, queue), found.words) is Speech.STRANGE
         if found.token == watch.why or is_strange or not found.was_asked:
-            alike = records.counts(memory, queue).get(watch.why)
-            if alike is not None:
-                records.be_patient(memory, queue, watch.why, alike.url, _PATIENCE * alike.n)
-            return self._well(watch, queue, memory)
+            doubts.found_honest(memory, queue, watch.why)
+            return self._clear_next(watch, queue, memory)
+        watch.failed = []
+        if watch.slot not in records.candidates(memory, queue):
+            return self._fallen(watch, queue, memory)
+        return self._fetch(watch, queue, watch.slot, Stage.CONFIRM, memory)
+
+    def _fallen(self, watch: HostState, queue: bytes, memory: Memory) -> Effects:
+        """Queue again what a wall had answered for that has fallen before a canary could see it."""
         watch.failed = [watch.why]
         watch.told, watch.n_walls = words_for(watch.why), watch.n_walls + 1
-        watch.n_asked -= watch.n_of_round  # a wall was found: that was no waste
-        keys = self._of_wall(watch, queue, memory)
-        return (Void(queue), *self._again(keys, watch, queue, memory), *self._well(watch, queue, memory))
+        return (Void(queue), *self._fetch_again(watch, queue, memory), *self._clear_next(watch, queue, memory))
 
     def _bad(self, found: Found, watch: HostState, queue: bytes, memory: Memory, *, is_walls: bool) -> Effects:
         watch.failed = [*watch.failed, found.token]
         watch.has_met_wall = watch.has_met_wall or is_walls
         if watch.stage is Stage.WALLED:
             return self._rest(found, watch, queue, memory)
-        if watch.stage is Stage.FIRST:
-            watch.shown = found.look
+        if watch.stage in (Stage.FIRST, Stage.CONFIRM):
+            watch.first_slot, watch.shown = watch.slot, found.look
             others = [slot for slot in self._usable(watch, queue, memory, but=watch.why) if slot != watch.slot]
             if others:
                 return self._fetch(watch, queue, others[0], Stage.SECOND, memory)
@@ -347,25 +380,19 @@ class CanaryFilter:
     def _release(self, watch: HostState, queue: bytes, memory: Memory, *, is_well: bool) -> Effects:
         """Serve a host again, and queue again the URLs that its wall had answered."""
         watch.given_up = not is_well
-        watch.n_asked -= watch.n_of_round  # a wall was found: that was no waste
-        again = self._again(self._of_wall(watch, queue, memory), watch, queue, memory)
-        return (*again, *self._well(watch, queue, memory))
+        again = self._fetch_again(watch, queue, memory)
+        then = self._clear_next if is_well else self._well
+        return (*again, *then(watch, queue, memory))
 
-    def _again(self, keys: tuple[bytes, ...], watch: HostState, queue: bytes, memory: Memory) -> tuple[Effect, ...]:
+    def _fetch_again(self, watch: HostState, queue: bytes, memory: Memory) -> tuple[Effect, ...]:
+        """Queue again what a wall had answered for; its answers are no longer in doubt."""
+        watch.n_asked -= watch.n_of_round  # a wall was found: that was no waste
+        watch.n_of_round = 0
+        keys, tokens = doubts.of_wall(watch, queue, memory)
+        for token in tokens:
+            records.drop_count(memory, queue, token)
+        for token in filter(None, watch.failed):
+            records.note_wall(memory, queue, token)
         chosen = tuple(key for key in keys if records.note_again(memory, queue, key, _MOST_AGAIN))
         watch.n_again += len(chosen)
         return (Again(queue, chosen),)
-
-    def _of_wall(self, watch: HostState, queue: bytes, memory: Memory) -> tuple[bytes, ...]:
-        """Return the URLs that a wall answered for: those with the canary's answer, or with that of many; all if none had the canary's."""
-        answers, alike = records.suspects(memory, queue), records.counts(memory, queue)
-        of_canary = set(watch.failed)
-        many = {token for token, one in alike.items() if one.n >= ALIKE and not records.is_honest(memory, queue, token)}
-        is_one = len(of_canary) == 1  # else the wall answers differently for each URL, and others may have met it beside those alike
-        is_met = is_one and any(one.token in of_canary for one in answers.values())
-        if not is_met and not any(map(is_error, of_canary)):
-            speaks_own = Speech.OWN if watch.why == tongue.STRANGE else None
-            return tuple(key for key, one in answers.items() if one.speaks != speaks_own)
-        kept_out = {token for token in alike if token[:1] in (b"C", b"F")}
-        walls = {key for key, one in answers.items() if one.token in of_canary | many | kept_out and one.token}
-        return tuple(key for key in sorted(walls) if answers[key].via not in walls)

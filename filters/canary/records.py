@@ -4,10 +4,12 @@
     queue ‖ "K" ‖ slot 1       → Candidate: a page that was kept and may be a canary
     queue ‖ "T" ‖ token 8      → Count: answers alike since the last good canary
     queue ‖ "S" ‖ key 8        → Suspect: a URL that was answered since then
+    queue ‖ "B" ‖ token 8      → nothing: it was a wall's answer
     queue ‖ "N" ‖ key 8        → 1 byte: how often a URL was fetched again
     queue ‖ "W"                → which words are common (tongue.py)
     queue ‖ "Q" ‖ token 8 ‖ 4  → 2 bytes: how many alike answers ask for the next canary, if they were found honest before at URLs of one
                                  directory and the same parameters: a login form at its own URL is no wall, at a page's URL it is
+    queue ‖ "Q" ‖ token 8      → 2 bytes: the most of these
     key 16 ‖ "A?"              → queue's last 8: of a page that was requested by this filter
 
 A token stands for what an answer shows: pages of one text, redirects to one place, errors of one status and text.
@@ -33,7 +35,7 @@ MOST_SUSPECTS: Final = 2_000
 N_CANDIDATES: Final = 3
 SITE: Final = 8
 QUEUE: Final = 16
-_WATCH, _CANDIDATE, _COUNT, _SUSPECT, _AGAIN, _HONEST, _ASKED = b"H", b"K", b"T", b"S", b"N", b"Q", b"A?"
+_WATCH, _CANDIDATE, _COUNT, _SUSPECT, _AGAIN, _HONEST, _OF_WALL, _ASKED = b"H", b"K", b"T", b"S", b"N", b"Q", b"B", b"A?"
 
 _encode = msgspec.msgpack.Encoder().encode
 _T = TypeVar("_T")
@@ -48,6 +50,7 @@ class Stage(IntEnum):
     TWICE = 3  # the first canary once more: a page that changes with each request proves nothing
     RECHECK = 4  # the canary is good: a suspected URL once more, does it still show the same?
     WALLED = 5  # a canary after a rest
+    CONFIRM = 6  # the suspected URL shows something else: the canary once more, has a wall fallen, or does a new one stand?
 
 
 class HostState(msgspec.Struct, array_like=True):
@@ -74,6 +77,7 @@ class HostState(msgspec.Struct, array_like=True):
     n_walls: int = 0
     n_again: int = 0  # URLs that were queued again
     given_up: bool = False  # accepted as it is, after many rests
+    is_drained: bool = False  # this round was begun when the host had nothing else to fetch
 
     @property
     def is_walled(self) -> bool:
@@ -96,8 +100,9 @@ class Count(msgspec.Struct, array_like=True):
     """Answers of one token."""
 
     n: int
-    url: str  # of the last of these answers
+    url: str  # of the last of these answers that was not found honest before at URLs like it, if there is one
     key: bytes
+    least: int = 1  # so many of them are suspicious
 
 
 class SuspectAnswer(msgspec.Struct, array_like=True):
@@ -141,12 +146,21 @@ def drop_candidate(memory: Memory, queue: bytes, slot: int) -> None:
     memory.delete(queue + _CANDIDATE + bytes([slot]))
 
 
-def count(memory: Memory, queue: bytes, token: bytes, url: str, key: bytes) -> int:
-    """Count one more answer of a token, by this URL; return how many there are."""
+def count(memory: Memory, queue: bytes, token: bytes, url: str, key: bytes, least: int) -> int:
+    """Count one more answer of a token, by this URL; return how many there are.
+
+    Args:
+        least: So many are suspicious.
+    """
     row = queue + _COUNT + token
-    n = (found.n if (found := _read(memory, row, _COUNTS)) else 0) + 1
-    memory.put(row, _encode(Count(n, url, key)), weight=KEPT)
-    return n
+    found = _read(memory, row, _COUNTS)
+    if found is None:
+        found = Count(0, url, key, least)
+    elif not is_honest(memory, queue, token, url):
+        found.url, found.key, found.least = url, key, min(least, found.least)
+    found.n += 1
+    memory.put(row, _encode(found), weight=KEPT)
+    return found.n
 
 
 def counts(memory: Memory, queue: bytes) -> dict[bytes, Count]:
@@ -166,11 +180,21 @@ def suspects(memory: Memory, queue: bytes) -> dict[bytes, SuspectAnswer]:
     return {queue[:SITE] + key[QUEUE + 1 :]: _SUSPECTS.decode(value) for key, value in memory.scan(queue + _SUSPECT)}
 
 
-def clear(memory: Memory, queue: bytes) -> None:
-    """Forget the answers since the last good canary."""
-    for part in (_COUNT, _SUSPECT):
-        for key, _ in list(memory.scan(queue + part)):
-            memory.delete(key)
+def drop_count(memory: Memory, queue: bytes, token: bytes) -> None:
+    memory.delete(queue + _COUNT + token)
+
+
+def drop_suspect(memory: Memory, queue: bytes, key: bytes) -> None:
+    memory.delete(queue + _SUSPECT + key[SITE:])
+
+
+def note_wall(memory: Memory, queue: bytes, token: bytes) -> None:
+    memory.put(queue + _OF_WALL + token, b"")
+
+
+def is_of_wall(memory: Memory, queue: bytes, token: bytes) -> bool:
+    """Return whether a wall of this host has shown a token."""
+    return memory.get(queue + _OF_WALL + token) is not None
 
 
 def note_again(memory: Memory, queue: bytes, key: bytes, most: int) -> bool:
@@ -191,14 +215,19 @@ def patience(memory: Memory, queue: bytes, token: bytes, url: str, least: int) -
 
 def is_honest(memory: Memory, queue: bytes, token: bytes, url: str = "") -> bool:
     """Return whether a token was shown again while the host was healthy, at URLs like this one or at any."""
-    if url:
-        return memory.get(queue + _HONEST + token + _kind_of(url)) is not None
-    return next(iter(memory.scan(queue + _HONEST + token)), None) is not None
+    return memory.get(queue + _HONEST + token + (_kind_of(url) if url else b"")) is not None
 
 
 def be_patient(memory: Memory, queue: bytes, token: bytes, url: str, n: int) -> None:
     """Set how many alike answers ask for the next canary, for a token that was found honest at URLs like this one."""
-    memory.put(queue + _HONEST + token + _kind_of(url), min(n, 0xFFFF).to_bytes(2, "big"))
+    of_token = max(n, longest_patience(memory, queue, token))
+    for row, most in ((queue + _HONEST + token + _kind_of(url), n), (queue + _HONEST + token, of_token)):
+        memory.put(row, min(most, 0xFFFF).to_bytes(2, "big"))
+
+
+def longest_patience(memory: Memory, queue: bytes, token: bytes) -> int:
+    """Return how many alike answers ask for a canary where a token was found honest most often, 0 if it never was."""
+    return int.from_bytes(memory.get(queue + _HONEST + token) or b"", "big")
 
 
 def _kind_of(url: str) -> bytes:

@@ -24,7 +24,7 @@ from benchmarks.quality.honest_sites import (
     run,
     words,
 )
-from thresher.config.settings import CanarySettings, FilterSettings, SoftErrorSettings
+from thresher.config.settings import FilterSettings, SoftErrorSettings
 
 
 async def test_no_page_of_an_honest_site_is_dropped_as_an_error_and_missing_pages_are_found(
@@ -42,9 +42,9 @@ async def test_no_page_of_an_honest_site_is_dropped_as_an_error_and_missing_page
 
 
 async def test_small_hosts_show_their_documents_as_early_as_without_filters(tmp_path: Path) -> None:
-    """Probes wait while a host is young; canaries, which do not, are off. Mutation: probes that cannot wait."""
-    plain = await small_hosts.made(tmp_path / "plain", 12, small_hosts.without_filters())
-    default = await small_hosts.made(tmp_path / "default", 12, FilterSettings(canary=CanarySettings(mode="off")))
+    """Filters' own requests wait while a host is young. Mutation: probes and canaries that cannot wait."""
+    plain = await small_hosts.made(tmp_path / "plain", 16, small_hosts.without_filters())
+    default = await small_hosts.made(tmp_path / "default", 16, FilterSettings())
     assert small_hosts.judge(plain, default) == 0
     few = default._replace(requests=default.requests[len(default.requests) // 3 :])
     assert small_hosts.judge(plain, few) == 1, "a crawl that finds them later is told from it"

@@ -31,7 +31,7 @@ N = 24  # pages of a host
 FROM, FOR = 9, 12  # a wall stands from this request of its host on, for so many
 FORM = '<form method="post"><input name="user"><input type="password" name="word"></form>'
 OWN = "as it is"  # title of pages that no wall stands before
-MOST_BESIDE = 8  # requests of an honest host that go to canaries
+MOST_BESIDE = 14  # requests of an honest host that go to canaries, and to pages that are fetched again
 Kind = Callable[[LittleWeb, str, int], None]  # puts what is answered: the web, the place, the number of the host's request
 
 
@@ -106,6 +106,19 @@ def viewed(web: LittleWeb, place: str, n: int) -> None:
         web.page(place, *links(place), text=f"{COMMON} {own(place)}", title=OWN)
 
 
+def wall_after_a_closed_part(web: LittleWeb, place: str, n: int) -> None:
+    """A part that is closed for good has used up the canaries that the host may have when a wall goes up; it falls before the next one."""
+    host, _, name = place.partition("/")
+    if name.startswith("closed"):
+        web.page(place, text="this part of the site is not for you", status=403)
+    elif FROM <= n < FROM + 6:
+        web.page(place, text="Log in to see this page, please. " + FORM)
+    elif name:
+        put(web, place)
+    else:
+        web.page(place, f"{host}/closed1", f"{host}/closed2", *links(place), text=own(place), title=OWN)
+
+
 HOSTILE: dict[str, Kind] = {
     "translated": translated,
     "viewed": viewed,
@@ -121,6 +134,7 @@ HOSTILE: dict[str, Kind] = {
         says("You must accept this before you may see anything of what is written here by others"), lambda n: n % 14 in (8, 9, 10, 11)
     ),
     "frame": wall(in_template),
+    "unseen": wall_after_a_closed_part,
 }
 
 
@@ -166,6 +180,15 @@ def members(web: LittleWeb, place: str, n: int) -> None:
         web.page(place, text="Log in with your name and word. " + FORM)
     else:
         web.page(place, *links(place), f"{host}/login?return={name}", text=own(place))
+
+
+def private(web: LittleWeb, place: str, n: int) -> None:
+    """Each page has a folder for members, which answers with the form for good."""
+    host, _, name = place.partition("/")
+    if name.startswith("for"):
+        web.page(place, text="Log in with your name and word. " + FORM)
+    else:
+        web.page(place, *links(place), f"{host}/for{name}/members", text=own(place))
 
 
 def rebuilt(web: LittleWeb, place: str, n: int) -> None:
@@ -226,6 +249,7 @@ HONEST: dict[str, Kind] = {
     "dead": dead_links,
     "closed": closed_part,
     "members": members,
+    "private": private,
     "rebuilt": rebuilt,
 }
 
@@ -257,10 +281,11 @@ def lost(found: Crawled, kind: str) -> list[str]:
     return [name for name in ("", *map(str, range(1, N))) if name not in there]
 
 
-async def test_twelve_kinds_of_walls_cost_no_page(tmp_path: Path) -> None:
-    """Mutations: nothing was fetched again; answers that were alike asked for no canary; answers unlike the canaries' own were believed.
+async def test_thirteen_kinds_of_walls_cost_no_page(tmp_path: Path) -> None:
+    """Mutations: nothing was fetched again; answers that were alike asked for no canary; answers unlike the canaries' own were believed;
+    a good canary cleared all answers before it; answers in doubt stayed so when the host had nothing else to fetch.
 
-    The last one lost a page of `viewed`, whose canaries show two texts of which one is also shown by some other page.
+    The third one lost a page of `viewed`, whose canaries show two texts of which one is also shown by some other page.
     """
     found, n, stands_as = await crawled(tmp_path / "c", HOSTILE)
     assert {kind: missing for kind in HOSTILE if (missing := lost(found, kind))} == {}
@@ -297,7 +322,7 @@ def assert_replayed(path: Path) -> None:
         assert any(entry.gate == Gate.VOID for entry in entries)
 
 
-async def test_fourteen_kinds_of_honest_hosts_are_not_called_walled_for_ever(tmp_path: Path) -> None:
+async def test_fifteen_kinds_of_honest_hosts_are_not_called_walled_for_ever(tmp_path: Path) -> None:
     """Nothing is lost of them that a crawl without canaries keeps, and few requests go to canaries. Mutation: one canary that failed was
     enough to call a host walled; a host was never taken as it is.
     """

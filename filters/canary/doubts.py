@@ -1,0 +1,92 @@
+"""Answers that a good canary does not clear: they were alike, and a wall that gave them may have fallen before the canary was fetched.
+
+Each group of alike answers stays in doubt until one of its URLs was fetched again. That costs a request, and brings back the whole group
+if a wall had answered. So a large group is worth it at any time; small ones, of which a site with copies has many, are settled when their
+host has nothing else to fetch, the largest first, within a budget. What was found honest is in doubt again only when it has grown
+`_PATIENCE` times.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from thresher.crawler.core.ports import Memory
+from thresher.filters.canary import records, tongue
+from thresher.filters.canary.records import Count, HostState, SuspectAnswer
+from thresher.filters.canary.sighting import is_error
+from thresher.filters.canary.tongue import Speech
+
+_FEWEST: Final = 2  # answers that are a group, unless a wall of the host has said the same before
+_LARGE: Final = 10  # alike answers of which one is fetched again at any time: a tenth of what they have cost
+_PATIENCE: Final = 4  # factor by which the number of alike answers grows that are in doubt, once they were found honest
+_MOST: Final = records.MOST_SUSPECTS // 2  # URLs that stay in doubt after a good canary
+
+
+def groups(memory: Memory, queue: bytes) -> list[tuple[bytes, Count]]:
+    """Return the tokens of the groups that are in doubt, the largest group first."""
+    found = []
+    for token, one in records.counts(memory, queue).items():
+        least = one.least if records.is_of_wall(memory, queue, token) else max(_FEWEST, one.least)
+        if one.n >= records.patience(memory, queue, token, one.url, least):
+            found.append((token, one))
+    return sorted(found, key=lambda of: (-of[1].n, of[0]))
+
+
+def worth_a_request(memory: Memory, queue: bytes, *, small_too: bool) -> tuple[bytes, Count | None]:
+    """Return the token and the count of the largest group in doubt that is worth a request; b"" and None if none is.
+
+    Args:
+        small_too: Any group is; else only a large one.
+    """
+    found = (of for of in groups(memory, queue) if small_too or is_large(memory, queue, of[0], of[1].n))
+    return next(found, (b"", None))
+
+
+def is_large(memory: Memory, queue: bytes, token: bytes, n: int) -> bool:
+    """Return whether so many answers of a token are worth a request whatever else was spent."""
+    return n >= max(_LARGE, records.longest_patience(memory, queue, token))
+
+
+def found_honest(memory: Memory, queue: bytes, token: bytes) -> None:
+    """End the doubt about a group: one of its URLs shows the same again, while the host is well."""
+    alike = records.counts(memory, queue).get(token)
+    if alike is not None:
+        records.be_patient(memory, queue, token, alike.url, _PATIENCE * alike.n)
+        records.drop_count(memory, queue, token)
+
+
+def clear(memory: Memory, queue: bytes) -> int:
+    """Forget the answers until now but those of groups in doubt; return how many URLs remain."""
+    kept, n = set(), 0
+    for token, one in groups(memory, queue):
+        n += one.n
+        if n > _MOST:
+            break
+        kept.add(token)
+    for token in records.counts(memory, queue):
+        if token not in kept:
+            records.drop_count(memory, queue, token)
+    answers = records.suspects(memory, queue)
+    forgotten = [key for key, one in answers.items() if not any(is_of(token, one) for token in kept)]
+    for key in forgotten:
+        records.drop_suspect(memory, queue, key)
+    return len(answers) - len(forgotten)
+
+
+def is_of(token: bytes, answer: SuspectAnswer) -> bool:
+    """Return whether an answer belongs to the group of a token."""
+    return answer.speaks == Speech.STRANGE if token == tongue.STRANGE else answer.token == token
+
+
+def of_wall(watch: HostState, queue: bytes, memory: Memory) -> tuple[tuple[bytes, ...], set[bytes]]:
+    """Return the URLs that a wall answered for, and its tokens: those of the canary's answer, or all if no answer was that one."""
+    answers, alike = records.suspects(memory, queue), records.counts(memory, queue)
+    of_canary = set(watch.failed)
+    is_one = len(of_canary) == 1  # else the wall answers differently for each URL, and others may have met it beside those alike
+    is_met = is_one and any(one.token in of_canary for one in answers.values())
+    if of_canary and not is_met and not any(map(is_error, of_canary)):
+        speaks_own = Speech.OWN if watch.why == tongue.STRANGE else None
+        return tuple(key for key, one in answers.items() if one.speaks != speaks_own), set(alike)
+    tokens = of_canary | {token for token in alike if token[:1] in (b"C", b"F")}
+    walls = {key for key, one in answers.items() if one.token in tokens and one.token}
+    return tuple(key for key in sorted(walls) if answers[key].via not in walls), tokens
