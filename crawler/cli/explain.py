@@ -37,8 +37,9 @@ def explain(
 ) -> int:
     """Say why URL was or was not fetched by the crawl in DIR: how it was found, what became of it, what it waits for.
 
-    Then every gate is asked anew, under the crawl's configuration or the one given: what would happen if it were found today? Nothing is
-    fetched or changed. Without DIR only the configuration is asked: canonical form, scope, and what else needs no memory.
+    Then every gate that needs no request is asked anew, under the crawl's configuration or the one given: what would happen if it were
+    found today? Nothing is fetched or changed, and no filter judges the page again. Without DIR only the configuration is asked: canonical
+    form, scope, and what else needs no memory.
     """
     directory, url = _operands(words, directory)
     if directory is None:
@@ -180,11 +181,15 @@ def _page(story: Story) -> Iterator[_Row]:
 
 
 def _verdicts(story: Story) -> Iterator[_Row]:
+    page = story.page
     for verdict in story.verdicts:
         fate = f"{'keep' if verdict['keep'] else 'drop'}, {'follow' if verdict['follow'] else 'do not follow'}"
         evidence = ", ".join(f"{name} {value}" for name, value in verdict["evidence"].items())
         said = ", ".join(filter(None, (fate, verdict["reason"], f"score {verdict['score']:g}", evidence)))
-        yield verdict["filter"], f"{said} ({'revised' if 'revised_at' in verdict else 'given'} at {verdict['at']})"
+        is_revised = page is not None and "revised_at" in verdict
+        has_effect = page is None or is_revised or (verdict["keep"] >= page["keep"] and verdict["follow"] >= page["follow"])
+        observed = "" if has_effect else ", only observed"
+        yield verdict["filter"], f"{said} ({'revised' if is_revised else 'given'} at {verdict['at']}{observed})"
 
 
 def _redirects(story: Story) -> Iterator[_Row]:

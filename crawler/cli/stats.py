@@ -232,15 +232,14 @@ _BY: dict[str, tuple[Callable[[View], Iterator[Row]], str]] = {  # by → rows, 
 def stats(directory: str, by: str | None, top: int | None, as_json: bool) -> int:
     """Print totals of the crawl in DIR: pages, bytes, requests, failures, and what filters saved.
 
-    wire_bytes are bytes received, headers included; bytes are bytes of content. `--by depth` counts clicks from a seed and clicks from
-    the entry of a page's site. `--by filter` counts verdicts as they stand: a page that was kept at first and dropped later is among those
-    not kept, and is counted as revised to not kept; redirects that a filter refuses are counted by themselves; saved counts links that it
-    held, rewrote or refused when they were found, some of which may have been fetched since, and copies. What a filter refuses by a URL's
-    form alone stands under `--by reason`. `--by class` counts what
-    filters have held, by host and class: URLs known, drawn, of these new, left, and of these left alone; new_at_most says how
-    many of the URLs left alone on that host at the same time may be new, as was proved. `--by wall` shows how hosts stand of
-    which a page was fetched again to see whether they are still themselves: well, walled, or another for so long that they are taken as
-    they are.
+    wire_bytes are bytes received, headers included; bytes are bytes of content. `--by depth` counts clicks from a seed and clicks
+    from the entry of a page's site. `--by filter` counts verdicts as they stand: a page that was kept at first and dropped later is
+    among those not kept, and is counted as revised to not kept; redirects that a filter refuses are counted by themselves; saved
+    counts links that it held, rewrote or refused when they were found, some of which may have been fetched since, copies, and pages
+    whose links wait. What a filter refuses by a URL's form alone stands under `--by reason`. `--by class` counts what filters have
+    held, by host and class: URLs known, drawn, of these new, left, and of these left alone; new_at_most says how many of the URLs
+    left alone on that host at the same time may be new, as was proved. `--by wall` shows how hosts stand of which a page was fetched
+    again to see whether they are still themselves: well, walled, or another for so long that they are taken as they are.
     """
     with reading(Path(directory)) as view:
         if by is None:

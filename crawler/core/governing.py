@@ -30,9 +30,7 @@ OPTIONS: Mapping[str, tuple[str, ...]] = {
     Reason.CRAWL_DELAY_TOO_LONG: ("politeness.max_crawl_delay",),
     Reason.DUPLICATE_CONTENT: ("filters.exact_duplicate.mode",),
     Reason.REWRITTEN: ("filters.dust.mode",),
-    Reason.HELD_BY_FILTER: (
-        *("filters.pattern_yield.mode", "filters.depth_cutoff.mode", "filters.dust.mode", "filters.near_replica.mirrors"),
-    ),
+    Reason.HELD_BY_FILTER: ("filters.tail_yield", "filters.tail_share"),
     Reason.HOST_BUDGET: ("limits.max_pages_per_host", "limits.max_bytes_per_host"),
     Reason.SITE_BUDGET: ("limits.max_pages_per_site",),
     Reason.SITE_HOST_LIMIT: ("limits.max_hosts_per_site",),

@@ -305,7 +305,7 @@ class Verdict(msgspec.Struct, frozen=True):
 
     filter: str
     keep: bool = True  # store the content
-    follow: bool = True  # use the links
+    follow: bool = True  # its links are taken up in their turn; False: they wait as a class of their own, and are fetched last
     score: float = 0.0
     reason: Reason | None = None
     evidence: Mapping[str, str | int | float] = msgspec.field(default_factory=dict)

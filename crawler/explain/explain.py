@@ -6,6 +6,7 @@ Time: a few reads; a URL that is not known, or was refused, also costs one pass 
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import msgspec
@@ -102,6 +103,9 @@ class Explainer:
         story.holders = self._view.tables.held.holders(url.key)
         of = class_of(self._view, url.key)
         story.held_class = of._asdict() if of is not None else None
+        if story.reason == Reason.HELD_BY_FILTER:
+            modes = [f"filters.{name}.mode" for holder in story.holders for name in self._names(holder)]
+            story.option = ", ".join([*dict.fromkeys(modes), options_of(story.reason)])
         story.history = history(self._view, url.key, row)
         alias = self._view.tables.aliases.get(url.key)
         if alias is not None:
@@ -109,6 +113,11 @@ class Explainer:
         story.crashes = self._view.tables.suspects.crashes(url.key)
         story.announced = announced(self._view, url.key, self._own.queue_key(url.host))
         story.visited_again = visited_again(self._view, url.key, self._own.queue_key(url.host))
+
+    def _names(self, holder: str) -> list[str]:
+        """Return the filters that the words for a holder name, before the class."""
+        words = re.findall(r"\w+", holder.partition(">")[0])
+        return [word for word in words if hasattr(getattr(self._view.settings.filters, word, None), "mode")]
 
     def _chain(self, key: bytes, record: UrlRecord) -> list[Hop]:
         """Walk from what named the URL back to a seed."""

@@ -4,6 +4,8 @@ The first of these rules that applies decides:
     one URL in another spelling (spelling.py)          no redirect of the log: neither counted nor judged
     the target answered with an error status           counted; no soft error, since nothing is hidden
     a probe of the host ended at the same target       soft error; of home pages and seeds only if a gate or a parked host's page is there
+    the target quotes the original, and others of its
+    form were errors before                            soft error
     the target's words hint at an error, it looks like
     the probe's page, and the home page does not       soft error
     the target's words name an error or a gate         soft error from the third original on

@@ -1,4 +1,4 @@
-"""Verdicts that were revised after their page had been stored: pages are append-only, so the newer word stands beside them."""
+"""Verdicts against redirects, and those that were revised after their page had been stored: pages are append-only."""
 
 from __future__ import annotations
 

@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 from command import Command
-from small_store import SEED, build
+from small_store import SEED, SmallStore, build
 
+from thresher.crawler.core.model import State
 from thresher.crawler.core.order.cash import HIGHEST
+from thresher.storage.records import VerdictRecord
 
 KINDS = {
     "seed": (SEED, "done", "fetched at"),
@@ -103,6 +105,21 @@ def test_verdicts_are_told_with_both_times(thresher: Command, crawl: Path) -> No
     (given,) = told(thresher, crawl, "https://a.example/copy")["verdicts"]
     assert given["evidence"] == {"copy_of": "https://a.example/page"}
     assert "revised_at" not in given
+
+
+def test_what_is_held_is_governed_by_the_options_of_its_holder(thresher: Command, crawl: Path) -> None:
+    assert told(thresher, crawl, "https://a.example/held")["option"] == "filters.dust.mode, filters.tail_yield, filters.tail_share"
+
+
+def test_a_verdict_that_had_no_effect_is_said_to_be_only_observed(thresher: Command, tmp_path: Path) -> None:
+    small = SmallStore(tmp_path / "c")
+    seed = small.url(SEED, depth=0)
+    small.known(seed, State.DONE)
+    small.page(seed, verdicts=[VerdictRecord("near_replica", follow=False)])
+    small.close()
+    shown = thresher("explain", tmp_path / "c", SEED).out
+    assert "keep, do not follow" in shown
+    assert "only observed)" in shown
 
 
 def test_a_redirect_is_told_from_both_ends(thresher: Command, crawl: Path) -> None:
