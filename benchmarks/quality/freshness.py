@@ -11,10 +11,11 @@ oracle knows how often each page changes over its life, and distributes visits s
 Webs, of each at most `--pages` pages in whole directories, the same each time, and more where pages hardly change, or a handful of changes
 would decide: planted processes of change (a tenth of the pages differs with every request: no policy keeps these fresh); planted manuals
 whose pages change together; this project's own git history (`--git` names others); the changelogs of the Debian packages of this machine;
-and the documentation in two PyPI packages over their released versions, which pip downloads once: examples, and a manual as its site shows
-it. Each is run with rounds of 1/32, 1/8 and 1/2 of the longest interval, in which all pages, when there are most, could be visited once (as
-crawls are by default, that is a host of 80,000, 320,000 or 1,300,000 pages); and, with rounds of an eighth, so that requests may follow
-each other eight times as fast for a while (x8; a smaller host with `recrawl.visits_per_day`).
+and files of five PyPI packages over their released versions, which pip downloads once: examples, two manuals as their sites show them, a
+file for each country, and one for each time zone. Each is run with rounds of 1/32, 1/8 and 1/2 of the longest interval, in which all pages,
+when there are most, could be visited once (as crawls are by default, that is a host of 80,000, 320,000 or 1,300,000 pages); and, with
+rounds of an eighth, so that requests may follow each other eight times as fast for a while (x8; a smaller host with
+`recrawl.visits_per_day`).
 
     fresh     share of the pages' time for which the copy was as the page was, after a warm-up of a quarter of the span
     stale     the rest; printed as ours divided by uniform's, by Nutch's, and the oracle's divided by uniform's
@@ -23,7 +24,7 @@ each other eight times as fast for a while (x8; a smaller host with `recrawl.vis
 
 Where most pages hardly change, every policy is fresh most of the time, and 15 % more of it is more than there is: so what a policy is worth
 is told by the time that copies are stale, for each run and as the mean of the runs' quotients. Exits with 1 if a change is missed, or if by
-that mean our copies are not stale for 15 % less time than uniform's and Nutch's. Some five minutes, and the downloads.
+that mean our copies are not stale for 15 % less time than uniform's and Nutch's. Some ten minutes, and the downloads.
 """
 
 from __future__ import annotations
@@ -53,6 +54,13 @@ RUNS = ((1 / 32, 1.0), (1 / 8, 1.0), (1 / 2, 1.0), (1 / 8, 8.0))  # round, in lo
 _CACHE = Path.home() / ".cache/thresher-histories"
 _ROOT = Path(__file__).parents[2]
 _CHANGELOGS = Path("/usr/share/doc")
+_PACKAGES = (  # name, folder, whether it is in the source archive
+    ("awscli", "awscli/examples/", False),
+    ("alembic", "docs/", True),
+    ("Mako", "doc/", True),
+    ("phonenumbers", "phonenumbers/data/", False),
+    ("pytz", "pytz/zoneinfo/", False),
+)
 _LESS_STALE = 0.15  # than others, at least
 _SHOWN = ("uniform", "nutch", "ours", "oracle")
 
@@ -290,9 +298,8 @@ def webs(seeds: int, n_pages: int, repositories: Sequence[Path], n_versions: int
     found = [make(seed, n_pages) for make in (planted, planted_together) for seed in range(1, seeds + 1)]
     real: dict[str, Web | None] = {f"git: {repository} has no history": of_git(repository) for repository in repositories}
     real["debian: no changelogs"] = of_debian(_CHANGELOGS)
-    if n_versions:
-        real["pypi: no network, awscli"] = of_pypi("awscli", "awscli/examples/", n_versions, _CACHE)
-        real["pypi: no network, alembic"] = of_pypi("alembic", "docs/", n_versions, _CACHE, is_source=True)
+    for package, folder, is_source in _PACKAGES if n_versions else ():
+        real[f"pypi: no network, {package}"] = of_pypi(package, folder, n_versions, _CACHE, is_source=is_source)
     for why, web in real.items():
         if web is None:
             print(f"{why} is left out")

@@ -2,7 +2,7 @@
 
 Planted: five processes of change, none of which but the first is what the estimator assumes; and manuals whose pages change together.
 Real: commits of a git repository to its files; the changelogs of Debian's packages, a page each, at the times of their entries; and the
-documentation in a PyPI package over its released versions, at their times: Markdown in a wheel, or the HTML pages in a source archive.
+files of a PyPI package over its released versions, at their times: of a folder of its wheels, or the HTML pages in its source archives.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from collections import Counter
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import NamedTuple
 
@@ -191,14 +192,19 @@ def _pip(*arguments: str) -> str:
 
 def _archive(package: str, version: str, cache: Path, *, is_source: bool) -> Path | None:
     """Return a version's wheel or source archive, None if it has none."""
-    pattern, none = f"{package}-{version}{'.tar.gz' if is_source else '-*.whl'}", cache / f"{package}-{version}.none"
+    pattern, none = f"{package}-{version}{'.tar.gz' if is_source else '-*.whl'}".lower(), cache / f"{package}-{version}.none"
     kind = ("--no-binary", ":all:", "--no-build-isolation") if is_source else ("--only-binary", ":all:")
-    if not none.exists() and not [*cache.glob(pattern)]:
+    if not none.exists() and _cached(cache, pattern) is None:
         try:
             _pip("download", "--quiet", "--no-deps", *kind, "--dest", str(cache), f"{package}=={version}")
         except subprocess.CalledProcessError:
             none.touch()
-    return next(cache.glob(pattern), None)
+    return _cached(cache, pattern)
+
+
+def _cached(cache: Path, pattern: str) -> Path | None:
+    """Return a file of the cache by its name in lower case, as an index spells a package now so and now so."""
+    return next((path for path in sorted(cache.iterdir()) if fnmatchcase(path.name.lower(), pattern)), None)
 
 
 def _untarred(archive: Path, folder: str) -> tuple[float, dict[str, str]]:
