@@ -55,7 +55,8 @@ class Canaries:
         self._part: Any = None
         spec = next((spec for spec in panel.specs if spec.name == NAME), None)
         if spec is not None:  # a filter that is off is not imported
-            from thresher.filters.canary.filter import CanaryFilter, Seen, Wish
+            from thresher.filters.canary.filter import CanaryFilter
+            from thresher.filters.canary.news import Seen, Wish
             from thresher.filters.canary.tongue import words_of
 
             assert isinstance(spec.peer_filter, CanaryFilter)

@@ -42,6 +42,15 @@ def worth_a_request(memory: Memory, queue: bytes, *, small_too: bool) -> tuple[b
     return next(found, (b"", None))
 
 
+def wanted(least: int, n_honest: int) -> int:
+    """Return how many alike answers ask for a canary: twice as many after each group that was found honest, up to a large one's.
+
+    Args:
+        n_honest: Groups that were found honest since the last wall.
+    """
+    return min(_LARGE, least << min(n_honest, _LARGE))
+
+
 def is_large(memory: Memory, queue: bytes, token: bytes, n: int) -> bool:
     """Return whether so many answers of a token are worth a request whatever else was spent."""
     return n >= max(_LARGE, records.longest_patience(memory, queue, token))

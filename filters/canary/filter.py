@@ -30,10 +30,7 @@ Memory: records.py. Time: 10 µs an answer.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final
-
-import msgspec
-from msgspec import Meta
+from typing import Any, Final
 
 from thresher.config.settings import CanarySettings
 from thresher.crawler.core.effects import Again, Answer, Effect, Request, Rest, Void, Well
@@ -42,10 +39,11 @@ from thresher.crawler.core.ports import Memory
 from thresher.filters.base import NO_EFFECTS, Effects
 from thresher.filters.canary import doubts, records, tongue
 from thresher.filters.canary.likeness import is_changing, is_like, lost
+from thresher.filters.canary.news import Found, Seen, Wish
 from thresher.filters.canary.records import NAME, Candidate, HostState, Stage, SuspectAnswer
-from thresher.filters.canary.sighting import AT_ONCE, TOKEN, is_error, of_failure, of_page, of_redirect, words_for
+from thresher.filters.canary.sighting import AT_ONCE, is_error, of_failure, of_page, of_redirect, words_for
 from thresher.filters.canary.tongue import Speech
-from thresher.filters.soft_error.looks import Look, look_of
+from thresher.filters.soft_error.looks import look_of
 from thresher.filters.spec import FilterSpec
 
 FEWEST_WORDS: Final = 30  # bytes of the key of a candidate
@@ -64,45 +62,6 @@ def spec(settings: CanarySettings) -> FilterSpec:
     """Return the filter with its parts."""
     part = CanaryFilter(settings)
     return FilterSpec(NAME, Mode(settings.mode), prober=part, peer_filter=part, voids=True)
-
-
-_Key = Annotated[bytes, Meta(min_length=16, max_length=16)]
-_Word = Annotated[int, Meta(ge=0, lt=1 << 32)]
-_Token = Annotated[bytes, Meta(max_length=TOKEN)]  # b"": it cannot be used
-
-
-class Seen(msgspec.Struct, array_like=True, tag=0, frozen=True):
-    """One answer to a URL of the crawl."""
-
-    queue: _Key
-    key: _Key
-    url: str
-    token: _Token
-    least: Annotated[int, Meta(ge=0, le=1 << 16)]
-    via: Annotated[bytes, Meta(max_length=16)] = b""  # key of what redirected to it
-    is_kept: bool = False
-    look: Look | None = None  # of a page that becomes a candidate
-    words: Annotated[list[_Word], Meta(max_length=32)] = []  # of a page: whether it uses its host's words (tongue.py)
-
-
-class Wish(msgspec.Struct, array_like=True, tag=1, frozen=True):
-    """A canary is wanted: a decision for good about a host is pending, or it has nothing else to fetch and answers are in doubt."""
-
-    queue: _Key
-    is_drained: bool = False
-
-
-class Found(msgspec.Struct, array_like=True, frozen=True):
-    """The answer to a request of this filter."""
-
-    key: bytes
-    at: float
-    token: bytes
-    status: int
-    look: Look | None
-    told: str
-    was_asked: bool  # False: the request may not be made
-    words: list[int] = []
 
 
 class CanaryFilter:
@@ -165,11 +124,14 @@ class CanaryFilter:
         if watch.n_suspects < records.MOST_SUSPECTS:
             watch.n_suspects += records.put_suspect(memory, queue, news.key, SuspectAnswer(news.token, news.via, speaks))
         token = news.token
-        least = AT_ONCE if watch.n_walls and records.is_of_wall(memory, queue, token) else news.least
+        is_walls = watch.n_walls > 0 and records.is_of_wall(memory, queue, token)
+        least = AT_ONCE if is_walls else news.least
         n_alike = records.count(memory, queue, token, news.url, news.key, least) if token else 0
-        if speaks is Speech.STRANGE and n_alike < least:
-            token, least = tongue.STRANGE, tongue.LEAST
-            n_alike = records.count(memory, queue, token, news.url, news.key, least)
+        if speaks is Speech.OWN:
+            watch.n_strange = 0
+        elif speaks is Speech.STRANGE and n_alike < least:
+            token, least, watch.n_strange = tongue.STRANGE, tongue.LEAST, watch.n_strange + 1
+            n_alike = records.count_run(memory, queue, token, watch.n_strange, news.url, news.key, least)
         if news.is_kept:
             watch.n_kept += 1
             tongue.learn(memory, queue, spoken, news.words)
@@ -177,12 +139,13 @@ class CanaryFilter:
                 self._keep(news, watch, memory)
         if watch.stage not in (Stage.IDLE, Stage.WALLED) and watch.n_answers - watch.asked_at > _LOST_AFTER:
             watch.stage = Stage.IDLE
-        return self._ask_for(token, n_alike, least, news, watch, memory) if watch.stage is Stage.IDLE else NO_EFFECTS
+        wanted = least if is_walls else doubts.wanted(least, watch.n_honest)
+        return self._ask_for(token, n_alike, wanted, news, watch, memory) if watch.stage is Stage.IDLE else NO_EFFECTS
 
-    def _ask_for(self, token: bytes, n_alike: int, least: int, news: Seen, watch: HostState, memory: Memory) -> Effects:
-        """Ask for a canary if so many alike answers are suspicious and worth it, or if the last one was long ago."""
+    def _ask_for(self, token: bytes, n_alike: int, wanted: int, news: Seen, watch: HostState, memory: Memory) -> Effects:
+        """Ask for a canary if there are as many alike answers as are wanted for it, or if the last one was long ago."""
         queue, allowed = news.queue, self._allowed(watch)
-        if n_alike and n_alike >= least and n_alike >= records.patience(memory, queue, token, news.url, least):  # `patience` is no less
+        if n_alike >= wanted and n_alike >= records.patience(memory, queue, token, news.url, wanted):
             is_known = records.is_honest(memory, queue, token, news.url)
             may_ask = watch.n_asked < allowed or (not is_known and watch.n_asked < _OF_NEWS * allowed)
             if may_ask or doubts.is_large(memory, queue, token, n_alike):
@@ -319,6 +282,7 @@ class CanaryFilter:
         is_strange = watch.why == tongue.STRANGE and tongue.speech(tongue.tongue_of(memory, queue), found.words) is Speech.STRANGE
         if found.token == watch.why or is_strange or not found.was_asked:
             doubts.found_honest(memory, queue, watch.why)
+            watch.n_honest += 1
             return self._clear_next(watch, queue, memory)
         watch.failed = []
         if watch.slot not in records.candidates(memory, queue):
@@ -328,7 +292,7 @@ class CanaryFilter:
     def _fallen(self, watch: HostState, queue: bytes, memory: Memory) -> Effects:
         """Queue again what a wall had answered for that has fallen before a canary could see it."""
         watch.failed = [watch.why]
-        watch.told, watch.n_walls = words_for(watch.why), watch.n_walls + 1
+        watch.told, watch.n_walls, watch.n_honest = words_for(watch.why), watch.n_walls + 1, 0
         return (Void(queue), *self._fetch_again(watch, queue, memory), *self._clear_next(watch, queue, memory))
 
     def _bad(self, found: Found, watch: HostState, queue: bytes, memory: Memory, *, is_walls: bool) -> Effects:
@@ -350,7 +314,7 @@ class CanaryFilter:
         return self._wall(found, watch, queue, memory)
 
     def _wall(self, found: Found, watch: HostState, queue: bytes, memory: Memory) -> Effects:
-        watch.since, watch.n_walls, watch.given_up = found.at, watch.n_walls + 1, False
+        watch.since, watch.n_walls, watch.n_honest, watch.given_up = found.at, watch.n_walls + 1, 0, False
         for slot, one in records.candidates(memory, queue).items():
             if one.at > watch.good_at and slot != watch.first_slot and one.token in watch.failed:
                 records.drop_candidate(memory, queue, slot)  # the answer was the wall's

@@ -77,6 +77,8 @@ class HostState(msgspec.Struct, array_like=True):
     n_walls: int = 0
     n_again: int = 0  # URLs that were queued again
     given_up: bool = False  # accepted as it is, after many rests
+    n_strange: int = 0  # answers in a row, the last ones, that do not use the host's words
+    n_honest: int = 0  # groups of alike answers since the last wall that none had given
     is_drained: bool = False  # this round was begun when the host had nothing else to fetch
 
     @property
@@ -97,7 +99,7 @@ class Candidate(msgspec.Struct, array_like=True):
 
 
 class Count(msgspec.Struct, array_like=True):
-    """Answers of one token."""
+    """Answers of one token; those in another language, the most in a row."""
 
     n: int
     url: str  # of the last of these answers that was not found honest before at URLs like it, if there is one
@@ -161,6 +163,15 @@ def count(memory: Memory, queue: bytes, token: bytes, url: str, key: bytes, leas
     found.n += 1
     memory.put(row, _encode(found), weight=KEPT)
     return found.n
+
+
+def count_run(memory: Memory, queue: bytes, token: bytes, n: int, url: str, key: bytes, least: int) -> int:
+    """Note that so many answers in a row are of a token, if no more were before; return `n`."""
+    row = queue + _COUNT + token
+    found = _read(memory, row, _COUNTS)
+    if found is None or n >= found.n:
+        memory.put(row, _encode(Count(n, url, key, least)), weight=KEPT)
+    return n
 
 
 def counts(memory: Memory, queue: bytes) -> dict[bytes, Count]:

@@ -4,8 +4,8 @@ The words that most pages of a host have in common are those of its template and
 last words, where templates lie, a sample is taken: those whose hashes have certain bits, so that a word is in the sample of every page or
 of none, and of these the smallest, so that nothing is known beyond the last word of a full sample. The first `_PAGES` kept pages define
 which sampled words are common. A page with hardly any of them is **strange**. Pages of the site's own that are in another language or
-template are strange, too: one is fetched again while the host is healthy, shows the same, and from then on strange pages ask for a canary
-less and less often (`records.patience`).
+template are strange, too, but a wall leaves no other between them: strange pages in a row are counted. One is fetched again while the host
+is healthy, shows the same, and from then on it takes ever more of them in a row to ask for a canary (`records.patience`).
 
     queue ‖ "W"                → Tongue
 
@@ -28,7 +28,7 @@ from thresher.crawler.native import NATIVE, native
 from thresher.filters.canary.records import KEPT
 
 STRANGE: Final = b"L" + bytes(7)  # the token of all strange pages
-LEAST: Final = 2  # strange pages that ask for a canary
+LEAST: Final = 2  # strange pages in a row that ask for a canary
 _ROW: Final = b"W"
 _ENDS: Final = 200  # first and last words of a page that are looked at
 _SAMPLE: Final = np.uint64(3)  # words are sampled whose hashes have none of these bits

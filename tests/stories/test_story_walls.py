@@ -94,6 +94,16 @@ def translated(web: LittleWeb, place: str, n: int) -> None:
     web.page(place, *links(place), text=words, title=OWN if words == text else "other")
 
 
+def of_two_tongues(web: LittleWeb, place: str, n: int) -> None:
+    """As `translated`, later, on a site of which two pages are in another language for good: its other pages lie between these."""
+    host, _, name = place.partition("/")
+    text = own(place) if name in ("3", "5") else f"{COMMON} {own(place)}"
+    is_walled = 33 <= n < 38
+    words = text.translate(str.maketrans("abcdefghijklmnopqrstuvwxyz", "bcdefghijklmnopqrstuvwxyza")) if is_walled else text
+    first = [] if name else [f"{host}/first{i}" for i in range(20)]
+    web.page(place, *first, *([] if name.startswith("first") else links(place)), text=words, title="other" if is_walled else OWN)
+
+
 def viewed(web: LittleWeb, place: str, n: int) -> None:
     """For a while pages show one of seven views, in another language: what a canary shows is shown by some other pages, not by all."""
     if 15 <= n < 22:
@@ -121,6 +131,7 @@ def wall_after_a_closed_part(web: LittleWeb, place: str, n: int) -> None:
 
 HOSTILE: dict[str, Kind] = {
     "translated": translated,
+    "tongues": of_two_tongues,
     "viewed": viewed,
     "form": wall(says("Log in to see this page, please. " + FORM)),
     "redirect": wall(to_login),
@@ -281,9 +292,10 @@ def lost(found: Crawled, kind: str) -> list[str]:
     return [name for name in ("", *map(str, range(1, N))) if name not in there]
 
 
-async def test_thirteen_kinds_of_walls_cost_no_page(tmp_path: Path) -> None:
+async def test_fourteen_kinds_of_walls_cost_no_page(tmp_path: Path) -> None:
     """Mutations: nothing was fetched again; answers that were alike asked for no canary; answers unlike the canaries' own were believed;
-    a good canary cleared all answers before it; answers in doubt stayed so when the host had nothing else to fetch.
+    a good canary cleared all answers before it; answers in doubt stayed so when the host had nothing else to fetch; strange
+    pages were counted that other pages lay between.
 
     The third one lost a page of `viewed`, whose canaries show two texts of which one is also shown by some other page.
     """

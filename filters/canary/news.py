@@ -1,0 +1,49 @@
+"""What the filter is told: the answers to URLs of the crawl, that a canary is wanted, and the answers to its own requests."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from thresher.filters.canary.sighting import TOKEN
+from thresher.filters.soft_error.looks import Look
+
+_Key = Annotated[bytes, Meta(min_length=16, max_length=16)]
+_Word = Annotated[int, Meta(ge=0, lt=1 << 32)]
+_Token = Annotated[bytes, Meta(max_length=TOKEN)]  # b"": it cannot be used
+
+
+class Seen(msgspec.Struct, array_like=True, tag=0, frozen=True):
+    """One answer to a URL of the crawl."""
+
+    queue: _Key
+    key: _Key
+    url: str
+    token: _Token
+    least: Annotated[int, Meta(ge=0, le=1 << 16)]
+    via: Annotated[bytes, Meta(max_length=16)] = b""  # key of what redirected to it
+    is_kept: bool = False
+    look: Look | None = None  # of a page that becomes a candidate
+    words: Annotated[list[_Word], Meta(max_length=32)] = []  # of a page: whether it uses its host's words (tongue.py)
+
+
+class Wish(msgspec.Struct, array_like=True, tag=1, frozen=True):
+    """A canary is wanted: a decision for good about a host is pending, or it has nothing else to fetch and answers are in doubt."""
+
+    queue: _Key
+    is_drained: bool = False
+
+
+class Found(msgspec.Struct, array_like=True, frozen=True):
+    """The answer to a request of this filter."""
+
+    key: bytes
+    at: float
+    token: bytes
+    status: int
+    look: Look | None
+    told: str
+    was_asked: bool  # False: the request may not be made
+    words: list[int] = []
