@@ -45,7 +45,7 @@ from thresher.crawler.core.change_rate import Prior, estimate, freshness, inheri
 from thresher.crawler.core.politeness import VISIT_WAITS
 from thresher.crawler.core.revisit_plans import FamilyPlan, HostPlan, PagePlan, PlanStore, ScheduledPage
 from thresher.crawler.core.revisit_policy import Intervals, Policy, Share, interval_s, multiplier
-from thresher.crawler.core.siblings import Look, Node, Siblings, Sooner, place_of
+from thresher.crawler.core.siblings import ChangeLook, PatternNode, Siblings, Sooner, place_of
 from thresher.crawler.core.url_tree import branch
 from thresher.crawler.core.visit_load import SLICES, WAITING, WAITING_S
 
@@ -118,7 +118,9 @@ class Schedule:
         self._note_gap(host, plan, now, pace_s)
         self._plans.enlist(page.queue, place_of(page.text, page.key))
         nodes = self._nodes(page, host, now)
-        look = Look(page, plan.visited_at, now, plan.rate, plan.often, is_changed, plan.siblings[0] if plan.siblings is not None else None)
+        look = ChangeLook(
+            page, plan.visited_at, now, plan.rate, plan.often, is_changed, plan.siblings[0] if plan.siblings is not None else None
+        )
         own = self._siblings.learn(look, nodes)
         for node in nodes:
             node.family.evidence.visited(interval, is_changed=is_changed, own=own)
@@ -241,7 +243,7 @@ class Schedule:
         known = (self._plans.family(page.queue, pattern) for pattern in branch(page.text))
         return inherited((self._faded(family, now).evidence for family in known if family is not None), self._first_rate)
 
-    def _nodes(self, page: ScheduledPage, host: HostPlan, now: float) -> list[Node]:
+    def _nodes(self, page: ScheduledPage, host: HostPlan, now: float) -> list[PatternNode]:
         """Return what is known of a page's patterns, the most general first."""
         nodes = []
         for pattern in branch(page.text):
@@ -251,7 +253,7 @@ class Schedule:
                     break
                 host.n_families += 1
                 family = FamilyPlan(now)
-            nodes.append(Node(pattern, self._faded(family, now)))
+            nodes.append(PatternNode(pattern, self._faded(family, now)))
         return nodes
 
     def _faded(self, family: FamilyPlan, now: float) -> FamilyPlan:

@@ -33,7 +33,7 @@ _WAITING: Final = frozenset(("first", "changed", "unchanged", "announced"))
 _PART_S: Final = 1e-3  # apart, so that those that are due at once keep their order
 
 
-class Node(NamedTuple):
+class PatternNode(NamedTuple):
     """A pattern of a page, and what is known of it."""
 
     pattern: str
@@ -50,7 +50,7 @@ class Sooner(NamedTuple):
 
 
 @dataclass(slots=True)
-class Look:
+class ChangeLook:
     """A visit that has shown whether a page has changed."""
 
     page: ScheduledPage
@@ -72,7 +72,7 @@ class Siblings:
     def __init__(self, plans: PlanStore) -> None:
         self._plans = plans
 
-    def learn(self, look: Look, nodes: Sequence[Node]) -> float:
+    def learn(self, look: ChangeLook, nodes: Sequence[PatternNode]) -> float:
         """Note what a visit shows of the bursts of its page's patterns; return how likely its change is its own, 0 to 1."""
         expected = max(look.often, -math.expm1(-look.rate * max(1.0, look.now - look.before)))
         q = 0.0
@@ -94,7 +94,7 @@ class Siblings:
                 node.family.together.begin(look.since, look.now, child)
         return 1.0 - explained(q, expected)
 
-    def sooner(self, look: Look, nodes: Sequence[Node], least_s: float, at_most: int) -> list[Sooner]:
+    def sooner(self, look: ChangeLook, nodes: Sequence[PatternNode], least_s: float, at_most: int) -> list[Sooner]:
         """Return which siblings of a page that has changed come sooner: by its narrowest pattern first, what matters most first.
 
         Args:
@@ -124,7 +124,7 @@ class Siblings:
         ordered = sorted(found.values(), key=lambda item: (item.due, -worths[item.key]))
         return [item._replace(due=item.due + i * _PART_S) for i, item in enumerate(ordered)]
 
-    def _unseen(self, look: Look, node: Node, is_leaf: bool, at_most: int) -> Iterator[tuple[bytes, PagePlan]]:
+    def _unseen(self, look: ChangeLook, node: PatternNode, is_leaf: bool, at_most: int) -> Iterator[tuple[bytes, PagePlan]]:
         """Yield pages of a node that wait for their time, from where the last look ended on; not of the child in which its burst began."""
         burst = node.family.together.burst
         assert burst is not None
@@ -151,7 +151,7 @@ class Siblings:
                     return
 
 
-def _children(nodes: Sequence[Node]) -> list[str]:
+def _children(nodes: Sequence[PatternNode]) -> list[str]:
     """Return below which child of each node a page is, "" for the last one: it is a child itself."""
     return [node.pattern for node in nodes[1:]] + [""]
 

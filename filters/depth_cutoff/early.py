@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Final
 
 from thresher.crawler.core.ports import Memory
-from thresher.filters.depth_cutoff.ledger import Fetch, table_key
+from thresher.filters.depth_cutoff.ledger import DepthFetch, table_key
 from thresher.filters.depth_cutoff.novelty import look
 from thresher.filters.depth_cutoff.places import places
 from thresher.filters.depth_cutoff.records import HEAD, HEAD_WEIGHT, TABLE_WEIGHT, EarlyPage, SiteHead, encode, head_key
@@ -21,7 +21,7 @@ from thresher.filters.pattern_yield.vocabulary import Vocabulary
 EARLY: Final = 8
 
 
-def enter(memory: Memory, site: bytes, url: str, fetch: Fetch) -> SiteHead | None:
+def enter(memory: Memory, site: bytes, url: str, fetch: DepthFetch) -> SiteHead | None:
     """List a page that every filter kept and followed, if it is one of its site's first and new; return the head then, else None.
 
     Args:

@@ -30,7 +30,7 @@ from thresher.filters.base import NO_EFFECTS, NOTHING_LEARNED, NOTHING_REFUSED, 
 from thresher.filters.capabilities import Relinks
 from thresher.filters.depth_cutoff import early
 from thresher.filters.depth_cutoff.evidence import UNLIMITED, CutRule, PlaceCounts
-from thresher.filters.depth_cutoff.ledger import Fetch, Ledger, Released
+from thresher.filters.depth_cutoff.ledger import DepthFetch, Ledger, Released
 from thresher.filters.depth_cutoff.novelty import sample
 from thresher.filters.depth_cutoff.places import is_numbered, kind_of
 from thresher.filters.depth_cutoff.records import LOW, SAMPLE, Sites, is_barren, is_poor, poor_key
@@ -126,7 +126,7 @@ class DepthOfPages:
         parts = parse(measure.url, measure.host)
         stands_for = SAMPLE if is_usual else 1
         sampled = measure.asked_for_sample()
-        fetch = Fetch(parts, measure.depth, measure.text, sampled, drop, measure.n_links, key[8:], kind, stands_for, poor)
+        fetch = DepthFetch(parts, measure.depth, measure.text, sampled, drop, measure.n_links, key[8:], kind, stands_for, poor)
         may_be_early = self._is_unbound and not (is_usual or drop or poor or glance.n_old or glance.n_limited)
         if may_be_early and (head := early.enter(memory, site, measure.url, fetch)) is not None:
             self._sites.saved(memory, site, head)
@@ -173,7 +173,7 @@ class DepthOfRedirects:
         ledger = Ledger(memory, measure.key[:8], self._rule)
         drop = drop_of(judgement, is_ok=True) if measure.is_first else "alias"
         parts = parse(measure.url, measure.host)
-        wrong = ledger.learn(Fetch(parts, measure.depth, measure.text, b"", drop, key=measure.key[8:]))
+        wrong = ledger.learn(DepthFetch(parts, measure.depth, measure.text, b"", drop, key=measure.key[8:]))
         self._sites.saved(memory, measure.key[:8], ledger.save())
         return _released(wrong, ledger)
 

@@ -48,7 +48,7 @@ _HASH_BYTES = 8
 _FORMS = 4_096  # whose hashes are remembered
 
 
-class Fetch(NamedTuple):
+class DepthFetch(NamedTuple):
     """One answered request."""
 
     parts: Parts
@@ -136,7 +136,7 @@ class Ledger:
 
     # -- learning
 
-    def learn(self, fetch: Fetch) -> list[Released]:
+    def learn(self, fetch: DepthFetch) -> list[Released]:
         """Learn from an answered request; return what was held wrongly."""
         before = self.where(fetch.parts)
         self.vocabulary.add(fetch.parts.words())
@@ -152,11 +152,11 @@ class Ledger:
             parts = parse(page.url, origin_of(page.url))
             before = self.where(parts)
             self.vocabulary.add(parts.words())
-            fetch = Fetch(parts, page.depth, page.text, b"", n_links=page.n_links, key=page.key)
+            fetch = DepthFetch(parts, page.depth, page.text, b"", n_links=page.n_links, key=page.key)
             self._learn(fetch, before, self.where(parts), is_new=True)
             self._level(page.depth).new_links += page.new_links
 
-    def _learn(self, fetch: Fetch, before: UrlPlaces, where: UrlPlaces, *, is_new: bool) -> list[Released]:
+    def _learn(self, fetch: DepthFetch, before: UrlPlaces, where: UrlPlaces, *, is_new: bool) -> list[Released]:
         """Learn from a request whose page was compared.
 
         Args:
@@ -181,7 +181,7 @@ class Ledger:
         self._stand(where, fetch, is_new=is_new)
         return [*[Released(place.form, place.limit) for place in wrong], *self._outgrown(before, where)]
 
-    def _stand(self, where: UrlPlaces, fetch: Fetch, *, is_new: bool) -> None:
+    def _stand(self, where: UrlPlaces, fetch: DepthFetch, *, is_new: bool) -> None:
         """Count what was new for the host, and for the places of the fetch."""
         every = self.head.standing
         clock, share = every.at + fetch.stands_for, (is_new + fetch.is_good) / 2
@@ -191,7 +191,7 @@ class Ledger:
             standing.age(clock)
             standing.learn(fetch.stands_for, share)
 
-    def _count(self, fetch: Fetch, *, is_new: bool) -> None:
+    def _count(self, fetch: DepthFetch, *, is_new: bool) -> None:
         level = self._level(fetch.depth)
         level.fetched += fetch.stands_for
         level.new += fetch.stands_for if is_new else 0
@@ -258,7 +258,7 @@ class Ledger:
         head.run_text = text
         return is_new or head.run_length <= RUN
 
-    def _teach(self, ladder: list[PlaceCounts], fetch: Fetch, is_new: bool) -> tuple[set[str], list[PlaceCounts]]:
+    def _teach(self, ladder: list[PlaceCounts], fetch: DepthFetch, is_new: bool) -> tuple[set[str], list[PlaceCounts]]:
         """Count a fetch for places, the largest last, up to one that has passed on enough worthless fetches.
 
         Returns:

@@ -41,7 +41,7 @@ from thresher.filters.evidence.opinion import Belief
 from thresher.filters.pattern_yield.evidence import HoldRule
 from thresher.filters.pattern_yield.news import TELLS_COPIES, Said, canonical_of, news, said
 from thresher.filters.pattern_yield.patterns import Parts, parse
-from thresher.filters.pattern_yield.records import GOOD_RUN, SAMPLE, Fetch, Pattern, text_key
+from thresher.filters.pattern_yield.records import GOOD_RUN, SAMPLE, Pattern, PatternFetch, text_key
 from thresher.filters.pattern_yield.sites import Sites
 from thresher.filters.pattern_yield.tree import Tree
 from thresher.filters.spec import FilterSpec
@@ -203,8 +203,8 @@ class YieldOfPages:
         return kept is not None and kept != measure.key[8:]
 
 
-def _fetch(measure: PageMeasure, parts: Parts, worth: bool | None, *, may_lead: bool) -> Fetch:
-    return Fetch(measure.key, parts, int.from_bytes(measure.text, "big"), worth, may_lead)
+def _fetch(measure: PageMeasure, parts: Parts, worth: bool | None, *, may_lead: bool) -> PatternFetch:
+    return PatternFetch(measure.key, parts, int.from_bytes(measure.text, "big"), worth, may_lead)
 
 
 class PairMeasure(msgspec.Struct, array_like=True, frozen=True):
@@ -237,7 +237,7 @@ class YieldOfRedirects:
         source = tree.take(measure.key)
         worth = source is not None and source.worth
         if worth or source is None or source.n_waiting:
-            tree.learn(Fetch(measure.key, parse(url, origin), measure.text, worth))
+            tree.learn(PatternFetch(measure.key, parse(url, origin), measure.text, worth))
         via = source.via if source and not worth else b""
         effects = _credit(tree, via, memory, self._sites, self._rule, worth=False)
         self._sites.save(memory, tree)
@@ -331,7 +331,7 @@ class YieldOfLinks:
         if n_admitted or 0 in judgement.refused:
             return NO_EFFECTS
         origin = origin_of(measure.url)
-        tree.learn(Fetch(measure.source, parse(measure.url, origin), text=0, worth=False))
+        tree.learn(PatternFetch(measure.source, parse(measure.url, origin), text=0, worth=False))
         return _released(tree)
 
 

@@ -103,7 +103,7 @@ class Glance(msgspec.Struct, array_like=True):
     n_sources: int = 0
 
 
-class Fetch(NamedTuple):
+class PatternFetch(NamedTuple):
     """One answered request, as patterns learn from it."""
 
     key: bytes  # 16

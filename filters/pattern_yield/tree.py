@@ -38,9 +38,9 @@ from thresher.filters.pattern_yield.records import (
     SAMPLE,
     SOURCE,
     SOURCE_WEIGHT,
-    Fetch,
     LinkSource,
     Pattern,
+    PatternFetch,
     PendingFetch,
     SiteHead,
     encode,
@@ -86,7 +86,7 @@ class Tree:
         for url, news in early:
             parts = parse(url, origin_of(url))
             self.on_page(parts, news, is_kept=True)
-            self.learn(Fetch(b"", parts, 0, True))
+            self.learn(PatternFetch(b"", parts, 0, True))
 
     # -- asking
 
@@ -135,7 +135,7 @@ class Tree:
             self._rule.take_back(self._known[texts[0]].evidence)
         return any(found)
 
-    def learn(self, fetch: Fetch) -> None:
+    def learn(self, fetch: PatternFetch) -> None:
         """Learn from an answered request."""
         texts = self.forms(fetch.parts)
         words = fetch.parts.hashes
@@ -157,7 +157,7 @@ class Tree:
                 self.head.leading, self._leading = texts, fetch.key[8:]
             self._wait(fetch, texts)
 
-    def _wait(self, fetch: Fetch, texts: list[str]) -> None:
+    def _wait(self, fetch: PatternFetch, texts: list[str]) -> None:
         """Keep a barren fetch until another text is shown, unless its pattern is known to show this one."""
         head, specific = self.head, self._known[texts[0]]
         if fetch.text != head.run_text:

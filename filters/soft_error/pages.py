@@ -43,10 +43,10 @@ from thresher.filters.soft_error.records import (
     NAME,
     NO_SOFT_ERROR,
     TARGETS,
-    Directory,
     Echo,
     ErrorText,
     ProbedHost,
+    ProbedPlace,
     ProbeOutcome,
     RedirectTarget,
     SuspectPage,
@@ -201,7 +201,7 @@ class PageGate:
         standing = stand(_suspect_of(measure), host, measure.day, memory)
         return standing.step is ProbeStep.GOOD and standing.directory.outcome not in (ProbeOutcome.NONE, ProbeOutcome.FAILED)
 
-    def _note(self, measure: PageLooks, kind: str, directory: Directory, host: ProbedHost, memory: Memory) -> Iterator[Effect]:
+    def _note(self, measure: PageLooks, kind: str, directory: ProbedPlace, host: ProbedHost, memory: Memory) -> Iterator[Effect]:
         """Count a soft error."""
         if directory.answers_everything:
             directory.n_soft += 1
@@ -233,10 +233,10 @@ class PageGate:
             yield from try_suspect(suspect, standing, measure.host, measure.day, memory, max_probes=self._max_probes)
 
 
-def _places(measure: PageLooks, memory: Memory) -> tuple[Directory, ProbedHost]:
+def _places(measure: PageLooks, memory: Memory) -> tuple[ProbedPlace, ProbedHost]:
     """Return the records of a page's first place and of its host. While the host was never probed, its places are not looked up."""
     host = HOSTS.get(memory, measure.host) or ProbedHost()
-    return (DIRECTORIES.get(memory, measure.directory) if host.day >= 0 else None) or Directory(), host
+    return (DIRECTORIES.get(memory, measure.directory) if host.day >= 0 else None) or ProbedPlace(), host
 
 
 def _suspect_of(measure: PageLooks, *, is_gate: bool = False) -> SuspectPage:
@@ -334,7 +334,7 @@ def _is_better_home(measure: PageLooks, host: ProbedHost) -> bool:
     return host.home is None and measure.is_exempt and measure.hint in ("", ErrorKind.SHELL)
 
 
-def _learn_good_page(measure: PageLooks, directory: Directory, host: ProbedHost, memory: Memory) -> None:
+def _learn_good_page(measure: PageLooks, directory: ProbedPlace, host: ProbedHost, memory: Memory) -> None:
     is_better_home = _is_better_home(measure, host) and not _may_convict_exempt(measure)
     if is_better_home:
         host.home, host.is_home, host.asks_at_home = measure.look, measure.is_home, measure.form == "password"

@@ -35,7 +35,7 @@ from thresher.crawler.core.effects import Request
 from thresher.crawler.core.model import CrawlURL, Purpose
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import origin_of, queue_name
-from thresher.filters.soft_error.records import ASKED, DIRECTORIES, HOSTS, Control, Directory, OpenRequest, ProbedHost, ProbeOutcome
+from thresher.filters.soft_error.records import ASKED, DIRECTORIES, HOSTS, Control, OpenRequest, ProbedHost, ProbedPlace, ProbeOutcome
 from thresher.filters.soft_error.spelling import is_of_visit
 
 N_LETTERS = 25
@@ -164,7 +164,7 @@ def sibling(place: NamingPart, site_key: bytes, day: int, n: int = 0) -> str:
     return f"{directory}{letters}{extension[0] if extension else ''}"
 
 
-def is_probed(directory: Directory, day: int) -> bool:
+def is_probed(directory: ProbedPlace, day: int) -> bool:
     """Return whether the answer of a place's probe is recent enough, or not there yet."""
     if directory.outcome in (ProbeOutcome.NONE, ProbeOutcome.FAILED):
         return directory.day == day
@@ -181,7 +181,7 @@ def ask(
     Args:
         keys: The keys of place and host.
     """
-    directory = DIRECTORIES.get(memory, keys[0]) or Directory()
+    directory = DIRECTORIES.get(memory, keys[0]) or ProbedPlace()
     n = directory.n_asked if directory.day == day else 0
     if place.is_parameter and not (directory.day == day and directory.control):
         return ask_control(memory, place, keys, day, max_probes=max_probes, suspect=suspect)
@@ -200,7 +200,7 @@ def ask_control(
     memory: Memory, place: NamingPart, keys: tuple[bytes, bytes], day: int, *, max_probes: int, suspect: bytes = b""
 ) -> tuple[Request, ...]:
     """Request the page of a place without a name, once a day; return the request, or nothing. Two places may have one control."""
-    directory = DIRECTORIES.get(memory, keys[0]) or Directory()
+    directory = DIRECTORIES.get(memory, keys[0]) or ProbedPlace()
     if place.is_parameter and directory.day != day:
         directory = _renewed(directory)
         directory.day, directory.suspect = day, suspect or directory.suspect
@@ -218,9 +218,9 @@ def ask_control(
     return (Request(place.control, Purpose.PROBE),)
 
 
-def _renewed(directory: Directory) -> Directory:
+def _renewed(directory: ProbedPlace) -> ProbedPlace:
     """Return a place without the answers to its requests."""
-    return Directory(suspect=directory.suspect, n_soft=directory.n_soft, n_good=directory.n_good)
+    return ProbedPlace(suspect=directory.suspect, n_soft=directory.n_soft, n_good=directory.n_good)
 
 
 def _may_ask(memory: Memory, host_key: bytes, day: int, max_probes: int) -> bool:

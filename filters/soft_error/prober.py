@@ -32,12 +32,12 @@ from thresher.filters.soft_error.records import (
     TARGETS,
     TEMPLATES,
     Control,
-    Directory,
     ErrorText,
     FaultySites,
     FollowedRedirect,
     OpenRequest,
     ProbedHost,
+    ProbedPlace,
     ProbeOutcome,
     SuspectPage,
     echo_key,
@@ -159,7 +159,7 @@ class ProbeLearner:
     def _on_control(self, case: _Case, key: bytes) -> Iterator[Effect]:
         """Learn what a place shows without a name; go on with the suspects that needed it."""
         answer, asked, landings, memory = case
-        directory = DIRECTORIES.get(memory, key) or Directory()
+        directory = DIRECTORIES.get(memory, key) or ProbedPlace()
         directory.control = Control.FAILED if answer.failure else Control.DONE
         directory.shown = None if case.is_error else answer.look
         place = next((place for place in probe.places(asked.url) if self._key(place, case) == key), None)
@@ -171,7 +171,7 @@ class ProbeLearner:
             yield from self._control_of_pairs(case, place, key, directory, is_itself=suspect == answer.key and not landings)
         yield from self._settle_suspects(case, key)
 
-    def _note_idle(self, case: _Case, place: probe.NamingPart, key: bytes, directory: Directory) -> None:
+    def _note_idle(self, case: _Case, place: probe.NamingPart, key: bytes, directory: ProbedPlace) -> None:
         """Remember that a parameter names nothing, if a suspect's page is the same without it."""
         waiting = [suspect for _, suspect in SUSPECTS.scan(case.memory, key)]
         directory.is_idle = any(is_idle(suspect.look, directory) for suspect in waiting if _base_of(suspect, place) == directory.base)
@@ -181,7 +181,7 @@ class ProbeLearner:
             HOSTS.put(case.memory, case.asked.host, host)
 
     def _control_of_pairs(
-        self, case: _Case, place: probe.NamingPart, key: bytes, directory: Directory, *, is_itself: bool
+        self, case: _Case, place: probe.NamingPart, key: bytes, directory: ProbedPlace, *, is_itself: bool
     ) -> Iterator[Effect]:
         """Go on with redirects of URLs with a parameter.
 
@@ -200,7 +200,7 @@ class ProbeLearner:
             return
         following = probe.places(place.control)[0]
         keys = (self._key(following, case), asked.host)
-        if not probe.is_probed(DIRECTORIES.get(memory, keys[0]) or Directory(), answer.day):
+        if not probe.is_probed(DIRECTORIES.get(memory, keys[0]) or ProbedPlace(), answer.day):
             yield from probe.ask(memory, following, keys, answer.day, max_probes=self._max_probes, suspect=suspect)
 
     def _key(self, place: probe.NamingPart, case: _Case) -> bytes:
@@ -211,7 +211,7 @@ class ProbeLearner:
     def _on_failure(self, case: _Case) -> Iterator[Effect]:
         """A request failed: nothing is learned. If it was the second of two probes, the first one's answer is used."""
         key = case.keys[0]
-        directory = DIRECTORIES.get(case.memory, key) or Directory()
+        directory = DIRECTORIES.get(case.memory, key) or ProbedPlace()
         if directory.outcome == ProbeOutcome.NONE:
             directory.outcome = ProbeOutcome.FAILED
             DIRECTORIES.put(case.memory, key, directory)
@@ -220,7 +220,7 @@ class ProbeLearner:
     def _honest(self, case: _Case) -> Iterator[Effect]:
         """A missing page was answered as missing: clear the suspects, except targets that name themselves an error or a gate."""
         key, memory = case.keys[0], case.memory
-        directory = DIRECTORIES.get(memory, key) or Directory()
+        directory = DIRECTORIES.get(memory, key) or ProbedPlace()
         directory.outcome = ProbeOutcome.HONEST
         directory.n_soft = directory.n_good = 0
         DIRECTORIES.put(memory, key, directory)
@@ -255,7 +255,7 @@ class ProbeLearner:
             yield from self._compare_target(directory, host, case)
         yield from self._settle_suspects(case, keys[0])
 
-    def _compare_target(self, directory: Directory, host: ProbedHost, case: _Case) -> Iterator[Effect]:
+    def _compare_target(self, directory: ProbedPlace, host: ProbedHost, case: _Case) -> Iterator[Effect]:
         """The probe was answered with a page: does the suspects' target look like it, and do its words name an error?"""
         target = TARGETS.get(case.memory, directory.suspect)
         if target is not None and is_like_missing(target, directory, host):
@@ -294,7 +294,7 @@ class ProbeLearner:
         memory, host_key = case.memory, case.asked.host
         host, n_walls = HOSTS.get(memory, host_key) or ProbedHost(), 0
         for suspect, (_, _, key, _) in soft:
-            directory = DIRECTORIES.get(memory, key) or Directory()
+            directory = DIRECTORIES.get(memory, key) or ProbedPlace()
             kind = suspect.hint or (ErrorKind.LOGIN if suspect.form == "password" else directory.kind or ErrorKind.NOT_FOUND)
             directory.n_soft += 1
             DIRECTORIES.put(memory, key, directory)
@@ -358,7 +358,7 @@ def _take_asked(answer: Reduced, memory: Memory) -> OpenRequest:
     return asked
 
 
-def _take_back(directory: Directory, key: bytes, word: str, memory: Memory) -> Iterator[Effect]:
+def _take_back(directory: ProbedPlace, key: bytes, word: str, memory: Memory) -> Iterator[Effect]:
     """Revise the soft errors of a place that were found by the redirect log."""
     for original, evidence in list(stream.relabels(memory, directory.suspect)):
         label = LABELS.get(memory, original)

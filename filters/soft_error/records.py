@@ -66,7 +66,7 @@ class ErrorText(msgspec.Struct, array_like=True, frozen=True):
     kind: str
 
 
-class Directory(msgspec.Struct, array_like=True):
+class ProbedPlace(msgspec.Struct, array_like=True):
     """One place of a host, for the most part a directory (probe.py). Days count from the epoch."""
 
     day: int = -1  # of the last probe
@@ -195,7 +195,7 @@ class RecordTable(Generic[T]):
         return [(cell[:_SITE] + cell[_SITE + 1 :], self._decoder.decode(value)) for cell, value in cells]
 
 
-DIRECTORIES = RecordTable(b"P", Directory, weight=_HEAVY)
+DIRECTORIES = RecordTable(b"P", ProbedPlace, weight=_HEAVY)
 HOSTS = RecordTable(b"H", ProbedHost, weight=_HEAVY)
 ASKED = RecordTable(b"A", OpenRequest)
 SUSPECTS = RecordTable(b"U", SuspectPage)
@@ -234,10 +234,10 @@ class FaultySites:
         return known
 
 
-def read_places(memory: Memory, directory: bytes, host: bytes) -> tuple[Directory, ProbedHost]:
+def read_places(memory: Memory, directory: bytes, host: bytes) -> tuple[ProbedPlace, ProbedHost]:
     """Return the records of a directory and of its host; one read if the host was never probed."""
     of_host = HOSTS.get(memory, host) or ProbedHost()
-    return (DIRECTORIES.get(memory, directory) if of_host.day >= 0 else None) or Directory(), of_host
+    return (DIRECTORIES.get(memory, directory) if of_host.day >= 0 else None) or ProbedPlace(), of_host
 
 
 def echo_key(host: bytes, look: Look) -> bytes:

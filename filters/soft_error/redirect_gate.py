@@ -43,9 +43,9 @@ from thresher.filters.soft_error.records import (
     NAME,
     TARGETS,
     TEMPLATES,
-    Directory,
     FaultySites,
     ProbedHost,
+    ProbedPlace,
     ProbeOutcome,
     RedirectLabel,
     RedirectTarget,
@@ -213,7 +213,7 @@ class RedirectGate:
             return NO_EFFECTS
         for place in probe.places(measure.url):
             key = probe.key_of_directory(place.directory, origin_of(measure.url), keys.original)
-            directory = DIRECTORIES.get(memory, key) or Directory()
+            directory = DIRECTORIES.get(memory, key) or ProbedPlace()
             if probe.is_probed(directory, measure.day) and directory.outcome == ProbeOutcome.IGNORED:
                 continue
             if probe.is_probed(directory, measure.day):
@@ -237,7 +237,7 @@ def relabel(memory: Memory, target: bytes, found: SoftErrorEvidence, *, host: by
     """
     is_by_score = not found.is_said and found.probe not in _BY_TEXT
     of_host = dict(stream.originals(memory, target))
-    places: dict[bytes, Directory] = {}
+    places: dict[bytes, ProbedPlace] = {}
     n_labelled: Counter[bytes] = Counter()
     for original, evidence in list(stream.relabels(memory, target)):
         label = LABELS.get(memory, original)
@@ -246,7 +246,7 @@ def relabel(memory: Memory, target: bytes, found: SoftErrorEvidence, *, host: by
         if evidence.score < label.threshold and (is_by_score or of_host[original] != host):
             continue
         if label.directory not in places:
-            places[label.directory] = DIRECTORIES.get(memory, label.directory) or Directory()
+            places[label.directory] = DIRECTORIES.get(memory, label.directory) or ProbedPlace()
         if found.is_said or places[label.directory].outcome != ProbeOutcome.HONEST:
             n_labelled[label.directory] += 1
             LABELS.put(memory, original, msgspec.structs.replace(label, is_soft=True))
@@ -279,7 +279,7 @@ def template(original: str, target: str) -> str:
     return f"{base}?{'&'.join(kept)}"
 
 
-def is_like_missing(target: RedirectTarget, directory: Directory, host: ProbedHost) -> bool:
+def is_like_missing(target: RedirectTarget, directory: ProbedPlace, host: ProbedHost) -> bool:
     """Return whether a target whose words hint at an error or a gate looks like a missing page, and the home page does not."""
     if not target.hint or not directory.looks or (host.home is not None and is_nearly(target.look, host.home)):
         return False
@@ -293,6 +293,6 @@ def _kind(measure: PairFeatures, target: RedirectTarget | None) -> str:
     return kind_of(hint, UrlKind(measure.url_kind) if measure.url_kind else None)
 
 
-def _word(directory: Directory) -> str:
+def _word(directory: ProbedPlace) -> str:
     """Return the probe's result, for the record, if it did not decide."""
     return _WORDS.get(ProbeOutcome(directory.outcome), "asked" if directory.day >= 0 else "none")

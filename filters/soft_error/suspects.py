@@ -31,7 +31,7 @@ from thresher.filters.soft_error import probe
 from thresher.filters.soft_error.kinds import GATES, ErrorKind
 from thresher.filters.soft_error.looks import MOST_SPREAD, Look, ProbeLikeness, compare, is_nearly, is_same_text, may_match, spread_of
 from thresher.filters.soft_error.probe import NamingPart
-from thresher.filters.soft_error.records import DIRECTORIES, LENGTHS, SUSPECTS, Control, Directory, ProbedHost, ProbeOutcome, SuspectPage
+from thresher.filters.soft_error.records import DIRECTORIES, LENGTHS, SUSPECTS, Control, ProbedHost, ProbedPlace, ProbeOutcome, SuspectPage
 
 _MOST_PROBES = 2
 _IDLE = 2  # URLs at which a parameter names nothing, after which this host is not asked about it any more
@@ -55,7 +55,7 @@ class SuspectStanding(NamedTuple):
     step: ProbeStep
     place: NamingPart
     key: bytes  # of the place
-    directory: Directory
+    directory: ProbedPlace
 
 
 def is_gate(hint: str, *, is_strong: bool) -> bool:
@@ -74,7 +74,7 @@ def stand(suspect: SuspectPage, host: ProbedHost, day: int, memory: Memory) -> S
         if place.is_parameter and (gate or host.idle.get(place.parameter, 0) >= _IDLE):
             continue
         key = probe.key_of_directory(place.directory, origin, suspect.page)
-        directory = DIRECTORIES.get(memory, key) or Directory()
+        directory = DIRECTORIES.get(memory, key) or ProbedPlace()
         last = SuspectStanding(_step(suspect, place, directory, host, day, gate=gate), place, key, directory)
         if last.step is ProbeStep.SOFT and (_is_innocent(suspect, host, gate=gate) or _is_unsaid(suspect, key, directory, memory)):
             return last._replace(step=ProbeStep.GOOD)
@@ -84,7 +84,7 @@ def stand(suspect: SuspectPage, host: ProbedHost, day: int, memory: Memory) -> S
     return last._replace(step=ProbeStep.GOOD)
 
 
-def _is_unsaid(suspect: SuspectPage, key: bytes, directory: Directory, memory: Memory) -> bool:
+def _is_unsaid(suspect: SuspectPage, key: bytes, directory: ProbedPlace, memory: Memory) -> bool:
     """Return whether a page's words give no hint and its structure is not enough.
 
     Args:
@@ -139,7 +139,7 @@ def is_known_error(look: Look, host: ProbedHost, *, is_hinted: bool) -> str:
     return ""
 
 
-def _step(suspect: SuspectPage, place: NamingPart, directory: Directory, host: ProbedHost, day: int, *, gate: bool) -> ProbeStep:
+def _step(suspect: SuspectPage, place: NamingPart, directory: ProbedPlace, host: ProbedHost, day: int, *, gate: bool) -> ProbeStep:
     look, hint = suspect.look, suspect.hint
     if not probe.is_probed(directory, day):
         return ProbeStep.PROBE
@@ -160,7 +160,7 @@ def _step(suspect: SuspectPage, place: NamingPart, directory: Directory, host: P
     return ProbeStep.NEXT if _is_of_control(directory) else ProbeStep.SOFT
 
 
-def _is_same_gate(look: Look, directory: Directory, host: ProbedHost) -> bool:
+def _is_same_gate(look: Look, directory: ProbedPlace, host: ProbedHost) -> bool:
     """Return whether a page and the probes of its place, which name the same kind of gate, are one gate.
 
     A gate may say something else each time, if its host shows nothing else. A host that has shown pages may also write about domains for
@@ -169,7 +169,7 @@ def _is_same_gate(look: Look, directory: Directory, host: ProbedHost) -> bool:
     return not host.is_good or any(is_nearly(look, shown) for shown in directory.looks)
 
 
-def _step_of_parameter(look: Look, place: NamingPart, directory: Directory, day: int) -> ProbeStep:
+def _step_of_parameter(look: Look, place: NamingPart, directory: ProbedPlace, day: int) -> ProbeStep:
     if directory.outcome == ProbeOutcome.IGNORED:
         return ProbeStep.NEXT
     if directory.control != Control.DONE:
@@ -184,12 +184,12 @@ def _step_of_parameter(look: Look, place: NamingPart, directory: Directory, day:
     return ProbeStep.NEXT if step is ProbeStep.SOFT and _is_of_control(directory) else step
 
 
-def is_idle(look: Look, directory: Directory) -> bool:
+def is_idle(look: Look, directory: ProbedPlace) -> bool:
     """Return whether a page is the same without the parameter."""
     return directory.shown is not None and is_nearly(look, directory.shown)
 
 
-def _step_of_probes(look: Look, directory: Directory, day: int) -> ProbeStep:
+def _step_of_probes(look: Look, directory: ProbedPlace, day: int) -> ProbeStep:
     """Compare a page with the probes of its place; return the next step."""
     if directory.outcome == ProbeOutcome.NONE:
         return ProbeStep.WAIT
@@ -202,7 +202,7 @@ def _step_of_probes(look: Look, directory: Directory, day: int) -> ProbeStep:
     return ProbeStep.SOFT if likeness is ProbeLikeness.SAME else ProbeStep.GOOD
 
 
-def _is_of_control(directory: Directory) -> bool:
+def _is_of_control(directory: ProbedPlace) -> bool:
     """Return whether the control looks as the probes do."""
     if directory.shown is None:
         return False
