@@ -324,6 +324,7 @@ async def test_connecting_is_cancelled_at_whatever_step_and_leaves_nothing_open(
         await until(lambda: fetcher._connections.n_open == 0)
 
 
+@pytest.mark.parametrize("each_client", ["lean"], indirect=True)  # aiohttp's are kept by aiohttp, for 15 s
 async def test_a_connection_that_has_ended_is_gone_without_the_garbage_collector() -> None:
     """Broken on purpose: a connection that keeps its parser, which knows it."""
     ends = asyncio.Event()
