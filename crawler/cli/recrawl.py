@@ -21,7 +21,7 @@ from thresher.crawler.start.rounds import begin_round, trust
     "older_than_s",
     type=Duration("7d"),
     default=0.0,
-    show_default=True,
+    show_default="every page",
     help="Ask for what was visited at least so long ago, as in 7d.",
 )
 @click.option(

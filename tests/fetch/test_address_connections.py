@@ -6,6 +6,8 @@ Each fails with a client that keeps idle connections without asking (`AddressCon
 from __future__ import annotations
 
 import asyncio
+import gc
+import weakref
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -15,7 +17,7 @@ import pytest
 from counting import CountingServer
 from edge import CLIENTS, fetching, url
 from harness import AGENT, CONTACT, crawl, findings, write_config
-from hostile import response
+from hostile import Talk, response, serve, until
 
 from thresher.config.settings import DnsSettings
 from thresher.crawler.cluster.shared_addresses import SharedAddresses, create, strike
@@ -56,6 +58,26 @@ async def test_a_request_waits_for_a_place(client: str) -> None:
             outcomes = await take(fetcher, server, HOSTS)
     assert all(isinstance(outcome, Fetched) for outcome in outcomes)
     assert server.most_open == 2
+
+
+async def test_a_connection_that_has_ended_is_gone_without_the_garbage_collector() -> None:
+    """Broken on purpose: a connection that keeps its parser, which knows it. (aiohttp keeps its own for 15 s.)"""
+    ends = asyncio.Event()
+
+    async def script(talk: Talk) -> None:
+        await talk.request()
+        await talk.send(response(b"x"))
+        await ends.wait()
+
+    async with serve(script) as site, fetching(client="lean") as fetcher:
+        gc.disable()
+        try:
+            assert isinstance(await fetcher.fetch(url(site.url())), Fetched)
+            (connection,) = [weakref.ref(one) for one in fetcher._connections._open]
+            ends.set()
+            await until(lambda: connection() is None)
+        finally:
+            gc.enable()
 
 
 class _Two(Resolver):

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import gc
 import socket
 import ssl
-import weakref
 
 import aiohttp
 import pytest
@@ -322,27 +320,6 @@ async def test_connecting_is_cancelled_at_whatever_step_and_leaves_nothing_open(
         with pytest.raises(asyncio.CancelledError):
             await task
         await until(lambda: fetcher._connections.n_open == 0)
-
-
-@pytest.mark.parametrize("each_client", ["lean"], indirect=True)  # aiohttp's are kept by aiohttp, for 15 s
-async def test_a_connection_that_has_ended_is_gone_without_the_garbage_collector() -> None:
-    """Broken on purpose: a connection that keeps its parser, which knows it."""
-    ends = asyncio.Event()
-
-    async def script(talk: Talk) -> None:
-        await talk.request()
-        await talk.send(response(b"x"))
-        await ends.wait()
-
-    async with serve(script) as site, fetching() as fetcher:
-        gc.disable()
-        try:
-            assert isinstance(await fetcher.fetch(url(site.url())), Fetched)
-            (connection,) = [weakref.ref(one) for one in fetcher._connections._open]
-            ends.set()
-            await until(lambda: connection() is None)
-        finally:
-            gc.enable()
 
 
 async def test_past_the_limit_of_descriptors_no_connection_is_kept() -> None:
