@@ -1,18 +1,18 @@
-"""The addresses in use by all agents of one machine: who may start a request at one, decided in shared memory.
+"""The addresses in use by all agents of one machine: shared memory decides which agent may start a request at an address.
 
-Names of several sites may lie on one address, and their sites belong to different agents. So that `politeness.address_connections` and
-`address_delay` hold for all of them together, each address in use has a row in a file that every agent maps:
+Several sites may lie on one address and belong to different agents. So that `politeness.address_connections` and
+`address_delay` hold for all agents together, each address in use has a row in a file that every agent maps:
 
     hash of the address 8 ‖ not before 8 (seconds of the machine's monotonic clock) ‖ called for until 8 (of the same)
     ‖ 64 × requests in flight 2, one count for each agent ‖ 64 × open connections 2, idle ones among them
 
-An agent that starts a request reserves it there under the file's lock: 5 µs. An agent that opens a connection does the same. If there are
+An agent reserves there each request that it starts and each connection that it opens, under the file's lock (5 µs). If there are
 already as many connections as are allowed, one of them must be idle, since requests are bounded by the same number. The agent then marks
 the address as "called for", and the agent with the idle connection closes it within 50 ms. The last 8 bytes of the file count such
 calls: an agent looks through its addresses only when that number has changed.
 
 The counts of an agent that died stay in the file; the supervisor sets them to zero. If the table is full around an address's place, two
-addresses share one row, and are asked more slowly.
+addresses share one row, and get fewer requests than they could.
 
 Memory: 2.3 MB in all.
 """
@@ -35,7 +35,7 @@ _N_ROWS = 8192
 _PROBES = 16
 _HEAD = struct.Struct("=Qdd")
 _COUNTS = struct.Struct(f"={MOST_AGENTS}H")
-_CONNECTIONS = _HEAD.size + _COUNTS.size  # where they begin in a row
+_CONNECTIONS = _HEAD.size + _COUNTS.size  # where the counts of connections begin in a row
 _ROW = _CONNECTIONS + _COUNTS.size
 _COUNT = struct.Struct("=H")
 _CALLS = struct.Struct("=Q")
@@ -49,7 +49,7 @@ def create(path: Path) -> None:
     path.unlink(missing_ok=True)
     path.parent.mkdir(mode=0o700, exist_ok=True)
     with open(path, "wb", opener=private) as file:
-        file.write(bytes(_SIZE))  # as zeros, not as a hole: to write into a mapped hole on a full disk is a SIGBUS
+        file.write(bytes(_SIZE))  # write zeros, not a hole: writing into a mapped hole of a file gives a SIGBUS when the disk is full
 
 
 def strike(path: Path, agent: int) -> None:
@@ -65,7 +65,7 @@ class SharedAddresses:
         """Create the shared addresses.
 
         Args:
-            connections: At one address, of all agents together.
+            connections: Most connections at one address, of all agents together.
             gap_s: Seconds between two starts of requests there.
         """
         self._connections = connections
@@ -74,20 +74,20 @@ class SharedAddresses:
         self._rows = mmap.mmap(self._file, _SIZE)
         self._mine = _HEAD.size + me * _COUNT.size
         self._opened = _CONNECTIONS + me * _COUNT.size
-        self._in_flight: dict[str, list[int]] = {}  # where the row of each request begins
-        self._open: dict[str, list[int]] = {}  # and of each connection
-        self._last: dict[str, tuple[float, float]] = {}  # not before: until the last start, and by it
+        self._in_flight: dict[str, list[int]] = {}  # address → where the row of each of its requests begins
+        self._open: dict[str, list[int]] = {}  # and of each of its connections
+        self._last: dict[str, tuple[float, float]] = {}  # address → "not before" as it was until the last start, and as that start set it
         self._n_calls = self._calls()
         for mine in (self._mine, self._opened):
-            for at in range(mine, _N_ROWS * _ROW, _ROW):  # ours alone
+            for at in range(mine, _N_ROWS * _ROW, _ROW):  # only our own counts
                 if _COUNT.unpack_from(self._rows, at)[0]:
                     _COUNT.pack_into(self._rows, at, 0)
 
     def start(self, address: str, *, is_own: bool = False) -> float:
-        """Reserve a request at the address, 0.0; or return the seconds until it is worth another try.
+        """Reserve a request at the address. Return 0.0 if it was reserved, else the seconds until the next try.
 
         Args:
-            is_own: Whether the request goes to one's own site: the gap is then neither waited for nor begun.
+            is_own: Whether the site is the operator's own: then the gap does not apply.
         """
         fcntl.lockf(self._file, fcntl.LOCK_EX)
         try:
@@ -108,7 +108,7 @@ class SharedAddresses:
         return 0.0
 
     def end(self, address: str, *, was_used: bool) -> None:
-        """Release a reservation. If no request was made and none has started since, the gap that it began is taken back, too."""
+        """End the reservation of a request. If no request was made and none has started since, the gap that it began is removed, too."""
         places = self._in_flight[address]
         at = places.pop()
         before, by = self._last[address]
@@ -126,7 +126,7 @@ class SharedAddresses:
             fcntl.lockf(self._file, fcntl.LOCK_UN)
 
     def connect(self, address: str) -> bool:
-        """Reserve a connection; False if there are as many as allowed: then the address is marked as called for."""
+        """Reserve a connection and return True; if there are as many as allowed, mark the address as called for and return False."""
         fcntl.lockf(self._file, fcntl.LOCK_EX)
         try:
             now = time.monotonic()
@@ -143,7 +143,7 @@ class SharedAddresses:
         return True
 
     def disconnect(self, address: str) -> None:
-        """Release the reservation of a connection."""
+        """End the reservation of a connection."""
         places = self._open[address]
         self._add(places.pop() + self._opened, -1)
         if not places:
@@ -171,7 +171,9 @@ class SharedAddresses:
         _COUNT.pack_into(self._rows, at, _COUNT.unpack_from(self._rows, at)[0] + n)
 
     def _find(self, name: int, now: float) -> int:
-        """Return where the address's row begins. A row that is not in use becomes its row; without one it shares another's."""
+        """Return where the row of an address begins. It takes a row that is not in use; if there is none, it shares the row of another
+        address.
+        """
         free = -1
         for n in range(name, name + _PROBES):
             at = n % _N_ROWS * _ROW

@@ -1,15 +1,15 @@
-"""Which life of which machine may request now: grants leases, never to two lives of one machine at a time.
+"""Grants leases, without which no machine requests; never to two lives of one machine at a time.
 
-A machine that takes part has a life: one start of what runs there (machine.py), under a name drawn at random. The engine may let two lives
-of a machine run side by side, as when a network was cut and heals. So a life joins once, which ends the claim of the life before it, and is
-granted leases from when the last one of that life is over for certain.
+A life of a machine is one start of its process (machine.py), with a random name. Two lives of a machine may run at the same time, for
+example when a network was cut and works again. So each life joins once: this ends the claim of the life before it. The new life gets leases
+only when the last lease of the old one is certainly over.
 
-    RUN   from `begin` of a run of the crawl until its `stop`, and only while its supervisor is heard
+    RUN   from `begin` of a run of the crawl until its `stop`, and only while its supervisor gives signs of life
     STOP  nothing is granted
 
-What is promised does not hang on this process: its state is on disk before it answers. When it starts again, it does not know when it last
-granted a lease, and takes every machine for one that was granted one just then. A life that has had a lease goes on at once, since no other
-life of its machine can have one; any other life waits until such a lease would be over.
+The guarantee survives this process: its state is on disk before it answers. After a restart it does not know when it last granted leases,
+so it assumes that every machine got one just then. A life that had a lease goes on at once, since no other life of its machine can have
+one; any other life waits until such a lease would be over.
 
 Pure: the time is an argument, in seconds of a clock that counts suspensions, too. Memory: 100 bytes a machine.
 """
@@ -24,57 +24,58 @@ import msgspec
 
 from thresher.crawler.cluster.lease import LEASE_S
 
-SPARE_S = 2.0  # for clocks that run at different speeds, and a request that was about to begin
+SPARE_S = 2.0  # seconds of reserve: clocks may run at different speeds, and a request may be about to begin
 
 
 class Claim(msgspec.Struct, forbid_unknown_fields=True):
     """The life of a machine that may ask for leases."""
 
-    life: str  # "": the last one has given its lease back
+    life: str  # "": the last life has given its lease back
     has_had_one: bool = False
 
 
 class DirectoryState(msgspec.Struct, forbid_unknown_fields=True):
-    """What is kept on disk."""
+    """The state on disk."""
 
     phase: Literal["RUN", "STOP"] = "STOP"
-    run: str = ""  # whose orders count
+    run: str = ""  # the run whose orders count
     claims: dict[str, Claim] = {}  # by machine
 
 
 class DirectoryAnswer(msgspec.Struct, forbid_unknown_fields=True):
-    """What the directory says to a life that joins, or asks for a lease."""
+    """The directory's answer to a life that joins, or asks for a lease."""
 
     is_granted: bool = False
-    why: str = ""  # why not
-    is_over: bool = False  # this life will never be granted one again
+    why: str = ""  # why it was refused
+    is_over: bool = False  # this life will never get a lease again
 
 
 class Directory:
-    """Decides; `save` keeps its state."""
+    """Decides about leases."""
 
     def __init__(self, state: DirectoryState, save: Callable[[DirectoryState], None], now: float) -> None:
-        """Take up the state.
+        """Create the directory from its state.
 
         Args:
-            save: Puts the state on disk before it returns.
+            save: Writes the state to disk before it returns.
+                now: Seconds of a clock that counts suspensions, too.
         """
         self._state = state
         self._save = save
-        self._any_until = now + LEASE_S + SPARE_S  # no lease that was granted before this start lasts longer
-        self._until: dict[str, float] = {}  # by machine, the same for those that were granted since
+        self._any_until = now + LEASE_S + SPARE_S  # no lease that was granted before this start lasts longer than this
+        self._until: dict[str, float] = {}  # machine → end of the last lease that was granted since
         self._free_at = {machine: -inf if claim.has_had_one else self._any_until for machine, claim in state.claims.items()}
-        self._heard_at = now  # of the run's supervisor
+        self._heard_at = now  # last sign of life of the run's supervisor
 
     def begin(self, run: str, now: float) -> None:
-        """Let a run of the crawl be the one that counts. An earlier one is refused from now on."""
+        """Make this run of the crawl the one that counts. Earlier runs are refused from now on."""
         self._heard_at = now
         if (self._state.phase, self._state.run) != ("RUN", run):
             self._state.phase, self._state.run = "RUN", run
             self._save(self._state)
 
     def keep(self, run: str, now: float) -> bool:
-        """Take a sign of life of a run's supervisor; return whether the run still counts."""
+        """Record a sign of life of a run's supervisor; return whether the run still counts."""
         if self._refusal(run) is not None:
             return False
         self._heard_at = now
@@ -87,7 +88,7 @@ class Directory:
             self._save(self._state)
 
     def join(self, machine: str, life: str, run: str) -> DirectoryAnswer:
-        """Let a life be the one of its machine that may ask for leases."""
+        """Make this life the one of its machine that may ask for leases."""
         if refused := self._refusal(run):
             return refused
         claim = self._state.claims.get(machine)
@@ -99,7 +100,7 @@ class Directory:
         return DirectoryAnswer(is_granted=True)
 
     def renew(self, machine: str, life: str, run: str, now: float) -> DirectoryAnswer:
-        """Answer a life that asks for a lease of `LEASE_S` from when it asked, which was not after `now`."""
+        """Answer a life that asks for a lease. The lease lasts `LEASE_S` seconds from when the life asked, which was not after `now`."""
         if refused := self._refusal(run):
             return refused
         claim = self._state.claims.get(machine)
@@ -116,7 +117,7 @@ class Directory:
         return DirectoryAnswer(is_granted=True)
 
     def leave(self, machine: str, life: str) -> None:
-        """Take the lease back from a life whose agents have all ended."""
+        """Take back the lease of a life whose agents have all ended."""
         claim = self._state.claims.get(machine)
         if claim is not None and claim.life == life and (claim.has_had_one or self._free_at[machine] == -inf):
             self._state.claims[machine] = Claim("")

@@ -1,13 +1,13 @@
-"""What runs on each machine of a crawl: its agents, the courier of their messages, and the leases that they request under.
+"""What runs on each machine of a crawl: its agents, the courier of their messages, and the lease without which they request nothing.
 
-The engine starts it and carries its calls (ray_actors.py); the supervisor on the head orders, and hears what the agents report
+The engine starts it and carries its calls (ray_actors.py); the supervisor on the head sends orders and gets the agents' reports
 (far_places.py). Everything is below one directory of this machine's disk:
 
     DIR/partitions.json   the head's table: which agent has which sites, which machine has which agent
     DIR/agent-3 …         the shards of this machine's agents; on the head also DIR itself, the shard of agent 0
     DIR/channels          sockets: one for each agent here, and one for each elsewhere (courier.py)
 
-One object is one life of the machine (directory.py). When it ends, its agents end with it.
+One object is one life of the machine (directory.py). When the life ends, its agents end, too.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ from thresher.crawler.status import AgentOrder, AgentReport
 from thresher.storage.lock import lock_holder
 from thresher.storage.partitions import ADDRESSES, Partitions, channels_path, shard_path, write_partitions
 
-EVENTS_S = 0.2  # how long a call waits for an event
+EVENTS_S = 0.2  # seconds that a call waits for an event
 _LOOK_S = 0.1
 _ENDING_S = 15.0
 
-Ask = Callable[[str, str], Awaitable[DirectoryAnswer]]  # asks the directory to "join", "renew" or "leave", for a life
+Ask = Callable[[str, str], Awaitable[DirectoryAnswer]]  # called with ("join", "renew" or "leave", life); returns the directory's answer
 
 
 @dataclass(slots=True)
@@ -62,7 +62,7 @@ class _Running:
     agent: int
     start: int
     life: AgentLife
-    signals: list[int]  # that came before its process was there
+    signals: list[int]  # signals that arrived before its process existed
     has_begun: bool = False
     was_leased: bool = False
 
@@ -71,7 +71,7 @@ class Machine:
     """One life of a machine in one run of a crawl."""
 
     def __init__(self, begin: Begin, *, ask: Ask, send: Send) -> None:
-        """Take the head's table over; `run` does the rest.
+        """Store the head's table; `run` does the rest.
 
         Args:
             ask: Raises whatever the engine raises when the directory cannot be reached.
@@ -83,12 +83,12 @@ class Machine:
         self._running: dict[int, _Running] = {}  # by agent
         self._tasks: set[asyncio.Task[None]] = set()
         self._events: list[MachineEvent] = []
-        self._first = 1  # the number of the first of them
-        self._called = 0  # the number of the last call
-        self._shown = 0  # the number of the last that was in an answer
+        self._first = 1  # the number of the first event
+        self._called = 0  # the number of the last call that was carried out
+        self._shown = 0  # the number of the last event that was in an answer
         self._happened = asyncio.Event()
         self._lease_until = 0.0
-        self._leased = asyncio.Event()  # once this life was granted its first lease
+        self._leased = asyncio.Event()  # set once this life has its first lease
         self._why_refused = ""
         self._over = asyncio.Event()
         table = msgspec.json.decode(begin.partitions, type=Partitions)
@@ -113,7 +113,7 @@ class Machine:
         )
 
     async def run(self) -> None:
-        """Renew the lease and carry messages, until cancelled or until this life is over; the agents end with it."""
+        """Renew the lease and carry messages, until cancelled or until this life is over; then the agents end, too."""
         joined = await self._ask("join", self.life)
         if not joined.is_granted:
             self._tell(Noted(0, f"takes no part: {joined.why}"))
@@ -142,7 +142,7 @@ class Machine:
             await self._ask("leave", self.life)
 
     def receive(self, machine: str, parcel: bytes) -> bytes:
-        """Take in what another machine sends."""
+        """Handle a parcel of another machine; return the answer."""
         return self._courier.receive(machine, parcel)
 
     async def _keep_lease(self) -> None:
@@ -164,10 +164,10 @@ class Machine:
             self._why_refused = answer.why
             await asyncio.sleep(RENEW_S)
 
-    # -- what the supervisor calls
+    # -- called by the supervisor
 
     async def exchange(self, call: MachineCall) -> Events:
-        """Carry out orders, unless they are for an earlier life, and return what has happened since; wait a little for it."""
+        """Carry out orders, unless they are for an earlier life, and return the events since the last call; wait a little for one."""
         if call.life == self.life and call.number > self._called:
             self._called = call.number
             for order in call.orders:
@@ -184,7 +184,7 @@ class Machine:
         return Events(self.life, self._first, [*self._events])
 
     def _tell(self, event: MachineEvent) -> None:
-        """Keep an event for the supervisor. A report takes the place of one that it has not had."""
+        """Keep an event for the supervisor. A report replaces an earlier one that the supervisor has not received."""
         last = self._events[-1] if self._first + len(self._events) - 1 > self._shown else None
         if isinstance(event, Reported) and isinstance(last, Reported) and last.start == event.start:
             newest = {one.name: one for one in (*last.report.back_offs, *event.report.back_offs)}
