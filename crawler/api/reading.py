@@ -128,10 +128,12 @@ class CrawlReader:
     def to_arrow(self, what: str = "pages", *fields: str) -> pyarrow.Table:
         """Return all rows of a kind as a table with typed columns (storage/export/parquet.py), in memory.
 
-        Raises UsageError without the extra `parquet`.
-
         Args:
+            what: A kind of export, as in `rows`.
             fields: As in `pages`.
+
+        Raises:
+            UsageError: If the extra `parquet` is not installed, or there is no such kind or field.
         """
         require("to_arrow", module="pyarrow", extra="parquet")
         names = [field.name for field in _kind(what).choose(fields)]

@@ -80,8 +80,8 @@ class Suspects:
 
         Args:
             directory: The directory of the shard.
-                tables: The tables of the shard's store.
-                shard: The number of the shard.
+            tables: The tables of the shard's store.
+            shard: The number of the shard.
         """
         self._table = tables.suspects
         self._trials = tables.trials

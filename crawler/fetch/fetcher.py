@@ -86,9 +86,9 @@ class Fetcher:
 
         Args:
             settings: The settings that hold in general.
-            overriding: Gives the settings that hold for a URL; None: there are no overrides.
             address_connections: Most connections to one address, idle ones included.
             elsewhere: The connections of other agents, if there are any.
+            overriding: Gives the settings that hold for a URL; None: there are no overrides.
             records: Whether to keep the bytes on the wire, for an archive; only the lean client can.
             may_request: Called right before each request is sent: False forbids it; only the lean client does so.
         """
@@ -145,8 +145,8 @@ class Fetcher:
             max_body: Most bytes of the decoded body; None: as configured.
             total_timeout: Seconds for all of it; None: as configured.
             sink: Called with each piece of the body; then the outcome has only the last part.
-            cookie: The cookie of the URL's chain of redirects.
             conditions: Headers that make the request conditional.
+            cookie: The cookie of the URL's chain of redirects.
         """
         of = self._settings if self._overriding is None else self._overriding.of(url.text).fetch
         at_most = of.max_body if max_body is None else max_body

@@ -109,8 +109,8 @@ class Proxy:
 
         Args:
             open_socket: Connects to one of several addresses.
-                exchange: The record of the request.
-                tunnels_to: Host and port of the tunnel; None: no tunnel.
+            exchange: The record of the request.
+            tunnels_to: Host and port of the tunnel; None: no tunnel.
 
         Raises:
             WireFault: If the proxy fails or refuses.

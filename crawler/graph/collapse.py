@@ -52,7 +52,7 @@ def collapse(graph: Graph, to: npt.NDArray[np.integer], *, self_links: bool = Fa
 
     Args:
         graph: The larger graph.
-            to: [n_nodes] the representative of each node, as for `resolve`.
+        to: [n_nodes] the representative of each node, as for `resolve`.
         self_links: Whether links of a node to itself stay.
     """
     ends = resolve(to)

@@ -31,7 +31,7 @@ def hits(graph: Graph, *, tolerance: float = 1e-9, most_iterations: int = 1000) 
 
     Args:
         tolerance: The iteration ends when the mean change of an authority is below.
-            most_iterations: It also ends after so many.
+        most_iterations: It also ends after so many.
     """
     inward, outward = InLinks(graph), InLinks(graph.reversed())
     hubs, authorities = np.ones(graph.n_nodes), np.zeros(graph.n_nodes)

@@ -71,9 +71,9 @@ def layers(graph: Graph, variant: Variant, hosts: npt.NDArray[np.integer] | None
 
     Args:
         graph: All links.
-            variant: Which links count.
-            hosts: [n_nodes] host of each node; not needed for `all`.
-            local_weight: Weight of a link within a host, if the variant has such.
+        variant: Which links count.
+        hosts: [n_nodes] host of each node; not needed for `all`.
+        local_weight: Weight of a link within a host, if the variant has such.
     """
     if variant == "all":
         return [(graph, 1.0)]
@@ -88,10 +88,10 @@ def pagerank(links: Graph | Sequence[Layer], *, jump: float = JUMP, tolerance: f
     """Rank the nodes; their mean is 1.
 
     Args:
-        tolerance: links: A graph, or layers of links with weights.
-            jump: Probability of a jump to any page, 0 to 1.
-            tolerance: The iteration ends when the bound on the mean error of a rank is below.
-            most_iterations: It also ends after so many.
+        links: A graph, or layers of links with weights.
+        jump: Probability of a jump to any page, 0 to 1.
+        tolerance: The iteration ends when the bound on the mean error of a rank is below.
+        most_iterations: It also ends after so many.
     """
     found = [(links, 1.0)] if isinstance(links, Graph) else list(links)
     n_nodes = found[0][0].n_nodes

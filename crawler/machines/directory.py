@@ -58,7 +58,7 @@ class Directory:
 
         Args:
             save: Writes the state to disk before it returns.
-                now: Seconds of a clock that counts suspensions, too.
+            now: Seconds of a clock that counts suspensions, too.
         """
         self._state = state
         self._save = save

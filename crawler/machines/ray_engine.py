@@ -65,8 +65,12 @@ def connect() -> None:
 
 
 def members() -> list[ClusterMachine]:
-    """Return the machines of the cluster, this one first. A machine that was started again just now is in it twice, until Ray notices the
-    end of its first start.  Raises: UsageError: If this machine is not in the cluster.
+    """Return the machines of the cluster, this one first.
+
+    A machine that was started again just now is there twice, until Ray notices the end of its first start.
+
+    Raises:
+        UsageError: If this machine is not in the cluster.
     """
     until = time.monotonic() + _DEATH_S
     while True:
