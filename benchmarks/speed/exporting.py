@@ -125,7 +125,11 @@ def main() -> int:
 
 
 def measure_exports(n_large: int, only: str | None, *, is_short: bool) -> None:
-    """Print the rates of exports of a crawl of so many pages, less those of one of a twentieth of them: all, or the plain or texts alone."""
+    """Print the rates of exports of a crawl of so many pages, less those of a twentieth of them.
+
+    Args:
+        only: "plain" or "texts", if the others are left out.
+    """
     n_small = max(10, n_large // 20)
     with tempfile.TemporaryDirectory() as folder:
         stores = [(n, Path(folder) / str(n)) for n in (n_small, n_large)]
