@@ -40,6 +40,8 @@ _WAYS = {
     "pages as Parquet": ("--format", "parquet"),
     "URLs as Parquet": ("--what", "urls", "--format", "parquet"),
     "links as Parquet": ("--what", "links", "--format", "parquet"),
+    "skipped as Parquet": ("--what", "skipped", "--format", "parquet"),
+    "redirects as Parquet": ("--what", "redirects", "--format", "parquet"),
     "visible text as Parquet": ("--what", "texts", "--text", "visible", "--fields", "url,text", "--format", "parquet"),
     "main text as Parquet": ("--what", "texts", "--fields", "url,text", "--format", "parquet"),
     "main text and language as Parquet": ("--what", "texts", "--format", "parquet"),
