@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from thresher.config.settings import Settings
-from thresher.crawler.cluster.shared_addresses import create
+from thresher.crawler.cluster.address_file import create
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.process.agent_life import START_S
 from thresher.crawler.process.supervisor import AGENT, Supervisor

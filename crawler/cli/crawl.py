@@ -26,8 +26,8 @@ from thresher.crawler.cli.common import (
     set_option,
 )
 from thresher.crawler.cli.reader_guard import apart
+from thresher.crawler.cluster.address_file import create
 from thresher.crawler.cluster.resharding import reshard
-from thresher.crawler.cluster.shared_addresses import create
 from thresher.crawler.ending import to_go_on
 from thresher.crawler.error_log import forget_empty
 from thresher.crawler.process.snapshots import SnapshotTimer

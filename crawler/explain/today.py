@@ -98,7 +98,7 @@ def decide(
     if not is_seed:
         rulings += [_depth(url, depth, gate), *_learned(url, panel)]
     rulings += _address(url, settings)
-    rulings = [*_forgotten(url, view), *_overridden(rulings, said)]
+    rulings = [*_forgotten(url, view), *_overridden(rulings, said), *_not_asked(view)]
     robots = robots_story(url, RobotsCache(view.tables.robots, space, settings, agent=settings.identity.agent), now)
     return Today(rulings=rulings, overrides=said, robots=robots, outcome=_outcome(rulings, robots))
 
@@ -112,6 +112,12 @@ def _forgotten(url: CrawlURL, view: View) -> list[Ruling]:
         Ruling(by="forget", gate="takedown", answer=answer, detail=", ".join(filter(None, (one.text, iso(one.at), one.by, one.why))))
         for one in found[:1]
     ]
+
+
+def _not_asked(view: View) -> list[Ruling]:
+    """Name the plug-ins of the crawl that are not installed here."""
+    said = "the crawl was made with it; install the plug-in to know what it would decide"
+    return [Ruling(by=name, gate="plug-in", mode="unknown", answer="not installed", detail=said) for name in view.absent_filters]
 
 
 def _static(url: CrawlURL, filters: tuple[FilterSpec, ...]) -> list[Ruling]:

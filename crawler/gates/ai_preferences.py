@@ -1,10 +1,10 @@
 """Collects the statements about a page's use by AI; requests /.well-known/tdmrep.json if the configuration asks for it.
 
-Statements in robots.txt, headers and markup are always read. tdmrep.json needs a separate request: once for each origin in
-`robots.cache_ttl`, before the first page and with the delay of its host, if robots.txt allows it, and only with `ai_preferences: obey`.
-Whatever it says, the pages are fetched: the statements only govern what may be done with them.
+Files and headers that come anyway are always read. tdmrep.json is a request of its own: once for each origin and `robots.cache_ttl`, in
+place of the first page and at the pace of its host, if its robots.txt allows it, and only with `ai_preferences: record` or `obey`.
+Whatever is answered, the pages are fetched: it says what may be done with them.
 
-Memory: the statements of 4,096 files of robots.txt (fewer if they are large) and of 4,096 origins.
+Memory: what 4,096 files of robots.txt, fewer of large ones, and 4,096 origins say.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from thresher.storage.records import PolicyRecord
 from thresher.storage.tables.policies import Policies
 from thresher.storage.tables.robots import RobotsTable
 
-_FILES: Final = 4 << 20  # bytes of all robots.txt in memory; each counts with its size and 1 KiB
+_FILES: Final = 4 << 20  # bytes of robots.txt, each of 1 KiB and its own
 _ORIGINS: Final = 4_096
-_ROBOTS_BYTES: Final = 64 << 10  # bytes of a robots.txt that are searched for statements
+_ROBOTS_BYTES: Final = 64 << 10  # of a robots.txt that are read for this
 
 
 class AiPreferences:
@@ -48,8 +48,8 @@ class AiPreferences:
         self._rules: OrderedDict[str, tuple[PolicyRecord, list[TdmRule]]] = OrderedDict()
 
     def request(self, url: CrawlURL, now: float) -> CrawlURL | None:
-        """Return the URL of the tdmrep.json that must be requested before this URL; None if there is none."""
-        if not self._obeys(url):
+        """Return the URL of the tdmrep.json that is to be requested before this one, None if there is none."""
+        if not self._asks(url):
             return None
         known = self._policy(url.host)
         if known is not None and now < known[0].expires_at:
@@ -61,7 +61,7 @@ class AiPreferences:
         return None
 
     def learn(self, origin: str, outcome: Outcome, now: float) -> None:
-        """Store the answer of an origin. If there was no answer, it is requested again after `robots.error_ttl`."""
+        """Write what an origin has answered; no answer is asked for again after `robots.error_ttl`."""
         status = outcome.head.status if outcome.head is not None else 0
         body = outcome.body if isinstance(outcome, Fetched) and status == 200 and outcome.refused is None else b""
         times = self._times(origin)
@@ -73,13 +73,13 @@ class AiPreferences:
         """Return the statements about a page.
 
         Args:
-            signals: The signals of its own markup and X-Robots-Tag.
+            signals: The signals of its own markup and X-RobotsSettings-Tag.
         """
         stated: list[Stated] = []
         record = self._robots.record(url.host)
         if record is not None and record.kind == "rules" and record.file:
             stated += [("robots.txt", says, record.fetched_at) for says in self._of_file(record.file, record).of(url.text)]
-        known = self._policy(url.host) if self._obeys(url) else None
+        known = self._policy(url.host) if self._asks(url) else None
         if known is not None:
             stated += [("tdmrep.json", says, known[0].fetched_at) for says in of_tdmrep(known[1], url.text)]
         stated += [("header", says, 0.0) for says in of_headers(headers)]
@@ -87,11 +87,14 @@ class AiPreferences:
         return stated
 
     def disallows(self, url: CrawlURL, stated: list[Stated]) -> bool:
-        """Return whether a page's statements forbid storing its body."""
-        return self._obeys(url) and reserves(stated)
+        """Return whether a page's statements forbid to store its body."""
+        return self._word(url) == "obey" and reserves(stated)
 
-    def _obeys(self, url: CrawlURL) -> bool:
-        return self._overriding.of(url.text).ai_preferences == "obey"
+    def _asks(self, url: CrawlURL) -> bool:
+        return self._word(url) != "given"
+
+    def _word(self, url: CrawlURL) -> str:
+        return self._overriding.of(url.text).ai_preferences
 
     def _times(self, origin: str) -> RobotsSettings:
         return self._overriding.of_host(queue_name(origin)).robots

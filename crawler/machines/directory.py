@@ -1,21 +1,24 @@
-"""Grants leases, without which no machine requests; never to two lives of one machine at a time.
+"""Which life of which machine may request now: grants leases, never to two lives of one machine at a time.
 
-A life of a machine is one start of its process (machine.py), with a random name. Two lives of a machine may run at the same time, for
-example when a network was cut and works again. So each life joins once: this ends the claim of the life before it. The new life gets leases
-only when the last lease of the old one is certainly over.
+A machine that takes part has a life: one start of what runs there (machine.py), under a name drawn at random. The engine may let two lives
+of a machine run side by side, as when a network was cut and heals. So a life joins once, which ends the claim of the life before it, and is
+granted leases from when the last one of that life is over for certain.
 
-    RUN   from `begin` of a run of the crawl until its `stop`, and only while its supervisor gives signs of life
+    RUN   from `begin` of a run of the crawl until its `stop`, and only while its supervisor is heard
     STOP  nothing is granted
 
-The guarantee survives this process: its state is on disk before it answers. After a restart it does not know when it last granted leases,
-so it assumes that every machine got one just then. A life that had a lease goes on at once, since no other life of its machine can have
-one; any other life waits until such a lease would be over.
+What is promised does not hang on this process: its state is on disk before it answers. When it starts again, it does not know when it last
+granted a lease, and takes every machine for one that was granted one just then. A life that has had a lease goes on at once, since no other
+life of its machine can have one; any other life waits until such a lease would be over.
 
-Pure: the time is an argument, in seconds of a clock that counts suspensions, too. Memory: 100 bytes a machine.
+It also says whose turn it is at an address that several machines request from (turns.py).
+
+Pure: the time is an argument, in seconds of a clock that counts suspensions, too. Memory: 100 bytes a machine, and the turns.
 """
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable
 from math import inf
 from typing import Literal
@@ -23,59 +26,63 @@ from typing import Literal
 import msgspec
 
 from thresher.crawler.cluster.lease import LEASE_S
+from thresher.crawler.machines.turns import Turns, TurnsAnswer, TurnsCall
 
-SPARE_S = 2.0  # seconds of reserve: clocks may run at different speeds, and a request may be about to begin
+SPARE_S = 2.0  # for clocks that run at different speeds, and a request that was about to begin
 
 
 class Claim(msgspec.Struct, forbid_unknown_fields=True):
     """The life of a machine that may ask for leases."""
 
-    life: str  # "": the last life has given its lease back
+    life: str  # "": the last one has given its lease back
     has_had_one: bool = False
 
 
 class DirectoryState(msgspec.Struct, forbid_unknown_fields=True):
-    """The state on disk."""
+    """What is kept on disk."""
 
     phase: Literal["RUN", "STOP"] = "STOP"
-    run: str = ""  # the run whose orders count
+    run: str = ""  # whose orders count
     claims: dict[str, Claim] = {}  # by machine
 
 
 class DirectoryAnswer(msgspec.Struct, forbid_unknown_fields=True):
-    """The directory's answer to a life that joins, or asks for a lease."""
+    """What the directory says to a life that joins, or asks for a lease."""
 
     is_granted: bool = False
-    why: str = ""  # why it was refused
-    is_over: bool = False  # this life will never get a lease again
+    why: str = ""  # why not
+    is_over: bool = False  # this life will never be granted one again
+    directory: str = ""  # which start of the directory granted it: another knows no turns
 
 
 class Directory:
-    """Decides about leases."""
+    """Decides; `save` keeps its state."""
 
     def __init__(self, state: DirectoryState, save: Callable[[DirectoryState], None], now: float) -> None:
-        """Create the directory from its state.
+        """Take up the state.
 
         Args:
-            save: Writes the state to disk before it returns.
-            now: Seconds of a clock that counts suspensions, too.
+            save: Puts the state on disk before it returns.
         """
         self._state = state
         self._save = save
-        self._any_until = now + LEASE_S + SPARE_S  # no lease that was granted before this start lasts longer than this
-        self._until: dict[str, float] = {}  # machine → end of the last lease that was granted since
+        self._any_until = now + LEASE_S + SPARE_S  # no lease that was granted before this start lasts longer
+        self._until: dict[str, float] = {}  # by machine, the same for those that were granted since
         self._free_at = {machine: -inf if claim.has_had_one else self._any_until for machine, claim in state.claims.items()}
-        self._heard_at = now  # last sign of life of the run's supervisor
+        self._heard_at = now  # of the run's supervisor
+        self._name = secrets.token_hex(8)
+        leased = [machine for machine, claim in state.claims.items() if claim.life and claim.has_had_one]
+        self._turns = Turns(leased, self._any_until, has_lease=self._may_have_lease)
 
     def begin(self, run: str, now: float) -> None:
-        """Make this run of the crawl the one that counts. Earlier runs are refused from now on."""
+        """Let a run of the crawl be the one that counts. An earlier one is refused from now on."""
         self._heard_at = now
         if (self._state.phase, self._state.run) != ("RUN", run):
             self._state.phase, self._state.run = "RUN", run
             self._save(self._state)
 
     def keep(self, run: str, now: float) -> bool:
-        """Record a sign of life of a run's supervisor; return whether the run still counts."""
+        """Take a sign of life of a run's supervisor; return whether the run still counts."""
         if self._refusal(run) is not None:
             return False
         self._heard_at = now
@@ -88,7 +95,7 @@ class Directory:
             self._save(self._state)
 
     def join(self, machine: str, life: str, run: str) -> DirectoryAnswer:
-        """Make this life the one of its machine that may ask for leases."""
+        """Let a life be the one of its machine that may ask for leases."""
         if refused := self._refusal(run):
             return refused
         claim = self._state.claims.get(machine)
@@ -100,7 +107,7 @@ class Directory:
         return DirectoryAnswer(is_granted=True)
 
     def renew(self, machine: str, life: str, run: str, now: float) -> DirectoryAnswer:
-        """Answer a life that asks for a lease. The lease lasts `LEASE_S` seconds from when the life asked, which was not after `now`."""
+        """Answer a life that asks for a lease of `LEASE_S` from when it asked, which was not after `now`."""
         if refused := self._refusal(run):
             return refused
         claim = self._state.claims.get(machine)
@@ -111,17 +118,29 @@ class Directory:
         if now < self._free_at[machine]:
             return DirectoryAnswer(why=f"an earlier life of {machine} may still have a lease")
         if not claim.has_had_one:
+            self._turns.end(machine)  # what an earlier life had is over
             claim.has_had_one = True
             self._save(self._state)
         self._until[machine] = now + LEASE_S + SPARE_S
-        return DirectoryAnswer(is_granted=True)
+        return DirectoryAnswer(is_granted=True, directory=self._name)
+
+    def turns(self, machine: str, life: str, run: str, call: TurnsCall, now: float) -> TurnsAnswer:
+        """Take what a life says of its turns at addresses; one without a lease gets none."""
+        claim = self._state.claims.get(machine)
+        if self._refusal(run) or claim is None or claim.life != life or not self._may_have_lease(machine, now):
+            raise LookupError(f"machine {machine} has no lease")
+        return self._turns.exchange(machine, call, now)
 
     def leave(self, machine: str, life: str) -> None:
-        """Take back the lease of a life whose agents have all ended."""
+        """Take the lease back from a life whose agents have all ended."""
         claim = self._state.claims.get(machine)
         if claim is not None and claim.life == life and (claim.has_had_one or self._free_at[machine] == -inf):
             self._state.claims[machine] = Claim("")
             self._save(self._state)
+            self._turns.end(machine)
+
+    def _may_have_lease(self, machine: str, now: float) -> bool:
+        return now < self._until.get(machine, self._any_until)
 
     def _refusal(self, run: str) -> DirectoryAnswer | None:
         if self._state.phase != "RUN":

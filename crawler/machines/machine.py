@@ -1,13 +1,13 @@
-"""What runs on each machine of a crawl: its agents, the courier of their messages, and the lease without which they request nothing.
+"""What runs on each machine of a crawl: its agents, the courier of their messages, and the leases that they request under.
 
-The engine starts it and carries its calls (ray_actors.py); the supervisor on the head sends orders and gets the agents' reports
+The engine starts it and carries its calls (ray_actors.py); the supervisor on the head orders, and hears what the agents report
 (far_places.py). Everything is below one directory of this machine's disk:
 
     DIR/partitions.json   the head's table: which agent has which sites, which machine has which agent
     DIR/agent-3 …         the shards of this machine's agents; on the head also DIR itself, the shard of agent 0
     DIR/channels          sockets: one for each agent here, and one for each elsewhere (courier.py)
 
-One object is one life of the machine (directory.py). When the life ends, its agents end, too.
+One object is one life of the machine (directory.py). When it ends, its agents end with it.
 """
 
 from __future__ import annotations
@@ -18,13 +18,15 @@ import signal
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import msgspec
 
 from thresher.config.settings import SnapshotSettings
+from thresher.crawler.cluster.address_file import create
 from thresher.crawler.cluster.lease import LEASE_S, RENEW_S, boot_s
-from thresher.crawler.cluster.shared_addresses import create
+from thresher.crawler.machines.address_turns import AddressTurns
 from thresher.crawler.machines.courier import Courier, Send
 from thresher.crawler.machines.directory import DirectoryAnswer
 from thresher.crawler.machines.supervision import (
@@ -40,6 +42,7 @@ from thresher.crawler.machines.supervision import (
     Signal,
     Start,
 )
+from thresher.crawler.machines.turns import TurnsAnswer, TurnsCall
 from thresher.crawler.process.agent_life import AgentLife
 from thresher.crawler.process.places import ThisMachine
 from thresher.crawler.process.snapshots import SnapshotTimer
@@ -48,11 +51,11 @@ from thresher.crawler.status import AgentOrder, AgentReport
 from thresher.storage.lock import lock_holder
 from thresher.storage.partitions import ADDRESSES, Partitions, channels_path, shard_path, write_partitions
 
-EVENTS_S = 0.2  # seconds that a call waits for an event
+EVENTS_S = 0.2  # how long a call waits for an event
 _LOOK_S = 0.1
 _ENDING_S = 15.0
 
-Ask = Callable[[str, str], Awaitable[DirectoryAnswer]]  # called with ("join", "renew" or "leave", life); returns the directory's answer
+Ask = Callable[[str, str], Awaitable[DirectoryAnswer]]  # asks the directory to "join", "renew" or "leave", for a life
 
 
 @dataclass(slots=True)
@@ -62,7 +65,7 @@ class _Running:
     agent: int
     start: int
     life: AgentLife
-    signals: list[int]  # signals that arrived before its process existed
+    signals: list[int]  # that came before its process was there
     has_begun: bool = False
     was_leased: bool = False
 
@@ -70,25 +73,29 @@ class _Running:
 class Machine:
     """One life of a machine in one run of a crawl."""
 
-    def __init__(self, begin: Begin, *, ask: Ask, send: Send) -> None:
-        """Store the head's table; `run` does the rest.
+    def __init__(self, begin: Begin, *, ask: Ask, ask_turns: Callable[[str, TurnsCall], Awaitable[TurnsAnswer]], send: Send) -> None:
+        """Take the head's table over; `run` does the rest.
 
         Args:
             ask: Raises whatever the engine raises when the directory cannot be reached.
+            ask_turns: The same; tells the directory of a life's turns at addresses.
             send: Carries a parcel to another machine.
         """
         self.life = secrets.token_hex(8)
         self._ask = ask
+        self._ask_turns = partial(ask_turns, self.life)
+        self._turns: AddressTurns | None = None  # once the file is there in which agents want them
+        self._granted_by = ""  # the start of the directory that granted the last lease
         self._directory = Path(begin.directory)
         self._running: dict[int, _Running] = {}  # by agent
         self._tasks: set[asyncio.Task[None]] = set()
         self._events: list[MachineEvent] = []
-        self._first = 1  # the number of the first event
-        self._called = 0  # the number of the last call that was carried out
-        self._shown = 0  # the number of the last event that was in an answer
+        self._first = 1  # the number of the first of them
+        self._called = 0  # the number of the last call
+        self._shown = 0  # the number of the last that was in an answer
         self._happened = asyncio.Event()
         self._lease_until = 0.0
-        self._leased = asyncio.Event()  # set once this life has its first lease
+        self._leased = asyncio.Event()  # once this life was granted its first lease
         self._why_refused = ""
         self._over = asyncio.Event()
         table = msgspec.json.decode(begin.partitions, type=Partitions)
@@ -113,12 +120,15 @@ class Machine:
         )
 
     async def run(self) -> None:
-        """Renew the lease and carry messages, until cancelled or until this life is over; then the agents end, too."""
+        """Renew the lease and carry messages, until cancelled or until this life is over; the agents end with it."""
         joined = await self._ask("join", self.life)
         if not joined.is_granted:
             self._tell(Noted(0, f"takes no part: {joined.why}"))
             return
-        create(channels_path(self._directory) / ADDRESSES)
+        addresses = channels_path(self._directory) / ADDRESSES
+        create(addresses)
+        self._turns = AddressTurns(addresses, self._ask_turns)
+        taking_turns = asyncio.ensure_future(self._turns.run())
         carrying = asyncio.ensure_future(self._courier.run())
         renewing = asyncio.ensure_future(self._keep_lease())
         timing = asyncio.ensure_future(self._timer.run())
@@ -127,9 +137,10 @@ class Machine:
         finally:
             for one in self._running.values():
                 one.life.signal(signal.SIGKILL)
-            for task in (tasks := [carrying, renewing, timing, *self._tasks]):
+            for task in (tasks := [taking_turns, carrying, renewing, timing, *self._tasks]):
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
+            self._turns.close()
 
     async def leave(self) -> None:
         """End this life: give the lease back once all agents have ended."""
@@ -142,14 +153,18 @@ class Machine:
             await self._ask("leave", self.life)
 
     def receive(self, machine: str, parcel: bytes) -> bytes:
-        """Handle a parcel of another machine; return the answer."""
+        """Take in what another machine sends."""
         return self._courier.receive(machine, parcel)
 
     async def _keep_lease(self) -> None:
+        assert self._turns is not None
         while not self._over.is_set():
             asked_at = boot_s()
             try:
                 answer = await asyncio.wait_for(self._ask("renew", self.life), LEASE_S)
+                if answer.is_granted and (answer.directory != self._granted_by or asked_at > self._lease_until):
+                    await asyncio.wait_for(self._turns.declare(), LEASE_S)  # it may not know them, or have given them to others
+                    self._granted_by = answer.directory
             except Exception as error:  # noqa: BLE001 - whatever it is: nothing was granted
                 answer = DirectoryAnswer(why=f"the directory on the head cannot be reached ({type(error).__name__})")
             if answer.is_granted:
@@ -164,10 +179,10 @@ class Machine:
             self._why_refused = answer.why
             await asyncio.sleep(RENEW_S)
 
-    # -- called by the supervisor
+    # -- what the supervisor calls
 
     async def exchange(self, call: MachineCall) -> Events:
-        """Carry out orders, unless they are for an earlier life, and return the events since the last call; wait a little for one."""
+        """Carry out orders, unless they are for an earlier life, and return what has happened since; wait a little for it."""
         if call.life == self.life and call.number > self._called:
             self._called = call.number
             for order in call.orders:
@@ -184,7 +199,7 @@ class Machine:
         return Events(self.life, self._first, [*self._events])
 
     def _tell(self, event: MachineEvent) -> None:
-        """Keep an event for the supervisor. A report replaces an earlier one that the supervisor has not received."""
+        """Keep an event for the supervisor. A report takes the place of one that it has not had."""
         last = self._events[-1] if self._first + len(self._events) - 1 > self._shown else None
         if isinstance(event, Reported) and isinstance(last, Reported) and last.start == event.start:
             newest = {one.name: one for one in (*last.report.back_offs, *event.report.back_offs)}

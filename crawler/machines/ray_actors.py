@@ -21,6 +21,7 @@ from thresher.crawler.machines.far_shards import FarShards
 from thresher.crawler.machines.machine import Machine
 from thresher.crawler.machines.names import DIRECTORY, namespace
 from thresher.crawler.machines.supervision import Begin, MachineCall
+from thresher.crawler.machines.turns import TurnsAnswer, TurnsCall
 from thresher.crawler.version import VERSION
 from thresher.storage.carrying import FilePiece, read_piece
 from thresher.storage.far_server import ShardServer
@@ -60,6 +61,10 @@ class DirectoryActor:
                 self._directory.leave(machine, life)
                 answer = DirectoryAnswer()
         return _encode(answer)
+
+    def turns(self, machine: str, life: str, run: str, call: bytes) -> bytes:
+        """Take what a machine says of its turns at addresses, and answer."""
+        return _encode(self._directory.turns(machine, life, run, msgspec.json.decode(call, type=TurnsCall), boot_s()))
 
 
 class ShardActor:
@@ -130,13 +135,17 @@ class MachineActor:
     def _here(self) -> Machine:
         """Return this machine's life; it begins with the first call, since there is no event loop before."""
         if self._machine is None or (self._running is not None and self._running.done()):
-            self._machine = Machine(self._begin, ask=self._ask, send=self._send)
+            self._machine = Machine(self._begin, ask=self._ask, ask_turns=self._ask_turns, send=self._send)
             self._running = asyncio.ensure_future(self._machine.run())
         return self._machine
 
     async def _ask(self, what: str, life: str) -> DirectoryAnswer:
         said = await self._call(DIRECTORY, "ask", LEASE_S, what, self._begin.machine, life, self._begin.run)
         return msgspec.json.decode(said, type=DirectoryAnswer)
+
+    async def _ask_turns(self, life: str, call: TurnsCall) -> TurnsAnswer:
+        said = await self._call(DIRECTORY, "turns", LEASE_S, self._begin.machine, life, self._begin.run, _encode(call))
+        return msgspec.json.decode(said, type=TurnsAnswer)
 
     async def _send(self, machine: str, parcel: bytes) -> bytes:
         return await self._call(machine, "receive", _SEND_S, self._begin.machine, parcel)

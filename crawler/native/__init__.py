@@ -1,19 +1,20 @@
-"""Reads a page in one pass in C: markup to links, title and text, text to words, links to canonical URLs and their keys. Built at
-installation if there is a compiler.
+"""A page in one pass, by C of ours where a compiler was there when Thresher was installed: markup to links, title and text, text to words,
+links to canonical URLs and their keys.
 
-`page`, `words`, `word`, `least`, `slots` and `least_links` do what core's html.py, sketch.py and minhash.py do in Python and numpy, with
-the same results; `bag` does so for filters/near_replica/random_projection.py. `join`, `origins` and `keys` do what url.py does; links that
-are not clean are left to url.py. `crowded` and `endings` test many URLs for filters/path_trap.py and media.py; `sample`, `look`,
-`least_pairs`, `least_words`, `without` and `without_runs` compute from a page's words what filters need (filters/depth_cutoff/novelty.py,
-filters/soft_error/looks.py, filters/canary/tongue.py, core/echo.py). `front_coded` and `front_decoded` pack the URLs of a row
-(storage/url_rows.py), `steps` and `new_rows` a page's links and new URLs (storage/packing.py); `sealed` and `opened` are storage/seal.py's,
-`RecordCache` is storage/tables/record_cache.py, `near` compares signatures (filters/near_replica/collide.py). They are None if the
-extension was not built, or with THRESHER_NATIVE=0 in the environment: then everything runs in Python.
+`page`, `words`, `word`, `least`, `slots` and `least_links` do what core's html.py, sketch.py and minhash.py do in Python and numpy, and
+say the same; `bag` does so for filters/near_replica/random_projection.py.
+`join`, `origins` and `keys` do what url.py does, which gets the links that are not clean. `crowded` and `endings` are what
+filters/path_trap.py and media.py ask of many URLs; `sample`, `look`, `least_pairs`, `shared_words`, `without` and `without_runs` are what
+filters ask of a page's words (filters/depth_cutoff/novelty.py, filters/soft_error/looks.py, filters/canary/tongue.py, core/echo.py).
+`front_coded` and `front_decoded` pack the URLs of a row (storage/url_rows.py), `steps` and `new_rows` a page's links and new URLs
+(storage/packing.py); `sealed` and `opened` are storage/seal.py's, `RecordCache` is storage/tables/record_cache.py, `near` compares
+signatures (filters/near_replica/collide.py).
+They are None where the extension was not built, and with THRESHER_NATIVE=0 in the environment: then everything runs in Python.
 
-The pass is a tokeniser and a stack of open elements, by the HTML Standard, and no tree: its time is linear in the page, so pages need not
-be scanned for bombs first. If a tree would give another result, the pass gives the page up, and says why; that page goes to the bomb scan
-and the tree parser, as all pages do without the extension. So both ways find the same links and words; only white space between words may
-differ in `Parsed.raw_text`. Given up are pages with
+The pass is a tokeniser and a stack of open elements, by the HTML Standard, and no tree: its time is linear in the page, so that no page
+need be scanned for what would hold up a parser. Where the tree would change what is found, the pass gives the page up, and says why; such a
+page goes to bomb scan and tree, as all do without the extension. So both ways find the same, link for link and word for word; only white
+space between words may differ in `Parsed.raw_text`. Given up are pages with
 
     text, or elements but those of a table, right inside a table       elements in a select, but options and scripts
     text on both sides of a tag that does nothing ("a</x>b")           a link that closes with another element, and is opened again
@@ -33,7 +34,7 @@ from typing import Final
 
 __all__ = ["IMPLEMENTATION", "NATIVE", "native"]
 
-_INTERFACE: Final = 15  # version of the C code that fits this file: an editable installation may have an older one
+_INTERFACE: Final = 17  # of the C code that fits this file: an editable installation may have an older one
 
 try:
     from thresher.crawler.native import _native as native

@@ -160,9 +160,10 @@ def _team(directory: Path, settings: Settings, ownership: Ownership | None) -> T
         return None
     polite = settings.politeness
     path = channels_path(directory) / ADDRESSES
-    addresses = SharedAddresses(path, ownership.me, connections=polite.address_connections, gap_s=polite.address_delay)
     table = read_partitions(crawl_of(directory)[0])
-    return Team(ownership, addresses, AgentLease() if table is not None and table.machines else None)
+    is_far = table is not None and bool(table.machines)
+    addresses = SharedAddresses(path, ownership.me, connections=polite.address_connections, gap_s=polite.address_delay, takes_turns=is_far)
+    return Team(ownership, addresses, AgentLease() if is_far else None)
 
 
 def _signalled(agent: Agent, number: signal.Signals) -> None:

@@ -29,7 +29,7 @@ import msgspec
 
 from thresher.config.settings import Settings
 from thresher.crawler.core.http_message import HttpMessage, split
-from thresher.crawler.core.model import NO_KEY, Cause, CrawlURL, Failed, Fetched, Flag, Outcome, Purpose, Wire
+from thresher.crawler.core.model import NO_KEY, Cause, CrawlURL, Failed, Fetched, Flag, Outcome, Purpose, Reason, Wire
 from thresher.crawler.settlement.page_record import verdict_records
 from thresher.crawler.settlement.seed_labels import SeedLabels
 from thresher.crawler.visit import Visit
@@ -59,7 +59,7 @@ _MOST_CONFIG: Final = 1 << 20  # most bytes of a configuration with its seeds
 _TRUNCATED: Final = {
     **dict.fromkeys((Cause.CONN_RESET, Cause.DISCONNECTED, Cause.INCOMPLETE), "disconnect"),
     **dict.fromkeys((Cause.TIMEOUT_FIRST_BYTE, Cause.TIMEOUT_HEADERS, Cause.TIMEOUT_TOTAL, Cause.TOO_SLOW), "time"),
-    **dict.fromkeys((Cause.PROTOCOL_WIRE_BUDGET, Cause.BOMB), "length"),
+    **dict.fromkeys((Cause.PROTOCOL_WIRE_BUDGET, Cause.PROTOCOL_HEADERS, Cause.BOMB), "length"),
 }
 _TLS: Final = {"TLSv1": "tls/1.0", "TLSv1.1": "tls/1.1", "TLSv1.2": "tls/1.2", "TLSv1.3": "tls/1.3"}
 _VALIDATORS: Final = (b"etag", b"last-modified")
@@ -223,7 +223,7 @@ def _refers(capture: Capture, profile: str) -> Fields:
 def _why(outcome: Outcome, wire: Wire) -> str:
     """Return why an answer is incomplete, in the standard's words."""
     cause = wire.broken or (outcome.cause if isinstance(outcome, Failed) else None)
-    if isinstance(outcome, Fetched) and Flag.TRUNCATED_SIZE in outcome.flags:
+    if isinstance(outcome, Fetched) and (Flag.TRUNCATED_SIZE in outcome.flags or outcome.refused is Reason.TOO_LARGE):
         return "length"
     return _TRUNCATED.get(cause, "unspecified") if cause is not None else "unspecified"
 

@@ -57,10 +57,10 @@ class Canaries:
         if spec is not None:  # the filter's module is not imported if it is off
             from thresher.filters.canary.filter import CanaryFilter
             from thresher.filters.canary.news import Seen, Wish
-            from thresher.filters.canary.tongue import words_of
+            from thresher.filters.canary.tongue import heard
 
             assert isinstance(spec.peer_filter, CanaryFilter)
-            self._part, self._seen, self._wish, self._words_of = spec.peer_filter, Seen, Wish, words_of
+            self._part, self._seen, self._wish, self._heard = spec.peer_filter, Seen, Wish, heard
             self._memory = tables.memory(NAME)
 
     def seen(self, visit: Visit) -> Learned:
@@ -74,10 +74,12 @@ class Canaries:
         shown = _shown(visit, outcome)
         page, judged = visit.page, visit.deliberation
         is_kept = page is not None and page.status == 200 and judged is not None and judged.judgement.is_new and not page.flags
-        look = look_of(page) if page is not None and is_kept and self._part.wants_look(queue, self._memory) else None
-        via = url.via if url.hops else b""
-        words = self._words_of(page) if page is not None else []
-        return self._told(self._seen(queue, url.key, url.text, shown.token, shown.least, via, is_kept, look, words))
+        via, look, speaks, words = url.via if url.hops else b"", None, 0, b""
+        if page is not None:
+            speaks, words = self._heard(self._memory, queue, page, is_kept=is_kept)
+            is_wanted = is_kept and self._part.wants_look(queue, self._memory, is_own=speaks == 1)
+            look = look_of(page) if is_wanted else None
+        return self._told(self._seen(queue, url.key, url.text, shown.token, shown.least, via, is_kept, look, speaks, words))
 
     def wish(self, queue: bytes, *, is_drained: bool = False) -> Learned:
         """Ask for a canary of a host, because something about it must be decided, or it has nothing else to fetch."""
