@@ -67,7 +67,7 @@ class Store:
         cut_results(disk, self._next_visit)
         level = settings.store.compression_level
         self.archive = open_archive(path, self.secret, settings.archive, disk.get(META, Meta.ARCHIVE))
-        self._writer = Writer(disk, segments, self.archive, compression_level=level, patience_s=patience_s, done=self._on_commit)
+        self._writer = Writer(disk, segments, self.archive, compression_level=level, patience_s=patience_s, on_commit=self._on_commit)
         self.counters = Counters(self)
         self.tables = Tables(self, settings, writes=True)
         if msgspec.json.encode(settings) != self.stored_config:

@@ -41,7 +41,7 @@ Job = tuple[Group, "Future[None]"]
 
 
 class Writer:
-    """Commits groups handed over by `submit`; `done` is called in its thread once a group is durable and readable."""
+    """Commits groups handed over by `submit`; `on_commit` is called in its thread once a group is durable and readable."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class Writer:
         *,
         compression_level: int,
         patience_s: float,
-        done: Callable[[], None],
+        on_commit: Callable[[], None],
     ) -> None:
         self.error: ThresherError | None = None  # set once, for good
         self.trouble = ""  # what the disk says while it is being tried again
@@ -61,7 +61,7 @@ class Writer:
         self._archive = archive
         self._level = compression_level
         self._patience_s = patience_s
-        self._done = done
+        self._on_commit = on_commit
         self._n_commits = 0
         self._closing = Event()
         self._jobs: SimpleQueue[Job | None] = SimpleQueue()
@@ -105,7 +105,7 @@ class Writer:
                 future.set_exception(self.error)
                 return
             self.cpu_s = time.thread_time()
-            self._done()
+            self._on_commit()
             future.set_result(None)
 
     def _persist(self, group: Group) -> None:

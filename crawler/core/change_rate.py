@@ -52,7 +52,7 @@ class Evidence(msgspec.Struct, array_like=True):
         self.events *= kept
         self.changed = {at: (weight * kept, total * kept) for at, (weight, total) in self.changed.items() if weight * kept > 1e-3}
 
-    def visited(self, interval_s: float, *, is_changed: bool, own: float = 1.0) -> None:
+    def on_visit(self, interval_s: float, *, is_changed: bool, own: float = 1.0) -> None:
         """Record a visit, `interval_s` > 0 seconds after the visit before.
 
         Args:
@@ -69,7 +69,7 @@ class Evidence(msgspec.Struct, array_like=True):
         weight, total = self.changed.get(at, (0.0, 0.0))
         self.changed[at] = (weight + own, total + own * interval_s)
 
-    def dated(self, age_s: float, weight: float = 1.0) -> None:
+    def on_date(self, age_s: float, weight: float = 1.0) -> None:
         """Record that the last change was `age_s` seconds ago.
 
         Args:

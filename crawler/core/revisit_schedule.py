@@ -95,14 +95,14 @@ class Schedule:
         """
         plan = PagePlan(visited_at)
         if 0.0 < dated_at < visited_at and belief > 0.0:
-            plan.evidence.dated(min(visited_at - dated_at, self._bounds.most_s), belief)
+            plan.evidence.on_date(min(visited_at - dated_at, self._bounds.most_s), belief)
         host = self._plans.host(page.queue)
         host.gap_s = host.gap_s or pace_s
         self._plans.enlist(page.queue, place_of(page.text, page.key))
         self._place(page, plan, host, visited_at)
         return plan
 
-    def visited(
+    def on_visit(
         self, page: ScheduledPage, plan: PagePlan, now: float, *, is_changed: bool, n_new: int, pace_s: float, haste: float = 1.0
     ) -> list[Sooner]:
         """Learn from a visit that has shown whether a page has changed, and give it its next time; return the siblings to visit earlier.
@@ -121,9 +121,9 @@ class Schedule:
         )
         own = self._siblings.learn(look, nodes)
         for node in nodes:
-            node.family.evidence.visited(interval, is_changed=is_changed, own=own)
+            node.family.evidence.on_visit(interval, is_changed=is_changed, own=own)
         plan.evidence.fade(_KEPT)
-        plan.evidence.visited(interval, is_changed=is_changed, own=own)
+        plan.evidence.on_visit(interval, is_changed=is_changed, own=own)
         plan.often += (is_changed - plan.often) * (1.0 - _KEPT)
         plan.news += (n_new - plan.news) * (1.0 - _KEPT) * 2.0
         was_sooner = plan.siblings is not None
@@ -161,7 +161,7 @@ class Schedule:
         self._plans.save_host(page.queue, host)
         self._plans.save_page(page.key, plan)
 
-    def announced(self, plan: PagePlan, changed_at: float, belief: float, now: float) -> float | None:
+    def on_lastmod(self, plan: PagePlan, changed_at: float, belief: float, now: float) -> float | None:
         """Handle a sitemap's time of a page's last change; return when its visit is due because of it, None if that is not earlier."""
         if not belief or not plan.visited_at < changed_at <= now or plan.why not in ("first", "changed", "unchanged"):
             return None
