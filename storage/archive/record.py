@@ -1,4 +1,4 @@
-"""One record of a WARC file [ISO 28500:2017, WARC 1.1] before it is written, and how its values are spelt."""
+"""One record of a WARC file [ISO 28500:2017, WARC 1.1] before it is written, and the format of its values."""
 
 from __future__ import annotations
 
@@ -16,33 +16,33 @@ FIELDS: Final = "application/warc-fields"
 
 
 class ArchiveRecord(msgspec.Struct, frozen=True):
-    """What a record says. Its block's digest and length are added when it is written."""
+    """The content of a record. The digest and length of its block are added when it is written."""
 
     kind: RecordKind
-    id: str  # of a UUID
-    date: str  # as `stamp` has it
+    id: str  # a UUID
+    date: str  # in the format of `stamp`
     content_type: str
     block: bytes
     headers: list[tuple[str, str]]  # further ones, in order; ASCII
 
 
 def sha1(data: bytes) -> bytes:
-    """Return the digest that all programs know, 20 bytes."""
+    """Return the SHA-1, 20 bytes, the digest that all programs support."""
     return hashlib.sha1(data, usedforsecurity=False).digest()
 
 
 def labelled(digest: bytes) -> str:
-    """Return a SHA-1 of 20 bytes as WARC headers have it."""
+    """Return a SHA-1 of 20 bytes in the format of WARC headers."""
     return "sha1:" + base64.b32encode(digest).decode()
 
 
 def urn(record_id: str) -> str:
-    """Return a record's id as WARC headers have it."""
+    """Return a record's id in the format of WARC headers."""
     return f"<urn:uuid:{record_id}>"
 
 
 def stamp(at: float) -> str:
-    """Return a time as WARC-Date has it, "2026-11-23T12:00:00.000000Z".
+    """Return a time in the format of WARC-Date, "2026-11-23T12:00:00.000000Z".
 
     Args:
         at: Seconds since the Unix epoch.
