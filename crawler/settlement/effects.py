@@ -252,7 +252,7 @@ class Effector:
 
     def on_end(self, key: bytes, *, was_asked: bool, is_good: bool) -> bool:
         """End the draw of a URL that needs no more request; return whether it was drawn."""
-        return self.tails.settle(key, is_good=is_good) if was_asked else self.tails.unasked(key)
+        return self.tails.settle(key, is_good=is_good) if was_asked else self.tails.on_no_request(key)
 
     def hold_at_turn(self, url: CrawlURL, holds: Sequence[Asked], now: float) -> None:
         """Record a URL whose turn has come as held, or as an alias; its row has left its queue."""
