@@ -6,7 +6,7 @@
 | Hold    | waits in the holder's class      | leaves the queue for that class   | held: one more holder    |
 | Release | –                                | –                                 | held: queued when no holder is left |
 | ReleaseURL | –                                | –                                 | held: queued when only the asking filter held it |
-| Request | queued first in its host's queue, with all rules of politeness; an audit queues a held or refused URL, and moves a queued one first |
+| Request | queued first in its host's queue, with all rules of politeness; an audit queues what was held, and moves what waits first |
 | Revise  | –                                | –                                 | page, redirect: the newer verdict is added |
 | Recall  | –                                | –                                 | alias of the rule: queued, as if there were no rule |
 | Study   | what the filter gathered about a site is studied in a child process |||
