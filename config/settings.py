@@ -334,7 +334,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     labels: dict[str, str] = field(default_factory=dict)  # seed → its label in exports
     schedule: Literal["once", "continuous"] = "once"  # continuous: the crawl does not end; each page has a time for its next visit
     sitemaps: Literal["off", "robots"] = "robots"
-    ai_preferences: Literal["record", "obey"] = "record"
+    ai_preferences: Literal["given", "record", "obey"] = "given"
     feeds: bool = False  # read RSS and Atom where a sitemap is named, and where a page names one
     identity: IdentitySettings = field(default_factory=IdentitySettings)
     scope: ScopeSettings = field(default_factory=ScopeSettings)

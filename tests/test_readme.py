@@ -5,19 +5,22 @@ from __future__ import annotations
 import functools
 import re
 import shlex
+import shutil
+import subprocess
 import sys
 import threading
 from collections.abc import Iterator
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 import click
 import forking
 import msgspec
 import pytest
 import yaml
-from harness import demo, options
+from harness import demo, free_port, options
 from test_story_import import foreign
 
 import thresher as api
@@ -114,6 +117,26 @@ def test_every_command_of_the_console_blocks_runs(own_site: str, tmp_path: Path,
     assert len(namespace["pages"]) > 0
 
 
+@pytest.mark.skipif(shutil.which("wayback") is None, reason="pywb is not on the path: its commands in config/README.md are not run")
+def test_the_commands_that_replay_an_archive_show_its_pages(own_site: str, tmp_path: Path) -> None:
+    """pywb is of an environment of its own: its brotli is another than ours."""
+    (block,) = blocks("sh", section("config/README.md", "Archive a site"))
+    *before, last = block.splitlines()
+    crawled = f"crawl {own_site} --profile own-site --contact me@example.org --max-pages 1 --set archive.format=warc -o my-archive".split()
+    assert forking.run(crawled, cwd=tmp_path).returncode == 0
+    for command in before:
+        subprocess.run(command, shell=True, cwd=tmp_path, check=True, capture_output=True)
+    port = free_port()
+    with subprocess.Popen([*shlex.split(last), "--port", str(port)], cwd=tmp_path, stderr=subprocess.PIPE) as player:
+        try:
+            assert player.stderr is not None
+            next(line for line in player.stderr if b"Starting Gevent Server" in line)
+            with urlopen(f"http://localhost:{port}/site/mp_/{own_site}", timeout=60) as answer:
+                assert b"words of page index" in answer.read()
+        finally:
+            player.kill()
+
+
 def test_the_python_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """As it stands there, but for the site: a web on loopback, which the environment leads to."""
     (source,) = blocks("python", section("crawler/README.md", "Use it from Python"))
@@ -137,6 +160,7 @@ def test_every_block_of_code_is_one_that_a_test_reads() -> None:
     languages = {file: set(re.findall(r"^```(\w+)$", text, re.MULTILINE)) for file, text in TEXTS.items()}
     assert languages.pop("README.md") == {"sh", "console"}
     assert languages.pop("filters/README.md") == {"toml", "python"}
+    assert languages.pop("config/README.md") == {"sh", "console"}
     assert all(found <= {"console", "python"} for found in languages.values())
     assert all("\n$ " not in block for text in TEXTS.values() for block in blocks("", text))
 

@@ -1,8 +1,8 @@
 """Collects the statements about a page's use by AI; requests /.well-known/tdmrep.json if the configuration asks for it.
 
 Files and headers that come anyway are always read. tdmrep.json is a request of its own: once for each origin and `robots.cache_ttl`, in
-place of the first page and at the pace of its host, if its robots.txt allows it, and only with `ai_preferences: obey`: what is not known
-cannot be obeyed. Whatever is answered, the pages are fetched: it says what may be done with them.
+place of the first page and at the pace of its host, if its robots.txt allows it, and only with `ai_preferences: record` or `obey`.
+Whatever is answered, the pages are fetched: it says what may be done with them.
 
 Memory: what 4,096 files of robots.txt, fewer of large ones, and 4,096 origins say.
 """
@@ -49,7 +49,7 @@ class AiPreferences:
 
     def request(self, url: CrawlURL, now: float) -> CrawlURL | None:
         """Return the URL of the tdmrep.json that is to be requested before this one, None if there is none."""
-        if not self._obeys(url):
+        if not self._asks(url):
             return None
         known = self._policy(url.host)
         if known is not None and now < known[0].expires_at:
@@ -79,7 +79,7 @@ class AiPreferences:
         record = self._robots.record(url.host)
         if record is not None and record.kind == "rules" and record.file:
             stated += [("robots.txt", says, record.fetched_at) for says in self._of_file(record.file, record).of(url.text)]
-        known = self._policy(url.host) if self._obeys(url) else None
+        known = self._policy(url.host) if self._asks(url) else None
         if known is not None:
             stated += [("tdmrep.json", says, known[0].fetched_at) for says in of_tdmrep(known[1], url.text)]
         stated += [("header", says, 0.0) for says in of_headers(headers)]
@@ -88,10 +88,13 @@ class AiPreferences:
 
     def disallows(self, url: CrawlURL, stated: list[Stated]) -> bool:
         """Return whether a page's statements forbid to store its body."""
-        return self._obeys(url) and reserves(stated)
+        return self._word(url) == "obey" and reserves(stated)
 
-    def _obeys(self, url: CrawlURL) -> bool:
-        return self._overriding.of(url.text).ai_preferences == "obey"
+    def _asks(self, url: CrawlURL) -> bool:
+        return self._word(url) != "given"
+
+    def _word(self, url: CrawlURL) -> str:
+        return self._overriding.of(url.text).ai_preferences
 
     def _times(self, origin: str) -> RobotsSettings:
         return self._overriding.of_host(queue_name(origin)).robots

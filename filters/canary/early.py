@@ -4,14 +4,12 @@ As long as its answers are not alike, no canary is wanted of a host, and before 
 the first `EARLY` answers are only listed, in one record; the pages that may be canaries are kept at once. The rest is learned from them, in
 their order, when an answer is like another one, when there are more, or when a canary is wanted. Most hosts of the web never have more.
 
-Time: 10 µs an answer, in place of 40. Memory: 230 bytes an answer.
+Time: 10 µs an answer, in place of 40. Memory: 360 bytes an answer.
 """
 
 from __future__ import annotations
 
 from typing import Final
-
-import numpy as np
 
 from thresher.crawler.core.ports import Memory
 from thresher.filters.canary import records
@@ -29,13 +27,12 @@ def enter(memory: Memory, seen: Seen, share: float) -> int:
     """
     first = records.first_answers(memory, seen.queue)
     n = len(first) + 1
-    if n > EARLY or share * n >= 2 or not (first or records.is_new(memory, seen.queue)):
+    if n > EARLY or seen.speaks or share * n >= 2 or not (first or records.is_new(memory, seen.queue)):
         return 0
     alike = [answer.least for answer in first if answer.token == seen.token] if seen.token else []
     if len(alike) + bool(seen.token) >= min([seen.least, *alike]):
         return 0
-    words = np.array(seen.words, dtype="<u4").tobytes() if seen.is_kept else b""
-    first.append(EarlyAnswer(seen.key, seen.url, seen.token, seen.least, seen.via, seen.is_kept, words))
+    first.append(EarlyAnswer(seen.key, seen.url, seen.token, seen.least, seen.via, seen.is_kept, seen.words))
     records.put_first_answers(memory, seen.queue, first)
     return n
 
@@ -50,5 +47,4 @@ def take(memory: Memory, queue: bytes) -> list[Seen]:
 
 def _told(queue: bytes, answer: EarlyAnswer) -> Seen:
     """Return an answer as it was told, but for its look: its page is a candidate by now if it may be one."""
-    words = np.frombuffer(answer.words, dtype="<u4").tolist()
-    return Seen(queue, answer.key, answer.url, answer.token, answer.least, answer.via, answer.is_kept, None, words)
+    return Seen(queue, answer.key, answer.url, answer.token, answer.least, answer.via, answer.is_kept, words=answer.words)

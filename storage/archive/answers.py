@@ -11,11 +11,13 @@ Memory: one record, as far as it is read.
 
 from __future__ import annotations
 
+import io
+import re
 import zlib
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 import msgspec
 from fastwarc.warc import ArchiveIterator, WarcRecord, WarcRecordType
@@ -26,8 +28,11 @@ from thresher.storage.archive.earlier import sha1_of
 _GZIP: Final = b"\x1f\x8b"
 _WINDOW: Final = 31  # zlib's number for gzip around the largest window
 _STEP: Final = 1 << 20  # bytes
+_PLAIN: Final = b"WARC/"
+_BLANK_LINE: Final = b"\r\n\r\n"  # ends a head
 _ANSWERS: Final = WarcRecordType.response | WarcRecordType.revisit | WarcRecordType.resource
-_MAGIC: Final = (b"WARC/", b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\x04\x22\x4d\x18")
+_LENGTH: Final = re.compile(rb"\r\nContent-Length: *(\d+)\r\n", re.IGNORECASE)
+_MAGIC: Final = (_PLAIN, b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\x04\x22\x4d\x18")
 
 
 class ArchivedAnswer(msgspec.Struct, frozen=True):
@@ -78,15 +83,20 @@ class ArchivedAnswers:
             self._look_behind(at)
 
     def _look_behind(self, at: int) -> None:
-        """Note a fault if the file ends in the middle of a packed record, since the reader takes that for the end.
+        """Note a fault if the file ends in the middle of a record, since the reader takes that for the end.
 
         Args:
             at: The last record's place.
         """
+        if self.faults:
+            return
         with self._path.open("rb") as stream:
-            if stream.read(len(_GZIP)) != _GZIP or self.faults:
-                return
+            start = stream.read(len(_GZIP))
             stream.seek(at)
+            if _PLAIN.startswith(start) and not _ends_with_record(stream):
+                self.faults.append(f"{self._path}: ends in the middle of a record, behind byte {at:,}; what comes before it is read")
+            if start != _GZIP:
+                return
             data = stream.read(_STEP)
             while data:
                 member = zlib.decompressobj(_WINDOW)
@@ -133,6 +143,17 @@ class ArchivedAnswers:
         if record.record_type == WarcRecordType.revisit:
             same_as = (headers.get("WARC-Refers-To-Target-URI") or url).strip("<>")
         yield ArchivedAnswer(url, at, status, fields, payload, address, is_cut, same_as, digest)
+
+
+def _ends_with_record(stream: BinaryIO) -> bool:
+    """Return whether a file that is not packed ends with the record at whose beginning the stream stands, but for blank lines."""
+    at, head = stream.tell(), stream.read(_STEP)
+    n_head = head.find(_BLANK_LINE) + len(_BLANK_LINE)
+    length = _LENGTH.search(head, 0, n_head)
+    end = at + n_head + int(length[1]) if length else 0
+    is_whole = end <= stream.seek(0, io.SEEK_END)
+    stream.seek(end)
+    return is_whole and not stream.read(_STEP).strip()
 
 
 def _head(head: bytes) -> tuple[int, tuple[tuple[bytes, bytes], ...]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
+import numpy as np
 import pytest
 from dict_memory import DictMemory
 from subjects import SPACE
@@ -32,9 +33,21 @@ def story(seed: int) -> list[Seen | Wish]:
         i, text = dice.randrange(40), dice.randrange(n_texts)
         token = b"" if dice.random() < 0.1 else b"P%07d" % text
         is_kept = dice.random() < 0.8
-        words = [text * 1000 + n for n in range(20)] if dice.random() < 0.3 else [*range(20)]
+        words = np.arange(5_000, 5_020, dtype=np.uint32) + (100 * text if dice.random() < 0.3 else 0)
         look = LOOK if is_kept and dice.random() < 0.5 else None
-        told.append(Seen(QUEUE, SPACE.key(f"{HOST}/{i}"), f"{HOST}/{i}", token, dice.choice((1, 2, 3, 3, 3, 3)), b"", is_kept, look, words))
+        told.append(
+            Seen(
+                QUEUE,
+                SPACE.key(f"{HOST}/{i}"),
+                f"{HOST}/{i}",
+                token,
+                dice.choice((1, 2, 3, 3, 3, 3)),
+                b"",
+                is_kept,
+                look,
+                words=words.astype(np.uint32).tobytes(),
+            )
+        )
     return told
 
 
@@ -43,7 +56,7 @@ def lived(told: list[Seen | Wish], share: float) -> tuple[list[Any], DictMemory]
     of, memory, outcomes = CanaryFilter(CanarySettings(share=share)), DictMemory(), list[Any]()
     for i, news in enumerate(told):
         effects = of.on_news(news, memory)
-        outcomes += [effects, records.find_watch(memory, QUEUE), of.wants_look(QUEUE, memory), of.may_decide(QUEUE, memory)]
+        outcomes += [effects, records.find_watch(memory, QUEUE), of.wants_look(QUEUE, memory, is_own=False), of.may_decide(QUEUE, memory)]
         outcomes += [of.is_in_doubt(QUEUE, memory), of.hosts_of(QUEUE[:8], memory), records.candidates(memory, QUEUE)]
         for effect in effects:
             if isinstance(effect, Request):

@@ -126,10 +126,16 @@ async def test_no_answer_for_tdmrep_stops_a_crawl(answer: str, tmp_path: Path) -
         assert web.requests.count(f"a.test{WELL_KNOWN}") == 1
 
 
-async def test_what_tdmrep_says_lives_as_long_as_the_store(tmp_path: Path) -> None:
+async def test_what_tdmrep_says_is_recorded_and_lives_as_long_as_the_store(tmp_path: Path) -> None:
+    """With `record` it keeps nothing from the store. Mutation: bodies left out as with `obey`, the file's words as without it."""
     async with LittleWeb() as web:
         put(web)
-        crawled = await crawl(tmp_path / "c", settings(web, ["b.test/"], ai_preferences="obey"))
+        crawled = await crawl(tmp_path / "c", settings(web, ["b.test/"], ai_preferences="record"))
+        assert all(page.has_body for page in crawled.pages.values())
+        stated = {web.place(url): page.ai for url, page in crawled.pages.items()}
+        said = {place: [says for source, says, at in ai if source == "tdmrep.json" and at > 0] for place, ai in stated.items()}
+        assert said["b.test/kept/x"] == ["tdm-reservation: 0"]
+        assert said["b.test/x"] == ["tdm-reservation: 1", "tdm-policy: https://b.test/p"]
         with View(crawled.path) as view:
             bodies: list[Any] = [value for _, value in view.rows("policies")]
         assert len(bodies) == 1

@@ -113,28 +113,30 @@ async def test_answers_that_broke_off_are_there_and_marked(tmp_path: Path) -> No
     """Cut by the server, by a reset, by time, by our own limit, in the head, in a chunk; each with the standard's word for it."""
     cut_chunks = chunks(PAGE)[:350]
     broken: dict[str, tuple[str, Then, bytes]] = {
-        "cut": ("disconnect", "close", OK + b"Content-Length: 90000\r\n\r\n" + PAGE),
-        "chunk": ("disconnect", "close", OK + b"Transfer-Encoding: chunked\r\n\r\n" + cut_chunks),
-        "head": ("disconnect", "close", OK + b"X-Unfin"),
-        "reset": ("disconnect", "reset", OK + b"Content-Length: 90000\r\n\r\n" + PAGE),
-        "stalled": ("time", "stall", OK + b"Content-Length: 90000\r\n\r\n" + PAGE),
-        "status": ("unspecified", "close", b"HTTP/1.1 999 Denied\r\nContent-Length: 2\r\n\r\nno"),
-        "ssh": ("unspecified", "close", b"SSH-2.0-OpenSSH_9.2\r\n"),
-        "nul": ("unspecified", "close", OK + b"X-Nul: a\0b\r\nContent-Length: 2\r\n\r\nno"),
+        "b.test/declared": ("length", "close", OK + b"Content-Length: 10737418240\r\n\r\n"),
+        "a.test/cut": ("disconnect", "close", OK + b"Content-Length: 90000\r\n\r\n" + PAGE),
+        "a.test/chunk": ("disconnect", "close", OK + b"Transfer-Encoding: chunked\r\n\r\n" + cut_chunks),
+        "a.test/head": ("disconnect", "close", OK + b"X-Unfin"),
+        "a.test/reset": ("disconnect", "reset", OK + b"Content-Length: 90000\r\n\r\n" + PAGE),
+        "a.test/stalled": ("time", "stall", OK + b"Content-Length: 90000\r\n\r\n" + PAGE),
+        "a.test/status": ("unspecified", "close", b"HTTP/1.1 999 Denied\r\nContent-Length: 2\r\n\r\nno"),
+        "a.test/ssh": ("unspecified", "close", b"SSH-2.0-OpenSSH_9.2\r\n"),
+        "a.test/nul": ("unspecified", "close", OK + b"X-Nul: a\0b\r\nContent-Length: 2\r\n\r\nno"),
+        "b.test/headers": ("length", "close", OK + b"X: y\r\n" * 5_000),
     }
     async with RawWeb() as web:
-        for name, (_, then, data) in broken.items():
-            web.raw(f"a.test/{name}", data, then=then)
-        web.page("a.test/", *(f"a.test/{name}" for name in broken))
+        for place, (_, then, data) in broken.items():
+            web.raw(place, data, then=then)
+        web.page("a.test/", *broken)
         fetch = FetchSettings(allow_addresses=["127.0.0.0/8"], allow_ports=[web.port], concurrency=8, read_timeout=1.0)
         await crawl(tmp_path, archived(web, ["a.test/"], fetch=fetch))
         by_url = answers(tmp_path)
-        for name, (why, _, data) in broken.items():
-            found = by_url[web.url(f"a.test/{name}")]
-            assert {record["WARC-Truncated"] for record in found} == {why}, name
-            assert {record.block for record in found} == {data}, name
-            assert not any(record["WARC-Payload-Digest"] for record in found), name
-            assert len(found) == len(web.sent[f"a.test/{name}"])  # each try has its own
+        for place, (why, _, data) in broken.items():
+            found = by_url[web.url(place)]
+            assert {record["WARC-Truncated"] for record in found} == {why}, place
+            assert {record.block for record in found} == {data}, place
+            assert not any(record["WARC-Payload-Digest"] for record in found), place
+            assert len(found) == len(web.sent[place])  # each try has its own
     assert faults(tmp_path) == []
 
 

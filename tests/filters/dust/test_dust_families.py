@@ -162,7 +162,7 @@ def test_first_pages_that_are_listed_teach_the_same_in_the_end(seed: int, monkey
     outcomes = []
     for most in (families.EARLY, 0):
         monkeypatch.setattr(families, "EARLY", most)
-        memory, told = DictMemory(), list[int | families.Alias | None]()
+        memory, told = DictMemory(), list[object]()
         for origin, path, text in story:
             of = SPACE.key(f"{at[0]}{paths[text % 9]}") if text % 7 == 0 else b""
             page = families.ShownPage.of(xxhash.xxh3_64_digest(bytes((text,))), SPACE.key(origin + path), of)
