@@ -37,7 +37,7 @@ from thresher.crawler.core.effects import Again, Answer, Effect, Request, Rest, 
 from thresher.crawler.core.model import Cause, Mode, Purpose
 from thresher.crawler.core.ports import Memory
 from thresher.filters.base import NO_EFFECTS, Effects
-from thresher.filters.canary import doubts, records, tongue
+from thresher.filters.canary import doubts, early, records, tongue
 from thresher.filters.canary.likeness import is_changing, is_like, lost
 from thresher.filters.canary.news import Found, Seen, Wish
 from thresher.filters.canary.records import NAME, Candidate, HostState, Stage, SuspectAnswer
@@ -104,13 +104,19 @@ class CanaryFilter:
 
     def is_in_doubt(self, queue: bytes, memory: Memory) -> bool:
         """Return whether answers of a host that has nothing else to fetch are to be cleared by requests."""
+        if records.first_answers(memory, queue):
+            return False
         watch = records.find_watch(memory, queue)
         return watch is not None and watch.stage is Stage.IDLE and self._may_clear(watch) and bool(doubts.groups(memory, queue))
 
     # -- the crawl's own answers
 
     def on_news(self, news: Seen | Wish, memory: Memory, /) -> Effects:
-        watch = records.read_watch(memory, news.queue)
+        if isinstance(news, Seen) and (n := early.enter(memory, news, self._share)):
+            if news.look is not None:
+                self._keep(news, HostState(n), memory)
+            return NO_EFFECTS
+        watch = self._opened(memory, news.queue)
         if isinstance(news, Wish):
             why = doubts.worth_a_request(memory, news.queue, small_too=True)[0] if news.is_drained else b""
             is_idle = watch.stage is Stage.IDLE
@@ -120,7 +126,22 @@ class CanaryFilter:
         records.write_watch(memory, news.queue, watch)
         return effects
 
+    def _opened(self, memory: Memory, queue: bytes) -> HostState:
+        """Return a host's state, after its first answers were learned from."""
+        first = early.take(memory, queue)
+        watch = records.read_watch(memory, queue)
+        for news in first:
+            self._learn_seen(news, watch, memory)
+        return watch
+
     def _seen(self, news: Seen, watch: HostState, memory: Memory) -> Effects:
+        token, n_alike, wanted = self._learn_seen(news, watch, memory)
+        if watch.stage not in (Stage.IDLE, Stage.WALLED) and watch.n_answers - watch.asked_at > _LOST_AFTER:
+            watch.stage = Stage.IDLE
+        return self._ask_for(token, n_alike, wanted, news, watch, memory) if watch.stage is Stage.IDLE else NO_EFFECTS
+
+    def _learn_seen(self, news: Seen, watch: HostState, memory: Memory) -> tuple[bytes, int, int]:
+        """Learn from an answer; return its token, how many answers have that, and how many ask for a canary."""
         queue = news.queue
         watch.n_answers += 1
         speaks = news.speaks
@@ -141,10 +162,7 @@ class CanaryFilter:
                 self._keep(news, watch, memory)
             if news.words and tongue.learn(memory, queue, news.words):
                 self._hear(watch, queue, memory)
-        if watch.stage not in (Stage.IDLE, Stage.WALLED) and watch.n_answers - watch.asked_at > _LOST_AFTER:
-            watch.stage = Stage.IDLE
-        wanted = least if is_walls else doubts.wanted(least, watch.n_honest)
-        return self._ask_for(token, n_alike, wanted, news, watch, memory) if watch.stage is Stage.IDLE else NO_EFFECTS
+        return token, n_alike, least if is_walls else doubts.wanted(least, watch.n_honest)
 
     def _ask_for(self, token: bytes, n_alike: int, wanted: int, news: Seen, watch: HostState, memory: Memory) -> Effects:
         """Ask for a canary if there are as many alike answers as are wanted for it, or if the last one was long ago."""
@@ -231,7 +249,7 @@ class CanaryFilter:
         queue = records.take_asked(memory, reduced.key)
         if not queue:
             return NO_EFFECTS
-        watch = records.read_watch(memory, queue)
+        watch = self._opened(memory, queue)
         effects = self._learn(reduced, watch, queue, memory)
         records.write_watch(memory, queue, watch)
         return effects
