@@ -1,13 +1,15 @@
-"""`links`: the link graph as pairs of known URLs, page by page; a page's targets in the order in which they were found first.
+"""`links`: the link graph as pairs of known URLs, page by page; a page's targets in the order in which the crawl found them first.
 
 Anchors (the words of a link, its `rel`, its element) are read on request from the page's stored body. None: no body is stored, a filter
-wrote the link to another URL, or the page is none that may be parsed here (crawler/core/anchors.py).
+rewrote the link to another URL, or the page may not be parsed here (crawler/core/anchors.py).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import NamedTuple
+from operator import attrgetter
+
+import msgspec
 
 from thresher.crawler.core.anchors import Anchor, anchors
 from thresher.crawler.core.url import URLSpace, hostname_of, origin_of, site_of
@@ -24,17 +26,17 @@ _ANCHORS = frozenset(("anchor", "rel", "element"))
 _HTML = frozenset(("text/html", "application/xhtml+xml", ""))
 
 
-class KnownLink(NamedTuple):
+class KnownLink(msgspec.Struct, gc=False):
     """One link between two known URLs."""
 
     source: str
     target: str
-    label: str | None  # of the source
+    label: str | None  # label of the source
     anchor: Anchor | None
 
 
 def rows(view: View, wanted: frozenset[str]) -> Iterator[KnownLink]:
-    """Yield every link of every page that is its URL's newest."""
+    """Yield every link of the newest page of each URL."""
     texts, labels = TextLookup(view), LabelLookup.of_view(view)
     anchors_of = _anchors_of(view) if wanted & _ANCHORS else _no_anchors
     for visit, page in current_pages(view):
@@ -52,7 +54,7 @@ def _no_anchors(_visit: int, _page: PageRecord) -> Mapping[str, Anchor]:
 
 
 def _anchors_of(view: View) -> Callable[[int, PageRecord], Mapping[str, Anchor]]:
-    """Return what reads the anchors of a page from its body."""
+    """Return a function that reads the anchors of a page from its body."""
     space = URLSpace(view.secret, url_rules(view.settings))
 
     def read(visit: int, page: PageRecord) -> Mapping[str, Anchor]:
@@ -71,10 +73,10 @@ LINKS_KIND = ExportKind(
     "links",
     rows,
     (
-        Field("source", lambda link: link.source),
-        Field("target", lambda link: link.target),
+        Field("source", attrgetter("source")),
+        Field("target", attrgetter("target")),
         Field("cross_site", _is_cross_site, on_request=True),
-        Field("label", lambda link: link.label, on_request=True),
+        Field("label", attrgetter("label"), on_request=True),
         Field("anchor", lambda link: None if link.anchor is None else link.anchor.text, on_request=True),
         Field("rel", lambda link: None if link.anchor is None else link.anchor.rel, on_request=True),
         Field("element", lambda link: None if link.anchor is None else link.anchor.element, on_request=True),
