@@ -18,7 +18,8 @@ one is good again, URLs are queued again if their answer was the wall's. If no a
 answers differ, all URLs of that time are; of a wall in another language those between the last and the next answer in the host's words.
 
 **A wall that has fallen.** If the canary is good, one of the answers that were alike is fetched again. If it shows something else now, and
-the canary is good still, a wall was there, and the URLs that it answered are queued again. If not, the site is like that, and the next
+the canary is good still, a wall was there, and the URLs that it answered are queued again; so are they if two canaries have failed and the
+first is good again. If not, the site is like that, and the next
 canary for this answer is asked for only after four times as many. The other answers that were alike stay in doubt (doubts.py) until one of
 them was fetched again, too.
 
@@ -77,14 +78,14 @@ class CanaryFilter:
 
     # -- questions of other parts
 
-    def wants_look(self, queue: bytes, memory: Memory, *, is_own: bool) -> bool:
+    def wants_look(self, queue: bytes, memory: Memory, speaks: Speech) -> bool:
         """Return whether the next page of a host that is kept becomes a candidate.
 
         Args:
-            is_own: It uses its host's words.
+            speaks: Whether it uses its host's words.
         """
         watch = records.find_watch(memory, queue)
-        return watch is None or watch.n_kept + 1 in _SLOTS_AT or (is_own and not watch.has_own)
+        return watch is None or watch.n_kept + 1 in _SLOTS_AT or (speaks is Speech.OWN and not watch.has_own)
 
     def hosts_of(self, site: bytes, memory: Memory) -> list[bytes]:
         """Return the queues of a site's hosts; first those with the most answers since their last good canary."""
@@ -251,6 +252,7 @@ class CanaryFilter:
             return NO_EFFECTS
         watch = self._opened(memory, queue)
         effects = self._learn(reduced, watch, queue, memory)
+        watch.has_own = any(one.speaks == Speech.OWN for one in records.candidates(memory, queue).values())
         records.write_watch(memory, queue, watch)
         return effects
 
@@ -288,6 +290,8 @@ class CanaryFilter:
             candidate.spread = max(candidate.spread, lost(candidate.look, found.look))
             records.put_candidate(memory, queue, watch.slot, candidate)
         if watch.stage is Stage.CONFIRM:
+            watch.failed = [watch.why]
+        if watch.stage in (Stage.CONFIRM, Stage.TWICE):
             return self._fallen(watch, queue, memory)
         if watch.is_walled:
             return self._release(watch, queue, memory, is_well=True)
@@ -319,13 +323,13 @@ class CanaryFilter:
             return self._clear_next(watch, queue, memory)
         watch.failed = []
         if watch.slot not in records.candidates(memory, queue):
+            watch.failed = [watch.why]
             return self._fallen(watch, queue, memory)
         return self._fetch(watch, queue, watch.slot, Stage.CONFIRM, memory)
 
     def _fallen(self, watch: HostState, queue: bytes, memory: Memory) -> Effects:
         """Queue again what a wall had answered for that has fallen before a canary could see it."""
-        watch.failed = [watch.why]
-        watch.told, watch.n_walls, watch.n_honest = words_for(watch.why), watch.n_walls + 1, 0
+        watch.told, watch.n_walls, watch.n_honest = words_for(watch.why or watch.failed[0]), watch.n_walls + 1, 0
         return (Void(queue), *self._fetch_again(watch, queue, memory), *self._clear_next(watch, queue, memory))
 
     def _bad(self, found: Found, watch: HostState, queue: bytes, memory: Memory, *, is_walls: bool) -> Effects:
