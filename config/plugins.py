@@ -62,8 +62,12 @@ def missing(stored: bytes) -> list[str]:
     return sorted(set(named) - _OWN - {plugin.name for plugin in plugins() if not plugin.fault})
 
 
-def without_unused(stored: bytes) -> bytes:
-    """Return a stored configuration without the filters that are not installed and were off in all of the crawl."""
+def without_missing(stored: bytes, *, all_of_them: bool = False) -> bytes:
+    """Return a stored configuration without the filters that are not installed.
+
+    Args:
+        all_of_them: For who only reads the crawl. Else only those that were off in all of it: the crawl would go on without the others.
+    """
     names = missing(stored)
     if not names:
         return stored
@@ -71,9 +75,20 @@ def without_unused(stored: bytes) -> bytes:
     overridden = msgspec.json.encode(whole.get("overrides")).decode()
     for name in names:
         options = whole["filters"][name]
-        if isinstance(options, dict) and options.get("mode") == "off" and name not in overridden:
+        is_unused = isinstance(options, dict) and options.get("mode") == "off" and name not in overridden
+        if all_of_them or is_unused:
             del whole["filters"][name]
+    if all_of_them:
+        whole["overrides"] = [_without(names, override) for override in whole.get("overrides", [])]
     return msgspec.json.encode(whole)
+
+
+def _without(names: list[str], override: dict[str, Any]) -> dict[str, Any]:
+    """Return an override that says nothing of these filters."""
+    filters = override.get("filters")
+    if not isinstance(filters, dict):
+        return override
+    return override | {"filters": {name: options for name, options in filters.items() if name not in names}}
 
 
 def _load(point: EntryPoint, *, is_only: bool) -> Plugin:

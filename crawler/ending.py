@@ -17,7 +17,7 @@ class Ending:
 
 
 def finished(why: str, status: Status, *, answered_before: int, max_error_rate: float) -> Ending:
-    """Return the end of a crawl that has nothing to do: it names what is left, and what most failures came from.
+    """Return how a crawl ended that has nothing to do any more: what is left undone, and the most frequent cause of failures.
 
     Args:
         status: The status of the whole crawl, as of now.
@@ -51,7 +51,9 @@ def finished(why: str, status: Status, *, answered_before: int, max_error_rate: 
 
 
 def to_go_on(status: Status, directory: object) -> str:
-    """Return how a crawl goes on whose limit counts all its lives, so that a plain resume would end at once; "" if none ended it."""
+    """Return how to go on after a limit that counts all lives of the crawl (a plain `resume` would end at once); "" if no such limit ended
+    it.
+    """
     for option, flag, used in (("max_pages", "--max-pages N", status.pages), ("max_bytes", "--set limits.max_bytes=N", status.wire_bytes)):
         if status.why == f"limits.{option} reached":
             return f"limits.{option} counts from the crawl's first start; with N above {used}, `thresher resume {directory} {flag}` goes on"

@@ -1,7 +1,7 @@
-"""What kills a process of ours is written to DIR/errors.log, with its traceback and the time; an operator's terminal gets one line.
+"""The log DIR/errors.log: an error that kills one of our processes, with its traceback and the time; the operator's terminal gets one line.
 
-An agent's own standard error, which its children inherit, is the log from its start on: whatever the interpreter, the C libraries or
-a child that dies have to say lands there. What is meant for the operator is written to the stream that was there before.
+From its start, an agent's standard error is this log. Its children inherit it, so messages of the interpreter, of C libraries and of dying
+children are in it. Messages for the operator go to the stream that was standard error before.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from thresher.storage.private import MODE
 
 NAME = "errors.log"
 _LOG_ONLY = "log_only"
-LOG_ONLY = {_LOG_ONLY: True}  # `extra` of a record that an operator can do nothing about
+LOG_ONLY = {_LOG_ONLY: True}  # pass as `extra` with a message about which the operator can do nothing
 _FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 

@@ -1,9 +1,9 @@
-"""The journeys of URLs, by what they are requested for: pages, and what is none.
+"""Which journey a URL makes: pages make one, everything that is no page makes another.
 
-    page, announced, audit   visit.py       robots.txt   robots_txt, and in the place of the first page of an origin, visit.py
+    page, announced, audit   visit.py       robots.txt   before the first page of an origin, visit.py; a redirect of it, here
     revisit                  revisit.py     a filter's request, sitemap, requisite: here
 
-Each finds out what there is to know and writes nothing. What becomes of it then: crawler/settlement/journey.py.
+A journey makes the request and writes nothing. What it found is written by crawler/settlement/journey.py.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from thresher.crawler.core.url import origin_of, queue_name
 from thresher.crawler.revisit import revisit
 from thresher.crawler.visit import Visit, VisitContext, ask_policy, failed, guarded, request, robots_txt, stopped, to_target, visit
 
-_IN_MEMORY: Final = 64 << 10  # bytes of a sitemap; a longer one becomes a file: 50 MiB in memory would be there twice
+_IN_MEMORY: Final = 64 << 10  # bytes of a sitemap that are kept in memory; a longer sitemap goes to a file
 _OF_PAGES_ALONE: Final = frozenset((Reason.OUT_OF_SCOPE, Reason.BAD_TYPE, Reason.PATH_TRAP, Reason.PREFIX_BUDGET))
 
 
@@ -28,13 +28,13 @@ async def make_journey(lease: Lease, context: VisitContext) -> Visit:
 
 
 async def _robots_hop(lease: Lease, context: VisitContext) -> Visit:
-    """Request what a robots.txt was redirected to; no rule holds for it."""
+    """Request the URL that a robots.txt redirects to; no robots.txt applies to it."""
     url = lease.entry.url
     return Visit(lease, await robots_txt(url, context), robots_of=context.robots.waiting_for(url))
 
 
 async def _for_filter(lease: Lease, context: VisitContext) -> Visit:
-    """Make a filter's own request: its answer is read and shown to that filter, judged by none."""
+    """Make a request that a filter asked for. The answer is shown to that filter; no filter judges it."""
     url = lease.entry.url
     stop = await stopped(lease, context.links.check(url.text), context)
     if stop is not None:
@@ -59,7 +59,7 @@ async def _answer_for_filter(lease: Lease, outcome: Outcome, context: VisitConte
 
 
 async def _sitemap(lease: Lease, context: VisitContext) -> Visit:
-    """Request a sitemap and read it; where it leads on, `settlement/sitemaps.py` says."""
+    """Request a sitemap and read it; `settlement/sitemaps.py` decides what becomes of the URLs in it."""
     stop = await stopped(lease, sitemap_fault(lease.entry.url.text, context), context)
     if stop is not None:
         return stop
@@ -76,7 +76,7 @@ async def _sitemap(lease: Lease, context: VisitContext) -> Visit:
 
 
 async def _requisite(lease: Lease, context: VisitContext) -> Visit:
-    """Request what a page needs to be shown; a style sheet needs more: `settlement/requisites.py` asks for it."""
+    """Request an image, style sheet or script of a page; `settlement/requisites.py` then requests what a style sheet names."""
     stop = await stopped(lease, requisite_fault(lease.entry.url.text, context), context) or await ask_policy(lease, context)
     if stop is not None:
         return stop
@@ -87,14 +87,16 @@ async def _requisite(lease: Lease, context: VisitContext) -> Visit:
 
 
 def sitemap_fault(text: str, context: VisitContext) -> tuple[Reason, str] | None:
-    """Return why a sitemap may not be requested, and who says so: it may lie out of scope and look like no page, like a robots.txt."""
+    """Return why a sitemap may not be requested, and the gate that refuses it; scope and page-like names do not matter, as for a
+    robots.txt.
+    """
     if context.overriding.of_host(queue_name(origin_of(text))).sitemaps == "off":
         return Reason.EXCLUDED, "sitemaps"
     return requisite_fault(text, context)
 
 
 def requisite_fault(text: str, context: VisitContext) -> tuple[Reason, str] | None:
-    """Return why what is no page may not be requested, and who says so."""
+    """Return why an image, style sheet or script may not be requested, and the gate that refuses it."""
     answer = context.links.check(text)
     return None if isinstance(answer, bytes) or answer[0] in _OF_PAGES_ALONE else answer
 

@@ -1,10 +1,10 @@
 """The journey of a URL that was visited before: asked for conditionally, and compared with its last version.
 
-    scope → robots → rewritten by now? → open, conditionally → redirect? → not modified? → body → same digest? → read → compared
+    scope → robots → rewritten now? → conditional request → redirect? → not modified? → body → same digest? → read → compare
         → page gate → links
 
-Like `visit` (visit.py) it writes nothing. Only a page whose bytes differ is read and judged. Its links are followed as those of any page;
-what filters learn from pages they learned at its first visit.
+Like `visit` (visit.py) it writes nothing. A page is read and judged only if its bytes differ. Its links are followed like those of any
+page. Filters learn nothing from it: they learned from the first visit.
 """
 
 from __future__ import annotations
@@ -40,9 +40,10 @@ async def revisit(lease: Lease, context: VisitContext) -> Visit:
 
 
 def _rewritten(lease: Lease, context: VisitContext) -> Asked | None:
-    """Return how a rule by now rewrites the URL to another page, which is kept; None for a second look, which must be an answer.
+    """Return the rewrite to another kept page that a rule has learned since the last visit. None for a second look, which must make the
+    request.
 
-    From here to the end of the settlement nothing awaits.
+    There is no await between this call and the end of the settlement.
     """
     if lease.entry.lane not in (Lane.FRESH, Lane.DUE):
         return None
@@ -64,7 +65,7 @@ async def _after_response(lease: Lease, outcome: Outcome, context: VisitContext)
         return Visit(lease, outcome, comparison=SAME)
     reading = await context.batch_reader.read(outcome)
     comparison = await _compared(check, reading.page, context) if check is not None and check.standing == "page" else None
-    made = read_page(lease, outcome, reading, context)  # from here to its settlement nothing awaits
+    made = read_page(lease, outcome, reading, context)  # no await between here and the end of the settlement
     made.comparison = comparison
     return made
 
@@ -82,12 +83,12 @@ async def _compared(check: CheckRecord, page: Page, context: VisitContext) -> Co
 
 
 def content_of(page: Page) -> PageContent:
-    """Return what of a page counts as its content."""
+    """Return the parts of a page that are compared to see whether it changed."""
     return text_of(page.text, page.title, (page.directives.noindex, page.directives.nofollow), page.at)
 
 
 async def _last_text(check: CheckRecord, context: VisitContext) -> PageContent | None:
-    """Return what the last version showed, None where its body is not stored."""
+    """Return the content of the last version; None if its body is not stored."""
     visit = check.versions[-1]
     record = context.pages.read(visit)
     body = context.bodies.get(visit) if record is not None and record.has_body else None

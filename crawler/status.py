@@ -11,7 +11,7 @@ import msgspec
 
 from thresher.crawler.core.back_off import BackOff
 
-if TYPE_CHECKING:  # a supervisor and `thresher status` have no frontier
+if TYPE_CHECKING:  # the supervisor and `thresher status` do not load the frontier
     from thresher.crawler.core.overview import FrontierSnapshot
 
 StateName = Literal["starting", "crawling", "waiting", "stopping", "done", "stopped", "failed"]
@@ -49,17 +49,17 @@ class Status(msgspec.Struct, kw_only=True):
     needs_browser: dict[str, int] = {}  # pages that only a browser can read, by what they are
     queued: int = 0
     held: int = 0  # held by filters
-    left_alone: int = 0  # of these, that are not worth their price
-    walled: int = 0  # hosts that rest since a wall answers for them
-    fetched_again: int = 0  # URLs that walls had answered for
-    quarantined: dict[str, int] = {}  # what killed its receiver and was set aside, by what it is
+    left_alone: int = 0  # of these: the URLs that are never fetched, since they are not worth a request
+    walled: int = 0  # hosts that are parked because a wall answers for them
+    fetched_again: int = 0  # URLs that were fetched again since a wall had answered for them
+    quarantined: dict[str, int] = {}  # messages and pages that killed a process and are quarantined, by kind
     known: int = 0
     in_flight: int = 0
     hosts_active: int = 0
     hosts_waiting: int = 0
     hosts_backing_off: int = 0
     hosts_parked: dict[str, int] = {}  # by reason
-    hosts_held_up: dict[str, int] = {}  # that wait for anything but their delay, by what; told at the end
+    hosts_held_up: dict[str, int] = {}  # hosts that wait for another reason than their delay, by reason; shown at the end
     hosts: int = 0
     restarts: int = 0
     cpu_s: float = 0.0  # user and system, of the agent and its parsers
@@ -70,27 +70,27 @@ class Status(msgspec.Struct, kw_only=True):
 
 
 class AgentReport(Status, kw_only=True):
-    """What one of several agents tells its supervisor beside that."""
+    """The status that one of several agents sends its supervisor, with what only the supervisor needs."""
 
-    idle: str = ""  # why nothing is left to do for now, all of it committed; "": something is
-    has_tail: bool = False  # what filters held may yet be served
+    idle: str = ""  # why nothing is left to do for now, everything being committed; "" if something is left
+    has_tail: bool = False  # some held URLs may still be fetched
     sent: dict[str, int] = {}  # messages to each other agent
     received: dict[str, int] = {}  # messages of each other agent that were carried out
-    wave: int = 0  # the last that the supervisor asked for
-    grant: int = 0  # the last that was heard of
+    wave: int = 0  # the number of the last report that the supervisor asked for
+    grant: int = 0  # the number of the last grant that arrived
     may_have: int = 0  # pages that the agent may have in all; 0 before its first grant
     answered_before: int = 0  # pages and redirects of earlier lives
     back_offs: list[BackOff] = []  # that have begun since the last report
 
 
 class AgentOrder(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """What a supervisor tells one of several agents, a JSON line each."""
+    """An order from the supervisor to one of several agents; sent as one JSON line."""
 
     wave: int = 0  # report at once, under this number
     grant: int = 0  # the number of a grant
-    may_have: int = 0  # pages that the agent may have in all; more only if it has them, or they are in flight
-    lease_until: float = 0.0  # on several machines: requests may begin until then, by cluster/lease.py's clock
-    serve_tails: bool = False  # nobody has anything else: go on with what filters held
+    may_have: int = 0  # pages that the agent may have in all; if it has more already, or has them in flight, these count
+    lease_until: float = 0.0  # on several machines: the agent may begin requests until this time of cluster/lease.py's clock
+    serve_tails: bool = False  # no agent has anything else to do: go on with held URLs
     end: str = ""  # end, for this reason
     code: int = 0
 
@@ -106,7 +106,7 @@ def quantile_ms(counts: Mapping[str, int], share: float) -> float:
 
 
 def fill_hosts(status: Status, hosts: FrontierSnapshot) -> None:
-    """Copy how the hosts are into a status."""
+    """Copy the counts of hosts by state into a status."""
     status.hosts_active, status.hosts_waiting = hosts.active, hosts.waiting
     status.hosts_backing_off, status.hosts_parked = hosts.backing_off, dict(hosts.parked)
 
@@ -115,7 +115,7 @@ def merged(reports: Sequence[Status], left_behind: Status | None = None) -> Stat
     """Return the status of all agents as one.
 
     Args:
-        left_behind: What the shards count that have no agent any more.
+        left_behind: The status of shards that no longer have an agent.
     """
     whole = Status(state=_state_of({report.state for report in reports}))
     for report in (*reports, *([] if left_behind is None else [left_behind])):
@@ -145,7 +145,7 @@ class Rate:
         self._samples: deque[tuple[float, int]] = deque()
 
     def update(self, now: float, total: int) -> float:
-        """Take the running total at `now` and return the rate over the window."""
+        """Record the running total at `now` (seconds) and return the rate over the window, in events per second."""
         self._samples.append((now, total))
         while len(self._samples) > 2 and now - self._samples[0][0] > self._window_s:
             self._samples.popleft()

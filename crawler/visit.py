@@ -1,10 +1,10 @@
-"""The journey of one page: from its lease to a `Visit`, everything that one request produced. Read this file first.
+"""The journey of one page, from its lease to a `Visit`: everything that one request produced. Read this file first.
 
     robots → open → redirect? → head gate → body → batch reader → page gate → links
 
-What is requested for another purpose has a journey of its own (journeys.py). `visit` awaits the network and the batch reader, nothing else,
-and writes nothing. What it found out is written by `crawler/settlement/pages.py`, in one transaction with the URL's removal from its queue.
-From the page gate to the end of the settlement nothing awaits, so that two copies that arrive together are not both kept.
+Everything that is no page has another journey (journeys.py). `visit` awaits only the network and the batch reader, and writes nothing. What
+it found is written by `crawler/settlement/pages.py`, in the same transaction that removes the URL from its queue. There is no await between
+the page gate and the end of the settlement, so that of two copies that arrive together only one is kept.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ _OF_LINKS_AND_SITEMAPS = (Purpose.PAGE, Purpose.ANNOUNCED)
 
 
 class VisitContext(msgspec.Struct, frozen=True):
-    """What a journey needs of its agent."""
+    """The parts of the agent that a journey uses."""
 
     settings: Settings
     urls: URLSpace
@@ -83,7 +83,7 @@ class VisitContext(msgspec.Struct, frozen=True):
     bodies: Bodies
     ai: AiPreferences
     overriding: Overriding
-    is_kept: Callable[[str], bool]  # whether a URL is known for a page that was kept
+    is_kept: Callable[[str], bool]  # whether a URL has a page that was kept
     first_seq: int  # number of the first URL of this life: links from there on have passed the static gate as it is now
     requisites: RequisiteReader | None = None  # None: they are not fetched
     cookies: ChainCookies | None = None  # None: fetch.cookies is off everywhere
@@ -94,7 +94,7 @@ class VisitContext(msgspec.Struct, frozen=True):
         return self.cookies if self.cookies is not None and self.overriding.of(text).fetch.cookies == "chain" else None
 
     def robots_settings(self, origin: str) -> RobotsSettings:
-        """Return the rules by which an origin's robots.txt is read."""
+        """Return the settings by which an origin's robots.txt is read."""
         return self.overriding.of_host(queue_name(origin)).robots
 
 
@@ -104,29 +104,29 @@ class Visit(msgspec.Struct):
     lease: Lease
     outcome: Outcome | None = None  # None: no request was made for the URL itself
     refused: Skip | None = None  # known before any request: the URL is refused
-    saved_by: str = ""  # the filter that refused it when its turn came
-    held: tuple[Asked, ...] = ()  # a filter has come to hold the URL, or to rewrite it: it is not requested
-    said: tuple[str, ...] = ()  # filters that would hold or refuse it if they did not only observe
+    saved_by: str = ""  # the filter that refused it when its turn to be fetched came
+    held: tuple[Asked, ...] = ()  # a filter holds or rewrites the URL since it was queued: it is not requested
+    said: tuple[str, ...] = ()  # filters in mode `observe` that would have held or refused it
     deferred: tuple[float, str] | None = None  # until when its host waits, and why
-    robots_of: set[RobotsWaiter] = msgspec.field(default_factory=set)  # for whom `outcome`, a robots.txt, speaks
-    policy_of: str = ""  # the origin that `outcome`, a tdmrep.json, speaks for
+    robots_of: set[RobotsWaiter] = msgspec.field(default_factory=set)  # if `outcome` is a robots.txt: the origins for which it holds
+    policy_of: str = ""  # if `outcome` is a tdmrep.json: the origin for which it holds
     page: Page | None = None
-    sitemap: SitemapReading | None = None  # what a sitemap says
-    requisites: list[str] | None = None  # what the answer needs to be shown, in canonical form
+    sitemap: SitemapReading | None = None  # what was read from a sitemap
+    requisites: list[str] | None = None  # images, style sheets and scripts of the answer, canonical URLs
     charset: str = ""
     signals: tuple[str, ...] = ()
     deliberation: Deliberation[Judgement] | None = None
     was_conditional: bool = False  # revisit: with If-None-Match or If-Modified-Since
     comparison: Comparison | None = None  # revisit: with the last version; None: nothing was compared
     sifted: Sifted | None = None
-    feed: str = ""  # that the page names, if its links are followed
+    feed: str = ""  # the feed that the page names, if its links are followed
     target: str = ""  # canonical target of a redirect
-    asks_again: bool = False  # a redirect to what its chain has passed, and to which it brings a cookie now
-    gives_way: bool = False  # a seed given without a scheme: https cannot be spoken with its host
+    asks_again: bool = False  # a redirect back to a URL of its own chain, which may answer otherwise now since the chain has a new cookie
+    gives_way: bool = False  # a seed without a scheme whose host does not speak https: its http form is tried
 
     @property
     def failure(self) -> str:
-        """Why a request has neither a page nor a target, "" if it has one."""
+        """Why a request gave neither a page nor a redirect target; "" if it gave one."""
         if self.refused is not None:
             return str(self.refused.reason)
         match self.outcome:
@@ -161,14 +161,16 @@ async def visit(lease: Lease, context: VisitContext) -> Visit:
 
 
 async def stopped(lease: Lease, refusal: bytes | tuple[Reason, str] | None, context: VisitContext) -> Visit | None:
-    """Return the visit that is made instead of a request for the URL: a refusal, or its robots.txt; None if the URL may be requested."""
+    """Return the visit that replaces the request of the URL: a refusal, or the request of its robots.txt. None if the URL may be
+    requested.
+    """
     if isinstance(refusal, tuple):
         return Visit(lease, refused=Skip(lease.entry.url.text, *refusal))
     return await ask_robots(lease, context)
 
 
 async def ask_policy(lease: Lease, context: VisitContext) -> Visit | None:
-    """Return the visit that asks for an origin's tdmrep.json instead, None if that is known."""
+    """Return the visit that requests the origin's tdmrep.json first; None if that is known."""
     url = lease.entry.url
     asked = context.ai.request(url, context.clock())
     if asked is None:
@@ -178,7 +180,7 @@ async def ask_policy(lease: Lease, context: VisitContext) -> Visit | None:
 
 
 async def request(url: CrawlURL, context: VisitContext, said: list[str]) -> Outcome:
-    """Request a page; its body is read only if no head gate refuses it.
+    """Request a page. Its body is read only if no head gate refuses it.
 
     Args:
         url: The page.
@@ -197,17 +199,19 @@ async def request(url: CrawlURL, context: VisitContext, said: list[str]) -> Outc
 
 
 async def guarded(lease: Lease, outcome: Outcome, journey: Awaitable[Visit]) -> Visit:
-    """Return the visit that `journey` makes of an answer. If our own code fails with it, the fault is recorded and the crawl goes on."""
+    """Return the visit that `journey` makes from an answer. If our own code raises an error, the error is recorded and the crawl goes
+    on.
+    """
     try:
         return await journey
-    except (ThresherError, MemoryError):  # no page's fault alone: the store is damaged, its disk refuses, there is no memory left
+    except (ThresherError, MemoryError):  # not caused by this page alone: the store is damaged, the disk refuses, or memory is used up
         raise
     except Exception as error:  # noqa: BLE001 - one page's fault in our own code: it is recorded with its traceback
         return failed_by_us(lease, outcome, error)
 
 
 def failed_by_us(lease: Lease, outcome: Outcome, error: Exception) -> Visit:
-    """Return the visit of a URL whose answer our own code failed with, in the handler of that error."""
+    """Return the visit of a URL on whose answer our own code raised `error`; to be called in the `except` clause."""
     detail = "".join(traceback.format_exception(error))[-2000:]
     body = outcome.body if isinstance(outcome, Fetched) else b""
     failed = Failed(
@@ -217,7 +221,7 @@ def failed_by_us(lease: Lease, outcome: Outcome, error: Exception) -> Visit:
 
 
 async def ask_robots(lease: Lease, context: VisitContext) -> Visit | None:
-    """Return the visit that robots.txt makes necessary instead of a request for the URL; None if the URL may be requested."""
+    """Return the visit that replaces the request of the URL because of robots.txt; None if the URL may be requested."""
     url = lease.entry.url
     standing = context.robots.ask(url, context.clock())
     match standing.standing:
@@ -228,21 +232,22 @@ async def ask_robots(lease: Lease, context: VisitContext) -> Visit | None:
         case RobotsStanding.UNKNOWN:
             outcome = await robots_txt(context.robots.request(url.host), context)
             if isinstance(outcome, Failed) and (outcome.cause is Cause.BLOCKED_ADDRESS or context.bare.gives_way(url, outcome)):
-                return failed(lease, msgspec.structs.replace(outcome, url=url), context)  # as the URL itself would
+                return failed(lease, msgspec.structs.replace(outcome, url=url), context)  # fails as a request of the URL itself would
             return Visit(lease, outcome, robots_of={url.host}, deferred=(0.0, ""))
         case RobotsStanding.ALLOWED:
             return None
 
 
 async def imported(lease: Lease, outcome: Outcome, context: VisitContext) -> Visit:
-    """Make the journey of an answer that an archive has: from its head on, without any request."""
+    """Make the journey of an answer from an archive: it begins at the head gate, without a request."""
     return await _after_response(lease, outcome, context)
 
 
 def _turn(lease: Lease, context: VisitContext) -> Turn:
-    """Ask the filters, now that the URL's turn has come, whether they hold, rewrite or refuse it; not of audits and second tries.
+    """Ask the filters, now that the URL's turn has come, whether they hold, rewrite or refuse it. Audits and second tries are not asked
+    about.
 
-    From here to the end of the settlement nothing awaits.
+    There is no await between this call and the end of the settlement.
     """
     entry = lease.entry
     return (
@@ -285,12 +290,12 @@ async def _needed_by(outcome: Fetched, reading: PageReading, context: VisitConte
 
 
 def failed(lease: Lease, outcome: Failed, context: VisitContext) -> Visit:
-    """Let a seed that was given without a scheme give way to its http form where https cannot be spoken."""
+    """Return the visit of a failed request. A seed without a scheme whose host does not speak https gives way to its http form."""
     return Visit(lease, outcome, gives_way=context.bare.gives_way(outcome.url, outcome))
 
 
 def redirected(lease: Lease, outcome: Redirect, context: VisitContext) -> Visit:
-    """Judge the target as a link is judged; it waits in its own host's queue."""
+    """Judge the target of a redirect like a link; if it passes, it waits in the queue of its own host."""
     made = to_target(lease, outcome, context, takes_cookie=_takes_cookie)
     if made.refused is None and not made.asks_again:
         made.sifted = context.links.sift(outcome.url, context.links.gate([made.target]), is_redirect=True)
@@ -306,7 +311,8 @@ def to_target(
         lease: The URL that redirects.
         outcome: The redirect.
         context: The parts of the agent.
-        takes_cookie: Keeps the cookies of a chain; returns whether the chain comes back to a URL of its own that may answer otherwise now.
+        takes_cookie: Keeps the cookies of a chain; returns whether the chain comes back to one of its own URLs, which may answer otherwise
+            now.
     """
     url = outcome.url
     try:
@@ -323,7 +329,7 @@ def to_target(
 
 
 def _takes_cookie(outcome: Redirect, target: str, context: VisitContext) -> bool:
-    """Let a chain of redirects go on with its cookies; return whether it comes back to a URL of its own that may answer otherwise now."""
+    """Keep the cookies of a redirect chain; return whether it comes back to one of its own URLs, which may answer otherwise now."""
     cookies = context.cookies_of(outcome.url.text)
     if cookies is None or context.cookies_of(target) is None or not isinstance(context.links.check(target), bytes):
         return False
@@ -332,7 +338,9 @@ def _takes_cookie(outcome: Redirect, target: str, context: VisitContext) -> bool
 
 
 def read_page(lease: Lease, outcome: Fetched, reading: PageReading, context: VisitContext) -> Visit:
-    """Have the panel judge the page, and the link gate its links if they may be followed; a filter's opinion only puts them last."""
+    """Let the panel judge the page and, if its links may be followed, the link gate judge them. A filter's opinion only moves links to the
+    end.
+    """
     page = reading.page
     visit = Visit(lease, outcome, page=page, charset=reading.charset)
     visit.deliberation = context.panel.page(page, reading.measures)
@@ -344,7 +352,7 @@ def read_page(lease: Lease, outcome: Fetched, reading: PageReading, context: Vis
 
 
 def is_nofollow(found: Directives, head: Head, settings: Settings) -> bool:
-    """Return whether the page's links are not to be followed, by the directives that the configuration obeys."""
+    """Return whether a directive that the configuration obeys forbids to follow the page's links."""
     meta, header = settings.robots.meta, settings.robots.x_robots_tag
     if not found.nofollow or not (meta or header):
         return False

@@ -7,7 +7,7 @@ from threading import Lock
 
 import msgspec
 
-from thresher.config.plugins import missing, settings_type, without_unused
+from thresher.config.plugins import missing, settings_type, without_missing
 from thresher.config.settings import Settings
 from thresher.crawler.core.errors import NoCrawlError, StoreError
 from thresher.storage.lock import lock_holder
@@ -58,11 +58,15 @@ def check_version(path: Path, value: bytes | None) -> None:
         raise StoreError(f"{path}: schema version {found}, expected {VERSION}. {advice}, or start a new crawl")
 
 
-def decode_config(path: Path, value: bytes | None) -> Settings:
-    """Return the stored configuration."""
+def decode_config(path: Path, value: bytes | None, *, for_reading: bool = False) -> Settings:
+    """Return the stored configuration; raises `StoreError` if the crawl cannot go on with what is installed here.
+
+    Args:
+        for_reading: Nothing goes on: plug-ins that are not installed are left out.
+    """
     try:
         with _ONE:
-            return msgspec.json.decode(without_unused(value or b""), type=settings_type())
+            return msgspec.json.decode(without_missing(value or b"", all_of_them=for_reading), type=settings_type())
     except msgspec.MsgspecError as error:
         if names := missing(value or b""):
             raise StoreError(

@@ -16,6 +16,7 @@ from typing import NoReturn
 
 import msgspec
 
+from thresher.config.plugins import missing
 from thresher.crawler.core.errors import StoreError, UsageError
 from thresher.storage.directory import check_version, decode_config
 from thresher.storage.overlay import Row
@@ -108,7 +109,9 @@ class FarView(View):
         self.path = path
         self._ask_there = ask
         check_version(path, self.get(META, Meta.VERSION))
-        self.settings = decode_config(path, self.get(META, Meta.CONFIG))
+        stored = self.get(META, Meta.CONFIG)
+        self.settings = decode_config(path, stored, for_reading=True)
+        self.absent_filters = tuple(missing(stored or b""))
         self.tables = Tables(self, self.settings)
 
     def _ask(self, question: Question) -> FarAnswer:

@@ -90,7 +90,7 @@ class ShardsView(View):
         except BaseException:
             self.close()
             raise
-        self.settings = self.shards[0].settings
+        self.settings, self.absent_filters = self.shards[0].settings, self.shards[0].absent_filters
         self._numbers: dict[int, npt.NDArray[np.int64]] = {}
         self.tables = Tables(self, self.settings)
 

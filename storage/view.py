@@ -14,6 +14,7 @@ from typing import Any, NoReturn, Self, TypeVar
 
 import lmdb
 
+from thresher.config.plugins import missing
 from thresher.crawler.core.errors import StoreError
 from thresher.crawler.core.model import State
 from thresher.crawler.core.ports import SeenRow
@@ -61,7 +62,9 @@ class View:
                 raise self._damaged(min(lost), "is gone")
             if at_once:
                 self._held = {name: self._begin(name) for name in (STATE, RESULTS)}
-            self.settings = decode_config(path, self.get(META, Meta.CONFIG))
+            stored = self.get(META, Meta.CONFIG)
+            self.settings = decode_config(path, stored, for_reading=True)
+            self.absent_filters = tuple(missing(stored or b""))
         except BaseException:
             self.close()
             raise

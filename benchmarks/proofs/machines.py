@@ -123,11 +123,12 @@ class Proof:
             self._begun_at = time.time()
             command = machines.thresher(NAMES[0], *words, "--progress", "none", stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
             words = ["resume", store]
-            while faults and self._is_running(command):
+            while faults and self._is_running(machines, command):
                 self._do(faults.pop(), machines, command)
                 if command.poll() is not None:
                     break
-            code = command.wait(_LONGEST_S)
+            self._wait(machines, command, lambda: False)
+            code = command.wait()
             if code == 0:
                 print(f"the crawl has ended; faults left: {len(faults)}", flush=True)
                 return
@@ -141,14 +142,15 @@ class Proof:
     def _n_requests(self) -> int:
         return self._log.read_bytes().count(b"\n") if self._log.exists() else 0
 
-    def _is_running(self, command: subprocess.Popen[bytes]) -> bool:
+    def _is_running(self, machines: Machines, command: subprocess.Popen[bytes]) -> bool:
         """Wait until the crawl has got on by some requests; return whether it still runs."""
         until = self._n_requests() + self._rng.randint(50, 200)
-        return self._wait(command, lambda: self._n_requests() >= until)
+        return self._wait(machines, command, lambda: self._n_requests() >= until)
 
-    def _wait(self, command: subprocess.Popen[bytes], what: Callable[[], bool]) -> bool:
+    def _wait(self, machines: Machines, command: subprocess.Popen[bytes], what: Callable[[], bool]) -> bool:
         end = time.monotonic() + _LONGEST_S
         while not what() and command.poll() is None:
+            machines.tend()
             assert time.monotonic() < end, "the crawl does not get on"
             time.sleep(0.05)
         return command.poll() is None
@@ -192,10 +194,10 @@ class Proof:
 
     def _lose(self, name: str, machines: Machines, command: subprocess.Popen[bytes]) -> None:
         """Take a machine's disk away while it crawls; others restore what it had. It joins again, with an empty disk or the old one."""
-        if not machines.cores[name] or not self._wait(command, lambda: self._snapshot_at(name) > self._begun_at):
+        if not machines.cores[name] or not self._wait(machines, command, lambda: self._snapshot_at(name) > self._begun_at):
             return
         before = self._n_requests()
-        self._is_running(command)
+        self._is_running(machines, command)
         machines.end(name)
         self._n_lost += self._n_requests() - before
         disk = machines.folder(name, "disk")

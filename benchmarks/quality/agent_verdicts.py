@@ -21,7 +21,7 @@ import msgspec
 from thresher.crawler.bench.crawl_bench import bench_settings
 from thresher.crawler.bench.filter_bench import names, with_filters, without_tail
 from thresher.crawler.cli.common import print_table
-from thresher.crawler.cluster.shared_addresses import create
+from thresher.crawler.cluster.address_file import create
 from thresher.crawler.core.model import Reason, State
 from thresher.crawler.demo.labelled import PARTS, LabelledWeb
 from thresher.crawler.demo.process import ServerProcess

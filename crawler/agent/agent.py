@@ -1,7 +1,7 @@
 """The agent: one event loop that turns leases into visits and visits into commits.
 
-A fixed number of workers takes leases (leases.py); none is created per fetch. `_dispatch` has them handed to idle workers, and one timer
-wakes it when the next host is ready. The agent owns its parts; they do not know it.
+A fixed number of workers takes leases (leases.py); no task is created per fetch. `_dispatch` hands leases to idle workers, and one timer
+calls it when the next host is ready. The agent owns its parts; they do not know the agent.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ from thresher.crawler.visit import Visit
 from thresher.filters.spec import FilterSpec
 from thresher.storage.store import Store
 
-_GRACE_S = 10.0  # for requests in flight after a stop or at a limit
-_TROUBLE_S = 2.0  # for a disk that refuses writes, once a stop has begun
-_GENTLE = (0, 3, 4)  # endings that let requests in flight finish
+_GRACE_S = 10.0  # seconds that requests in flight have after a stop or at a limit
+_TROUBLE_S = 2.0  # seconds that a disk that refuses writes has, once a stop has begun
+_GENTLE = (0, 3, 4)  # exit codes of endings that let requests in flight finish
 _STARVED_S = 0.05
 _TICK_S = 0.5
 
@@ -65,7 +65,7 @@ class Agent:
         team: Team | None = None,
         left_behind: Status | None = None,
     ) -> None:
-        """Put the parts together. Needs a running loop.
+        """Put the parts together; inside a running event loop.
 
         Args:
             directory: The directory of the shard.
@@ -78,7 +78,7 @@ class Agent:
         self._report = report
         self._clock = Clock(store.clock)
         self._started_at = self._clock()
-        keep_schedule(store, self._started_at)  # before anybody reads the newest round
+        keep_schedule(store, self._started_at)  # before any part reads the newest round
         self._context = assemble(directory, store, settings, self._clock, team=team, filters=filters)
         self._frontier = frontier_of(store, self._context, self._started_at)
         self._settler = Settler(store, self._frontier, self._context, Totals(store.counters))
@@ -118,7 +118,7 @@ class Agent:
         async with asyncio.TaskGroup() as group:
             self._group = group
             studying = group.create_task(self._context.studies.run(self._on_finding))
-            ticker = group.create_task(self._tick())  # from the start, so that the supervisor hears of a long preparation
+            ticker = group.create_task(self._tick())  # from the start: the supervisor gets statuses during a long preparation, too
             await prepare(
                 self._store, self._context, self._settler, self._inbox, self._committer, self._frontier, stopping=self._stop.begun.is_set
             )
@@ -159,7 +159,7 @@ class Agent:
         return self._stop.ending is not None
 
     def leave(self, code: int, why: str) -> None:
-        """End at once: commit what has settled, give up what is in flight."""
+        """End at once: commit what has settled, abandon requests in flight."""
         self._stop.overrule(Ending(code, why))
 
     async def close(self) -> None:
@@ -192,10 +192,10 @@ class Agent:
                 await asyncio.sleep(0)  # a visit may have awaited nothing; a thousand of them in a row must not hold the loop
             elif isinstance(made.outcome, Failed) and made.outcome.cause is Cause.NO_DESCRIPTORS:
                 self._brakes.starve(len(self._leases.in_flight) + 1)
-                await asyncio.sleep(_STARVED_S)  # for want of descriptors: answers must be read before connections are closed
+                await asyncio.sleep(_STARVED_S)  # no file descriptor is free: answers must be read before connections close
 
     def _settle(self, made: Visit, now: float) -> None:
-        """Write what a visit has found out."""
+        """Write what a visit has found."""
         self._leases.dry = None
         self._tails.on_settled()
         with self._context.suspects.watching(made.lease.entry.url.key):
@@ -203,7 +203,7 @@ class Agent:
         self._announcer.on_settled()
 
     def _dispatch(self) -> None:
-        """Let idle workers have what may be requested now; end the crawl if nothing is left."""
+        """Give idle workers the URLs that may be requested now; end the crawl if nothing is left."""
         self._leases.hand_out()
         self._lookups.start(self._group)
         self._check_end()
@@ -239,14 +239,14 @@ class Agent:
             self._finish(why)
 
     def _serve_tails(self) -> bool:
-        """Let hosts that have nothing else go on with what filters held; return whether any does."""
+        """Let hosts that have nothing else continue with held URLs; return whether any host has one."""
         if not self._tails.serve():
             return False
         asyncio.get_running_loop().call_soon(self._on_tick)
         return True
 
     def _use_pause(self) -> None:
-        """Go on with what filters hold while no page of a continuous crawl is due."""
+        """Fetch held URLs while no page of a continuous crawl is due."""
         is_pause = self._idleness.is_pause(self._leases.wait) and self._tails.may_have_any
         if is_pause and not (self._leases.in_flight or self._lookups.tasks or self._why_throttled()):
             self._serve_tails()
@@ -281,7 +281,7 @@ class Agent:
         await self._commit_rest()
 
     async def _commit_rest(self) -> None:
-        """Commit what has settled; give up after some seconds if the disk refuses."""
+        """Commit what has settled; stop trying after some seconds if the disk refuses."""
         try:
             async with asyncio.timeout(_TROUBLE_S if self._store.trouble else _GRACE_S):
                 await self._committer.drain()
@@ -291,7 +291,7 @@ class Agent:
             self._stop.overrule(Ending(DiskError.exit_code, why))
 
     def _on_finding(self, who: str, site: bytes, finding: bytes) -> None:
-        """Let a filter learn from the finding of a study, and look for work at once: the filter may have asked for requests."""
+        """Let a filter learn from the finding of a study, then look for work: the filter may have asked for requests."""
         if self._stop.ending is not None:
             return
         self._committer.whole(self._settler.on_study_end, who, site, finding, self._clock())
@@ -303,13 +303,13 @@ class Agent:
         self._dispatch()
 
     def _on_tick(self) -> None:
-        """Look for work: a look-up, a study or a message of another agent has settled something."""
+        """Look for work after a name look-up, a study or a message of another agent has changed something."""
         self._leases.dry = None
         self._committer.on_settled(idle=not self._leases.in_flight)
         self._dispatch()
 
     def _on_commit_failure(self, error: BaseException) -> None:
-        """End with the store's error, even if another end had begun. Requests in flight are given up: they could not be written."""
+        """End with the store's error, even if another ending had begun. Requests in flight are abandoned: they could not be written."""
         code = error.exit_code if isinstance(error, ThresherError) else 1
         self._stop.overrule(Ending(code, str(error) or repr(error)))
 

@@ -1,16 +1,16 @@
-"""One timer of the loop that is set anew again and again: it wakes the agent when the next host is ready."""
+"""One timer of the event loop, set again and again: it wakes the agent when the next host is ready."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
 
-_GRAIN_S = 0.001  # by which a timer of the loop may fire too early
+_GRAIN_S = 0.001  # seconds by which a timer of the loop may fire too early
 _LONGEST_S = 60.0
 
 
 class Alarm:
-    """Calls `wake` at a time, or earlier; the time that was set last holds."""
+    """Calls `wake` at the time that was set last, or earlier."""
 
     def __init__(self, clock: Callable[[], float], wake: Callable[[], None]) -> None:
         self._clock = clock
@@ -18,7 +18,7 @@ class Alarm:
         self._timer: asyncio.TimerHandle | None = None
 
     def set(self, until: float | None) -> None:
-        """Wake at `until`, by the clock; None: never."""
+        """Wake at `until` (seconds of the crawl's clock); None: never."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

@@ -1,4 +1,6 @@
-"""Admits what sitemaps announce, between the agent's other work: a chunk takes some milliseconds, a sitemap may have a thousand."""
+"""Admits the URLs of sitemaps, chunk by chunk between the agent's other work: a chunk takes milliseconds, a sitemap may have a thousand
+chunks.
+"""
 
 from __future__ import annotations
 
@@ -12,22 +14,22 @@ _PAUSE_S = 0.05
 
 
 class Announcer:
-    """A task of the agent's."""
+    """A background task of the agent."""
 
     def __init__(self, settler: Settler, committer: Committer, clock: Callable[[], float]) -> None:
         self._settler = settler
         self._committer = committer
         self._clock = clock
         self._wake = asyncio.Event()
-        self._wake.set()  # an earlier life may have left something
+        self._wake.set()  # an earlier life may have left chunks
 
     @property
     def is_busy(self) -> bool:
-        """Whether anything waits to be admitted."""
+        """Whether a chunk waits to be admitted."""
         return self._wake.is_set()
 
     def on_settled(self) -> None:
-        """Look whether the visit that was settled left something to admit."""
+        """Look whether the settled visit left URLs to admit."""
         if not self._wake.is_set() and self._settler.announcements.is_busy:
             self._wake.set()
 

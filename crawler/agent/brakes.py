@@ -1,4 +1,4 @@
-"""What keeps an agent from starting requests although URLs wait: a disk that is full or slow, or a loop that cannot keep up."""
+"""Reasons to start no request although URLs wait: a full or slow disk, or an event loop that cannot keep up."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from thresher.crawler.agent.throttle import Throttle, low_disk
 from thresher.crawler.settlement.group_commit import Committer
 from thresher.storage.store import Store
 
-_DISK_EVERY = 10  # looks
+_DISK_EVERY = 10  # the disk is looked at with every tenth call
 
 
 class Brakes:
-    """Looks at disk, commits and loop twice a second, and says what stands in the way of a request."""
+    """Looks at disk, commits and loop twice a second; knows why no request may start."""
 
     def __init__(self, directory: Path, settings: Settings, store: Store, committer: Committer) -> None:
         self._directory = directory
@@ -25,22 +25,22 @@ class Brakes:
         self._n_looks = 0
 
     def look(self, lag_s: float, *, is_behind: bool) -> None:
-        """Take how late the loop is, and whether pages wait to be read; look at the disk now and then."""
+        """Record how late the loop is and whether pages wait to be read; look at the disk now and then."""
         self._throttle.note(lag_s, is_behind=is_behind)
         if self._n_looks % _DISK_EVERY == 0:
             self._low_disk = low_disk(self._directory, self._min_free_disk)
         self._n_looks += 1
 
     def starve(self, n_in_flight: int) -> None:
-        """Learn that the system had no descriptor for another connection."""
+        """Record that the system had no file descriptor for another connection."""
         self._throttle.starve(n_in_flight)
 
     def disk_trouble(self) -> str:
-        """Return in words that the disk refuses writes, or ""."""
+        """Return a message if the disk refuses writes, else ""."""
         return f"the disk refuses writes: {self._store.trouble}" if self._store.trouble else ""
 
     def why(self, n_in_flight: int) -> str:
-        """Return why no request may start beside those in flight, or ""."""
+        """Return why no request may start beside the `n_in_flight` others; "" if one may."""
         if why := self._low_disk or self.disk_trouble():
             return why
         if self._committer.behind:

@@ -1,7 +1,7 @@
-"""Where the CPU time of an agent goes: samples by the process's CPU clock, attributed to the innermost stage on the main thread's stack.
+"""Where the CPU time of an agent goes: samples by the process's CPU clock, each counted for the innermost stage on the main thread's stack.
 
 The kernel's profiling timer (ITIMER_PROF) counts the CPU time of all threads; the handler runs on the main thread at the next bytecode. The
-store's writer thread counts its own CPU time; what the samples show is scaled to the rest. Used by the benchmark only.
+store's writer thread counts its own CPU time; the samples are scaled to the remaining time. Used by the benchmark only.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import msgspec
 
 _INTERVAL_S = 0.004
 
-# the first entry that matches the innermost file wins; files that none matches leave it to their caller
+# the first entry that matches the innermost file counts; if none does, the file of its caller is looked at
 _STAGES = (
     ("decode", ("/crawler/fetch/content_coding.py",)),
     ("fetch", ("/crawler/fetch/", *(f"/{package}/" for package in ("aiohttp", "yarl", "multidict", "aiohappyeyeballs")))),

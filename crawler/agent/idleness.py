@@ -1,4 +1,4 @@
-"""Whether an agent has come to the end of its work: nothing is due soon, and nothing is under way that may bring more."""
+"""Whether an agent has no work left: no URL is due soon, and nothing is under way that may bring more URLs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from thresher.crawler.core.frontier import Frontier, Wait
 
 
 class Idleness:
-    """Judges the frontier's answer that it has no URL to request now."""
+    """Decides what it means that the frontier has no URL to request now."""
 
     def __init__(self, settings: Settings, frontier: Frontier, studies: Studies, announcer: Announcer, clock: Clock) -> None:
         self._max_wait = settings.limits.max_wait
@@ -33,7 +33,7 @@ class Idleness:
         if wait.until is None:
             return "nothing is left to do"
         if self._is_continuous:
-            return ""  # it waits for the next page that is due
+            return ""  # a continuous crawl waits for its next page
         return f"nothing is due within {self._max_wait:.0f} s ({wait.why or self._frontier.why(self._clock())})"
 
     def is_pause(self, wait: Wait) -> bool:

@@ -1,10 +1,10 @@
-"""An existing archive becomes a crawl: each of its answers is read, judged and settled as if it had just come, without any request.
+"""Makes a crawl from web archives: each answer in them is read, judged and settled as if it had just arrived, without any request.
 
-Pages, links, redirects, the fingerprints and the memories of filters are those that a crawl of the same answers in the same order would
-have; what links lead to and no record answers stays queued. Filters only observe, so that nothing of an archive is judged away. Answers
-of robots.txt are left out. A URL that is not a seed nor linked from an earlier record counts as a seed.
+Pages, links, redirects, fingerprints and the memories of filters are those of a crawl with the same answers in the same order. A URL that
+is linked and has no record stays queued. Filters only observe, so no page of an archive is dropped. Answers of robots.txt are left out. A
+URL that is not a seed nor linked from an earlier record counts as a seed.
 
-Time: that of a crawl without its requests. Memory: a record, and a group of visits.
+Time: as a crawl without its requests. Memory: one record, and one group of visits.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from thresher.storage.store import Store
 _REDIRECTS: Final = frozenset((301, 302, 303, 307, 308))
 _AT_ONCE: Final = 128  # answers between two commits
 _HEAD: Final = 2 << 20  # bytes of a record beyond its body that are read
-_BODIES, _MOST_BODY = 10_000, 64 << 10  # answers left out whose bodies are kept, and the bytes of one
+_BODIES, _MOST_BODY = 10_000, 64 << 10  # how many bodies of left-out answers are kept, and at most how many bytes of each
 
 
 def import_settings() -> Settings:
-    """Return the configuration of an imported crawl: everything belongs to it, and filters only observe."""
+    """Return the configuration of an imported crawl: every URL is in scope, and filters only observe."""
     names = ("path_trap", "media", "exact_duplicate", "soft_error", "pattern_yield")
     defaults = FilterSettings()
     observing = {name: msgspec.structs.replace(getattr(defaults, name), mode="observe") for name in names}
@@ -57,7 +57,7 @@ def import_settings() -> Settings:
 
 
 class Importer:
-    """Settles the answers of archives in a new store; inside a running loop."""
+    """Settles the answers of archives in a new store; inside a running event loop."""
 
     def __init__(self, directory: Path, store: Store) -> None:
         self._store = store
@@ -75,7 +75,7 @@ class Importer:
         self.faults: list[str] = []
 
     async def run(self, files: Sequence[Path], *, told: Callable[[Path, Counter[str]], None] = lambda *_: None) -> None:
-        """Read all files, in their order."""
+        """Read all files, in the given order."""
         for path in files:
             answers = ArchivedAnswers(path, self._at_most)
             for n, answer in enumerate(answers, 1):
@@ -118,7 +118,7 @@ class Importer:
         self.counts["answers"] += 1
 
     def _known(self, url: CrawlURL) -> CrawlURL:
-        """Return a URL with its place in the crawl; let it wait no longer, or be known as a seed."""
+        """Return a URL with its place in the crawl: it leaves its queue, or becomes a seed if it was not known."""
         row = self._store.tables.seen.row(url.key)
         if row is None:
             self._store.tables.seen.add(url, State.DONE, None, self._at)
@@ -132,7 +132,7 @@ class Importer:
         return placed
 
     def _outcome(self, url: CrawlURL, answer: ArchivedAnswer) -> Callable[[CrawlURL], Outcome] | None:
-        """Return what makes the outcome of an answer; None of a revisit whose body is not there."""
+        """Return a function that makes the outcome of an answer; None for a revisit record whose body is missing."""
         head = Head(url, answer.status, answer.headers, answer.address, 0.0)
         size = len(answer.payload)
         if answer.status in _REDIRECTS and (target := head.get(b"location")):
@@ -156,12 +156,12 @@ class Importer:
         return lambda placed: Fetched(placed, head, body, size, 0.0, frozenset(decoder.flags))
 
     def _remember(self, answer: ArchivedAnswer) -> None:
-        """Keep the body of an answer that is left out: later ones may be revisits of it, as errors of a robots.txt often are."""
+        """Keep the body of a left-out answer: later records may be revisits of it, as for the error page of a robots.txt."""
         if len(answer.payload) <= _MOST_BODY and len(self._bodies) < _BODIES:
             self._bodies[sha1(answer.payload)] = answer.payload
 
     def _earlier(self, answer: ArchivedAnswer) -> bytes | None:
-        """Return the body that a revisit refers to, None if no record before it has it."""
+        """Return the body that a revisit record refers to; None if no earlier record has it."""
         known = self._store.tables.captures.earlier(answer.digest) if answer.digest else None
         if known is not None:
             return self._store.tables.bodies.get(int(known.id))

@@ -1,4 +1,4 @@
-"""A crawl that has its pages, by `limits.max_pages`, goes on until what these need to be shown is there, too."""
+"""When `limits.max_pages` is reached, the crawl still fetches the requisites (images, style sheets, scripts) of the pages it has."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MAX_PAGES: Final = "limits.max_pages"
 
 
 class LastRequisites:
-    """Asked whenever a limit stands in the way of a request."""
+    """Decides, at a limit, whether requisites are still requested."""
 
     def __init__(self, requisites: Requisites, frontier: Frontier, in_flight: Mapping[bytes, Lease], clock: Callable[[], float]) -> None:
         self._requisites = requisites
@@ -26,12 +26,12 @@ class LastRequisites:
         return limit == MAX_PAGES and self._requisites.n_waiting > 0
 
     def but(self, limit: str, over_limit: Callable[[int], str]) -> str:
-        """Return why not even a requisite may be requested, or "".
+        """Return why not even a requisite may be requested; "" if one may.
 
-        While pages are in flight that may or may not be the last ones, nothing is.
+        While pages are in flight that may be the last ones, no requisite is requested.
 
         Args:
-            over_limit: Returns the limit that is reached with so many requests in flight, "" if none is.
+            over_limit: Returns the limit that is reached with so many requests in flight; "" if none is.
         """
         if not self.are_lacking(limit):
             return limit
@@ -42,5 +42,5 @@ class LastRequisites:
         return over_limit(n_pages)
 
     def ending(self, limit: str, why: str) -> str:
-        """Return in words why the crawl ends at the limit although requisites wait."""
+        """Return a message why the crawl ends at the limit although requisites wait."""
         return f"{limit} reached; of what its pages need {self._requisites.n_waiting:,} wait, and {why}"

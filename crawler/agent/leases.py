@@ -1,4 +1,4 @@
-"""Hands leases of the frontier to workers: those in flight, the workers that wait for one, and the frontier's last answer."""
+"""Hands leases of the frontier to workers; knows the leases in flight, the waiting workers, and the frontier's last answer."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ class Leases:
     """The only caller of `Frontier.pop`."""
 
     def __init__(self, frontier: Frontier, clock: Callable[[], float], *, why_not: Callable[[], str], wake: Callable[[], None]) -> None:
-        """Begin with nothing in flight.
+        """Create the leases; none is in flight.
 
         Args:
-            why_not: Returns why no request may start now, "" if one may.
+            why_not: Returns why no request may start now; "" if one may.
             wake: Called when the next host is ready.
         """
         self._frontier = frontier
@@ -27,10 +27,10 @@ class Leases:
         self._idle: deque[asyncio.Future[Lease]] = deque()
         self.in_flight: dict[bytes, Lease] = {}  # by queue
         self.wait = Wait(clock(), "starting")
-        self.dry: Wait | None = None  # the last answer of the frontier, while nothing has been settled since
+        self.dry: Wait | None = None  # the frontier's last answer that no URL is ready, until something is settled
 
     async def next(self) -> Lease:
-        """Return a lease; without one the worker waits until `hand_out` has one for it."""
+        """Return a lease; if there is none, wait until `hand_out` has one for this worker."""
         lease = self._take()
         if lease is None:
             waiter: asyncio.Future[Lease] = asyncio.get_running_loop().create_future()
@@ -39,7 +39,7 @@ class Leases:
         return lease
 
     def hand_out(self) -> None:
-        """Give leases to idle workers until there is no lease or no idle worker."""
+        """Give leases to idle workers until leases or idle workers run out."""
         while self._idle:
             if self._idle[-1].done():
                 self._idle.pop()
@@ -50,7 +50,7 @@ class Leases:
             self._idle.pop().set_result(lease)
 
     def _take(self) -> Lease | None:
-        """Reserve the next URL; without one, keep the frontier's answer."""
+        """Reserve the next URL; if there is none, remember the frontier's answer."""
         if why := self._why_not():
             self.wait = Wait(None, why)
             return None

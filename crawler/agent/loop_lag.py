@@ -13,11 +13,11 @@ from bisect import bisect_left
 from thresher.crawler.status import Status, quantile_ms
 
 _EVERY_S = 0.05
-_BOUNDS_MS = (1, 2, 3, 5, 7, 10, 14, 20, 28, 40, 56, 80, 112, 160, 320, 640, 1280, 2560)  # the last holds what is beyond, too
+_BOUNDS_MS = (1, 2, 3, 5, 7, 10, 14, 20, 28, 40, 56, 80, 112, 160, 320, 640, 1280, 2560)  # the last bin also counts all longer times
 
 
 class LoopLag:
-    """Samples the running loop, as long as it runs."""
+    """Samples the lag of the running loop."""
 
     def __init__(self) -> None:
         self._counts: dict[str, int] = {}  # by the upper bound of lateness in ms
@@ -39,6 +39,6 @@ class LoopLag:
         self._worst_s = max(self._worst_s, late_s)
 
     def fill(self, status: Status) -> None:
-        """Tell the worst since the last time, and all samples."""
+        """Write the worst lag since the last call, and the counts of all samples, into a status."""
         status.loop_lag_ms, self._worst_s = self._worst_s * 1000, 0.0
         status.loop_lags, status.loop_lag_p99_ms = self._counts, quantile_ms(self._counts, 0.99)

@@ -9,11 +9,11 @@ from thresher.crawler.core.frontier import Frontier
 from thresher.crawler.core.model import Cause
 from thresher.crawler.fetch.dns import LookupFailed, Names
 
-Failed = Callable[[str, Cause, str, float], None]  # name, why, in words, now
+Failed = Callable[[str, Cause, str, float], None]  # (name, cause, message, now)
 
 
 class Lookups:
-    """The look-ups of one agent that are under way."""
+    """The name look-ups of one agent that are under way."""
 
     def __init__(
         self, frontier: Frontier, resolver: Names, clock: Callable[[], float], *, failed: Failed, done: Callable[[], None]

@@ -1,7 +1,7 @@
-"""Quarantined work that the operator offers again (`thresher quarantine DIR --again`), carried out when an agent starts.
+"""Tries quarantined work once more when an agent starts, after the operator has asked for it (`thresher quarantine DIR --again`).
 
-Each piece of work is a visit, and leaves the quarantine in that visit's commit. If it kills the agent once more, the agent's next process
-puts it back. A message about a site that has moved to another agent is sent on. The answer to a filter's request is fetched anew.
+Each piece of work is a visit, and leaves the quarantine in the commit of that visit. If it kills the agent again, the next process of the
+agent puts it back. A message about a site that has moved to another agent is sent on. The answer to a filter's request is fetched anew.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from thresher.storage.tables.requests import Requester
 
 
 class OfferedAgain:
-    """Tries again what was set aside."""
+    """Tries quarantined work again."""
 
     def __init__(self, store: Store, context: VisitContext, settler: Settler, inbox: Inbox) -> None:
         self._store = store
@@ -29,7 +29,7 @@ class OfferedAgain:
         self._inbox = inbox
 
     def carry_out(self, now: float) -> None:
-        """Do all that is offered, in the order in which it was set aside."""
+        """Do all work that is offered again, in the order in which it was quarantined."""
         for key, record in self._store.tables.quarantine.all():
             if record.offered:
                 self._try(key, record, now)

@@ -1,8 +1,8 @@
 """What an agent does before its first request.
 
-It counts what the last life died of, lets what was left alone be judged anew if the threshold has changed, tries again what the operator
-offers, learns what earlier archives hold, admits the seeds, carries out what a resume changed, and queues what a round of revisits asks
-for.
+In order: count the work that killed the last process; judge left-alone URLs anew if the threshold has changed; try quarantined work that
+the operator offers again; learn what earlier archives hold; admit the seeds; apply what a resume changed; queue the URLs of a round of
+revisits.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ async def prepare(
     *,
     stopping: Callable[[], bool],
 ) -> None:
-    """Do all of it, in groups that are committed. Once `stopping`, seeds and changes are left to the next life."""
+    """Prepare the agent, in groups that are committed. Once `stopping` returns True, seeds and changes are left to the next process."""
     if context.suspects.accuse():
         store.end_visit()
         await committer.drain()

@@ -1,4 +1,4 @@
-"""The configured seeds, admitted when the agent opens its store."""
+"""Admits the configured seeds when the agent opens its store."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _GROUP = 2_000  # seeds per commit
 
 
 class Seeder:
-    """Admits the configured seeds that the store does not know yet; costs one seen test a seed on every opening."""
+    """Admits the configured seeds that the store does not know yet. Time: one seen test per seed at each opening."""
 
     def __init__(self, store: Store, admission: Admission, urls: URLSpace, ownership: Ownership | None = None) -> None:
         """Create the seeder.
 
         Args:
-            ownership: Which sites are this agent's, where there are several; the others admit their own seeds.
+            ownership: Which sites belong to this agent; None: all. Each agent admits its own seeds.
         """
         self._ownership = ownership
         self._store = store
@@ -28,10 +28,10 @@ class Seeder:
         self._urls = urls
 
     async def run(self, committer: Committer, seeds: Iterable[str], now: float, *, stopping: Callable[[], bool] = lambda: False) -> None:
-        """Queue new seeds in groups that are committed one after another; once `stopping`, leave the rest to the next opening."""
+        """Queue new seeds in groups, each committed; once `stopping` returns True, the rest is left to the next opening."""
         for n, text in enumerate(seeds, 1):
             if self._urls.fault(origin_of(text)) is not None:
-                continue  # of a life under other rules
+                continue  # the record of a seed from a process with other rules
             url = self._urls.seed(text)
             if (self._ownership is None or self._ownership.is_own(url.key)) and self._store.tables.seen.row(url.key) is None:
                 self._admission.seed(url, now)

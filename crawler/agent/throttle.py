@@ -1,8 +1,9 @@
-"""How many requests may be in flight while the loop keeps up: additive increase, multiplicative decrease on its lag and on pages that wait.
+"""How many requests may be in flight: more by one while the loop keeps up, a share less when it lags or pages wait (additive increase,
+multiplicative decrease).
 
-On a fast network the answers of hundreds of requests arrive together and each costs a millisecond or two of CPU: timers, and with them
-time-outs and politeness, would run late by half a second. More requests in flight than the CPU can answer buy no throughput, and
-answers that wait take memory.
+On a fast network the answers of hundreds of requests arrive together, and each takes a millisecond or two of CPU. Then timers fire half a
+second late, and with them time-outs and delays of politeness. More requests in flight than the CPU can handle give no more throughput, and
+waiting answers take memory.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ _LEAST = 8
 
 
 class Throttle:
-    """The number of requests allowed in flight, between 8 and `fetch.concurrency`; fewer while descriptors are short."""
+    """The number of requests allowed in flight, between 8 and `fetch.concurrency`; fewer while file descriptors are short."""
 
     def __init__(self, concurrency: int) -> None:
         self._most = concurrency
@@ -23,11 +24,16 @@ class Throttle:
         self.allowed = min(concurrency, 64)
 
     def starve(self, n_in_flight: int) -> None:
-        """Learn that the system had no descriptor for another connection."""
+        """Record that the system had no file descriptor for another connection."""
         self.allowed = max(1, min(self.allowed, n_in_flight * 3 // 4))
 
     def note(self, lag_s: float, *, is_behind: bool = False) -> None:
-        """Take the lateness of the loop's last timer, and whether pages have arrived and wait to be read."""
+        """Adapt the number to the loop.
+
+        Args:
+            lag_s: How late the loop's last timer fired, in seconds.
+            is_behind: Whether pages have arrived and wait to be read.
+        """
         if lag_s > _LATE_S or is_behind:
             self.allowed = max(self._least, self.allowed * 3 // 4)
         else:

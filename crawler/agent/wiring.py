@@ -49,7 +49,7 @@ def assemble(
     team: Team | None = None,
     filters: Sequence[FilterSpec] | None = None,
 ) -> VisitContext:
-    """Make what journeys need; inside a running loop.
+    """Make the context of journeys; inside a running event loop.
 
     Args:
         team: The other agents, if there are any.
@@ -82,7 +82,7 @@ def assemble(
 
 
 class _Readers(NamedTuple):
-    """What reads answers, by its name in the context."""
+    """The parts that read answers, each under its name in the context."""
 
     parser: Parser
     batch_reader: BatchReader
@@ -102,7 +102,7 @@ def _readers(store: Store, settings: Settings, urls: URLSpace, suspects: Suspect
 
 
 class _Gates(NamedTuple):
-    """What decides on pages, on links and on requests, by its name in the context."""
+    """The parts that decide about pages, links and requests, each under its name in the context."""
 
     panel: Panel
     links: LinkGate
@@ -113,7 +113,7 @@ class _Gates(NamedTuple):
 
 
 def _gates(store: Store, settings: Settings, urls: URLSpace, ownership: Ownership | None, filters: Sequence[FilterSpec] | None) -> _Gates:
-    """Make the gates. Each round of the crawl asks for the robots.txt files anew."""
+    """Make the gates. Each round of the crawl requests the robots.txt files anew."""
     tables, bare, canonicals = store.tables, BareSeeds.of(store), Canonicals(store.tables, urls)
     if filters is None:
         filters = specs(settings, [*settings.seeds, *bare.http_forms()], ownership)
@@ -134,7 +134,7 @@ def _gates(store: Store, settings: Settings, urls: URLSpace, ownership: Ownershi
 
 
 def _network(settings: Settings, clock: Clock, team: Team | None) -> tuple[Names, Fetcher]:
-    """Make what asks for names and what requests URLs, behind one guard of addresses."""
+    """Make the resolver of names and the fetcher of URLs; one guard of addresses protects both."""
     guard = AddressGuard(settings.fetch.allow_addresses, OwnSite.of(settings), url_rules(settings).ports)
     resolver = names(settings, guard, clock)
     fetcher = Fetcher(

@@ -1,1 +1,1 @@
-"""What is read out of a finished or running crawl, or out of logs, for the commands that analyse."""
+"""Analyses of a finished or running crawl, or of logs, for the commands."""

@@ -14,25 +14,25 @@ from typing import cast
 from thresher.crawler.core.access_log import LoggedRequest, parse
 from thresher.crawler.core.errors import UsageError
 
-LONGEST_LINE = 1 << 16  # bytes; longer ones are no log lines
+LONGEST_LINE = 1 << 16  # bytes; a longer line is not a line of a log
 _GZIP = b"\x1f\x8b"
 _A_LOG = "an access log, gzip or plain text"
 
 
 @dataclass(slots=True)
 class LinesRead:
-    """How much was read so far, and how many lines could not be."""
+    """How many lines were read so far, and how many could not be read."""
 
     lines: int = 0
-    torn: int = 0  # no line of a log, undecodable, or too long
+    torn: int = 0  # lines that are not of a log, not decodable, or too long
     first_torn: str = ""  # file:line
 
 
 def read_lines(path: str, reading: LinesRead, *, expected: str = _A_LOG) -> Iterator[str]:
-    """Yield the lines of a file (gz or not, - for standard input) without their ends.
+    """Yield the lines of a file (gzip or plain, - for standard input) without line ends.
 
     Args:
-        expected: What the file might have been, for the error.
+        expected: What the file should have been, for the error message.
 
     Raises:
         UsageError: If it cannot be read.
@@ -77,7 +77,7 @@ def tear(reading: LinesRead, path: str, number: int) -> None:
 
 @contextmanager
 def _opened(path: str) -> Iterator[io.BufferedReader]:
-    """Open a file for reading, unpacked if it is packed."""
+    """Open a file for reading; gzip is unpacked."""
     with open(sys.stdin.fileno() if path == "-" else path, "rb", closefd=path != "-") as file:
         if file.peek(2)[:2] == _GZIP:
             with gzip.GzipFile(fileobj=file) as unpacked:

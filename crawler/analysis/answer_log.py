@@ -1,7 +1,8 @@
 """The answers of a crawl in their order, from a file or a store: for algorithms that learn from answers.
 
-FILE: JSON lines {"url", "status", "sketch"}, and "via", the URL that named it first, where that is known. "sketch" is any value that is
-equal for pages of equal visible text, and null or missing if there is no text. DIR: pages by visit, redirects among them by time.
+A file has JSON lines {"url", "status", "sketch"}, and "via", the URL that linked to it first, if known. "sketch" is any value that is equal
+for pages with equal visible text; it is null or missing if there is no text. A store gives its pages by visit, and redirects in between by
+time.
 
 Memory: about 1 KB per answer of a file, 300 bytes of a store.
 """
@@ -37,9 +38,9 @@ class LoggedAnswer:
 
     url: CrawlURL
     status: int
-    text: int | None  # what it showed, as a number
-    judgement: Judgement  # of the crawl's filters; `KEPT` for answers of a file, which has none
-    line: dict[str, Any]  # as it is printed again
+    text: int | None  # the visible text, as a number
+    judgement: Judgement  # what the crawl's filters decided; `KEPT` for answers of a file
+    line: dict[str, Any]  # the fields as they are printed
 
 
 @dataclass
@@ -49,7 +50,7 @@ class AnswerLog:
     answers: list[LoggedAnswer]
     n_torn: int = 0
     first_torn: int = 0  # number of its line
-    n_led: Counter[bytes] = field(default_factory=Counter)  # key → how many of the answers it named first
+    n_led: Counter[bytes] = field(default_factory=Counter)  # key → how many of the answers it linked to first
 
     def __post_init__(self) -> None:
         self.n_led = Counter(answer.url.via for answer in self.answers if answer.url.via)
@@ -89,7 +90,7 @@ def _lines(name: str) -> Iterator[bytes]:
 
 
 def _answer(line: bytes, space: URLSpace, depths: dict[bytes, int]) -> LoggedAnswer | None:
-    """Return the answer that a line holds, None if it cannot be read.
+    """Return the answer of a line; None if it cannot be read.
 
     Args:
         depths: Clicks from the first page, by key; written.
@@ -133,7 +134,7 @@ def _pages(view: View, space: URLSpace) -> Iterator[tuple[float, int, LoggedAnsw
 
 
 def _judgement(view: View, page: PageRecord) -> Judgement:
-    """Return what the crawl's filters say of a page today."""
+    """Return what the crawl's filters have decided about a page."""
     value = view.get(VERDICTS, page.key)
     found = standing(page, () if value is None else REVISIONS.decode(value))
     verdicts = tuple(

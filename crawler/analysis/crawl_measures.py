@@ -13,7 +13,7 @@ from thresher.crawler.graph.pagerank import JUMP, Variant, layers, pagerank
 
 SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0)
 TOPS = (10, 100, 1_000, 10_000, 100_000)
-EARLIER = 28 / 58  # of the crawl: the graph of its first 28 days, in [NW01]
+EARLIER = 28 / 58  # share of the crawl: [NW01] compares with the graph of the first 28 of 58 days
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class CrawlMeasures:
     mean_slice_of_top: list[tuple[int, float]]
     captured: list[tuple[float, float]]  # share of the fetches, share of all rank
     captured_by_best: list[tuple[float, float]]  # the same for the best order of the same pages
-    overlap: list[tuple[int, float]]  # of the top N after the first 28 of 58 slices with that of the whole graph
+    overlap: list[tuple[int, float]]  # (N, share of the best N nodes after 28 of 58 slices that are among the best N of all)
     fidelity: measures.Fidelity
     concentration: measures.Concentration
 

@@ -1,8 +1,8 @@
-"""What a crawl shows of depth, site by site: levels and places, PageRank by level, entry points by directory depth [BC04].
+"""What a crawl shows about depth, site by site: levels and places, PageRank by level, entry points by directory depth [BC04].
 
-The evidence is the filter's memory: of a site with nothing unusual it has looked at a sample of the pages, from which the counts of all
-stored pages are estimated. If the filter was off, a new one learns from the stored pages in the order of their fetches, and from their
-texts if bodies were stored.
+The evidence is the memory of the filter `depth_cutoff`. For an ordinary site the filter has looked at a sample of the pages; the counts of
+all stored pages are estimated from it. If the filter was off, a new one learns from the stored pages in the order of their fetches, and
+from their texts if bodies were stored.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from thresher.storage.schema import SEEN
 from thresher.storage.view import View
 
 _CHUNK = 4096
-_MOST_LEVELS = 64  # the last stands for all deeper ones
+_MOST_LEVELS = 64  # the last level counts all deeper ones, too
 
 
 @dataclass(slots=True)
@@ -49,8 +49,8 @@ class SiteEvidence:
     levels: list[Level]
     places: list[PlaceCounts]
     n_pages: int  # that were stored
-    pagerank: list[float] = field(default_factory=list)  # share of the site's PageRank at depths 0 to k
-    entries: dict[int, int] = field(default_factory=dict)  # directory depth → links from other sites to pages so deep
+    pagerank: list[float] = field(default_factory=list)  # for each depth k: share of the site's PageRank at depths 0 to k
+    entries: dict[int, int] = field(default_factory=dict)  # directory depth → number of links from other sites to pages of that depth
 
 
 @dataclass(slots=True)
@@ -58,7 +58,7 @@ class DepthEvidence:
     """Every site of a crawl, and the whole crawl's PageRank by level."""
 
     sites: list[SiteEvidence]
-    is_learned: bool  # by the filter while it crawled
+    is_learned: bool  # the filter learned it during the crawl
     pagerank: list[float]
 
 
@@ -112,7 +112,7 @@ def _of_all(learned: list[Level], counts: list[Level]) -> list[Level]:
     return found
 
 
-# -- pages told again
+# -- a new filter learns from stored pages
 
 
 def _told_again(view: View, settings: DepthCutoffSettings) -> Memory:

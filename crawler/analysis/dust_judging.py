@@ -1,5 +1,5 @@
 """Judges rules by the pages of a list. If the list lacks pages, they are fetched from the site: judging and fetching alternate until every
-rule has a standing.
+rule is judged.
 """
 
 from __future__ import annotations

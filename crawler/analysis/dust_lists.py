@@ -89,10 +89,10 @@ def stored(view: View) -> Iterator[Sighting]:
 
 
 def _of_page(view: View, visit: int, page: PageRecord, agent: str, looks: dict[bytes, StoredLook]) -> Sighting:
-    """Return one page.
+    """Return the sighting of one stored page.
 
     Args:
-        looks: By the text's fingerprint, of pages whose bodies are stored; written.
+        looks: Sketches of pages whose bodies are stored, by the text's fingerprint; the page's own is added.
     """
     if page.fingerprint and page.has_body and (body := view.tables.bodies.get(visit)) is not None:
         look = looks[page.fingerprint] = look_at(page.url, token_hashes(text_of(body, page, agent) or ""))

@@ -1,6 +1,6 @@
-"""Validation of rules on the living site: the pages that a list lacks are fetched by a small crawl of their own, under all of politeness.
+"""Validation of rules on the live site: a small separate crawl fetches the pages that a list lacks, with all rules of politeness.
 
-The crawl takes the wanted URLs as seeds and nothing else (`scope.type: page`), with no filter in between, into a store that is thrown away.
+The crawl fetches only the wanted URLs (they are its seeds, `scope.type: page`), without filters, into a temporary store.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from thresher.filters.dust.urllist import Sighting
 from thresher.running import Crawl
 from thresher.storage.view import View
 
-_LONGEST_WAIT_S = 120.0  # for a host that backs off
+_LONGEST_WAIT_S = 120.0  # longest wait for a host that backs off
 
 
 class Fetching:
-    """Fetches pages for validation; a URL is asked for once."""
+    """Fetches pages for validation, each URL once."""
 
     def __init__(self, directory: Path, settings: Settings) -> None:
         self._directory = directory
@@ -34,7 +34,7 @@ class Fetching:
         self._answered: set[str] = set()
 
     async def fetch(self, urls: Sequence[str]) -> list[Sighting]:
-        """Return what the pages at `urls` show; those that fail, redirect or may not be fetched come as errors."""
+        """Return what the pages at `urls` show; a URL that fails, redirects or may not be fetched is returned as an error."""
         space = URLSpace(bytes(16), url_rules(self._settings))
         canonical = {text: url for url in urls if url not in self._asked for text in _canonical(space, url)}
         self._asked.update(urls)
@@ -49,7 +49,7 @@ class Fetching:
 
     @property
     def n_asked(self) -> int:
-        """How many URLs were asked for."""
+        """How many URLs were requested."""
         return len(self._asked)
 
     async def _crawl(self, urls: list[str]) -> None:
@@ -59,7 +59,7 @@ class Fetching:
 
 @contextmanager
 def fetching(settings: Settings) -> Iterator[Fetching]:
-    """Give what fetches; its store is deleted afterwards.
+    """Yield a fetcher of pages; its store is deleted afterwards.
 
     Raises:
         UsageError: If the settings name no contact.

@@ -1,4 +1,4 @@
-"""All figures of commands need matplotlib, the extra `report`."""
+"""Checks for matplotlib (extra `report`), which all figures of commands need."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A filter with a clock on each of its steps: the processor time of the thread that runs them. Reading it costs about 1 µs a step."""
+"""Measures the time of each step of a filter: the CPU time of the thread that runs it. Reading that clock takes about 1 µs a step."""
 
 from __future__ import annotations
 
@@ -55,6 +55,6 @@ def with_clock(step: Any, name: str, spent: Counter[str]) -> Any:
         try:
             return step(*arguments)
         finally:
-            spent[name] += time.thread_time_ns() - begun - (begun - before)  # without what reading the clock takes
+            spent[name] += time.thread_time_ns() - begun - (begun - before)  # without the time of reading the clock
 
     return run

@@ -1,13 +1,13 @@
 """What each filter saved and lost in a crawl: the crawl is replayed with all of them, without each, and without any.
 
-A replay is a crawl of what was recorded (replayed_crawl.py) with the real filters and empty memories. A filter is judged by
-the difference between the replay without it and the one with all: requests that it saves, documents that are lost to it, and those that
-come later. A document is a text, by its digest. One that is not found is a near copy if a page that resembles it is.
+A replay is a crawl of what was recorded (replayed_crawl.py) with the real filters and empty memories. A filter is judged by the difference
+between the replay without it and the one with all filters: the requests that it saves, the documents that are lost, and those that are
+found later. A document is a text, by its digest. A document that is not found counts as a near copy if a page that resembles it is found.
 
-Nobody knows what URLs would have answered that the crawl never fetched. A replay that asks for one counts the request and learns nothing.
-So if filters were on in the crawl, the requests that one of them saves are counted, but the documents behind them are not. Gates that
-refuse by a URL's form alone (scope, media, danger) left nothing to replay. Requests of filters (probes, validations) are not made again:
-the filter gets the answer that stands in the journal.
+If the crawl never fetched a URL, its answer is not known: a replay that requests it counts the request and learns nothing. So if filters
+were on in the crawl, the requests that a filter saves are counted, but not the documents behind them. Gates that refuse by the form of a
+URL (scope, media, danger) left nothing to replay. Requests of filters (probes, validations) are not made again: the filter gets the answer
+from the journal.
 
 Memory: the graph (recorded_store.py), and the memories of one replay. Time: some 1 ms an answer and replay.
 """
@@ -47,7 +47,7 @@ class FilterReplay:
 
     name: str
     result: Result
-    cpu_s: dict[str, float]  # of each filter's own steps
+    cpu_s: dict[str, float]  # filter → CPU seconds of its own steps
 
     @property
     def n_requests(self) -> int:
@@ -62,17 +62,17 @@ class Worth(msgspec.Struct, kw_only=True):
     """The figures of one filter, or of all of them together."""
 
     filter: str
-    requests: int  # with it
+    requests: int  # of the replay with it
     requests_without: int
     saved: int
-    unknown: int  # of the requests without it, URLs whose answers nobody knows
-    lost: int  # documents that are found without it and not with it, near copies left out
-    near: int  # and those of which a near copy is found
+    unknown: int  # of the requests without it: URLs whose answers are not known
+    lost: int  # documents that are found without it and not with it; near copies are not counted
+    near: int  # documents that are found without it, and with it only a near copy
     late: int  # documents that come in the first half of the requests without it, and in the second half with it
     unkept: int  # documents that are found and dropped with every page that shows them
-    classes: int  # of which something is left when all ends
+    classes: int  # classes of held URLs that are not used up at the end
     left: int  # URLs that are left in them
-    cpu_us: float  # of its own steps, a request
+    cpu_us: float  # µs of its own steps per request
 
 
 @dataclass
@@ -144,7 +144,7 @@ def judge(
 
     Args:
         recorded: Its answers.
-        settings: Those that decide in the replays.
+        settings: The settings of the replays.
         space: The form of URLs.
         begun: Called with the name of each replay before it begins.
         progress: Called with 1 after each request.
@@ -176,7 +176,9 @@ def learns(spec: FilterSpec) -> bool:
 
 
 def _without(settings: Settings, name: str) -> Settings:
-    """Return the settings without one filter, or without any; no other filter learns from the verdicts of one that is left out."""
+    """Return the settings without the filter `name`, or without any filter. Other filters learn nothing from the verdicts of a left-out
+    one.
+    """
     of = settings.filters
     off = {
         each: msgspec.structs.replace(getattr(of, each), mode="off")
@@ -191,7 +193,7 @@ def _without(settings: Settings, name: str) -> Settings:
 
 
 def _is_of(key: str, filters: Collection[str]) -> bool:
-    """Return whether an option is of one of some filters."""
+    """Return whether an option belongs to one of `filters`."""
     section, _, name = key.partition(".")
     return section == "filters" and name.partition(".")[0] in filters
 

@@ -30,7 +30,7 @@ _CHUNK = 1000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Crawled:
-    """What a crawl adds to a graph. fetches: nodes in the order of their pages' fetches, each once."""
+    """What a crawl adds to a graph. `fetches`: each node once, in the order in which their pages were fetched."""
 
     fetches: I64
     depths: I64  # clicks from a seed, [n_nodes]
@@ -49,11 +49,11 @@ class Subject:
     graph: Graph
     urls: Callable[[Iterable[int]], Iterator[str]]
     crawled: Crawled | None = None
-    n_redirects: int = 0  # that were known, whether they count or not
+    n_redirects: int = 0  # known redirects, whether they count as links or not
     n_self_links: int = 0
 
     def linked(self) -> Subject:
-        """Return the same without the nodes that no link leads to or from."""
+        """Return the subject without nodes that have no link."""
         graph = self.graph
         nodes = np.flatnonzero(graph.out_degrees() + graph.in_degrees())
         found = collapse(graph, np.where(graph.out_degrees() + graph.in_degrees() > 0, np.arange(graph.n_nodes), DROPPED), self_links=True)
@@ -166,7 +166,16 @@ def rank(
     tolerance: float = 1e-9,
     with_hits: bool = False,
 ) -> Ranking:
-    """Rank pages, hosts or sites. Hosts and sites vote once for each other one that any of their pages links to."""
+    """Rank pages, hosts or sites. All links from one host (or site) to another count as one.
+
+    Args:
+        subject: The graph of URLs.
+        level: What a node is.
+        variant: Of PageRank (`crawler/graph`).
+        jump: Probability of a jump to a random node, 0 to 1.
+        tolerance: The iteration ends when ranks change by less.
+        with_hits: Whether hubs and authorities are computed, too.
+    """
     if level == "page":
         hosts = subject.places("host").of if variant != "all" else None
         found = pagerank(layers(subject.graph, variant, hosts), jump=jump, tolerance=tolerance)
@@ -191,5 +200,5 @@ def _members(subject: Subject, groups: UrlGroups) -> tuple[I64, I64 | None]:
 
 
 def best(ranks: F64, top: int | None) -> I64:
-    """Return the nodes in the order of their ranks, equal ones in that of their numbers."""
+    """Return the nodes by rank, best first; nodes of equal rank by number."""
     return np.argsort(-ranks, kind="stable")[:top]

@@ -13,19 +13,19 @@ from thresher.filters.journal import JournalRecord
 
 @dataclass
 class RecordedGraph:
-    """URLs by number, 0 is the seed; what is asked of one that answers nothing is a fetch for nothing."""
+    """URLs by number; 0 is the seed. A request of a URL without an answer is wasted."""
 
     name: str
     urls: list[str] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)  # hash of the visible text; "": not a page, or no status 200
     links: list[Sequence[int]] = field(default_factory=list)
     statuses: list[int] = field(default_factory=list)  # of HTTP
-    parked: frozenset[str] = frozenset()  # hosts that answer nothing while the crawl lasts
-    outage: tuple[int, int] = (0, 0)  # requests, from and to, that are all answered by one text and no link
-    roots: Sequence[int] = (0,)  # URLs that no other names
-    n_answered: int | None = None  # URLs from this number on are named, and nobody knows what they answer; None: all are known
-    pages: Mapping[int, Page] = field(default_factory=dict)  # what was read of answers; without it, pages are made from texts
-    told: Mapping[int, Sequence[JournalRecord]] = field(default_factory=dict)  # answer → journal's records of requests and studies after it
+    parked: frozenset[str] = frozenset()  # hosts that never answer in this crawl
+    outage: tuple[int, int] = (0, 0)  # (first, last) request of an outage: all are answered by one text without links
+    roots: Sequence[int] = (0,)  # URLs to which no other links
+    n_answered: int | None = None  # from this number on, URLs are linked to but their answers are not known; None: all are known
+    pages: Mapping[int, Page] = field(default_factory=dict)  # number → page; if empty, pages are made from texts
+    told: Mapping[int, Sequence[JournalRecord]] = field(default_factory=dict)  # answer → the journal's records after it
 
     _numbers: dict[str, int] = field(default_factory=dict)
 
@@ -37,9 +37,9 @@ class RecordedGraph:
 
         Args:
             url: The URL.
-            text: Hash of its visible text, "" if it is no page.
-            links: Numbers of the URLs that it names.
-            status: Of HTTP; 0: 200 if there is a text, else 404.
+            text: Hash of its visible text; "" if it is not a page.
+            links: Numbers of the URLs that it links to.
+            status: HTTP status; 0 means 200 if there is a text, else 404.
         """
         self.urls.append(url)
         self.texts.append(text)
@@ -48,7 +48,9 @@ class RecordedGraph:
         return len(self.urls) - 1
 
     def number_of(self, url: str) -> int:
-        """Return the number of a URL that something else than a link names, a new one whose answer nobody knows if there is none."""
+        """Return the number of a URL that was named by something other than a link. If it has none, it gets a new number without an
+        answer.
+        """
         if not self._numbers:
             self._numbers.update((text, number) for number, text in enumerate(self.urls))
         if url not in self._numbers:
@@ -61,11 +63,11 @@ class RecordedGraph:
         return urlsplit(self.urls[number]).netloc
 
     def is_known(self, number: int) -> bool:
-        """Return whether it is known what a URL answers."""
+        """Return whether the answer of a URL is known."""
         return self.n_answered is None or number < self.n_answered
 
     def is_redirect(self, number: int) -> bool:
-        """Return whether a URL answers with a redirect, whose target is its one link."""
+        """Return whether the answer is a redirect; its only link is then the target."""
         return 300 <= self.statuses[number] < 400 and len(self.links[number]) == 1
 
     @property
@@ -75,7 +77,7 @@ class RecordedGraph:
 
     @property
     def documents(self) -> set[str]:
-        """Return the texts that a crawl may find."""
+        """Return the texts that a crawl can find."""
         return {text for number in self.reachable() if is_document(text := self.texts[number])}
 
     def reachable(self) -> list[int]:
@@ -92,5 +94,5 @@ class RecordedGraph:
 
 
 def is_document(text: str) -> bool:
-    """Return whether a text is worth to be found: not "", not a page that only differs (generated.py)."""
+    """Return whether a text counts as a document: not "", and not a page that only differs by chance (generated.py)."""
     return bool(text) and not text.startswith("~")

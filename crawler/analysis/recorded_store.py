@@ -1,8 +1,8 @@
 """A store's answers as a graph (recorded_graph.py): pages with their texts and links, redirects, failures, in the order of the crawl.
 
-A copy whose body was not stored has the text of the page that it copies; of a page without a body and without an original its title and
-the number of its words are all that is known. URLs that links name and that were never fetched are in the graph without an answer.
-The answers to filters' own requests, and findings of studies, follow the page after which they came.
+A copy whose body was not stored has the text of the page that it copies. For a page without a body and without an original only its title
+and its number of words are known. URLs that were linked and never fetched are in the graph without an answer. Answers to filters' own
+requests, and findings of studies, are kept with the page after which they came.
 
 Memory: about 20 KB an answer of 60 links, hence `limit`. Time: 1 ms an answer.
 """
@@ -53,11 +53,11 @@ class Recorded:
     """A store's graph, and what is not in it."""
 
     graph: RecordedGraph
-    n_left_out: int = 0  # answers past the limit
+    n_left_out: int = 0  # answers beyond the limit
     n_unread: int = 0  # pages whose texts are not known
-    n_unnamed: int = 0  # answers that no recorded link leads to: they are roots
-    n_asked: int = 0  # requests of filters whose answers are in the journal
-    keys: list[bytes] = field(default_factory=list)  # of answered URLs, by number
+    n_unnamed: int = 0  # answered URLs to which no recorded link leads: they are roots
+    n_asked: int = 0  # requests of filters that have their answers in the journal
+    keys: list[bytes] = field(default_factory=list)  # keys of answered URLs, by number
 
 
 def read_graph(view: View, space: URLSpace, *, limit: int, progress: Callable[[int], None] = lambda _n: None) -> Recorded:
@@ -65,7 +65,7 @@ def read_graph(view: View, space: URLSpace, *, limit: int, progress: Callable[[i
 
     Args:
         view: The store.
-        space: The form of URLs.
+        space: The canonical form of URLs.
         limit: Most answers that are read.
         progress: Called with 1 after each answer.
 
@@ -96,7 +96,7 @@ def _edges(view: View) -> list[_Answer]:
 
 
 class _Reader:
-    """Numbers URLs, and reads what pages say."""
+    """Numbers URLs, and reads the texts and links of pages."""
 
     def __init__(self, view: View, space: URLSpace, recorded: Recorded) -> None:
         self._view = view
@@ -125,7 +125,7 @@ class _Reader:
         self._graph.roots = self._roots(known)
 
     def _answer(self, number: int, answer: _Answer) -> None:
-        """Write what a URL answered and named."""
+        """Add the answer of a URL and its links."""
         if answer.edge is not None:
             self._graph.links[number] = (self._number(answer.edge.to_text),) if answer.edge.to_key else ()
             return
@@ -138,7 +138,7 @@ class _Reader:
         self._pages[number] = self._read(number, answer.visit, page, tuple(texts.values()))
 
     def _number(self, text: str) -> int:
-        """Return a URL's number; one that was never answered has the next."""
+        """Return a URL's number; a new URL without an answer gets the next one."""
         if text not in self._numbers:
             self._numbers[text] = self._graph.add(text, "")
         return self._numbers[text]
@@ -168,7 +168,7 @@ class _Reader:
         )
 
     def _words_of_original(self, page: PageRecord) -> U64:
-        """Return the words of the page that a page was dropped as a copy of; none if it was dropped for anything else."""
+        """Return the words of the original if the page was dropped as its copy; else none."""
         for verdict in page.verdicts:
             named = verdict.evidence.get("copy_of") or verdict.evidence.get("replica_of")
             original = self._by_key.get(bytes.fromhex(str(named))) if named else None
@@ -177,7 +177,7 @@ class _Reader:
         return _NO_WORDS
 
     def _told(self, known: list[_Answer]) -> dict[int, list[JournalRecord]]:
-        """Return the journal's records that belong to no page's visit, by the answer after which they came."""
+        """Return the journal's records that belong to no visit of a page, by the answer after which they came."""
         told: defaultdict[int, list[JournalRecord]] = defaultdict(list)
         by_visit = sorted((answer.visit, number) for number, answer in enumerate(known))
         before, at = 0, 0
@@ -193,7 +193,7 @@ class _Reader:
         return dict(told)
 
     def _roots(self, known: list[_Answer]) -> list[int]:
-        """Return the URLs that nothing named; then, in their order, those that no recorded link leads to."""
+        """Return the URLs that nothing links to; then, in order, those that no recorded link reaches."""
         roots = [number for number, answer in enumerate(known) if answer.page is not None and answer.page.via == NO_KEY] or [0]
         reached = self._reach(roots, set())
         for number in range(len(known)):
@@ -204,7 +204,7 @@ class _Reader:
         return roots
 
     def _reach(self, roots: list[int], reached: set[int]) -> set[int]:
-        """Add what links lead to from these URLs; return all that is reached."""
+        """Add to `reached` all URLs that links lead to from `roots`, and return it."""
         rest = list(roots)
         reached.update(roots)
         while rest:

@@ -30,7 +30,7 @@ _CHUNK = 1 << 20
 _ROWS = 1000
 _PLAIN_URL = r"https?://(?:[a-z0-9-]{1,63}\.){1,3}[a-z]{2,24}/[A-Za-z0-9_~!$()*,;:@=+./-]*(?:\?[A-Za-z0-9_~!$()*,;:@=+./?&-]*)?"
 _PLAIN = re.compile(rf"({_PLAIN_URL})\t({_PLAIN_URL})")
-# Beside it no "/.", which may be resolved, and no "xn--", which may be invalid.
+# A plain URL also has no "/." (it may have to be resolved) and no "xn--" (it may be invalid).
 
 
 @dataclass(slots=True)
@@ -41,7 +41,7 @@ class RedirectsRead:
     n_lines: int = 0
     faults: Counter[str] = field(default_factory=Counter)  # what is wrong → lines
     first: dict[str, str] = field(default_factory=dict)  # what is wrong → where it was met first
-    loops: list[str] = field(default_factory=list)  # originals of a crawl whose chain comes back to a URL of its own
+    loops: list[str] = field(default_factory=list)  # originals whose chain of redirects comes back to itself
 
     def fault(self, what: str, where: str) -> None:
         self.faults[what] += 1
@@ -100,7 +100,7 @@ def _lines(file: BinaryIO) -> Iterator[bytes | None]:
 
 
 def read_store(view: View) -> RedirectsRead:
-    """Read the pairs of a crawl: every original whose chain has settled within five hops. Loops have no end: they are named beside them."""
+    """Read the pairs of a crawl: every original whose chain ends within five hops. Loops have no end: they are in `loops`."""
     reading = RedirectsRead()
     texts = TextLookup(view)
     _find_loops(reading, view, texts)

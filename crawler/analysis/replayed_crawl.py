@@ -1,9 +1,9 @@
-"""A simulated crawl of a recorded graph, with the real filters and the real rules of what is held (filters/tail), one request at a time.
+"""A simulated crawl of a recorded graph, one request at a time, with the real filters and the real rules for held URLs (filters/tail).
 
-Whether a page was worth its request is known by its text, or, as in a crawl, by the filters' verdicts (`trusts_filters`). A URL whose
-answer was never recorded costs its request and teaches nothing.
+A page was worth its request if its text is new or, as in a crawl, if the filters say so (`trusts_filters`). The request of a URL without a
+recorded answer is counted, and nothing is learned from it.
 
-The frontier here is breadth-first within a host. Whether other hosts have fresh URLs is known as it was a round ago, as agents learn it of
+The frontier here is breadth-first within a host. Whether other hosts have fresh URLs is known as of the last round, as agents learn it from
 each other by messages.
 """
 
@@ -44,16 +44,16 @@ _NOTHING = Draw("", 0)
 
 @dataclass
 class Result:
-    """What a crawl came to."""
+    """What a simulated crawl requested and found."""
 
-    texts: list[str] = field(default_factory=list)  # of each request in order; "" if it showed none, or a known one
-    asked: list[tuple[int, bool]] = field(default_factory=list)  # URLs in order, those of `unknown` among them; was it drawn from a class?
-    left: dict[str, int] = field(default_factory=dict)  # class → URLs that were not fetched
-    struck: set[str] = field(default_factory=set)  # texts whose URLs were asked in an outage
-    unknown: set[int] = field(default_factory=set)  # URLs that were asked for whose answers were never recorded
+    texts: list[str] = field(default_factory=list)  # text of each request in order; "" if it had none, or a known one
+    asked: list[tuple[int, bool]] = field(default_factory=list)  # (URL, whether it was drawn from a class), in order
+    left: dict[str, int] = field(default_factory=dict)  # class → number of URLs that were not fetched
+    struck: set[str] = field(default_factory=set)  # texts whose URLs were requested during an outage
+    unknown: set[int] = field(default_factory=set)  # requested URLs whose answers were never recorded
     n_own: int = 0  # requests that filters asked for
-    unkept: set[str] = field(default_factory=set)  # texts that filters dropped with each page that showed them
-    ends: dict[str, TailEnd] = field(default_factory=dict)  # host → why its tail was left
+    unkept: set[str] = field(default_factory=set)  # texts of which every page was dropped by filters
+    ends: dict[str, TailEnd] = field(default_factory=dict)  # host → why no more of its tail was fetched
 
     @property
     def documents(self) -> set[str]:
@@ -66,9 +66,9 @@ class Result:
 
 
 class HostOpinions(Protocol):
-    """Opinions beside the filters' own, of one host."""
+    """Opinions about URLs of one host, beside those of the filters."""
 
-    has_lineage: bool  # what only held pages name is held as well
+    has_lineage: bool  # URLs to which only held pages link are held, too
 
     def met(self, url: str) -> None: ...
 
@@ -84,7 +84,7 @@ class HostOpinions(Protocol):
 
 
 class NoOpinions:
-    """Nothing is held but by filters; classes of classes are named as in a crawl."""
+    """No opinions: only filters hold URLs. Classes of links from held pages have their names as in a crawl."""
 
     has_lineage = True
 
@@ -127,11 +127,11 @@ class ReplayedHost:
         self.tail = HostTail()
         self.classes: dict[str, TailClass] = {}
         self.members: dict[tuple[str, int], list[tuple[bytes, int]]] = {}
-        self.dropped: dict[tuple[str, int], list[tuple[bytes, int]]] = {}  # counted, not stored
+        self.dropped: dict[tuple[str, int], list[tuple[bytes, int]]] = {}  # URLs that are counted, not stored
         self.waiting: dict[int, HeldPlace] = {}
         self.opinions = opinions
         self.end: TailEnd | None = None
-        self.exempt: set[int] = set()  # drawn or freed: not judged again
+        self.exempt: set[int] = set()  # URLs that were drawn or released: not judged again
 
 
 class ReplayedCrawl:
@@ -152,9 +152,9 @@ class ReplayedCrawl:
         """Create a simulated crawl.
 
         Args:
-            opinions: Of a host, beside those of `filters`.
-            max_pages: Budget of the whole crawl, 0: none.
-            progress: Told after a request.
+            opinions: Makes the opinions of a host, beside those of `filters`.
+            max_pages: Most pages of the whole crawl; 0: no limit.
+            progress: Called with 1 after each request.
         """
         self._filters = filters
         self._graph, self._policy, self._opinions, self._secret, self._max_pages = graph, policy, opinions, secret, max_pages
@@ -178,7 +178,7 @@ class ReplayedCrawl:
                 if not self._is_over():
                     self._serve(host, others_fresh=bool(others - {host.name}))
             if len(self.result.texts) + len(self.result.unknown) == was and not others:
-                break  # where hosts had fresh URLs, all of them may have been set aside: then the next round serves tails
+                break  # all fresh URLs of these hosts may have been left out: then the next round serves tails
         for host in self._hosts.values():
             self.result.left |= {of.holder: of.left for of in host.classes.values() if of.left}
             if host.end is not None:
@@ -213,7 +213,7 @@ class ReplayedCrawl:
             self._fetch(host, *host.lane.popleft())
 
     def _is_set_aside(self, host: ReplayedHost, number: int) -> bool:
-        """Return whether a URL whose turn has come is held, refused, or the alias of another."""
+        """Return whether a URL whose turn has come is not requested: it is held, refused, or an alias of another."""
         ruling = self._filters.turn(number) if self._filters is not None else None
         holder = (ruling.holder if ruling is not None else "") or host.opinions.holder(self._graph.urls[number])
         if holder:
@@ -224,7 +224,7 @@ class ReplayedCrawl:
         return bool(holder) or (ruling is not None and (ruling.is_refused or ruling.alias is not None))
 
     def _store(self, host: ReplayedHost, of: TailClass, cohort: int, member: tuple[bytes, int]) -> None:
-        """Store a member if it is among the first of its cohort; count it, or the one that makes room for it, otherwise."""
+        """Store a member if it is among the first of its cohort. Otherwise only count it, or the member that it replaces."""
         members = host.members.setdefault((of.holder, cohort), [])
         last = members[-1][0] if members else b""
         if not keeps(member[0], n_stored=len(members), last=last, cap=self._policy.cap):
@@ -239,7 +239,7 @@ class ReplayedCrawl:
         host.dropped.setdefault((of.holder, cohort), []).append(member)
 
     def _refill(self, host: ReplayedHost) -> None:
-        """Find URLs that were only counted again; here they are remembered instead of read from the links of stored pages."""
+        """Find again the URLs that were only counted. The simulation remembers them; a crawl reads them from the links of stored pages."""
         for of in host.classes.values():
             for cohort in refills(of):
                 dropped = sorted(host.dropped[of.holder, cohort])
@@ -297,7 +297,7 @@ class ReplayedCrawl:
             self.result.n_own += judged.n_asked
 
     def _source(self, host: ReplayedHost, number: int, draw: Draw, judged: JudgedAnswer | None, *, is_good: bool) -> Source:
-        """Return the source of an answer's links: by it a class of held URLs is inherited."""
+        """Return the source of an answer's links; it decides which class of held URLs they inherit."""
         outcome = SourceOutcome.NEW if is_good else SourceOutcome.BARREN
         if self._trusts_filters and judged is not None:
             return Source(outcome, draw.holder, f"links {judged.stopped_by}" if judged.stopped_by else "")
@@ -306,7 +306,7 @@ class ReplayedCrawl:
         return Source(outcome, draw.holder if has_lineage else "", follow)
 
     def _ask_in_vain(self, host: ReplayedHost, number: int, draw: Draw) -> None:
-        """Make a request whose answer was not recorded; nothing is learned from it."""
+        """Make a request without a recorded answer; nothing is learned from it."""
         self.result.unknown.add(number)
         self._done.add(number)
         if draw.holder:
@@ -314,7 +314,7 @@ class ReplayedCrawl:
             leave(host.classes[draw.holder], draw.cohort)
 
     def _judge(self, number: int, text: str, links: Sequence[int]) -> JudgedAnswer | None:
-        """Return what the filters say of an answer and its new links."""
+        """Return what the filters decide about an answer and its new links."""
         if self._filters is None:
             return None
         new = [target for target in links if target not in self._seen]
@@ -331,7 +331,7 @@ class ReplayedCrawl:
                 self._release(self._hosts[self._graph.host(number)], [number])
 
     def _release(self, host: ReplayedHost, numbers: Iterable[int]) -> None:
-        """Let URLs that wait in classes be fresh."""
+        """Release held URLs: they become fresh."""
         for number in numbers:
             waiting = host.waiting.get(number)
             members = host.members[waiting.of.holder, waiting.cohort] if waiting else []
@@ -342,7 +342,7 @@ class ReplayedCrawl:
                 host.fresh.append(number)
 
     def _admit(self, number: int, source: Source, held: str = "") -> None:
-        """Admit a link. held: by which class of the filters"""
+        """Admit a link; `held` is the class in which filters hold it, "" for none."""
         name = self._graph.host(number)
         host = self._hosts.setdefault(name, ReplayedHost(name, self._opinions()))
         if number in self._seen:

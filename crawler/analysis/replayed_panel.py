@@ -1,9 +1,9 @@
 """The real filters over a recorded graph: their panel, with memories of its own.
 
-Pages are those that were read again from a store; where there are none, as in recordings of texts alone, a page's words are drawn from its
-text's hash, so that equal hashes are equal pages and all others have nothing in common. Redirects are followed as in a crawl: the pair
-is judged when its end has settled. Requests of filters are not made: the filters get the answers and findings that stand in the crawl's
-journal, each after the same page as in the crawl.
+Pages are read again from a store. A recording of texts alone has no pages: then the words of a page are made from its text's hash, so that
+pages with equal hashes are equal and others have nothing in common. Redirects are followed as in a crawl: the pair is judged when its end
+has settled. Requests of filters are not made: filters get the answers and findings from the crawl's journal, each after the same page as in
+the crawl.
 """
 
 from __future__ import annotations
@@ -29,29 +29,29 @@ from thresher.filters.panel import Panel
 from thresher.filters.pattern_yield.replay import UnboundedMemory
 from thresher.filters.spec import FilterSpec
 
-_WORDS = 80  # of a page
+_WORDS = 80  # words of a page
 SPACE = URLSpace(bytes(16), URLRules(ports=None))
 
 
 class JudgedAnswer(NamedTuple):
-    """What the panel says of an answer and its links, and asks for."""
+    """What the panel decides about an answer and its links, and what it asks for."""
 
-    held: dict[int, str]  # new links, by whom
-    left_out: frozenset[int]  # new links that are refused, or aliases
-    aliases: list[int]  # what they are aliases of
+    held: dict[int, str]  # new links that are held → the class that holds them
+    left_out: frozenset[int]  # new links that are refused, or aliases of other URLs
+    aliases: list[int]  # the URLs that these aliases stand for
     asked: list[Effect]
-    is_good: bool  # it gave something new
+    is_good: bool  # the page gave something new
     is_kept: bool
-    stopped_by: str  # the filter for which its links are not followed as others are, "" if they are
-    n_asked: int  # requests that filters ask for
+    stopped_by: str  # the filter that stops its links from being followed; "" for none
+    n_asked: int  # number of requests that filters ask for
 
 
 class ReplayedRuling(NamedTuple):
-    """What the panel says of a URL whose turn has come."""
+    """What the panel decides about a URL whose turn has come."""
 
     holder: str = ""
     is_refused: bool = False
-    alias: int | None = None  # what it is an alias of
+    alias: int | None = None  # the URL that it is an alias of
 
 
 class ReplayedPanel:
@@ -64,7 +64,7 @@ class ReplayedPanel:
             graph: The answers.
             specs: The filters, with empty memories.
             space: The form of URLs.
-            audit_share: Share of refused links that pass all the same.
+            audit_share: Share of refused links that are fetched as audits, 0 to 1.
         """
         self._graph = graph
         self._space = space
@@ -73,17 +73,17 @@ class ReplayedPanel:
         self._panel = Panel(list(specs), self._memory, audit_share=audit_share)
         self._urls = {root: space.url(space.canonical(graph.urls[root])) for root in graph.roots}
         self._numbers = {url.key: number for number, url in self._urls.items()}
-        self._settled: dict[int, str] = {}  # what was asked for, and the text it showed
+        self._settled: dict[int, str] = {}  # requested URLs, and the texts they showed
         self._waiting: dict[int, list[int]] = {}  # URL → redirects that end at it
 
     def judged(self, number: int, text: str, new: Sequence[int], waiting: Sequence[int]) -> JudgedAnswer:
         """Let the panel judge an answer and its links, and learn from both.
 
         Args:
-            number: Of the URL.
-            text: Hash of the visible text that it showed.
-            new: Its links that no page has named before.
-            waiting: Its links that were named before and not fetched yet.
+            number: Number of the URL.
+            text: Hash of its visible text.
+            new: Its links that no page had before.
+            waiting: Its links that another page had before, and that are not fetched yet.
         """
         source, is_redirect = self._urls[number], self._graph.is_redirect(number)
         self._place(source, new, is_redirect=is_redirect)
@@ -128,7 +128,7 @@ class ReplayedPanel:
         )
 
     def turn(self, number: int) -> ReplayedRuling:
-        """Return what is said of a URL whose turn has come."""
+        """Return what the panel decides about a URL whose turn has come."""
         turn = self._panel.turn(self._urls[number])
         for _, effect in turn.held:
             if isinstance(effect, Hold):
@@ -138,7 +138,7 @@ class ReplayedPanel:
         return ReplayedRuling(is_refused=turn.refused is not None)
 
     def recent(self, holder: str) -> Recent | None:
-        """Return what a class has come to before it was opened; None if no filter knows it."""
+        """Return what a class of held URLs gave before it was opened; None if no filter knows it."""
         name = holder.partition(" ")[0]
         spec = self._specs.get(name)
         return spec.recent(holder, self._memories[name]) if spec is not None and spec.recent is not None else None
@@ -152,7 +152,7 @@ class ReplayedPanel:
         return self._numbers.get(self._space.key(text))
 
     def _number_of_alias(self, text: str, alias: CrawlURL) -> int:
-        """Return the number of what an alias leads to, at the alias's place in the crawl; a new one if nothing has named it."""
+        """Return the number of the URL that an alias stands for; if it is new, it takes the alias's place in the crawl."""
         key = self._space.key(self._space.canonical(text))
         if key not in self._numbers:
             number = self._graph.number_of(text)
@@ -174,7 +174,7 @@ class ReplayedPanel:
         )
 
     def _told(self, number: int) -> list[Effect]:
-        """Tell the filters what they were told after this answer; return what they ask for."""
+        """Give the filters the answers and findings that came after this answer; return what they ask for."""
         asked: list[Effect] = []
         for record in self._graph.told.get(number, ()):
             for name, data in record.measures:
@@ -187,7 +187,7 @@ class ReplayedPanel:
         return asked
 
     def _concluded(self, asked: Iterable[Asked]) -> list[Effect]:
-        """Return what filters ask for, once their findings are taken up: no wall stands in a replay."""
+        """Give the filters their findings at once (there are no walls in a replay); return what they ask for."""
         found: list[Effect] = []
         for who, effect in asked:
             if isinstance(effect, Conclude):

@@ -1,4 +1,4 @@
-"""The paper's figure 1 for labelled pages of one's own: precision over recall, a curve for each D along C, and RP alone [DDGMP03].
+"""Figure 1 of [DDGMP03] for your own labelled pages: precision over recall, a curve for each D along C, and one for RP alone.
 
 Needs matplotlib, the extra `report`.
 """

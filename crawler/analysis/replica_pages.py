@@ -65,7 +65,7 @@ def space() -> URLSpace:
 
 
 def read_lines(file: BinaryIO, recipe: Recipe) -> PagesRead:
-    """Read pages from JSON lines; of lines with one URL the first counts."""
+    """Read pages from JSON lines; of several lines with the same URL the first counts."""
     reading, sketcher, urls = PagesRead(NOTHING), Sketcher(recipe), space()
     decoder = msgspec.json.Decoder(PageLine)
     known: set[str] = set()

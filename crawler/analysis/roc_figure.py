@@ -1,4 +1,4 @@
-"""The two figures of [LEE09] for a log of one's own: how much of each class scores at least x, and the ROC of the score.
+"""The two figures of [LEE09] for your own log: the share of each class with a score of at least x, and the ROC curve of the score.
 
 Needs matplotlib, the extra `report`.
 """
@@ -20,7 +20,7 @@ def draw(out: BinaryIO, classes: Mapping[str, F64], curve: Roc, threshold: float
 
     Args:
         classes: Name → scores, at least one each.
-        threshold: The one in use.
+        threshold: The threshold in use.
     """
     from matplotlib.figure import Figure
 

@@ -1,4 +1,4 @@
-"""What became of each seed: its own answer, what was found under it, and why there is no more."""
+"""What became of each seed: its own answer, what was found below it, and why there is no more."""
 
 from __future__ import annotations
 
@@ -28,20 +28,22 @@ OUTCOMES = ("fetched", "dropped", "needs_browser", "redirected", "failed", "refu
 
 
 class SeedOutcome(msgspec.Struct, kw_only=True):
-    """One seed. "Under it" is what lies in its directory, on http and https, with and without www; where it redirects, under its target."""
+    """One seed. A URL is "under it" if it lies in its directory, on http or https, with or without www; if the seed redirects, under its
+    target.
+    """
 
     seed: str
     outcome: str  # one of OUTCOMES
     detail: str | None = None  # the reason, the failure, the filter that dropped it
-    status: int | None = None  # of its own answer, or of the end of its redirects
+    status: int | None = None  # HTTP status of its own answer, or of the end of its redirects
     fetched_at: str | None = None
     target: str | None = None  # where it redirects to in the end, or what it is an alias of
-    pages: int = 0  # under it, of which
+    pages: int = 0  # pages under it
     kept: int = 0
     waiting: int = 0  # URLs under it that are still queued
-    not_fetched: dict[str, int] = {}  # URLs under it that were refused, held or set aside, by reason
+    not_fetched: dict[str, int] = {}  # URLs under it that were refused, held or left out, by reason
     failed: int = 0  # URLs under it that failed for good
-    why: str = ""  # there is no more under it
+    why: str = ""  # why there is no more under it
     label: str | None = None
 
 
@@ -78,7 +80,7 @@ def seed_outcomes(view: View) -> list[SeedOutcome]:
 
 
 def _own(view: View, space: URLSpace, seed: str, *, is_bare: bool) -> SeedOutcome:
-    """Return a seed with what became of itself; one without a scheme may have been answered by http alone."""
+    """Return a seed with the outcome of its own request. A seed without a scheme may have been answered on http only."""
     for form in (seed, http_form(seed)) if is_bare and seed.startswith("https://") else (seed,):
         url = space.seed(form)
         value = view.get(SEEN, url.key)
@@ -128,12 +130,12 @@ def _fill_page(view: View, one: SeedOutcome, page: PageRecord) -> None:
 
 
 def _is_page(page: PageRecord) -> bool:
-    """Return whether a request was answered by a page: what a URL says that is not there is none."""
+    """Return whether a page was answered; an error page is none."""
     return not page.failed_cause and page.status < 400
 
 
 def _is_kept(view: View, page: PageRecord) -> bool:
-    """Return whether a page is kept, and says what it stands for."""
+    """Return whether a page is kept, and is no empty shell or challenge that needs a browser."""
     if not NEEDS_BROWSER.isdisjoint(page.flags):
         return False
     value = view.get(VERDICTS, page.key)
@@ -173,7 +175,7 @@ def _count_the_rest(view: View, places: dict[tuple[str, str], _Place]) -> None:
 
 
 def _why(view: View, space: URLSpace, one: SeedOutcome) -> str:
-    """Say what stands between the seed and more pages: its host first."""
+    """Return why there are no more pages of the seed; a reason of its host comes first."""
     value = view.get(HOSTS, space.queue_key(origin_of(one.target or one.seed)))
     host = HOST.decode(value) if value is not None else None
     if host is not None and host.parked:

@@ -1,7 +1,7 @@
-"""Brings tails (what filters hold, host by host) to their state again from the journal alone: the real tails, over tables in memory.
+"""Rebuilds tails (the URLs that filters hold, host by host) from the journal alone: the real tails, over tables in memory.
 
 If partitions have moved between agents, the notes of a site lie in the journals of several shards; they are read in the order of their
-time. What was taken down with `thresher forget` is not in the journal: the tail of such a host differs from the one in the store.
+time. URLs that `thresher forget` took down are not in the journal: the tail of their host differs from the one in the store.
 
 Memory: some 400 bytes a URL that waits. Time: 10 µs a held URL.
 """
@@ -54,7 +54,11 @@ def notes(store: Stored, first_visit: int = 0) -> Iterator[Note]:
 
 
 def replayed(told: Iterable[Note]) -> MemoryRows:
-    """Return the tables of tails as the notes leave them. Raises ValueError if the tails answer otherwise than they did."""
+    """Return the tables of tails after all notes.
+
+    Raises:
+        ValueError: If the tails behave otherwise than they did in the crawl.
+    """
     rows = MemoryRows()
     teller = _Teller(rows)
     for note in told:
@@ -66,7 +70,7 @@ def replayed(told: Iterable[Note]) -> MemoryRows:
 
 
 class Stored(Protocol):
-    """A store, for writing or for reading alone."""
+    """A store, open for writing or only for reading."""
 
     @property
     def tables(self) -> Tables: ...
@@ -119,7 +123,7 @@ class _Counts:
 
 
 class _Teller:
-    """Tells tails what befell them."""
+    """Calls the tails for each note, as the crawl did."""
 
     def __init__(self, rows: MemoryRows) -> None:
         self._tables = TailTables(cast("Rows", rows))
@@ -159,7 +163,7 @@ class _Teller:
             case Reopened():
                 tails.reopen()
             case Closed():
-                pass  # said of `Served`
+                pass  # part of the note `Served`
 
     def _hold(self, tails: Tails, step: HeldStep) -> None:
         self._recent = step.recent or Recent()

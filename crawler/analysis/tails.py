@@ -1,4 +1,6 @@
-"""What filters have held in a crawl, class by class: how much was drawn of it, what that came to, and what was left alone."""
+"""What filters have held in a crawl, class by class: how many URLs were drawn, how many of these gave something new, how many were left
+alone.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ class ClassFigures(NamedTuple):
     drawn: int  # of them fetched
     new: int  # of them that gave something new
     left: int  # that were not fetched
-    left_alone: int  # of these, that are not worth their price
+    left_alone: int  # of these: the URLs that are not worth a request
 
 
 def classes(view: View) -> Iterator[ClassFigures]:
@@ -53,17 +55,17 @@ def _figures(host: str, of: TailClass) -> ClassFigures:
 
 
 class LeftAlone(NamedTuple):
-    """What was left alone of a host at one time."""
+    """The URLs of a host that were left alone at one time."""
 
     host: str
     at: float  # s, unix time
     holders: list[str]
     n: int  # URLs
-    at_most: int  # of these that are new, as was proved; -1: nothing was
+    at_most: int  # proved upper bound of how many of these are new; -1: nothing was proved
 
 
 def left_alone(view: View) -> Iterator[LeftAlone]:
-    """Yield from the journal, in order of time, what was left alone; a class that was opened and closed again comes twice."""
+    """Yield from the journal, by time, the URLs that were left alone. A class that was opened and closed again is there twice."""
     for note in notes(view):
         for step in note.steps:
             if isinstance(step, Closed):

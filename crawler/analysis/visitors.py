@@ -9,7 +9,7 @@ from thresher.crawler.analysis.access_log import LinesRead, read, read_lines, te
 from thresher.crawler.core.errors import UsageError
 from thresher.filters.depth_cutoff.sessions import Sessions, from_log, from_paths
 
-_PATH_FIELD = 3  # of tab-separated ones: client, time, duration, path, …
+_PATH_FIELD = 3  # index of the field in a line of click paths: client, time, duration, path, …
 
 
 def read_sessions(paths: Sequence[str], reading: LinesRead, *, exclude: re.Pattern[str] | None = None, host: str = "") -> Sessions:

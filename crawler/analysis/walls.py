@@ -1,4 +1,4 @@
-"""How the hosts of a crawl stand, by their canaries: which are walled, since when and by what, and what was fetched again."""
+"""The state of a crawl's hosts by their canaries: which are behind a wall, since when and by which answer, and what was fetched again."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ class HostStanding(NamedTuple):
     """One host that had a canary, or was walled."""
 
     host: str
-    state: str  # well; walled; another: it stayed so for long, and is taken as it is
+    state: str  # well; walled; another: the wall stayed so long that its answers are taken as the host's own
     since: str | None  # walled since
-    walls: int  # that stood before it so far
-    fetched_again: int  # URLs that they had answered for
-    rests: int  # of the present wall
+    walls: int  # number of walls so far
+    fetched_again: int  # URLs that were fetched again since a wall had answered for them
+    rests: int  # how often the host was parked because of the present wall
     told: str | None  # what the last wall answered
 
 
 def standings(view: View) -> Iterator[HostStanding]:
-    """Yield the hosts of which a canary was ever asked for."""
+    """Yield the hosts that ever had a canary request."""
     for queue, watch in watches(view.tables.memory(NAME)):
         if watch.asked_at:
             record = view.tables.queues.host(queue)
@@ -31,13 +31,13 @@ def standings(view: View) -> Iterator[HostStanding]:
 
 
 class Walls(NamedTuple):
-    """What canaries came to in a crawl, over all its hosts."""
+    """What canaries found in a crawl, over all its hosts."""
 
     hosts: int  # that had a canary
-    walls: int  # that were found before them
+    walls: int  # walls that were found
     fetched_again: int  # URLs for which a wall had answered
-    walled: int  # hosts that still are
-    another: int  # hosts that are taken as they are, since the wall stayed
+    walled: int  # hosts that are walled now
+    another: int  # hosts whose wall stayed so long that its answers are taken as their own
 
 
 def walls(view: View) -> Walls:
@@ -49,7 +49,7 @@ def walls(view: View) -> Walls:
 
 
 def standing_of(view: View, queue: bytes) -> HostState | None:
-    """Return how a host stands, None if nothing is known of it."""
+    """Return the state of a host; None if nothing is known about it."""
     return find_watch(view.tables.memory(NAME), queue)
 
 

@@ -4,7 +4,7 @@
     thresher.Crawl("DIR", SEEDS, **options)     the same inside a running event loop: `await crawl.run(on_page=…)`
     thresher.open("DIR")                        read what a crawl has found, also while it goes on
 
-Nothing is imported before it is asked for: `import thresher` costs milliseconds.
+Each of these is imported at its first use: `import thresher` takes milliseconds.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _PLACES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import what is asked for [PEP 562]."""
+    """Import a name of this package at its first use [PEP 562]."""
     if name not in _PLACES:
         raise AttributeError(f"module 'thresher' has no attribute {name!r}")
     return getattr(import_module(_PLACES[name]), name)

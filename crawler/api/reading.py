@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class CrawlReader:
-    """What one crawl has found, as it is on disk; a context manager. One thread.
+    """Reads what one crawl has found, as it is on disk. A context manager; to be used by one thread.
 
     Rows are dicts with the names and values of `thresher export DIR --what KIND`, whose help lists them.
     """
@@ -57,7 +57,7 @@ class CrawlReader:
         """Yield one row for each page: that of its newest visit.
 
         Args:
-            fields: Which, in order; without any, all that need no body.
+            fields: Names of fields, in order; none: all fields that need no body.
         """
         return self.rows("pages", *fields)
 
@@ -78,7 +78,8 @@ class CrawlReader:
         return self.rows("links", *fields)
 
     def texts(self, *fields: str, main: bool = True) -> Iterator[dict[str, Any]]:
-        """Yield one row for each page that was kept: its text and language; hostile pages have a `fault` in place of a text.
+        """Yield one row for each page that was kept: its text and language. If reading a page took too much time or memory, its row has a
+        `fault` and no text.
 
         Args:
             fields: As in `pages`.
@@ -97,7 +98,7 @@ class CrawlReader:
 
         Args:
             what: A kind of export: pages, urls, links, redirects, skipped, hostgraph or sitegraph.
-            fields: Names of fields, in order; without any, all that need no body.
+            fields: Names of fields, in order; none: all fields that need no body.
 
         Raises:
             UsageError: If there is no such kind or field.
@@ -108,7 +109,7 @@ class CrawlReader:
         return ({field.name: field.of(row) for field in chosen} for row in kind.rows(self._view, wanted))
 
     def explain(self, url: str) -> Story:
-        """Return why a URL was or was not fetched, and what would become of it today; `answer` says it in a sentence."""
+        """Return why a URL was or was not fetched, and what would be decided today; the attribute `answer` is one sentence."""
         return Explainer(self._view, self._view.settings, time.time()).story(url)
 
     def text(self, url: str) -> str | None:
@@ -127,17 +128,19 @@ class CrawlReader:
     def to_arrow(self, what: str = "pages", *fields: str) -> pyarrow.Table:
         """Return all rows of a kind as a table with typed columns (storage/export/parquet.py), in memory.
 
-        Raises UsageError without the extra `parquet`.
-
         Args:
+            what: A kind of export, as in `rows`.
             fields: As in `pages`.
+
+        Raises:
+            UsageError: If the extra `parquet` is not installed, or there is no such kind or field.
         """
         require("to_arrow", module="pyarrow", extra="parquet")
         names = [field.name for field in _kind(what).choose(fields)]
         return arrow_table(what, names, (list(row.values()) for row in self.rows(what, *fields)))
 
     def close(self) -> None:
-        """Let go of the store."""
+        """Close the store."""
         self._stack.close()
 
     def __enter__(self) -> Self:

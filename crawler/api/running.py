@@ -36,7 +36,7 @@ from thresher.storage.records import PageRecord
 from thresher.storage.store import Store
 
 _log = logging.getLogger(__name__)
-logging.getLogger("thresher").addHandler(logging.NullHandler())  # a script that asks for no log gets none
+logging.getLogger("thresher").addHandler(logging.NullHandler())  # a script that sets up no logging gets no log
 
 _GRACEFUL = (0, 3, 4)
 _INTERRUPTED = 130
@@ -65,7 +65,7 @@ class CrawlEnd:
 
 
 class CrawledPage:
-    """A page that was fetched, judged and committed. What is read from its body is read when it is asked for: inside `on_page` only."""
+    """A page that was fetched, judged and committed. Its body and text are read when they are asked for: only inside `on_page`."""
 
     __slots__ = ("_store", "record", "visit")
 
@@ -88,7 +88,7 @@ class CrawledPage:
 
     @property
     def keep(self) -> bool:
-        """Whether no filter that enforces wants it dropped."""
+        """Whether every filter in mode `enforce` keeps it."""
         return self.record.keep
 
     def body(self) -> bytes | None:
@@ -105,7 +105,7 @@ class CrawledPage:
 
 
 class Crawl:
-    """A crawl in a directory, new or to be gone on with. `run` crawls; nothing is written before."""
+    """A crawl in a directory, a new one or one to continue. Nothing is written before `run`."""
 
     def __init__(
         self,
@@ -117,14 +117,14 @@ class Crawl:
         specs: Sequence[FilterSpec] | None = None,
         **options: Any,
     ) -> None:
-        """Take what the crawl is to be.
+        """Create the crawl; it begins with `run`.
 
         Args:
             directory: The directory of the crawl; one that holds a crawl is resumed, with these options and further seeds.
             config: YAML files.
-            settings: A whole configuration with its seeds, taken as it is; without the arguments before it, and without options.
+            settings: A complete configuration with its seeds; must be given without `seeds`, `config` and options.
             specs: Filters in place of the configured ones.
-            options: Sections of the configuration, as limits={"max_pages": 100} or filters={"dust": {"mode": "off"}}.
+            options: Sections of the configuration, for example limits={"max_pages": 100} or filters={"dust": {"mode": "off"}}.
         """
         assert settings is None or not (seeds or config or options), "settings are whole"
         self._settings = settings
@@ -141,8 +141,8 @@ class Crawl:
 
         Args:
             on_page: Called once with each page after it has been committed, in order; a coroutine is awaited, and the crawl goes on
-                meanwhile. What it raises stops the crawl, and is raised here. It is not called for pages that a killed process has
-                committed: these are in the store.
+                meanwhile. An exception that it raises stops the crawl, and is raised here. It is not called for pages that an earlier
+                process committed before it was killed: read these from the store.
             on_status: Called about twice a second with the same numbers that `thresher status` prints.
 
         Raises:
@@ -168,19 +168,21 @@ class Crawl:
         return CrawlEnd(ending.code, ending.why, status.pages, status.run_pages)
 
     def stop(self, why: str = "stopped by its caller") -> None:
-        """Begin a graceful stop: no new request; `run` returns when those in flight have ended. From the thread of its event loop."""
+        """Begin a graceful stop: no new request; `run` returns when those in flight have ended. Call it in the thread of the event loop."""
         self._stop_asked = why
         if self._agent is not None:
             self._agent.stop(why)
 
     def interrupt(self) -> None:
-        """Do what Ctrl-C means: stop gracefully; the second time at once, and `run` raises KeyboardInterrupt. As `stop` otherwise."""
+        """Do what Ctrl-C does: the first call stops gracefully, the second at once, and `run` raises KeyboardInterrupt. Call it where
+        `stop` may be.
+        """
         if self._stop_asked and self._agent is not None:
             self._agent.leave(_INTERRUPTED, "forced by Ctrl-C")
         self.stop("stopped by Ctrl-C")
 
     def _prepare(self) -> None:
-        """Create the store, or give the one that is there what was asked for."""
+        """Create the store; if there is one, change it to the options and add the seeds."""
         try:
             if (self.directory / "state").is_dir():
                 reconfigure(self.directory, self._seeds, (), self._configs, self._sets)
@@ -221,7 +223,7 @@ class Crawl:
 
 
 class _Telling:
-    """Tells of pages once they are committed, one after another."""
+    """Calls `on_page` for committed pages, one after another."""
 
     def __init__(self, store: Store, on_page: OnPage | None, stop: Callable[[str], None]) -> None:
         self._store, self._on_page, self._stop = store, on_page, stop
@@ -230,12 +232,12 @@ class _Telling:
         self._error: Exception | None = None
 
     def look(self) -> None:
-        """Begin to tell what has been committed since, unless it is still being told."""
+        """Begin to call for pages committed since the last call, unless calls are still being made."""
         if self._on_page is not None and self._error is None and (self._task is None or self._task.done()):
             self._task = asyncio.get_running_loop().create_task(self._tell())
 
     async def finish(self) -> None:
-        """Tell the rest; raises what a call has raised."""
+        """Call for the rest; raises what a call has raised."""
         if self._task is not None:
             await self._task
         if self._on_page is not None and self._error is None:
@@ -282,7 +284,7 @@ def crawl(
 ) -> CrawlEnd:
     """Crawl from the seeds into a directory and return how it ended: for scripts and notebooks. Arguments: `Crawl` and `Crawl.run`.
 
-    Ctrl-C stops gracefully, and the outcome says so (code 3: the same call goes on later); a second one raises KeyboardInterrupt.
+    Ctrl-C stops gracefully, and the code is 3: the same call continues the crawl later. A second Ctrl-C raises KeyboardInterrupt.
     Where an event loop runs already, as in a notebook, the crawl has a thread of its own, in which `on_page` is called.
     """
     job = Crawl(directory, seeds, config=config, **options)
@@ -297,7 +299,7 @@ def _run(job: Crawl, on_page: OnPage | None, on_status: Callable[[Status], objec
     """Run a crawl in an event loop of its own.
 
     Args:
-        hears: Whether this thread is the one that signals come to.
+        hears: Whether this thread is the one that receives signals.
     """
 
     async def whole() -> CrawlEnd:
@@ -316,7 +318,7 @@ def _run(job: Crawl, on_page: OnPage | None, on_status: Callable[[Status], objec
 
 
 def _apart(job: Crawl, on_page: OnPage | None, on_status: Callable[[Status], object] | None) -> CrawlEnd:
-    """Run a crawl in a thread of its own; Ctrl-C in this one stops it."""
+    """Run a crawl in a new thread; Ctrl-C in this thread stops it."""
     found: list[CrawlEnd | BaseException] = []
     loops: list[asyncio.AbstractEventLoop] = []
 
@@ -345,7 +347,7 @@ def _apart(job: Crawl, on_page: OnPage | None, on_status: Callable[[Status], obj
 
 
 def _sets(options: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
-    """Yield options as `--set` takes them: a.b=value, values as JSON, which is YAML in flow style."""
+    """Yield options in the form of `--set`: a.b=value. Values are JSON, which is also YAML in flow style."""
     for name, value in options.items():
         if isinstance(value, Mapping) and value:
             yield from _sets(value, f"{prefix}{name}.")
@@ -360,6 +362,6 @@ def _require_one(n: int, directory: Path) -> None:
 
 
 def _error_of(ending: Ending) -> ThresherError:
-    """Return the error of an ending that is none of the graceful ones."""
+    """Return the exception for an ending that was not graceful."""
     kinds = {kind.exit_code: kind for kind in ThresherError.__subclasses__()}
     return kinds.get(ending.code, ThresherError)(ending.why)

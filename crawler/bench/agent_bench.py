@@ -1,4 +1,4 @@
-"""A crawl by some number of agents, timed: what `thresher bench crawl --agents` and `benchmarks/speed/agents.py` measure."""
+"""Times a crawl by a number of agents, for `thresher bench crawl --agents` and `benchmarks/speed/agents.py`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from thresher.config.settings import Settings
-from thresher.crawler.cluster.shared_addresses import create
+from thresher.crawler.cluster.address_file import create
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.process.agent_life import START_S
 from thresher.crawler.process.supervisor import AGENT, Supervisor
@@ -17,7 +17,7 @@ from thresher.crawler.start.opening import create_store, n_agents
 from thresher.crawler.status import Status
 from thresher.storage.partitions import ADDRESSES, channels_path
 
-STALLED_S = 60.0  # without a new page for so long, the crawl or its server has stopped; before the first one as long as a start may take
+STALLED_S = 60.0  # seconds without a new page after which the crawl or its server counts as stopped; also the longest start
 
 
 class BenchProgress:
@@ -41,7 +41,7 @@ class BenchProgress:
         return self._last_at - self._began
 
     def update(self, status: Status) -> None:
-        """Take the next status of the crawl.
+        """Record the next status of the crawl.
 
         Raises:
             UsageError: If the crawl cannot be measured: an agent or the server has died, or no page comes any more.

@@ -40,14 +40,14 @@ from thresher.crawler.process.agent_life import START_S
 from thresher.crawler.start.opening import create_store, with_sets
 from thresher.crawler.status import Status
 
-WEBS: dict[str, tuple[str, dict[str, object]]] = {  # name → profile of the demo web, and what is changed of it
+WEBS: dict[str, tuple[str, dict[str, object]]] = {  # name → profile of the demo web, and the settings that differ from it
     "median": ("bench_median", {}),
     "small": ("bench_small", {}),
     "gzip": ("bench_median", {"gzip_share": 1.0}),
     "tls": ("bench_median", {"tls": True}),
     "sites": ("bench_sites", {}),
 }
-MOST_OF_SITES = 80_000  # pages of `sites`: filters that work leave little more than its 92,018 documents to fetch
+MOST_OF_SITES = 80_000  # most pages of `sites`: it has 92,018 documents, and working filters leave little more to fetch
 _TICK = os.sysconf("SC_CLK_TCK")
 
 
@@ -65,12 +65,12 @@ class BenchPlan:
     new_links: int | None = None  # of each page: links that no other page has; None: as the web has them
 
     def is_met(self, n_pages: int) -> bool:
-        """Return whether a crawl of so many pages counts as a result. Without a limit per host one page in a hundred may be missing."""
+        """Return whether a crawl of `n_pages` counts as a result. Without a limit per host one page in a hundred may be missing."""
         return n_pages >= (self.pages if self.per_host is None else 0.99 * self.pages)
 
 
 def measure(plan: BenchPlan) -> dict[str, Any]:
-    """Make one crawl in a store of its own; return what it cost.
+    """Make one crawl in a temporary store; return its figures.
 
     Raises:
         UsageError: If the crawl fetched less than was planned, or its agent or server died.
@@ -163,7 +163,7 @@ def _crawl(directory: Path, stages: Path, core: int, server: ServerProcess) -> t
 
 
 def _statuses(process: subprocess.Popen[bytes], watch: BenchProgress) -> Iterator[Status]:
-    """Yield the agent's statuses until it ends; an agent that sends none for long has stopped."""
+    """Yield the agent's statuses until it ends. An agent that sends none for `STALLED_S` counts as stopped."""
     assert process.stdout is not None
     decode = msgspec.json.Decoder(Status).decode
     rest, patience_s = b"", max(START_S, STALLED_S)
@@ -178,7 +178,7 @@ def _statuses(process: subprocess.Popen[bytes], watch: BenchProgress) -> Iterato
 
 
 def _cpu_s(pid: int) -> float:
-    """Return user and system time of a process; 0 where it is gone."""
+    """Return user and system CPU seconds of a process; 0 if it is gone."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text("latin-1").rpartition(") ")[2].split()
     except FileNotFoundError:

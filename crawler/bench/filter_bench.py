@@ -1,9 +1,9 @@
-"""What the filters are worth together and each by itself: one labelled web crawled again and again, judged by the web's own labels.
+"""What the filters are worth together and one by one: one labelled web is crawled again and again, and judged by its labels.
 
 The same crawl is made with every filter off (plain breadth-first), with all of them, and with all but one. Each crawl may make the same
-number of requests; requests that filters make count, those for robots.txt do not; all that happens after the last request is left out. A
-page is useful if it is the first page of its document that the crawl kept. A document is lost if the crawl did not keep it and never will:
-if it still waits, or was not found before the requests were used up, it is not lost.
+number of requests. Requests of filters count, requests of robots.txt do not; what happens after the last request is left out. A page is
+useful if it is the first page of its document that the crawl kept. A document is lost if the crawl did not keep it and never will. A
+document that still waits, or was not found before the requests were used up, is not lost.
 
 The filter `media` is on in all crawls, so that none of them fetches images and the like.
 """
@@ -38,15 +38,15 @@ _FETCHED = "fetched"
 
 @dataclass(frozen=True, slots=True)
 class CrawlOutcome:
-    """What one crawl came to."""
+    """The result of one crawl."""
 
     name: str
     fetches: int
     useful_at: list[int]  # number of the fetch that gave each useful page, from 1
-    wasted: Counter[str]  # fetches that gave none, by part and kind of what they showed
-    lost: Counter[str]  # documents, by part, kind and what became of their URLs
+    wasted: Counter[str]  # fetches that gave no useful page, by part and kind of their answer
+    lost: Counter[str]  # lost documents, by part, kind and what became of their URLs
     cpu_s: float  # of the requests that count
-    is_cut: bool  # it ended because the requests were used up; else nothing was left to do
+    is_cut: bool  # whether it ended because the requests were used up (else nothing was left to do)
 
     def useful(self, fetches: int) -> int:
         """Return the useful pages of the first so many fetches."""
@@ -77,7 +77,7 @@ def with_filters(settings: Settings, on: Sequence[str]) -> Settings:
 
 
 def without_tail(settings: Settings) -> Settings:
-    """Return settings by which URLs that filters hold are never fetched: so wrong opinions show."""
+    """Return settings with which held URLs are never fetched, so that wrong opinions of filters become visible."""
     return msgspec.structs.replace(settings, filters=msgspec.structs.replace(settings.filters, tail_yield=1.0))
 
 
@@ -113,7 +113,7 @@ def _cpu_s() -> float:
 
 
 def _fates(path: Path, in_time: set[str]) -> dict[str, str]:
-    """Return what became of each known URL; one that was fetched after the last request that counts is taken as waiting."""
+    """Return what became of each known URL. A URL that was fetched after the last request that counts is returned as waiting."""
     with View(path) as view:
         space = URLSpace(view.secret, url_rules(view.settings))
         pages = {page.url: page for _, page in view.all_pages()}

@@ -1,1 +1,3 @@
-"""Processes that do what an agent must not die of: they parse large pages and study sites; and what crashes are laid to."""
+"""Child processes for work that could kill an agent: parsing large pages, studies of sites. And the record of which work crashed a
+process.
+"""

@@ -1,16 +1,16 @@
-"""What was being worked on when the process died: poison is quarantined after a few crashes, pages and all other work.
+"""Finds the work that kills processes, and quarantines it after a few crashes: pages and all other work.
 
-The work at hand stands in a small mapped file meanwhile. A page cache outlives a crash or a SIGKILL, so the next life finds what it was,
-and counts the death against it before it does anything else. A page is parsed in the isolated parser from then on, and at `limit` deaths it
-is not parsed again. Work that is nothing to be parsed (a message of another agent, what a study found, the answer to a filter's request) is
-guilty once our own code has raised an exception over it, or two processes are gone: it is quarantined in place of being done.
+The name of the work at hand is written to a small mapped file. The kernel's page cache survives a crash or a SIGKILL of the process, so the
+next process finds the name, and first counts the death against that work. A page is parsed in the isolated parser from then on, and after
+`limit` deaths it is not parsed again. Other work (a message of another agent, the finding of a study, the answer to a filter's request) is
+guilty once our own code has raised an exception over it, or two processes have died: it is quarantined and not done.
 
-    slot = state 1 (0 nothing, 1 at work, 2 an exception was raised) ‖ work 17 ‖ what was raised, UTF-8, to the first nought
+    slot = state 1 (0 nothing, 1 at work, 2 an exception was raised) ‖ work 17 ‖ what was raised, UTF-8, to the first zero byte
     work = "u" ‖ key of a page 16               "m" ‖ sender 2 ‖ number 8 ‖ nought 6        a message
            "a" ‖ number of a request 8 ‖ nought 8      "f" ‖ site 8 ‖ hash of the filter 8   a finding; "g": what is gathered for it
            "q" ‖ key in the quarantine 10 ‖ nought 6   what is tried once more
 
-The store's own errors and a want of memory accuse no work: the first leave no name, the second count as a death without an exception.
+Errors of the store and a lack of memory accuse no work: the former leave no name, the latter count as a death without an exception.
 """
 
 from __future__ import annotations
@@ -39,32 +39,32 @@ _AT_WORK, _RAISED = b"\1", b"\2"
 
 
 def message_work(sender: int, number: int) -> bytes:
-    """Return what a message of another agent is called."""
+    """Return the name of a message of another agent, as work."""
     return b"m" + sender.to_bytes(2, "big") + pack_u64(number) + bytes(6)
 
 
 def answer_work(seq: int) -> bytes:
-    """Return what the answer to a filter's own request is called."""
+    """Return the name of the answer to a filter's own request, as work."""
     return b"a" + pack_u64(seq) + bytes(8)
 
 
 def finding_work(who: str, site: bytes) -> bytes:
-    """Return what the finding of a filter's study of a site is called."""
+    """Return the name of the finding of a filter's study of a site, as work."""
     return b"f" + site + xxhash.xxh64_digest(who.encode())
 
 
 def gathering_work(who: str, site: bytes) -> bytes:
-    """Return what it is called to gather what is to be studied."""
+    """Return the name of gathering the data for a study, as work."""
     return b"g" + finding_work(who, site)[1:]
 
 
 def offered_work(key: bytes) -> bytes:
-    """Return what quarantined work is called while it is tried once more."""
+    """Return the name of quarantined work while it is tried once more."""
     return b"q" + key + bytes(6)
 
 
 def words_of(trial: TrialRecord | None) -> str:
-    """Return in words the evidence against some work, "" if there is none."""
+    """Return a message with the evidence against some work; "" if there is none."""
     if trial is None:
         return ""
     return trial.raised or f"the agent was gone {trial.deaths} times over it"
@@ -79,7 +79,9 @@ class Suspects:
         """Create the suspects.
 
         Args:
-            directory: The directory of the shard, which has this number.
+            directory: The directory of the shard.
+            tables: The tables of the shard's store.
+            shard: The number of the shard.
         """
         self._table = tables.suspects
         self._trials = tables.trials
@@ -88,24 +90,24 @@ class Suspects:
         descriptor = os.open(directory / _FILE, os.O_RDWR | os.O_CREAT, 0o600)
         try:
             if os.fstat(descriptor).st_size != _SIZE:
-                os.pwrite(descriptor, bytes(_SIZE), 0)  # not a hole: a mapped hole in a full disk is a SIGBUS
+                os.pwrite(descriptor, bytes(_SIZE), 0)  # write real bytes: a mapped hole in a file gives a SIGBUS when the disk is full
             self._slot = mmap.mmap(descriptor, _SIZE)
         finally:
             os.close(descriptor)
         self._any = self._table.any()
         self._any_trial = self._trials.any()
-        self._is_ending = False  # an exception was raised over what the slot names: it stays so until the process is gone
+        self._is_ending = False  # an exception was raised over the named work: the slot keeps it until the process ends
 
     def crashes(self, key: bytes) -> int:
-        """Return how many lives ended while this page was worked on."""
+        """Return how many processes died while this page was worked on."""
         return self._table.crashes(key) if self._any else 0
 
     def guilty(self, work: bytes) -> TrialRecord | None:
-        """Return the proof that work kills the process that does it, None if there is none."""
+        """Return the proof that some work kills the process that does it; None if there is none."""
         return self._trials.guilty(work) if self._any_trial else None
 
     def attempt(self, work: bytes, do: Callable[[], None], row: Callable[[str], QuarantineRecord]) -> None:
-        """Do work, or quarantine it if it has killed earlier lives; joins the visit that acknowledges it.
+        """Do work, or quarantine it if it has killed earlier processes. Part of the transaction of the visit that acknowledges it.
 
         aside: returns the row of the quarantine, by why it is there
         """
@@ -117,26 +119,27 @@ class Suspects:
         self.done(work)
 
     def quarantine(self, work: bytes, row: QuarantineRecord) -> None:
-        """Quarantine work that is not to be done."""
+        """Quarantine work instead of doing it."""
         self._quarantine.add(self._shard, row)
         self.done(work)
 
     def done(self, work: bytes) -> None:
-        """Forget the trial of work that is done, or quarantined."""
+        """Delete the evidence against work that is done or quarantined."""
         if self._any_trial:
             self._trials.forget(work)
 
     @contextmanager
     def watching(self, key: bytes) -> Iterator[None]:
-        """Name a page while it is worked on; see `trying`."""
+        """Write a page's name to the slot while it is worked on; see `trying`."""
         with self.trying(_PAGE + key):
             yield
 
     @contextmanager
     def trying(self, work: bytes) -> Iterator[None]:
-        """Name work while it is done; nothing may await meanwhile. An exception, which ends this life, leaves the name.
+        """Write the name of work to the slot while it is done; nothing may await meanwhile. An exception ends this process and leaves the
+        name.
 
-        What is done within other work stands in its place until it is done.
+        Work within other work replaces its name until it is done.
         """
         before = bytes(self._slot[:_NAMED])
         self._name(_AT_WORK + work)
@@ -160,11 +163,11 @@ class Suspects:
         self._slot[:1] = _RAISED
 
     def name(self, key: bytes) -> None:
-        """Name the page that is worked on from now on, in place of any other."""
+        """Write the name of the page that is worked on from now on."""
         self._name(_AT_WORK + _PAGE + key)
 
     def clear(self) -> None:
-        """Say that nothing is worked on."""
+        """Empty the slot: nothing is worked on."""
         self._name(_EMPTY)
 
     def _name(self, named: bytes) -> None:
@@ -176,7 +179,9 @@ class Suspects:
         self._slot.close()
 
     def accuse(self) -> bool:
-        """Count a crash for what the last life left in the slot; return whether there was anything: then commit it, and `acquit`."""
+        """Count a crash for the work that the last process left in the slot. Return whether there was any; then commit, and call
+        `acquit`.
+        """
         work, said = _left(bytes(self._slot))
         if not work:
             return False
@@ -189,12 +194,12 @@ class Suspects:
         return True
 
     def acquit(self) -> None:
-        """Empty the slot of what has been counted, and is on disk."""
+        """Empty the slot, after the crash was counted and committed."""
         self.clear()
 
 
 def is_about_to_know(directory: Path, tables: Tables) -> bool:
-    """Return whether the next life will quarantined what the last one left in the slot, and the last one could not yet.
+    """Return whether the next process will quarantine the work that the last one left in the slot.
 
     Args:
         directory: The directory of the shard whose agent is gone.
@@ -208,7 +213,7 @@ def is_about_to_know(directory: Path, tables: Tables) -> bool:
 
 
 def _left(slot: bytes) -> tuple[bytes, str]:
-    """Return the work that a life left in its slot, b"" if none, and the exception that it raised."""
+    """Return (work that a process left in its slot or b"", exception that it raised or "")."""
     state, work, said = slot[:1], slot[1:_NAMED], slot[_NAMED:].partition(b"\0")[0]
     if state not in (_AT_WORK, _RAISED):
         return b"", ""

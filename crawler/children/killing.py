@@ -8,10 +8,11 @@ from contextlib import suppress
 
 
 async def kill(process: Process) -> int:
-    """Kill a process, unless it has ended, and wait until it is gone; return its exit code, below zero the signal that ended it.
+    """Kill a process, unless it has ended, and wait until it is gone; return its exit code, or minus the number of the signal that ended
+    it.
 
-    A caller that is cancelled meanwhile waits nevertheless, and is cancelled then: an event loop that ends cancels all that is left in it,
-    and would leave a process behind that nobody reaps.
+    If the caller is cancelled meanwhile, it still waits, and is cancelled after that. Otherwise an event loop that ends, and cancels all
+    tasks, would leave a process that nobody reaps.
     """
     if process.returncode is None:
         with suppress(ProcessLookupError):
@@ -20,7 +21,7 @@ async def kill(process: Process) -> int:
 
 
 async def gone(process: Process) -> int:
-    """Wait until a process that is ending is gone, also when cancelled meanwhile; return its exit code."""
+    """Wait until an ending process is gone, also if cancelled meanwhile; return its exit code."""
     cancelled: asyncio.CancelledError | None = None
     while process.returncode is None:
         try:

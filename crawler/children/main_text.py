@@ -1,10 +1,10 @@
-"""The main text of a page, by trafilatura: without menus, footers and comments, a paragraph a line.
+"""Extracts the main text of a page by trafilatura: without menus, footers and comments, one paragraph a line.
 
-For children that may be killed: on hostile markup its time has no bound. The tree is that of lexbor, written out and read again by lxml:
-what lxml makes of a page that leaves out <body> or end tags, as HTML allows, loses whole articles. Tables and lists are lines, too. The
-second opinion of trafilatura (readability, jusText) is not asked: on manuals it adds half to the time and changes nothing. Its expressions
-are evaluated by quick_xpaths.py, and all elements are of one class, since to choose one for each takes a call of Python: together that
-saves half of the time.
+Runs in children that may be killed: on hostile markup its time has no bound. The page is parsed by lexbor, serialized, and read again by
+lxml: lxml alone loses whole articles of pages that leave out <body> or end tags, as HTML allows. Tables and lists are lines, too.
+trafilatura's second opinions (readability, jusText) are off: on manuals they add half to the time and change nothing. Its expressions are
+evaluated by quick_xpaths.py, and all elements are of one class, since choosing a class for each takes a call of Python. Both together save
+half of the time.
 """
 
 from __future__ import annotations
@@ -23,17 +23,21 @@ VERSION: Final = f"trafilatura {trafilatura.__version__}"
 _PARSER: Final = HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True)
 _PARSER.set_element_class_lookup(ElementDefaultClassLookup(element=HtmlElement))
 speed_up(import_module("trafilatura.xpaths"))
-speed_up(import_module("trafilatura.baseline"))  # a function is called so, too
+speed_up(import_module("trafilatura.baseline"))  # a function has this name, too
 
 
 def main_text(body_utf8: bytes) -> str:
-    """Return the main text of a page, "" where there is none. Raises ValueError for what lxml cannot make a tree of."""
+    """Return the main text of a page; "" if there is none.
+
+    Raises:
+        ValueError: If lxml cannot make a tree of the page.
+    """
     markup = LexborHTMLParser(body_utf8.replace(b"\0", b"")).html
     if not markup:
         return ""
     try:
         tree = document_fromstring(markup.encode("utf-8", "replace"), parser=_PARSER, ensure_head_body=True)
-    except ParserError:  # there is nothing in it
+    except ParserError:  # the page is empty
         return ""
     with page_values(tree, markup):
         return trafilatura.extract(tree, fast=True, include_comments=False) or ""

@@ -1,4 +1,4 @@
-"""The child process that parses pages which are too dangerous to parse in the crawler: large ones, and possible bombs.
+"""The child process that parses pages that are too dangerous to parse in the crawler: large ones, and possible bombs.
 
 It reads requests from its standard input and answers on its standard output, one at a time, until the input ends. Memory, processor time,
 files and core dumps are limited, and it dies with its parent. It may be killed at any moment: it holds nothing.
@@ -30,14 +30,14 @@ from thresher.crawler.documents.reading import is_document, read_document
 
 LENGTH: Final = struct.Struct(">I")
 OUT_OF_MEMORY: Final = 3  # exit code
-OUT_OF_TIME: Final = (-signal.SIGPROF, -signal.SIGXCPU)  # exit codes as a parent sees them
+OUT_OF_TIME: Final = (-signal.SIGPROF, -signal.SIGXCPU)  # exit codes as the parent gets them
 _MAX_FILES: Final = 16
-_LARGE: Final = 1 << 20  # bytes; the memory of a larger page goes back to the system at once
+_LARGE: Final = 1 << 20  # bytes; the memory of a larger page is given back to the system at once
 _PR_SET_PDEATHSIG: Final = 1
 
 
 class ParserSetup(msgspec.Struct, array_like=True, frozen=True):
-    """What holds for the child's whole life."""
+    """The settings of the child for its whole life."""
 
     agent: str
     memory: int  # bytes of address space
@@ -45,14 +45,14 @@ class ParserSetup(msgspec.Struct, array_like=True, frozen=True):
 
 
 class ParseRequest(msgspec.Struct, array_like=True, frozen=True):
-    """A page as it came from the wire."""
+    """A page as it was received."""
 
     body: bytes
     content_type: str
     mime_type: str
     headers: list[str]  # X-Robots-Tag
     max_links: int = 0
-    n_needs: int = 0  # not 0: what it needs to be shown is asked for, at most so many; not its text and links
+    n_needs: int = 0  # not 0: return its requisites (images, style sheets, scripts), at most so many, and not its text and links
 
 
 def main() -> None:
@@ -69,7 +69,7 @@ def main() -> None:
     encode = msgspec.msgpack.Encoder().encode
     while message := receive(source):
         request, is_large = requests.decode(message), len(message) > _LARGE
-        del message  # a large page leaves little room
+        del message  # a large page leaves little free memory
         allow_seconds(setup.timeout)
         try:
             reply = encode(_parse(request, setup))
@@ -99,7 +99,7 @@ def _parse(request: ParseRequest, setup: ParserSetup) -> Parsed | Needs | None:
 
 
 def _document(request: ParseRequest, setup: ParserSetup) -> Parsed:
-    """Read a PDF or an office document; one that cannot be read is no text."""
+    """Read a PDF or an office document; one that cannot be read has no text."""
     try:
         found = read_document(request.body, request.mime_type, max_links=request.max_links, seconds=setup.timeout)
     except ValueError:
@@ -113,7 +113,11 @@ def _document(request: ParseRequest, setup: ParserSetup) -> Parsed:
 
 
 def limit(memory: int) -> None:
-    """Bound what the process may take, once everything is imported."""
+    """Limit what the process may take; call it once everything is imported.
+
+    Args:
+        memory: Bytes of address space.
+    """
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
@@ -121,8 +125,10 @@ def limit(memory: int) -> None:
 
 
 def allow_seconds(timeout: float) -> None:
-    """Limit the processor time that the process may use from now on; the system kills it then: by a timer, and by a limit in whole
-    seconds.
+    """Limit the CPU time that the process may use from now on, by a timer and by a limit in whole seconds; then the system kills it.
+
+    Args:
+        timeout: Seconds of CPU time.
     """
     signal.setitimer(signal.ITIMER_PROF, timeout)
     hard = resource.getrlimit(resource.RLIMIT_CPU)[1]

@@ -1,9 +1,9 @@
-"""How a process of ours starts another: from the same code, wherever it was started, and never from the working directory.
+"""How one of our processes starts another: from the same code, and never from the working directory.
 
-`python -m` puts the working directory first on the path: in a folder with a `config.py` the child would import, and run, what lies there.
-`-P` leaves it out, and PYTHONPATH names the folder that holds our package, unless the interpreter looks there anyway. A checkout has no
-such folder: where it is installed to be edited, the interpreter finds the package by itself. An empty entry of PYTHONPATH, which a trailing
-colon makes, means the working directory, too, and is left out.
+`python -m` puts the working directory first on the path: in a folder with a `config.py` the child would import and run that file. `-P`
+leaves it out, and PYTHONPATH names the folder that holds our package, unless the interpreter looks there anyway. A checkout has no such
+folder: after an editable install the interpreter finds the package by itself. An empty entry of PYTHONPATH, which a trailing colon makes,
+means the working directory, too, and is left out.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ PACKAGES: Final = str(_PACKAGE.parent) if (_PACKAGE / "__init__.py").is_file() e
 
 
 def command(module: str, *arguments: str) -> list[str]:
-    """Return the command that runs a module of ours, for an `environment`."""
+    """Return the command that runs one of our modules; start it with `environment()`."""
     return [sys.executable, "-P", "-m", module, *arguments]
 
 
 def code(source: str, *arguments: str) -> list[str]:
-    """Return the command that runs Python source, which may import what is ours, for an `environment`."""
+    """Return the command that runs Python source that may import our modules; start it with `environment()`."""
     return [sys.executable, "-P", "-c", source, *arguments]
 
 
 def environment(**others: str) -> dict[str, str]:
-    """Return this process's environment with a path from which a child imports what we import.
+    """Return this process's environment with a PYTHONPATH from which a child imports the same code.
 
     Args:
         others: Variables to add.

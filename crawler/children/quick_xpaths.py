@@ -1,16 +1,16 @@
-"""The XPath expressions by which trafilatura finds and discards parts of a page, evaluated in less time for the same answers.
+"""Evaluates the XPath expressions of trafilatura, which find and discard parts of a page, in less time and with the same results.
 
-They would be half of what it costs: each walks over all elements, and calls Python for each regular expression on `id` and `class`. But
-what they find depends on an element's tag and attributes alone, and elements share a few dozen values. So an expression is taken apart:
+They would take half of its time: each walks over all elements, and calls Python for each regular expression on `id` and `class`. But what
+they find depends only on an element's tag and attributes, and elements share a few dozen values. So an expression is taken apart:
 
     .//*[self::div or self::p][@class='post' or re:test(@id, '^ad-')]
-      hints     what a value must match for an element to be found at all: of class "post", of id "^ad-"
+      hints     what a value must match for an element to be found: class "post", id "^ad-"
       finder    .//@id[…] | .//@class[…]    elements with such values, by one walk in C; none if the page has no such value
       judge     self::*[self::div or …][…]  the expression itself, on each element that was found; what it says of a tag and
                                             attributes is remembered
 
-The values of a page are gathered once (`page_values`): what trafilatura makes of a page has no others. Expressions of another form are left
-as they are.
+The values of a page are gathered once (`page_values`): the trees that trafilatura makes of a page have no others. Expressions of another
+form are left as they are.
 
 Memory: at most 20 MB of remembered values.
 """
@@ -28,13 +28,13 @@ from lxml import etree
 
 _NAMESPACES: Final = {"re": "http://exslt.org/regular-expressions"}
 _REMEMBERED: Final = 1 << 16
-_LONGEST: Final = 100  # characters of values that are remembered
-_MOST: Final = 20_000  # characters of values with which each element is compared
-_MARK: Final = "\ue000"  # between values; of private use
+_LONGEST: Final = 100  # characters: longer values are not remembered
+_MOST: Final = 20_000  # characters of all values with which each element is compared
+_MARK: Final = "\ue000"  # separates values; a character of the private use area
 _LITERAL: Final = re.compile(r"'[^']*'")
 _FORM: Final = re.compile(r"(\()?\.//\*((?:\[[^][]+\])+?)(\))?(\[1\])?")
 _NAMES: Final = r"@[\w-]+(?:\|@[\w-]+)*"
-_HINT: Final = re.compile(  # what is said of attributes; literals are numbers
+_HINT: Final = re.compile(  # a condition on an attribute; literals are replaced by numbers
     rf"re:test\(({_NAMES}), *'(\d+)'(?:, *'\d+')?\)"
     rf"|(contains|starts-with)\((?:translate\(({_NAMES}), *'\d+', *'\d+'\)|({_NAMES})), *'(\d+)'\)"
     r"|(@[\w-]+)(?: *= *'(\d+)')?"
@@ -44,12 +44,12 @@ _PREDICATE: Final = re.compile(r"\[[^][]+\]")
 _REST: Final = re.compile(r"(?:self::\w+|\bor\b|\band\b|\bnot\b|[][()\s])*")
 
 Values = dict[str, frozenset[str]]
-_pages: list[Values] = []  # of the page that is being read
+_pages: list[Values] = []  # values of the page that is being read
 _KNOWN: Final[set[str]] = set()  # attributes that expressions name
 
 
 def speed_up(module: ModuleType) -> None:
-    """Replace the expressions of a module; those of lists in the lists themselves, since others have imported these."""
+    """Replace the expressions of a module. Lists are changed in place, since other modules have imported them."""
     for name, value in [*vars(module).items()]:
         if isinstance(value, etree.XPath):
             setattr(module, name, quicker(value))
@@ -58,7 +58,7 @@ def speed_up(module: ModuleType) -> None:
 
 
 def quicker(expression: etree.XPath) -> etree.XPath | QuickXPath | Union:
-    """Return what finds the same elements: itself, where it has another form."""
+    """Return a faster expression that finds the same elements, or `expression` if its form is not supported."""
     literals: list[str] = []
 
     def numbered(literal: re.Match[str]) -> str:
@@ -84,7 +84,7 @@ def quicker(expression: etree.XPath) -> etree.XPath | QuickXPath | Union:
 
 
 def _parts(text: str) -> list[str]:
-    """Return what an expression is the union of."""
+    """Return the parts of a union ("a | b")."""
     parts, depth = [""], 0
     for character in text:
         depth += (character in "([") - (character in ")]")
@@ -96,10 +96,10 @@ def _parts(text: str) -> list[str]:
 
 
 def _taken_apart(form: re.Match[str], whole: Callable[[str], str], literals: list[str]) -> QuickXPath | None:
-    """Return an expression taken apart, None if none of its predicates is of attributes that must be there.
+    """Return an expression taken apart; None if no predicate requires an attribute.
 
     Args:
-        whole: Returns a part of the expression as it was.
+        whole: Returns a part of the expression with its literals put back.
     """
     predicates = _PREDICATE.findall(form[2])
     own = "".join(predicate for predicate in predicates if _REST.fullmatch(_HINT.sub("", predicate)))
@@ -110,7 +110,7 @@ def _taken_apart(form: re.Match[str], whole: Callable[[str], str], literals: lis
 
 
 def _hints(predicates: str, literals: list[str]) -> dict[str, re.Pattern[str]]:
-    """Return by the names of attributes what a value must match for anything that is said of the attribute to be true."""
+    """Return {attribute: what a value must match so that any condition on this attribute is true}."""
     found: dict[str, list[str]] = {}
     for tested, pattern, how, folded, names, part, alone, equal in _HINT.findall(predicates):
         if tested:
@@ -125,7 +125,7 @@ def _hints(predicates: str, literals: list[str]) -> dict[str, re.Pattern[str]]:
 
 
 def _bare(predicates: str) -> Any:
-    """Return a page of elements without attributes, of each tag that is named, and of another."""
+    """Return a page with an element without attributes for each tag in the predicates, and one for any other tag."""
     page = etree.Element("html")
     for tag in {"b", *re.findall(r"self::(\w+)", predicates)}:
         etree.SubElement(page, tag).text = "text"
@@ -140,8 +140,8 @@ class QuickXPath:
 
         Args:
             predicates: Of an element.
-            hints: By the names of attributes, what a value must match.
-            first: "of all" or "of its parent", if only the first element is meant.
+            hints: Attribute → what a value must match.
+            first: "of all" or "of its parent" if only the first element is to be found; else "".
             is_remembered: Whether tag and attributes alone decide about an element.
         """
         self._first = first
@@ -161,7 +161,7 @@ class QuickXPath:
         self._judged = judged
 
     def __call__(self, tree: Any) -> list[Any]:
-        """Return what the expression finds below an element, in the order of the page."""
+        """Return the elements that the expression finds below an element, in the order of the page."""
         values = _pages[-1] if _pages else _gathered(tree, self._hinted)
         if values is not self._of:
             self._look_for(values)
@@ -176,7 +176,7 @@ class QuickXPath:
         return found
 
     def _look_for(self, values: Values) -> None:
-        """Choose what finds the elements of a page that have a value for which there is a hint."""
+        """Choose the finder of elements with a value that matches a hint."""
         hinted = {name: [*filter(is_hinted, values.get(name, ()))] for name, is_hinted in self._hinted.items()}
         texts = {name: _MARK.join(("", *some, "")) for name, some in hinted.items() if some}
         names = tuple((name, len(text) <= _MOST) for name, text in texts.items())
@@ -192,13 +192,13 @@ class QuickXPath:
 
 
 class Union:
-    """Several expressions: what any of them finds, in the order of the page."""
+    """A union of expressions: the elements that any of them finds, in the order of the page."""
 
     def __init__(self, parts: Sequence[etree.XPath | QuickXPath]) -> None:
         self._parts = parts
 
     def __call__(self, tree: Any) -> list[Any]:
-        """Return what the expressions find below an element."""
+        """Return the elements that the expressions find below an element."""
         found = [some for part in self._parts if (some := part(tree))]
         if len(found) < 2:
             return found[0] if found else []
@@ -208,11 +208,11 @@ class Union:
 
 @contextmanager
 def page_values(tree: Any, markup: str) -> Iterator[None]:
-    """Let expressions look for values that a page has, and for no others, until it has been read.
+    """Within this context, expressions look only for values that the page has.
 
     Args:
         tree: The page.
-        markup: What it was made of.
+        markup: The HTML of the page.
     """
     _pages.append(_gathered(tree, [name for name in _KNOWN if f" {name}=" in markup]))
     try:
@@ -232,13 +232,13 @@ def _values(name: str) -> etree.XPath:
 
 @cache
 def _finder(names: tuple[tuple[str, bool], ...]) -> etree.XPath:
-    """Return what finds elements that have one of the attributes: with a value that is listed, or with any."""
+    """Return an expression that finds elements with one of the attributes: with a listed value, or with any value."""
     like = [f"[contains($like{n}, concat('{_MARK}', ., '{_MARK}'))]" if is_listed else "" for n, (_, is_listed) in enumerate(names)]
     return etree.XPath("|".join(f".//@{name}{one}/.." for (name, _), one in zip(names, like, strict=True)), regexp=False)
 
 
 def _matcher(hint: re.Pattern[str]) -> Callable[[str], bool]:
-    """Return whether a value matches; remembered, since pages of a site have the same values."""
+    """Return a function that says whether a value matches; it remembers, since pages of a site have the same values."""
 
     @lru_cache(_REMEMBERED >> 3)
     def remembered(value: str) -> bool:
@@ -248,7 +248,7 @@ def _matcher(hint: re.Pattern[str]) -> Callable[[str], bool]:
 
 
 def _test(_: Any, value: Any, pattern: str, flags: str = "") -> bool:
-    """Answer `re:test(value, pattern, flags)`: of several nodes the first counts."""
+    """Evaluate `re:test(value, pattern, flags)`: of several nodes the first counts."""
     if isinstance(value, list):
         value = value[0] if value else ""
     return re.search(pattern, value, re.IGNORECASE if "i" in flags else 0) is not None

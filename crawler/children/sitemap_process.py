@@ -1,4 +1,4 @@
-"""The child that reads one large sitemap and ends: memory and processor time are limited, and it dies with its parent.
+"""The child process that reads one large sitemap and ends. Its memory and CPU time are limited, and it dies with its parent.
 
 parent → child: the file as standard input, `Job` as JSON in the command line        child → parent: Reading, msgpack
 """
@@ -22,7 +22,7 @@ _PR_SET_PDEATHSIG: Final = 1
 
 
 class Job(msgspec.Struct, array_like=True, frozen=True):
-    """What may be spent on a sitemap."""
+    """The memory and time that one sitemap may take."""
 
     limits: SitemapLimits
     memory: int  # bytes of address space

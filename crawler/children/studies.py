@@ -1,10 +1,10 @@
-"""Studies: what filters think about for too long to do it in the event loop (mining a site takes seconds) is done by a child process.
+"""Studies: computations of filters that take too long for the event loop (mining a site takes seconds) run in a child process.
 
-A filter asks for a study of a site; the material is gathered in the loop when the study's turn comes, in pieces between which the loop goes
-on; the finding is told in the loop, in a commit of its own. One study runs at a time. One that the child dies of, or that takes too long,
-is given up for this life of the crawl; one that kills the agent while it is gathered, or whose finding is quarantined, for good.
+A filter asks for a study of a site. When the study's turn comes, its material is gathered in the event loop, in pieces, so that other work
+goes on in between. The finding is given to the filter in the loop, in a separate commit. One study runs at a time. A study that kills the
+child, or takes too long, is not tried again by this process; one whose gathering kills the agent, or whose finding is quarantined, never.
 
-The child is started when it is first needed, about 0.3 s of processor time, and ended with the crawl.
+The child is started for the first study (about 0.3 s of CPU time), and ends with the crawl.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from thresher.crawler.children.study_process import LONGEST_S
 from thresher.filters.reports import Reports
 from thresher.storage.tables.quarantine import Quarantine
 
-_PATIENCE: Final = 10.0  # times the processor time that a study may take, on the wall: a last resort
+_PATIENCE: Final = 10.0  # wall-clock limit as a multiple of the CPU time that a study may take: a last resort
 _READ_BUFFER: Final = 1 << 20
 _log = logging.getLogger(__name__)
 
@@ -49,7 +49,12 @@ class Studies:
         return bool(self._waiting) or self._current is not None
 
     def ask(self, who: str, site: bytes) -> None:
-        """Have a filter's material on a site studied; asking again before its turn changes nothing."""
+        """Queue a study of a site for a filter; a second call before its turn changes nothing.
+
+        Args:
+            who: The name of the filter.
+            site: The key of the site.
+        """
         asked = (who, site)
         if asked == self._current or asked in self._given_up:
             return
@@ -60,7 +65,11 @@ class Studies:
         self._wake.set()
 
     async def run(self, found: Callable[[str, bytes, bytes], None]) -> None:
-        """Do the studies one after another until cancelled. found(filter, site, finding) is told each result, in the loop."""
+        """Do the studies one after another until cancelled.
+
+        Args:
+            found: Called with (filter, site, finding) for each result, in the event loop.
+        """
         try:
             while True:
                 await self._wake.wait()
@@ -84,7 +93,7 @@ class Studies:
             why = f"it took more than {LONGEST_S:.0f} s of processor time" if code in OUT_OF_TIME else error or type(error).__name__
             _log.error("a study of filter %s was given up: %s", who, why)
             return
-        self._current = None  # what the finding asks for may be another study of the same site
+        self._current = None  # the finding may make the filter ask for another study of this site
         found(who, site, finding)
 
     async def _gathered(self, who: str, site: bytes) -> bytes:
@@ -110,7 +119,7 @@ class Studies:
         return await child.stdout.readexactly(n_bytes)
 
     async def _end(self) -> int | None:
-        """Kill the child and wait until it is gone; return its exit code, None if there was none."""
+        """Kill the child and wait until it is gone; return its exit code, None if there was no child."""
         child, self._child = self._child, None
         if child is None:
             return None

@@ -1,8 +1,8 @@
-"""The child in which filters study what they gathered: minutes of processor time may pass, and the crawl goes on.
+"""The child process in which filters study what they gathered: it may take minutes of CPU time while the crawl goes on.
 
-It reads requests from its standard input and answers on its standard output, one at a time, until the input ends. It holds nothing and may
-be killed at any moment; it dies with its parent, and of a study that takes more than `LONGEST_S` of processor time: not of one that waits
-its turn on a loaded machine.
+It reads requests from its standard input and answers on its standard output, one at a time, until the input ends. It has no state and may
+be killed at any moment. It dies with its parent, and when a study takes more than `LONGEST_S` of CPU time; waiting for the CPU on a loaded
+machine does not count.
 
     message = length (4 bytes, big-endian), bytes
     parent → child: place of the study, material, place, material ...        child → parent: finding, finding ...
@@ -20,9 +20,9 @@ from typing import Final
 from thresher.crawler.children.parser_process import allow_seconds, receive, send
 from thresher.filters.capabilities import study_at
 
-LONGEST_S: Final = 300.0  # processor time of one study
+LONGEST_S: Final = 300.0  # CPU seconds of one study
 _MEMORY: Final = 2 << 30  # bytes of address space
-_NICENESS: Final = 5  # the crawl goes before
+_NICENESS: Final = 5  # the crawl has priority
 _PR_SET_PDEATHSIG: Final = 1
 
 

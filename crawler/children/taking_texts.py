@@ -1,4 +1,4 @@
-"""The processes that take texts, for as long as somebody asks for rows of `texts`."""
+"""Starts and ends the child processes that extract texts, for exports that have texts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from thresher.storage.view import View
 
 @contextmanager
 def extracting(view: View, fields: Sequence[Field[Any]], text: str) -> Iterator[TextExtractor]:
-    """Give an extractor of what these fields need.
+    """Yield an extractor of the texts that these fields need; its children end with the context.
 
     Args:
         text: "main" or "visible".

@@ -1,9 +1,10 @@
-"""Bodies in, texts out, by children that are killed when a page holds them too long: for exports, which wait and are no event loop.
+"""Extracts texts from bodies in child processes, which are killed when a page takes too long. For exports: it blocks, so not for an event
+loop.
 
 Each child has a thread that waits for it. A few pages have one child; there is one more after every 32 pages. Texts come back in the order
 in which bodies went in, with twice as many pages under way as there may be children, so that memory is bounded by their bodies. A page may
-use `parse.timeout` of processor time and `parse.memory` of address space; a child that dies of one, or does not answer for much longer, is
-replaced, and the page has a fault in place of a text.
+use `parse.timeout` of CPU time and `parse.memory` of address space. If it needs more, or gives no answer for much longer, its child is
+killed and replaced, and the page gets a fault and no text.
 """
 
 from __future__ import annotations
@@ -28,10 +29,10 @@ from thresher.crawler.children.text_process import ExtractedText, Made, TextRequ
 from thresher.crawler.core.errors import UsageError
 
 _START_S: Final = 120.0
-_PATIENCE: Final = 30.0  # times the processor time that a page may take, on the wall
+_PATIENCE: Final = 30.0  # wall-clock limit as a multiple of the CPU time that a page may take
 _STEP: Final = 1 << 20
-_PER_CHILD: Final = 2  # pages under way for each
-_PAGES_PER_START: Final = 32  # a child takes as long to start, two thirds of a second with the libraries, as for so many
+_PER_CHILD: Final = 2  # pages under way for each child
+_PAGES_PER_START: Final = 32  # starting a child (two thirds of a second with the libraries) takes as long as reading so many pages
 
 T = TypeVar("T")
 
@@ -45,24 +46,25 @@ class TextExtractor:
         """Create the text extractor.
 
         Args:
-            processes: Children at once at most, 0 = one for each core. There is one more after every 32 pages: a start takes as long.
-            patience_s: None = 30 times `parse.timeout`.
+            processes: Most children at once; 0 = one for each core. One more is started after every 32 pages, since a start takes as long
+                as these.
+            patience_s: Seconds to wait for a page; None = 30 times `parse.timeout`.
         """
         self._settings = settings
         self._setup = TextSetup(is_main, tells_language, settings.memory, settings.timeout)
         self._patience_s = _PATIENCE * settings.timeout if patience_s is None else patience_s
         self._n = processes or len(os.sched_getaffinity(0))
-        self._idle: SimpleQueue[_Child | None] = SimpleQueue()  # None: the place of a child that is started when it is needed
+        self._idle: SimpleQueue[_Child | None] = SimpleQueue()  # None stands for a child that is started when it is needed
         self._places = 1
         self._threads = ThreadPoolExecutor(self._n, "texts")
         self.text_by = self.language_by = ""
-        self.faults: Counter[str] = Counter()  # pages without a text, by why
+        self.faults: Counter[str] = Counter()  # reason → pages without a text
 
     def each(self, pages: Iterable[tuple[T, tuple[bytes, str, str] | None]], /) -> Iterator[tuple[T, ExtractedText]]:
-        """Yield what was given with each page, and its text.
+        """Yield the first value of each pair, and the text of its page.
 
         Args:
-            pages: With body, Content-Type and media type; None: the body is gone.
+            pages: Pairs of any value and (body, Content-Type, media type); None in place of these: the body is not stored.
         """
         under_way: deque[tuple[T, Future[ExtractedText] | None]] = deque()
         for number, (given, source) in enumerate(pages, 1):
@@ -97,7 +99,7 @@ class TextExtractor:
         except TimeoutError:
             return ExtractedText(fault="no answer")
         except (EOFError, OSError):
-            assert child is not None  # of one that did not start a UsageError tells
+            assert child is not None  # a child that did not start has raised UsageError
             code = child.end()
             return ExtractedText(fault="out of time" if code in OUT_OF_TIME else "out of memory" if code == OUT_OF_MEMORY else "crash")
         finally:
@@ -124,7 +126,7 @@ class TextExtractor:
 
 
 class _Child:
-    """One process. One question at a time; after an unanswered one it can only be ended."""
+    """One child process. It takes one request at a time; after an unanswered request it can only be ended."""
 
     def __init__(self, setup: TextSetup) -> None:
         """Create the child.
@@ -154,19 +156,24 @@ class _Child:
             raise
 
     def ask(self, request: TextRequest, patience_s: float) -> ExtractedText:
-        """Return a page's text; raises EOFError or OSError when the child dies of it, TimeoutError when it does not answer."""
+        """Return a page's text.
+
+        Raises:
+            EOFError: If the child dies while it reads the page; OSError if that is noticed while sending.
+            TimeoutError: If it does not answer within `patience_s` seconds.
+        """
         answer = msgspec.msgpack.decode(self._exchange(msgspec.msgpack.encode(request), patience_s), type=ExtractedText)
         self.n_answers += 1
         return answer
 
     def end(self) -> int:
-        """Wait for a process that has closed its output; return its exit code, below zero the signal that ended it."""
+        """Wait for a process that has closed its output; return its exit code, or minus the number of the signal that ended it."""
         return self._process.wait()
 
     def kill(self) -> None:
         """Kill the process and wait until it is gone."""
         self._process.kill()
-        with self._process:  # closes the pipes
+        with self._process:  # leaving the context closes the pipes
             self._process.wait()
 
     def _exchange(self, message: bytes, patience_s: float) -> bytes:

@@ -1,4 +1,4 @@
-"""The child that takes texts out of pages for an export: it holds nothing, and may be killed at any moment.
+"""The child process that extracts texts from pages for an export: it has no state, and may be killed at any moment.
 
 Like the parser's children it reads requests from its standard input and answers on its standard output, one at a time, until the input
 ends; memory, processor time, files and core dumps are limited, and it dies with its parent.
@@ -23,13 +23,13 @@ from thresher.crawler.documents.reading import is_document, read_document
 
 _PR_SET_PDEATHSIG: Final = 1
 _PLAIN: Final = "text/plain"
-LANGUAGE_CHARACTERS: Final = 1_000  # of a text that its language is told by: more gains nothing (benchmarks/quality/languages.py)
-_YOUNG_OBJECTS: Final = 50_000  # a page makes thousands, nearly all without circles
-_LEAST_LETTERS: Final = 20  # in a text whose language is told
+LANGUAGE_CHARACTERS: Final = 1_000  # characters of a text from which its language is identified: more gains nothing
+_YOUNG_OBJECTS: Final = 50_000  # garbage collection waits for so many objects: a page makes thousands, nearly all without reference cycles
+_LEAST_LETTERS: Final = 20  # fewest letters of a text whose language is identified
 
 
 class TextSetup(msgspec.Struct, array_like=True, frozen=True):
-    """What holds for the child's whole life."""
+    """The settings of the child for its whole life."""
 
     is_main: bool  # the main text, by trafilatura; else all that is visible
     tells_language: bool
@@ -38,7 +38,7 @@ class TextSetup(msgspec.Struct, array_like=True, frozen=True):
 
 
 class Made(msgspec.Struct, array_like=True, frozen=True):
-    """By what the texts are made, with versions."""
+    """The libraries, with versions, that make the texts."""
 
     by: str
     language_by: str
@@ -53,10 +53,10 @@ class TextRequest(msgspec.Struct, array_like=True, frozen=True):
 
 
 class ExtractedText(msgspec.Struct, array_like=True, frozen=True):
-    """The text of a page, a paragraph a line."""
+    """The text of a page, one paragraph a line."""
 
     text: str | None = None  # None: see `fault`
-    language: str | None = None  # ISO 639-1; None: too little text to tell
+    language: str | None = None  # ISO 639-1; None: too little text
     confidence: float | None = None  # 0 to 1
     fault: str = ""  # why there is no text: out of time, out of memory, crash, no answer, unreadable
 
@@ -70,7 +70,7 @@ def main() -> None:
     limit(setup.memory)
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGPROF})
-    gc.freeze()  # libraries and models last, and need not be looked through
+    gc.freeze()  # libraries and models stay: the garbage collector need not look at them
     gc.set_threshold(_YOUNG_OBJECTS, 20, 20)
     send(sink, msgspec.msgpack.encode(reader.made))
     requests = msgspec.msgpack.Decoder(TextRequest)
@@ -86,7 +86,7 @@ def main() -> None:
 
 
 class _Reader:
-    """Pages in, texts out. What it needs is imported before memory is limited."""
+    """Reads pages. Its libraries are imported before memory is limited."""
 
     def __init__(self, setup: TextSetup) -> None:
         self._main = self._tell = None
@@ -106,11 +106,11 @@ class _Reader:
         """Return the text of a page.
 
         Raises:
-            MemoryError: If there is too little.
+            MemoryError: If the page needs more than the limit.
         """
         try:
             text = self._text(request)
-        except (ValueError, RecursionError) as error:  # what a library makes of a page that is none
+        except (ValueError, RecursionError) as error:  # errors of libraries on data that are no page
             return ExtractedText(fault=f"unreadable: {type(error).__name__}")
         if text is None:
             return ExtractedText(fault="unreadable")

@@ -1,4 +1,4 @@
-"""The command line: `thresher COMMAND`. One file per command, imported when it is asked for."""
+"""The command line: `thresher COMMAND`. One file per command, imported at its first use."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Lazy(click.Group):
         return list(COMMANDS)
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command that is asked for; name the nearest if there is none."""
+        """Find the command; if there is none, the error names the most similar one."""
         if args and args[0] not in COMMANDS and (nearest := get_close_matches(args[0], COMMANDS, 1)):
             ctx.fail(f"No such command {args[0]!r}. Did you mean {nearest[0]!r}?")
         return super().resolve_command(ctx, args)
@@ -117,19 +117,19 @@ def thresher() -> None:
 
 
 def guarded() -> None:
-    """Run the command line as a program: `main`, in a process of its own where a store is read."""
+    """Run the command line as a program: `main`, in a child process if the command reads a store."""
     if len(sys.argv) > 2 and sys.argv[1] in READERS and any(os.path.isdir(f"{word}/state") for word in sys.argv[2:]):  # noqa: PTH112 - any word
-        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as in `main`; and a process with threads had better not fork
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as in `main`; also, a process with threads should not fork
         _imported("reader_guard").guarded(main, sys.argv[2:])
     else:
         main()
 
 
 def main() -> None:
-    """Run the command line; every error that an operator can act on is one message and its exit code."""
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy's library starts one per core, in each process; no matrices are multiplied
+    """Run the command line. An error about which the operator can do something becomes one message and an exit code."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # else numpy starts a thread per core in each process; we multiply no matrices
     try:
-        if sys.stdout is None or sys.stderr is None:  # the program that started us has closed them
+        if sys.stdout is None or sys.stderr is None:  # the parent process has closed them
             sys.exit(74)
         if "_THRESHER_COMPLETE" in os.environ:
             from thresher.crawler.cli.completion import register

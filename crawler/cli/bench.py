@@ -133,7 +133,7 @@ def webs(webs: tuple[str, ...], pages: int, hosts: int, per_host: int, runs: int
 
 
 def _show_webs(reports: list[dict[str, Any]]) -> None:
-    """Print a line for each crawl: its figures, and the µs a page of the five stages that cost most."""
+    """Print a line for each crawl: its figures, and the µs per page of the five stages that take most CPU time."""
     head = (
         "web",
         "filters",
@@ -212,7 +212,7 @@ def filters(
 
 
 def _labelled_settings(server: ServerProcess, sets: tuple[str, ...]) -> Settings:
-    """Return the benchmark's configuration, with a delay in which filters can learn, and no limit but the number of fetches."""
+    """Return the benchmark's configuration: a delay in which filters can learn, and only the number of fetches as a limit."""
     base = bench_settings(server, None)
     limits = msgspec.structs.replace(base.limits, max_wait=5.0, max_pages_per_host=None)
     politeness = msgspec.structs.replace(base.politeness, min_delay=0.02)
@@ -260,7 +260,7 @@ def _show_bars(row: dict[str, Any], budget: int, n_urls: int) -> None:
 
 
 def _report(plan: BenchPlan, results: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the runs of one plan as one row: the median of each figure, and the worst of those that must stay below a bound."""
+    """Return the runs of one plan as one row: the median of each figure; of figures with an upper bound, the worst."""
     rates = [result["pages_per_cpu_s"] for result in results]
     stages = {stage: statistics.median(result["stages"].get(stage, 0.0) for result in results) for stage in results[0]["stages"]}
     cores = len(os.sched_getaffinity(0))
@@ -306,7 +306,7 @@ def _show(report: dict[str, Any]) -> None:
     ]
     print_table(("", ""), rows)
     if not report["stages"]:
-        return  # of several agents none are sampled
+        return  # stages are not sampled with several agents
     print_table(
         ("stage", "share of CPU", "µs per page"), [(s, f"{n:.1%}", round(n / rate["median"] * 1e6)) for s, n in report["stages"].items()]
     )

@@ -53,7 +53,7 @@ def check(
     try:
         check_startable(loaded.settings)
     except UsageError as error:
-        if loaded.is_whole and not {"identity", "identity.contact"} & unread:  # said already, or given where nothing could be read
+        if loaded.is_whole and not {"identity", "identity.contact"} & unread:  # reported already, or given in a file that could not be read
             complaints.append(error)
     said = ""
     if loaded.is_whole and (seeds or files or loaded.settings.seeds):
@@ -72,7 +72,7 @@ def check(
 
 
 def _held_for(text: str, loaded: Loaded) -> Loaded:
-    """Return what holds for a URL, each value that an override sets with the override."""
+    """Return the configuration that holds for a URL; each value from an override names that override."""
     url = read_seeds([text], (), (), url_rules(loaded.settings)).urls[0]
     overriding = Overriding(loaded.settings)
     said = {one.key: Origin(f"override {one.match}") for one in overriding.said(url)}

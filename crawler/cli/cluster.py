@@ -85,7 +85,11 @@ def _resource(name: str) -> str:
 
 
 def _require_token(program: str, environ: dict[str, str], *, is_head: bool) -> None:
-    """Make the token that every call carries where there is none; raises UsageError on a machine that joins without."""
+    """Make the token that every call carries if there is none.
+
+    Raises:
+        UsageError: On a machine that joins without a token.
+    """
     if environ.get("RAY_AUTH_TOKEN") or environ.get("RAY_AUTH_TOKEN_PATH"):
         return
     path = Path.home() / ".ray" / "auth_token"

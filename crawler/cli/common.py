@@ -1,4 +1,4 @@
-"""What several commands share: options, tables, and one way to print crawled text that can neither move the cursor nor break a line."""
+"""Shared by several commands: options, tables, and the printing of crawled text, which must not move the cursor or break a line."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ config_option = click.option(
 
 
 def _keys(_ctx: click.Context, _option: click.Parameter, typed: str) -> list[CompletionItem]:
-    """Return what --set may be completed to: keys of options, and after the = the words that an option takes."""
+    """Return completions of --set: keys of options, and after the = the words that an option takes."""
     key, equals, value = typed.partition("=")
     if equals:
         return [CompletionItem(f"{key}={word}") for word in words_of(key) if word.startswith(value)]
@@ -59,7 +59,7 @@ directory_argument = click.argument("directory", type=click.Path(), metavar="DIR
 _TOP = 50
 
 
-_FLAGS = "thresher.flags"  # of a command's context
+_FLAGS = "thresher.flags"  # key in a command's context
 
 
 def _note(keys: tuple[str, ...], ctx: click.Context, option: click.Parameter, value: str | tuple[str, ...] | None) -> None:
@@ -68,7 +68,7 @@ def _note(keys: tuple[str, ...], ctx: click.Context, option: click.Parameter, va
 
 
 def _flag(name: str, *keys: str, metavar: str | None, help: str, words: Sequence[str] = (), multiple: bool = False) -> Callable[[F], F]:  # noqa: A002 - click has it
-    """Return a flag that sets options; one with `words` takes one of them."""
+    """Return a flag that sets the options `keys`; if there are `words`, it takes one of them."""
     return click.option(
         name,
         type=click.Choice(list(words)) if words else str,
@@ -114,17 +114,23 @@ def flag_options(command: F) -> F:
 
 
 def given_flags() -> list[OptionFlag]:
-    """Return the flags of `flag_options` that the command at work was given."""
+    """Return the flags of `flag_options` that were given to the running command."""
     return list(click.get_current_context().meta.get(_FLAGS, []))
 
 
 def load_config(configs: Sequence[str], sets: Sequence[str]) -> Loaded:
-    """Load the configuration as the command line asks for it."""
+    """Load the configuration that the command line asks for."""
     return load(configs, sets=sets, environ=os.environ, stdin=sys.stdin.read, flags=given_flags())
 
 
 def crawl_config(own: Settings, configs: Sequence[str], sets: Sequence[str]) -> Settings:
-    """Return a crawl's own configuration with single options on top, or that of `configs` in its place, with the crawl's seeds."""
+    """Return the configuration for a command on a crawl.
+
+    Args:
+        own: The crawl's own configuration.
+        configs: YAML files that replace it (the crawl's seeds stay); none: the own configuration.
+        sets: Single options (KEY=VALUE) that are applied on top.
+    """
     if configs:
         found = load_config(configs, sets).settings
         return found if found.seeds else msgspec.structs.replace(found, seeds=own.seeds)
@@ -136,7 +142,7 @@ def crawl_config(own: Settings, configs: Sequence[str], sets: Sequence[str]) -> 
 
 @contextmanager
 def ended_by_signals() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP raise KeyboardInterrupt, with their number, as SIGINT does, so that `finally` blocks clean up."""
+    """Let SIGTERM and SIGHUP raise KeyboardInterrupt as SIGINT does, with their number, so that `finally` blocks clean up."""
 
     def interrupt(number: int, _frame: object) -> NoReturn:
         raise KeyboardInterrupt(number)
@@ -158,10 +164,10 @@ def interrupted_code(by: KeyboardInterrupt) -> int:
 
 
 def folder(path: Path | None) -> None:
-    """Make a folder for results before the measurement begins, so that a long run cannot fail at its end for want of one.
+    """Make a folder for results before the measurement begins, so that a long run cannot fail at its end because it is missing.
 
     Raises:
-        UsageError: If there can be none.
+        UsageError: If it cannot be made.
     """
     if path is not None:
         try:
@@ -171,7 +177,7 @@ def folder(path: Path | None) -> None:
 
 
 def top_of(top: int | None, *, as_json: bool) -> int | None:
-    """Return how many rows are wanted, None for all."""
+    """Return how many rows to print, None for all."""
     return (None if as_json else _TOP) if top is None else top or None
 
 
@@ -189,7 +195,7 @@ def print_json(value: Any) -> None:
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """Print a table on standard output; text to the left, numbers to the right. None and "" are shown as -.
 
-    A terminal gets it folded to its width, a pipe one line a row. `columns` of no names make no header.
+    On a terminal it is folded to the width, in a pipe each row is one line. If all names in `columns` are empty, there is no header.
     """
     filled = [list(row) for row in rows]
     numeric = [_is_numeric([row[i] for row in filled]) for i in range(len(columns))]
@@ -216,7 +222,7 @@ def _print_plain(rows: list[list[str]], numeric: Sequence[bool]) -> None:
 
 
 def say_more(n_found: int, limit: int | None) -> None:
-    """Say on standard error that a table was cut at `limit`."""
+    """Print on standard error that a table was cut at `limit`."""
     if limit is not None and n_found > limit:
         click.echo("there are more; --top 0 prints all", err=True)
 

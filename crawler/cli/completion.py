@@ -1,4 +1,4 @@
-"""`thresher completion`: the line that a shell needs to complete commands, options, and the keys of --set.
+"""`thresher completion`: the script with which a shell completes commands, options, and the keys of --set.
 
 bash breaks words at "=" and completes only the part behind it; here KEY=VALUE is one word. No blank is added after "KEY=".
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import click
 from click.shell_completion import BashComplete, CompletionItem, add_completion_class, get_completion_class
 
-VARIABLE = "_THRESHER_COMPLETE"  # of the environment, by which the script asks
+VARIABLE = "_THRESHER_COMPLETE"  # environment variable by which the script asks
 _NO_BLANK = "    [[ ${COMPREPLY[0]} == *= ]] && compopt -o nospace\n\n    return 0\n"
 
 
@@ -16,10 +16,10 @@ class Bash(BashComplete):
     """Completion for bash that knows KEY=VALUE."""
 
     source_template = BashComplete.source_template.replace("    return 0\n", _NO_BLANK)
-    _key = ""  # "KEY=" of the word to complete, which bash takes to be complete
+    _key = ""  # the "KEY=" of the word to complete: bash takes this part as complete
 
     def get_completion_args(self) -> tuple[list[str], str]:
-        """Return the words before the one to complete, and that one, with "KEY", "=" and "VALUE" in one."""
+        """Return (words before the one to complete, the word to complete), with "KEY", "=" and "VALUE" joined."""
         words, last = super().get_completion_args()
         if last == "=" and words:
             words, last = words[:-1], f"{words[-1]}="
@@ -36,7 +36,7 @@ class Bash(BashComplete):
 
 
 def register() -> None:
-    """Have click use this class for bash."""
+    """Make click use this class for bash."""
     add_completion_class(Bash, "bash")
 
 

@@ -26,8 +26,8 @@ from thresher.crawler.cli.common import (
     set_option,
 )
 from thresher.crawler.cli.reader_guard import apart
+from thresher.crawler.cluster.address_file import create
 from thresher.crawler.cluster.resharding import reshard
-from thresher.crawler.cluster.shared_addresses import create
 from thresher.crawler.ending import to_go_on
 from thresher.crawler.error_log import forget_empty
 from thresher.crawler.process.snapshots import SnapshotTimer
@@ -100,7 +100,7 @@ def resume(
 
 
 def _maker(settings: Settings) -> Make | None:
-    """Return what makes the shards of a crawl on several machines, None for one on this machine."""
+    """Return a function that makes the shards of a crawl on several machines; None for a crawl on this machine."""
     if settings.engine == "processes":
         return None
     from thresher.crawler.machines.command import create_shards
@@ -133,9 +133,9 @@ def run(directory: Path, progress: str) -> int:
             display.close()
     with suppress(OSError):
         forget_empty(directory)
-    with suppress(OSError):  # the terminal may have been closed: how the crawl ended is in its status, too
+    with suppress(OSError):  # the terminal may be closed; the crawl's status also has its end
         if supervisor.status.at:
-            console.print(headline(supervisor.status), soft_wrap=True)  # in one line, for those who look for it in a log
+            console.print(headline(supervisor.status), soft_wrap=True)  # in one line, for readers of a log
             console.print(summary(supervisor.status))
         if code == 3:
             console.print(f"stopped; `thresher resume {directory}` goes on", markup=False)
@@ -148,7 +148,7 @@ def run(directory: Path, progress: str) -> int:
 
 
 def _run_here(directory: Path, display: Display, settings: Settings) -> tuple[int, Supervisor | None]:
-    """Run all agents on this machine; without a supervisor nothing was begun."""
+    """Run all agents on this machine; return the exit code and the supervisor, None if nothing was begun."""
     wanted, there = n_agents(settings), n_agents_of(directory)
     if wanted != there or is_moving(directory):
         settle = partial(_settle_here, directory, settings) if there > 1 else None
@@ -169,7 +169,7 @@ def _settle_here(directory: Path, settings: Settings) -> tuple[int, Supervisor]:
 
 
 def _run_far(directory: Path, display: Display, settings: Settings) -> tuple[int, Supervisor | None]:
-    """Run the agents of several machines; without a supervisor nothing was begun."""
+    """Run the agents of several machines; return the exit code and the supervisor, None if nothing was begun."""
     from thresher.crawler.machines import command
 
     if into := command.becoming(directory, settings):
@@ -180,17 +180,17 @@ def _run_far(directory: Path, display: Display, settings: Settings) -> tuple[int
 
 
 def _change(directory: Path, who: str, into: str, settle: Callable[[], tuple[int, Supervisor]] | None, move: Callable[[], None]) -> int:
-    """Give the crawl its agents as the configuration asks for them; return an exit code if that cannot be done, else 0.
+    """Change the crawl's agents to what the configuration asks for; return an exit code if that fails, else 0.
 
     Args:
-        who, into: What becomes what, in words.
+        who, into: Names of the old and the new agents, for messages.
         settle: Lets the messages between its agents arrive; None if it has one agent.
-        move: Does it, or goes on with what an earlier one has begun.
+        move: Makes the change, or continues one that was begun before.
     """
     code = 0
-    if settle is not None and not is_moving(directory):  # what is on its way between them must arrive first
+    if settle is not None and not is_moving(directory):  # messages between agents must arrive first
         code, supervisor = settle()
-        if code == 0 or _is_stop(code):  # its own status says nothing of the crawl
+        if code == 0 or _is_stop(code):  # the status of settling says nothing about the crawl
             supervisor.status.state, supervisor.status.why = "stopped", f"{who} are becoming {into}"
             write_status(directory, supervisor.status)
     if not code:

@@ -107,7 +107,7 @@ def _fit(logs: tuple[str, ...], exclude: re.Pattern[str] | None, host: str) -> F
 
 
 def _say(found: Fitted) -> None:
-    """Print on standard error how much was read and how much was left out."""
+    """Print on standard error how much was read and left out."""
     reading, dropped = found.reading, found.sessions.dropped
     if reading.torn:
         click.echo(f"skipped {reading.torn:,} of {reading.lines:,} lines that are no log lines (first: {reading.first_torn})", err=True)
@@ -158,7 +158,7 @@ def _object(found: Fitted) -> dict[str, Any]:
 
 
 def _rounded(bounds: Interval) -> list[float | None]:
-    """Return an interval for JSON; null for an end that has no bound."""
+    """Return an interval for JSON; null for a side without a bound."""
     return [round(bound, _DECIMALS) if math.isfinite(bound) else None for bound in bounds]
 
 
@@ -274,7 +274,7 @@ def _site_object(site: SiteEvidence, advice: Advice, view: View) -> dict[str, An
 
 
 def _n_held(place: PlaceCounts, view: View) -> int:
-    """Return how many URLs a place holds back."""
+    """Return how many URLs of a place are held."""
     return sum(len(view.tables.held.keys(holder(place.form, depth))) for depth in range(64))
 
 

@@ -32,7 +32,7 @@ class Duration(click.ParamType[float]):
         """Return seconds.
 
         Raises:
-            UsageError: It is none, or out of bounds.
+            UsageError: If it is not a duration, or out of bounds.
         """
         try:
             return number(str(value), self._range)

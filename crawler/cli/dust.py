@@ -28,7 +28,7 @@ site_option = click.option(
 
 
 class SiteRule(NamedTuple):
-    """A rule of a file, and whose it is; "" if the file does not say."""
+    """A rule of a file, and its site; "" if the file does not name one."""
 
     site: str
     learned: LearnedRule

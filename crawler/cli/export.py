@@ -26,14 +26,14 @@ from thresher.storage.export.reading import reading
 from thresher.storage.export.target import replacing, replacing_folder
 from thresher.storage.view import View
 
-_FORMATS = {".csv": "csv", ".tsv": "tsv", ".parquet": "parquet", ".cdxj": "cdxj", ".wacz": "wacz"}  # by the end of a file's name
-_JSON_LINES = (".jsonl", ".ndjson")  # names that say so
-_ROWS = {"hostgraph": "links between hosts", "sitegraph": "links between sites"}  # what is counted, where it is not called as the export
+_FORMATS = {".csv": "csv", ".tsv": "tsv", ".parquet": "parquet", ".cdxj": "cdxj", ".wacz": "wacz"}  # end of a file's name → format
+_JSON_LINES = (".jsonl", ".ndjson")  # ends of names for JSON lines
+_ROWS = {"hostgraph": "links between hosts", "sitegraph": "links between sites"}  # names of rows in the message
 
 
 @dataclass(frozen=True, slots=True)
 class ExportOptions:
-    """What is to be exported, where to and how: the command's options."""
+    """The command's options: what to export, where to, and how."""
 
     what: str
     fields: str
@@ -47,7 +47,7 @@ class ExportOptions:
 
     @classmethod
     def of(cls, *, format_: str | None, output: str, **others: Any) -> ExportOptions:
-        """Make it of the options as they are given; the name of a file says its format."""
+        """Make it from the given options; without `format_`, the end of the file's name gives the format."""
         return cls(format=format_ or _FORMATS.get(Path(output).suffix, "jsonl"), output=output, **others)
 
     def check(self) -> None:
@@ -126,7 +126,7 @@ def export(directory: str, list_fields: bool, **options: Any) -> int:
 
 
 def _export_rows(directory: str, kind: ExportKind[Any], chosen: Sequence[Field[Any]], wanted: ExportOptions) -> None:
-    """Write a kind to where it is wanted, and where to go on the next time."""
+    """Write the rows of a kind, and the cursor for the next export."""
     with reading(Path(directory), walks=True) as view:
         cursor = view.narrow(wanted.since) if wanted.since else ""
         with taking_texts(view, kind, chosen, wanted.text) as taken:
@@ -215,6 +215,6 @@ def _to_stdout(write: Callable[[BinaryIO], object]) -> None:
         write(out)
         out.flush()
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the rest of the buffer has no reader: let Python write it nowhere
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the rest of the buffer has no reader: Python shall write it to /dev/null
     except OSError as error:
         raise DiskError(f"standard output: cannot be written: {error.strerror or error}") from error

@@ -1,4 +1,4 @@
-"""`thresher export --format cdxj|wacz|warc`: what a crawl's archive is made into, or, of a crawl without one, the bodies of its store."""
+"""`thresher export --format cdxj|wacz|warc`: exports a crawl's web archive, or, if it has none, the bodies of its store."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def check_archive(format_: str, *, what: str, fields: str, output: str) -> None:
 
 
 def write_archive(view: View, out: BinaryIO, format_: str, directory: str) -> str:
-    """Write a crawl's archive in a format; return what was written, in words."""
+    """Write a crawl's archive in a format; return a message about what was written."""
     from thresher.storage.archive.cdxj import index_lines, warc_files
     from thresher.storage.archive.resources import write_resources
     from thresher.storage.archive.wacz import write_wacz

@@ -21,7 +21,7 @@ _SHOWN = 5
 
 @contextmanager
 def taking_texts(view: View, kind: ExportKind[Any], fields: Sequence[Field[Any]], text: str) -> Iterator[ExportKind[Any]]:
-    """Give the kind of rows with their texts extracted while they are read; a kind without texts is given as it is.
+    """Yield the kind of export with texts that are extracted while its rows are read; a kind without texts is not changed.
 
     Prints on standard error afterwards which pages had no text.
 

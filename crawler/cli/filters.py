@@ -61,7 +61,7 @@ def _words(name: str, names: list[str]) -> str:
 
 
 class _Progress:
-    """Says on standard error how far it is, every few seconds."""
+    """Prints progress on standard error, every few seconds."""
 
     def __init__(self, what: str) -> None:
         self._what = what
@@ -109,7 +109,7 @@ def _print(judged: JudgedCrawl, view: View) -> None:
 
 
 def _words_of_walls(found: Walls) -> str:
-    """Say what the filter canary came to in the crawl: a replay has one answer of each page, so it meets no wall."""
+    """Return a message about what the filter canary found in the crawl: a replay has one answer for each page, so it meets no wall."""
     return (
         f"canary, as the crawl counted: hosts of which a page was fetched again: {found.hosts:,}; walls: {found.walls:,}, behind which "
         f"{found.fetched_again:,} URLs were fetched again; hosts that are walled now: {found.walled:,}, "

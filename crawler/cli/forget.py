@@ -60,7 +60,7 @@ def forget(directory: str, target: str | None, by: str, why: str, as_json: bool)
 def _user() -> str:
     try:
         return getpass.getuser()
-    except (OSError, KeyError):  # no name for the number
+    except (OSError, KeyError):  # the user has no name
         return f"user {os.getuid()}"
 
 

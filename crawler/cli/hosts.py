@@ -26,7 +26,7 @@ class HostRow(msgspec.Struct, kw_only=True):
     queued: int
     pages: int
     requests: int
-    failures: int  # failed requests in all
+    failures: int  # all failed requests
     failures_in_a_row: int
     next_in: float | None  # until it may be asked; None: nothing is queued, or it is parked for good
     backoff: float | None

@@ -39,7 +39,7 @@ def import_(files: tuple[str, ...], directory: str) -> int:
     if len(faults) > _MOST_FAULTS:
         click.echo(f"thresher: {len(faults) - _MOST_FAULTS:,} more", err=True)
     if not counts["answers"]:
-        for entry in Path(directory).iterdir():  # all of it was made here: the directory was missing or empty
+        for entry in Path(directory).iterdir():  # everything in it was made by this command: the directory was missing or empty
             shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
         raise UsageError(f"{files[0]}: expected a WARC file with answers of HTTP, found none in {len(files)} file(s)")
     return 1 if faults else 0

@@ -66,7 +66,7 @@ def patterns(
     if source == "-" or not Path(source).is_dir():
         settings = load_config(configs, sets).settings
         secret = blake2b(str(seed).encode(), digest_size=32).digest()
-        space = URLSpace(secret, replace(url_rules(settings), ports=None))  # whatever was fetched, was
+        space = URLSpace(secret, replace(url_rules(settings), ports=None))  # the scope of the crawl does not matter for fetched URLs
         answers = read_file(source, space)
         if answers.n_torn:
             torn = f"{answers.n_torn:,} lines are no answers and were left out, the first is line {answers.first_torn}"
@@ -92,11 +92,11 @@ def _of_store(view: View, settings: PatternYieldSettings, choice: Choice, *, wan
 
 @dataclass(frozen=True)
 class Choice:
-    """What is to be printed."""
+    """What to print."""
 
     site: str | None
     only_barren: bool
-    top: int | None  # patterns of each site
+    top: int | None  # most patterns of each site
 
     def names(self, site: str) -> bool:
         return self.site in (None, site)
@@ -137,7 +137,7 @@ def _known(view: View, choice: Choice) -> Iterator[Row]:
 def _told(
     answers: AnswerLog, settings: PatternYieldSettings, choice: Choice, *, wants_replay: bool, judging: Collection[str] = ()
 ) -> Iterator[Row]:
-    """Give the answers to a fresh filter in their order; yield its decision on each, or what it has learned from all of them.
+    """Give the answers in order to a new filter; yield its decision on each, or what it has learned from all of them.
 
     Args:
         judging: Filters that judged the pages.

@@ -1,4 +1,4 @@
-"""`thresher quarantine`: messages, findings and answers that killed the agent that worked on them, and how they are tried again."""
+"""`thresher quarantine`: shows messages, findings and answers that killed the agent that worked on them, and offers them again."""
 
 from __future__ import annotations
 

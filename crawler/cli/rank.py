@@ -91,7 +91,7 @@ def rank(
 
 @dataclass(frozen=True, slots=True)
 class _Choice:
-    """What is one node, and what is a link."""
+    """What counts as one node, and what as a link."""
 
     collapse: bool
     with_redirects: bool

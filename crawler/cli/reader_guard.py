@@ -1,7 +1,7 @@
 """Commands that read a store run in a child process: a damaged file can kill its reader, because lmdb reads pages without checking them.
 
-If the child is killed, the parent checks the bytes of the store without following them (storage/rot.py), and prints what is wrong. Signals
-that the parent gets are passed on to the child. Cost: 2 ms.
+If the child is killed, the parent checks the bytes of the store without following them (storage/rot.py), and prints what is wrong. The
+parent passes its signals on to the child. Time: 2 ms.
 """
 
 from __future__ import annotations
@@ -27,12 +27,17 @@ from thresher.storage.rot import damage
 _BY_DAMAGE = frozenset((signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGFPE, signal.SIGILL))
 _PASSED_ON = frozenset((signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
 _PR_SET_PDEATHSIG = 1
-_LOOK_S = 0.2  # look this often: a thread of a library may have taken the signal of the child's end
-_FROM_A_PROCESS = 0  # si_code of kill(); a terminal's Ctrl-C has reached the reader already
+_LOOK_S = 0.2  # seconds between two looks: a thread of a library may have taken the signal that the child has ended
+_FROM_A_PROCESS = 0  # si_code of a signal sent by kill(); a terminal sends Ctrl-C to the child, too
 
 
 def guarded(run: Callable[[], None], words: list[str]) -> None:
-    """Call `run` in a child process and exit with its code; exit with 6 and one line if a store that `words` name has killed it."""
+    """Call `run` in a child process and exit with its code; if a damaged store has killed the child, exit with 6 and one line.
+
+    Args:
+        run: The command.
+        words: The words of the command line; among them are directories of stores.
+    """
     heard = _PASSED_ON | {signal.SIGCHLD}
     before = signal.pthread_sigmask(signal.SIG_BLOCK, heard)
     parent = os.getpid()
@@ -74,7 +79,7 @@ def _end_as(code: int, words: list[str]) -> NoReturn:
 
 
 class _ToldError(ThresherError):
-    """An error of ours that a child process raised, with its message."""
+    """One of our errors, raised in a child process, with its message."""
 
     def __init__(self, message: str, exit_code: int) -> None:
         super().__init__(message)
@@ -126,7 +131,7 @@ def _tell(writer: int, do: Callable[[], str]) -> NoReturn:
 
 
 def _damage_in_words(by: str, words: list[str]) -> tuple[str, int]:
-    """Return what is wrong with the stores among a command's words, and the exit code, after a signal has killed their reader."""
+    """Return (what is wrong with the stores that `words` name, exit code), after the signal `by` has killed their reader."""
     for word in words:
         if not (Path(word) / "state").is_dir():
             continue

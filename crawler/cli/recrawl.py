@@ -1,4 +1,4 @@
-"""`thresher recrawl`: one further round over what a crawl has fetched."""
+"""`thresher recrawl`: one more round over the pages of a crawl."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ from thresher.storage.export.reading import reading as reading_store
 
 @dataclass(frozen=True, slots=True)
 class ReplicaOptions:
-    """Which of the outputs is wanted, and what counts as a replica: the command's options."""
+    """The command's options: which output to print, and what counts as a replica."""
 
     pairs: bool
     mirrors: bool
@@ -47,7 +47,7 @@ class ReplicaOptions:
     figure: str | None
 
     def check(self) -> None:
-        """Raise UsageError if more than one output is wanted."""
+        """Raise UsageError if more than one output is asked for."""
         wanted = [
             flag
             for flag, is_set in (
@@ -64,11 +64,11 @@ class ReplicaOptions:
             raise UsageError("--figure: there is something to draw only with --evaluate LABELS.tsv")
 
     def recipe(self) -> Recipe:
-        """Return how sketches are made of pages."""
+        """Return how sketches of pages are made."""
         return Recipe(k=self.k, counting=Counting(self.counting), strip=not self.whole_text)
 
     def tolerance(self) -> Tolerance:
-        """Return which pages are replicas of each other, and how they are found."""
+        """Return the thresholds of replicas, and how candidates are found."""
         return Tolerance(
             d=self.d,
             c=self.c,
@@ -220,7 +220,7 @@ def _read(source: str, recipe: Recipe) -> PagesRead:
     """Read the pages; print on standard error what was left out.
 
     Raises:
-        UsageError: If nothing of it is a page.
+        UsageError: If it has no page.
     """
     if source == "-":
         found = read_lines(sys.stdin.buffer, recipe)

@@ -20,8 +20,8 @@ from thresher.filters.near_replica.evaluate import LabelledPairs, PrecisionPoint
 from thresher.filters.near_replica.sketching import Sketches
 from thresher.storage.export.target import replacing
 
-_STEPS = (0.02, 0.05, 0.1, 0.15, 0.25, 0.35, 0.5, 0.7, 1.0)  # of the widest D and C
-_DRAWN = (0.25, 0.5, 1.0)  # the paper has three curves
+_STEPS = (0.02, 0.05, 0.1, 0.15, 0.25, 0.35, 0.5, 0.7, 1.0)  # shares of the widest D and C
+_DRAWN = (0.25, 0.5, 1.0)  # the curves of the figure: the paper has three
 Pair = tuple[int, int]
 
 

@@ -88,7 +88,7 @@ def _fetched(target: str, paths: tuple[str, ...], settings: Settings) -> tuple[s
 
 
 async def _fetch(origin: str, space: URLSpace, settings: Settings) -> Outcome:
-    """Fetch robots.txt with at most five hops; one request a host, so no gap is owed."""
+    """Fetch robots.txt with at most five redirects; each host gets one request, so no delay is needed."""
     guard = AddressGuard(settings.fetch.allow_addresses)
     resolver = names(settings, guard)
     identity = settings.identity

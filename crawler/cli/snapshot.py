@@ -1,4 +1,4 @@
-"""`thresher snapshot` and `thresher restore`: a copy of a crawl as of one moment, and a crawl of that copy."""
+"""`thresher snapshot` and `thresher restore`: a copy of a crawl as of one moment, and a crawl made from such a copy."""
 
 from __future__ import annotations
 

@@ -47,12 +47,12 @@ class RedirectLine(msgspec.Struct, gc=False):
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """A log, scored: one entry a distinct pair in all columns."""
+    """A scored log; each column has one entry per distinct pair."""
 
     log: Named
     counts: PairCounts
     kinds: list[UrlKind | None]
-    labels: Labels  # the proxy: an error word in the target that is not in the original
+    labels: Labels  # proxy labels: the target has an error word that the original does not have
     weights: Weights
     scores: F64
     threshold: float
@@ -102,11 +102,11 @@ def soft_errors(source: str, weights: str, threshold: str, summary: bool, top: i
     return 0
 
 
-# -- asking
+# -- options and input
 
 
 def _weights(text: str) -> Weights | None:
-    """Return the weights that an option names, None for auto."""
+    """Return the weights of an option's value; None for "auto"."""
     if text == "auto":
         return None
     try:
@@ -119,7 +119,7 @@ def _weights(text: str) -> Weights | None:
 
 
 def _threshold(text: str) -> float | None:
-    """Return the threshold that an option names, None for auto."""
+    """Return the threshold of an option's value; None for "auto"."""
     if text == "auto":
         return None
     try:
@@ -135,7 +135,7 @@ def _read(source: str) -> RedirectsRead:
     """Read the log and say on standard error what was left out.
 
     Raises:
-        UsageError: If nothing of it is a pair.
+        UsageError: If it has no pair.
     """
     if source == "-":
         found = read_file(sys.stdin.buffer)
@@ -179,7 +179,7 @@ def _score(found: RedirectsRead, weights: Weights | None, threshold: float | Non
     return Scored(log, counts, kinds, labels, k, scores, threshold)
 
 
-# -- telling
+# -- output
 
 
 def _lines(scored: Scored) -> Iterator[bytes]:
@@ -237,7 +237,7 @@ def _draw(scored: Scored, path: Path) -> None:
 
 
 def _print_summary(scored: Scored, limit: int | None) -> None:
-    """Print one row a target: its highest score, its originals and their hosts, and the counts of the host that scores highest."""
+    """Print one row per target: its highest score, its originals and their hosts, and the counts of the host with the highest score."""
     if not len(scored.scores):
         return
     counts, hosts = scored.counts, scored.log.columns.host_of_original[scored.counts.originals]

@@ -1,4 +1,4 @@
-"""`thresher stats`: what a crawl came to, in all or by host, site, status, filter, reason, depth, type, cause, class or wall."""
+"""`thresher stats`: totals of a crawl, in all or by host, site, status, filter, reason, depth, type, cause, class or wall."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _by_wall(view: View) -> Iterator[Row]:
 
 
 def _by_class(view: View) -> Iterator[Row]:
-    """Yield the classes, each with how much of what was left alone together with it may be new, as was proved."""
+    """Yield the classes; each has the proved upper bound of new URLs among those that were left alone together with it."""
     found = [*classes(view)]
     closings = left_alone(view) if any(of.left_alone for of in found) else ()
     proofs = {(one.host, holder): one.at_most for one in closings for holder in one.holders}
@@ -178,7 +178,7 @@ def _by_filter(view: View) -> Iterator[Row]:
     for column, counts in (("saved", status.saved), ("would_save", status.would_save)):
         for name, n in counts.items():
             rows[name][column] = n
-    pages: set[bytes] = set()  # of those with revised verdicts
+    pages: set[bytes] = set()  # pages with revised verdicts
     for page in page_rows(view, _JUDGED):
         for verdict, revised_at in page.verdicts:
             row = rows[verdict.filter]
@@ -210,7 +210,7 @@ def _status(view: View) -> Status:
     return status
 
 
-_BY: dict[str, tuple[Callable[[View], Iterator[Row]], str]] = {  # by → rows, the column that orders them, most first
+_BY: dict[str, tuple[Callable[[View], Iterator[Row]], str]] = {  # value of --by → (rows, column that orders them, most first)
     "host": (_by_host, "pages"),
     "site": (_by_site, "pages"),
     "status": (_by_status, "answers"),
@@ -271,7 +271,7 @@ _NOTHING = {
 
 
 def _first(rows: Iterator[Row], order: str, limit: int | None) -> list[Row]:
-    """Return the first `limit` rows by a column, most first; as they come if it is ""."""
+    """Return the first `limit` rows by the column `order`, most first; "": in the order of `rows`."""
     if not order:
         return list(islice(rows, limit))
     if limit is None:

@@ -22,12 +22,12 @@ _ENDED = ("done", "stopped", "failed")
 
 
 class StatusReport(Status, kw_only=True):
-    """The last status of a crawl, and whether somebody still works on it."""
+    """The last status of a crawl, and whether a process still works on it."""
 
-    pid: int = 0  # of the supervisor that wrote the status; 0: the status is read from the store
-    alive: bool = False  # a process holds the store's lock
-    holder: int = 0  # that process; 0: none
-    round: str = ""  # of revisits, in words; "": there was none
+    pid: int = 0  # process id of the supervisor that wrote the status; 0: the status is read from the store
+    alive: bool = False  # whether a process holds the store's lock
+    holder: int = 0  # id of that process; 0: none
+    round: str = ""  # message about the round of revisits; "": there was none
 
 
 @click.command(epilog="Example: thresher status example --json")
@@ -51,7 +51,7 @@ def status(directory: str, as_json: bool) -> int:
 
 
 def _report(path: Path, view: View) -> StatusReport:
-    """Return the last status that was written. If no process works on the crawl any more, its figures are those of the last commit."""
+    """Return the last status that was written. If no process works on the crawl any more, its figures are of the last commit."""
     report = _written(path) or _counted(view)
     report.holder = lock_holder(path)
     report.alive = report.holder != 0
@@ -61,7 +61,7 @@ def _report(path: Path, view: View) -> StatusReport:
 
 
 def _written(path: Path) -> StatusReport | None:
-    """Return the status that a supervisor left, None if there is none that can be read."""
+    """Return the status that a supervisor wrote; None if there is none that can be read."""
     try:
         return msgspec.json.decode((path / "status.json").read_bytes(), type=StatusReport)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
@@ -69,14 +69,14 @@ def _written(path: Path) -> StatusReport | None:
 
 
 def _counted(view: View) -> StatusReport:
-    """Return a status made of the store's counters."""
+    """Return a status made from the store's counters."""
     report = StatusReport(state="stopped", why="no status was written, these are the figures of the last commit", at=view.clock)
     Totals(view.counters).fill(report)
     return report
 
 
 def crawl_state(path: Path, view: View) -> str:
-    """Return in words what the crawl is doing, or how it ended."""
+    """Return a message about what the crawl is doing, or how it ended."""
     report = _written(path) or _counted(view)
     said = standing(report.state, report.why)
     return f"{said} (process {holder})" if (holder := lock_holder(path)) else f"{said}; no process is at work"

@@ -60,7 +60,9 @@ def verify(directory: str, bodies: bool, as_json: bool) -> int:
 
 
 def verified(directory: str, *, bodies: bool) -> list[str]:
-    """Return what is wrong with a store. A child process reads it: if the file is cut, reading a missing page kills the reader."""
+    """Return what is wrong with a store, one message each. A child process reads it: if a file is cut, reading a missing page kills the
+    reader.
+    """
     command = python.code(_CHILD, directory, str(bodies))
     child = subprocess.run(command, env=python.environment(), stdout=subprocess.PIPE, check=False)  # noqa: S603 - our own interpreter and code
     if child.returncode < 0:

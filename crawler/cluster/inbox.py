@@ -37,7 +37,7 @@ from thresher.storage.records import QuarantineRecord
 from thresher.storage.store import Store
 from thresher.storage.tables.requests import Requester
 
-Deed = Callable[[float], None]  # does what a message asks for, at the time that it is given
+Deed = Callable[[float], None]  # does what a message asks for; its argument is the time now, in seconds
 _WORDS: dict[type, str] = {
     FoundLinks: "links",
     Edge: "redirects",
@@ -61,7 +61,13 @@ class Inbox:
         self._settler = settler
 
     def carry_out(self, sender: int, packed: bytes, now: float) -> None:
-        """Do what a message asks for, or quarantine it. Nothing here awaits."""
+        """Do what a message asks for, or quarantine it. A plain function: nothing else runs in between.
+
+        Args:
+            sender: Number of the agent that sent it.
+            packed: The message, encoded (core/messages.py).
+            now: Seconds of the crawl's clock.
+        """
         number = self._store.tables.channels.received(sender) + 1
         work, suspects = message_work(sender, number), self._context.suspects
 
@@ -78,7 +84,7 @@ class Inbox:
         self._store.end_visit()
 
     def do(self, deed: Deed, now: float) -> None:
-        """Do what a message asks for; the caller ends the visit."""
+        """Do what a message asks for, within a visit that the caller ends."""
         deed(now)
         self._settler.learning.write(now)
 
@@ -92,7 +98,7 @@ class Inbox:
         return True
 
     def _place(self, message: Message) -> bytes:
-        """Return the key of the URL that a message is about; b"" if it may concern any site, as a batch of links does."""
+        """Return the key of the URL that a message is about; b"" if it may be about several sites, as a batch of links is."""
         match message:
             case Edge(target=text) | RobotsAsk(hop=text) | Ask(url=text) | Submitted(sitemap=text):
                 return self._context.urls.key(text)
@@ -102,10 +108,10 @@ class Inbox:
                 return b""
 
     def read(self, packed: bytes) -> Deed:
-        """Return what a message asks for, ready to be done. Changes nothing.
+        """Return a function that does what a message asks for. Changes nothing itself.
 
         Raises:
-            Exception: of any kind, if the message cannot be decoded or concerns a site of another agent.
+            Exception: Of any kind, if the message cannot be decoded or is about a site of another agent.
         """
         message: Message = decode(packed)
         owners, key = self._context.ownership, self._place(message)
@@ -120,7 +126,7 @@ class Inbox:
                 return self._read_of_no_page(message)
 
     def _read_found(self, message: FoundLinks | Edge | ChainEnd) -> Deed:
-        """Return what is to be done with links and redirects."""
+        """Return what to do with links and redirects."""
         url, learning = self._context.urls.url, self._settler.learning
         match message:
             case FoundLinks() as links:
@@ -134,7 +140,7 @@ class Inbox:
                 return lambda now: learning.on_foreign_end(end.original, end.hops, target, end.status, end.fingerprint, now)
 
     def _read_of_filters(self, message: Ask | Answered | News) -> Deed:
-        """Return what is to be done for a filter at another agent, or with what that has found."""
+        """Return what to do for a filter of another agent, or with what that filter has found."""
         settler, panel = self._settler, self._context.panel
         match message:
             case Ask() as wish:
@@ -150,7 +156,7 @@ class Inbox:
                 return lambda now: settler.learning.carry_out(panel.reports.on_news(news.who, news.news, found), now)
 
     def _read_of_no_page(self, message: RobotsAsk | RobotsAnswer | Submitted | Announced | Needed) -> Deed:
-        """Return what is to be done with robots.txt, sitemaps and requisites."""
+        """Return what to do with robots.txt, sitemaps and requisites."""
         url, settler = self._context.urls.url, self._settler
         match message:
             case RobotsAsk() as ask:
@@ -196,12 +202,12 @@ class Inbox:
 
 
 def unreadable(error: Exception) -> str:
-    """Return in words why a message could not be read."""
+    """Return a description of why a message could not be read."""
     return f"cannot be read: {type(error).__name__}: {error}"
 
 
 def kind_of(packed: bytes) -> str:
-    """Return what kind of message this is, in words."""
+    """Return the kind of a message, for the operator."""
     try:
         message = decode(packed)
     except ValueError:

@@ -19,11 +19,11 @@ from thresher.storage.store import Store
 
 
 class Team(NamedTuple):
-    """What the agents of one crawl have in common, as one of them sees it."""
+    """What the agents of one crawl share, as one of them sees it."""
 
     ownership: Ownership
     addresses: SharedAddresses
-    lease: AgentLease | None = None  # on several machines: what each needs to request anything
+    lease: AgentLease | None = None  # on several machines: the lease without which no request begins
 
 
 class Member:
@@ -42,11 +42,11 @@ class Member:
         """Prepare the connections; `run` opens them.
 
         Args:
-            directory: of the crawl, below which the sockets lie.
-            carry_out: called with sender and message; commits what the message asks for as a visit.
-            failed: called when the shards do not fit together, because one was restored from an older backup.
+            directory: The directory of the crawl; the sockets are in it.
+            carry_out: Called with sender and message; does what the message asks for, as a visit.
+            failed: Called when the shards do not fit together, because one was restored from an older backup.
         """
-        self.may_have = 0  # pages in all
+        self.may_have = 0  # pages that this agent may have in all
         self._grant = 0
         self._wave = 0
         self._lease = team.lease
@@ -65,12 +65,12 @@ class Member:
         """Exchange messages with the others until cancelled.
 
         Args:
-            heard: Called after messages were carried out.
+            received: Called after messages were carried out.
         """
         await self._channels.run(received)
 
     def on_commit(self) -> None:
-        """After a commit: send the messages that are on disk now, and acknowledge those that were carried out."""
+        """Send the messages that are on disk now, and acknowledge those that were carried out; called after each commit."""
         self._channels.on_commit()
 
     @property
@@ -82,7 +82,7 @@ class Member:
         """Take an order of the supervisor.
 
         Args:
-            n_pages: Fetched, and in flight.
+            n_pages: Pages that are fetched or in flight.
         """
         self._wave = order.wave or self._wave
         if self._lease is not None:
@@ -92,11 +92,11 @@ class Member:
 
     @property
     def why_paused(self) -> str:
-        """Why no request may start, "" if one may."""
+        """Why no request may start; "" if one may."""
         return "paused: no lease from the head" if self._lease is not None and not self._lease.is_held else ""
 
     def has_lost_lease(self) -> bool:
-        """Return whether the lease has ended since this was last asked."""
+        """Return whether the lease has ended since the last call."""
         before, self._was_leased = self._was_leased, not self.why_paused
         return before and not self._was_leased
 

@@ -1,4 +1,4 @@
-"""An agent's shard: opens it, counts it from outside, and has the table of the sites that belong to it."""
+"""An agent's shard: opens it, reads its counts from outside, and reads which sites belong to it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def left_behind(crawl: Path) -> Status:
 
 
 def counted(shard: Path, state: StateName) -> Status:
-    """Return what a shard has counted by its last commit, as a status.
+    """Return the counts of a shard as of its last commit, as a status.
 
     Args:
         state: The state of the status.
@@ -48,7 +48,7 @@ def counted(shard: Path, state: StateName) -> Status:
 def progress(shard: Path) -> int:
     """Return a number that grows when the shard's agent fetches a page or learns which work kills it; 0 without a store.
 
-    What the next process of the agent will learn at its start, from what the last one was doing when it died, counts already.
+    It also counts the work that the last process was doing when it died, which the agent's next process will learn at its start.
     """
     with suppress(StoreError), reading_shard(shard) as view:
         totals = Totals(view.counters)
@@ -60,7 +60,7 @@ def open_store(path: Path, *, patience_s: float = PATIENCE_S) -> tuple[Store, Se
     """Open a store for its agent, with the configuration that it has stored.
 
     Args:
-        patience_s: Seconds for which writes are tried again.
+        patience_s: Seconds for which a failed write is tried again.
     """
     store = Store.open(path, None, time.time(), patience_s=patience_s)
     return store, store.settings

@@ -1,20 +1,17 @@
 """The addresses in use by all agents of one machine: who may start a request at one, decided in shared memory.
 
 Names of several sites may lie on one address, and their sites belong to different agents. So that `politeness.address_connections` and
-`address_delay` hold for all of them together, each address in use has a row in a file that every agent maps:
-
-    hash of the address 8 ‖ not before 8 (seconds of the machine's monotonic clock) ‖ called for until 8 (of the same)
-    ‖ 64 × requests in flight 2, one count for each agent ‖ 64 × open connections 2, idle ones among them
+`address_delay` hold for all of them together, each address in use has a row in a file that every agent maps (address_file.py).
 
 An agent that starts a request reserves it there under the file's lock: 5 µs. An agent that opens a connection does the same. If there are
 already as many connections as are allowed, one of them must be idle, since requests are bounded by the same number. The agent then marks
-the address as "called for", and the agent with the idle connection closes it within 50 ms. The last 8 bytes of the file count such
-calls: an agent looks through its addresses only when that number has changed.
+the address as "called for", and the agent with the idle connection closes it within 50 ms.
+
+Where several machines crawl together, a request begins only while it is this machine's turn at the address. Agents mark the addresses that
+they want; the machine asks the head for turns, and gives them back (crawler/machines/address_turns.py).
 
 The counts of an agent that died stay in the file; the supervisor sets them to zero. If the table is full around an address's place, two
-addresses share one row, and are asked more slowly.
-
-Memory: 2.3 MB in all.
+addresses share one row, and are asked more slowly; on several machines the second waits for a row.
 """
 
 from __future__ import annotations
@@ -22,34 +19,37 @@ from __future__ import annotations
 import fcntl
 import mmap
 import os
-import struct
 import time
 from pathlib import Path
 
 import xxhash
 
-from thresher.crawler.core.ownership import MOST_AGENTS
-from thresher.storage.private import private
+from thresher.crawler.cluster.address_file import (
+    CALLED,
+    CALLS,
+    CONNECTIONS,
+    COUNT,
+    COUNTS,
+    HEAD,
+    IN_FLIGHT,
+    N_ROWS,
+    NOT_BEFORE,
+    NOT_OURS,
+    NUMBER,
+    OURS,
+    ROW,
+    SIZE,
+    TIME,
+    WANTED,
+    WANTS,
+)
 
-_N_ROWS = 8192
 _PROBES = 16
-_HEAD = struct.Struct("=Qdd")
-_COUNTS = struct.Struct(f"={MOST_AGENTS}H")
-_CONNECTIONS = _HEAD.size + _COUNTS.size  # where they begin in a row
-_ROW = _CONNECTIONS + _COUNTS.size
-_COUNT = struct.Struct("=H")
-_CALLS = struct.Struct("=Q")
-_SIZE = _N_ROWS * _ROW + _CALLS.size
+_SIZE = ROW.itemsize
 _CALLED_S = 0.2  # seconds for which an address stays called for
+_WANTED_S = 1.0  # seconds for which an address stays wanted
 _FULL_S = 0.02  # seconds until the next try at an address that other agents use up to its limit
-
-
-def create(path: Path) -> None:
-    """Create the file for this run of the crawl, in place of an older one. No agent may have it open."""
-    path.unlink(missing_ok=True)
-    path.parent.mkdir(mode=0o700, exist_ok=True)
-    with open(path, "wb", opener=private) as file:
-        file.write(bytes(_SIZE))  # as zeros, not as a hole: to write into a mapped hole on a full disk is a SIGBUS
+_TURN_S = 0.05  # and at one where it is not this machine's turn
 
 
 def strike(path: Path, agent: int) -> None:
@@ -61,27 +61,29 @@ def strike(path: Path, agent: int) -> None:
 class SharedAddresses:
     """One agent's hold on the file: implements `core.ports.AddressUse` and `fetch.address_connections.ConnectionUse`."""
 
-    def __init__(self, path: Path, me: int, *, connections: int, gap_s: float) -> None:
+    def __init__(self, path: Path, me: int, *, connections: int, gap_s: float, takes_turns: bool = False) -> None:
         """Create the shared addresses.
 
         Args:
             connections: At one address, of all agents together.
             gap_s: Seconds between two starts of requests there.
+            takes_turns: Whether other machines request, too, so that this one must have its turn at an address.
         """
         self._connections = connections
         self._gap_s = gap_s
+        self._takes_turns = takes_turns
         self._file = os.open(path, os.O_RDWR | os.O_CLOEXEC)
-        self._rows = mmap.mmap(self._file, _SIZE)
-        self._mine = _HEAD.size + me * _COUNT.size
-        self._opened = _CONNECTIONS + me * _COUNT.size
+        self._rows = mmap.mmap(self._file, SIZE)
+        self._mine = IN_FLIGHT + me * COUNT.size
+        self._opened = CONNECTIONS + me * COUNT.size
         self._in_flight: dict[str, list[int]] = {}  # where the row of each request begins
         self._open: dict[str, list[int]] = {}  # and of each connection
         self._last: dict[str, tuple[float, float]] = {}  # not before: until the last start, and by it
-        self._n_calls = self._calls()
+        self._n_calls = self._number(CALLS)
         for mine in (self._mine, self._opened):
-            for at in range(mine, _N_ROWS * _ROW, _ROW):  # ours alone
-                if _COUNT.unpack_from(self._rows, at)[0]:
-                    _COUNT.pack_into(self._rows, at, 0)
+            for at in range(mine, WANTS, _SIZE):  # ours alone
+                if COUNT.unpack_from(self._rows, at)[0]:
+                    COUNT.pack_into(self._rows, at, 0)
 
     def start(self, address: str, *, is_own: bool = False) -> float:
         """Reserve a request at the address, 0.0; or return the seconds until it is worth another try.
@@ -93,13 +95,15 @@ class SharedAddresses:
         try:
             now = time.monotonic()
             at = self._find(_name(address), now)
-            name, not_before, called = _HEAD.unpack_from(self._rows, at)
+            if at < 0 or not self._has_turn(at, now):
+                return _TURN_S
+            (not_before,) = TIME.unpack_from(self._rows, at + NOT_BEFORE)
             if not_before > now and not is_own:
                 return float(not_before) - now
-            if sum(_COUNTS.unpack_from(self._rows, at + _HEAD.size)) >= self._connections:
+            if sum(COUNTS.unpack_from(self._rows, at + IN_FLIGHT)) >= self._connections:
                 return _FULL_S
             by = not_before if is_own else now + self._gap_s
-            _HEAD.pack_into(self._rows, at, name, by, called)
+            TIME.pack_into(self._rows, at + NOT_BEFORE, by)
             self._add(at + self._mine, 1)
         finally:
             fcntl.lockf(self._file, fcntl.LOCK_UN)
@@ -119,22 +123,25 @@ class SharedAddresses:
             return
         fcntl.lockf(self._file, fcntl.LOCK_EX)
         try:
-            name, not_before, called = _HEAD.unpack_from(self._rows, at)
-            if not_before == by:
-                _HEAD.pack_into(self._rows, at, name, before, called)
+            if TIME.unpack_from(self._rows, at + NOT_BEFORE)[0] == by:
+                TIME.pack_into(self._rows, at + NOT_BEFORE, before)
         finally:
             fcntl.lockf(self._file, fcntl.LOCK_UN)
 
     def connect(self, address: str) -> bool:
-        """Reserve a connection; False if there are as many as allowed: then the address is marked as called for."""
+        """Reserve a connection; False if there are as many as allowed: then the address is marked as called for.
+
+        Also False at an address where this machine has neither a turn nor a request in flight.
+        """
         fcntl.lockf(self._file, fcntl.LOCK_EX)
         try:
             now = time.monotonic()
             at = self._find(_name(address), now)
-            name, not_before, _ = _HEAD.unpack_from(self._rows, at)
-            if sum(_COUNTS.unpack_from(self._rows, at + _CONNECTIONS)) >= self._connections:
-                _HEAD.pack_into(self._rows, at, name, not_before, now + _CALLED_S)
-                _CALLS.pack_into(self._rows, _N_ROWS * _ROW, self._calls() + 1)
+            if at < 0 or not (COUNT.unpack_from(self._rows, at + self._mine)[0] or self._has_turn(at, now)):
+                return False
+            if sum(COUNTS.unpack_from(self._rows, at + CONNECTIONS)) >= self._connections:
+                TIME.pack_into(self._rows, at + CALLED, now + _CALLED_S)
+                self._count(CALLS)
                 return False
             self._add(at + self._opened, 1)
         finally:
@@ -151,12 +158,12 @@ class SharedAddresses:
 
     def has_calls(self) -> bool:
         """Return whether any agent has called for a connection since this method was last called."""
-        before, self._n_calls = self._n_calls, self._calls()
+        before, self._n_calls = self._n_calls, self._number(CALLS)
         return before != self._n_calls
 
     def is_called_for(self, address: str) -> bool:
-        """Return whether this agent has a connection at the address and another agent waits for one there."""
-        called: float = _HEAD.unpack_from(self._rows, self._open[address][-1])[2] if address in self._open else 0.0
+        """Return whether this agent has a connection at the address and someone else waits for one there."""
+        called: float = TIME.unpack_from(self._rows, self._open[address][-1] + CALLED)[0] if address in self._open else 0.0
         return called > time.monotonic()
 
     def close(self) -> None:
@@ -164,25 +171,41 @@ class SharedAddresses:
         self._rows.close()
         os.close(self._file)
 
-    def _calls(self) -> int:
-        return int(_CALLS.unpack_from(self._rows, _N_ROWS * _ROW)[0])
+    def _has_turn(self, at: int, now: float) -> bool:
+        """Return whether it is this machine's turn at a row's address; mark that it is in use, or wanted."""
+        if not self._takes_turns:
+            return True
+        *_, turn, wanted = HEAD.unpack_from(self._rows, at)
+        TIME.pack_into(self._rows, at + WANTED, now + _WANTED_S)
+        if turn == NOT_OURS and wanted <= now:
+            self._count(WANTS)
+        return bool(turn == OURS)
+
+    def _number(self, at: int) -> int:
+        return int(NUMBER.unpack_from(self._rows, at)[0])
+
+    def _count(self, at: int) -> None:
+        NUMBER.pack_into(self._rows, at, self._number(at) + 1)
 
     def _add(self, at: int, n: int) -> None:
-        _COUNT.pack_into(self._rows, at, _COUNT.unpack_from(self._rows, at)[0] + n)
+        COUNT.pack_into(self._rows, at, COUNT.unpack_from(self._rows, at)[0] + n)
 
     def _find(self, name: int, now: float) -> int:
-        """Return where the address's row begins. A row that is not in use becomes its row; without one it shares another's."""
+        """Return where the address's row begins. A row that is not in use becomes its row; without one it shares another's.
+
+        Where machines take turns, nothing is shared: -1.
+        """
         free = -1
         for n in range(name, name + _PROBES):
-            at = n % _N_ROWS * _ROW
-            found, not_before, _ = _HEAD.unpack_from(self._rows, at)
+            at = n % N_ROWS * _SIZE
+            found, not_before, _, turn, wanted = HEAD.unpack_from(self._rows, at)
             if found == name:
                 return at
-            if free < 0 and not_before <= now and not any(self._rows[at + _HEAD.size : at + _ROW]):
+            if free < 0 and max(not_before, wanted) <= now and turn == NOT_OURS and not any(self._rows[at + IN_FLIGHT : at + _SIZE]):
                 free = at
         if free < 0:
-            return name % _N_ROWS * _ROW
-        _HEAD.pack_into(self._rows, free, name, 0.0, 0.0)
+            return -1 if self._takes_turns else name % N_ROWS * _SIZE
+        HEAD.pack_into(self._rows, free, name, 0.0, 0.0, NOT_OURS, 0.0)
         return free
 
 

@@ -1,17 +1,18 @@
-"""When is a crawl of several agents at its end, and how many pages may each still fetch? The supervisor decides it from their reports.
+"""Decides, from the reports of several agents, when their crawl is at its end, and how many pages each may still fetch. Used by the
+supervisor.
 
-*The end.* An agent is idle when nothing is due at it and everything that it did is committed. A wave is a moment at which the newest
-reports say that all agents are idle and that every message that was sent has been carried out. The reports are of different times, so a
-message may have been sent after its sender's report and before its receiver's. Therefore all agents are asked to report once more. The
+*The end.* An agent is idle when it has nothing to do for now and everything that it did is committed. A wave is a moment at which the
+newest reports say that all agents are idle and that every message that was sent has been carried out. The reports are of different times,
+so a message may have been sent after its sender's report and before its receiver's. Therefore all agents are asked to report once more. The
 crawl is at its end if that second wave shows the same counts of messages as the first [MAT87: two equal waves prove that no message was
 under way at the first].
 
-*Tails.* What filters have held is served last, over all hosts of all agents. So when all agents are idle, and any of them has a tail that
-may still be served, all are ordered to serve their tails. The crawl is at its end when no agent has such a tail.
+*Tails.* Held URLs are fetched last, over all hosts of all agents. So when all agents are idle, and any of them has a tail (held URLs of a
+host) that may still be fetched, all are ordered to serve their tails. The crawl is at its end when no agent has such a tail.
 
 *Limits.* `limits.max_pages` is shared out among the agents; the shares never add up to more. An agent that has used up its share gets a
-part of what is left, or of what others have and do not use. Those first confirm that their share is smaller, then it is granted anew. An
-idle agent gets nothing: it would give its last page back and be granted it again without end.
+part of what is left, or of what others have and do not use. Those others first confirm their smaller share; only then the pages are granted
+anew. An idle agent gets nothing: otherwise it would give its last page back and get it again without end.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from collections.abc import Callable, Mapping
 
 from thresher.crawler.status import AgentOrder, AgentReport
 
-LIMITS = "limits."  # the reason of an idle agent begins so if it could do more
+LIMITS = "limits."  # the reason of an idle agent begins so if a limit keeps it from more work
 Counts = list[tuple[dict[str, int], dict[str, int]]]
 
 
@@ -39,13 +40,13 @@ class TerminationDetector:
         self._tell = tell
         self._reports: dict[int, AgentReport] = {}
         self._wave = 0
-        self._before: Counts | None = None  # counts of messages at the first wave; None: there was none since anything moved
+        self._before: Counts | None = None  # counts of messages at the first wave; None: no wave since the counts last changed
         self._grant = 0
         self._granted: dict[int, int] = {}  # pages that each agent may have fetched in all
-        self._asked: dict[int, int] = {}  # number of the grant that each agent has not confirmed yet
+        self._asked: dict[int, int] = {}  # agent → number of the grant that it has not confirmed yet
 
     def started(self, agent: int) -> None:
-        """Forget an agent's reports: it was started again, and knows neither its share nor that a wave was seen."""
+        """Forget an agent's reports: it was started again, and no longer knows its share or that a wave was seen."""
         self._reports.pop(agent, None)
         self._asked.pop(agent, None)
         self._before = None
@@ -76,7 +77,7 @@ class TerminationDetector:
         return ""
 
     def _is_wave(self) -> bool:
-        """Return whether all agents rest, none only because its share of pages is used up, and every message was carried out."""
+        """Return whether all agents are idle (not only because a share of pages is used up), and every message was carried out."""
         reports = self._reports
         if not all(report.idle for report in reports.values()) or (self._max_pages is not None and self._is_uneven(self._max_pages)):
             return False
@@ -111,7 +112,7 @@ class TerminationDetector:
             self._take_back()
 
     def _take_back(self) -> None:
-        """Make the share of agents that have pages left smaller: by half of these, by all if the agent is idle."""
+        """Make the shares of agents with pages left smaller: by half of these pages, or by all if the agent is idle."""
         for agent, report in self._reports.items():
             used = report.pages + report.in_flight
             spare = self._granted[agent] - used

@@ -1,4 +1,5 @@
-"""Messages between the agents of one machine: from the sender's outbox over a unix socket, acknowledged once they are done and on disk.
+"""Carries messages between the agents of one machine: from the sender's outbox over a unix socket, acknowledged once they are done and on
+disk.
 
 Every agent listens on a socket and connects to every other. The side that connects sends its number, receives the number of the last
 message that the other side has carried out, and sends the messages after it:
@@ -9,12 +10,12 @@ message that the other side has carried out, and sends the messages after it:
 
 - Only committed messages are sent, and only committed work is acknowledged. So when either side dies, the next connection goes on where the
   receiver's disk ends. The receiver skips messages that it had before, and closes the connection if a number is missing.
-- Both numbers are one, but where a lost disk is to be restored from a snapshot: then a sender keeps messages until the receiver's snapshot
-  holds them (storage/snapshots/marks.py).
+- Both numbers are equal, unless lost disks are restored from snapshots: then a sender keeps messages until the receiver's snapshot has them
+  (storage/snapshots/marks.py).
 - At most `_WINDOW` messages are under way to an agent; all others wait in LMDB. No fetch ever waits for a message. A receiver whose commits
   are late stops reading from the socket.
 
-Memory: the window, twice, for each pair of agents. Time: about 10 µs a message on either side, without what it asks for.
+Memory: the window, twice, for each pair of agents. Time: about 10 µs a message on either side, without doing what it asks for.
 """
 
 from __future__ import annotations
@@ -36,8 +37,8 @@ from thresher.storage.store import Store
 from thresher.storage.tables.channels import outgoing, received_durably, sent_durably
 
 _WINDOW = 512  # messages that are sent and not acknowledged
-_INBOX = 2 * _WINDOW  # messages that wait to be carried out, of all senders; beyond that no more are read
-_SLICE_S = 0.005  # how long messages are carried out before others have their turn
+_INBOX = 2 * _WINDOW  # most messages of all senders that wait to be carried out: then no more are read
+_SLICE_S = 0.005  # seconds of carrying out messages before other work has its turn
 _CALL_AGAIN_S = 0.05
 _BEHIND_S = 0.02
 _LONGEST = 64 << 20  # bytes of a message
@@ -47,7 +48,7 @@ _FRAME = struct.Struct(">QI")
 
 
 class PeerTransport:
-    """All connections of one agent, to and from the others."""
+    """All connections of one agent to and from the other agents."""
 
     def __init__(
         self,
@@ -63,11 +64,11 @@ class PeerTransport:
         """Prepare the connections; `run` opens them.
 
         Args:
-            directory: where the sockets lie.
-            carry_out: called with sender and message; commits what the message asks for as a visit.
-            behind: returns whether the store's commits are late.
-            failed: called when the shards do not fit together, because one was restored from an older backup.
-            marks: what this agent's last snapshot holds; None: senders keep nothing for it.
+            directory: The directory of the sockets.
+            carry_out: Called with sender and message; does what the message asks for, as a visit.
+            behind: Returns whether the store's commits are late.
+            failed: Called when the shards do not fit together, because one was restored from an older backup.
+            marks: What this agent's last snapshot has; None: senders keep nothing for it.
         """
         self._marks = marks
         self._directory = directory
@@ -78,12 +79,12 @@ class PeerTransport:
         self._out = {to: _Outgoing(store, to, self._me, failed) for to in ownership.others}
         self._in: dict[int, _Incoming] = {}  # the newest connection of each sender; older ones are ignored
         self.is_over = False
-        self.connections: set[_Incoming] = set()  # all that are open
+        self.connections: set[_Incoming] = set()  # all open connections of senders
         self._inbox: deque[tuple[int, int, bytes]] = deque()  # sender, number, message
         self._arrived = asyncio.Event()
 
     async def run(self, settled: Callable[[], None]) -> None:
-        """Listen, call the others, and carry out what they send, until cancelled.
+        """Listen, connect to the other agents, and carry out their messages, until cancelled.
 
         Args:
             settled: Called when messages were carried out.
@@ -107,7 +108,7 @@ class PeerTransport:
         while True:
             await self._arrived.wait()
             self._arrived.clear()
-            until = time.monotonic() + _SLICE_S  # the loop's own clock stands still between its rounds
+            until = time.monotonic() + _SLICE_S  # the loop's own clock does not advance within one round of the loop
             while self._inbox and time.monotonic() < until and not self._behind():
                 sender, number, message = self._inbox.popleft()
                 if number == self._store.tables.channels.received(sender) + 1:
@@ -121,7 +122,7 @@ class PeerTransport:
                     connection.read_on()
 
     def on_commit(self) -> None:
-        """After a commit: send the messages that it put on disk, and acknowledge those whose work it put there."""
+        """Send the messages that are on disk now, and acknowledge those whose work is on disk; called after each commit."""
         for channel in self._out.values():
             channel.send_more()
         for connection in self._in.values():
@@ -133,20 +134,20 @@ class PeerTransport:
         return not self._inbox
 
     def counts(self) -> tuple[dict[int, int], dict[int, int]]:
-        """Return how many messages were sent to, and how many of, each of the others were carried out."""
+        """Return ({agent: messages sent to it}, {agent: messages of it that were carried out})."""
         channels = self._store.tables.channels
         return {to: channels.sent(to) for to in self._out}, {sender: channels.received(sender) for sender in self._out}
 
-    # -- what a connection calls
+    # -- called by connections
 
     def on_hello(self, connection: _Incoming, sender: int) -> int:
-        """Take this as the sender's connection from now on; return the number of its last message whose work is on disk."""
+        """Use this connection for the sender from now on; return the number of its last message whose work is on disk."""
         self._in[sender] = connection
         self._inbox = deque(item for item in self._inbox if item[0] != sender)
         return received_durably(self._store, sender)
 
     def on_message(self, connection: _Incoming, sender: int, number: int, message: bytes) -> bool:
-        """Take a message in; return whether there is room for more."""
+        """Queue a message to be carried out; return whether there is room for more."""
         if self._in.get(sender) is connection:
             self._inbox.append((sender, number, message))
             self._arrived.set()
@@ -157,7 +158,7 @@ class PeerTransport:
         return received_durably(self._store, sender)
 
     def kept(self, sender: int) -> int:
-        """Return the number up to which a sender needs its messages no more."""
+        """Return the number up to which a sender may delete its messages."""
         through = self.received(sender)
         return through if self._marks is None else min(through, self._marks.kept(sender))
 
@@ -193,7 +194,7 @@ class _Outgoing(asyncio.Protocol):
                 self._transport.abort()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast("asyncio.WriteTransport", transport)  # uvloop's are no subclass
+        self._transport = cast("asyncio.WriteTransport", transport)  # uvloop's transports are not subclasses
         self._buffer, self._acked, self._is_full = b"", -1, False
         self._transport.write(_HELLO.pack(self._me))
 
@@ -261,7 +262,7 @@ class _Incoming(asyncio.Protocol):
         self._channels = channels
         self._transport: asyncio.Transport | None = None
         self._buffer = bytearray()
-        self._sender = -1  # until its number has come
+        self._sender = -1  # -1 until the sender's number has arrived
         self._acked = 0
         self._kept = 0
         self._next = 0
@@ -270,14 +271,14 @@ class _Incoming(asyncio.Protocol):
         self._transport = cast("asyncio.Transport", transport)
         self._channels.connections.add(self)
         if self._channels.is_over:
-            self.hang_up()  # it was accepted after this agent had stopped
+            self.hang_up()  # the connection was accepted after this agent had stopped
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
         self._channels.connections.discard(self)
 
     def data_received(self, data: bytes) -> None:
-        """Take in whole messages, in the order of their numbers."""
+        """Queue complete messages, in the order of their numbers."""
         buffer, at = self._buffer, 0
         buffer += data
         if self._sender < 0 and len(buffer) >= _HELLO.size:
@@ -308,7 +309,9 @@ class _Incoming(asyncio.Protocol):
             self._transport.resume_reading()
 
     def acknowledge(self) -> None:
-        """Send the number of the last message whose work is on disk, and of the last that the sender may delete, if one has grown."""
+        """Send the number of the last message whose work is on disk, and that of the last message that the sender may delete, if one of
+        them has grown.
+        """
         through = self._channels.received(self._sender)
         if through > self._acked or self._channels.kept(self._sender) > self._kept:
             self._acked = through

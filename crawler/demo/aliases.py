@@ -1,4 +1,5 @@
-"""Part "aliases": sites that show documents under many URLs, by rules that hold for every URL of the site, and decoys that look like rules.
+"""Part "aliases": sites that show documents under many URLs, by rules that hold for every URL of the site, and decoys that only look like
+rules.
 
     kind        alias                                   canonical
     forum       www.s/story?id=7, www.s/story.php3?id=7 www.s/story_7                 as on the forum of [BKS07]
@@ -14,8 +15,7 @@
 
 Kinds combine: "host+tracking". Decoys: /courses/lect1/notes-7 and /courses/lect2/notes-7, /politics/7 and /movies/7 are different
 documents of equal length. A page links to URLs of any form; one document in ten is linked under aliases only. Each site has its own names
-in
-its URLs and its own language, and on every third site each page prints a line that differs with its URL.
+in its URLs and its own language, and on every third site each page has a line that differs with its URL.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ N_SITES = 3
 N_PAGES = 600  # documents of a site
 _FANOUT = 7
 _N_CATEGORIES = 6
-_CANONICAL_SHARE = 0.9  # of documents: linked under their own URL
+_CANONICAL_SHARE = 0.9  # share of documents that are linked under their own URL
 _N_WORDS = (150, 260)
 _DECOY_WORDS = 200
 _SECTIONS = (  # name, share of the documents
@@ -53,8 +53,8 @@ _SECTIONS = (  # name, share of the documents
     ("movies", 0.035),
 )
 _DECOYS = (("lect1", "lect2"), ("politics", "movies"))
-_FORMS = (("tracking", 0.25), ("session", 0.2), ("host", 0.3), ("host+tracking", 0.06))  # of any document, by share
-_OWN_FORM_SHARE = 0.75  # of documents whose section has an alias of its own
+_FORMS = (("tracking", 0.25), ("session", 0.2), ("host", 0.3), ("host+tracking", 0.06))  # alias forms of any document, with their shares
+_OWN_FORM_SHARE = 0.75  # share of documents linked by their section's own alias, if it has one
 
 
 class Says(NamedTuple):
@@ -89,7 +89,7 @@ class PlantedRule:
 
     kind: str
     site: str
-    source: str  # as it is written in a URL
+    source: str  # text as written in a URL
     target: str
 
 
@@ -208,7 +208,7 @@ class AliasSite:
                 links[self._throw("linked", form) % len(links)].append(PlannedLink(form, title))
         return links
 
-    # what is at which URL
+    # which document is at a URL
 
     def find(self, host: str, path: str) -> PageTruth:
         document, kinds = self._resolve(host, path)
@@ -262,7 +262,7 @@ class AliasSite:
     # the truth about rules
 
     def rules(self) -> list[PlantedRule]:
-        """Return every planted rule, as it is written in URLs."""
+        """Return every planted rule, in the text of URLs."""
         says, site = self.says, self.domain
         story, thread = f"/{says.story}", f"/{says.thread}"
         found = [
@@ -290,7 +290,7 @@ class AliasSite:
 
 
 class AliasPart:
-    """Some such sites."""
+    """The alias sites of a labelled web."""
 
     def __init__(self, context: PartContext) -> None:
         context.n_pages = context.n_pages or N_PAGES

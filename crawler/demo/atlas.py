@@ -20,8 +20,8 @@ from thresher.crawler.demo.seeded_random import SeededRandom
 from thresher.crawler.demo.words import HOST_LABELS, SITE_HEADS, SITE_TAILS, SUBJECTS, TONGUES, DemoVocabulary
 
 _INTRODUCTIONS = 4  # new hosts per plain host
-_SITES_PER_ADDRESS = 6  # where addresses are shared
-_HOSTS_PER_ADDRESS = 2  # of one site, where they are not
+_SITES_PER_ADDRESS = 6  # sites per address, if addresses are shared
+_HOSTS_PER_ADDRESS = 2  # hosts of one site per address, if addresses are not shared
 
 
 class RobotsKind(StrEnum):
@@ -51,15 +51,15 @@ class DemoHost:
     name: str
     brand: str  # "Oakfield 3"
     address: str
-    n_pages: int  # of its tree
-    style: int  # of its URLs, see plan.page_path
+    n_pages: int  # pages of its tree
+    style: int  # style of its URLs, see links.page_path
     subject: int
     tongue: DemoVocabulary
     charset: str
     declared: Declared
     robots: RobotsKind
-    crawl_delay_s: int  # 0: none
-    delay_s: float  # of every answer
+    crawl_delay_s: int  # seconds; 0: none
+    delay_s: float  # delay of every answer
     gzips: bool
     has_sessions: bool
     has_calendar: bool
@@ -68,7 +68,7 @@ class DemoHost:
 
     @property
     def is_plain(self) -> bool:
-        """True where the whole tree can be reached by plain links, once."""
+        """Whether the whole tree can be reached by plain links, each page once."""
         return self.robots not in (RobotsKind.CLOSED, RobotsKind.BROKEN) and not self.has_sessions and not self.forwards_to
 
 
@@ -108,7 +108,7 @@ class Atlas:
 
     def _draw_host(self, site: int, number: int, name: str, brand: str, forwards_to: str = "") -> DemoHost:
         rng, demo_settings = self._rng, self._demo_settings
-        is_first = not self.hosts  # always plain, so that there is a seed
+        is_first = not self.hosts  # the first host is always plain, so that there is a seed
         subject, tongue, charset, declared = self._draw_tongue(name)
         robots = RobotsKind.OPEN if forwards_to else self._draw_robots(name, is_first)
         served = robots in (RobotsKind.OPEN, RobotsKind.DISALLOW)
@@ -166,7 +166,7 @@ class Atlas:
         return RobotsKind.OPEN
 
     def _n_pages(self, name: str) -> int:
-        """Draw from the range, with more small numbers: half of the hosts are in its lowest third by ratio."""
+        """Draw a number of pages from the range; small numbers are more frequent: half of the hosts are in its lowest third by ratio."""
         low, high = self._demo_settings.pages_per_host
         return min(high, round(low * math.pow(high / low, math.pow(self._rng.unit("pages", name), 1.6))))
 
@@ -179,7 +179,7 @@ class Atlas:
         return f"127.{20 + site // 250 % 200}.{1 + site % 250}.{1 + place % 250}"
 
     def _introduce(self) -> dict[int, list[tuple[int, DemoHost]]]:
-        """Return, by introducing host, the pages (numbers) that link to a new host, and that host."""
+        """Return {name of a host: (number of its page that links to a new host, the new host)}."""
         introduced: dict[int, list[tuple[int, DemoHost]]] = {}
         seeds = {host.index for host in self.seeds}
         n_plain = n_new = 0

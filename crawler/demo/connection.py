@@ -1,4 +1,4 @@
-"""One connection to the demo server: requests in, answers out in order, each one in the log.
+"""One connection to the demo server: reads requests, answers them in order, and logs each.
 
 It understands GET and HEAD without bodies, keep-alive and pipelining, and always sends Content-Length. Any other request is answered with
 400, and the connection is closed.
@@ -17,12 +17,12 @@ from thresher.crawler.demo.log import ServedRequest
 from thresher.crawler.demo.web import Reply
 
 _MOST_HEAD_BYTES = 1 << 16
-_MOST_WAITING = 128  # pipelined requests; reading pauses above
+_MOST_WAITING = 128  # most pipelined requests; with more, reading pauses
 _STATUS_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n" for status in HTTPStatus}
 
 
 class PendingRequest:
-    """A request that is not answered yet."""
+    """A request that is not yet answered."""
 
     __slots__ = ("agent", "host", "is_last", "method", "path", "start", "takes_gzip")
 
@@ -30,7 +30,7 @@ class PendingRequest:
         """Parse a request's head.
 
         Raises:
-            ValueError: The bytes are no request.
+            ValueError: If the bytes are no request.
         """
         self.start = time.monotonic()
         lines = head.decode("latin-1").split("\r\n")
@@ -58,9 +58,9 @@ class PendingRequest:
 
 
 class Service(Protocol):
-    """What a connection needs of its server: answers to requests, and the log."""
+    """The parts of the server that a connection uses: answers to requests, and the log."""
 
-    n_refused: int  # connections from elsewhere
+    n_refused: int  # connections that were refused: not from loopback
 
     def enter(self, connection: ServerConnection, /) -> int:
         """Count a connection that is open; return its number."""
@@ -74,7 +74,7 @@ class Service(Protocol):
 
 
 class ServerConnection(asyncio.Protocol):
-    """One client. Requests are answered in order; the next one is read when the last answer was sent."""
+    """The connection of one client. Requests are answered in order; the next one is read when the last answer was sent."""
 
     def __init__(self, server: Service) -> None:
         self._server = server
@@ -84,11 +84,11 @@ class ServerConnection(asyncio.Protocol):
         self._buffer = b""
         self._asked: deque[PendingRequest] = deque()
         self._late: asyncio.TimerHandle | None = None  # the answer to the first of `_asked` is due then
-        self._leaving: tuple[PendingRequest, int, int] | None = None  # request, status, bytes of the answer that the kernel is still taking
+        self._leaving: tuple[PendingRequest, int, int] | None = None  # request, status, bytes of the answer that is being sent
         self._is_reading = True
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast("asyncio.Transport", transport)  # uvloop's is a transport, but does not inherit from the class
+        self._transport = cast("asyncio.Transport", transport)  # uvloop's transport does not inherit from the class
         here, peer = transport.get_extra_info("sockname"), transport.get_extra_info("peername")
         if not (here and peer and here[0].startswith("127.") and peer[0].startswith("127.")):
             self._server.n_refused += 1
@@ -96,14 +96,14 @@ class ServerConnection(asyncio.Protocol):
             return
         self._address = here[0]
         self._number = self._server.enter(self)
-        self._transport.set_write_buffer_limits(high=0)  # `resume_writing` then says when the last byte has left
+        self._transport.set_write_buffer_limits(high=0)  # so `resume_writing` is called when the last byte has left
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._give_up()
         self._server.leave(self)
 
     def abort(self) -> None:
-        """Cut the connection; requests that were not answered are logged at once."""
+        """Close the connection at once; unanswered requests are logged."""
         self._give_up()
         self._transport.abort()
 
@@ -170,7 +170,7 @@ class ServerConnection(asyncio.Protocol):
         start = f"{_STATUS_LINES[reply.status]}server: demo\r\n{head}content-length: {len(body)}\r\n{close}\r\n".encode("latin-1")
         n_bytes = 0 if asked.method == "HEAD" else len(body)
         self._leaving = asked, reply.status, n_bytes
-        end = time.monotonic()  # before the kernel has it: the client may go on before this process runs again
+        end = time.monotonic()  # taken before the kernel has the answer: the client may go on before this process runs again
         self._transport.write(start + body if n_bytes else start)
         if self._leaving is not None and not self._transport.get_write_buffer_size():
             self._leaving = None

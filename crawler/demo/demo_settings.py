@@ -1,6 +1,6 @@
 """The settings of the demo web: every option with unit and default, and the ready-made profiles.
 
-A share is a number from 0 to 1: of sites, of hosts, or of a host's pages (so many planted URLs per page), as each option says.
+A share is a number from 0 to 1: of sites, of hosts, or of a host's pages (so many planted URLs per page); each option says which.
 A range is (least, most), both included.
 """
 
@@ -27,18 +27,18 @@ class DemoSettings:
     pages_per_host: tuple[int, int] = (10, 30)  # HTML pages in a host's tree; most hosts are near the lower end
     by_address: bool = False  # hosts have no names: their URLs name their address, one each
     tls: bool = False  # https only; not for labelled parts
-    n_seeds: int = 1  # home pages of so many plain hosts
-    fanout: int = 6  # children per page in a host's tree; a page's other links reach about as far
+    n_seeds: int = 1  # the seeds are the home pages of so many plain hosts
+    fanout: int = 6  # children per page in a host's tree; also about how far a page's other links reach
 
     # pages
     size: Size = "small"  # small: 4,000 bytes, 15 links; median: 25,000 bytes, 60 links; mixed: log-normal around 25,000 and 40
-    new_links: int = 0  # of each page: to pages of its host that no other page links to, endless; the others are on every page of the host
-    cross_site_share: float = 0.1  # of a page's links: to other sites
-    script_share: float = 0.5  # of sites: scripts and comments contain text that looks like links
-    state_bytes: int = 0  # of a page: data for scripts in its head, as pages made by frameworks carry
-    attribute_bytes: int = 0  # around each paragraph: classes and data attributes
-    charset_share: float = 0.0  # of hosts: text that is not ASCII, in UTF-8 or a legacy charset
-    gzip_share: float = 0.0  # of hosts: bodies compressed
+    new_links: int = 0  # endless links of each page to pages of its host that no other page links to; its other links are on every page
+    cross_site_share: float = 0.1  # share of a page's links that lead to other sites
+    script_share: float = 0.5  # share of sites with text in scripts and comments that looks like links
+    state_bytes: int = 0  # bytes of data for scripts in a page's head, as frameworks write it
+    attribute_bytes: int = 0  # bytes of classes and data attributes around each paragraph
+    charset_share: float = 0.0  # share of hosts with text that is not ASCII, in UTF-8 or a legacy charset
+    gzip_share: float = 0.0  # share of hosts with compressed bodies
 
     # per page of a host
     redirect_share: float = 0.0  # 3xx chains
@@ -51,34 +51,34 @@ class DemoSettings:
     duplicate_share: float = 0.0  # the same body under another URL
     near_duplicate_share: float = 0.0  # the same text but for one paragraph, under another URL
     variant_share: float = 0.0  # the same page under a query that changes nothing (?utm_source=…)
-    canonical_share: float = 0.0  # of all pages and copies: <link rel=canonical>
+    canonical_share: float = 0.0  # share of all pages and copies that have <link rel=canonical>
     asset_share: float = 0.0  # links to pdf, png, zip, jpg, docx
     nofollow_share: float = 0.0  # pages linked with rel=nofollow only
     meta_nofollow_share: float = 0.0  # pages that forbid to follow their links (meta robots or X-Robots-Tag), each with a page behind it
 
     # per host or site
-    slow_host_share: float = 0.0  # of hosts: every answer is late
+    slow_host_share: float = 0.0  # share of hosts where every answer is late
     slow_delay_s: tuple[float, float] = (0.5, 2.0)  # seconds, drawn once per slow host
-    session_id_share: float = 0.0  # of hosts: links carry a session id that changes with every page: endless
-    calendar_share: float = 0.0  # of hosts: an endless calendar under /calendar/
-    forward_share: float = 0.0  # of sites: the bare name exists too and redirects to the www host
-    shared_address_share: float = 0.0  # of sites: their hosts live on a few addresses that other sites use too
+    session_id_share: float = 0.0  # share of hosts whose links have a session id that changes with every page: endless
+    calendar_share: float = 0.0  # share of hosts with an endless calendar under /calendar/
+    forward_share: float = 0.0  # share of sites whose bare name redirects to the www host
+    shared_address_share: float = 0.0  # share of sites whose hosts are on a few addresses that other sites also use
     n_farms: int = 0  # wildcard domains whose pages link to ever new subdomains
 
-    # robots.txt, of hosts; the first four exclude each other, what is left allows everything
+    # robots.txt, shares of hosts; the first four exclude each other, all other hosts allow everything
     robots_closed_share: float = 0.0  # Disallow: /
     robots_broken_share: float = 0.0  # 503
     robots_missing_share: float = 0.0  # 404
     robots_disallow_share: float = 0.0  # Disallow: /private/, and one link per ten pages into it
-    crawl_delay_share: float = 0.0  # of hosts whose robots.txt is served: Crawl-delay
+    crawl_delay_share: float = 0.0  # share, of the hosts that serve a robots.txt, with a Crawl-delay
     crawl_delay_s: tuple[int, int] = (1, 3)  # seconds
 
-    # labelled parts, for the filters: crawler/demo/labelled.py. Where there are any, the web is made of them, and of the options above only
-    # `seed` counts
-    parts: tuple[str, ...] = ()  # of PARTS
-    part_sites: int = 0  # sites of a part whose number of sites is free (aliases, rank); 0: as many as the part is meant for
-    part_pages: int = 0  # pages of a site of a part, about; 0: as many as the part is meant for
-    shared_sites: int = 0  # sites that share the hosts of all parts among them; 0: each host has its own
+    # labelled parts, for the filters: crawler/demo/labelled.py. If there are any, the web is made of them, and of the options above only
+    # `seed` is used
+    parts: tuple[str, ...] = ()  # names from PARTS
+    part_sites: int = 0  # sites of a part with a free number of sites (aliases, rank); 0: the part's default
+    part_pages: int = 0  # about how many pages a site of a part has; 0: the part's default
+    shared_sites: int = 0  # all hosts of all parts belong to so many sites; 0: each host has a site of its own
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -144,7 +144,7 @@ PROFILES: dict[str, DemoSettings] = {
         calendar_share=0.04,
         crawl_delay_share=0.1,
     ),
-    # some 20 hosts of 10 to 30 pages, everything planted but what is endless or slow: for tests
+    # some 20 hosts of 10 to 30 pages with everything planted that is not endless or slow: for tests
     "story": replace(_PLANTED, n_sites=8, hosts_per_site=(2, 3), pages_per_host=(10, 30), n_seeds=2, fanout=4),
     # 60 hosts, 3,000 pages and some 1,600 planted URLs; finite, every host reachable, transient errors that do not stop a whole host
     "kill": replace(

@@ -24,10 +24,10 @@ from thresher.crawler.demo.part_context import Estate, PartContext, PartSite, Pa
 N_PAGES = 400
 N_CHAPTERS = 40
 N_LEVELS = 7
-_WIDE = 300  # pages of the part from which on the tree has three children a page
+_WIDE = 300  # with so many pages or more, the tree has three children a page
 _FANOUT = 4
 _N_CATEGORIES = 10
-_PER_PAGE = 10  # products of a category's page
+_PER_PAGE = 10  # products on a category's page
 _FACETS = {
     "colour": ("red", "green", "blue", "black", "white"),
     "size": ("s", "m", "l", "xl"),

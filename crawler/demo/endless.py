@@ -1,6 +1,6 @@
 """The endless parts of the demo web: calendars, and farms whose pages link to ever new subdomains.
 
-The third trap, session ids, is part of a host's plan: its pages are few, only the links to them never end.
+The third trap, session ids, is part of a host's plan: it has few pages, and endless URLs that link to them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from thresher.crawler.demo.seeded_random import SeededRandom
 
 _MONTH = re.compile(r"/calendar/(\d{4,5})/(0[1-9]|1[0-2])/(?:(0[1-9]|1\d|2[0-8])/)?", re.ASCII)
 _FIRST_YEAR = 1970
-_EVENTS = 5  # a month
+_EVENTS = 5  # events a month
 _N_FARM_LINKS = 12
 
 
@@ -24,8 +24,8 @@ class Trap:
     """An endless part of the web."""
 
     kind: PathKind
-    host: str  # name; of a farm: ".farm0.test", for all names that end with it
-    marker: str = ""  # text that is in every URL of it
+    host: str  # name of the host; for a farm ".farm0.test", which stands for all names that end with it
+    marker: str = ""  # text that every URL of the trap contains
 
     def holds(self, host: str, path: str) -> bool:
         return (host.endswith(self.host) if self.host.startswith(".") else host == self.host) and self.marker in path

@@ -1,4 +1,4 @@
-"""A forum and a booking calendar, for the part "patterns": URL patterns that yield nothing new, and that no rewrite rule can name.
+"""A forum and a booking calendar, for the part "patterns": their URL patterns yield nothing new, and no rewrite rule describes them.
 
 forum       /viewforum.php?f=2[&start=15]             index        document of its own
             /viewforum.php?f=2&sk=a&sd=d              sort_order   document of the index
@@ -25,7 +25,7 @@ from thresher.crawler.demo.phrases import LOGIN
 
 _N_FORUMS = 5
 _PER_PAGE = 15  # threads of an index page
-_POSTS = (3, 14)  # of a thread
+_POSTS = (3, 14)  # posts of a thread (least, most)
 _POST_WORDS = 35
 _N_MEMBERS = 40
 _SORTS = tuple((key, way) for key in "arstv" for way in "ad")
@@ -34,7 +34,7 @@ _RULES_WORDS = 140
 
 
 class Forum:
-    """Threads of posts; the forum's software links each of them in many ways."""
+    """A forum: threads of posts, each linked in many ways."""
 
     def __init__(self, context: PartContext, host: str, n_threads: int) -> None:
         self._estate = Estate(context, host, subject=1)
@@ -114,7 +114,7 @@ class Forum:
 
 
 class Booking:
-    """Rooms with a page each, and for some of them a page for every day."""
+    """A booking calendar: rooms with a page each, and some with a page for every day."""
 
     def __init__(self, context: PartContext, host: str, n_rooms: int, n_days: int) -> None:
         self._estate = Estate(context, host, subject=5)
@@ -145,7 +145,7 @@ class Booking:
 
 
 def _day_number(text: str) -> int:
-    """Return the number of an ISO date's day, -1 for none."""
+    """Return the ordinal number of an ISO date; -1 if the text is none."""
     try:
         return (date.fromisoformat(text) - _FIRST_DAY).days if len(text) == len("2024-01-01") else -1
     except ValueError:

@@ -2,7 +2,7 @@
 
     head     title, charset, canonical, robots; on some sites scripts and comments with text that looks like links; data for scripts
     header   name and navigation, the same on all pages of the host
-    text     a first sentence of its own, paragraphs with links, related links, paragraphs up to the wanted size
+    text     a first sentence that no other page has, paragraphs with links, related links, paragraphs up to the wanted size
     footer   mailto:, javascript: and #fragment links, which name no page
 
 Time: 60 µs for 25 KB and 60 links; what a host's pages share is rendered once.
@@ -17,7 +17,7 @@ from thresher.crawler.demo.links import DemoLink
 from thresher.crawler.demo.plan import PathKind, PathPlan
 from thresher.crawler.demo.prose import Prose
 
-_PARAGRAPH = 6  # sentences
+_PARAGRAPH = 6  # sentences of a paragraph
 _STYLE = "<style>body{font:16px/1.5 sans-serif;max-width:60em;margin:auto}nav li{display:inline}</style>\n"
 _CLASSES = b"c-article__block c-article__block--text l-grid__cell l-grid__cell--wide u-mb-4 u-text-balance js-observe ".split() * 8
 _ITEM = b'{"id":%d,"kind":"teaser","isOpen":false,"priority":0,"tracking":{"module":"related","slot":"aside"},"text":"%b"}'
@@ -68,7 +68,7 @@ class HtmlRenderer:
         return b"".join((start, self._filler(sentences[n_inline:], n_bytes - len(start) - len(end)), end))
 
     def _state(self, key: str | int) -> bytes:
-        """Return data for scripts, which nothing executes."""
+        """Return data for scripts; nothing executes it."""
         if not self._state_bytes:
             return b""
         sentences = self._prose.sentences(self._state_bytes // (len(_ITEM) + 60) + 1, self._host.name, key, "state")
@@ -84,7 +84,7 @@ class HtmlRenderer:
         room = n_bytes - len(self._opening) - len(self._closing)
         if len(text) > room:
             text = text[: max(0, text.rfind(b" ", 0, room))]
-            if text.rfind(b"<div ") > text.rfind(b">"):  # among the classes of the next paragraph
+            if text.rfind(b"<div ") > text.rfind(b">"):  # the cut is within the markup of the next paragraph
                 text = text[: text.rfind(self._closing)]
         return b"%b%b%b%b" % (self._opening, text, self._closing, b" " * (room - len(text)))
 

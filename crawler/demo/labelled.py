@@ -1,7 +1,7 @@
 """Labelled webs: planted sites for the filters, where the truth about every URL is known.
 
 A labelled web is made of parts (`DemoSettings.parts`), each with hosts, seeds and traps of its own: they can be crawled one by one or all
-together. To the server it is a web like the plain one. The truth: `label` of any URL, `truth` of all that can be reached, `graph`.
+together. To the server it is a web like the plain one. Its truth: `label` of any URL, `truth` of all URLs that can be reached, `graph`.
 
     soft        soft errors of nine kinds, and honest redirects and thin pages beside them      soft.py
     aliases     documents under many URLs, with rules that name them, and decoys                aliases.py
@@ -57,7 +57,7 @@ class LabelledWeb:
 
         self._truth: Labels | None = None
 
-    # where things are
+    # seeds, addresses, traps
 
     def origin(self, host: str) -> str:
         return f"http://{host}{self._suffix}"
@@ -77,20 +77,20 @@ class LabelledWeb:
         """Return all endless parts."""
         return tuple(trap for part in self.parts.values() for trap in part.traps())
 
-    # what is asked of robots
+    # robots.txt
 
     def allows(self, host: str, path: str) -> bool:
         """Return True: no host forbids anything."""
         return True
 
     def crawl_delay(self, host: str) -> float:
-        """Return 0: no host asks for one."""
+        """Return 0: no host asks for a delay."""
         return 0.0
 
     # the truth
 
     def locate(self, url: str) -> tuple[str, PageTruth]:
-        """Return the part that a canonical URL belongs to ("" if none) and what stands there."""
+        """Return (the part of a canonical URL or "", what is at the URL)."""
         host, path = split(url)
         name = self._part_of.get(host, "")
         return name, (self.parts[name].find(host, path) if name else gone())
@@ -100,13 +100,15 @@ class LabelledWeb:
         return label_of(url, *self.locate(url))
 
     def truth(self) -> Labels:
-        """Return what links and redirects lead to from the seeds, found once. Time: some 10 µs a link."""
+        """Return all URLs that links and redirects lead to from the seeds; computed once. Time: some 10 µs a link."""
         if self._truth is None:
             self._truth = walk(self.seeds(), self.locate, self.traps())
         return self._truth
 
     def graph(self) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """Yield (URL, out-links in page order, repeats and all) of every URL of the truth; a redirect's one out-link is its target."""
+        """Yield (URL, out-links in page order, with repetitions) for every URL of the truth; the only out-link of a redirect is its
+        target.
+        """
         for url in self.truth().urls:
             truth = self.locate(url)[1]
             yield url, (truth.target,) if truth.target else tuple(anchor.url for anchor in truth.anchors())

@@ -1,10 +1,11 @@
 """The truth of a labelled web: what each URL is and which document it shows, found by a walk over `PageTruth`, not over HTML.
 
-    label      of any URL whatever, linked or not: for judging a filter
+    label      of any URL, linked or not: for judging a filter
     Labels     all URLs that links and redirects lead to from the seeds; of endless parts, one URL per document
 
 A document is what a reader would call one page: its aliases, copies and replicas have its id. A URL that is not worth keeping (error, soft
-error, redirect, trap) has none. So in every part useful fetches are distinct documents, and what a filter lost are documents.
+error, redirect, trap) has no document. So in every part the useful fetches are counted in distinct documents, and so are the losses of a
+filter.
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ class Label:
 
     url: str
     part: str  # soft, aliases, patterns, depth, replicas or rank
-    kind: str  # the part's module lists its kinds
+    kind: str  # one of the kinds that the part's module lists
     variant: str
-    document: str  # "" where nothing is worth keeping
+    document: str  # "" if nothing is worth keeping
     canonical: str  # the document's own URL; "" without document
     status: int
-    target: str  # of a redirect: where its one hop leads
+    target: str  # target of a redirect
     is_endless: bool
     depth: int  # clicks from the nearest seed, redirects not counted; -1 for a single URL that was looked up
 
@@ -39,7 +40,7 @@ class LabelledTrap:
 
     kind: str
     host: str
-    marker: str  # text that is in every URL of it
+    marker: str  # text that every URL of the trap contains
 
     def holds(self, url: str) -> bool:
         host, path = split(url)
@@ -63,7 +64,7 @@ def label_of(url: str, part: str, truth: PageTruth, depth: int = -1) -> Label:
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """The truth about all that can be reached."""
+    """The truth about all URLs that can be reached."""
 
     urls: dict[str, Label]
     traps: tuple[LabelledTrap, ...]
@@ -72,7 +73,7 @@ class Labels:
         return [label for label in self.urls.values() if label.kind in kinds]
 
     def documents(self) -> dict[str, list[str]]:
-        """Return document → the URLs that show it, its own first if that is linked."""
+        """Return {document: URLs that show it}; its own URL is first, if it is linked."""
         shown: dict[str, list[str]] = {}
         for label in self.urls.values():
             if label.document:
@@ -80,7 +81,7 @@ class Labels:
         return shown
 
     def aliases(self) -> dict[str, str]:
-        """Return alias → canonical URL of every URL that is not its document's own."""
+        """Return {alias: canonical URL} for every URL that is not its document's own."""
         return {label.url: label.canonical for label in self.urls.values() if label.document and label.url != label.canonical}
 
 

@@ -14,7 +14,7 @@ from urllib.parse import quote
 from thresher.crawler.demo.atlas import DemoHost
 from thresher.crawler.demo.seeded_random import SeededRandom
 
-MOST_PAGES = 10**9  # of a host: a page's number has nine digits
+MOST_PAGES = 10**9  # most pages of a host: a page's number has at most nine digits
 _N_SECTIONS = 5
 _UP = "../../../../"  # from the deepest page to the root
 

@@ -1,13 +1,12 @@
-r"""The server's log: the record of what a crawler requested and when, which does not depend on the crawler.
+r"""The server's log: what a crawler requested and when, recorded independently of the crawler.
 
 One line per request, written when its answer was sent or its connection was lost, tab-separated, control characters as \xNN:
 
     start  end  address  host  connection  method  path  status  bytes  agent
 
-start and end are seconds of the monotonic clock, which all processes of a machine share: start when the head of the request is complete,
-end
-when the last byte of the answer is handed to the kernel. Status 0: the client disconnected before it was answered. `host` is the Host
-header: name and port.
+start and end are seconds of the monotonic clock, which all processes of a machine share: start is when the head of the request is complete,
+end is when the last byte of the answer is handed to the kernel. Status 0: the client disconnected before it was answered. `host` is the
+Host header: name and port.
 """
 
 from __future__ import annotations
@@ -25,13 +24,13 @@ class ServedRequest(NamedTuple):
 
     start: float
     end: float
-    address: str  # of the server: 127.x.y.z
+    address: str  # the server's address: 127.x.y.z
     host: str  # lower case, with the port as sent
     connection: int
     method: str
     path: str  # with query
     status: int
-    n_bytes: int  # of the body as sent
+    n_bytes: int  # bytes of the body as sent
     agent: str
 
     def line(self) -> str:
@@ -42,7 +41,7 @@ class ServedRequest(NamedTuple):
 
     @property
     def queue(self) -> str:
-        """The name under which politeness counts: www and bare, and the default port, are one."""
+        """The name of the host queue, for politeness: www and bare name, and URLs with and without the default port, have one queue."""
         return self.host.removeprefix("www.").removesuffix(":80")
 
 
@@ -50,7 +49,7 @@ def parse_line(line: str) -> ServedRequest:
     """Return the request of one line.
 
     Raises:
-        ValueError: The line is no request.
+        ValueError: If the line is no request.
     """
     start, end, address, host, connection, method, path, status, n_bytes, agent = line.rstrip("\n").split("\t")
     return ServedRequest(float(start), float(end), address, host, int(connection), method, path, int(status), int(n_bytes), agent)
@@ -114,7 +113,7 @@ class ServerLog:
         return counts
 
     def agents(self) -> set[str]:
-        """Return every User-Agent seen."""
+        """Return all values of User-Agent."""
         return {request.agent for request in self.requests}
 
 
@@ -129,7 +128,7 @@ def _gaps(requests: list[ServedRequest]) -> list[float]:
 def _max_open(requests: list[ServedRequest]) -> int:
     edges = sorted([(request.start, 1) for request in requests] + [(request.end, -1) for request in requests])
     most = n_open = 0
-    for _, step in edges:  # at one instant ends (-1) come before starts
+    for _, step in edges:  # at the same time, ends (-1) come before starts
         n_open += step
         most = max(most, n_open)
     return most

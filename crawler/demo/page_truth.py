@@ -1,7 +1,7 @@
-"""What one URL of a labelled web shows and what it is in truth, and how it is printed as HTML.
+"""What one URL of a labelled web shows, what it is in truth, and its HTML.
 
-A part of a labelled web returns a `PageTruth` for every URL. Its text is made only when it is printed, so that the truth over tens of
-thousands of URLs costs no text. Time: 60 µs to print a page of 250 words and 20 links.
+A part of a labelled web returns a `PageTruth` for every URL. Its text is made only when it is printed, so that the truth about tens of
+thousands of URLs needs no text. Time: 60 µs to print a page of 250 words and 20 links.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from html import escape
 from typing import NamedTuple
 
 HTML = "text/html; charset=utf-8"
-GONE = "gone"  # the kind of an honest error, in every part
+GONE = "gone"  # the kind of an honest error page, in every part
 
 
 class PlannedLink(NamedTuple):
@@ -40,14 +40,14 @@ def no_text() -> Sequence[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageTruth:
-    """What one URL shows, and what it is."""
+    """What one URL shows, and what it is in truth."""
 
-    kind: str  # what it is in truth; the part's module lists its kinds
-    variant: str = ""  # software or manner, if a kind has several
+    kind: str  # one of the kinds that the part's module lists
+    variant: str = ""  # which software or form, if a kind has several
     document: str = ""  # id of the document that it shows; "" if nothing is worth keeping
     canonical: str = ""  # the document's own URL; "" without document
     status: int = 200
-    target: str = ""  # of a redirect: absolute URL
+    target: str = ""  # target of a redirect, an absolute URL
     is_endless: bool = False  # whether it is one of endlessly many
     title: str = ""
     text: Callable[[], Sequence[str]] = no_text  # paragraphs of plain text

@@ -1,4 +1,4 @@
-"""What all parts of a labelled web use: random draws, names and texts of their own; and what a part is."""
+"""The base of all parts of a labelled web: random draws, names and texts of each part; and the interface of a part."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from thresher.crawler.demo.seeded_random import SeededRandom, Word
 from thresher.crawler.demo.texts import DemoText
 from thresher.crawler.demo.words import SITE_HEADS, SITE_TAILS
 
-N_WORDS = (110, 300)  # of an ordinary page
+N_WORDS = (110, 300)  # words of an ordinary page (least, most)
 
 
 class PartContext:
@@ -24,7 +24,7 @@ class PartContext:
         """Create the context of a part.
 
         Args:
-            n_sites, n_pages: As configured; 0: the part's own number.
+            n_sites, n_pages: As configured; 0: the part's default.
             n_shared: Sites that all parts share; 0: none.
         """
         self.part, self.rng, self.origin = part, rng, origin
@@ -45,7 +45,7 @@ class PartContext:
         return self.rng.unit(self.part, *question)
 
     def domain(self, number: int) -> str:
-        """Return the domain of a part's site, registrable where sites are not shared; numbers give different names."""
+        """Return the domain of a part's site; it is registrable unless sites are shared. Different numbers give different names."""
         own = self._name(self.part, number)
         return f"{own}.{self._name('shared', number % self._n_shared)}.example" if self._n_shared else f"{own}.example"
 
@@ -53,7 +53,7 @@ class PartContext:
         return f"{self.rng.pick(SITE_HEADS, of, 'head', number)}{self.rng.pick(SITE_TAILS, of, 'tail', number)}-{of}{number}"
 
     def skin(self, host: str, lang: str = "en", *, subject: int = 0, menu: tuple[PlannedLink, ...] = (), n_aside: int = 40) -> Skin:
-        """Return a host's template, with `n_aside` words beside its menu and name."""
+        """Return a host's template: name, menu, and `n_aside` further words."""
         text = self.text(lang, subject)
         aside = tuple(text.paragraphs(n_aside, self.part, "aside", host)) if n_aside else ()
         return Skin(lang, text.title(self.part, "brand", host), menu, aside, f"© {host}")
@@ -86,7 +86,7 @@ class PartSites:
         """Create the sites.
 
         Args:
-            sites: By host.
+            sites: Host name → site.
         """
         self.by_host = sites
         self._seeds = [context.origin(host) + "/" for host in sites]
@@ -106,7 +106,7 @@ class PartSites:
 
 
 class Estate:
-    """One host of a part: how its URLs, its links and its pages are made."""
+    """One host of a part: makes its URLs, links and pages."""
 
     def __init__(
         self,
@@ -152,8 +152,8 @@ class Estate:
         """Return a page.
 
         Args:
-            own: Path of the document that it shows, by default its own; "" for none.
-            text: By default that of `own`.
+            own: Path of the document that the page shows; None: `path`; "": no document.
+            text: Makes the paragraphs; None: those of the document.
         """
         shown = path if own is None else own
         words = self.context.text(lang, self.subject) if lang else self.text
@@ -180,7 +180,7 @@ def children(node: int, fanout: int, n_nodes: int) -> range:
 
 
 def number_in(path: str, prefix: str, suffix: str = "", *, below: int = 1 << 31) -> int:
-    """Return the number between prefix and suffix of a path, -1 if it is none, is not in its usual form, or is too large."""
+    """Return the number between prefix and suffix of a path; -1 if there is no number, or not in its usual form, or not below `below`."""
     digits = path.removeprefix(prefix).removesuffix(suffix)
     if f"{prefix}{digits}{suffix}" != path or not (digits.isascii() and digits.isdigit()) or len(digits) > 9:
         return -1

@@ -1,4 +1,4 @@
-"""Part "patterns": URL patterns, some barren and some that only look so.
+"""Part "patterns": URL patterns, some without any new document and some that only look so.
 
 site       URLs                                                     kind        document
 forum      see forum.py: permalinks, forms, feeds, sort orders
@@ -27,7 +27,7 @@ from thresher.crawler.demo.words import SUBJECTS
 
 N_PAGES = 400
 N_COPIES = 30  # first items of the late bloomer
-TRANSLATED = {"en": 1.0, "de": 0.6, "pt": 0.3, "fr": 0.1, "it": 0.0, "pl": 0.0}  # language → share of its pages
+TRANSLATED = {"en": 1.0, "de": 0.6, "pt": 0.3, "fr": 0.1, "it": 0.0, "pl": 0.0}  # language → share of pages that are translated
 _PER_LIST = 20
 _PER_ARCHIVE_PAGE = 10
 _N_ROOMS = 40
@@ -51,7 +51,7 @@ def pattern_part(context: PartContext) -> PartSites:
 
 
 class Wiki:
-    """Articles that link to each other, edit forms, and links to articles and archives that do not exist."""
+    """A wiki: articles that link to each other, edit forms, and links to articles and archives that do not exist."""
 
     def __init__(self, context: PartContext, host: str, n_articles: int) -> None:
         self._estate = Estate(context, host, subject=7)
@@ -86,7 +86,7 @@ class Wiki:
 
 
 class Bloomer:
-    """A shop whose first items are sold: all of them show the same notice."""
+    """A shop whose first items are sold: they all show the same notice."""
 
     def __init__(self, context: PartContext, host: str, n_items: int) -> None:
         self._estate, self._n_items = Estate(context, host, subject=8), n_items
@@ -106,7 +106,7 @@ class Bloomer:
 
 
 class DemoArchive:
-    """Posts that can be reached only by a chain of index pages."""
+    """A blog's archive: posts that can be reached only by a chain of index pages."""
 
     def __init__(self, context: PartContext, host: str, n_posts: int) -> None:
         self._estate = Estate(context, host, subject=6, menu=(("/", "Home"), ("/archive/page/1/", "Archive")))
@@ -130,7 +130,7 @@ class DemoArchive:
         return self._estate.page(path, links, kind="index", title="Archive", text=partial(self._teasers, page, posts))
 
     def _teasers(self, page: int, posts: list[str]) -> list[str]:
-        """Return the text of an index page: an introduction that all share, and a line on each post."""
+        """Return the text of an index page: an introduction that all index pages share, and a line for each post."""
         introduction = self._estate.text.paragraphs(80, self._estate.host, "introduction")
         return [f"Page {page}.", *introduction, *(self._estate.text.paragraphs(6, self._estate.host, post)[0] for post in posts)]
 

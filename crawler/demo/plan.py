@@ -23,10 +23,10 @@ from thresher.crawler.demo.seeded_random import SeededRandom
 
 _N_NAVIGATION = 4  # first pages of the tree
 _N_SIBLINGS = 4  # other hosts of the site
-_N_LEAF_LINKS = 4  # of planted pages, beside the navigation
-_HOME_SHARE = 0.6  # of links to other sites: to the home page
+_N_LEAF_LINKS = 4  # links of a planted page, beside the navigation
+_HOME_SHARE = 0.6  # share of links to other sites that lead to the home page
 _PRIVATE_SHARE = 0.1
-_AWAY_SHARE = 0.2  # of redirects: to another host
+_AWAY_SHARE = 0.2  # share of redirects that lead to another host
 _MOVED = (301, 302, 303, 307, 308)
 _EXTENSIONS = ("pdf", "png", "zip", "jpg", "docx")
 _EXACT = {"small": (4_000, 15), "median": (25_000, 60)}
@@ -42,9 +42,9 @@ class PathKind(StrEnum):
     VARIANT = "variant"  # a page under a query that changes nothing
     REDIRECT = "redirect"
     GONE = "gone"  # 404 or 410
-    FAULT = "fault"  # 5xx first, then a page
+    FAULT = "fault"  # 5xx at first, then a page
     ASSET = "asset"  # no HTML
-    PRIVATE = "private"  # under Disallow
+    PRIVATE = "private"  # under a Disallow rule
     SPONSORED = "sponsored"  # linked with rel=nofollow only
     DEAD_END = "dead_end"  # its links must not be followed
     HIDDEN = "hidden"  # linked from a dead end only
@@ -52,7 +52,7 @@ class PathKind(StrEnum):
     SESSION = "session"  # endless
     FARM = "farm"  # endless
     ROBOTS = "robots"
-    UNKNOWN = "unknown"  # nothing of this web: 404
+    UNKNOWN = "unknown"  # not in this web: 404
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +60,13 @@ class PathPlan:
     """What is at one path of one host."""
 
     kind: PathKind
-    path: str  # as a client sends it, without the part that the server ignores
-    page: int = 0  # of the tree: itself, or the one that it copies
+    path: str  # as a client sends it, without a query that the server ignores
+    page: int = 0  # number in the tree: of the page, or of the page that it copies
     title: str = ""
-    status: int = 200  # of a fault: while it fails
-    tries: int = 0  # of a fault: failing answers
+    status: int = 200  # HTTP status; of a fault: the one with which it fails
+    tries: int = 0  # of a fault: number of failing answers
     target: str = ""  # of a redirect: canonical URL
-    location: str = ""  # of a redirect: as the header says it
+    location: str = ""  # of a redirect: as the header has it
     session: str = ""  # the URL's own session id
 
 
@@ -105,7 +105,7 @@ class PlannedHost:
         for page, newcomer in atlas.introduced_by.get(host.index, ()):
             self._links_on.setdefault(page, []).append(self.pen.abroad(newcomer, 0))
 
-    # what is planted
+    # planted pages
 
     def _plant(self) -> None:
         for kind, option, directory, ending in _PLANTED:
@@ -198,10 +198,10 @@ class PlannedHost:
     def _add(self, place: PathPlan) -> None:
         self._planted[place.path] = place
 
-    # what is at which path
+    # what is at a path
 
     def find(self, path: str) -> PathPlan | None:
-        """Return the place of a path without an ignored query, or None."""
+        """Return what is at a path (without an ignored query), or None."""
         if (place := self._planted.get(path)) is not None:
             return place
         number = page_number(path) if path != "/" else 0
@@ -215,7 +215,7 @@ class PlannedHost:
     def page_url(self, page: int) -> str:
         return self._pages[page].url if page < len(self._pages) else self.origin + canonical_path(page_path(self._rng, self.host, page)[0])
 
-    # which page links to what
+    # links of pages
 
     def extent(self, page: int) -> tuple[int, int]:
         """Return bytes and links of a page. Log-normal sizes: half of all pages within a factor 2 of the median."""
@@ -254,7 +254,9 @@ class PlannedHost:
         return links
 
     def _links_to_news(self, page: int) -> list[DemoLink]:
-        """Return the links of a page of an endless tree below the finite one: its own, and those that every page of the host has."""
+        """Return the links of a page in the endless tree below the finite one: links that only it has, and links that every page of the
+        host has.
+        """
         n_links, first = self.extent(page)[1], len(self._pages) + page * self._demo_settings.new_links
         own = range(first, min(first + self._demo_settings.new_links, MOST_PAGES))
         links = [self.pen.home(*page_path(self._rng, self.host, number)) for number in own]

@@ -17,10 +17,9 @@ _LONGEST_END_S = 10.0
 
 
 class ServerProcess:
-    """A server that runs while it is entered and ends with its parent, however that ends: `with ServerProcess("story") as server: …`.
-
-    `changes` are options that differ from the profile's; their values must be JSON. `printed`: all
-    pages are printed before it is entered, so that an answer costs least.
+    """A server that runs inside `with ServerProcess("story") as server: …`, and ends with its parent process, however that ends.  `changes`
+    are options that differ from the profile's; their values must be JSON. `printed`: all pages are rendered at the start, so that an answer
+    takes least time.
     """
 
     def __init__(
@@ -37,8 +36,8 @@ class ServerProcess:
         assert name in PROFILES, name
         self.demo_settings: DemoSettings = profile(name, **(changes or {}))
         self.log_path = Path(log) if log is not None else None
-        self.port = self.pid = 0  # once entered
-        self.web: AnyWeb  # once entered: what is served, for its truth; pages name the port
+        self.port = self.pid = 0  # set on entering
+        self.web: AnyWeb  # set on entering: the web that is served, with its truth; its pages contain the port
         self._process: subprocess.Popen[bytes] | None = None
         self._command = python.command("thresher.crawler.demo.server", "--profile", name, "--port", str(port))
         self._command += [f"--set={option}={json.dumps(value)}" for option, value in (changes or {}).items()]
@@ -48,7 +47,7 @@ class ServerProcess:
         self._command += ["--authority", str(authority)] if authority is not None else []
 
     def start(self) -> subprocess.Popen[bytes]:
-        """Start the server in a session of its own: a terminal's Ctrl-C does not reach it, it serves until the crawl has ended."""
+        """Start the server in a session of its own: so a terminal's Ctrl-C does not reach it, and it serves until the crawl has ended."""
         return subprocess.Popen(  # noqa: S603 - our own module
             self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=python.environment(), start_new_session=True
         )
@@ -59,7 +58,7 @@ class ServerProcess:
         try:
             line = self._process.stdout.readline()
         except KeyboardInterrupt:
-            self._process.kill()  # nothing was served yet, so no log is lost
+            self._process.kill()  # it has served nothing yet, so no log is lost
             self.close()
             raise
         if not line:
@@ -93,6 +92,6 @@ class ServerProcess:
         process.stdout.close()
 
     def read_log(self) -> ServerLog:
-        """Read the log as far as it is written."""
+        """Read what is written of the log so far."""
         assert self.log_path is not None, "no log was asked for"
         return ServerLog.read(self.log_path)

@@ -1,4 +1,4 @@
-"""Prose that reads and compresses like text: sentences of plausible words, drawn once per subject, joined per page.
+"""Prose that looks and compresses like real text: sentences of plausible words, drawn once per subject and joined per page.
 
 A subject's words are drawn by Zipf's law from its own vocabulary and from the common words of its language. A page takes sentences of its
 host's subject by number, so that a page of 25 KB costs one column of numbers and one join, and two pages of one subject share few
@@ -33,7 +33,7 @@ class Prose:
     def __init__(self, rng: SeededRandom, subject: int, tongue: DemoVocabulary, charset: str) -> None:
         self._rng = rng
         self._sentences = [sentence.encode(charset) for sentence in _sentences(rng, subject, tongue)]
-        self.mean_bytes = sum(map(len, self._sentences)) / N_SENTENCES + 1  # of a sentence and the space after it
+        self.mean_bytes = sum(map(len, self._sentences)) / N_SENTENCES + 1  # mean length of a sentence and the space after it
 
     def sentences(self, n: int, *page: str | int) -> list[bytes]:
         """Return the first n sentences of a page."""

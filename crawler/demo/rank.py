@@ -8,8 +8,8 @@
     farm       a local-link farm: hundreds of pages of one site that all link to five of it; one link from outside
     dangling   one childless page in ten has no links at all
 
-Popularity follows size because on the webs of Chile and Greece a crawl that takes the largest sites first finds PageRank sooner than
-breadth-first [BCMR05]; that can only be so if the pages of large sites are good ones. On this web it is later all the same
+Popularity follows size, since on the webs of Chile and Greece a crawl that takes the largest sites first finds pages of high PageRank
+sooner than breadth-first [BCMR05]; that is only possible if pages of large sites are good ones. On this web, however, it finds them later
 (benchmarks/quality/graph_orders.py).
 
 Every site is linked from a page of an earlier site, so that all are reached from the three seeds. `LabelledWeb.graph` yields every page
@@ -29,21 +29,21 @@ from thresher.crawler.demo.part_context import Estate, PartContext, children, nu
 from thresher.crawler.demo.seeded_random import Word
 
 N_SITES = 300
-N_PAGES = 25  # of a site, on average
+N_PAGES = 25  # pages of a site, on average
 _FANOUT = 8
 _SIZE_EXPONENT = 0.8
 _N_SECTIONS = 5  # pages beside the home page in a site's menu; half the pages of eight Debian manuals link to 1 to 29, the median is 4
-_HUB_SHARE = 0.02  # of sites
-_LARGER_THAN_HUBS = 0.05  # of sites: were hubs the largest, two links in seven would lead to other sites
+_HUB_SHARE = 0.02  # share of sites that are hubs
+_LARGER_THAN_HUBS = 0.05  # share of sites larger than any hub: if hubs were the largest, two links in seven would lead to other sites
 _N_FARMS = 4
-_FARM_SHARE = 0.04  # of all pages: each farm
+_FARM_SHARE = 0.04  # share of all pages that one farm has
 _N_BOOSTED = 5  # pages of a farm that all others endorse
 _N_FARM_LINKS = 10
-_N_HUB_LINKS = 30  # to other sites
+_N_HUB_LINKS = 30  # links of a hub's page to other sites
 _LOCAL = (3, 14)  # further links of a page to its own site
 _REMOTE_PER_LOCAL = 0.25
-_HOME_SHARE = 0.65  # of links to other sites
-_DANGLING_SHARE = 0.1  # of childless pages
+_HOME_SHARE = 0.65  # share of links to other sites that lead to a home page
+_DANGLING_SHARE = 0.1  # share of childless pages that have no links
 _N_SEEDS = 3
 
 
@@ -57,7 +57,7 @@ class RankPart:
         weights = [(i + 1) ** -_SIZE_EXPONENT for i in range(n_sites)]
         total, scale = n_sites * n_pages, n_sites * n_pages / sum(weights)
         in_size_order = [max(2, round(scale * weight)) for weight in weights]
-        order = sorted(range(n_sites), key=lambda i: context.throw("size", i))  # site 0, a seed, is not the largest
+        order = sorted(range(n_sites), key=lambda i: context.throw("size", i))  # so site 0, a seed, is not the largest
         self.sizes = [in_size_order[i] for i in order] + [max(10, int(_FARM_SHARE * total))] * _N_FARMS
         self._popular = sorted(range(n_sites), key=order.__getitem__)
         first, n_hubs = round(_LARGER_THAN_HUBS * n_sites), max(1, round(_HUB_SHARE * n_sites))
@@ -136,5 +136,5 @@ class RankPart:
         return site, 0 if is_home else self._low(self.sizes[site], "remote page", *link)
 
     def _low(self, n: int, *question: Word) -> int:
-        """Draw from 0..n−1, the lower the more often: k with a weight of about 1/(k+1)."""
+        """Draw from 0..n−1; k has a weight of about 1/(k+1), so low numbers come more often."""
         return min(n - 1, int((n + 1) ** self._context.unit(*question)) - 1)

@@ -4,8 +4,8 @@
                          hoster that many hosts share; some of their pages have moved honestly
     5 farms              of parked hosts
     50 directories       whose links go to many hosts, popular ones among them
-    2,000 hosts          that moved page by page
-    3,000 hosts          of one URL that leads to a popular portal
+    2,000 hosts          where each page has moved
+    3,000 hosts          of one URL each, which redirects to a popular portal
 
 Soft errors are the redirects of soft hosts to error pages, and those of the farms.
 """
@@ -20,7 +20,7 @@ _OWN = ("404.html", "error.html", "notfound.php", "errors/404", "sorry.html", "p
 
 
 class Simulated(NamedTuple):
-    """One redirect whose kind is known."""
+    """One redirect of a known kind."""
 
     original: str
     target: str
@@ -29,7 +29,7 @@ class Simulated(NamedTuple):
 
 
 def simulated(seed: int = 7, *, scale: float = 1.0) -> list[Simulated]:
-    """Return a log of about 100,000 redirects; `scale` multiplies the pages a host has, not the hosts."""
+    """Return a log of about 100,000 redirects; `scale` multiplies the pages of each host, not the number of hosts."""
     rng = random.Random(seed)  # noqa: S311 - a simulation
     log = [*_soft_hosts(rng, scale), *_farms(rng, scale), *_directories(rng, scale), *_movers(rng), *_aliases(rng)]
     rng.shuffle(log)

@@ -11,7 +11,7 @@
                             /msg/37   page
 
 An edited page is a replica, and has its original's document, where at most `REPLICA_SHARE` of its words are changed. The template around an
-edited or mirrored page is that of its original. `planted_pairs` tells every pair with its distance.
+edited or mirrored page is that of its original. `planted_pairs` returns every pair with its distance.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from thresher.crawler.demo.part_context import Estate, Part, PartContext, PartSi
 from thresher.crawler.demo.texts import coined
 
 N_PAGES = 200
-SHARES = (0.0, 0.01, 0.02, 0.03, 0.05, 0.1, 0.2, 0.35, 0.5)  # of a page's words: changed
+SHARES = (0.0, 0.01, 0.02, 0.03, 0.05, 0.1, 0.2, 0.35, 0.5)  # shares of a page's words that are changed
 MANNERS = ("scattered", "block")
 REPLICA_SHARE = 0.05
-_OLD_SHARE = 0.15  # of the words of a mirror's older versions
-_LENGTHS = (180, 400)  # words
+_OLD_SHARE = 0.15  # share of the words that differ in a mirror's older versions
+_LENGTHS = (180, 400)  # words of a page (least, most)
 _FANOUT = 4
-_PER_VOLUME = 10  # messages
+_PER_VOLUME = 10  # messages of a volume
 _INDEXES = ("date", "thread", "author")
-_CHILDREN = 3  # of a twin
+_CHILDREN = 3  # children of a twin
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Pair:
     first: str
     second: str
     manner: str  # mirror, scattered, block, empty: maybe replicas; twin: equal text, other children; index: equal children, other text
-    share: float  # of the words of the main text that differ; 0 for mirrors and twins, 1 for indexes
+    share: float  # share of the words of the main text that differ; 0 for mirrors and twins, 1 for indexes
 
     @property
     def is_replica(self) -> bool:
@@ -78,7 +78,7 @@ class _Book:
         return self.truth(self.estate, page) if page >= 0 else self.estate.gone()
 
     def truth(self, shown_on: Estate, page: int, *, kind: str = "page", variant: str = "", share: float = 0.0) -> PageTruth:
-        """Return a page as an estate shows it, with a share of its words changed."""
+        """Return a page as the host `shown_on` shows it, with a share of its words changed."""
         truth = shown_on.page(
             self.path(page),
             self.links(page),
@@ -171,7 +171,7 @@ class _Mirror:
 
 
 class _Twins:
-    """Pages of one text: some with children of their own, some with none."""
+    """Pages with equal text: some have children of their own, some have none."""
 
     def __init__(self, context: PartContext, host: str, n_twins: int) -> None:
         self._estate, self._n_twins, self._n_empty = Estate(context, host, "de"), n_twins, max(2, n_twins // 2)

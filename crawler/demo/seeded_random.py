@@ -1,4 +1,4 @@
-"""Random numbers without a state: the same question has the same answer in every process and version.
+"""Random numbers without a state: the same question (a sequence of words and numbers) gives the same number in every process and version.
 
 A number is the 64-bit xxh3 of the question's words under the web's seed; columns of numbers are splitmix64 of a counter.
 """
@@ -30,7 +30,7 @@ class SeededRandom:
         self._seed = seed
 
     def throw(self, *question: Word) -> int:
-        """Return 64 random bits."""
+        """Return 64 random bits as an integer."""
         return xxhash.xxh3_64_intdigest("\x1f".join(map(str, question)).encode(), self._seed)
 
     def unit(self, *question: Word) -> float:

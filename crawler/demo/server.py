@@ -1,8 +1,8 @@
 """The demo web's server: HTTP/1.1 with keep-alive on one port of every 127.x.y.z address, and a log of every request.
 
 One listening socket, bound to the loopback device where the kernel allows it; a connection that does not come from 127.0.0.0/8 to
-127.0.0.0/8 is cut at once. The Host header picks the host, whatever the address. Requests of one connection are answered in order
-(pipelining), the answers of a slow host late. Attempts are counted per URL for the pages whose first attempts fail (`Web.respond`).
+127.0.0.0/8 is cut at once. The Host header chooses the host, whatever the address. Requests of one connection are answered in order
+(pipelining); a slow host delays its answers. Attempts are counted per URL for the pages whose first attempts fail (`Web.respond`).
 
     python -m thresher.crawler.demo.server --profile story --log FILE
 
@@ -42,7 +42,7 @@ _BACKLOG = 4096
 
 
 class Server:
-    """Serves one web while it is entered: `async with Server(demo_settings) as server: … server.port`."""
+    """Serves one web inside `async with Server(demo_settings) as server: … server.port`."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class Server:
         """Create the server.
 
         Args:
-            authority: Where the certificate of a web under TLS is written that vouches for its hosts.
+            authority: File for the certificate of the authority that signs the hosts' certificates, for a web with TLS.
         """
         assert authority is not None or not demo_settings.tls, "a web under TLS needs an authority"
         self._demo_settings, self._asked_port, self._printed, self._authority = demo_settings, port, printed, authority
@@ -70,11 +70,11 @@ class Server:
         self._connections: set[ServerConnection] = set()
         self._attempts: Counter[tuple[str, str]] = Counter()
         self._n_connections = 0
-        self.port = 0  # once entered
+        self.port = 0  # set on entering
         self.n_requests = 0
-        self.n_refused = 0  # connections from elsewhere
+        self.n_refused = 0  # connections that were refused: not from loopback
         self.statuses: Counter[int] = Counter()
-        self.web: AnyWeb  # once entered: its pages name the port
+        self.web: AnyWeb  # set on entering: its pages contain the port
 
     async def __aenter__(self) -> Self:
         sock = _listen(self._asked_port)
@@ -100,7 +100,7 @@ class Server:
             self._log.close()
             self._log = None
 
-    # what connections report
+    # called by connections
 
     def enter(self, connection: ServerConnection) -> int:
         self._connections.add(connection)
@@ -148,7 +148,7 @@ class Server:
 def _listen(port: int) -> socket.socket:
     sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    with contextlib.suppress(OSError, AttributeError):  # kernels before 5.7 ask for a privilege, other systems have no such option
+    with contextlib.suppress(OSError, AttributeError):  # kernels before 5.7 require a privilege, other systems have no such option
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, b"lo")
     try:
         sock.bind(("0.0.0.0", port))  # noqa: S104 - the one way to serve every 127.x.y.z; others are cut in connection_made
@@ -212,11 +212,11 @@ async def _serve(server: Server) -> None:
 
 
 def _watch_parent(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:
-    """Block on standard input until it ends."""
-    with contextlib.suppress(OSError):  # there was none
+    """Wait on standard input until it ends, then set `stop`; runs in a thread."""
+    with contextlib.suppress(OSError):  # there was no standard input
         while os.read(0, 4096):
             pass
-    with contextlib.suppress(RuntimeError):  # the loop was closed before
+    with contextlib.suppress(RuntimeError):  # the loop is closed already
         loop.call_soon_threadsafe(stop.set)
 
 

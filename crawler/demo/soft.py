@@ -1,4 +1,4 @@
-"""Part "soft": soft errors of every kind, each made by some software, and honest hosts that look like them.
+"""Part "soft": soft errors of every kind, each made by one software, and honest hosts that look like them.
 
 Kinds of URLs, and how a filter is judged by them:
 
@@ -6,7 +6,7 @@ Kinds of URLs, and how a filter is judged by them:
     honest   page moved spelling shortened campaign gone                                         HONEST
     neither  error_page (where soft redirects lead), login_form: not counted
 
-A random sibling of any URL is answered by the same software: with the same soft error, or with an honest 404.
+A request of a random URL beside any URL is answered by the same software: with the same soft error, or with an honest 404.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from thresher.crawler.demo.soft_error_host import SoftErrorHost, Software
 SOFT = frozenset({"soft_404", "soft_root", "soft_403", "soft_5xx", "parked", "login_wall", "challenge", "consent", "shell"})
 HONEST = frozenset({"page", "moved", "spelling", "shortened", "campaign", "gone"})
 N_PAGES = 300  # URLs of a host
-_PORTAL_LINKS = 40  # a page
-_N_PRODUCTS = 3  # that a host's campaigns lead to
-_THIN = (18, 30)  # words of a page's own text
+_PORTAL_LINKS = 40  # links of the portal on a page
+_N_PRODUCTS = 3  # products to which a host's campaigns redirect
+_THIN = (18, 30)  # words of a thin page's own text (least, most)
 _THICK_ASIDE = 400
 _REDIRECTS = (301, 302, 302, 307)
 
@@ -48,7 +48,7 @@ class SoftPart:
         self._skin = context.skin(self._portal)
 
     def _introduce_peers(self) -> None:
-        """Give each host the others to which it redirects."""
+        """Give each host the other hosts to which it redirects."""
         named = {soft_host.software.variant: soft_host for soft_host in self.houses}
         honest = tuple(soft_host for soft_host in self.houses if soft_host.n_pages and soft_host.software.kind in HONEST)
         for soft_host in self.houses:
@@ -222,17 +222,17 @@ def _plain(soft_host: SoftErrorHost, path: str, number: int) -> PageTruth:
 
 
 def _moved_pages(soft_host: SoftErrorHost, path: str, number: int) -> PageTruth:
-    """One old address for each page."""
+    """Redirect one old address for each page."""
     return moved(soft_host.page_url(1 + number), "moved", variant="moved") if 0 <= number < soft_host.n_pages - 1 else gone(soft_host.skin)
 
 
 def _host_moved(soft_host: SoftErrorHost, path: str, number: int) -> PageTruth:
-    """The whole host has moved, with all of its paths."""
+    """Redirect: the whole host has moved, with all of its paths."""
     return moved(soft_host.peers[0].origin + path, "moved", variant="host_moved")
 
 
 def _slashes(soft_host: SoftErrorHost, path: str, number: int) -> PageTruth:
-    """Sections have a slash at their end; a URL without it is redirected."""
+    """Redirect the URL of a section without its final slash."""
     if not path.endswith("/"):
         return moved(soft_host.origin + path + "/", "spelling", variant="slashes")
     _, odd = soft_host.numbers(path.rstrip("/"))
@@ -253,7 +253,7 @@ def _shortener(soft_host: SoftErrorHost, path: str, number: int) -> PageTruth:
 
 
 def _shortener_with_dead_codes(soft_host: SoftErrorHost, path: str, number: int) -> PageTruth:
-    """Codes that are dead or never existed lead to its home page."""
+    """Redirect codes; those that are dead or never existed lead to its home page."""
     if path == "/":
         url = soft_host.origin + "/"
         text = partial(soft_host.context.text().paragraphs, 60, soft_host.host)
@@ -272,7 +272,7 @@ def _shortened(soft_host: SoftErrorHost, number: int, variant: str) -> PageTruth
 
 
 def _campaigns(soft_host: SoftErrorHost, path: str, number: int) -> PageTruth:
-    """Many old campaigns lead to few products, all of which are for sale."""
+    """Redirect many old campaigns to few products, all of which are for sale."""
     if number < 0:
         return gone(soft_host.skin)
     return moved(soft_host.page_url(1 + number % min(_N_PRODUCTS, soft_host.n_pages - 1)), "campaign", variant="campaigns")

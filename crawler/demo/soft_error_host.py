@@ -1,7 +1,7 @@
-"""A host of the part "soft": its tree of real pages, its odd URLs, and the software that answers all URLs that are no pages.
+"""A host of the part "soft": its tree of real pages, its odd URLs, and the software that answers all other URLs.
 
     page i      0 is the home page; page i links to its children i·f+1 … i·f+f, and to the odd URLs j with j mod pages = i
-    odd URL j   answered with a soft error, or redirected honestly; in the pages' directories, or in one of its own
+    odd URL j   answered with a soft error, or redirected honestly; in the pages' directories, or in a directory of its own
 
 Odd URLs look like pages: in the same five directories, two words and a number.
 """
@@ -18,26 +18,26 @@ from thresher.crawler.demo.words import SUBJECTS
 
 _FANOUT = 6
 _N_DIRECTORIES = 5
-_MENU = 4  # pages
-_N_WORDS = (110, 320)  # of a page
+_MENU = 4  # pages in the menu
+_N_WORDS = (110, 320)  # words of a page (least, most)
 
 
 @dataclass(frozen=True, slots=True)
 class Software:
-    """How a host answers URLs that are no pages of it."""
+    """How a host answers URLs that are not its pages."""
 
     kind: str  # of its odd URLs
     variant: str
-    answer: Callable[[SoftErrorHost, str, int], PageTruth]  # (house, path, number of the odd URL or -1)
-    directory: str = ""  # of its odd URLs; "" among the pages
+    answer: Callable[[SoftErrorHost, str, int], PageTruth]  # called with (host, path, number of the odd URL or -1)
+    directory: str = ""  # directory of its odd URLs; "": among the pages
     ending: str = ".html"
     has_pages: bool = True
-    odd_share: float = 0.4  # of the host's URLs
+    odd_share: float = 0.4  # share of the host's URLs that are odd
     n_aside: int = 40  # words of the template
     n_words: tuple[int, int] = _N_WORDS
-    size: float = 1.0  # of the part's pages per host
-    insert: tuple[str, ...] = ()  # sentences, one of them on each page
-    keeps_paths: bool = False  # its odd URLs are its peer's pages by path
+    size: float = 1.0  # pages of the host, as a multiple of the part's pages per host
+    insert: tuple[str, ...] = ()  # each page has one of these sentences
+    keeps_paths: bool = False  # its odd URLs redirect to the same paths on its peer
 
 
 class SoftErrorHost:
@@ -80,7 +80,7 @@ class SoftErrorHost:
     def page_title(self, page: int) -> str:
         return self.context.text(self.lang, self.number).title(self.host, page)
 
-    # what is at which path
+    # what is at a path
 
     def find(self, path: str) -> PageTruth:
         page, odd = self.numbers(path)
@@ -89,7 +89,7 @@ class SoftErrorHost:
         return self.software.answer(self, path, odd)
 
     def numbers(self, path: str) -> tuple[int, int]:
-        """Return the numbers of the page and of the odd URL at `path`, -1 for none."""
+        """Return (number of the page, number of the odd URL) at `path`, -1 for none."""
         if path == "/" and self.n_pages:
             return 0, -1
         digits = path.removesuffix(".html").removesuffix("/").removesuffix(self.software.ending).rpartition("-")[2]
@@ -126,7 +126,7 @@ class SoftErrorHost:
         return [*insert[page % max(1, len(insert)) :][:1], *self.context.text(self.lang, self.number).paragraphs(n_words, self.host, page)]
 
     def entries(self) -> Iterator[PlannedLink]:
-        """Yield what a portal must link to, so that all of the host is reached."""
+        """Yield the links that a portal must have, so that the whole host is reached."""
         if self.n_pages:
             yield PlannedLink(self.origin + "/", self.skin.brand)
         else:

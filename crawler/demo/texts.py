@@ -1,8 +1,8 @@
-"""Plain text of labelled webs, in ten languages: paragraphs of plausible words, each page with rare words of its own.
+"""Plain text of labelled webs, in ten languages: paragraphs of plausible words; each page has rare words that no other has.
 
 Most words are drawn by Zipf's law from the common words of the language and those of the subject. The others are sixteen invented words
-that
-a page repeats, as real pages repeat their names: so two pages of one subject share words but no sentences, and sketches can separate them.
+that a page repeats, as real pages repeat their names. So two pages of one subject share words but no sentences, and sketches can tell them
+apart.
 
 Memory: 40 KB per language and subject. Time: 25 µs per 100 words.
 """
@@ -17,11 +17,11 @@ from thresher.crawler.demo.seeded_random import SeededRandom, Word
 from thresher.crawler.demo.words import COMMON, SUBJECTS, TONGUES, DemoVocabulary
 
 _N_TABLE = 4096
-_OWN_SHARE = 0.3  # of a page's words: invented ones
+_OWN_SHARE = 0.3  # share of a page's words that are invented
 _N_OWN = 16  # invented words of a page
 _N_COINED = 60_000
 _SENTENCE = (7, 16)  # words
-_PARAGRAPH = 60  # words, about
+_PARAGRAPH = 60  # about so many words
 _UNSPACED = ("ja", "zh")
 
 
@@ -89,7 +89,7 @@ class DemoText:
         self._stop = "。" if lang in _UNSPACED else "."
 
     def words(self, n: int, *page: Word) -> list[str]:
-        """Return the n words of a page, n ≤ 65,536."""
+        """Return the first n words of a page, n ≤ 65,536."""
         own = [coined(self.lang, number) for number in self._rng.indexes(_N_OWN, _N_COINED, "coined", self._name, *page)]
         n_options = int(_N_TABLE / (1 - _OWN_SHARE))
         table = self._table
@@ -105,7 +105,7 @@ class DemoText:
         return self._space.join((coined(self.lang, numbers[0]).capitalize(), middle, coined(self.lang, numbers[2])))
 
     def set(self, words: list[str]) -> list[str]:
-        """Return words as paragraphs of sentences, whose lengths depend on their number alone."""
+        """Return words as paragraphs of sentences; the lengths depend only on the number of words."""
         paragraphs, sentences, at, n = [], [], 0, 0
         low, high = _SENTENCE
         while at < len(words):
@@ -136,7 +136,7 @@ def coined(lang: str, number: int) -> str:
 
 
 def _zipf_table(words: tuple[str, ...], common: tuple[str, ...]) -> list[str]:
-    """Return 4,096 words, each as often as its rank has it; common and special words take turns in rank."""
+    """Return 4,096 words, each as often as its rank by Zipf's law requires; common words and words of the subject alternate in rank."""
     order: list[str] = []
     for i in range(max(len(common), len(words))):
         order += [*common[i : i + 1], *words[i : i + 1]]

@@ -1,7 +1,7 @@
-"""TLS for the demo web: a certificate authority made for the run, and certificates that a client accepts which trusts this authority.
+"""TLS for the demo web: a certificate authority made for the run, and certificates of the hosts, signed by it.
 
-A hundred hosts share a certificate, which SNI picks: one for all would be as long as a page, one for each takes long to make. Needs the
-package trustme, which the extra `dev` brings.
+A hundred hosts share a certificate, which is chosen by SNI: one for all hosts would be as long as a page, one for each takes long to make.
+Needs the package trustme, part of the extra `dev`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def server_context(hosts: Sequence[str], authority: Path) -> ssl.SSLContext:
         authority: File to which the authority's certificate is written, in PEM.
 
     Raises:
-        ImportError: trustme is not installed.
+        ImportError: If trustme is not installed.
     """
     import trustme
 

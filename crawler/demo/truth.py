@@ -24,23 +24,23 @@ class Planted:
 
     url: str
     kind: PathKind
-    status: int  # of the last answer: 200 for a fault, which recovers
+    status: int  # status of the last answer; 200 for a fault, which recovers
     depth: int  # clicks from the nearest seed; redirects are no clicks
-    hops: int = 0  # redirects on the way, since the last link
-    target: str = ""  # of a redirect
-    same_as: str = ""  # of a copy, near copy or variant: the page
+    hops: int = 0  # redirects since the last link on the way
+    target: str = ""  # target of a redirect
+    same_as: str = ""  # of a copy, near copy or variant: URL of the page
     tries: int = 0  # of a fault: failing answers that come first
     error: int = 0  # of a fault: their status
 
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """All URLs that followed and allowed links and redirects lead to, without the endless parts."""
+    """All URLs that are reached by links and redirects that may be followed, without the endless parts."""
 
-    urls: dict[str, Planted]  # to be fetched, by URL; robots.txt is not among them
-    denied: frozenset[str]  # linked, but robots.txt forbids or is broken
-    unfollowed: frozenset[str]  # named only by links that are not to be followed
-    cut: frozenset[str]  # beyond the largest number of redirects
+    urls: dict[str, Planted]  # URLs that a crawl must fetch, without robots.txt
+    denied: frozenset[str]  # linked URLs that robots.txt forbids, or whose robots.txt is broken
+    unfollowed: frozenset[str]  # URLs named only by links that must not be followed
+    cut: frozenset[str]  # URLs beyond the largest number of redirects
     traps: tuple[Trap, ...]  # endless: none of their URLs is in `urls`
 
     def of_kind(self, kind: PathKind) -> list[Planted]:
@@ -59,7 +59,7 @@ class Truth:
 
 
 class WebPlans(Protocol):
-    """Where everything is in a web, and what links to it (`Web`)."""
+    """What is at each URL of a web, and its links; implemented by `Web`."""
 
     def seeds(self) -> list[str]: ...
 

@@ -1,8 +1,8 @@
 """The demo web: every answer is a pure function of (settings, port, host, path, attempt).
 
-`respond` finds the place of a URL in its host's plan and renders it. Only values are stored that could be computed again: plans, and recent
-replies up to `cache_bytes`. The one answer that a URL alone does not decide is a transient error: the caller says how often the URL was
-requested before (`attempt` counts from 1; the server counts requests per URL), and the first `tries` attempts fail.
+`respond` finds the place of a URL in its host's plan and renders it. It stores only values that could be computed again: plans, and recent
+replies up to `cache_bytes`. Only transient errors depend on more than the URL: the caller says how often the URL was requested (`attempt`
+counts from 1; the server counts requests per URL), and the first `tries` attempts fail.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Headers = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """One answer. Content-Length and Connection are the server's business."""
+    """One answer. The server adds Content-Length and Connection."""
 
     status: int
     headers: Headers  # names in lower case
@@ -64,7 +64,7 @@ class Web:
         self._recent: OrderedDict[tuple[str, str], Reply] = OrderedDict()
         self._recent_bytes, self._cache_bytes = 0, cache_bytes
 
-    # where things are
+    # seeds, hosts, addresses, traps
 
     def origin(self, host: str) -> str:
         return f"{self._scheme}://{host}{self._suffix}"
@@ -89,13 +89,13 @@ class Web:
         return (*traps, *(Trap(PathKind.FARM, f".{farm}") for farm in self._atlas.farms))
 
     def truth(self, *, max_redirects: int = 5) -> Truth:
-        """Return what is planted and what of it a crawl from the seeds must find. Time: some 5 µs per link: for finite webs."""
+        """Return what is planted, and which of it a crawl from the seeds must find. Only for finite webs. Time: some 5 µs per link."""
         return walk(self, max_redirects=max_redirects)
 
-    # what is asked of robots
+    # robots.txt
 
     def allows(self, host: str, path: str) -> bool:
-        """Return whether the host's robots.txt lets anybody fetch `path`."""
+        """Return whether the host's robots.txt allows `path` for every crawler."""
         known = self._atlas.by_name.get(_name(host))
         if known is None or path == "/robots.txt":
             return True
@@ -112,10 +112,10 @@ class Web:
         known = self._atlas.by_name.get(_name(host))
         return float(known.crawl_delay_s) if known else 0.0
 
-    # what stands where
+    # what is at a URL
 
     def locate(self, host: str, path: str) -> PathPlan:
-        """Return what stands under `path` (with query) of `host`."""
+        """Return what is at `path` (with query) of `host`."""
         known = self._atlas.by_name.get(_name(host))
         if known is None:
             return PathPlan(PathKind.FARM if self._farm_of(_name(host)) else PathKind.UNKNOWN, path, status=404)
@@ -191,7 +191,7 @@ class Web:
         return reply
 
     def print_all(self) -> int:
-        """Print every page of the hosts' trees and keep them whatever they weigh; return their bytes. Time: 0.3 ms a page."""
+        """Render every page of the hosts' trees and keep them, whatever their size; return their bytes in all. Time: 0.3 ms a page."""
         self._cache_bytes = sys.maxsize
         for host in self._atlas.plain:
             for page in range(host.n_pages):
@@ -209,7 +209,7 @@ class Web:
             self._recent_bytes -= len(self._recent.popitem(last=False)[1].body)
 
     def _answer(self, name: str, path: str, attempt: int) -> tuple[Reply, bool]:
-        """Return the reply, and whether every later attempt gets the same."""
+        """Return (the reply, whether every later attempt gets the same reply)."""
         host = self._atlas.by_name.get(name)
         if host is None:
             return self._answer_elsewhere(name, path), True

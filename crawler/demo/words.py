@@ -1,4 +1,4 @@
-"""Words of the demo web: what its sites are named after and what its pages talk about."""
+"""Words of the demo web: names of sites, and vocabularies of pages."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Text and links of PDF and office documents: only in a child that may be killed."""
+"""Text and links of PDF and office documents; only used in child processes that may be killed."""

@@ -1,4 +1,4 @@
-"""What is found in a document while it is read, within its bounds."""
+"""Collects what is found in a document while it is read, within bounds."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ _MAX_TITLE: Final = 2_048
 
 
 class Document:
-    """Title, text by paragraphs, and links as the document has them."""
+    """Title, paragraphs of text, and links as they are written in the document."""
 
     def __init__(self, max_links: int, seconds: float) -> None:
         """Create the document.
 
         Args:
-            seconds: The seconds of processor time, from now on, after which nothing more is read.
+            seconds: Seconds of CPU time, from now on, after which reading stops.
         """
         self.title = ""
         self.links: list[str] = []
@@ -30,11 +30,11 @@ class Document:
 
     @property
     def text(self) -> str:
-        """The text, a paragraph a line."""
+        """The text, one paragraph a line."""
         return "\n".join(self._paragraphs)
 
     def is_over(self) -> bool:
-        """Return whether nothing more is to be read."""
+        """Return whether reading must stop."""
         self.is_cut = self.is_cut or self._n_characters >= MAX_TEXT or time.process_time() >= self._late
         return self.is_cut
 
@@ -49,7 +49,7 @@ class Document:
             self._n_characters += len(self._paragraphs[-1]) + 1
 
     def link(self, address: str) -> None:
-        """Take a link to a place outside of the document."""
+        """Add a link that leads out of the document."""
         address = address.strip()
         if not address or address.startswith("#") or len(address) > MAX_LINK:
             return

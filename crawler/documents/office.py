@@ -1,7 +1,7 @@
 """Office documents, which are zipped XML: OOXML (docx, pptx, xlsx) and OpenDocument (odt, odp, ods).
 
-Each member is read as a stream, without entities, schemas or network; what all of them unpack to is bounded, so a zip that unpacks to
-terabytes ends where a large document does. A paragraph, or a cell of a table, is a line. Old binary files (doc, xls, ppt) are not read.
+Each member is read as a stream, without entities, schemas or network; the unpacked bytes of all members are bounded, so a zip bomb of
+terabytes takes no more than a large document. A paragraph, or a cell of a table, is a line. Old binary files (doc, xls, ppt) are not read.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from lxml import etree
 from thresher.crawler.core.document_types import OPEN, SHEET, SLIDES, WORD
 from thresher.crawler.documents.found import Document
 
-_MAX_BYTES: Final = 128 << 20  # of XML in one document
+_MAX_BYTES: Final = 128 << 20  # bytes of unpacked XML in one document
 _STEP: Final = 64 << 10
 _PARTS: Final = {
     WORD: r"word/(document|footnotes|endnotes|comments)\.xml",
@@ -29,13 +29,22 @@ _RELATIONS: Final = re.compile(r"(word|ppt|xl)/(.*/)?_rels/[^/]+\.rels")
 _HYPERLINK: Final = "/hyperlink"
 _NUMBER: Final = re.compile(r"(\d+)")
 _HREF: Final = "{http://www.w3.org/1999/xlink}href"
-_OWN_TEXT: Final = frozenset(("t", "tab", "br", "cr"))  # where text of a paragraph stands in OOXML, and what ends a word
+_OWN_TEXT: Final = frozenset(("t", "tab", "br", "cr"))  # elements of OOXML with text of a paragraph, or that end a word
 _LINES: Final = frozenset(("p", "h", "si", "is"))
 _FAULTS: Final = (zipfile.BadZipFile, zlib.error, etree.XMLSyntaxError, EOFError, KeyError, NotImplementedError, OSError, RuntimeError)
 
 
 def read_office(body: bytes, mime_type: str, found: Document) -> None:
-    """Read an office document; a part that cannot be read is left out. Raises ValueError for what is none."""
+    """Read an office document; a part that cannot be read is left out.
+
+    Args:
+        body: The bytes of the file.
+        mime_type: The media type, which says how its parts are named.
+        found: Gets the title, text and links.
+
+    Raises:
+        ValueError: If it is not an office document.
+    """
     try:
         archive = zipfile.ZipFile(io.BytesIO(body))
         names = archive.namelist()
@@ -58,14 +67,14 @@ def read_office(body: bytes, mime_type: str, found: Document) -> None:
 
 
 class _Left:
-    """How many bytes of XML may still be unpacked."""
+    """The number of bytes of XML that may still be unpacked."""
 
     def __init__(self, n_bytes: int) -> None:
         self.n_bytes = n_bytes
 
 
 class _Bounded:
-    """A member of the zip that ends where the bound does."""
+    """A member of the zip, read no further than the bound."""
 
     def __init__(self, member: IO[bytes], left: _Left, found: Document) -> None:
         self._member, self._left, self._found = member, left, found
@@ -99,7 +108,7 @@ def _read_part(name: str, member: IO[bytes], found: Document, left: _Left, *, is
 
 
 def _read_text(member: IO[bytes], found: Document, left: _Left, *, is_open: bool) -> None:
-    """Take the paragraphs of a part. In OpenDocument all text within one is its own, in OOXML that of its runs."""
+    """Add the paragraphs of a part. In OpenDocument all text within a paragraph belongs to it, in OOXML only the text of its runs."""
     words: list[str] = []
     for element in _elements(member, found, left):
         name = _name(element)
@@ -125,5 +134,5 @@ def _elements(member: IO[bytes], found: Document, left: _Left) -> Iterator[etree
 
 
 def _name(element: etree._Element) -> str:
-    """Return an element's name without its namespace, "" for what is none."""
+    """Return an element's name without its namespace; "" for comments and the like."""
     return str(element.tag).rpartition("}")[2] if isinstance(element.tag, str) else ""

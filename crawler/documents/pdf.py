@@ -1,6 +1,6 @@
-"""PDF by pypdf: the text of its pages in their order, the addresses that its link annotations name, the title of its metadata.
+"""PDF by pypdf: the text of its pages in order, the addresses of its link annotations, the title from its metadata.
 
-A page's text comes line by line as it is laid out: paragraphs are what blank lines or the end of a page separate. Scans have no text. An
+A page's text comes line by line as it is laid out; blank lines and the end of a page separate paragraphs. Scans have no text. An
 encrypted file that opens without a password is read.
 """
 
@@ -18,16 +18,24 @@ from thresher.crawler.documents.found import Document
 
 _PARAGRAPHS = re.compile(r"\n[^\S\n]*\n")
 _HYPHENATED = re.compile(r"(?<=\w)-\n(?=[a-zß-ÿ])")
-_FAULTS = (  # pypdf believes what a document says of itself, and fails as its own code does
+_FAULTS = (  # pypdf trusts the document, and raises what its own code raises on wrong data
     *(PyPdfError, ValueError, KeyError, TypeError, AttributeError, IndexError, ZeroDivisionError),
     *(RecursionError, OSError, NotImplementedError),
 )
 
-logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # what it makes of a broken file is no news
+logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # its messages about broken files are of no use
 
 
 def read_pdf(body: bytes, found: Document) -> None:
-    """Read a PDF; a page that cannot be read is left out. Raises ValueError for what is no PDF."""
+    """Read a PDF; a page that cannot be read is left out.
+
+    Args:
+        body: The bytes of the file.
+        found: Gets the title, text and links.
+
+    Raises:
+        ValueError: If it is not a PDF.
+    """
     try:
         reader = PdfReader(io.BytesIO(body), strict=False)
         if reader.is_encrypted and not reader.decrypt(""):

@@ -1,7 +1,7 @@
-"""From the bytes of a document to its title, text and links.
+"""Reads title, text and links from the bytes of a document.
 
-For children that may be killed alone: pypdf is Python over structures that the document chooses. A long document is read as far as the
-processor time lasts that it is given, and says that it was cut.
+Only for child processes that may be killed: pypdf is Python code over structures that the document chooses. A long document is read until
+its CPU time is used up, and then marked as cut.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from thresher.crawler.core.document_types import DOCUMENTS, PDF
 from thresher.crawler.documents.found import Document
 from thresher.crawler.documents.office import read_office
 
-_SHARE: Final = 0.6  # of a page's processor time that goes into reading it; the rest is for what its end costs
+_SHARE: Final = 0.6  # share of the CPU time that goes into reading; the rest is for finishing
 
 
 def is_document(mime_type: str) -> bool:
@@ -21,14 +21,21 @@ def is_document(mime_type: str) -> bool:
 
 
 def read_document(body: bytes, mime_type: str, *, max_links: int, seconds: float) -> Document:
-    """Return the text and links of a document; raises ValueError for one that cannot be read, MemoryError where there is too little.
+    """Return the text and links of a document.
 
     Args:
-        seconds: The seconds of processor time after which the child is killed.
+        body: The bytes of the file.
+        mime_type: One for which `is_document` is true.
+        max_links: Most links that are kept.
+        seconds: Seconds of CPU time after which the child is killed.
+
+    Raises:
+        ValueError: If it cannot be read.
+        MemoryError: If it needs more memory than the child may have.
     """
     found = Document(max_links, _SHARE * seconds)
     if mime_type == PDF:
-        from thresher.crawler.documents.pdf import read_pdf  # a tenth of a second, for those who ask for documents
+        from thresher.crawler.documents.pdf import read_pdf  # the import takes a tenth of a second, and only documents need it
 
         read_pdf(body, found)
     else:

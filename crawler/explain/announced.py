@@ -1,4 +1,4 @@
-"""What sitemaps say of a URL, for its story."""
+"""What sitemaps say about a URL, for its story."""
 
 from __future__ import annotations
 
@@ -10,17 +10,23 @@ from thresher.storage.view import View
 
 
 class Announcement(msgspec.Struct, kw_only=True):
-    """What a sitemap says of the URL."""
+    """What a sitemap says about the URL."""
 
     by: str  # the sitemap
     lastmod: str | None
-    believed: float  # share of its host's lastmods, 0 to 1, that has been proven
+    believed: float  # share of its host's lastmods that were found true, 0 to 1
     changefreq: str | None
     priority: float | None
 
 
 def announced(view: View, key: bytes, queue: bytes) -> Announcement | None:
-    """Return what is said of the URL of this key, whose host's queue is `queue`; None if no sitemap names it."""
+    """Return what a sitemap says about a URL; None if no sitemap names it.
+
+    Args:
+        view: The store.
+        key: The key of the URL.
+        queue: The name of its host's queue.
+    """
     said = view.tables.sitemaps.announced(key)
     if said is None:
         return None

@@ -1,4 +1,4 @@
-"""The story of one URL from the store: its form, state and reason, the way it was found, what became of it, and what decides about it now.
+"""The story of one URL from the store: its form, state and reason, how it was found, what became of it, and what decides about it now.
 
 Nothing is written. Every URL has an answer: fetched, redirected, failed, waiting, refused, held, an alias, never seen, no URL at all.
 Time: a few reads; a URL that is not known, or was refused, also costs one pass over the log of skipped URLs.
@@ -37,14 +37,16 @@ from thresher.storage.records import PageRecord, SkipLine, UrlRecord
 from thresher.storage.tables.bare_seeds import BareSeeds, http_form
 from thresher.storage.view import View
 
-_MOST_HOPS = 100  # of the way from a seed
+_MOST_HOPS = 100  # links of the way from a seed that are shown
 _MOST_AHEAD = 10_000  # rows of a queue that are counted
-_MOST_ORIGINALS = 20  # redirects to the URL that are named
+_MOST_ORIGINALS = 20  # redirects to the URL that are shown
 _MOST_SKIPS = 10
 
 
 class Explainer:
-    """Reads the stories of URLs from one store. `settings` decide what would happen today; the canonical form is the store's own."""
+    """Reads the stories of URLs from one store. What would be decided today depends on `settings`; the canonical form is that of the
+    store.
+    """
 
     def __init__(self, view: View, settings: Settings, now: float, *, crawl: str = "") -> None:
         self._view = view
@@ -57,7 +59,7 @@ class Explainer:
         self._texts = TextLookup(view)
 
     def story(self, asked: str) -> Story:
-        """Return the whole story of a URL as an operator writes it."""
+        """Return the whole story of a URL, which may be written in any form."""
         story = Story(asked=asked, crawl=self._crawl)
         try:
             url = self._own.seed(asked)
@@ -80,7 +82,7 @@ class Explainer:
         return story
 
     def _known_form(self, asked: str, url: CrawlURL) -> tuple[CrawlURL, SeenRow | None]:
-        """Return the URL with its row; where no scheme was written, its http form if that is the one that the crawl went on with."""
+        """Return the URL with its row. If no scheme was written, it may be the http form, if the crawl went on with that."""
         row = self._view.tables.seen.row(url.key)
         if (row is None or row.reason is Reason.NO_HTTPS) and self._own.is_bare(asked):
             http = self._own.url(http_form(url.text))
@@ -88,7 +90,7 @@ class Explainer:
                 return http, found
         return url, row
 
-    # -- what is recorded
+    # -- what the store has recorded
 
     def _known(self, story: Story, url: CrawlURL, row: SeenRow) -> None:
         record = self._view.tables.seen.record(row.seq)
@@ -115,7 +117,7 @@ class Explainer:
         story.visited_again = visited_again(self._view, url.key, self._own.queue_key(url.host))
 
     def _names(self, holder: str) -> list[str]:
-        """Return the filters that the words for a holder name, before the class."""
+        """Return the names of filters in the words for a holder; they come before the class."""
         words = re.findall(r"\w+", holder.partition(">")[0])
         return [word for word in words if hasattr(getattr(self._view.settings.filters, word, None), "mode")]
 
@@ -165,7 +167,7 @@ class Explainer:
                 story.option = "fetch.cookies"
 
     def _verdicts(self, key: bytes, page: PageRecord | None) -> list[dict[str, Any]]:
-        """Return every verdict on a page or a redirect, those that were revised and those that revised them, with their times."""
+        """Return every verdict on a page or a redirect with its time, also revised verdicts."""
         given = [NewestVerdict(verdict, 0.0) for verdict in page.verdicts] if page else []
         revised = [NewestVerdict(revision.verdict, revision.at) for revision in self._view.tables.verdicts.revisions(key)]
         texts = self._texts.of_keys(named_keys([*given, *revised]))
@@ -213,7 +215,7 @@ class Explainer:
         )
 
     def _find(self, queue: bytes, url: CrawlURL, row: SeenRow) -> tuple[Entry, int | None] | None:
-        """Return the URL's row in its queue, and how many rows come first: None if they are too many to be counted."""
+        """Return the URL's row in its queue, and how many rows come before it: None if they are too many to be counted."""
         n_ahead = 0
         for lane in Lane:
             for entry in self._view.tables.queues.head(queue, lane, _MOST_AHEAD):
@@ -225,7 +227,7 @@ class Explainer:
         return (entry, None) if self._view.tables.queues.has(queue, entry) else None
 
     def _why(self, host: HostRecord, entry: Entry, ahead: int | None) -> str:
-        """Return what the URL waits for in the first place."""
+        """Return the first thing that the URL waits for."""
         now = self._now
         if host.parked and not 0 < host.parked_until <= now:
             until = f"until {iso(host.parked_until)}" if host.parked_until else "until the configuration changes"
@@ -244,7 +246,7 @@ class Explainer:
             return f"its host is in its delay ({rule_of(host, self._rules.of(host.name, is_own=True))}) until {iso(host.next_at)}"
         return "it is the next of its host"
 
-    # -- what would become of it
+    # -- what would be decided today
 
     def _today(self, text: str, story: Story) -> Today:
         try:
@@ -258,9 +260,9 @@ class Explainer:
 
 
 def without_store(asked: str, settings: Settings) -> Story:
-    """Return what the configuration alone says of a URL."""
+    """Return what the configuration alone says about a URL."""
     story = Story(asked=asked)
-    space = URLSpace(bytes(16), url_rules(settings))  # canonical forms do not depend on a crawl's secret
+    space = URLSpace(bytes(16), url_rules(settings))  # the canonical form does not depend on a crawl's secret
     try:
         url = space.seed(asked)
     except BadURL as error:
@@ -275,6 +277,6 @@ def without_store(asked: str, settings: Settings) -> Story:
 
 
 def _option(story: Story) -> str | None:
-    """Return the options that govern what stood in the URL's way."""
+    """Return the options that govern why the URL was not fetched."""
     failed = story.failure["reason"] if story.failure is not None else story.skips[0]["reason"] if story.skips else ""
     return options_of(story.reason or failed) or None

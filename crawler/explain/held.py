@@ -1,6 +1,6 @@
-"""What the journal says of a URL that filters have held: when it began to wait, when its class closed, when it was drawn, and why.
+"""What the journal says about a held URL: when it was held, when its class closed, when it was drawn, and why.
 
-Time: 3 µs a visit since the page that named the URL; nothing for a URL that was never held.
+Time: 3 µs for each visit since the page that named the URL; none for a URL that was never held.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from thresher.storage.view import View
 
 
 class HeldEvent(msgspec.Struct, kw_only=True):
-    """One thing that befell a URL, or its class."""
+    """One event of a URL, or of its class."""
 
     at: str | None
     what: str
 
 
 def history(view: View, key: bytes, row: SeenRow) -> list[HeldEvent]:
-    """Return what befell a URL since it was held, [] if it never was."""
+    """Return the events of a URL since it was held; [] if it never was."""
     if row.state is not State.HELD and row.purpose != Purpose.AUDIT:
         return []
     via = view.tables.seen.row(view.tables.seen.record(row.seq).via)
@@ -39,12 +39,12 @@ def history(view: View, key: bytes, row: SeenRow) -> list[HeldEvent]:
 
 
 class _Story:
-    """Picks out what concerns one URL."""
+    """Selects the events of one URL."""
 
     def __init__(self, key: bytes) -> None:
         self._key = key
         self._queue = b""
-        self._holder = ""  # of the class that it waits in
+        self._holder = ""  # holder of the class in which it waits
 
     def words(self, step: Step) -> Iterator[str]:
         match step:

@@ -1,4 +1,4 @@
-"""What became of a URL that pages need to be shown, for its story."""
+"""What became of a requisite (an image, style sheet or script of a page), for its story."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class RequisiteStory(msgspec.Struct, kw_only=True):
     """A requisite of some page."""
 
     state: str
-    hop: int  # from the page
+    hop: int  # steps from the page
     via: str | None  # the page, style sheet or redirect that named it first
     status: int | None
     why: str | None
@@ -29,14 +29,14 @@ class RequisiteStory(msgspec.Struct, kw_only=True):
 
     @property
     def words(self) -> str:
-        """Say what became of it."""
+        """Return what became of it, as a sentence."""
         status = f" with status {self.status}" if self.status else ""
         why = f" ({self.why})" if self.why else ""
         return f"{_WORDS[self.state]}{status}, since {self.via or 'a page'} needs it to be shown{why}: it is no page."
 
 
 def needed(view: View, key: bytes) -> RequisiteStory | None:
-    """Return what is known of a URL as a requisite, None if it is none."""
+    """Return what is known about a URL as a requisite; None if it is none."""
     record = view.tables.requisites.get(key)
     if record is None:
         return None

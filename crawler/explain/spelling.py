@@ -1,7 +1,7 @@
-"""From a URL as it was written to its canonical form, step by step, for people: which rule changed what.
+"""Explains how a URL as written became its canonical form, step by step: which rule changed what.
 
 The canonical form comes from `URLSpace.canonical` alone. Here each rule is applied to the text in turn, and named if it changes the text;
-if the result still differs from the canonical form, the last step is called the URL standard's reading.
+if the result still differs from the canonical form, the last step is named as the parsing rules of the URL standard.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class SpellingStep(msgspec.Struct, frozen=True):
 
 
 def steps(text: str, canonical: str) -> list[SpellingStep]:
-    """Return the rules that lead from `text` to its canonical form, in order, with what each made of it."""
+    """Return the rules that lead from `text` to its canonical form, in order, each with its result."""
     found: list[SpellingStep] = []
     for rule, apply in _RULES:
         changed = apply(text, canonical)
@@ -62,7 +62,7 @@ def _lower(text: str, _: str) -> str:
 
 
 def _host(text: str, canonical: str) -> str:
-    """Take the canonical host: names in IDNA's ASCII form, addresses in their usual one."""
+    """Replace the host by the canonical one: names in the ASCII form of IDNA, addresses in their usual form."""
     scheme, authority, rest = _split(text)
     host, port = _port(authority)
     if _port(_split(canonical)[1])[0] in (host, host.removesuffix(".")):
@@ -87,7 +87,7 @@ def _with_path(text: str, _: str) -> str:
 
 
 def _path(text: str, canonical: str) -> str:
-    """Take the canonical path before the query: dot segments resolved."""
+    """Replace the path before the query by the canonical one: dot segments resolved."""
     if "/." not in text and "/%2e" not in text.lower():
         return text
     head, mark, query = text.partition("?")
@@ -95,7 +95,7 @@ def _path(text: str, canonical: str) -> str:
 
 
 def _spelling(text: str, canonical: str) -> str:
-    """Take the canonical text but for its query's parameters, if some were dropped."""
+    """Replace the text by the canonical one, except for the parameters of the query if some were dropped."""
     n_written, n_kept = text.partition("?")[2].count("&"), canonical.partition("?")[2].count("&")
     if n_written == n_kept and ("?" in text) == ("?" in canonical):
         return canonical
@@ -103,7 +103,7 @@ def _spelling(text: str, canonical: str) -> str:
 
 
 def _split(text: str) -> tuple[str, str, str]:
-    """Return "https://", authority, and the rest from path or query on."""
+    """Return (scheme with "://", authority, the rest from path or query on)."""
     match = _PARTS.match(text)
     return (match[1], match[2], match[3]) if match else ("", "", text)
 
@@ -114,7 +114,7 @@ def _origin(text: str) -> str:
 
 
 def _port(authority: str) -> tuple[str, str]:
-    """Return host and ":port" or ""."""
+    """Return (host, ":port" or "")."""
     match = re.fullmatch(r"(.*?)(:\d*)?", authority, re.DOTALL)
     assert match is not None
     return match[1], match[2] or ""

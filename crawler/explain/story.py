@@ -1,4 +1,4 @@
-"""What `explain` knows of a URL: the values that its JSON output has."""
+"""What `explain` knows about a URL: the values of its JSON output."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from thresher.crawler.explain.visited_again import VisitedAgain
 
 
 class Hop(msgspec.Struct, kw_only=True):
-    """One step back on the way from a seed: the URL that named the one before."""
+    """One step back on the way from a seed: the URL that named the previous one."""
 
     url: str
     how: str  # link, redirect, alias
@@ -30,7 +30,7 @@ class QueuePlace(msgspec.Struct, kw_only=True):
     rank: int
     attempts: int
     ahead: int | None  # URLs of the host that come first; None: more than are counted
-    due_at: str | None  # not before; None: at once
+    due_at: str | None  # not before this time; None: at once
     why: str
     next_at: str | None
     backoff_until: str | None
@@ -41,14 +41,14 @@ class QueuePlace(msgspec.Struct, kw_only=True):
 
 
 class Story(msgspec.Struct, kw_only=True):
-    """Everything that is known of a URL, and `answer`, which says it in a sentence."""
+    """Everything that is known about a URL; `answer` is a sentence."""
 
     asked: str
     url: str | None = None  # canonical form
     steps: list[SpellingStep] = []
-    state: str = "unknown"  # or bad_url, or a state of the store
+    state: str = "unknown"  # unknown, bad_url, or a state of the store
     reason: str | None = None
-    option: str | None = None  # what governs the reason, by commas
+    option: str | None = None  # the options that govern the reason, separated by commas
     detail: str | None = None
     found_at: str | None = None
     announced: Announcement | None = None
@@ -63,15 +63,15 @@ class Story(msgspec.Struct, kw_only=True):
     waiting: QueuePlace | None = None
     failure: dict[str, Any] | None = None
     page: dict[str, Any] | None = None
-    verdicts: list[dict[str, Any]] = []  # all that were given, oldest first
+    verdicts: list[dict[str, Any]] = []  # all verdicts, oldest first
     redirect: dict[str, Any] | None = None
     redirected_from: list[str] = []
     end_of_chain: dict[str, Any] | None = None
     alias_of: dict[str, str] | None = None
     holders: list[str] = []
-    held_class: dict[str, str | int] | None = None  # the class that it waits in
+    held_class: dict[str, str | int] | None = None  # the class in which it waits
     history: list[HeldEvent] = []  # of a URL that was held in a class
-    crashes: int = 0  # of our own processes while they worked on it
+    crashes: int = 0  # crashes of our own processes while they worked on it
     skips: list[dict[str, Any]] = []
     today: Today | None = None
     answer: str = ""

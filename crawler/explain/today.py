@@ -1,7 +1,7 @@
-"""What would become of a URL if it were found today: every gate that needs no request, asked in the order of a journey; nothing is changed.
+"""What would be decided if a URL were found today: asks every gate that needs no request, in the order of a journey; changes nothing.
 
-With a store the learned gate sees the filters' memories, and robots.txt is its stored record; without one only the configuration speaks.
-The guard of addresses is asked where the host is one, or has one in `dns.static`: another name would have to be looked up.
+With a store the learned gate uses the filters' memories, and robots.txt its stored record; without a store only the configuration is used.
+The guard of addresses is asked if the host is an address, or has one in `dns.static`: any other name would have to be looked up.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _GUARD: Final = "fetch.allow_addresses"
 
 
 class Ruling(msgspec.Struct, kw_only=True):
-    """One gate's answer. `by` is a filter or a setting, `answer` is "pass", a reason, or what else the filter does with the URL."""
+    """One gate's answer. `by` is a filter or a setting; `answer` is "pass", a reason, or another action of the filter on the URL."""
 
     by: str
     gate: str
@@ -53,11 +53,11 @@ class Ruling(msgspec.Struct, kw_only=True):
 
 
 class RobotsStory(msgspec.Struct, kw_only=True):
-    """What the stored robots.txt of the URL's origin says of it."""
+    """What the stored robots.txt of the URL's origin says about it."""
 
     standing: str  # allowed, denied, unreachable; unknown: never fetched, or too long ago
     kind: str | None = None  # rules; allow: there is no file; unreachable
-    rules_allow: bool | None = None  # what the last file says, however old
+    rules_allow: bool | None = None  # whether the rules of the last file allow it, however old that is
     status: int | None = None
     fetched_at: str | None = None
     expires_at: str | None = None
@@ -66,7 +66,7 @@ class RobotsStory(msgspec.Struct, kw_only=True):
 
 
 class Today(msgspec.Struct, kw_only=True):
-    """The gates' answers, and what they come to: the end of "found today, it would …"."""
+    """The gates' answers, and their result as the end of the sentence "found today, it would …"."""
 
     rulings: list[Ruling]
     overrides: list[OverriddenOption] = []  # what overrides set for the URL, its host and its site
@@ -77,10 +77,10 @@ class Today(msgspec.Struct, kw_only=True):
 def decide(
     url: CrawlURL, depth: int | None, settings: Settings, space: URLSpace, view: View | None, now: float, *, is_seed: bool = False
 ) -> Today:
-    """Ask every gate; a seed is asked of the static one alone.
+    """Ask every gate; a seed passes only the static one.
 
     Args:
-        depth: Clicks from a seed, None if nothing is known of the way there.
+        depth: Clicks from a seed; None if that is not known.
     """
     overriding = Overriding(settings)
     filters, said = specs(settings, settings.seeds), overriding.said(url.text)
@@ -98,13 +98,13 @@ def decide(
     if not is_seed:
         rulings += [_depth(url, depth, gate), *_learned(url, panel)]
     rulings += _address(url, settings)
-    rulings = [*_forgotten(url, view), *_overridden(rulings, said)]
+    rulings = [*_forgotten(url, view), *_overridden(rulings, said), *_not_asked(view)]
     robots = robots_story(url, RobotsCache(view.tables.robots, space, settings, agent=settings.identity.agent), now)
     return Today(rulings=rulings, overrides=said, robots=robots, outcome=_outcome(rulings, robots))
 
 
 def _forgotten(url: CrawlURL, view: View) -> list[Ruling]:
-    """Say so if the operator has had the URL or its host taken down: nothing else is asked then."""
+    """Return the ruling if the operator has had the URL or its host taken down: then no other gate is asked."""
     names = (url.text, queue_name(url.host))
     found = [record for _, record in view.tables.forgotten.all() if record.text in names]
     answer = Reason.FORGOTTEN.value
@@ -112,6 +112,12 @@ def _forgotten(url: CrawlURL, view: View) -> list[Ruling]:
         Ruling(by="forget", gate="takedown", answer=answer, detail=", ".join(filter(None, (one.text, iso(one.at), one.by, one.why))))
         for one in found[:1]
     ]
+
+
+def _not_asked(view: View) -> list[Ruling]:
+    """Name the plug-ins of the crawl that are not installed here."""
+    said = "the crawl was made with it; install the plug-in to know what it would decide"
+    return [Ruling(by=name, gate="plug-in", mode="unknown", answer="not installed", detail=said) for name in view.absent_filters]
 
 
 def _static(url: CrawlURL, filters: tuple[FilterSpec, ...]) -> list[Ruling]:
@@ -132,7 +138,7 @@ def _static(url: CrawlURL, filters: tuple[FilterSpec, ...]) -> list[Ruling]:
 
 
 def _overridden(rulings: list[Ruling], said: list[OverriddenOption]) -> list[Ruling]:
-    """Name the overrides that change an option of the gate for the URL, also those of filters that are off for it."""
+    """Add to the rulings the overrides that change an option of their gate for the URL, also those of filters that are off for it."""
     of_gate = {one.key.split(".")[1 if one.key.startswith("filters.") else 0]: one.match for one in said}
     of_gate |= {"scope" if one.key == "skip" else one.key: one.match for one in said}
     named = [msgspec.structs.replace(ruling, override=of_gate.get(ruling.by, "")) for ruling in rulings]
@@ -152,7 +158,7 @@ def _depth(url: CrawlURL, depth: int | None, gate: LinkGate) -> Ruling:
 
 
 def _learned(url: CrawlURL, panel: Panel) -> list[Ruling]:
-    """Ask the filters that learn, with the memories as they are; nothing is learned from it."""
+    """Ask the filters that learn, with their memories as they are; they learn nothing from it."""
     deliberation = panel.links(LinkBatch.of(url))
     of_url = {spec.name: spec.mode_of(url.text) for spec in panel.specs if spec.learned is not None}
     modes = {name: mode.value for name, mode in of_url.items() if mode is not Mode.OFF}
@@ -176,7 +182,7 @@ def _refusal(verdict: Verdict, mode: str, *, is_audited: bool) -> Ruling:
 
 
 def _address(url: CrawlURL, settings: Settings) -> list[Ruling]:
-    """Ask the guard of addresses, as every connect does; nothing if the name would have to be looked up."""
+    """Ask the guard of addresses, as every connection does; no ruling if the name would have to be looked up."""
     name = hostname_of(url.host)
     address = GivenAddresses(settings.dns.static).of(name)
     if not address:
@@ -188,7 +194,7 @@ def _address(url: CrawlURL, settings: Settings) -> list[Ruling]:
 
 
 def robots_story(url: CrawlURL, book: RobotsCache, now: float) -> RobotsStory:
-    """Return what robots.txt says of the URL, as far as it is known."""
+    """Return what robots.txt says about the URL, as far as it is known."""
     standing = book.ask(url, now).standing.value
     record = book.record(url.host)
     if record is None:
@@ -213,7 +219,7 @@ def _robots_detail(record: RobotsRecord, now: float, *, obeys: bool) -> str | No
 
 
 def _outcome(rulings: list[Ruling], robots: RobotsStory | None) -> str:
-    """Return what the answers come to: the first gate that stops the URL decides."""
+    """Return the result of all answers: the first gate that stops the URL decides."""
     for ruling in rulings:
         if ruling.stops:
             if ruling.by == _GUARD:

@@ -1,4 +1,4 @@
-"""What the rounds of revisits have found of a URL, for its story."""
+"""What the rounds of revisits have found about a URL, for its story."""
 
 from __future__ import annotations
 
@@ -17,29 +17,35 @@ _SHOWN = {
 
 
 class VisitedAgain(msgspec.Struct, kw_only=True):
-    """What revisits of the URL came to."""
+    """The results of the URL's revisits."""
 
-    visits: int  # revisits
+    visits: int  # number of revisits
     last_at: str | None
     last_round: int
     last_status: int | None  # None: no answer came
-    failed: str | None  # why the last one gave no answer that counts
-    standing: str  # what the URL is known as: page, redirect, gone, none
+    failed: str | None  # why the last revisit gave no answer that counts
+    standing: str  # what the URL is: page, redirect, gone, none
     changes: int
     changed_at: str | None
     missing_since: str | None
     gone_at: str | None
-    versions: int  # of the page that are kept
+    versions: int  # versions of the page that are kept
     etag: str | None
     last_modified: str | None
     waits_in_round: int | None  # the round in which a revisit waits
-    is_conditional: bool  # asked so: its host's answers "not modified" have not been false
+    is_conditional: bool  # requests are conditional: no answer "not modified" of its host was false
     due_at: str | None  # `schedule: continuous`: when it is visited next
     why_then: str | None
 
 
 def visited_again(view: View, key: bytes, queue: bytes) -> VisitedAgain | None:
-    """Return what is known of the URL of this key, whose host's queue is `queue`; None if no round has asked for it."""
+    """Return what is known about the revisits of a URL; None if no round has requested it.
+
+    Args:
+        view: The store.
+        key: The key of the URL.
+        queue: The name of its host's queue.
+    """
     check, waiting = view.tables.rounds.check(key), view.tables.rounds.revisit(key)
     if check is None or not (check.n_visits or waiting):
         return None
@@ -66,7 +72,7 @@ def visited_again(view: View, key: bytes, queue: bytes) -> VisitedAgain | None:
 
 
 def _why(plan: PagePlan) -> str:
-    """Return for what reason a page is visited when it is."""
+    """Return why a page is visited at its planned time."""
     if (words := _SHOWN.get(plan.why)) is not None:
         return f"{words}, so after {_time(plan.interval_s)}"
     source = "by its siblings and what it says of its last change" if plan.why == "first" else "as its visits and its siblings' let expect"
@@ -81,7 +87,7 @@ def _why(plan: PagePlan) -> str:
 
 
 def _time(seconds: float) -> str:
-    """Return a time in its largest unit."""
+    """Return a length of time in its largest unit, for people."""
     for unit, name in ((86_400.0, "days"), (3_600.0, "hours"), (60.0, "minutes")):
         if seconds >= 2 * unit:
             return f"{seconds / unit:,.0f} {name}"
@@ -89,7 +95,7 @@ def _time(seconds: float) -> str:
 
 
 def words_of(visited: VisitedAgain) -> str:
-    """Return it as sentences that go on with what was said before, each after a space."""
+    """Return sentences about it, each after a space, to be appended to others."""
     words = ""
     if visited.visits:
         times = "once" if visited.visits == 1 else f"{visited.visits:,} times"

@@ -1,4 +1,4 @@
-"""The answer of `explain` in a sentence: what the store says of a URL."""
+"""The answer of `explain` as a sentence: what the store says about a URL."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from thresher.crawler.explain.story import Story
 
 
 def recorded(story: Story) -> str:
-    """Return in a sentence what the store says of a URL."""
+    """Return a sentence: what the store says about a URL."""
     match story.state:
         case "bad_url":
             return f"It is no URL that this crawl may request: {governed(story.reason or '', story.detail or '')}."
@@ -41,7 +41,7 @@ def _never_known(story: Story) -> str:
 
 
 def _later(story: Story) -> str:
-    """Return in words the verdicts that came after it had been recorded: the last one of each filter."""
+    """Return a text about later verdicts on the URL: the last one of each filter."""
     last = {verdict["filter"]: verdict for verdict in story.verdicts if "revised_at" in verdict}
     words = []
     for name, verdict in last.items():
@@ -82,7 +82,7 @@ def _done(story: Story) -> str:
 
 
 def _its_class(story: Story) -> str:
-    """Say what became of the class that a held URL waits in."""
+    """Return a text about the class in which a held URL waits."""
     of = story.held_class
     if of is None:
         return ""

@@ -1,13 +1,13 @@
-"""The connections of the crawl by the address they lead to: at most `politeness.address_connections` at one, idle ones among them.
+"""Counts the crawl's connections by address: at most `politeness.address_connections` to one address, idle ones included.
 
-Every socket is opened here, past the address guard, and counts from then until its descriptor is closed, by any party: while it
-connects, while it carries a request, while it is kept for the next one, while TLS says good-bye. Requests are bounded before (slots.py),
-so where an address is full and a request needs a connection, one of them carries none: the one that has been idle longest is closed, and
-the new one is opened when its descriptor is free, not before.
+Every socket is opened here, after the address guard has allowed it. It counts from then until its file descriptor is closed by anybody:
+while it connects, carries a request, is kept for the next request, or ends TLS. Requests are bounded before (slots.py). So if an address is
+full and a request needs a connection, one connection must be idle: the one that has been idle longest is closed, and the new one is opened
+only when the old descriptor is free.
 
-The idle one may be another agent's, which then closes it: crawler/cluster/shared_addresses.py.
+The idle connection may belong to another agent, which then closes it: crawler/cluster/shared_addresses.py.
 
-A name of several addresses is tried at each (RFC 8305), as far as they have a place.
+If a name has several addresses, each that has a free place is tried (RFC 8305).
 
 Memory: 100 bytes an address in use. Time: 3 µs a connection.
 """
@@ -28,20 +28,20 @@ from typing import Any, Protocol
 from thresher.crawler.fetch.address_guard import AddrInfo
 from thresher.crawler.fetch.local_end import Sockets
 
-_LOOK_S = 0.05  # between two looks at what other agents wait for
-_AGAIN_S = 0.02  # until the next try at an address that others have filled
+_LOOK_S = 0.05  # seconds between two looks at the connections for which other agents wait
+_AGAIN_S = 0.02  # seconds until the next try at an address that other agents have filled
 
 
 @dataclass(slots=True)
 class Attempt:
-    """One name's connect: the addresses to try, that with a place first."""
+    """The connecting to one name: its addresses, the one with a reserved place first."""
 
     infos: list[AddrInfo]
-    held: str  # the place, until a socket has it
-    full: list[AddrInfo] = field(default_factory=list)  # tried, and without a place
+    held: str  # the address with the reserved place, until a socket takes it
+    full: list[AddrInfo] = field(default_factory=list)  # addresses that were tried and had no free place
 
 
-_ATTEMPT: ContextVar[Attempt | None] = ContextVar("attempt", default=None)  # of the task, and of those that try its addresses
+_ATTEMPT: ContextVar[Attempt | None] = ContextVar("attempt", default=None)  # of the task that connects, and of its tasks
 
 
 class NoPlace(OSError):  # noqa: N818 - named for what it says
@@ -49,27 +49,29 @@ class NoPlace(OSError):  # noqa: N818 - named for what it says
 
 
 class ConnectionUse(Protocol):
-    """What all agents of a machine have open at one address."""
+    """The open connections of all agents of a machine, by address."""
 
     def connect(self, address: str) -> bool:
-        """Reserve a connection; False if there are as many as may be: then the others are asked to close one that is idle."""
+        """Reserve a connection and return True. If there are as many as allowed, ask the other agents to close an idle one and return
+        False.
+        """
         ...
 
     def disconnect(self, address: str) -> None:
-        """Release a reservation."""
+        """End a reservation."""
         ...
 
     def has_calls(self) -> bool:
-        """Return whether anybody has asked for a connection since the last call."""
+        """Return whether another agent has asked for a connection since the last call."""
         ...
 
     def is_called_for(self, address: str) -> bool:
-        """Return whether somebody waits for a connection at the address."""
+        """Return whether another agent waits for a connection at the address."""
         ...
 
 
 class _Socket(socket.socket):
-    """Says when its descriptor is closed, by itself or by a loop that has taken it over."""
+    """A socket that calls back when its descriptor is closed, by itself or by an event loop that has taken it over."""
 
     on_freed: Callable[[], None] | None = None
 
@@ -93,21 +95,21 @@ class _Socket(socket.socket):
 
 
 class AddressConnections:
-    """Opens sockets and knows which connections are idle. Of one event loop."""
+    """Opens sockets and knows which connections are idle. For one event loop."""
 
     def __init__(self, guard: Sockets, at_most: int, *, elsewhere: ConnectionUse | None = None) -> None:
         """Create the address connections.
 
         Args:
-            at_most: At one address.
-            elsewhere: What other agents have, if there are any.
+            at_most: Most connections at one address.
+            elsewhere: The connections of other agents, if there are any.
         """
         self._guard = guard
         self._at_most = at_most
         self._elsewhere = elsewhere
         self._loop = asyncio.get_running_loop()
-        self._open: Counter[str] = Counter()  # and reserved
-        self._idle: dict[str, dict[object, Callable[[], None]]] = {}  # the longest first, and what closes each
+        self._open: Counter[str] = Counter()  # address → connections that are open or reserved
+        self._idle: dict[str, dict[object, Callable[[], None]]] = {}  # address → {connection: function that closes it}, idle longest first
         self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
         self._timer: asyncio.TimerHandle | None = None
 
@@ -115,13 +117,13 @@ class AddressConnections:
     async def place(self, infos: Sequence[AddrInfo]) -> AsyncIterator[Attempt]:
         """Wait for a place at one of the addresses, which is kept for `open_socket` until the block ends.
 
-        At others that are full an idle connection is closed now, as they may be tried in a moment.
+        At other addresses of the name that are full an idle connection is closed now, since they may be tried in a moment.
         """
         keys = [_key(info) for info in infos]
         if self._take(keys[0]):
             i = 0
         elif keys[0] in self._idle:
-            i = await self._wait(keys[:1])  # the one that was reserved for the request
+            i = await self._wait(keys[:1])  # the address that was reserved for the request
         else:
             i = next((i for i, key in enumerate(keys) if self._take(key)), -1)
             i = i if i >= 0 else await self._wait(keys)
@@ -138,7 +140,12 @@ class AddressConnections:
                 self._on_freed(attempt.held)
 
     def open_socket(self, info: AddrInfo) -> socket.socket:
-        """Return a new socket for one connect; raises BlockedAddress, and NoPlace.    For `aiohttp.TCPConnector(socket_factory=)`."""
+        """Return a new socket for one connection; also used as `aiohttp.TCPConnector(socket_factory=)`.
+
+        Raises:
+            BlockedAddress: If the guard refuses the address.
+            NoPlace: If the address has no free place.
+        """
         key, attempt = _key(info), _ATTEMPT.get()
         if attempt is not None and attempt.held == key:
             attempt.held = ""
@@ -155,7 +162,7 @@ class AddressConnections:
         return opened
 
     def on_idle(self, address: str, connection: object, close: Callable[[], None]) -> None:
-        """Keep a connection in mind that carries no request, or close it if its place is waited for.
+        """Remember an idle connection, or close it if a request waits for its place.
 
         Args:
             close: Closes it at once.
@@ -178,7 +185,7 @@ class AddressConnections:
                 del self._idle[key]
 
     def close(self) -> None:
-        """Stop looking at what others wait for."""
+        """Stop looking for connections for which other agents wait."""
         if self._timer is not None:
             self._timer.cancel()
 
@@ -189,9 +196,11 @@ class AddressConnections:
         return True
 
     async def _wait(self, keys: Sequence[str]) -> int:
-        """Close what is idle longest at the first of the addresses that has such; return which one has got a place."""
+        """Close the connection that is idle longest, at the first of the addresses that has an idle one. Return the index of the address
+        that has a place.
+        """
         while True:
-            any(self._close_idle(key) for key in keys)  # the first that has one
+            any(self._close_idle(key) for key in keys)  # only at the first address with an idle connection
             freed = self._loop.create_future()
             for key in keys:
                 self._waiting.setdefault(key, deque()).append(freed)
@@ -204,7 +213,9 @@ class AddressConnections:
                     return i
 
     def _forget(self, waiter: asyncio.Future[None], keys: Sequence[str]) -> None:
-        """Take a waiter out of the queues. Each place that gets free wakes all of them, so that no cancelled one takes a word with it."""
+        """Take a waiter out of the queues. A place that gets free wakes all waiters of its address, so no wake-up is lost with a cancelled
+        waiter.
+        """
         waiter.cancel()
         for key in dict.fromkeys(keys):
             queue = self._waiting[key]
@@ -224,7 +235,7 @@ class AddressConnections:
         return True
 
     def _on_freed(self, key: str) -> None:
-        """A place is free: the descriptor is closed, or none was needed."""
+        """Record that a place is free: the descriptor is closed, or none was needed."""
         self._open[key] -= 1
         if not self._open[key]:
             del self._open[key]
@@ -249,5 +260,5 @@ def _key(info: AddrInfo) -> str:
 
 @lru_cache(maxsize=65_536)
 def _canonical(address: str) -> str:
-    """Return an address as it is always written, its zone left out."""
+    """Return the canonical text of an address, without its zone."""
     return str(ip_address(address.partition("%")[0]))

@@ -1,12 +1,12 @@
-"""Which addresses may be reached: the one gate that every connect of the crawler passes.
+"""Decides which addresses may be reached: the one gate that every connection of the crawler passes.
 
-A page decides where its links point, and the owner of a name server decides what a name resolves to; neither may direct the crawler
-at what stands behind our own firewall. Names are filtered when they resolve (crawler/fetch/dns.py), and every socket is checked again
-at the moment it is opened with the very address it will connect to, so that literals, redirects and answers that change between
-two look-ups make no difference.
+A page decides where its links point, and the owner of a name server decides what a name resolves to; neither may direct the crawler to
+hosts behind our own firewall (server-side request forgery). Names are filtered when they resolve (crawler/fetch/dns.py), and every socket
+is checked again when it is opened, with exactly the address it will connect to. So literal addresses, redirects, and answers that change
+between two look-ups are covered, too.
 
-The table is our own, by IANA's special-purpose registries: `ipaddress.is_global` of Python 3.11 says yes to NAT64, 6to4,
-v4-compatible and site-local addresses, to multicast and to what clouds keep for themselves.
+The table is our own, by IANA's special-purpose registries: `ipaddress.is_global` of Python 3.11 is true for NAT64, 6to4, v4-compatible,
+site-local and multicast addresses, and for addresses that clouds reserve for their services.
 
 Time: 5 µs per distinct address, 0.1 when cached. Memory: 65,536 answers, about 12 MB.
 """
@@ -24,7 +24,7 @@ AddrInfo = tuple[int, int, int, str, tuple[str, int] | tuple[str, int, int, int]
 
 _CACHED = 65_536
 
-# Services that clouds offer on an address of their own: reached only when `allow` names the very address.
+# Services of clouds, on addresses of their own: reached only if `allow` names exactly this address.
 _METADATA = frozenset(
     ip_address(text)
     for text in (
@@ -33,7 +33,7 @@ _METADATA = frozenset(
     )
 )
 METADATA = "cloud metadata"
-NEVER_OWN = frozenset((METADATA, "link-local", "multicast", "reserved", "not an address"))  # whatever a seed resolves to
+NEVER_OWN = frozenset((METADATA, "link-local", "multicast", "reserved", "not an address"))  # never allowed, whatever a seed resolves to
 
 _REFUSED_V4 = [
     (IPv4Network(network), why)
@@ -56,7 +56,7 @@ _REFUSED_V4 = [
     )
 ]
 
-# Of IPv6 only 2000::/3 is in use, without these.
+# Of IPv6 only 2000::/3 is allowed, except these networks.
 _GLOBAL_V6 = IPv6Network("2000::/3")
 _REFUSED_V6 = [
     (IPv6Network(network), why)
@@ -78,7 +78,7 @@ _REFUSED_V6 = [
         ("ff00::/8", "multicast"),
     )
 ]
-_NAT64 = IPv6Network("64:ff9b::/96")  # what it embeds decides: networks without IPv4 reach the public web through it
+_NAT64 = IPv6Network("64:ff9b::/96")  # the embedded IPv4 address decides: networks without IPv4 reach the public web through NAT64
 
 
 class BlockedAddress(OSError):  # noqa: N818 - the noun of the interface
@@ -91,14 +91,14 @@ class BlockedAddress(OSError):  # noqa: N818 - the noun of the interface
 
 
 class AddressGuard:
-    """Refuses every address that is not public, except what `allow` names and what is pinned as one's own site."""
+    """Refuses every address that is not public, except those in `allow` and those of the operator's own site."""
 
     def __init__(self, allow: Sequence[str], own: OwnSite = NOTHING_OWN, ports: frozenset[int] | None = None) -> None:
         """Create the address guard.
 
         Args:
             allow: Networks or addresses in CIDR notation, exempt from the guard.
-            ports: Beside those of `own`; None: any.
+            ports: Allowed ports, beside those of `own`; None: any.
         """
         self._own = own
         self._ports = ports
@@ -106,23 +106,27 @@ class AddressGuard:
         self._judged = lru_cache(maxsize=_CACHED)(self._judge)
 
     def refuses(self, address: str, hostname: str = "") -> str:
-        """Return why `address` must not be reached, "" if it may be.
+        """Return why `address` must not be reached; "" if it may be.
 
         Args:
-            hostname: That resolves to it.
+            hostname: The name that resolves to it.
         """
         why = self._judged(address)
         return "" if why and why not in NEVER_OWN and self._own.has_name(hostname, address) else why
 
     def open_socket(self, addr_info: AddrInfo) -> socket.socket:
-        """Return a new socket for one connect; raises BlockedAddress.    For `aiohttp.TCPConnector(socket_factory=)`."""
+        """Return a new socket for one connection; also used as `aiohttp.TCPConnector(socket_factory=)`.
+
+        Raises:
+            BlockedAddress: If the address is refused.
+        """
         family, kind, protocol, _, sockaddr = addr_info
         if why := self.refuses_port(sockaddr[0], sockaddr[1]):
             raise BlockedAddress(sockaddr[0], why)
         return socket.socket(family, kind, protocol)
 
     def refuses_port(self, address: str, port: int) -> str:
-        """Return why no connection to the address is allowed, under any name; "" if one is."""
+        """Return why no connection to the address and port is allowed, under any name; "" if one is."""
         why, is_own = self._judged(address), self._own.has_socket(address, port)
         if why and (why in NEVER_OWN or not is_own):
             return why

@@ -1,4 +1,4 @@
-"""From aiohttp's exceptions to causes; what is none of aiohttp's, causes.py knows."""
+"""Translates aiohttp's exceptions to causes of failure; causes.py translates all others."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from thresher.crawler.fetch.causes import Blame, blame, blame_connect, cut
 from thresher.crawler.fetch.dns import Unresolved
 from thresher.crawler.fetch.exchange import Exchange
 
-_HEADER_FAULTS = ("Got more than", "Too many headers")  # of aiohttp's messages; what else it says of a head is bad syntax
+_HEADER_FAULTS = ("Got more than", "Too many headers")  # messages of aiohttp; its other messages about a head mean bad syntax
 
 
 def blame_aiohttp(error: Exception, exchange: Exchange) -> Blame:

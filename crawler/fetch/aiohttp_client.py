@@ -1,5 +1,5 @@
-"""HTTP/1.1 as aiohttp speaks it, with what it must not decide alone taken from it: it follows no redirect, repeats no request, keeps no
-cookie, decodes no body, obeys no proxy variable and sets no timer. The reference that the lean client is measured against.
+"""HTTP/1.1 by aiohttp, with everything switched off that the crawler decides: it follows no redirect, repeats no request, keeps no cookie,
+decodes no body, obeys no proxy variable and sets no timer. The lean client is tested against it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _HAPPY_EYEBALLS_S = 0.25
 
 
 class _Connector(aiohttp.TCPConnector):
-    """Makes connections whose beginnings and ends are counted, at addresses that have a place for them."""
+    """Makes connections, counts their beginnings and ends, and waits for a place at the address."""
 
     connections: Connections
     places: AddressConnections
@@ -62,7 +62,7 @@ class _Connector(aiohttp.TCPConnector):
     async def _through(
         self, proxy: Proxy, factory: Callable[[], ResponseHandler], *args: Any, **options: Any
     ) -> tuple[asyncio.Transport, ResponseHandler]:
-        """Connect by the proxy: to it where it is asked for plain http itself, else through a tunnel to the host."""
+        """Connect through the proxy: plain http goes to the proxy itself, https through a tunnel to the host."""
         url = options["req"].url
         tunnels_to = None if proxy.is_plain and url.scheme == "http" else (url.raw_host, url.port)
         sock = await proxy.connected(self._open_socket, CURRENT.get(), tunnels_to)
@@ -87,7 +87,7 @@ class _Connector(aiohttp.TCPConnector):
 
 
 class AiohttpClient:
-    """The session. Make it inside the running loop, close it there."""
+    """The session of aiohttp. Make and close it inside the running event loop."""
 
     faults: tuple[type[Exception], ...] = (aiohttp.ClientError, WireFault)
     blame = staticmethod(blame_aiohttp)
@@ -104,7 +104,7 @@ class AiohttpClient:
     ) -> None:
         self._proxy = proxy
         connector = _Connector(
-            limit=0,  # the frontier bounds requests, in all and per host
+            limit=0,  # the frontier limits requests, in all and per host
             ssl=tls,
             resolver=ResolverView(resolver, proxy),
             use_dns_cache=False,
@@ -132,7 +132,7 @@ class AiohttpClient:
     def get(
         self, text: str, exchange: Exchange, headers: Sequence[RequestHeader] = ()
     ) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
-        """Return a context that requests `text`, a canonical URL, and is left when its response is done with."""
+        """Return a context manager that requests `text`, a canonical URL; leave it when the response has been read."""
         CURRENT.set(exchange)
         ours = {header.name: header.value for header in headers}
         proxy = self._proxy if self._proxy is not None and self._proxy.is_plain and text.startswith("http://") else None
@@ -146,7 +146,7 @@ class AiohttpClient:
 
 
 def _request_url(text: str) -> URL:
-    """Return `text` as yarl's URL with path and query as one opaque string, so that it is sent as it is, an empty query too."""
+    """Return `text` as yarl's URL with path and query as one opaque string, so that it is sent unchanged, also with an empty query."""
     if not (text.isascii() and text.isprintable()) or " " in text:
         raise ValueError(f"not a canonical URL: {text!r}")
     scheme, _, rest = text.partition("://")
@@ -162,7 +162,11 @@ class ResolverView(AbstractResolver):
         self._proxy = proxy
 
     async def resolve(self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC) -> list[ResolveResult]:
-        """Return the addresses of `host` in the order in which they are to be tried; raises Unresolved."""
+        """Return the addresses of `host` in the order in which to try them.
+
+        Raises:
+            Unresolved: If the name has no usable address.
+        """
         answer = await self._resolver.resolve(host) if self._proxy is None else await self._proxy.addresses()
         if isinstance(answer, LookupFailed):
             raise Unresolved(answer)
@@ -172,7 +176,7 @@ class ResolverView(AbstractResolver):
         ]
 
     async def close(self) -> None:
-        """The resolver is closed by whoever made it."""
+        """Do nothing: the code that made the resolver closes it."""
 
 
 def _family(address: str) -> int:

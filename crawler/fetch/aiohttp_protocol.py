@@ -1,13 +1,13 @@
-"""What crosses the wire for one response, counted and bounded below the HTTP parser.
+"""Counts and bounds the bytes of one response before aiohttp's HTTP parser sees them.
 
-aiohttp's parser bounds lines, but not what a response may cost beyond its body: 64 MB of chunk extensions pass as a body of two
-bytes, interim responses without end as silence. `WireProtocol` counts every byte before the parser sees it and ends the connection
-when the budget is spent, when a 21st interim response comes, and when a byte arrives on a connection without a request:
-else the answer to a question not yet asked would be given to the next URL.
+aiohttp's parser bounds lines, but not the bytes of a response beyond its body: 64 MB of chunk extensions may come with a body of two bytes,
+and endless interim responses look like silence. `WireProtocol` counts every byte before the parser sees it and ends the connection when the
+budget is spent, when a 21st interim response comes, and when a byte arrives on a connection without a request: otherwise an answer that was
+sent too early would be given to the next URL.
 
 It rests on parts of aiohttp that are not public: `ResponseHandler`, installed as `connector._factory`, its `_payload`, `_buffer` and
 `feed_data`, and the connector's `_wrap_create_connection`, `_get` and `_release` (aiohttp_client.py). tests/fetch/test_fetch_broken.py and
-tests/fetch/test_address_connections.py fail for each that changes.
+tests/fetch/test_address_connections.py fail if one of them changes.
 
 Time: 1 µs per read from a socket. Memory: 300 bytes per request.
 """
@@ -29,19 +29,19 @@ from thresher.crawler.fetch.exchange import MAX_INTERIM, Connections, Exchange, 
 
 CURRENT: ContextVar[Exchange] = ContextVar(
     "exchange"
-)  # of the task that makes the request: aiohttp hands nothing of ours down to its protocol
+)  # of the task that makes the request: aiohttp passes none of our objects to its protocol
 
 
 class WireProtocol(ResponseHandler):
-    """aiohttp's response parser behind a meter."""
+    """aiohttp's response parser, with counted and bounded bytes."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, connections: Connections, places: AddressConnections) -> None:
         super().__init__(loop)
-        self.address = ""  # that it leads to, once it is open
+        self.address = ""  # the peer's address, once the connection is open
         self._connections = connections
         self._places = places
         self._exchange: Exchange | None = None
-        self._is_answered = True  # the final response's head has come
+        self._is_answered = True  # the head of the final response has arrived
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
@@ -69,7 +69,7 @@ class WireProtocol(ResponseHandler):
 
     def data_received(self, data: bytes) -> None:
         exchange = self._exchange
-        if data:  # aiohttp feeds b"" to itself when it takes up reading again
+        if data:  # aiohttp feeds b"" to itself when it resumes reading
             if exchange is None or (self._is_answered and (self._payload is None or self._payload.is_eof())):
                 self.close()  # bytes that no request asked for
                 return
@@ -79,11 +79,11 @@ class WireProtocol(ResponseHandler):
         super().data_received(data)
 
     def feed_data(self, data: tuple[RawResponseMessage, StreamReader], size: int = 0) -> None:
-        """Take a parsed head on its way to the request that waits for it."""
+        """Check a parsed head on its way to the request that waits for it."""
         exchange = self._exchange
         assert exchange is not None
         if exchange.fault is not None:
-            return  # the segment that broke the rule had more in it
+            return  # the segment that broke the rule had more data
         status = data[0].code
         if 100 <= status < 200 and status != 101:
             exchange.n_interim += 1
@@ -104,16 +104,16 @@ class WireProtocol(ResponseHandler):
         super().set_exception(exc, *cause)
 
     def is_connected(self) -> bool:
-        """Return whether a request may use the connection: not if an answer lies there already."""
+        """Return whether a request may use the connection: not if unasked bytes have arrived."""
         return super().is_connected() and not self._buffer and self._exception is None
 
     @property
     def should_close(self) -> bool:
-        """Whether the connection is closed when its response is done with."""
+        """Whether the connection is closed after its response."""
         return super().should_close or self._connections.n_open > self._connections.at_most
 
     def _end(self, exchange: Exchange, cause: Cause, detail: str) -> None:
-        """End the response by our own rule."""
+        """End the response because it broke one of our rules."""
         if exchange.fault is None:
             exchange.fault = WireFault(cause, detail)
             payload, transport = self._payload, self.transport

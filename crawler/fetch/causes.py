@@ -1,7 +1,8 @@
-"""From exceptions to causes: the one place that knows what each of them means, with aiohttp_blame.py for aiohttp's own.
+"""Translates exceptions to causes of failure: the one place that knows what each of them means, with aiohttp_causes.py for those of
+aiohttp.
 
-Everything that a peer, the network or our own limits can do to a request ends in a `Cause` with a line of detail. What is in no
-row is our own fault: `INTERNAL_ERROR`, with its traceback.
+Every failure by a peer, the network or our own limits becomes a `Cause` with a line of detail. An exception in no row of the table is our
+own fault: `INTERNAL_ERROR`, with its traceback.
 """
 
 from __future__ import annotations
@@ -19,14 +20,14 @@ from thresher.crawler.fetch.exchange import Exchange, WireFault
 Blame = tuple[Cause, str]
 
 _DETAIL = 300  # characters
-_ATTEMPT = re.compile(r"\[Errno (\d+)\](?:[^\[]*?\('([^']+)')?")  # one of several connects that failed: they come listed in one text
+_ATTEMPT = re.compile(r"\[Errno (\d+)\](?:[^\[]*?\('([^']+)')?")  # one of several failed connections: the exception lists them in one text
 _CONNECT = {
     errno.ECONNREFUSED: Cause.CONN_REFUSED,
     errno.ECONNRESET: Cause.CONN_RESET,
     errno.ECONNABORTED: Cause.CONN_RESET,
     errno.EPIPE: Cause.CONN_RESET,
     errno.ETIMEDOUT: Cause.CONN_TIMEOUT,
-    errno.EHOSTUNREACH: Cause.CONN_TIMEOUT,  # its last router says what else we would find out by waiting
+    errno.EHOSTUNREACH: Cause.CONN_TIMEOUT,  # its last router reports what we would otherwise find out by waiting
     errno.EHOSTDOWN: Cause.CONN_TIMEOUT,
     errno.EMFILE: Cause.NO_DESCRIPTORS,
     errno.ENFILE: Cause.NO_DESCRIPTORS,
@@ -36,8 +37,8 @@ _CONNECT = {
     errno.ENETUNREACH: Cause.UNREACHABLE,
     errno.ENETDOWN: Cause.UNREACHABLE,
 }
-_NO_ROUTE = frozenset((errno.ENETUNREACH, errno.EADDRNOTAVAIL))  # to IPv6: says nothing if another address was tried
-# Of several addresses the one that got furthest decides.
+_NO_ROUTE = frozenset((errno.ENETUNREACH, errno.EADDRNOTAVAIL))  # no route to IPv6: counts only if no other address was tried
+# If several addresses were tried, the one that got furthest decides.
 _FURTHEST = (Cause.NO_DESCRIPTORS, Cause.CONN_RESET, Cause.CONN_REFUSED, Cause.CONN_TIMEOUT, Cause.UNREACHABLE)
 
 
@@ -65,7 +66,7 @@ def blame_connect(error: OSError) -> Blame:
     text = str(error)
     attempts = _ATTEMPT.findall(text.rpartition("Multiple exceptions: ")[2])
     no_route = [":" in address and int(number) in _NO_ROUTE for number, address in attempts]
-    if attempts and all(no_route):  # no outage: on a network without IPv6 nothing would ever end it
+    if attempts and all(no_route):  # not a network outage: on a network without IPv6 it would never end
         return Cause.CONN_TIMEOUT, cut(text)
     causes = {_CONNECT.get(int(number)) for (number, _), skip in zip(attempts, no_route, strict=True) if not skip}
     return next((cause for cause in _FURTHEST if cause in causes), Cause.CONN_REFUSED), cut(text)

@@ -1,4 +1,4 @@
-"""What the fetcher asks of a client, which speaks HTTP/1.1: lean_client.py or aiohttp_client.py."""
+"""The interface of an HTTP/1.1 client, as the fetcher uses it: lean_client.py or aiohttp_client.py."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from thresher.crawler.fetch.exchange import Exchange
 
 
 class Body(Protocol):
-    """The body of a response as it comes from the wire."""
+    """The body of a response, as received."""
 
     async def readany(self) -> bytes: ...
 
@@ -34,13 +34,13 @@ class Response(Protocol):
     def content(self) -> Body: ...
 
     def close(self) -> None:
-        """Give up the connection with what is still on it."""
+        """Close the connection, with all that is unread on it."""
 
 
 class Client(Protocol):
-    """Whoever speaks HTTP/1.1: lean_client.py or aiohttp_client.py."""
+    """A client that speaks HTTP/1.1: lean_client.py or aiohttp_client.py."""
 
-    faults: tuple[type[Exception], ...]  # what reading a response may raise
+    faults: tuple[type[Exception], ...]  # exceptions that reading a response may raise
 
     def blame(self, error: Exception, exchange: Exchange, /) -> tuple[Cause, str]:
         """Return why the request failed."""

@@ -1,14 +1,13 @@
-"""Credentials by origin, from a file that its owner alone may read.
+"""Credentials by origin, from a file that only its owner may read.
 
-    # one origin a line; what stands behind the kind is the secret
+    # one origin per line; the text after the kind is the secret
     https://wiki.example           basic   reader:correct horse battery staple
     https://api.example:8443       bearer  eyJhbGciOi…
     http://intranet.example        header  X-Api-Key: 0123456789
 
-An origin is scheme, host and port, compared as a whole: what is given for https is never sent over http, to another port, another host or
-a subdomain, and a redirect to another origin takes nothing along, since each request asks for its own origin's. A secret is in no message,
-no `repr` and no setting: the configuration knows the name of the file alone. Archives write `REDACTED` in its place
-(crawler/fetch/lean_client.py).
+An origin is scheme, host and port, compared as a whole: credentials for https are never sent over http, to another port, another host or a
+subdomain, and not after a redirect to another origin, since each request looks up its own origin. A secret is in no message, no `repr` and
+no setting: the configuration has only the name of the file. Archives write `REDACTED` in its place (crawler/fetch/lean_client.py).
 
 Sources: RFC 7617 (basic, in UTF-8), RFC 6750 (bearer), RFC 9110, 5.5 (what a header's value may hold).
 """
@@ -32,12 +31,12 @@ _MAX_BYTES: Final = 1 << 20
 _TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _VALUE: Final = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?")
 _ORIGIN: Final = re.compile(r"https?://[^/?#@\s]+/?", re.IGNORECASE)
-_OWN: Final = ("authorization", "cookie")  # of the reserved headers, those that may be given here
+_OWN: Final = ("authorization", "cookie")  # the reserved headers that may be given here
 _KINDS: Final = "basic USER:PASSWORD, bearer TOKEN or header NAME: VALUE"
 
 
 class RequestHeader(NamedTuple):
-    """A header of one request, beside those of all."""
+    """A header of one request, beside those that all requests have."""
 
     name: str
     value: str
@@ -55,20 +54,20 @@ class Credentials:
         """Create the credentials.
 
         Args:
-            by_origin: Name and value of a header.
+            by_origin: Origin → (name, value) of a header.
         """
         self._by_origin = dict(by_origin)
 
     def of(self, origin: str) -> RequestHeader | None:
-        """Return the header that requests to a canonical origin carry, None if there is none."""
+        """Return the header for requests to a canonical origin; None if there is none."""
         found = self._by_origin.get(origin)
         return RequestHeader(*found, is_secret=True) if found is not None else None
 
     def headers(self, origin: str, cookie: str = "") -> tuple[RequestHeader, ...]:
-        """Return what a request to an origin carries beside the headers of all.
+        """Return the headers of a request to an origin, beside those that all requests have.
 
         Args:
-            cookie: The cookie of its chain of redirects.
+            cookie: The cookie of the request's chain of redirects; "" for none.
         """
         own = self.of(origin)
         if not cookie:
@@ -88,7 +87,11 @@ NO_CREDENTIALS: Final = Credentials({})
 
 
 def read_credentials(path: str) -> Credentials:
-    """Read a file of credentials; "" names none. Raises UsageError, whose text holds nothing of a secret."""
+    """Read a file of credentials; "" means there is none.
+
+    Raises:
+        UsageError: If it cannot be read or used; its text contains no part of a secret.
+    """
     if not path:
         return NO_CREDENTIALS
     lines = _content(Path(path)).split("\n")
@@ -107,11 +110,11 @@ def read_credentials(path: str) -> Credentials:
 
 
 class _BadLineError(ValueError):
-    """What is wrong with a line, without its secret."""
+    """A fault of a line; the message does not contain the secret."""
 
 
 def _content(path: Path) -> str:
-    """Return the file's text if nobody but its owner may read or write it: asked of the open file, not of its name."""
+    """Return the file's text if only its owner may read and write it. The open file is checked, not its name."""
     where = f"fetch.credentials: {path}"
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
@@ -136,7 +139,7 @@ def _content(path: Path) -> str:
 
 
 def _entry(text: str) -> tuple[str, tuple[str, str]]:
-    """Return the origin of a line, and the header that it asks for."""
+    """Return (origin of a line, (name, value) of its header)."""
     origin, kind, secret = _words(text)
     match kind:
         case "basic":

@@ -1,15 +1,15 @@
 """The time limits of a request, on one timer that rarely fires.
 
     connect     from the start to the request sent: name, TCP, TLS
-    first byte  from there to the end of the final headers, interim responses and dripped headers included
+    first byte  from then to the end of the final headers, with interim responses and headers that come byte by byte
     read        without a byte of the body
     rate        bytes per second over the body so far, once it is `grace` old
     total       all of it
 
 A timer per phase would be set and cancelled five times for a response that takes a millisecond, and even one per request costs more than
-looking at the clock. Here all requests share one: it is set to the earliest time at which any limit of any of them could be broken, and
-when it fires it looks at how far those exchanges have come whose time it is. Every limit is at least as long as the wait between two
-looks at a request, so none is noticed late. While answers come in time the timer fires once in `shortest` seconds.
+looking at the clock. Here all requests share one timer. It is set to the earliest time at which any limit of any request could be broken;
+when it fires, it looks at the exchanges that are due. Every limit is at least as long as the time between two looks at a request, so no
+broken limit is noticed late. While answers come in time the timer fires once in `shortest` seconds.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Deadlines:
         """Return the limits of the configuration.
 
         Args:
-            grace_s: From the headers on, before the rate counts.
+            grace_s: Seconds from the headers on, before the rate counts.
         """
         connect, first_byte, read = settings.connect_timeout, settings.first_byte_timeout, settings.read_timeout
         return Deadlines(connect, first_byte, read, grace_s, settings.min_rate, min(connect, first_byte, read, grace_s))
@@ -57,7 +57,13 @@ class Watches:
         self._fires_at = inf
 
     def start(self, exchange: Exchange, limits: Deadlines, total_s: float) -> Watch:
-        """Watch a request of the task at hand from now on."""
+        """Watch a request of the current task from now on.
+
+        Args:
+            exchange: The record of the request.
+            limits: Its time limits.
+            total_s: Seconds for all of it.
+        """
         watch = Watch(self, exchange, limits, total_s)
         self._running.add(watch)
         self.look_by(watch.look_at)
@@ -84,7 +90,7 @@ class Watches:
 
 
 class Watch:
-    """Cancels the task that makes it when a limit is broken; `absorb` distinguishes this cancellation from one from outside."""
+    """Cancels the task that created it when a limit is broken; `absorb` tells this cancellation from one from outside."""
 
     def __init__(self, watches: Watches, exchange: Exchange, limits: Deadlines, total_s: float) -> None:
         task = asyncio.current_task()
@@ -111,13 +117,13 @@ class Watch:
         self._watches.stop(self)
 
     def hurry(self, within_s: float) -> None:
-        """Allow no more than `within_s` from now on."""
+        """Allow no more than `within_s` seconds from now on."""
         self._end_at = min(self._end_at, self._watches.loop.time() + within_s)
         self.look_at = min(self.look_at, self._end_at)
         self._watches.look_by(self.look_at)
 
     def absorb(self) -> bool:
-        """Return whether the cancellation at hand is the watch's own, and if so take it back: the task goes on."""
+        """Return whether the current cancellation came from this watch; if so, undo it, so that the task goes on."""
         if not self._is_expired:
             return False
         self._is_expired = False
@@ -136,11 +142,11 @@ class Watch:
 
     def _expire(self) -> None:
         self._is_expired = True
-        self.look_at = inf  # its task ends it
+        self.look_at = inf  # its task ends the watch
         self._task.cancel()
 
     def _next(self, now: float) -> tuple[float, Cause, str]:
-        """Return the deadline of the phase that the exchange is in, and what it means to miss it."""
+        """Return (deadline of the phase that the exchange is in, cause if it is missed, detail)."""
         exchange, limits = self._exchange, self._limits
         if not exchange.sent_at:
             cause = Cause.PROXY if exchange.is_at_proxy else Cause.CONN_TIMEOUT

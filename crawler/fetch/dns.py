@@ -1,25 +1,24 @@
-"""Names to addresses: one resolver per process, a cache with bounded lifetimes, one question per name at a time.
+"""Resolves names to addresses: one resolver per process, a cache with bounded lifetimes, one query per name at a time.
 
-The frontier asks `address` for what is known right now and names the hosts that must be looked up; `resolve` asks the name
-servers and remembers the answer, the failures too. aiohttp connects through an adapter on the same cache, so that a
-host is connected to at the address it was reserved with.
+The frontier asks `address` for a cached address, and names the hosts that must be looked up. `resolve` asks the name servers and caches the
+answer, also a failure. aiohttp connects through an adapter on the same cache, so a host is reached at the address that was reserved for it.
 
     source           lifetime
     answer           its TTL, within dns.min_ttl .. dns.max_ttl
     no such name     dns.negative_ttl (NXDOMAIN, and names without addresses)
     server failure   30 s: the frontier's retries decide when it is worth asking again
-    refused          the TTL: every address of the name is one that the guard refuses
+    refused          the TTL: the guard refuses every address of the name
 
-Addresses that the guard refuses are left out. IPv4 stands first: what is reserved is then what is connected to on every network.
+Addresses that the guard refuses are left out. IPv4 comes first, so that every network connects to the address that was reserved.
 At most half of `dns.max_addresses` are IPv6 if there are enough others: n refusing addresses cost n(n+1)/2 connects.
-It keeps TTLs and error codes, and asks for absolute names only.
+Names are absolute: no search domain is added.
 
 `dns.timeout` ends a lookup that has no answer. c-ares would end it sooner: it asks again when a server has been silent for five times
-its usual answer time, at least a quarter of a second, and waits twice as long each time. So it has as many tries as `dns.timeout` needs
-where the server answers other names at once. It hears an answer to its last try alone: a name whose answers take up to a quarter of
-`dns.timeout` is always found.
+its usual answer time, at least a quarter of a second, and waits twice as long each time. So it is given as many tries as fill `dns.timeout`
+even if the server answers other names at once. c-ares accepts only an answer to its last try; still, a name whose answers take up to a
+quarter of `dns.timeout` is always found.
 
-Memory: about 350 bytes per name, at most 131,072 names. Time: 0.1 µs from the cache, 95 µs asked.
+Memory: about 350 bytes per name, at most 131,072 names. Time: 0.1 µs from the cache, 95 µs for a query.
 """
 
 from __future__ import annotations
@@ -38,13 +37,13 @@ from thresher.crawler.fetch.address_guard import AddressGuard
 from thresher.crawler.fetch.given_addresses import GivenAddresses
 
 if TYPE_CHECKING:
-    import aiodns  # imported when the first name is asked for: behind a proxy, and where all names are given, none is
+    import aiodns  # imported at the first query: behind a proxy, and if all names are given, there is none
 
 CACHED_NAMES = 131_072
 FAILURE_TTL_S = 30.0
-RESERVATION_S = 1.0  # an answer without any lifetime is still good for the request that it was asked for
+RESERVATION_S = 1.0  # seconds: an answer with a TTL of 0 still serves the request for which it was made
 _FIRST_WAIT = 0.5  # part of `dns.timeout` after which a server is asked again that has not answered c-ares yet
-_SHORTEST_WAIT_S = 0.25  # c-ares' own, for a server that has answered; the n-th wait is at least 2 ** (n - 2) times as long
+_SHORTEST_WAIT_S = 0.25  # the wait of c-ares for a server that has answered before; the n-th wait is at least 2 ** (n - 2) times as long
 _NOSORT = 1 << 7  # ARES_AI_NOSORT, which pycares does not name: sorting opens a socket per address
 
 _CAUSES = {
@@ -58,7 +57,7 @@ _FINAL = frozenset((Cause.DNS_NXDOMAIN, Cause.DNS_NODATA))
 
 @dataclass(frozen=True, slots=True)
 class LookupFailed:
-    """A name without a usable address, and for how long that is taken as known."""
+    """A name without a usable address, and for how long this failure is cached."""
 
     cause: Cause
     detail: str
@@ -66,7 +65,7 @@ class LookupFailed:
 
 
 class Unresolved(OSError):  # noqa: N818 - named for what it says, as its cause is
-    """A look-up failed while aiohttp was connecting; carries the failure to the fetcher."""
+    """A look-up failed while a client was connecting; carries the failure to the fetcher."""
 
     def __init__(self, failure: LookupFailed) -> None:
         super().__init__(failure.detail)
@@ -74,7 +73,7 @@ class Unresolved(OSError):  # noqa: N818 - named for what it says, as its cause 
 
 
 class Names(Protocol):
-    """From names to addresses, or to what stands for them: `Resolver`, or `ProxyNames` (proxy.py)."""
+    """Resolves names to addresses, or to texts that stand for them: `Resolver`, or `ProxyNames` (proxy.py)."""
 
     def address(self, hostname: str, now: float, /) -> str | None: ...
 
@@ -93,13 +92,13 @@ class _Known:
 
 
 class Resolver:
-    """Resolves and remembers names. Implements `core.ports.AddressBook`."""
+    """Resolves names and caches the answers. Implements `core.ports.AddressBook`."""
 
     def __init__(self, settings: DnsSettings, *, guard: AddressGuard, clock: Callable[[], float] | None = None) -> None:
         """Create the resolver.
 
         Args:
-            clock: The crawl's time scale, the one that `now` of `address` is on; by default a `Clock` of its own.
+            clock: The crawl's clock in seconds, with which `now` of `address` is compared; None: a new `Clock`.
         """
         self._settings = settings
         self._guard = guard
@@ -116,7 +115,7 @@ class Resolver:
         return known.addresses[0] if known is not None and known.addresses else None
 
     async def resolve(self, hostname: str) -> tuple[str, ...] | LookupFailed:
-        """Return the addresses of a name, from memory or from its name servers."""
+        """Return the addresses of a name, from the cache or from its name servers."""
         while True:
             now = self._clock()
             known = self._recall(hostname, now)
@@ -128,7 +127,7 @@ class Resolver:
             await asyncio.shield(asking)
 
     async def close(self) -> None:
-        """Give up the questions in flight and close the channel."""
+        """Abandon the queries in flight and close the channel."""
         if self._channel is not None:
             await self._channel.close()
             self._channel = None
@@ -157,19 +156,19 @@ class Resolver:
         return self._keep(hostname, _Known((), LookupFailed(cause, detail, ttl_s), now + ttl_s))
 
     def _keep(self, hostname: str, known: _Known) -> _Known:
-        self._known.pop(hostname, None)  # so that it becomes the youngest
+        self._known.pop(hostname, None)  # so that it becomes the newest entry
         if len(self._known) >= CACHED_NAMES:
             del self._known[next(iter(self._known))]
         self._known[hostname] = known
         return known
 
     async def _ask(self, hostname: str) -> _Known:
-        """Ask the name servers, while everyone else who wants the name waits."""
+        """Ask the name servers; other callers for the same name wait for the answer."""
         done = self._asking[hostname] = asyncio.get_running_loop().create_future()
         try:
             async with self._slots:
                 return await self._query(hostname)
-        finally:  # if we were cancelled, one of those who wait asks in our place
+        finally:  # if this call was cancelled, one of the waiting callers asks instead
             del self._asking[hostname]
             done.set_result(None)
 
@@ -202,7 +201,7 @@ def _answer(known: _Known, now: float) -> tuple[str, ...] | LookupFailed:
 
 
 def _tries(timeout_s: float) -> int:
-    """Return how often c-ares must ask so that its waits are no shorter than this together."""
+    """Return how often c-ares must ask so that its waits together are at least `timeout_s`."""
     return 1 + ceil(log2(max(1.0, timeout_s / _SHORTEST_WAIT_S)))
 
 

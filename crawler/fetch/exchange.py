@@ -1,14 +1,16 @@
-"""The record of one exchange, for both clients: a client fills it in, deadlines.py times it, and causes.py explains its failure."""
+"""The record of one exchange (a request and its response): a client fills it in, deadlines.py times it, and causes.py explains its
+failure.
+"""
 
 from __future__ import annotations
 
 from thresher.crawler.core.model import Cause, Wire
 
-MAX_INTERIM = 20  # responses before the final one
+MAX_INTERIM = 20  # most interim responses before the final one
 
 
 class WireFault(Exception):  # noqa: N818 - a fault of the peer, not an error of ours
-    """The response was ended by our own rule."""
+    """We ended the response because it broke one of our rules."""
 
     def __init__(self, cause: Cause, detail: str) -> None:
         super().__init__(detail)
@@ -35,7 +37,7 @@ class Recording:
 
 
 class Exchange:
-    """One request and what came back for it, as the wire saw it. Times are the event loop's."""
+    """One request and the bytes that came back for it. Times are seconds of the event loop's clock."""
 
     __slots__ = (
         "address",
@@ -60,11 +62,11 @@ class Exchange:
         """Create the exchange.
 
         Args:
-            is_proxied: The peer is a proxy, whose address says nothing of the host's.
+            is_proxied: Whether the peer is a proxy; then the peer's address is not the host's.
         """
-        self.budget = budget  # wire bytes
+        self.budget = budget  # most wire bytes of the response
         self.is_proxied = is_proxied
-        self.is_at_proxy = False  # a connection to the proxy is being made
+        self.is_at_proxy = False  # whether the connection to the proxy is being made
         self.recording = recording
         self.wire_bytes = 0
         self.address = ""
@@ -73,14 +75,14 @@ class Exchange:
         self.head_at = 0.0  # end of the final response's headers
         self.read_at = 0.0  # last byte
         self.n_interim = 0
-        self.is_reused = False  # the connection had served before
-        self.is_whole = False  # the final response came to its end
-        self.is_cut = False  # the connection broke before the body's end
+        self.is_reused = False  # whether the connection had served another request before
+        self.is_whole = False  # whether the final response is complete
+        self.is_cut = False  # whether the connection broke before the body's end
         self.fault: WireFault | None = None
-        self.syntax_error = ""  # what aiohttp's parser says of the body
+        self.syntax_error = ""  # the parser's message about the body
 
     def wire(self) -> Wire | None:
-        """Return what was recorded, None if nothing is."""
+        """Return the recorded bytes; None if nothing is recorded."""
         tape = self.recording
         if tape is None:
             return None
@@ -88,7 +90,7 @@ class Exchange:
         return Wire(tape.request, pieces, tape.sent_at, self.address, self.n_interim, self.is_whole, tape.broken, tape.tls, tape.cipher)
 
     def on_bytes(self, n_bytes: int, now: float) -> WireFault | None:
-        """Count what has come from the wire; return the fault if that is more than the budget."""
+        """Count received bytes; return the fault if they exceed the budget."""
         self.read_at = now
         if not self.wire_bytes:
             self.first_byte_at = now
@@ -99,7 +101,7 @@ class Exchange:
 
 
 class Connections:
-    """Which connections are open, and how many may be: past that, none is kept for later."""
+    """Counts open connections; if there are too many, none is kept for the next request."""
 
     def __init__(self, at_most: int) -> None:
         self.at_most = at_most
@@ -107,7 +109,7 @@ class Connections:
 
     @property
     def n_open(self) -> int:
-        """How many are open."""
+        """The number of open connections."""
         return len(self._open)
 
     def on_open(self, connection: object) -> None:
@@ -115,5 +117,5 @@ class Connections:
         self._open.add(connection)
 
     def on_lost(self, connection: object) -> None:
-        """Forget a connection. Call it, too, when connecting fails: uvloop may have called `on_open` and then does not call `on_lost`."""
+        """Forget a connection. Call it also when connecting fails: uvloop may call `connection_made` and then not `connection_lost`."""
         self._open.discard(connection)

@@ -1,21 +1,21 @@
 """One request: from a canonical URL to `Fetched | Redirect | Failed`, whatever the server does.
 
-A client speaks the protocol: lean_client.py, or aiohttp_client.py as the reference. Around either stand
+A client speaks the protocol: lean_client.py, or aiohttp_client.py as the reference. Around the client are
 
-    address_guard.py  every socket is opened only to an address that may be reached
+    address_guard.py  a socket is opened only to an address that may be reached
     address_connections.py   and that has a place for one more connection
-    dns.py      the names, from a cache that knows their lifetimes
-    exchange.py every byte counted, below or in the parser
-    content_coding.py the body, bounded in what it decodes to
-    causes.py         every exception has a cause
+    dns.py      addresses of names, from a cache with their lifetimes
+    exchange.py counts every byte
+    content_coding.py decodes the body, within bounds
+    causes.py         gives every exception a cause
     deadlines.py      the time limits of all phases
 
-and the text of the URL is the request line, byte for byte: what robots.txt and scope judged is what is sent.
+The text of the URL is sent unchanged in the request line: exactly what robots.txt and scope have judged.
 
-A request is sent again at once in one case only: on a connection that had served before and was closed without a byte, since then
-the server has not seen it [RFC 9112, 9.3.1]. Every other repetition is the frontier's.
+A request is sent again at once in one case only: a connection that had served before was closed without a byte, since then the server has
+not seen the request [RFC 9112, 9.3.1]. Every other repetition is decided by the frontier.
 
-Memory: the body, twice while it is joined.
+Memory: the body; twice while its pieces are joined.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ from thresher.crawler.fetch.proxy import Proxy, ProxySockets
 from thresher.crawler.fetch.request_headers import RequestHeaders
 
 WIRE_LEEWAY = 2 << 20  # bytes on the wire beyond fetch.max_body
-SMALL_BODY = 64 << 10  # bytes: of a body that nobody wants, read so that the connection can be kept
-GLANCE_S = 2.0  # and for how long
+SMALL_BODY = 64 << 10  # bytes: an unwanted body up to this size is read, so that the connection can be kept
+GLANCE_S = 2.0  # seconds that reading an unwanted body may take
 RATE_GRACE_S = 10.0
 
 _REDIRECTS = frozenset((301, 302, 303, 307, 308))
@@ -60,12 +60,12 @@ _REDIRECTS = frozenset((301, 302, 303, 307, 308))
 if TYPE_CHECKING:
     from thresher.crawler.fetch.aiohttp_client import AiohttpClient
 
-HeadGate = Callable[[Head], tuple[Reason, str] | None]  # why the body is not wanted, and which filter says so
+HeadGate = Callable[[Head], tuple[Reason, str] | None]  # returns (why the body is not wanted, which filter decided it), or None
 Conditions = Sequence[tuple[bytes, bytes]]  # headers that make a request conditional
 
 
 class Fetcher:
-    """The crawl's only way to the web. Make it inside the running loop, close it there."""
+    """The crawl's only way to the web. Make and close it inside the running event loop."""
 
     def __init__(
         self,
@@ -85,12 +85,12 @@ class Fetcher:
         """Create the fetcher.
 
         Args:
-            settings: Those that hold in general.
-            overriding: Those that hold for a URL; None: there are no others.
-            address_connections: To one address, idle ones counted.
-            elsewhere: Those of other agents, if there are any.
-            records: Keep what is on the wire for an archive; only the lean client can.
-            may_request: Asked right before each request is sent, where somebody else may forbid it; only the lean client does.
+            settings: The settings that hold in general.
+            address_connections: Most connections to one address, idle ones included.
+            elsewhere: The connections of other agents, if there are any.
+            overriding: Gives the settings that hold for a URL; None: there are no overrides.
+            records: Whether to keep the bytes on the wire, for an archive; only the lean client can.
+            may_request: Called right before each request is sent: False forbids it; only the lean client does so.
         """
         assert settings.client == "lean" or (not records and may_request is None), "check_startable refuses any other client"
         self._settings = settings
@@ -98,7 +98,7 @@ class Fetcher:
         self._loop = asyncio.get_running_loop()
         self._overriding = overriding if overriding is not None and overriding.varies else None
         self._grace_s = rate_grace_s
-        self._deadlines = {id(settings): Deadlines.of(settings, rate_grace_s)}  # by the identity of settings, which are kept
+        self._deadlines = {id(settings): Deadlines.of(settings, rate_grace_s)}  # by the identity of settings objects, which are kept
         self._headers = RequestHeaders(settings, overriding)
         self._watches = Watches(self._loop)
         self._connections = Connections(_spare_descriptors(settings.concurrency))
@@ -114,8 +114,8 @@ class Fetcher:
         """Make the client that the settings name.
 
         Args:
-            headers: Those of every request.
-            options: What one of the clients alone has.
+            headers: Headers of every request.
+            options: Options that only one of the clients has.
         """
         return _client_class(self._settings.client)(
             headers=headers,
@@ -138,15 +138,15 @@ class Fetcher:
         conditions: Conditions = (),
         cookie: str = "",
     ) -> Outcome:
-        """Request `url` once. Never raises for what the web does.
+        """Request `url` once. Failures of the web are returned, never raised.
 
         Args:
-            head_gate: Judges status and headers; a reason refuses the body.
-            max_body: Bytes, decoded.
-            total_timeout: Seconds.
-            sink: Takes the body as it comes; that of the outcome is but its end.
-            cookie: The cookie of the URL's chain of redirects.
+            head_gate: Judges status and headers; if it returns a reason, the body is not read.
+            max_body: Most bytes of the decoded body; None: as configured.
+            total_timeout: Seconds for all of it; None: as configured.
+            sink: Called with each piece of the body; then the outcome has only the last part.
             conditions: Headers that make the request conditional.
+            cookie: The cookie of the URL's chain of redirects.
         """
         of = self._settings if self._overriding is None else self._overriding.of(url.text).fetch
         at_most = of.max_body if max_body is None else max_body
@@ -162,13 +162,13 @@ class Fetcher:
             exchange = self._exchange(at_most)
             outcome = await self._request(_Fetch(self._client, url, exchange, head_gate, at_most, sink, headers), deadlines, total_s)
         if isinstance(outcome, Failed) and outcome.cause is Cause.NO_DESCRIPTORS:
-            self._connections.at_most = self._connections.n_open // 2  # from now on keep fewer idle
+            self._connections.at_most = self._connections.n_open // 2  # keep fewer idle connections from now on
         if isinstance(outcome, Failed) and self._n_hung_up != before:
             outcome = structs.replace(outcome, cause=Cause.NO_LEASE, detail=f"hung up: {outcome.cause}")
         return structs.replace(outcome, wire=exchange.wire()) if self._records else outcome
 
     def hang_up(self) -> None:
-        """Close every connection: this agent may request nothing now. Requests in flight are made again once it may."""
+        """Close every connection, since this agent may request nothing now. Requests in flight are made again once it may."""
         assert isinstance(self._client, LeanClient)
         self._n_hung_up += 1
         self._client.hang_up()
@@ -200,7 +200,7 @@ class Fetcher:
 
 @dataclass(slots=True)
 class _Fetch:
-    """One request: what is wanted of it, and how its response is read."""
+    """One request: which part of its response is wanted, and how it is read."""
 
     client: Client
     url: CrawlURL
@@ -261,7 +261,7 @@ class _Fetch:
         return Fetched(self.url, head, decoder.body, exchange.wire_bytes, self._elapsed_s(), frozenset(decoder.flags))
 
     async def _drain(self, content: Body) -> None:
-        """Read on, for an archive: what cannot be decoded was sent all the same. The budget of wire bytes bounds it."""
+        """Read the rest of a body that cannot be decoded, for an archive. The budget of wire bytes bounds it."""
         with contextlib.suppress(*self.client.faults):
             while not content.at_eof():
                 await content.readany()
@@ -270,10 +270,10 @@ class _Fetch:
         return self.failed(cause, detail, elapsed_s=self._elapsed_s(), head=head, body=body)
 
     async def _glance(self, response: Response, watch: Watch, head: Head, *, is_wanted: bool = False) -> bytes:
-        """Read a body that matters little, if it is small and comes at once; else give up the connection.
+        """Read a body of little interest if it is small and comes at once; otherwise close the connection.
 
         Args:
-            is_wanted: For an archive, as any other body is.
+            is_wanted: Whether an archive wants it like any other body.
         """
         at_most = self.max_body if is_wanted else SMALL_BODY
         content, decoder = response.content, BodyDecoder(",".join(head.all(b"content-encoding")), at_most)
@@ -297,7 +297,7 @@ class _Fetch:
         except DecodeError:
             pass
         except self.client.faults:
-            pass  # status and headers have said what matters
+            pass  # status and headers are enough
         if not content.at_eof():
             response.close()
         return decoder.body
@@ -338,7 +338,7 @@ def _client_class(name: str) -> type[LeanClient | AiohttpClient]:
 def _places(
     settings: FetchSettings, guard: AddressGuard, proxy: Proxy | None, address_connections: int, elsewhere: ConnectionUse | None
 ) -> AddressConnections:
-    """Return who opens sockets. All connections lead to a proxy's address, if there is one: what may be open at one bounds nothing then."""
+    """Return the opener of sockets. With a proxy, all connections lead to its address: then the limit per address does not apply."""
     sockets: Sockets = guard if proxy is None else ProxySockets(proxy)
     if settings.bind:
         sockets = LocalEnd(sockets, settings.bind)
@@ -358,6 +358,8 @@ def _tls(ca_file: str) -> ssl.SSLContext:
 
 
 def _spare_descriptors(concurrency: int) -> int:
-    """Return how many connections may stay open: half of the descriptors, the rest is for those that open and for the store."""
+    """Return how many connections may stay open: half of the file descriptors; the rest is for connections being opened and for the
+    store.
+    """
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return max(min(concurrency, soft // 2), (soft - 128) // 2) if soft != resource.RLIM_INFINITY else 1 << 20

@@ -1,6 +1,6 @@
-"""Addresses that are known without a question: literals, and the names of `dns.static`.
+"""Addresses that are known without a look-up: literal addresses, and the names of `dns.static`.
 
-An entry is a name, or a suffix that begins with a dot; the longest that fits decides. An address that ends in "#" stands for many: its last
+An entry is a name, or a suffix that begins with a dot; the longest match decides. An address that ends in "#" stands for many: its last
 16 bits are replaced by a hash of the name. Time: 0.5 µs a label of the name. Memory: the map's.
 """
 
@@ -23,7 +23,7 @@ class GivenAddresses:
         self._static = {name.rstrip(".").lower(): address for name, address in static.items()}
 
     def of(self, hostname: str) -> str:
-        """Return the address of what needs no question, "" for what does."""
+        """Return the address of a name that needs no look-up; "" for others."""
         if self._static:
             found = self._static.get(hostname)
             if found:

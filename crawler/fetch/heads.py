@@ -1,4 +1,4 @@
-"""What the head of an answer says: whether to try again, when, where a redirect leads, how the body came."""
+"""Reads the head of an answer: whether and when to try again, where a redirect leads, how the body is transferred."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ _TRY_AGAIN: Final = frozenset((408, 425))
 def retry_after_s(head: Head, wall_now: float) -> float | None:
     """Return the seconds that the server asks us to wait, at most a day; None if it does not ask.
 
-    A date is read against the response's own Date. What is neither form counts as a minute on 429 and 503, for it does ask.
+    A date is compared with the response's own Date. A value in neither form counts as a minute on 429 and 503, since the server does ask
+    for a wait.
     """
     text = head.get(b"retry-after")
     if not text:
@@ -39,7 +40,7 @@ def _sent_at(date: str, wall_now: float) -> float:
 
 
 def cause_of(status: int) -> Cause | None:
-    """Return the cause of a status that asks for another try, None of any other."""
+    """Return the cause of failure for a status that asks for another try; None for any other status."""
     if status < 400:
         return None
     if status == 429:
@@ -50,10 +51,10 @@ def cause_of(status: int) -> Cause | None:
 
 
 def location_of(head: Head) -> str:
-    """Return the first Location as text, bytes beyond ASCII percent-encoded, "" if there is none."""
+    """Return the first Location as text, with bytes beyond ASCII percent-encoded; "" if there is none."""
     return next((latin1_href(value).strip() for name, value in head.headers if name.lower() == b"location"), "")
 
 
 def is_odd_transfer(head: Head) -> bool:
-    """Return whether the body came in a transfer coding other than chunked, which nobody undid."""
+    """Return whether the body came in a transfer coding other than chunked, which was not decoded."""
     return any(value.lower() not in ("", "chunked", "identity") for value in head.all(b"transfer-encoding"))

@@ -1,13 +1,13 @@
-"""HTTP/1.1 spoken lean: one connection per request, kept for the next to its origin; llhttp parses, asyncio does TLS.
+"""A small HTTP/1.1 client: one connection per request, kept for the next request to its origin; llhttp parses, asyncio does TLS.
 
-It does what aiohttp's client does for a crawler, in a fifth of the Python: no session, no cookie jar, no timers, no header objects. Every
-guard stands here as it does around aiohttp (aiohttp_protocol.py): every byte counted and bounded, interim responses bounded, header lines
+It does what a crawler needs of aiohttp's client with a fifth of the Python code: no session, no cookie jar, no timers, no header objects.
+It has every guard that is around aiohttp (aiohttp_protocol.py): every byte counted and bounded, interim responses bounded, header lines
 bounded in number and length, a byte that no request asked for ends the connection (lean_connection.py), and every socket is opened by the
 address guard.
 
-What goes wrong is a `WireFault` with its cause, or the exception of the connect. The same tests run against both clients.
+A failure is a `WireFault` with its cause, or the exception of the connection. The same tests run against both clients.
 
-It stands behind `thresher.crawler.fetch.fetcher.Client`; `fetch.client` chooses.
+It implements `thresher.crawler.fetch.client.Client`; the option `fetch.client` chooses the client.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _HAPPY_EYEBALLS_S = 0.25
 
 
 class LeanClient:
-    """The connections, by origin. Make it inside the running loop, close it there."""
+    """The client: its connections, by origin. Make and close it inside the running event loop."""
 
     faults: tuple[type[Exception], ...] = (WireFault,)
     blame = staticmethod(blame)
@@ -55,7 +55,7 @@ class LeanClient:
         """Create the client.
 
         Args:
-            may_request: Asked right before each request is sent.
+            may_request: Called right before each request is sent: False forbids it.
         """
         self._proxy = proxy
         self._may_request = may_request
@@ -70,7 +70,7 @@ class LeanClient:
         self._sweeper: asyncio.TimerHandle | None = None
 
     def get(self, text: str, exchange: Exchange, headers: Sequence[RequestHeader] = ()) -> _Request:
-        """Return a context that requests `text`, a canonical URL, and is left when its response is done with."""
+        """Return a context manager that requests `text`, a canonical URL; leave it when the response has been read."""
         return _Request(self, text, exchange, headers)
 
     async def close(self) -> None:
@@ -79,7 +79,7 @@ class LeanClient:
             self._sweeper.cancel()
         self.hang_up()
         self._idle.clear()
-        await asyncio.sleep(0)  # lets the transports go
+        await asyncio.sleep(0)  # lets the transports close
 
     def hang_up(self) -> None:
         """Close every connection that is open now; requests in flight fail."""
@@ -108,7 +108,7 @@ class LeanClient:
         return connection
 
     def _requests(self, text: str, target: str, authority: str, headers: Sequence[RequestHeader]) -> tuple[bytes, bytes]:
-        """Return the request as it is sent, and as an archive may have it: without secrets and without headers for the proxy."""
+        """Return (request as sent, request for an archive: without secrets and without headers for the proxy)."""
         lines = [b"GET %s HTTP/1.1\r\nHost: %s\r\n%s" % (target.encode(), authority.encode(), self._head)]
         if not headers and self._proxy is None:
             return lines[0] + b"\r\n", b""
@@ -150,14 +150,21 @@ class LeanClient:
                 del self._idle[connection.origin]
 
     def _sweep(self) -> None:
-        """Close what has been idle for long."""
+        """Close connections that have been idle for long."""
         before = self._loop.time() - KEEP_ALIVE_S
         for connection in [one for idle in self._idle.values() for one in idle if one.idle_since < before]:
             connection.close()
         self._sweeper = self._loop.call_later(KEEP_ALIVE_S / 3, self._sweep) if self._idle else None
 
     async def _connect(self, origin: str, scheme: str, authority: str, exchange: Exchange) -> LeanConnection:
-        """Open a connection. Raises Unresolved, BlockedAddress, OSError of the connect, ssl.SSLError, WireFault of a proxy."""
+        """Open a connection.
+
+        Raises:
+            Unresolved: If the name has no usable address.
+            BlockedAddress: If the guard refuses the address.
+            OSError: If connecting fails; ssl.SSLError if TLS fails.
+            WireFault: If a proxy fails.
+        """
         host, port = _host_and_port(authority, scheme)
         answer = await self._resolver.resolve(host)
         if isinstance(answer, LookupFailed):
@@ -182,7 +189,7 @@ class LeanClient:
         return connection
 
     async def _open_socket(self, infos: list[AddrInfo]) -> socket.socket:
-        """Connect to one of the addresses. Those that had no place when it was their turn are tried again when they have."""
+        """Connect to one of the addresses. An address that had no place at its turn is tried again when it has one."""
         if len(infos) == 1:
             return await self._connect_socket(infos)
         async with self._places.place(infos) as attempt:
@@ -234,7 +241,11 @@ class _Request:
 
 
 def _parts(text: str) -> tuple[str, str, str]:
-    """Return scheme, authority and request target of a canonical URL; raises ValueError of any other text."""
+    """Return (scheme, authority, request target) of a canonical URL.
+
+    Raises:
+        ValueError: If it is not a canonical URL.
+    """
     if not (text.isascii() and text.isprintable()) or " " in text:
         raise ValueError(f"not a canonical URL: {text!r}")
     scheme, _, rest = text.partition("://")

@@ -1,7 +1,7 @@
 """One connection of the lean client (lean_client.py): the response that is being read from it, parsed by llhttp under our own bounds.
 
-Every byte is counted and bounded, interim responses and header lines too, and a byte that no request asked for ends the connection. What
-breaks a rule, or off, is a `WireFault` with its cause; what came before it can still be read.
+Every byte is counted and bounded, interim responses and header lines too, and a byte that no request asked for ends the connection. If the
+response breaks a rule, or the connection breaks, that is a `WireFault` with its cause; data that came before can still be read.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from thresher.crawler.fetch.exchange import MAX_INTERIM, Exchange, Recording, Wi
 
 MAX_LINE = 32_768  # bytes of a header line, name and value
 MAX_HEADERS = 256
-_UNFINISHED = 65_536  # bytes of a head in which no line ends
-_HIGH_WATER = 128 << 10  # bytes of a body that wait to be read
+_UNFINISHED = 65_536  # most bytes of a head without the end of a line
+_HIGH_WATER = 128 << 10  # with so many unread bytes of a body, receiving is paused
 
 RawHeaders = tuple[tuple[bytes, bytes], ...]
 
@@ -43,28 +43,28 @@ class LeanConnection(asyncio.Protocol):
         self._owner = owner
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
-        self.address = ""  # that it leads to, once it is open
+        self.address = ""  # the peer's address, once the connection is open
         self._exchange: Exchange | None = None
         self._parser: Any = None
         self._headers: list[tuple[bytes, bytes]] = []
         self._chunks: deque[bytes] = deque()
         self._n_waiting = 0  # bytes in `_chunks`
-        self._n_unfinished = 0  # bytes since a header line last ended
+        self._n_unfinished = 0  # bytes since the end of the last header line
         self._n_served = 0
         self._waiter: asyncio.Future[None] | None = None
         self._fault: WireFault | None = None
-        self._is_answered = False  # the final response's head is here
+        self._is_answered = False  # the head of the final response has arrived
         self._is_complete = True
-        self._is_kept = False  # may serve another request, as far as the response says
+        self._is_kept = False  # whether the response allows another request on this connection
         self._is_paused = False
 
-    # What the client asks for
+    # Called by the client
 
     def begin(self, exchange: Exchange, request: bytes, shown: bytes = b"") -> None:
         """Send a request.
 
         Args:
-            shown: As an archive may have it; b"" if that is the same.
+            shown: The request for an archive; b"" if that is the same.
         """
         self._exchange = exchange
         exchange.is_reused = self._n_served > 0
@@ -92,7 +92,11 @@ class LeanConnection(asyncio.Protocol):
             recording.tls, recording.cipher = session.version() or "", (session.cipher() or ("",))[0]
 
     async def head(self) -> None:
-        """Wait for the head of the final response; raises WireFault."""
+        """Wait for the head of the final response.
+
+        Raises:
+            WireFault: If the exchange fails.
+        """
         while not self._is_answered and self._fault is None:
             await self._more()
         if self._fault is not None and not self._is_answered:
@@ -112,7 +116,11 @@ class LeanConnection(asyncio.Protocol):
         return self._is_complete and not self._chunks and self._fault is None
 
     async def readany(self) -> bytes:
-        """Return what has come of the body, b"" at its end; raises WireFault once what came before it has been read."""
+        """Return the received bytes of the body that are unread; b"" at its end.
+
+        Raises:
+            WireFault: If the exchange failed, once the bytes before the failure have been read.
+        """
         while not self._chunks and not self._is_complete and self._fault is None:
             await self._more()
         if self._chunks:
@@ -128,11 +136,11 @@ class LeanConnection(asyncio.Protocol):
         return b""
 
     def is_reusable(self) -> bool:
-        """Return whether the connection may serve another request: not while a byte of the last answer is unread."""
+        """Return whether the connection may serve another request: not while a byte of the last response is unread."""
         return self._is_kept and self.at_eof() and self._transport is not None
 
     def close(self) -> None:
-        """Close the connection at once; what waits on it fails."""
+        """Close the connection at once; a request that waits on it fails."""
         if self._transport is not None:
             self._transport.abort()
 
@@ -148,7 +156,7 @@ class LeanConnection(asyncio.Protocol):
             self._waiter.set_result(None)
 
     def _fail(self, cause: Cause, detail: str) -> None:
-        """End the exchange; a connection that broke a rule is of no more use."""
+        """Fail the exchange and close the connection."""
         if self._fault is None:
             self._fault = WireFault(cause, detail)
             self._is_kept = False
@@ -160,13 +168,13 @@ class LeanConnection(asyncio.Protocol):
     # Called by the transport
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast("asyncio.Transport", transport)  # uvloop's are no subclass
+        self._transport = cast("asyncio.Transport", transport)  # uvloop's transports are not subclasses
         peer = transport.get_extra_info("peername")
         self.address = peer[0] if peer else ""
         self._owner.on_open(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._transport = self._parser = None  # a parser knows its connection: only the garbage collector could part them
+        self._transport = self._parser = None  # they refer to each other: else only the garbage collector frees them
         exchange = self._exchange
         if exchange is not None and not self._is_complete and self._fault is None:
             if not self._is_answered and exc is None:
@@ -195,7 +203,7 @@ class LeanConnection(asyncio.Protocol):
         try:
             self._parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
-            self._is_kept = False  # behind the end of a response it is no fault of this one
+            self._is_kept = False  # a fault after the end of a response does not make this response fail
             if not self._is_complete:
                 self._fail(Cause.PROTOCOL, str(error))
         if not self._is_answered and self._n_unfinished > _UNFINISHED:
@@ -237,7 +245,7 @@ class LeanConnection(asyncio.Protocol):
             self._fail(Cause.PROTOCOL_STATUS, f"status {status}, HTTP/{version}")
             return
         self.status, self.raw_headers = status, tuple(self._headers)
-        self._headers = []  # from here on trailers
+        self._headers = []  # from here on, header lines are trailers
         self._is_answered = True
         exchange.head_at = exchange.read_at
 

@@ -1,7 +1,7 @@
 """The local end of connections: the addresses of this machine that `fetch.bind` names.
 
-A socket is bound before it connects, its port chosen by the system when it does. Where only addresses of one family are named, there is no
-way to those of the other: such an address counts as one without a route. Look-ups of names take the system's way.
+A socket is bound before it connects; the system chooses its port when it connects. If only addresses of one family (IPv4 or IPv6) are
+named, addresses of the other family count as having no route. Look-ups of names are not bound.
 """
 
 from __future__ import annotations
@@ -15,24 +15,29 @@ from typing import Final, Protocol
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.fetch.address_guard import AddrInfo
 
-_IP_BIND_ADDRESS_NO_PORT: Final = 24  # of Linux, which Python does not name: the port is chosen by the connect, so that many may share one
+_IP_BIND_ADDRESS_NO_PORT: Final = 24  # Linux's option, not in Python: connect() chooses the port, so sockets may share one
 
 
 class Sockets(Protocol):
-    """Who opens sockets: the address guard, or what stands before it."""
+    """Opens sockets: the address guard, or a class that calls it."""
 
     def open_socket(self, addr_info: AddrInfo, /) -> socket.socket: ...
 
 
 class LocalEnd:
-    """Binds each new socket."""
+    """Opens sockets that are bound to the configured addresses."""
 
     def __init__(self, sockets: Sockets, addresses: Sequence[str]) -> None:
         self._sockets = sockets
         self._of_family = {int(_family(address)): address for address in addresses}
 
     def open_socket(self, addr_info: AddrInfo) -> socket.socket:
-        """Return a new socket for one connect; raises BlockedAddress, OSError."""
+        """Return a new socket for one connection.
+
+        Raises:
+            BlockedAddress: If the guard refuses the address.
+            OSError: If it cannot be bound.
+        """
         address = self._of_family.get(addr_info[0])
         if address is None:
             raise OSError(errno.ENETUNREACH, f"fetch.bind names no address of the family of {addr_info[4][:2]}")
@@ -47,7 +52,11 @@ class LocalEnd:
 
 
 def check_bind(addresses: Sequence[str]) -> None:
-    """Raise UsageError for an address that is not this machine's."""
+    """Check the addresses of `fetch.bind`.
+
+    Raises:
+        UsageError: If one of them is not an address of this machine.
+    """
     for address in addresses:
         with socket.socket(_family(address), socket.SOCK_STREAM) as sock:
             try:

@@ -1,19 +1,19 @@
-"""One static proxy: every connection of the crawl goes to it, and it makes those to the web.
+"""One static proxy: every connection of the crawl goes to the proxy, which connects to the web.
 
     http://HOST:PORT     plain requests in absolute form, https through CONNECT       [RFC 9110, 9.3.6; RFC 9112, 3.2.2]
     socks5://HOST:PORT   both through a tunnel that the proxy opens by name           [RFC 1928, RFC 1929]
 
-What the address guard still promises. No socket is opened to anything but the addresses and the port of the proxy, whatever a page, a
-redirect or a name server says (`ProxySockets`), and no name but the proxy's is looked up. Addresses that stand in URLs, names of
-`dns.static`, and localhost are judged as ever (`ProxyNames`). What another name resolves to is known to the proxy alone: that it must not
-lead into a private network is for the proxy's own rules. Since it is unknown which names share an address, those of one registrable domain
-count as one for `politeness.address_connections` and `address_delay`.
+What the address guard still guarantees: sockets are opened only to the addresses and the port of the proxy, whatever a page, a redirect or
+a name server says (`ProxySockets`), and only the proxy's name is looked up. Literal addresses in URLs, names of `dns.static`, and localhost
+are judged as without a proxy (`ProxyNames`). Only the proxy knows to what another name resolves: its own rules must keep it out of private
+networks. Since it is unknown which names share an address, all names of one registrable domain count as one address for
+`politeness.address_connections` and `address_delay`.
 
-Faults. A proxy that cannot be reached, wants credentials or sends invalid answers is our fault (`Cause.PROXY`): the URL keeps its
-tries, no host is held to be dead, and after three in a row the crawl pauses and tries again every few seconds. What the proxy forbids is
-final for the URL (`Cause.PROXY_REFUSED`). That it reached the host and the host failed is the host's fault, as without a proxy.
+Faults: if the proxy cannot be reached, wants credentials or sends invalid answers, that is our fault (`Cause.PROXY`): the URL keeps its
+tries, no host counts as dead, and after three such faults in a row the crawl pauses and tries again every few seconds. If the proxy forbids
+a URL, that is final (`Cause.PROXY_REFUSED`). If the proxy reports that the host failed, it is the host's fault, as without a proxy.
 
-Its credentials are those that `fetch.credentials` gives for http://HOST:PORT.
+Its credentials are those of http://HOST:PORT in `fetch.credentials`.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ from thresher.crawler.fetch.exchange import Exchange, WireFault
 from thresher.crawler.fetch.given_addresses import GivenAddresses
 
 _LONGEST_HEAD: Final = 16 << 10  # bytes of the answer to CONNECT
-_KNOWN_S: Final = 60.0  # that the addresses of the proxy's name are believed
-_NEVER_S: Final = 3_600.0  # that a refused name is believed
+_KNOWN_S: Final = 60.0  # seconds for which the addresses of the proxy's name are cached
+_NEVER_S: Final = 3_600.0  # seconds for which a refused name is cached
 _CHUNK: Final = 4 << 10
 
 # RFC 1928, 6
@@ -57,13 +57,13 @@ OpenSocket = Callable[[list[AddrInfo]], Awaitable[socket.socket]]
 
 
 class Proxy:
-    """Where the proxy is, and how it is spoken to."""
+    """The proxy's place, and its protocol."""
 
     def __init__(self, url: str, credentials: Credentials) -> None:
         """Create the proxy.
 
         Args:
-            url: As `config/check.py` lets it pass.
+            url: The URL of the proxy, in a form that `config/check.py` accepts.
         """
         parts = urlsplit(url)
         self.is_socks = parts.scheme == "socks5"
@@ -81,11 +81,15 @@ class Proxy:
 
     @property
     def is_plain(self) -> bool:
-        """Whether plain http is asked of the proxy itself, and not through a tunnel."""
+        """Whether requests of plain http go to the proxy itself, and not through a tunnel."""
         return not self.is_socks
 
     async def addresses(self) -> tuple[str, ...]:
-        """Return the addresses of the proxy, by the system's own names; raises WireFault."""
+        """Return the addresses of the proxy, looked up by the system.
+
+        Raises:
+            WireFault: If its name has none.
+        """
         loop = asyncio.get_running_loop()
         if loop.time() >= self._known_until:
             try:
@@ -97,14 +101,20 @@ class Proxy:
         return self._addresses
 
     def is_at(self, address: str, port: int) -> bool:
-        """Return whether the proxy was last known to be there."""
+        """Return whether this was the proxy's address and port at the last look-up."""
         return port == self.port and address in self._addresses
 
     async def connected(self, open_socket: OpenSocket, exchange: Exchange, tunnels_to: tuple[str, int] | None) -> socket.socket:
-        """Return a socket that leads to the proxy, or through it to a host; raises WireFault, OSError without descriptors.
+        """Return a socket that leads to the proxy, or through it to a host.
 
         Args:
             open_socket: Connects to one of several addresses.
+            exchange: The record of the request.
+            tunnels_to: Host and port of the tunnel; None: no tunnel.
+
+        Raises:
+            WireFault: If the proxy fails or refuses.
+            OSError: If there is no free file descriptor.
         """
         exchange.is_at_proxy = True
         try:
@@ -124,7 +134,11 @@ class Proxy:
         return sock
 
     async def tunnel(self, sock: socket.socket, host: str, port: int) -> None:
-        """Have the proxy connect a socket, which leads to it, to a host; raises WireFault."""
+        """Let the proxy connect `sock`, a socket to the proxy, to a host.
+
+        Raises:
+            WireFault: If the proxy fails or refuses.
+        """
         try:
             await (self._socks(sock, host, port) if self.is_socks else self._connect(sock, host, port))
         except OSError as error:
@@ -168,7 +182,11 @@ class Proxy:
 
 
 def judge_connect(line: bytes) -> None:
-    """Judge the status line of an answer to CONNECT; raises WireFault unless the tunnel is open."""
+    """Check the status line of an answer to CONNECT.
+
+    Raises:
+        WireFault: Unless the tunnel is open.
+    """
     words = line.split(None, 2)
     status = int(words[1]) if len(words) > 1 and words[0].startswith(b"HTTP/1.") and words[1].isdigit() and len(words[1]) == 3 else 0
     if 200 <= status < 300:
@@ -179,7 +197,7 @@ def judge_connect(line: bytes) -> None:
 
 
 def cause_of_connect(status: int) -> Cause:
-    """Return whose fault it is that a proxy opens no tunnel."""
+    """Return the cause of failure if a proxy answers CONNECT with this status."""
     if status in (407, 429):
         return Cause.PROXY
     if status == 504:
@@ -193,22 +211,26 @@ def proxy_fault(detail: str) -> WireFault:
 
 
 def names(settings: Settings, guard: AddressGuard, clock: Callable[[], float] | None = None) -> Names:
-    """Return the source of addresses: a resolver of our own, or none if a proxy resolves names.
+    """Return the source of addresses: a resolver, or `ProxyNames` if a proxy resolves names.
 
     Args:
-        clock: As `Resolver` has it.
+        clock: As for `Resolver`.
     """
     return ProxyNames(settings.dns.static, guard) if settings.fetch.proxy else Resolver(settings.dns, guard=guard, clock=clock)
 
 
 class ProxySockets:
-    """Opens sockets to the proxy, and to nothing else."""
+    """Opens sockets only to the proxy."""
 
     def __init__(self, proxy: Proxy) -> None:
         self._proxy = proxy
 
     def open_socket(self, addr_info: AddrInfo) -> socket.socket:
-        """Return a new socket for one connect; raises BlockedAddress."""
+        """Return a new socket for one connection.
+
+        Raises:
+            BlockedAddress: If the address is not the proxy's.
+        """
         family, kind, protocol, _, sockaddr = addr_info
         if not self._proxy.is_at(sockaddr[0], sockaddr[1]):
             raise BlockedAddress(sockaddr[0], "it is not the proxy's")
@@ -216,32 +238,32 @@ class ProxySockets:
 
 
 class ProxyNames:
-    """Names in a world in which the proxy resolves them: none is asked for. Implements `core.ports.AddressBook`."""
+    """Names behind a proxy, which resolves them: none is looked up here. Implements `core.ports.AddressBook`."""
 
     def __init__(self, static: Mapping[str, str], guard: AddressGuard) -> None:
         """Create the proxy names.
 
         Args:
-            static: As `dns.static`.
-            guard: Judges addresses that are known without a question.
+            static: The addresses of `dns.static`.
+            guard: Judges addresses that are known without a look-up.
         """
         self._given = GivenAddresses(static)
         self._guard = guard
 
     def address(self, hostname: str, _now: float) -> str | None:
-        """Return what stands for the address of a name, None if it is refused."""
+        """Return a text that stands for the address of a name; None if the name is refused."""
         return None if self._refusal(hostname) else site_of(hostname)
 
     async def resolve(self, hostname: str) -> tuple[str, ...] | LookupFailed:
-        """Return what stands for the addresses of a name."""
+        """Return texts that stand for the addresses of a name."""
         why = self._refusal(hostname)
         return LookupFailed(Cause.BLOCKED_ADDRESS, why, _NEVER_S) if why else (site_of(hostname),)
 
     async def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: nothing is open."""
 
     def _refusal(self, hostname: str) -> str:
-        """Return why a name must not be asked for, "" if it may be."""
+        """Return why a name must not be requested; "" if it may be."""
         name = hostname.rstrip(".")
         given = self._given.of(hostname) or ("127.0.0.1" if name == "localhost" or name.endswith(".localhost") else "")  # RFC 6761, 6.3
         if not given:
@@ -251,7 +273,7 @@ class ProxyNames:
 
 
 def addr_info(address: str, port: int) -> AddrInfo:
-    """Return an address as sockets are opened with it."""
+    """Return the argument with which a socket to this address is opened."""
     if ":" in address:
         return socket.AF_INET6, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", (address, port, 0, 0)
     return socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", (address, port)
@@ -261,7 +283,7 @@ async def _exactly(sock: socket.socket, n: int) -> bytes:
     """Read n bytes.
 
     Raises:
-        WireFault: If the proxy closes before.
+        WireFault: If the proxy closes the connection before.
     """
     loop, data = asyncio.get_running_loop(), b""
     while len(data) < n:

@@ -1,4 +1,4 @@
-"""The headers that the configuration sets: most are those of every request, some differ by URL, where an override changes them."""
+"""The headers that the configuration sets: most are in every request; those that an override changes differ by URL."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from thresher.config.settings import FetchSettings
 from thresher.crawler.core.overriding import Overriding
 from thresher.crawler.fetch.credentials import RequestHeader
 
-_NOT_SET: Final = frozenset(("user-agent", "accept", "accept-encoding", "from"))  # by fetch.headers
+_NOT_SET: Final = frozenset(("user-agent", "accept", "accept-encoding", "from"))  # headers that `fetch.headers` does not set
 
 
 class RequestHeaders:
-    """The headers of requests, but for credentials, cookies and conditions."""
+    """The headers of requests, without credentials, cookies and conditions."""
 
     def __init__(self, settings: FetchSettings, overriding: Overriding | None) -> None:
         """Create the headers.
 
         Args:
-            settings: Those that hold in general.
-            overriding: Those that hold for a URL; None: there are no others.
+            settings: The settings that hold in general.
+            overriding: Gives the settings that hold for a URL; None: there are no overrides.
         """
         self._general = _configured(settings)
         everywhere = [_configured(of.fetch).items() for of in overriding.everywhere()] if overriding is not None else []
         differ = {name.lower() for ours in everywhere for name, value in ours if any((name, value) not in other for other in everywhere)}
-        self._differ = frozenset(differ)  # their names, in lower case
+        self._differ = frozenset(differ)  # names of headers that differ by URL, in lower case
 
     def of_all(self, user_agent: str, from_header: str, encodings: str) -> dict[str, str]:
-        """Return those of every request.
+        """Return the headers of every request.
 
         Args:
             encodings: Content codings that are accepted.
@@ -38,7 +38,7 @@ class RequestHeaders:
         return {name: value for name, value in all_.items() if name.lower() not in self._differ}
 
     def beside(self, settings: FetchSettings) -> Sequence[RequestHeader]:
-        """Return those that a request carries beside them, by the settings that hold for its URL."""
+        """Return the further headers of a request, by the settings that hold for its URL."""
         if not self._differ:
             return ()
         return [RequestHeader(name, value) for name, value in _configured(settings).items() if name.lower() in self._differ]

@@ -1,4 +1,4 @@
-"""One line per request, on request (`log.requests`): request, answer, duration. Control characters cannot forge a line.
+"""The optional log of requests (`log.requests`), one line each: request, answer, duration. Control characters cannot forge a line.
 
     2026-11-21T09:30:00.123Z  200  26112  0.104  page  127.0.0.5  https://a.example/
 
@@ -15,9 +15,9 @@ from thresher.storage.private import MODE
 
 
 class RequestLog:
-    """An append-only file that several agents may share, or nothing if no file is configured; a new one is its owner's alone.
+    """An append-only file that several agents may share; without a configured file nothing is written. Only the owner may read a new file.
 
-    Whole lines are written, twice a second.
+    Complete lines are written, twice a second.
     """
 
     def __init__(self, path: str) -> None:
@@ -36,7 +36,7 @@ class RequestLog:
         self._lines.append("\t".join(fields) + "\n")
 
     def flush(self) -> None:
-        """Hand what is written to the system."""
+        """Write the buffered lines to the file."""
         if self._lines:
             packed, self._lines = "".join(self._lines).encode("ascii", "backslashreplace"), []
             while packed:

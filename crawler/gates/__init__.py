@@ -1,1 +1,1 @@
-"""What decides before a request: the gates that links pass, and the rules of robots.txt."""
+"""Decisions before a request: the gates that links pass, the rules of robots.txt, and preferences about AI."""

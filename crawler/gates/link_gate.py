@@ -1,7 +1,7 @@
-"""From the links of a page to the URLs that it adds: static gate, seen test, learned gate.
+"""Finds which links of a page are new URLs to queue: static gate, seen test, learned gate.
 
-A link costs nothing but the static gate's remembered answer and one seen test unless it is new. Nothing is written here: `sift` says
-what the links came to, `crawler/settlement/settler.py` writes it.
+A known link takes only a look at the cached answer of the static gate and one seen test. Nothing is written here: `sift` returns the
+result, and `crawler/settlement/settler.py` writes it.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from thresher.storage.tables.seen import SeenSet
 
 _USERINFO = re.compile(r"(?<=//)[^/?#\\\s]*@")
 _KEYS_ALONE: Final = frozenset((bytes,))
-_GATE_CACHE = 50_000  # URLs whose static verdict is remembered; about 12 MB
+_GATE_CACHE = 50_000  # URLs whose answer of the static gate is cached; about 12 MB
 
 
 class Skip(msgspec.Struct, frozen=True):
-    """A link that is not followed, and which filter or rule says so."""
+    """A link that is not followed, and the filter or rule that decided it."""
 
     text: str
     reason: Reason
@@ -41,14 +41,14 @@ class Skip(msgspec.Struct, frozen=True):
 
 
 def presentable(href: str) -> str:
-    """Return what is no URL of ours as it may be written down: without the name and password that it may carry."""
+    """Return the text of a link that is no valid URL so that it may be logged: without user name and password."""
     return _USERINFO.sub("", href) if "@" in href else href
 
 
 class Gated(NamedTuple):
-    """A page's links by the static gate, which knows nothing of the crawl."""
+    """A page's links after the static gate, which does not depend on the state of the crawl."""
 
-    texts: Sequence[str]  # of those that pass
+    texts: Sequence[str]  # canonical texts of the links that pass
     keys: Sequence[bytes]
     skips: Sequence[Skip]
 
@@ -57,18 +57,18 @@ NONE_GATED = Gated((), (), ())
 
 
 class Sifted(msgspec.Struct, frozen=True):
-    """What a page's links came to."""
+    """The result of all gates for a page's links."""
 
-    known: list[tuple[bytes, SeenRow, str]] = msgspec.field(default_factory=list)  # key, what is known, canonical text
+    known: list[tuple[bytes, SeenRow, str]] = msgspec.field(default_factory=list)  # known URLs: (key, row, canonical text)
     fresh: LinkBatch | None = None
     deliberation: Deliberation[LinkJudgement] | None = None
     skips: list[Skip] = msgspec.field(default_factory=list)
-    foreign: LinkBatch | None = None  # new here, and of sites that other agents have
-    said: Sequence[str] = ()  # filters that would refuse a new link at the static gate if they did not only observe, once for each link
+    foreign: LinkBatch | None = None  # links to sites of other agents that are not known here
+    said: Sequence[str] = ()  # filters in mode `observe` that would have refused a new link at the static gate; one entry for each link
 
 
 class LinkGate:
-    """Static gate, seen test and learned gate for a page's links at a time."""
+    """Static gate, seen test and learned gate for all links of a page together."""
 
     def __init__(
         self,
@@ -82,8 +82,8 @@ class LinkGate:
         """Create the link gate.
 
         Args:
-            ownership: None if every site is this agent's.
-            forgotten: What the operator has had taken down.
+            ownership: Knows which sites belong to this agent; None: all.
+            forgotten: URLs and hosts that the operator has had taken down.
         """
         self._forgotten = frozenset(record.text for record in forgotten)  # URLs and names of host queues
         self._ownership = ownership
@@ -113,7 +113,13 @@ class LinkGate:
         return Gated(passed, keys, skips)
 
     def sift(self, source: CrawlURL, gated: Gated, *, is_redirect: bool = False) -> Sifted:
-        """Tell known from new among the links that passed the static gate, and judge the new ones."""
+        """Separate known from new links among those that passed the static gate, and judge the new ones.
+
+        Args:
+            source: The page.
+            gated: Its links after the static gate.
+            is_redirect: Whether the only link is the target of a redirect.
+        """
         rows = self._seen.rows(gated.keys)
         known = [(key, row, text) for key, row, text in zip(gated.keys, rows, gated.texts, strict=True) if row is not None]
         sifted = Sifted(known, skips=list(gated.skips))
@@ -130,7 +136,7 @@ class LinkGate:
         foreign = None
         if self._ownership is not None and fresh:
             is_own = [*map(self._ownership.is_own, fresh_keys)]
-            if not all(is_own):  # the learned gate is their owner's
+            if not all(is_own):  # links to sites of other agents pass the learned gate there
                 others = [*map(not_, is_own)]
                 foreign = self._batch(source, [*compress(fresh, others)], [*compress(fresh_keys, others)], is_redirect)
                 fresh, fresh_keys = [*compress(fresh, is_own)], [*compress(fresh_keys, is_own)]
@@ -141,7 +147,7 @@ class LinkGate:
         return Sifted(known, batch, self._panel.links(batch), sifted.skips, foreign, said)
 
     def check(self, text: str) -> bytes | tuple[Reason, str]:
-        """Return the URL's key if the static gate passes it, else why not and who says so."""
+        """Return the URL's key if it passes the static gate, else (reason, filter or rule)."""
         answer = self._cache.get(text)
         if answer is None:
             self.gate((text,))
@@ -149,7 +155,7 @@ class LinkGate:
         return answer
 
     def _ask(self, texts: Sequence[str]) -> dict[str, bytes | tuple[Reason, str]]:
-        """Return what the static gate says of URLs that it does not remember."""
+        """Return the static gate's answers about URLs that are not in its cache."""
         hosts = origins_of(texts)
         site_of = {host: self.site(host) for host in set(hosts)}
         refused = self._panel.static(LinkColumns(texts, hosts, [site_of[host] for host in hosts]))
@@ -166,19 +172,21 @@ class LinkGate:
         return answers
 
     def _batch(self, source: CrawlURL, texts: list[str], keys: list[bytes], is_redirect: bool) -> LinkBatch:
-        """Return new links as columns. A site is entered at 0 at home, else at the directory's depth; within a site a link is a step."""
+        """Return new links as columns. A link within a site is one step deeper; a link from another site enters at depth 0 at the home
+        page, else at the depth of the directory.
+        """
         hosts = origins_of(texts)
         site_of = {host: self.site(host) for host in set(hosts)}
         sites = [site_of[host] for host in hosts]
         inside = source.site_depth + (not is_redirect)
         depths = [
-            (inside if site == source.site else directory_depth(text)) if len(text) > len(host) + 1 else 0  # at home
+            (inside if site == source.site else directory_depth(text)) if len(text) > len(host) + 1 else 0  # depth 0 for the home page
             for text, host, site in zip(texts, hosts, sites, strict=True)
         ]
         return LinkBatch(source, texts, hosts, sites, keys, depths, is_redirect)
 
     def site(self, origin: str) -> str:
-        """Return the site of an origin; remembered."""
+        """Return the site of an origin; cached."""
         site = self._sites.get(origin)
         if site is None:
             if len(self._sites) >= _GATE_CACHE:
@@ -187,7 +195,7 @@ class LinkGate:
         return site
 
     def is_too_deep(self, seed_distance: int, text: str) -> bool:
-        """Return whether a URL lies more clicks from a seed than `limits.max_depth`, or an override, allows."""
+        """Return whether a URL is more clicks away from a seed than `limits.max_depth`, or an override of it, allows."""
         return _is_beyond(seed_distance, self._overriding.of(text).limits.max_depth if self._varies else self._max_depth)
 
 

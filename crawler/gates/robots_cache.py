@@ -1,8 +1,8 @@
-"""The robots.txt of every origin, kept in the store for a day; the parsed rules of the few files in use are in memory.
+"""The robots.txt of every origin: stored for a day; the parsed rules of files in use are cached in memory.
 
-robots.txt is the first URL of every origin's queue: it is fetched in place of the first page, under the same host's politeness. A
-redirected robots.txt is followed hop by hop through the frontier, at each target host's pace and without asking that host's robots;
-the rules then hold for the origin that was asked first (RFC 9309, 2.3.1.2).
+robots.txt is the first URL of every origin's queue: it is fetched before the first page, with the politeness of the host. A redirected
+robots.txt is followed step by step through the frontier, with the politeness of each target host and without its robots.txt. The rules then
+hold for the origin that was asked first (RFC 9309, 2.3.1.2).
 """
 
 from __future__ import annotations
@@ -22,38 +22,38 @@ from thresher.crawler.core.url import BadURL, URLSpace, queue_name
 from thresher.storage.tables.robots import RobotsTable
 
 MAX_HOPS = 5
-_RULES_IN_MEMORY = 4 << 20  # bytes of the files that they are of, each of 1 KiB and its own
-_LARGE_FILE = 16 << 10  # bytes; a smaller one is parsed in 10 ms at worst
+_RULES_IN_MEMORY = 4 << 20  # bytes of the files whose rules are in memory; each counts with its size and 1 KiB
+_LARGE_FILE = 16 << 10  # bytes; a smaller file is parsed in 10 ms at most
 _RECORDS_IN_MEMORY = 16_384
 
 
 class PeerAsking(NamedTuple):
-    """Another agent that waits for a robots.txt at one of our hosts."""
+    """Another agent that waits for a robots.txt on one of our hosts."""
 
     agent: int
-    asked: str  # what it remembers its question by
+    asked: str  # the origin for which it asked
 
 
-RobotsWaiter = str | PeerAsking  # for a robots.txt: an origin of ours, or another agent
+RobotsWaiter = str | PeerAsking  # waits for a robots.txt: one of our origins, or another agent
 
 
 def weight_of(body: bytes) -> int:
-    """Return what a file weighs whose rules stay in memory."""
+    """Return the bytes with which a file counts whose rules are in memory."""
     return len(body) + 1024
 
 
 class RobotsStanding(Enum):
-    """The present decision of robots.txt on one URL."""
+    """The decision of robots.txt about one URL, as of now."""
 
     ALLOWED = "allowed"
     DENIED = "denied"
-    UNKNOWN = "unknown"  # must be fetched (again) first
-    UNREACHABLE = "unreachable"  # everything is disallowed until it is checked again
+    UNKNOWN = "unknown"  # the file must be fetched (again) first
+    UNREACHABLE = "unreachable"  # the file could not be read: everything is disallowed until the next try
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedStanding:
-    """A standing with the time of the next check (`UNREACHABLE` only)."""
+    """A standing; if it is `UNREACHABLE`, with the time of the next try."""
 
     standing: RobotsStanding
     until: float = 0.0
@@ -67,13 +67,14 @@ _ALLOWED, _DENIED, _UNKNOWN = (
 
 
 class RobotsCache:
-    """Standings by origin. Memory: the records of 16,384 origins, the rules of 4,096 files, fewer of large ones."""
+    """Decisions by origin. Memory: the records of 16,384 origins, the rules of 4,096 files (fewer if they are large)."""
 
     def __init__(self, table: RobotsTable, urls: URLSpace, settings: Settings, *, agent: str, not_before: float = 0.0) -> None:
         """Create the robots cache.
 
         Args:
-            not_before: A file that was read earlier is asked for again, as at the beginning of a round of revisits.
+            not_before: A file that was read before this time (seconds since the epoch) is requested again, as at the beginning of a round
+                of revisits.
         """
         self._not_before = not_before
         self._table = table
@@ -82,13 +83,13 @@ class RobotsCache:
         self._agent = agent
         self._records: OrderedDict[str, RobotsRecord] = OrderedDict()
         self._rules: Lately[bytes, Rules] = Lately(_RULES_IN_MEMORY)
-        self._waiting: dict[str, set[RobotsWaiter]] = {}  # hop URL → whose robots.txt led there
-        self._unused: set[str] = set()  # origins whose file was read for a URL that has not been judged by it yet
+        self._waiting: dict[str, set[RobotsWaiter]] = {}  # URL to which a robots.txt was redirected → who waits for it
+        self._unused: set[str] = set()  # origins whose file was read for a URL that it has not judged yet
 
     def ask(self, url: CrawlURL, now: float) -> CheckedStanding:
-        """Say what may be done with `url`; costs no I/O for an origin in use.
+        """Return whether `url` may be fetched; needs no I/O for an origin in use.
 
-        A file is good for the URL that it was read for, however long its host had to rest in between and however soon it expires.
+        A file is always valid for the URL for which it was read, even if it expires before the host may be requested again.
         """
         if not self.obeys(url):
             return _ALLOWED
@@ -121,7 +122,9 @@ class RobotsCache:
         return rules
 
     async def read_ahead(self, outcome: Outcome) -> None:
-        """Parse a large file in a thread before `learn` needs its rules: the worst one would hold up the loop for a third of a second."""
+        """Parse a large file in a thread before `learn` needs its rules: the worst file would block the event loop for a third of a
+        second.
+        """
         if isinstance(outcome, Fetched) and len(outcome.body) > _LARGE_FILE:
             body = head_of(outcome.body, self._settings(outcome.url.host).max_bytes)
             self._rules.put(file_hash(body), await asyncio.to_thread(Rules, body, self._agent), weight_of(body))
@@ -131,7 +134,7 @@ class RobotsCache:
         return self._urls.url(f"{origin}/robots.txt", purpose=Purpose.ROBOTS)
 
     def hop(self, waiting: set[RobotsWaiter], redirect: Redirect) -> CrawlURL | None:
-        """Return the next hop of a redirected robots.txt and remember who waits for it; None if there is none to follow."""
+        """Return the target of a redirected robots.txt, and remember who waits for it; None if it is not to be followed."""
         if redirect.url.hops >= MAX_HOPS:
             return None
         try:
@@ -143,15 +146,15 @@ class RobotsCache:
         return hop
 
     def wait_for(self, hop: CrawlURL, waiting: set[RobotsWaiter]) -> None:
-        """Remember whose robots.txt led to a hop that is to be requested."""
+        """Remember who waits for the URL `hop`, to which a robots.txt was redirected."""
         self._waiting.setdefault(hop.text, set()).update(waiting)
 
     def waiting_for(self, url: CrawlURL) -> set[RobotsWaiter]:
-        """Return who waits for a hop, and forget that they do."""
+        """Return who waits for such a URL, and forget them."""
         return self._waiting.pop(url.text, set())
 
     def learn(self, origin: str, outcome: Outcome, now: float) -> RobotsRecord:
-        """Judge the answer to an origin's robots.txt and write it into the open group."""
+        """Judge the answer to the request of an origin's robots.txt, and write the record into the open group of visits."""
         record, body = judge(origin, outcome, self.record(origin), self._settings(origin), now)
         self._table.put(self._urls.origin_key(origin), record, body)
         self._remember(origin, record)

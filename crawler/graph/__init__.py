@@ -1,1 +1,1 @@
-"""The link graph and its ranks: numpy alone, no I/O but for reading.py."""
+"""The link graph and its ranks: numpy only, and no I/O except in reading.py."""

@@ -4,7 +4,7 @@
 
 Nodes are 0 … n_nodes - 1, fewer than 2³¹. A node's targets are sorted and distinct in graphs that `from_links` made.
 
-Memory: 4 bytes a link and 8 a node; building one from links takes 16 bytes a link for a while.
+Memory: 4 bytes a link and 8 a node; 16 bytes a link while it is built from links.
 """
 
 from __future__ import annotations
@@ -25,14 +25,20 @@ _LOW = np.int64(2**32 - 1)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Graph:
-    """Who links to whom. offsets: [n_nodes + 1], non-decreasing from 0; targets: [n_links]."""
+    """Which node links to which. offsets: [n_nodes + 1], non-decreasing from 0; targets: [n_links]."""
 
     offsets: I64
     targets: I32
 
     @classmethod
     def from_links(cls, sources: npt.NDArray[np.integer], targets: npt.NDArray[np.integer], n_nodes: int) -> Graph:
-        """Build a graph from links in any order, [n_links] each; the same link twice counts once."""
+        """Build a graph from links in any order; a link that is there twice counts once.
+
+        Args:
+            sources: [n_links] node where each link starts, 0 … n_nodes - 1.
+            targets: [n_links] node where each link ends, 0 … n_nodes - 1.
+            n_nodes: Fewer than 2³¹.
+        """
         assert n_nodes <= MOST_NODES, f"{n_nodes:,} nodes: numbers of nodes have 31 bits"
         links = (sources.astype(np.int64) << 32) | targets.astype(np.int64)
         links.sort()
@@ -69,7 +75,7 @@ class Graph:
         return np.repeat(np.arange(self.n_nodes, dtype=np.int32), self.out_degrees())
 
     def reversed(self) -> Graph:
-        """Return the graph of in-links: each node's sources in place of its targets."""
+        """Return the graph with all links reversed: each node's targets are the nodes that link to it."""
         links = self.targets.astype(np.int64) << 32
         links |= self.sources()
         links.sort()
@@ -78,37 +84,44 @@ class Graph:
         return Graph(offsets, links.astype(np.int32))
 
     def keeping(self, links: Bools) -> Graph:
-        """Return the graph of some of the links; the nodes stay.
+        """Return the graph with only some of the links; all nodes stay.
 
         Args:
-            links: [n_links].
+            links: [n_links] whether each link stays.
         """
         kept = np.zeros(self.n_links + 1, dtype=np.int64)
         np.cumsum(links, out=kept[1:])
         return Graph(kept[self.offsets], self.targets[links])
 
     def from_nodes(self, nodes: Bools) -> Graph:
-        """Return the graph of the links that start at some of the nodes, [n_nodes]; the other nodes stay, without targets."""
+        """Return the graph with only the links that start at some of the nodes; all nodes stay.
+
+        Args:
+            nodes: [n_nodes] whether the links of each node stay.
+        """
         return self.keeping(np.repeat(nodes, self.out_degrees()))
 
     def across(self, groups: npt.NDArray[np.integer]) -> Bools:
-        """Return of each link whether it leads from one group of nodes to another: hosts, sites.
+        """Return for each link whether it leads from one group of nodes to another (hosts, sites).
 
         Args:
-            groups: [n_nodes]; result: [n_links].
+            groups: [n_nodes] the group of each node.
+
+        Returns:
+            [n_links].
         """
         return np.asarray(np.repeat(groups, self.out_degrees()) != groups[self.targets], dtype=np.bool_)
 
     def grouped(self, groups: npt.NDArray[np.integer], n_groups: int) -> Graph:
-        """Return the graph of groups, linked where a node of one links to a node of another.
+        """Return the graph of groups: a group links to another if one of its nodes links to a node of the other.
 
         Args:
-            groups: [n_nodes], 0 … n_groups - 1.
+            groups: [n_nodes] the group of each node, 0 … n_groups - 1.
         """
         links = self.across(groups)
         return Graph.from_links(np.repeat(groups, self.out_degrees())[links], groups[self.targets[links]], n_groups)
 
 
 def _offsets(links: I64, n_nodes: int) -> I64:
-    """Return where each node's run begins in sorted links (node ‖ other)."""
+    """Return [n_nodes + 1] where the links of each node begin in sorted links (source node ‖ target node)."""
     return np.searchsorted(links, np.arange(n_nodes + 1, dtype=np.int64) << 32).astype(np.int64)

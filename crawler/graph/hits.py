@@ -1,6 +1,7 @@
-"""Hubs and authorities [KLE99], to compare PageRank with: good hubs link to good authorities, and the other way round.
+"""Hubs and authorities [KLE99], to compare PageRank with: good hubs link to good authorities, and good authorities are linked from good
+hubs.
 
-Over the whole graph, not over a query's neighbourhood as in the paper. Local-link farms are what it is known to fall for.
+It ranks the whole graph, not a query's neighbourhood as in the paper. It is known to be misled by local-link farms.
 
 Memory: 8 bytes a link for both directions. Time: 25 ns a link and iteration; it converges slowly where two communities are nearly equal.
 """
@@ -29,7 +30,8 @@ def hits(graph: Graph, *, tolerance: float = 1e-9, most_iterations: int = 1000) 
     """Rank the nodes as hubs and authorities.
 
     Args:
-        tolerance: Mean change of an authority in the last iteration.
+        tolerance: The iteration ends when the mean change of an authority is below.
+        most_iterations: It also ends after so many.
     """
     inward, outward = InLinks(graph), InLinks(graph.reversed())
     hubs, authorities = np.ones(graph.n_nodes), np.zeros(graph.n_nodes)

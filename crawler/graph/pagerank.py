@@ -1,7 +1,8 @@
-"""PageRank as [NW01] computes it: R(p) = d/T + (1 - d) Σ R(q)/c(q), over what was crawled and what was only seen.
+"""PageRank as [NW01] computes it: R(p) = d/T + (1 - d) Σ R(q)/c(q), over crawled pages and known pages.
 
-d is the chance to jump to any page, 1/7 in the paper; c(q) the links of q. A page without links votes for all pages equally. Scaled to
-a mean of 1, and ended by a bound on the error instead of after 100 iterations: what is left is at most (1 - d)/d times the last change.
+T is the number of pages; d is the probability of a jump to any page, 1/7 in the paper; c(q) is the number of links of q. A page without
+links votes for all pages equally. Unlike the paper, ranks are scaled to a mean of 1, and the iteration ends by a bound on the error, not
+after 100 iterations: the remaining error is at most (1 - d)/d times the last change.
 
 Variants are layers of links with a weight each: all links (one layer), cross-host links only, or both with local links worth less, so
 that pages which endorse each other on one host do not lead. c(q) is then the sum of the weights of q's links.
@@ -21,16 +22,16 @@ import numpy.typing as npt
 from thresher.crawler.graph.csr import F64, I32, I64, Graph
 
 JUMP = 1 / 7
-LOCAL_WEIGHT = 0.1  # of a link within a host where links across hosts weigh 1
+LOCAL_WEIGHT = 0.1  # weight of a link within a host, if a link between hosts weighs 1
 Variant = Literal["all", "remote", "weighted"]
 _BLOCK = 1 << 20  # links summed at a time
 
-Layer = tuple[Graph, float]  # links, and what each weighs
+Layer = tuple[Graph, float]  # (links, weight of each)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranks:
-    """What an iteration came to. error: bound on the mean distance of a rank from the exact one."""
+    """The result of the iteration. error: bound on the mean distance of a rank from the exact one."""
 
     ranks: F64
     n_iterations: int
@@ -39,7 +40,7 @@ class Ranks:
 
 
 class InLinks:
-    """The in-links of a graph, ready to be summed over and over."""
+    """The in-links of a graph, prepared for sums in each iteration."""
 
     def __init__(self, graph: Graph) -> None:
         backwards = graph.reversed()
@@ -51,7 +52,13 @@ class InLinks:
         self._cuts: I64 = np.unique(np.append(firsts, len(self._rows)))
 
     def add(self, votes: F64, weight: float, to: F64) -> None:
-        """Add to each node's place the weighted votes of those that link to it. votes, to: [n_nodes]."""
+        """Add to each node in `to` the weighted votes of the nodes that link to it.
+
+        Args:
+            votes: [n_nodes] vote of each node for each of its targets.
+            weight: Factor of all votes.
+            to: [n_nodes], changed in place.
+        """
         ends = np.append(self._starts, len(self._sources))
         for first, end in zip(self._cuts[:-1], self._cuts[1:], strict=True):
             start, stop = ends[first], ends[end]
@@ -63,7 +70,10 @@ def layers(graph: Graph, variant: Variant, hosts: npt.NDArray[np.integer] | None
     """Return the links that a variant of PageRank counts.
 
     Args:
-        hosts: [n_nodes], not needed for `all`.
+        graph: All links.
+        variant: Which links count.
+        hosts: [n_nodes] host of each node; not needed for `all`.
+        local_weight: Weight of a link within a host, if the variant has such.
     """
     if variant == "all":
         return [(graph, 1.0)]
@@ -78,7 +88,10 @@ def pagerank(links: Graph | Sequence[Layer], *, jump: float = JUMP, tolerance: f
     """Rank the nodes; their mean is 1.
 
     Args:
-        tolerance: Bound on the mean error of a rank.
+        links: A graph, or layers of links with weights.
+        jump: Probability of a jump to any page, 0 to 1.
+        tolerance: The iteration ends when the bound on the mean error of a rank is below.
+        most_iterations: It also ends after so many.
     """
     found = [(links, 1.0)] if isinstance(links, Graph) else list(links)
     n_nodes = found[0][0].n_nodes

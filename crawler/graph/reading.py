@@ -1,7 +1,7 @@
 """Link graphs from files: `source<TAB>target` lines, or the ASCII graph of LAW; gzip is recognised, - is standard input.
 
-A LAW graph begins with a line that is the number of nodes; line v + 2 holds the targets of node v [webgraph's ASCIIGraph]. An edge list
-names nodes by any text, mostly URLs; nodes are numbered as they appear.
+A LAW graph begins with a line with the number of nodes; line v + 2 has the targets of node v [webgraph's ASCIIGraph]. An edge list names
+nodes by any text, mostly URLs; nodes are numbered in the order in which they appear.
 
 Memory: 30 bytes a link while it is read, and about 150 a named node.
 """
@@ -25,17 +25,17 @@ from thresher.crawler.core.errors import UsageError
 from thresher.crawler.graph.csr import MOST_NODES, Graph
 
 _GZIP = b"\x1f\x8b"
-_LONGEST_NUMBER = 20  # characters of a line that may be a count of nodes
+_LONGEST_NUMBER = 20  # most characters of a line with the number of nodes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NamedGraph:
-    """A graph as a file has it. names: [n_nodes], or None where nodes have numbers only."""
+    """A graph as read from a file. names: [n_nodes], or None if nodes have only numbers."""
 
     graph: Graph
     names: list[str] | None
-    n_torn: int  # lines left out since they are no link, or no text
-    first_torn: int  # number of the first, 0 if none
+    n_torn: int  # lines that were left out: no link, or no text
+    first_torn: int  # number of the first such line, 0 if none
 
     def name(self, node: int) -> str:
         return str(node) if self.names is None else self.names[node]
@@ -45,7 +45,7 @@ def read_graph(path: str) -> NamedGraph:
     """Read a graph file.
 
     Raises:
-        UsageError: When it cannot be read or is neither format.
+        UsageError: If it cannot be read or has neither format.
     """
     with _opened(path) as file:
         try:
@@ -59,7 +59,7 @@ def read_graph(path: str) -> NamedGraph:
 
 @contextmanager
 def _opened(path: str) -> Iterator[IO[bytes]]:
-    """Give the bytes of a file, unpacked."""
+    """Yield the open file; gzip is unpacked."""
     try:
         with nullcontext(sys.stdin.buffer) if path == "-" else Path(path).open("rb") as file:
             if isinstance(file, io.BufferedReader) and file.peek(2)[:2] == _GZIP:
@@ -104,7 +104,7 @@ def _edge_list(path: str, lines: Iterable[bytes]) -> NamedGraph:
         parts = line.rstrip(b"\r\n").split(b"\t")
         try:
             source, target = (part.decode() for part in parts)
-        except ValueError:  # another number of parts, or no UTF-8
+        except ValueError:  # not two parts, or not UTF-8
             source = target = ""
         if source and target:
             links.append(numbers.setdefault(source, len(numbers)))

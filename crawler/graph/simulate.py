@@ -1,11 +1,11 @@
-"""Orders of a crawl, played on a graph that is known beforehand: what each would have fetched when.
+"""Simulates orders of a crawl on a known graph: the order in which each would have fetched the pages.
 
 Without hosts, one page at a time: `breadth_first`, `depth_first`, `random_frontier`, `opic`, `breadth_first_opic`. Each starts at seeds and
-returns all nodes that can be reached, in the order of their fetches, [n_reached]. What politeness makes of an order is measured with the
+returns all nodes that can be reached, in the order of their fetches, [n_reached]. How politeness changes an order is measured with the
 crawler's own frontier: benchmarks/quality/graph_orders.py.
 
-OPIC [APC03]: every page has cash; a page that is fetched gives its cash to its targets in equal parts. All pages begin with the same,
-and the page with the most is next. Cash given to a page that was fetched before is lost to the order.
+OPIC [APC03]: every page has cash; a page that is fetched gives its cash to its targets in equal parts. All pages begin with equal cash, and
+the page with the most is next. Cash given to a page that was fetched before has no effect.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from thresher.crawler.graph.csr import I64, Graph
 
 
 def breadth_first(graph: Graph, seeds: I64) -> I64:
-    """Fetch in the order of discovery."""
+    """Fetch pages in the order of discovery."""
     return breadth_first_levels(graph, seeds)[0]
 
 
 def breadth_first_levels(graph: Graph, seeds: I64) -> tuple[I64, I64]:
-    """Return the order and each node's depth, -1 for nodes out of reach, [n_nodes]."""
+    """Return ([n_reached] order, [n_nodes] depth of each node, -1 if it cannot be reached)."""
     depths = np.full(graph.n_nodes, -1, dtype=np.int64)
     level = _firsts(seeds)
     levels: list[I64] = []
@@ -39,7 +39,7 @@ def breadth_first_levels(graph: Graph, seeds: I64) -> tuple[I64, I64]:
 
 
 def depth_first(graph: Graph, seeds: I64) -> I64:
-    """Fetch what was found last: the last target of the page fetched last, as a stack of links gives them."""
+    """Fetch the page that was found last, as a stack of links gives it."""
     stack, order, seen = [int(node) for node in seeds], [], bytearray(graph.n_nodes)
     while stack:
         node = stack.pop()
@@ -51,7 +51,7 @@ def depth_first(graph: Graph, seeds: I64) -> I64:
 
 
 def random_frontier(graph: Graph, seeds: I64, rng: np.random.Generator) -> I64:
-    """Fetch any of the pages known so far."""
+    """Fetch a random page of those known so far."""
     frontier, order, known = [int(node) for node in seeds], [], bytearray(graph.n_nodes)
     for node in frontier:
         known[node] = 1
@@ -78,10 +78,10 @@ def opic(graph: Graph, seeds: I64, *, initial_cash: float = 1.0) -> I64:
 
 
 def breadth_first_opic(graph: Graph, seeds: I64, *, initial_cash: float = 1.0, exact: bool = False) -> I64:
-    """Fetch in the order of depth, within a depth the page with the most cash: the crawler's default order, from one seed.
+    """Fetch by depth, and within a depth the page with the most cash first: the crawler's default order, for one seed.
 
     Args:
-        exact: By sums, where the crawler knows levels (crawler/core/order/cash.py).
+        exact: Compare exact sums of cash; the crawler compares levels (crawler/core/order/cash.py).
     """
     return _by_cash(graph, seeds, initial_cash, by_depth=True, worth=_sum if exact else Cash(BreadthFirst.cash_steps).level_of)
 
@@ -94,7 +94,7 @@ def _by_cash(graph: Graph, seeds: I64, initial_cash: float, *, by_depth: bool, w
     n_nodes = graph.n_nodes
     cash, depths, worths = [initial_cash] * n_nodes, [n_nodes] * n_nodes, [-1.0] * n_nodes
     numbers, fetched, order = [0] * n_nodes, bytearray(n_nodes), list[int]()
-    heap: list[tuple[int, float, int, int]] = []  # depth or 0, -worth, the older first, node; items that are worth less are out of date
+    heap: list[tuple[int, float, int, int]] = []  # (depth or 0, -cash, age, node); an item with less cash than its node is outdated
     n_known = 0
     for seed in seeds.tolist():
         cash[seed], depths[seed], numbers[seed], n_known = initial_cash or 1.0, 0, n_known, n_known + 1
@@ -121,7 +121,7 @@ def _by_cash(graph: Graph, seeds: I64, initial_cash: float, *, by_depth: bool, w
 
 
 def _targets(graph: Graph, nodes: I64) -> I64:
-    """Return the targets of nodes, one after the other."""
+    """Return the targets of all nodes, one node after the other."""
     starts, sizes = graph.offsets[nodes], graph.offsets[nodes + 1] - graph.offsets[nodes]
     ends = np.cumsum(sizes)
     at = np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - (ends - sizes), sizes)
@@ -129,6 +129,6 @@ def _targets(graph: Graph, nodes: I64) -> I64:
 
 
 def _firsts(nodes: I64) -> I64:
-    """Return the distinct nodes in the order of their first mention."""
+    """Return the distinct nodes in the order of their first occurrence."""
     _, firsts = np.unique(nodes, return_index=True)
     return np.asarray(nodes[np.sort(firsts)], dtype=np.int64)

@@ -1,1 +1,3 @@
-"""One crawl on several machines: who may request, how messages get there, and what runs where. Ray places it (ray_*.py alone import it)."""
+"""One crawl on several machines: which may request, how messages arrive, and what runs where. Only ray_*.py import Ray, which starts the
+processes.
+"""

@@ -1,7 +1,8 @@
-"""What the head keeps of hosts that rest long: who takes over a lost machine's hosts asks none of them earlier (losing.py).
+"""The head's record of hosts with long back-offs: the machine that takes over a lost machine's hosts requests none of them earlier
+(losing.py).
 
-Agents tell it with their reports, so it is a second or two behind them. One file on the head's disk, replaced while the crawl runs;
-200 bytes a host that rests now, on disk and in memory.
+Agents report back-offs with their status, so the record is a second or two late. It is one file on the head's disk, replaced while the
+crawl runs. Memory and disk: 200 bytes for each host that backs off now.
 """
 
 from __future__ import annotations
@@ -24,22 +25,26 @@ _SAVE_S: Final = 2.0
 
 
 class BackOffBook:
-    """The hosts of a crawl that rest."""
+    """The hosts of a crawl that back off."""
 
     def __init__(self, directory: Path) -> None:
-        """Read what an earlier run has kept; raises StoreError."""
+        """Read the record of an earlier run.
+
+        Raises:
+            StoreError: If the file is damaged.
+        """
         self._path = directory / FILE
         self._by_host = {one.name: one for one in read(directory)}
         self._is_saved = True
 
     def note(self, back_offs: Collection[BackOff]) -> None:
-        """Take what an agent has told."""
+        """Record the back-offs that an agent has reported."""
         if back_offs:
             self._by_host |= {one.name: one for one in back_offs}
             self._is_saved = False
 
     def save(self) -> None:
-        """Put it on the disk, without those that are over."""
+        """Write the record to disk, without back-offs that are over."""
         if not self._is_saved:
             now = time.time()
             self._by_host = {name: one for name, one in self._by_host.items() if one.until > now}
@@ -47,11 +52,11 @@ class BackOffBook:
             self._is_saved = True
 
     async def run(self) -> None:
-        """Save every few seconds until cancelled, and then."""
+        """Save every few seconds until cancelled, and once at the end."""
         try:
             while True:
                 await asyncio.sleep(_SAVE_S)
-                with suppress(OSError):  # a full disk: again in two seconds
+                with suppress(OSError):  # a full disk: try again in two seconds
                     self.save()
         finally:
             with suppress(OSError):
@@ -59,7 +64,11 @@ class BackOffBook:
 
 
 def read(directory: Path) -> list[BackOff]:
-    """Return what is kept, [] of a crawl of which nothing is; raises StoreError."""
+    """Return the recorded back-offs, [] if there is no record.
+
+    Raises:
+        StoreError: If the file is damaged.
+    """
     path = directory / FILE
     try:
         return msgspec.json.decode(path.read_bytes(), type=list[BackOff])

@@ -1,4 +1,4 @@
-"""`thresher crawl` and `thresher resume` on several machines: everything that they do there, from the head."""
+"""`thresher crawl` and `thresher resume` on several machines: everything that these commands do there, from the head."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from thresher.storage.tables.bare_seeds import BareSeeds
 
 
 def create_shards(directory: Path, settings: Settings, bare: Collection[str]) -> None:
-    """Make the stores of the agents of all machines, the first agent's last: until it is there, there is no crawl."""
+    """Make the stores of the agents of all machines; the first agent's is made last, and only with it the crawl exists."""
     connect()
     machines = shared_out(members(), settings.agents)
     if len(machines) == 1:
@@ -58,7 +58,9 @@ def create_shards(directory: Path, settings: Settings, bare: Collection[str]) ->
 
 
 def run(directory: Path, display: Display, settings: Settings) -> tuple[int, Supervisor]:
-    """Supervise the crawl on all its machines to its end; return the exit code. What is lost for `snapshots.lost_after` is given up."""
+    """Supervise the crawl on all its machines to its end; return the exit code. A machine that is away for `snapshots.lost_after` is given
+    up.
+    """
     while True:
         code, supervisor, gone = _run(directory.resolve(), display, settings, settle=False)
         if not gone or supervisor.was_signalled:
@@ -68,10 +70,10 @@ def run(directory: Path, display: Display, settings: Settings) -> tuple[int, Sup
 
 
 def becoming(directory: Path, settings: Settings) -> str:
-    """Return in words how many agents each machine is to have, "" if it has as many.
+    """Return a text about how many agents each machine shall have, "" if it has as many already.
 
     Raises:
-        UsageError: A machine with shards of the crawl is not there.
+        UsageError: If a machine with shards of the crawl is not in the cluster.
     """
     table = _table(directory)
     connect()
@@ -83,12 +85,12 @@ def becoming(directory: Path, settings: Settings) -> str:
 
 
 def settle(directory: Path, display: Display, settings: Settings) -> tuple[int, Supervisor]:
-    """Let all messages between agents arrive, and fetch nothing; return the exit code."""
+    """Let all messages between agents arrive, without fetching; return the exit code."""
     return _run(directory.resolve(), display, settings, settle=True)[:2]
 
 
 def move(directory: Path, settings: Settings) -> None:
-    """Let the machines have as many agents as the configuration asks for. No agent runs, and no message is under way."""
+    """Give the machines as many agents as the configuration asks for. No agent may run, and no message may be under way."""
     with reading_shard(directory) as view:
         secret, bare, encoded = view.secret, sorted(BareSeeds.of(view).urls), msgspec.json.encode(settings)
     wanted = shared_out(members(), settings.agents)
@@ -100,7 +102,7 @@ def move(directory: Path, settings: Settings) -> None:
 
 
 def _run(directory: Path, display: Display, settings: Settings, *, settle: bool) -> tuple[int, Supervisor, str]:
-    """Supervise one run; return the exit code, and the machine that is to be given up, "" for none."""
+    """Supervise one run; return (exit code, supervisor, machine that must be given up or "")."""
     table = _table(directory)
     connect()
     require_machines(directory, table)
@@ -117,9 +119,8 @@ def _table(directory: Path) -> Partitions:
 
 
 def _configure(directory: Path, table: Partitions, settings: Settings, bare: list[str]) -> Status:
-    """Let every shard elsewhere have the head's configuration: a resume may have changed it, or been killed halfway.
-
-    Returns what shards count that have no agent any more.
+    """Give every shard on another machine the head's configuration: a resume may have changed it, or been killed halfway. Return the counts
+    of shards that no longer have an agent.
     """
     makers = ShardMakers(directory, table.machines)
     try:
@@ -162,7 +163,7 @@ async def _supervise(
 
 
 def _interrupt(note: Callable[[str], None]) -> Callable[[], None]:
-    """Return what ends this run once another has begun."""
+    """Return a function that ends this run; called when another run has begun."""
 
     def interrupt() -> None:
         note("another run of this crawl has begun: this one ends")

@@ -1,17 +1,18 @@
-"""Carries the connections between agents of two machines: for each agent elsewhere a socket lies here, and what is written to it arrives.
+"""Carries the connections between agents of two machines: for each agent on another machine there is a socket here, which leads to that
+agent.
 
-Agents connect to each other over unix sockets (cluster/transport.py) and are the same on one machine and on several. What this courier
-carries may break off at any moment, as a socket may: only the receiver's own acknowledgement says that a message is on its disk, and the
-sender's disk keeps it until then. So nothing is kept here, and nothing is repeated.
+Agents connect to each other over unix sockets (cluster/transport.py) and are the same on one machine and on several. The courier's
+connections may break at any moment, as any socket may: a message counts as delivered only after the receiver's acknowledgement, and the
+sender's disk keeps it until then. So the courier stores nothing and repeats nothing.
 
     agent 0 ── DIR/channels/2 ── courier of machine a ══ parcels ══ courier of machine b ── DIR/channels/2 ── agent 2
 
-Between two machines one parcel is under way in each direction; what comes meanwhile is gathered for the next, up to 256 KiB. Parcels are
-numbered. One that may be lost, or does not follow the last, ends all connections of the two machines; the agents connect again, and each
-receiver says where to go on.
+Between two machines one parcel is under way in each direction; data that come meanwhile are gathered for the next parcel, up to 256 KiB.
+Parcels are numbered. If one may be lost, or does not follow the last, all connections between the two machines are closed; the agents
+connect again, and each receiver says where to go on.
 
-Back-pressure: an agent's window (cluster/transport.py) bounds what is under way for each pair, and beyond 1 MiB for a machine no more is
-read from those who send there. Memory: that, and the windows of what its agents have not read yet.
+Back-pressure: an agent's window (cluster/transport.py) bounds the messages under way for each pair of agents; if more than 1 MiB waits for
+a machine, no more is read from the agents that send there. Memory: these, and the messages that its own agents have not read yet.
 """
 
 from __future__ import annotations
@@ -32,12 +33,12 @@ AGAIN_S = 1.0
 _REFUSED_S = 10.0
 _FULL = 1 << 20  # bytes that wait for a machine
 
-Send = Callable[[str, bytes], Awaitable[bytes]]  # a parcel to a machine; raises if it may be lost
+Send = Callable[[str, bytes], Awaitable[bytes]]  # sends a parcel to a machine and returns the answer; raises if it may be lost
 _OF_OPENER = frozenset((PieceKind.OPEN, PieceKind.DATA, PieceKind.CLOSE))
 
 
 class Courier:
-    """Carries for the agents of one machine."""
+    """Carries the connections of the agents of one machine."""
 
     def __init__(
         self, directory: Path, me: str, machines: Mapping[int, str], *, secret: bytes, send: Send, note: Callable[[str], None]
@@ -45,9 +46,9 @@ class Courier:
         """Prepare the sockets; `run` opens them.
 
         Args:
-            directory: Where the agents' sockets lie.
-            me: This machine.
-            machines: The machine of each agent.
+            directory: The directory of the agents' sockets.
+            me: The name of this machine.
+            machines: Agent → name of its machine.
             note: Takes a message for the operator.
         """
         self._directory = directory
@@ -80,7 +81,7 @@ class Courier:
             os.close(self._place)
 
     def receive(self, machine: str, packed: bytes) -> bytes:
-        """Take a parcel of another machine in; return the answer."""
+        """Handle a parcel of another machine; return the answer."""
         peer = self._peers.get(machine)
         return b"" if peer is None else peer.receive(packed)
 
@@ -94,7 +95,7 @@ class Courier:
 
 
 class _Peer:
-    """Another machine: what waits to be sent there, and the connections that lead there and come from there."""
+    """Another machine: data that wait to be sent there, and the connections to and from it."""
 
     def __init__(self, courier: Courier, name: str, outgoing: Seal, incoming: Seal, send: Send, note: Callable[[str], None]) -> None:
         self.courier = courier
@@ -104,14 +105,14 @@ class _Peer:
         self._note = note
         self._session = secrets.randbits(64)
         self._number = 0
-        self._from = (0, 0)  # session and number of the last parcel that came
+        self._from = (0, 0)  # session and number of the last parcel that arrived
         self._waiting: deque[ConnectionPiece] = deque()
         self._n_bytes = 0
         self._wake = asyncio.Event()
-        self._wake.set()  # the first parcel says that this is another session
+        self._wake.set()  # send a first parcel, so that the other side sees the new session
         self._next = 0
-        self._made: dict[int, _Connection] = {}  # opened here
-        self._taken: dict[int, _Connection] = {}  # opened there
+        self._made: dict[int, _Connection] = {}  # connections that were opened on this machine
+        self._taken: dict[int, _Connection] = {}  # connections that were opened on the other machine
         self._group: asyncio.TaskGroup | None = None
         self._was_refused = False
 
@@ -143,7 +144,7 @@ class _Peer:
             self._refuse(f"{self._name} refuses what this machine sends: they do not share the crawl's secret, or not the version")
 
     def _refuse(self, why: str) -> None:
-        """Note that nothing can be carried, once until something can."""
+        """Tell the operator that nothing can be carried; once, until something can."""
         if not self._was_refused:
             self._was_refused = True
             self._note(why)
@@ -156,7 +157,7 @@ class _Peer:
         self._wake.set()
 
     def _gather(self) -> list[ConnectionPiece]:
-        """Take what waits, as much as a parcel may hold."""
+        """Return the data that wait, as much as a parcel may hold."""
         pieces: list[ConnectionPiece] = []
         size = 0
         while self._waiting and (not pieces or size + self._waiting[0].size <= MOST_BYTES):
@@ -169,7 +170,7 @@ class _Peer:
         return pieces
 
     def put(self, kind: PieceKind, number: int, content: bytes = b"") -> bool:
-        """Let something wait to be sent; return whether there is room for more."""
+        """Queue a piece to be sent; return whether there is room for more."""
         for piece in cut(kind, number, content) if content else (ConnectionPiece(kind, number, b""),):
             self._waiting.append(piece)
             self._n_bytes += piece.size
@@ -177,21 +178,21 @@ class _Peer:
         return self._n_bytes <= _FULL
 
     def open(self, connection: _Connection, agent: int) -> int:
-        """Begin a connection to an agent there; return its number."""
+        """Begin a connection to an agent on the other machine; return its number."""
         self._next += 1
         self._made[self._next] = connection
         self.put(PieceKind.OPEN, self._next, agent.to_bytes(2, "big"))
         return self._next
 
     def forget(self, connection: _Connection, number: int, *, is_mine: bool) -> None:
-        """Let the other side know that a connection has ended here, unless it ended there."""
+        """Tell the other side that a connection has ended here, unless it ended there."""
         known = self._made if is_mine else self._taken
         if known.get(number) is connection:
             del known[number]
             self.put(PieceKind.CLOSE if is_mine else PieceKind.HUNG_UP, number)
 
     def hang_up(self) -> None:
-        """End all connections, and drop what waits for them."""
+        """End all connections, and drop the data that wait for them."""
         ended = [*self._made.values(), *self._taken.values()]
         self._made.clear()
         self._taken.clear()
@@ -201,7 +202,7 @@ class _Peer:
             connection.hang_up()
 
     def receive(self, packed: bytes) -> bytes:
-        """Take a parcel in, if it follows the last one or begins a session; return the answer."""
+        """Handle a parcel, if it follows the last one or begins a session; return the answer."""
         try:
             parcel = self._incoming.unpack(packed)
         except ValueError as error:
@@ -213,7 +214,7 @@ class _Peer:
         session, last = self._from
         if parcel.number == 1 and parcel.session != session:
             for connection in (*self._made.values(), *self._taken.values()):
-                connection.hang_up()  # and the other side hears of each, in case that this parcel is an old one that has come late
+                connection.hang_up()  # the other side is told of each, in case this parcel is an old one that came late
         elif (parcel.session, parcel.number) != (session, last + 1):
             return self._incoming.answer(packed, Word.UNKNOWN)
         self._from = (parcel.session, parcel.number)
@@ -222,7 +223,7 @@ class _Peer:
         return self._incoming.answer(packed, Word.TAKEN)
 
     def _take(self, piece: ConnectionPiece) -> None:
-        """Do to a connection what was done to its other end."""
+        """Do to this end of a connection what happened at its other end."""
         by_opener = piece.kind in _OF_OPENER
         known = self._taken if by_opener else self._made
         if piece.kind == PieceKind.OPEN:
@@ -247,14 +248,14 @@ class _Peer:
 class _Connection(asyncio.Protocol):
     """This machine's end of a connection: a unix socket to an agent here."""
 
-    kind: PieceKind  # of what comes from that agent
+    kind: PieceKind  # kind of the pieces with data from that agent
     is_mine: bool  # whether it was opened on this machine
 
     def __init__(self, peer: _Peer) -> None:
         self._peer = peer
         self._number = 0
         self._transport: asyncio.Transport | None = None
-        self._early: list[bytes] = []  # what is to be written once the socket is open
+        self._early: list[bytes] = []  # data to write once the socket is open
         self._is_over = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -294,7 +295,7 @@ class _Connection(asyncio.Protocol):
 
 
 class _Caller(_Connection):
-    """An agent here has called one elsewhere."""
+    """A connection that an agent here opened to an agent on another machine."""
 
     kind = PieceKind.DATA
     is_mine = True
@@ -304,14 +305,14 @@ class _Caller(_Connection):
         self._agent = agent
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._is_over = self._peer.courier.is_over  # then it was accepted as the courier ended, and nobody else would close it
+        self._is_over = self._peer.courier.is_over  # then it was accepted while the courier ended, and nothing else would close it
         super().connection_made(transport)
         if not self._is_over:
             self._number = self._peer.open(self, self._agent)
 
 
 class _Called(_Connection):
-    """An agent elsewhere has called one here."""
+    """A connection that an agent on another machine opened to an agent here."""
 
     kind = PieceKind.BACK
     is_mine = False
@@ -321,7 +322,7 @@ class _Called(_Connection):
         self._number = number
 
     async def connect(self, path: str) -> None:
-        """Call the agent here; if it does not answer, its caller hears that."""
+        """Connect to the agent here; if that fails, the other side is told."""
         try:
             await asyncio.get_running_loop().create_unix_connection(lambda: self, path)
         except OSError:

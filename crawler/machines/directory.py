@@ -11,11 +11,14 @@ What is promised does not hang on this process: its state is on disk before it a
 granted a lease, and takes every machine for one that was granted one just then. A life that has had a lease goes on at once, since no other
 life of its machine can have one; any other life waits until such a lease would be over.
 
-Pure: the time is an argument, in seconds of a clock that counts suspensions, too. Memory: 100 bytes a machine.
+It also says whose turn it is at an address that several machines request from (turns.py).
+
+Pure: the time is an argument, in seconds of a clock that counts suspensions, too. Memory: 100 bytes a machine, and the turns.
 """
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable
 from math import inf
 from typing import Literal
@@ -23,6 +26,7 @@ from typing import Literal
 import msgspec
 
 from thresher.crawler.cluster.lease import LEASE_S
+from thresher.crawler.machines.turns import Turns, TurnsAnswer, TurnsCall
 
 SPARE_S = 2.0  # for clocks that run at different speeds, and a request that was about to begin
 
@@ -48,6 +52,7 @@ class DirectoryAnswer(msgspec.Struct, forbid_unknown_fields=True):
     is_granted: bool = False
     why: str = ""  # why not
     is_over: bool = False  # this life will never be granted one again
+    directory: str = ""  # which start of the directory granted it: another knows no turns
 
 
 class Directory:
@@ -65,6 +70,9 @@ class Directory:
         self._until: dict[str, float] = {}  # by machine, the same for those that were granted since
         self._free_at = {machine: -inf if claim.has_had_one else self._any_until for machine, claim in state.claims.items()}
         self._heard_at = now  # of the run's supervisor
+        self._name = secrets.token_hex(8)
+        leased = [machine for machine, claim in state.claims.items() if claim.life and claim.has_had_one]
+        self._turns = Turns(leased, self._any_until, has_lease=self._may_have_lease)
 
     def begin(self, run: str, now: float) -> None:
         """Let a run of the crawl be the one that counts. An earlier one is refused from now on."""
@@ -110,10 +118,18 @@ class Directory:
         if now < self._free_at[machine]:
             return DirectoryAnswer(why=f"an earlier life of {machine} may still have a lease")
         if not claim.has_had_one:
+            self._turns.end(machine)  # what an earlier life had is over
             claim.has_had_one = True
             self._save(self._state)
         self._until[machine] = now + LEASE_S + SPARE_S
-        return DirectoryAnswer(is_granted=True)
+        return DirectoryAnswer(is_granted=True, directory=self._name)
+
+    def turns(self, machine: str, life: str, run: str, call: TurnsCall, now: float) -> TurnsAnswer:
+        """Take what a life says of its turns at addresses; one without a lease gets none."""
+        claim = self._state.claims.get(machine)
+        if self._refusal(run) or claim is None or claim.life != life or not self._may_have_lease(machine, now):
+            raise LookupError(f"machine {machine} has no lease")
+        return self._turns.exchange(machine, call, now)
 
     def leave(self, machine: str, life: str) -> None:
         """Take the lease back from a life whose agents have all ended."""
@@ -121,6 +137,10 @@ class Directory:
         if claim is not None and claim.life == life and (claim.has_had_one or self._free_at[machine] == -inf):
             self._state.claims[machine] = Claim("")
             self._save(self._state)
+            self._turns.end(machine)
+
+    def _may_have_lease(self, machine: str, now: float) -> bool:
+        return now < self._until.get(machine, self._any_until)
 
     def _refusal(self, run: str) -> DirectoryAnswer | None:
         if self._state.phase != "RUN":

@@ -19,17 +19,21 @@ _PAUSE_S = 0.1
 
 
 def create(directory: Path) -> None:
-    """Write the state of a crawl in which nobody was granted anything."""
+    """Write the state of a new crawl, without any lease."""
     write(directory, DirectoryState())
 
 
 def write(directory: Path, state: DirectoryState) -> None:
-    """Replace the state, durably and at once."""
+    """Replace the state, atomically and durably."""
     replace_file(directory / DIRECTORY, msgspec.json.encode(state) + b"\n")
 
 
 def read(directory: Path) -> DirectoryState:
-    """Return the state; raises StoreError."""
+    """Return the state.
+
+    Raises:
+        StoreError: If the file is missing or damaged.
+    """
     path = directory / DIRECTORY
     try:
         return msgspec.json.decode(path.read_bytes(), type=DirectoryState)
@@ -38,10 +42,10 @@ def read(directory: Path) -> DirectoryState:
 
 
 def hold(directory: Path) -> int:
-    """Be the only directory of the crawl until the descriptor is closed; one that was killed just now is waited for.
+    """Lock the crawl's directory file until the returned descriptor is closed; waits for a process that was killed just now.
 
     Raises:
-        StoreError: Another process is the directory.
+        StoreError: If another process has the lock.
     """
     descriptor = os.open(directory / f"{DIRECTORY}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     until = time.monotonic() + _PATIENCE_S

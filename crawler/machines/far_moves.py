@@ -1,4 +1,4 @@
-"""What a machine does with the shards on its disk while a crawl gets other machines, or other numbers of agents (moving.py orders it)."""
+"""The steps of a machine with its shards while a crawl gets other machines, or another number of agents (moving.py orders them)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _HOSTS_AT_ONCE = 1000
 
 
 class Bring(msgspec.Struct, frozen=True):
-    """A shard that is to be brought here from another machine."""
+    """Copy a shard from another machine to this one."""
 
     agent: int
     files: list[File]
@@ -39,7 +39,7 @@ class Bring(msgspec.Struct, frozen=True):
 class Ranges(msgspec.Struct, frozen=True):
     """Partitions that move from one shard to another: first and last of each range.
 
-    files: of the source, where it lies on another machine
+    files: those of the source, if it is on another machine
     """
 
     source: int
@@ -49,14 +49,14 @@ class Ranges(msgspec.Struct, frozen=True):
 
 
 class Quarantined(msgspec.Struct, frozen=True):
-    """What is quarantined in a shard: rows as they are on disk."""
+    """The quarantined rows of a shard, as they are on disk."""
 
     agent: int
     rows: list[tuple[bytes, bytes]] = []
 
 
 class Restore(msgspec.Struct, frozen=True):
-    """A shard that is to be restored here. target: with the snapshots of its machine    owners: the table that it must be of"""
+    """Restore a shard here. target: the snapshots of its machine; owners: the table of partitions that it must belong to"""
 
     agent: int
     target: str
@@ -64,26 +64,28 @@ class Restore(msgspec.Struct, frozen=True):
 
 
 class Heard(msgspec.Struct, frozen=True):
-    """A shard, and the sender of whose messages it is to say how many it has carried out."""
+    """Ask a shard how many messages of a sender it has carried out."""
 
     agent: int
     sender: int
 
 
 class Succeed(msgspec.Struct, frozen=True):
-    """What a restored shard begins with. heard: of its messages, by the others    rest_s: until a host of it is asked again, at least"""
+    """The start of a restored shard. heard: how many of its messages the others have carried out; rest_s: least seconds until one of its
+    hosts is requested again
+    """
 
     agent: int
     heard: dict[int, int]
     rest_s: float
-    back_offs: list[BackOff] = []  # of its hosts, as the head was told
+    back_offs: list[BackOff] = []  # back-offs of its hosts that the head has recorded
 
 
 def do(directory: Path, what: str, argument: bytes, fetch: FetchPiece | None) -> Any:
-    """Do what the head asks for. Every step may be repeated.
+    """Do a step that the head asks for. Every step may be repeated.
 
     Args:
-        fetch: Reads from the disk of the machine that the step names as its source.
+        fetch: Reads from the disk of the step's source machine.
     """
     match what:
         case "files":
@@ -115,7 +117,7 @@ def do(directory: Path, what: str, argument: bytes, fetch: FetchPiece | None) ->
 
 
 def _arrive(directory: Path, order: Ranges, fetch: FetchPiece | None) -> None:
-    """Copy the ranges into a shard here, from one here or from a copy of its state."""
+    """Copy the ranges into a shard here, from another shard here or from a copy of its state."""
     with ExitStack() as opened:
         if order.files is None:
             source = shard_path(directory, order.source)
@@ -148,7 +150,7 @@ def _arrivals(order: Ranges, source: View | Store, target: Store) -> list[Arriva
 
 
 def _succeed(directory: Path, order: Succeed) -> None:
-    """Let a restored shard number its messages after those that the others have had, and its hosts rest."""
+    """Make a restored shard number its messages after those that the others have received, and its hosts rest."""
     now = time.time()
     with Store.open(shard_path(directory, order.agent), None, now) as store:
         for other, heard in order.heard.items():
@@ -156,7 +158,7 @@ def _succeed(directory: Path, order: Succeed) -> None:
         urls = URLSpace(store.secret, url_rules(store.settings))
         until = {urls.queue_key(f"http://{one.name}"): one for one in order.back_offs}
         for queue, one in until.items():
-            if store.tables.queues.host(queue) is None:  # it was met after the snapshot
+            if store.tables.queues.host(queue) is None:  # the host was found after the snapshot
                 _add_host(store, queue, one)
         store.end_visit()
         start = b""
@@ -179,7 +181,7 @@ def _add_host(store: Store, queue: bytes, one: BackOff) -> None:
 
 
 def _rest(store: Store, queue: bytes, host: HostRecord, until: float) -> None:
-    """Let nothing be requested from a host before a time."""
+    """Allow no request of a host before a time."""
     host.next_at = max(host.next_at, until)
     if host.due:
         before, host.due = host.due, max(host.due, until)
@@ -188,7 +190,7 @@ def _rest(store: Store, queue: bytes, host: HostRecord, until: float) -> None:
 
 
 def _quarantine(directory: Path, what: str, order: Quarantined) -> list[tuple[bytes, bytes]]:
-    """Return what is quarantined in a shard, take in what was in another, or delete what has arrived there."""
+    """Return the quarantined rows of a shard, add those of another, or delete those that have arrived there."""
     with Store.open(shard_path(directory, order.agent), None, time.time()) as store:
         quarantine = store.tables.quarantine
         if what == "quarantined":

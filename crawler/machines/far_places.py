@@ -1,8 +1,8 @@
-"""Where the agents of a crawl run that has several machines: the supervisor's side of their calls (machine.py has the other).
+"""The machines on which agents run: the supervisor's side of the calls (machine.py is the other side).
 
-For each machine one call at a time is under way: it takes orders there, and brings back what has happened. When a call fails, the machine
-is away: its agents may go on until their leases are over, then they wait. Whatever was ordered since the last answer may be lost, so the
-supervisor starts each of its agents again once it answers; one that runs still goes on.
+For each machine one call at a time is under way: it carries orders there, and brings events back. When a call fails, the machine counts as
+away: its agents may go on until their leases are over, then they wait. Orders since the last answer may be lost, so the supervisor starts
+each of its agents again once the machine answers; an agent that still runs goes on.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ SHARD_S: Final = 120.0  # a large store takes time to open
 _AGAIN_S = 1.0
 _LOOK_S = 0.2
 
-Call = Callable[[str, str, bytes, float], Awaitable[bytes]]  # machine, what, argument, seconds; raises Away
+Call = Callable[[str, str, bytes, float], Awaitable[bytes]]  # (machine, what to do, argument, time limit in seconds) → answer; raises Away
 _encode = msgspec.json.encode
 
 
 class FarPlaces:
-    """All machines of a crawl. `run` speaks with them."""
+    """All machines of a crawl; `run` calls them."""
 
     def __init__(self, table: Partitions, call: Call, note: Note, back_offs: BackOffBook) -> None:
         """Create the places.
@@ -53,7 +53,7 @@ class FarPlaces:
         Args:
             call: Calls a machine.
             note: Shows a message to the operator.
-            back_offs: Is told of hosts that rest long.
+            back_offs: Records hosts with long back-offs.
         """
         self._back_offs = back_offs
         self._machines = table.machines
@@ -62,17 +62,17 @@ class FarPlaces:
         self._starts = itertools.count(1)
 
     async def run(self) -> None:
-        """Speak with all machines until cancelled."""
+        """Call all machines until cancelled."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self._back_offs.run())
             for link in self._links.values():
                 group.create_task(link.run())
 
     async def gone(self, after_s: float, is_gone: Callable[[str], Awaitable[bool]]) -> str:
-        """Wait until a machine is away for so long; return its name.
+        """Wait until a machine has been away for `after_s` seconds; return its name.
 
         Args:
-            is_gone: Whether the engine says so, too.
+            is_gone: Returns whether the engine also says that the machine is gone.
         """
         while True:
             await asyncio.sleep(_AGAIN_S)
@@ -84,7 +84,7 @@ class FarPlaces:
         return FarLife(self._link(agent), agent, next(self._starts), note)
 
     async def ready(self, agent: int, is_over: Callable[[], bool]) -> bool:
-        """Wait until the agent's machine answers."""
+        """Wait until the agent's machine answers; return False if the wait `is_over` before."""
         link = self._link(agent)
         while not link.is_there:
             if is_over():
@@ -105,7 +105,7 @@ class FarPlaces:
         return msgspec.json.decode(await self._of_shard(agent, "damage"), type=str)
 
     async def strike(self, agent: int) -> None:
-        """Do nothing: the machine has done it."""
+        """Do nothing: the machine itself has done it."""
 
     async def _of_shard(self, agent: int, what: str) -> msgspec.Raw:
         return await ask_shard(self._call, self._machines[agent], what, _encode(agent))
@@ -115,7 +115,12 @@ class FarPlaces:
 
 
 async def ask_shard(call: Call, machine: str, what: str, argument: bytes) -> msgspec.Raw:
-    """Ask a machine about a shard; return JSON. Raises Away, and StoreError for a shard that cannot be used."""
+    """Ask a machine about a shard; return the answer as JSON.
+
+    Raises:
+        Away: If the machine does not answer.
+        StoreError: If the shard cannot be used.
+    """
     answer = msgspec.json.decode(await call(machine, f"shard:{what}", argument, SHARD_S), type=ShardAnswer)
     if answer.fault:
         raise StoreError(f"machine {machine}: {answer.fault}")
@@ -123,7 +128,7 @@ async def ask_shard(call: Call, machine: str, what: str, argument: bytes) -> msg
 
 
 class FarLife:
-    """One start of an agent on another machine, or on the head through the same calls."""
+    """One start of an agent on another machine (or on the head, through the same calls)."""
 
     def __init__(self, link: _Link, agent: int, start: int, note: Note) -> None:
         self._link = link
@@ -134,7 +139,11 @@ class FarLife:
         self._on_report: Callable[[AgentReport], None] | None = None
 
     async def run(self, signals: Iterable[int], on_report: Callable[[AgentReport], None]) -> int:
-        """Start the agent and wait for its end; raises Away."""
+        """Start the agent and wait for its end; return its exit code.
+
+        Raises:
+            Away: If the machine does not answer any more.
+        """
         self._ended, self._on_report = asyncio.get_running_loop().create_future(), on_report
         self._link.lives[self._start] = self
         self._link.order(Start(self._agent, self._start, list(signals)))
@@ -150,7 +159,7 @@ class FarLife:
         self._link.order(PassOrder(self._start, order))
 
     def on_event(self, event: MachineEvent) -> None:
-        """Take what has happened to the agent."""
+        """Handle an event of the agent."""
         if self._ended is None or self._ended.done() or self._on_report is None:
             return
         match event:
@@ -162,7 +171,7 @@ class FarLife:
                 self._ended.set_result(code)
 
     def on_away(self, why: str) -> None:
-        """End this start: what becomes of the agent is not known."""
+        """Handle that the machine is away: this start ends, and what becomes of the agent is unknown."""
         if self._ended is not None and not self._ended.done():
             self._ended.set_exception(Away(why))
 
@@ -171,7 +180,7 @@ class _Link:
     """The calls to one machine."""
 
     def __init__(self, name: str, call: Call, note: Note, back_offs: BackOffBook) -> None:
-        self.lives: dict[int, FarLife] = {}  # by start
+        self.lives: dict[int, FarLife] = {}  # number of the start → start
         self.came = asyncio.Event()  # set while the machine answers
         self._name = name
         self._call = call
@@ -188,7 +197,7 @@ class _Link:
         return self.came.is_set()
 
     def away_s(self) -> float:
-        """Return for how many seconds the machine has not answered."""
+        """Return the seconds since the machine last answered."""
         return 0.0 if self.is_there else time.monotonic() - self._away_since
 
     def order(self, order: MachineOrder) -> None:

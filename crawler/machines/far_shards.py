@@ -1,4 +1,4 @@
-"""What a machine does for the head with the shards on its disk: makes, counts, and configures them, and looks for damage."""
+"""The work of a machine, for the head, on the shards on its disk: makes, counts and configures them, and looks for damage."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from thresher.storage.tables.bare_seeds import BareSeeds
 
 
 class NewShard(msgspec.Struct, frozen=True):
-    """A shard that is to be made."""
+    """Make a shard."""
 
     agent: int
     settings: bytes  # JSON
@@ -36,7 +36,7 @@ class NewShard(msgspec.Struct, frozen=True):
 
 
 class NewSettings(msgspec.Struct, frozen=True):
-    """A configuration that is to be a shard's."""
+    """Change the configuration of a shard."""
 
     agent: int
     settings: bytes  # JSON
@@ -44,7 +44,7 @@ class NewSettings(msgspec.Struct, frozen=True):
 
 
 class ShardAnswer(msgspec.Struct, frozen=True):
-    """What a machine says of a shard. said: JSON    fault: why it cannot be used, "" if it can"""
+    """A machine's answer about a shard. said: JSON; fault: why the shard cannot be used, "" if it can"""
 
     said: msgspec.Raw = msgspec.Raw(b"null")
     fault: str = ""
@@ -57,10 +57,10 @@ class FarShards:
         self._directory = directory
 
     def answer(self, what: str, argument: bytes, fetch: FetchPiece | None = None) -> bytes:
-        """Do what the head asks for; what cannot be done is said in the answer.
+        """Do what the head asks for; an error is in the answer.
 
         Args:
-            fetch: Reads from the disk of another machine, where something is to come from there.
+            fetch: Reads from the disk of another machine, if the step needs that.
         """
         try:
             said = self._do(what, argument, fetch)
@@ -102,7 +102,7 @@ class FarShards:
         Store.create(path, settings, time.time(), secret=new.secret, bare=BareSeeds(new.bare).encoded()).close()
 
     def _discard(self, new: NewShard) -> None:
-        """Remove a shard that was made for a crawl whose creation has failed; what is another crawl's stays."""
+        """Remove a shard that was made for a crawl whose creation has failed, unless it belongs to another crawl."""
         path = shard_path(self._directory, new.agent)
         if self._is_ours(path, new.secret):
             shutil.rmtree(path)

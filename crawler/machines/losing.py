@@ -1,14 +1,16 @@
-"""Gives up a machine whose disk is lost: its shards are restored from its last snapshot onto the disks of others. The crawl stands still.
+"""Gives up a machine whose disk is lost: its shards are restored from its last snapshot on the disks of other machines. No agent runs
+meanwhile.
 
-A restored shard is older than what the others know. That loses nothing:
+A restored shard is older than what the other shards know. Still nothing is lost:
 
-- What it had carried out since is sent again: senders have kept it (storage/snapshots/marks.py).
-- What it had sent since the others have; it finds it again, and sends it again under numbers that they have not had. What they know
-  already, they do not count twice.
-- Its hosts rest first: when they were asked last may be lost, and the machine may have a lease yet. One that asked for a longer rest, or
-  was given one, gets it: the head has kept that (back_offs.py).
+- Messages that it had carried out since the snapshot are sent again: senders have kept them (storage/snapshots/marks.py).
+- Messages that it had sent since the snapshot: it finds the same again, and sends it again under numbers that the receivers have not had.
+  They do not count twice what they know already.
+- Its hosts rest first: the time of their last request may be lost, and the lost machine may still have a lease. A host with a longer
+  back-off keeps it: the head has recorded that (back_offs.py).
 
-The disk may come back. Its shards are of no agent then: the table on the head says where theirs are, and nothing starts without its order.
+If the disk comes back, its shards belong to no agent: the table on the head says where the agents' shards are, and nothing starts without
+it.
 """
 
 from __future__ import annotations
@@ -38,7 +40,7 @@ from thresher.storage.snapshots.taking import owners_digest
 
 
 async def watch(places: FarPlaces, supervisor: Supervisor, settings: Settings, is_gone: Callable[[str], bool]) -> str:
-    """Let the crawl stand still once a machine is away for `snapshots.lost_after`, so that it can be given up; return its name.
+    """Stop the crawl once a machine is away for `snapshots.lost_after`, so that it can be given up; return its name.
 
     Args:
         is_gone: Whether the engine says so, too.
@@ -52,10 +54,10 @@ async def watch(places: FarPlaces, supervisor: Supervisor, settings: Settings, i
 
 
 def give_up(directory: Path, table: Partitions, machine: str, settings: Settings, asks: Asks) -> list[int]:
-    """Let other machines have the shards of one that is lost, each written down once it is whole; return which.
+    """Give the shards of a lost machine to other machines; each is entered in the table once it is complete. Return their agents.
 
     Raises:
-        UsageError: The machine has none, is the head, or has no snapshots.
+        UsageError: If the machine has no shards, is the head, or has no snapshots.
     """
     if machine not in table.machines:
         raise UsageError(f"{machine}: expected a machine with shards of {directory}: {', '.join(dict.fromkeys(table.machines))}")
@@ -81,7 +83,7 @@ def give_up(directory: Path, table: Partitions, machine: str, settings: Settings
 
 
 def _back_offs(directory: Path, table: Partitions) -> dict[int, list[BackOff]]:
-    """Return the hosts that rest long, by agent."""
+    """Return the recorded back-offs, by agent."""
     with reading_shard(directory) as view:
         urls, owners = URLSpace(view.secret, url_rules(view.settings)), table.table()
     found: dict[int, list[BackOff]] = {}
@@ -91,5 +93,5 @@ def _back_offs(directory: Path, table: Partitions) -> dict[int, list[BackOff]]:
 
 
 def _heard(asks: Asks, machine: str, agent: int, sender: int) -> int:
-    """Return how many messages of a lost shard another has carried out."""
+    """Return how many messages of a lost shard (`sender`) another agent has carried out."""
     return msgspec.json.decode(asks.ask(machine, "heard", Heard(agent, sender)), type=int)

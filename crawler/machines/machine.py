@@ -18,13 +18,15 @@ import signal
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import msgspec
 
 from thresher.config.settings import SnapshotSettings
+from thresher.crawler.cluster.address_file import create
 from thresher.crawler.cluster.lease import LEASE_S, RENEW_S, boot_s
-from thresher.crawler.cluster.shared_addresses import create
+from thresher.crawler.machines.address_turns import AddressTurns
 from thresher.crawler.machines.courier import Courier, Send
 from thresher.crawler.machines.directory import DirectoryAnswer
 from thresher.crawler.machines.supervision import (
@@ -40,6 +42,7 @@ from thresher.crawler.machines.supervision import (
     Signal,
     Start,
 )
+from thresher.crawler.machines.turns import TurnsAnswer, TurnsCall
 from thresher.crawler.process.agent_life import AgentLife
 from thresher.crawler.process.places import ThisMachine
 from thresher.crawler.process.snapshots import SnapshotTimer
@@ -70,15 +73,19 @@ class _Running:
 class Machine:
     """One life of a machine in one run of a crawl."""
 
-    def __init__(self, begin: Begin, *, ask: Ask, send: Send) -> None:
+    def __init__(self, begin: Begin, *, ask: Ask, ask_turns: Callable[[str, TurnsCall], Awaitable[TurnsAnswer]], send: Send) -> None:
         """Take the head's table over; `run` does the rest.
 
         Args:
             ask: Raises whatever the engine raises when the directory cannot be reached.
+            ask_turns: The same; tells the directory of a life's turns at addresses.
             send: Carries a parcel to another machine.
         """
         self.life = secrets.token_hex(8)
         self._ask = ask
+        self._ask_turns = partial(ask_turns, self.life)
+        self._turns: AddressTurns | None = None  # once the file is there in which agents want them
+        self._granted_by = ""  # the start of the directory that granted the last lease
         self._directory = Path(begin.directory)
         self._running: dict[int, _Running] = {}  # by agent
         self._tasks: set[asyncio.Task[None]] = set()
@@ -118,7 +125,10 @@ class Machine:
         if not joined.is_granted:
             self._tell(Noted(0, f"takes no part: {joined.why}"))
             return
-        create(channels_path(self._directory) / ADDRESSES)
+        addresses = channels_path(self._directory) / ADDRESSES
+        create(addresses)
+        self._turns = AddressTurns(addresses, self._ask_turns)
+        taking_turns = asyncio.ensure_future(self._turns.run())
         carrying = asyncio.ensure_future(self._courier.run())
         renewing = asyncio.ensure_future(self._keep_lease())
         timing = asyncio.ensure_future(self._timer.run())
@@ -127,9 +137,10 @@ class Machine:
         finally:
             for one in self._running.values():
                 one.life.signal(signal.SIGKILL)
-            for task in (tasks := [carrying, renewing, timing, *self._tasks]):
+            for task in (tasks := [taking_turns, carrying, renewing, timing, *self._tasks]):
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
+            self._turns.close()
 
     async def leave(self) -> None:
         """End this life: give the lease back once all agents have ended."""
@@ -146,10 +157,14 @@ class Machine:
         return self._courier.receive(machine, parcel)
 
     async def _keep_lease(self) -> None:
+        assert self._turns is not None
         while not self._over.is_set():
             asked_at = boot_s()
             try:
                 answer = await asyncio.wait_for(self._ask("renew", self.life), LEASE_S)
+                if answer.is_granted and (answer.directory != self._granted_by or asked_at > self._lease_until):
+                    await asyncio.wait_for(self._turns.declare(), LEASE_S)  # it may not know them, or have given them to others
+                    self._granted_by = answer.directory
             except Exception as error:  # noqa: BLE001 - whatever it is: nothing was granted
                 answer = DirectoryAnswer(why=f"the directory on the head cannot be reached ({type(error).__name__})")
             if answer.is_granted:

@@ -1,11 +1,12 @@
-"""Gives a crawl other machines, or another number of agents on them: shards are brought over, partitions move. The head orders each step.
+"""Gives a crawl other machines, or another number of agents on them: copies shards, moves partitions. The head orders each step.
 
-    placed      a shard stays on its machine while that is to have as many agents; else it is brought to one that is to have more
-    bring       whole shards, results and all; the table names the new machine once all is on its disk, then the old one deletes it
-    move        partitions, as few as can be: a copy of the source's state comes to the machine of the target, which takes over what is its
+    placed      a shard stays on its machine as long as that shall have so many agents; else it goes to a machine that shall have more
+    bring       a whole shard with its results; once all is on the new machine's disk, the table names it, then the old machine deletes it
+    move        as few partitions as possible: a copy of the source's state is sent to the target's machine, which takes its partitions from
+    it
 
-No agent runs, and no message is under way. Every step may be repeated, and the table says how far it came: whenever a process or a machine
-dies, the next `resume` goes on. Between two machines goes the state of a shard that gives partitions away, once for each that takes some.
+No agent runs, and no message is under way. Every step may be repeated, and the table says how far the move has come: whenever a process or
+a machine dies, the next `resume` goes on. The state of a shard that gives partitions away is sent once to each machine that takes some.
 """
 
 from __future__ import annotations
@@ -28,19 +29,23 @@ T = TypeVar("T")
 
 
 class Asks(Protocol):
-    """Asks machines about their shards, and waits."""
+    """Calls machines about their shards, and waits for the answer."""
 
     def ask(self, machine: str, what: str, argument: object, *, source: str = "") -> msgspec.Raw:
-        """Ask a machine; raises StoreError, and UsageError for one that is away.
+        """Call a machine.
 
         Args:
-            source: The machine from whose disk something is to be brought.
+            source: The machine from whose disk data are needed; "" for none.
+
+        Raises:
+            StoreError: If a shard cannot be used.
+            UsageError: If the machine does not answer.
         """
         ...
 
 
 def fits(table: Partitions, wanted: Sequence[str]) -> bool:
-    """Return whether a crawl has its agents where they are wanted, and nothing is on its way.
+    """Return whether all agents are on the wanted machines, and no move is under way.
 
     Args:
         wanted: The machine of each agent, the head's first.
@@ -49,7 +54,9 @@ def fits(table: Partitions, wanted: Sequence[str]) -> bool:
 
 
 def placed(machines: Sequence[str], wanted: Sequence[str]) -> list[str]:
-    """Return the machine that is to have each shard; agents are the first of them, and shards without one stay where they can."""
+    """Return the machine that shall have each shard. The first shards are those of agents; shards without an agent stay where they are, if
+    possible.
+    """
     left = Counter(wanted)
     found: list[str] = []
     for agent in range(max(len(machines), len(wanted))):
@@ -66,10 +73,10 @@ def placed(machines: Sequence[str], wanted: Sequence[str]) -> list[str]:
 
 
 def redistribute(directory: Path, wanted: Sequence[str], asks: Asks, new: Callable[[int, Partitions], NewShard]) -> None:
-    """Let the agents be where they are wanted.
+    """Move shards and partitions so that all agents are on the wanted machines.
 
     Args:
-        new: Returns what a shard is made of.
+        new: Returns the description of a new shard.
     """
     if (table := _table(directory)).moving:
         _move(directory, table, asks)
@@ -92,7 +99,7 @@ def _table(directory: Path) -> Partitions:
 
 
 def _bring(directory: Path, wanted: Sequence[str], asks: Asks) -> Partitions:
-    """Bring the shards to where they are to be; return the table that says so."""
+    """Copy the shards to their new machines; return the table that names these."""
     table = _table(directory)
     for agent, (before, after) in enumerate(zip(table.machines, placed(table.machines, wanted), strict=False)):
         if before != after:
@@ -108,7 +115,7 @@ def _files(asks: Asks, machine: str, agent: int) -> list[File]:
 
 
 def _move(directory: Path, planned: Partitions, asks: Asks) -> None:
-    """Move the partitions, shard by shard, and write down that they have moved."""
+    """Move the partitions, shard by shard, and record it in the table."""
     before, after = planned.table(), Partitions(planned.shards, planned.moving).table()
     pairs: dict[tuple[int, int], list[tuple[int, int]]] = {}
     for first, last, source, target in moves(before, after):
@@ -126,7 +133,7 @@ def _move(directory: Path, planned: Partitions, asks: Asks) -> None:
 
 
 def _move_quarantined(asks: Asks, machine: str, agent: int, head: str) -> None:
-    """Let the head's first shard have what is quarantined in one that is to have no agent any more."""
+    """Move the quarantined rows of a shard that loses its agent to the head's first shard."""
     rows = msgspec.json.decode(asks.ask(machine, "quarantined", Quarantined(agent)), type=list[tuple[bytes, bytes]])
     if rows:
         asks.ask(head, "adopt", Quarantined(0, rows))

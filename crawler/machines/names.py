@@ -1,4 +1,4 @@
-"""Names under which the engine knows what is ours."""
+"""Our names in the engine (Ray)."""
 
 from __future__ import annotations
 
@@ -14,5 +14,5 @@ def resource(machine: str) -> str:
 
 
 def namespace(run: str) -> str:
-    """Return where the actors of a run have their names."""
+    """Return the namespace in which the actors of a run have their names."""
     return f"thresher {run}"

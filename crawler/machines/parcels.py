@@ -1,14 +1,14 @@
-"""What two machines of a crawl send each other: parcels, each signed with the crawl's secret, and the answer to each.
+"""The format of data between two machines of a crawl: parcels, each signed with the crawl's secret, and the answer to each.
 
-A parcel carries pieces of the connections between agents of both machines (courier.py). What came from the web is in it as bytes, and is
-never anything else on the way.
+A parcel carries pieces of the connections between agents of both machines (courier.py). Data from the web are in it as bytes, and are never
+decoded on the way.
 
     parcel   signature 32 ‖ version 1 ‖ session 8 ‖ number 8 ‖ pieces
     piece    kind 1 ‖ connection 8 ‖ size 4 ‖ bytes
     answer   signature 32 ‖ word 1
 
-The signature is an HMAC-SHA256 over sender, addressee and everything after it; that of an answer is over the parcel's signature, too. So a
-machine of another crawl is refused, and a parcel cannot be played to another machine.
+The signature is an HMAC-SHA256 over sender, addressee and everything after it; the signature of an answer also covers that of the parcel.
+So a machine of another crawl is refused, and a parcel cannot be replayed to another machine.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator
 from enum import IntEnum
 from typing import Final, NamedTuple
 
-MOST_BYTES: Final = 256 << 10  # of a parcel
+MOST_BYTES: Final = 256 << 10  # most bytes of a parcel
 MOST_OF_PIECE: Final = 64 << 10
 _VERSION: Final = 1
 _HEAD = struct.Struct(">BQQ")
@@ -28,17 +28,17 @@ _SIGNATURE = 32
 
 
 class PieceKind(IntEnum):
-    """What a piece is of a connection. The side that opened it numbers it."""
+    """What a piece does to a connection. The side that opened the connection has numbered it."""
 
-    OPEN = 1  # bytes: the agent that is called, 2 bytes
-    DATA = 2  # from the side that opened it
-    CLOSE = 3  # by the side that opened it
-    BACK = 4  # bytes from the other side
-    HUNG_UP = 5  # by the other side
+    OPEN = 1  # its bytes are the number of the called agent, 2 bytes
+    DATA = 2  # data from the side that opened it
+    CLOSE = 3  # closed by the side that opened it
+    BACK = 4  # data from the other side
+    HUNG_UP = 5  # closed by the other side
 
 
 class Word(IntEnum):
-    """What the addressee says of a parcel."""
+    """The addressee's answer to a parcel."""
 
     TAKEN = 1
     UNKNOWN = 2  # it does not follow the last one: the sender begins a new session
@@ -58,7 +58,7 @@ class ConnectionPiece(NamedTuple):
 
 
 class Parcel(NamedTuple):
-    """The pieces that one machine sends another in one call. number: from 1 within a session, without a gap"""
+    """The pieces that one machine sends another in one call. number: counts from 1 within a session, without gaps"""
 
     session: int
     number: int
@@ -66,7 +66,7 @@ class Parcel(NamedTuple):
 
 
 class Seal:
-    """Signs and checks what one machine sends another."""
+    """Signs and checks parcels and answers between two machines."""
 
     def __init__(self, secret: bytes, sender: str, addressee: str) -> None:
         self._key = hmac.digest(secret, b"thresher parcels 1", "sha256")
@@ -79,10 +79,10 @@ class Seal:
         return self._sign(body) + body
 
     def unpack(self, packed: bytes) -> Parcel | None:
-        """Return a parcel as it was sent, None if it was not signed with this secret for this addressee.
+        """Return a received parcel; None if it was not signed with this secret for this addressee.
 
         Raises:
-            ValueError: It was, and cannot be read: the sender runs another version.
+            ValueError: If it was signed so and cannot be read: the sender runs another version.
         """
         signature, body = packed[:_SIGNATURE], packed[_SIGNATURE:]
         if not hmac.compare_digest(signature, self._sign(body)):
@@ -101,7 +101,7 @@ class Seal:
         return self._sign(packed[:_SIGNATURE] + said) + said
 
     def read_answer(self, packed: bytes, answer: bytes) -> Word:
-        """Return what the addressee says of a parcel; REFUSED, too, if it does not know the secret."""
+        """Return the addressee's answer to a parcel; REFUSED also if it does not know the secret."""
         signature, said = answer[:_SIGNATURE], answer[_SIGNATURE:]
         if len(said) != 1 or not hmac.compare_digest(signature, self._sign(packed[:_SIGNATURE] + said)):
             return Word.REFUSED

@@ -1,7 +1,7 @@
-"""The actors that Ray places: one on each machine, and the directory on the head. All that they are called with, and answer, is bytes.
+"""The actors that Ray starts: one on each machine, and the directory on the head. Their arguments and answers are bytes.
 
-Ray starts each on the machine whose disk its resource names, starts it again there when it has died, and carries the calls. Nothing else is
-left to it: what must not be lost is on the agents' disks, and who may request is decided by leases.
+Ray starts each on the machine whose disk its resource names, starts it again there when it has died, and carries the calls. Ray does
+nothing else: data that must not be lost are on the agents' disks, and leases decide which machine may request.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from thresher.crawler.machines.far_shards import FarShards
 from thresher.crawler.machines.machine import Machine
 from thresher.crawler.machines.names import DIRECTORY, namespace
 from thresher.crawler.machines.supervision import Begin, MachineCall
+from thresher.crawler.machines.turns import TurnsAnswer, TurnsCall
 from thresher.crawler.version import VERSION
 from thresher.storage.carrying import FilePiece, read_piece
 from thresher.storage.far_server import ShardServer
@@ -32,7 +33,7 @@ _encode = msgspec.json.encode
 
 
 class DirectoryActor:
-    """The directory, in the run of a crawl."""
+    """The actor of the directory, in a run of a crawl."""
 
     def __init__(self, path: str) -> None:
         self._path = Path(path)
@@ -41,7 +42,7 @@ class DirectoryActor:
         self._directory = Directory(known, lambda state: directory_file.write(self._path, state), boot_s())
 
     def order(self, what: str, run: str) -> bool:
-        """Take what the supervisor of a run says: begin, keep or stop; return whether the run counts."""
+        """Carry out an order of a run's supervisor: begin, keep or stop; return whether the run counts."""
         match what:
             case "begin":
                 self._directory.begin(run, boot_s())
@@ -61,9 +62,13 @@ class DirectoryActor:
                 answer = DirectoryAnswer()
         return _encode(answer)
 
+    def turns(self, machine: str, life: str, run: str, call: bytes) -> bytes:
+        """Take what a machine says of its turns at addresses, and answer."""
+        return _encode(self._directory.turns(machine, life, run, msgspec.json.decode(call, type=TurnsCall), boot_s()))
+
 
 class ShardActor:
-    """Makes, looks at and reads the shards of one machine for a command on the head."""
+    """The actor that makes and reads the shards of one machine, for a command on the head."""
 
     def __init__(self, path: str) -> None:
         self._path = Path(path)
@@ -71,21 +76,21 @@ class ShardActor:
         self._servers: dict[tuple[int, bool], ShardServer] = {}
 
     def read(self, agent: int, at_once: bool, question: bytes) -> bytes:
-        """Answer what is asked about a shard."""
+        """Answer a question about a shard."""
         server = self._servers.get((agent, at_once))
         if server is None:
             server = self._servers[agent, at_once] = ShardServer(shard_path(self._path, agent), at_once=at_once)
         return server.answer(question)
 
     def shard(self, what: str, argument: bytes) -> bytes:
-        """Do what is asked for."""
+        """Do a step with a shard."""
         return self._shards.answer(what, argument)
 
     def bring(self, what: str, argument: bytes, source: Any) -> bytes:
-        """Do what needs something from the disk of another machine.
+        """Do a step that needs data from the disk of another machine.
 
         Args:
-            source: The actor there.
+            source: The actor on that machine.
         """
 
         def fetch(piece: FilePiece) -> bytes:
@@ -99,7 +104,7 @@ class ShardActor:
 
 
 class MachineActor:
-    """What runs on one machine in the run of a crawl."""
+    """The actor with everything that runs on one machine in a run of a crawl."""
 
     def __init__(self, begin: bytes) -> None:
         self._begin = msgspec.json.decode(begin, type=Begin)
@@ -111,15 +116,15 @@ class MachineActor:
         self._shards = FarShards(Path(self._begin.directory))
 
     async def exchange(self, call: bytes) -> bytes:
-        """Take the supervisor's orders; return what has happened."""
+        """Carry out the supervisor's orders; return events."""
         return _encode(await self._here().exchange(msgspec.json.decode(call, type=MachineCall)))
 
     async def receive(self, machine: str, parcel: bytes) -> bytes:
-        """Take a parcel of another machine in."""
+        """Handle a parcel of another machine; return the answer."""
         return self._here().receive(machine, parcel)
 
     async def leave(self, _argument: bytes) -> bytes:
-        """End: nothing runs here any more."""
+        """End everything that runs here."""
         await self._here().leave()
         return b""
 
@@ -128,15 +133,19 @@ class MachineActor:
         return await asyncio.to_thread(self._shards.answer, what, argument)
 
     def _here(self) -> Machine:
-        """Return this machine's life, which begins with the first call: there is no loop before."""
+        """Return this machine's life; it begins with the first call, since there is no event loop before."""
         if self._machine is None or (self._running is not None and self._running.done()):
-            self._machine = Machine(self._begin, ask=self._ask, send=self._send)
+            self._machine = Machine(self._begin, ask=self._ask, ask_turns=self._ask_turns, send=self._send)
             self._running = asyncio.ensure_future(self._machine.run())
         return self._machine
 
     async def _ask(self, what: str, life: str) -> DirectoryAnswer:
         said = await self._call(DIRECTORY, "ask", LEASE_S, what, self._begin.machine, life, self._begin.run)
         return msgspec.json.decode(said, type=DirectoryAnswer)
+
+    async def _ask_turns(self, life: str, call: TurnsCall) -> TurnsAnswer:
+        said = await self._call(DIRECTORY, "turns", LEASE_S, self._begin.machine, life, self._begin.run, _encode(call))
+        return msgspec.json.decode(said, type=TurnsAnswer)
 
     async def _send(self, machine: str, parcel: bytes) -> bytes:
         return await self._call(machine, "receive", _SEND_S, self._begin.machine, parcel)

@@ -1,4 +1,4 @@
-"""The head's side of Ray: which machines there are, what is started on them, and a run of a crawl from its beginning to its end."""
+"""The head's side of Ray: finds the machines, starts actors on them, and manages a run of a crawl from its beginning to its end."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ from thresher.crawler.version import VERSION
 from thresher.storage.partitions import Partitions
 from thresher.storage.ways import Ask
 
-_START_S: Final = 60.0  # until an actor answers for the first time
+_START_S: Final = 60.0  # most seconds until an actor answers for the first time
 _LEAVE_S: Final = 20.0
-_DEATH_S: Final = 60.0  # until Ray has noticed for certain that a machine is gone
+_DEATH_S: Final = 60.0  # seconds until Ray has certainly noticed that a machine is gone
 _READ_S: Final = 600.0
-_LONGEST_S: Final = 86_400.0  # of a step that goes through a whole shard; a machine that dies is noticed by Ray
-_SHARE: Final = 0.001  # of a machine's resource, for each actor
+_LONGEST_S: Final = 86_400.0  # most seconds of a step that reads a whole shard; if the machine dies, Ray notices it before
+_SHARE: Final = 0.001  # share of a machine's resource that each actor takes
 _encode = msgspec.json.encode
 
 
 class ClusterMachine(NamedTuple):
-    """A machine of the cluster. n_cores: that agents may have; 0: it is to have none"""
+    """A machine of the cluster. n_cores: cores for agents; 0: it shall have no agent"""
 
     name: str
     n_cores: int
@@ -48,7 +48,11 @@ class ClusterMachine(NamedTuple):
 
 
 def connect() -> None:
-    """Connect to the cluster whose head runs on this machine, or that RAY_ADDRESS names. Raises UsageError."""
+    """Connect to the cluster whose head runs on this machine, or that RAY_ADDRESS names.
+
+    Raises:
+        UsageError: If that fails.
+    """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     if ray.is_initialized():
@@ -61,9 +65,12 @@ def connect() -> None:
 
 
 def members() -> list[ClusterMachine]:
-    """Return the machines that are there, this one first; raises UsageError if this one is none.
+    """Return the machines of the cluster, this one first.
 
-    One that was started again just now is there twice, until Ray notices the end of the first.
+    A machine that was started again just now is there twice, until Ray notices the end of its first start.
+
+    Raises:
+        UsageError: If this machine is not in the cluster.
     """
     until = time.monotonic() + _DEATH_S
     while True:
@@ -79,7 +86,7 @@ def members() -> list[ClusterMachine]:
 
 
 def is_gone(machine: str) -> bool:
-    """Return whether a machine takes no part; one that has died just now is waited for, until Ray notices."""
+    """Return whether a machine is not in the cluster; if it has died just now, wait until Ray notices."""
     until = time.monotonic() + _DEATH_S
     while any(member.name == machine for member in _alive()):
         if time.monotonic() > until:
@@ -89,12 +96,12 @@ def is_gone(machine: str) -> bool:
 
 
 def has_left(machine: str) -> bool:
-    """Return whether Ray has noticed that a machine takes no part any more."""
+    """Return whether Ray has noticed that a machine is no longer in the cluster."""
     return all(member.name != machine for member in _alive())
 
 
 def _alive() -> list[ClusterMachine]:
-    """Return the machines that Ray knows of, this one first."""
+    """Return the machines that Ray knows, this one first."""
     found = []
     here = ray.get_runtime_context().get_node_id()
     for node in ray.nodes():
@@ -105,7 +112,9 @@ def _alive() -> list[ClusterMachine]:
 
 
 def shared_out(found: Sequence[ClusterMachine], agents: int | str) -> list[str]:
-    """Return the machine of each agent: so many on each that gives cores, or one for each of its cores; the head has one at least."""
+    """Return the machine of each agent: `agents` on each machine with cores, or one agent per core for "auto"; the head has at least
+    one.
+    """
     shares = [member.n_cores if agents == "auto" else min(1, member.n_cores) * int(agents) for member in found]
     machines = [member.name for member, share in zip(found, [max(1, shares[0]), *shares[1:]], strict=True) for _ in range(share)]
     if len(machines) > MOST_AGENTS:
@@ -114,10 +123,14 @@ def shared_out(found: Sequence[ClusterMachine], agents: int | str) -> list[str]:
 
 
 class FarReading:
-    """The way to the shards of a crawl on other machines, for a command: implements storage/far.py's Connection."""
+    """Reads the shards of a crawl on other machines, for a command: implements Connection of storage/far.py."""
 
     def __init__(self, directory: Path, table: Partitions) -> None:
-        """Start an actor on each machine; raises UsageError for one that is not there."""
+        """Start an actor on each machine.
+
+        Raises:
+            UsageError: If a machine is not in the cluster.
+        """
         require_machines(directory, table)
         self._machines = table.machines
         elsewhere = [name for name in dict.fromkeys(table.machines) if name != table.machines[0]]
@@ -142,7 +155,11 @@ class FarReading:
 
 
 def require_machines(directory: Path, table: Partitions, *, but: str = "") -> None:
-    """Raise UsageError unless all machines of a crawl are there but one, with this one as its head."""
+    """Check that all machines of a crawl (except `but`) are in the cluster, and that this one is its head.
+
+    Raises:
+        UsageError: If not.
+    """
     found = [member.name for member in members()]
     if found[0] != table.machines[0]:
         raise UsageError(f"{directory}: machine {table.machines[0]} is this crawl's head, found that this is {found[0]}. Go there")
@@ -154,16 +171,20 @@ def require_machines(directory: Path, table: Partitions, *, but: str = "") -> No
 
 
 class ShardMakers:
-    """One short-lived actor on each machine, which does what is asked for to the shards there."""
+    """One short-lived actor on each machine, which does steps with the shards there."""
 
     def __init__(self, directory: Path, machines: Sequence[str]) -> None:
         self._actors = {name: _placed(ShardActor, name).remote(str(directory)) for name in dict.fromkeys(machines)}
 
     def ask(self, machine: str, what: str, argument: object, *, source: str = "") -> msgspec.Raw:
-        """Ask a machine about a shard; raises StoreError for one that cannot be used, UsageError for a machine that does not answer.
+        """Let a machine do a step with a shard; return the answer.
 
         Args:
-            source: The machine from whose disk something is to be brought.
+            source: The machine from whose disk data are needed; "" for none.
+
+        Raises:
+            StoreError: If the shard cannot be used.
+            UsageError: If the machine does not answer.
         """
 
         async def call(_machine: str, _what: str, packed: bytes, _within_s: float) -> bytes:
@@ -202,7 +223,7 @@ class Run:
 
     @asynccontextmanager
     async def begun(self, table: Partitions, note: Note, give_up: Callable[[], None]) -> AsyncIterator[FarPlaces]:
-        """Let this run be the crawl's, with a directory that grants leases until the block ends.
+        """Make this run the one that counts, with a directory that grants leases until the block ends.
 
         Args:
             note: Shows a message to the operator.
@@ -227,12 +248,16 @@ class Run:
             self._end()
 
     def _end(self) -> None:
-        """End the actors: the next run of this process needs the place of the directory."""
+        """End the actors: the next run of this process needs the name of the directory actor."""
         for actor in (self._directory_actor, *self._actors.values()):
             ray.kill(actor)
 
     async def call(self, machine: str, what: str, argument: bytes, within_s: float) -> bytes:
-        """Call a machine; raises Away."""
+        """Call a machine.
+
+        Raises:
+            Away: If it does not answer within `within_s` seconds.
+        """
         actor, (kind, _, about) = self._actors[machine], what.partition(":")
         ref = actor.shard.remote(about, argument) if kind == "shard" else getattr(actor, kind).remote(argument)
         return bytes(await _within(machine, ref, within_s))
@@ -241,7 +266,7 @@ class Run:
         return bool(await _within("the directory on the head", self._directory_actor.order.remote(what, self._name), within_s))
 
     async def _keep(self, give_up: Callable[[], None]) -> None:
-        """Let the directory know that the supervisor is there, until cancelled."""
+        """Send the directory signs of life of the supervisor, until cancelled."""
         while True:
             with suppress(Away):
                 if not await self._order("keep", LEASE_S):
@@ -250,12 +275,16 @@ class Run:
 
 
 def _placed(kind: Any, machine: str, **options: Any) -> Any:
-    """Return an actor's class, to be started on one machine: no other has the resource."""
+    """Return an actor's class that starts on this machine only: no other has the resource."""
     return ray.remote(kind).options(num_cpus=0, resources={resource(machine): _SHARE}, **options)
 
 
 async def _within(machine: str, ref: Any, within_s: float) -> Any:
-    """Wait for an answer; raises Away."""
+    """Wait for an answer.
+
+    Raises:
+        Away: If there is none within `within_s` seconds.
+    """
     try:
         return await asyncio.wait_for(ref, within_s)
     except TimeoutError:

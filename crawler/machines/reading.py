@@ -1,4 +1,4 @@
-"""How commands on the head reach the shards of other machines. Nothing of Ray is imported before a crawl is opened that has such."""
+"""How commands on the head read the shards of other machines. Ray is imported only when a crawl with such shards is opened."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 from thresher.storage.ways import FarConnection, connect_by
 
-if TYPE_CHECKING:  # every command imports this
+if TYPE_CHECKING:  # every command imports this file
     from pathlib import Path
 
     from thresher.storage.partitions import Partitions
 
 
 def reach_machines() -> None:
-    """Let this process open crawls of several machines, and show Ray this user's token."""
-    os.environ.setdefault("RAY_AUTH_MODE", "token")  # it is read when Ray is imported
+    """Let this process open crawls of several machines, and use this user's token for Ray."""
+    os.environ.setdefault("RAY_AUTH_MODE", "token")  # Ray reads it when it is imported
     connect_by(_connect)
 
 

@@ -1,7 +1,7 @@
-"""What the supervisor on the head and the machines of a crawl say to each other, as JSON: orders one way, events the other.
+"""The messages between the supervisor on the head and the machines of a crawl, as JSON: orders one way, events the other.
 
-A machine numbers its events and keeps them until the supervisor has had them, so that no answer that gets lost takes one along. What is
-said to, or of, an agent names the start that is meant.
+A machine numbers its events and keeps them until the supervisor has received them, so no event is lost with an answer. An order for, or an
+event of, an agent names the start of that agent.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from thresher.crawler.status import AgentOrder, AgentReport
 
 
 class Begin(msgspec.Struct, frozen=True):
-    """What a machine's life in a run of a crawl begins with."""
+    """The first message to a machine's life in a run of a crawl."""
 
     machine: str
-    directory: str  # on every machine the same path
-    partitions: bytes  # the head's table
-    secret: bytes  # the crawl's
+    directory: str  # the same path on every machine
+    partitions: bytes  # the head's table of partitions
+    secret: bytes  # the crawl's secret
     run: str
     settle: bool
     version: str
@@ -26,7 +26,7 @@ class Begin(msgspec.Struct, frozen=True):
 
 
 class Start(msgspec.Struct, tag=True, frozen=True):
-    """Start an agent; one that runs already goes on under the new number."""
+    """Start an agent; if it runs already, it goes on under the new number."""
 
     agent: int
     start: int
@@ -55,7 +55,7 @@ class Reported(msgspec.Struct, tag=True, frozen=True):
 
 
 class Noted(msgspec.Struct, tag=True, frozen=True):
-    """Something that the operator should know. start: of the agent that it is about, 0 if it is about the machine"""
+    """A message for the operator. start: that of the agent that it is about, 0 if it is about the machine"""
 
     start: int
     what: str
@@ -75,7 +75,7 @@ MachineEvent = Reported | Noted | Ended
 class MachineCall(msgspec.Struct, frozen=True):
     """A call of the supervisor.
 
-    number: rises; a call that comes after a later one is carried out no more    after: events up to this number have arrived
+    number: increases; a call that arrives after a later one is ignored; after: events up to this number have arrived
     """
 
     life: str  # that the orders are for; "" of the first call

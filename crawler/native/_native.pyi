@@ -76,11 +76,8 @@ def bag(tokens: object, logs: object, /) -> bytearray:
 def least_pairs(tokens: object, most: int, /) -> bytes:
     """Return the least distinct hashes, uint32, ascending, of pairs of neighbouring words; at most `most`, which is 256 at most."""
 
-def least_words(tokens: object, ends: int, most: int, /) -> list[int]:
-    """Return the least upper halves of a sample of the words, each once, ascending, at most `most`, which is 64 at most.
-
-    ends: how many of the first and of the last words are looked at; of these, the words whose two lowest bits are 0 are the sample
-    """
+def shared_words(tokens: object, ends: int, words: object, /) -> int:
+    """Return how many of these words, uint32, ascending, 1,024 at most, are the upper half of one of the first and last `ends` tokens."""
 
 def without(tokens: object, rows: Iterable[Iterable[int]], /) -> bytearray | None:
     """Return the words, uint64, without each row of words wherever it stands; None if none is there."""

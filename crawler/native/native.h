@@ -228,9 +228,8 @@ size_t unseen_pairs(const uint16_t *pairs, size_t n, const uint8_t *table, size_
 void enter_pairs(const uint16_t *pairs, size_t n, uint8_t *table);
 /* Return how many of the least distinct hashes of pairs of words there are, at most `most`; of one word its own. */
 size_t least_pairs(const uint64_t *tokens, size_t n, size_t most, uint32_t *least);
-/* Return how many of the least distinct upper halves there are, at most `most`, of the first and last `ends` words whose two lowest bits
-   are 0, ascending. */
-size_t least_words(const uint64_t *tokens, size_t n, size_t ends, size_t most, uint32_t *least);
+/* Return how many of n_words words, ascending, are the upper half of one of the first and last `ends` tokens. is_met: n_words bytes. */
+size_t shared_words(const uint64_t *tokens, size_t n, size_t ends, const uint32_t *words, size_t n_words, uint8_t *is_met);
 /* Mark each place of a row of words; returns whether it is there. gone: n bytes. */
 int mark_row(const uint64_t *tokens, size_t n, const uint64_t *row, size_t length, uint8_t *gone);
 /* Words of which runs of `least` or more are looked for. */

@@ -219,17 +219,21 @@ int mark_row(const uint64_t *tokens, size_t n, const uint64_t *row, size_t lengt
     return is_there;
 }
 
-size_t least_words(const uint64_t *tokens, size_t n, size_t ends, size_t most, uint32_t *least) {
-    size_t found = 0, at;
+size_t shared_words(const uint64_t *tokens, size_t n, size_t ends, const uint32_t *words, size_t n_words, uint8_t *is_met) {
+    size_t found = 0;
+    memset(is_met, 0, n_words);
     for (size_t i = 0; i < n; i++) {
         if (n > 2 * ends && i == ends) i = n - ends;
         uint32_t word = (uint32_t)(tokens[i] >> 32);
-        if (tokens[i] & 3 || (found == most && word >= least[found - 1])) continue;
-        for (at = found; at && least[at - 1] > word; at--) {}
-        if (at && least[at - 1] == word) continue;
-        if (found < most) found++;
-        memmove(least + at + 1, least + at, (found - at - 1) * sizeof *least);
-        least[at] = word;
+        size_t low = 0, high = n_words;
+        while (low < high) {
+            size_t middle = (low + high) / 2;
+            if (words[middle] < word) low = middle + 1;
+            else high = middle;
+        }
+        if (low == n_words || words[low] != word || is_met[low]) continue;
+        is_met[low] = 1;
+        found++;
     }
     return found;
 }

@@ -1,4 +1,4 @@
-/* What Python sees of sketches.c: sample(), look(), bag(), least_pairs(), least_words(), without(), without_runs() and near(). Rows of words come as buffers of aligned uint64. */
+/* What Python sees of sketches.c: sample(), look(), bag(), least_pairs(), shared_words(), without(), without_runs() and near(). Rows of words come as buffers of aligned uint64. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
@@ -215,24 +215,22 @@ static PyObject *py_without_runs(PyObject *self, PyObject *args) {
     return found;
 }
 
-static PyObject *py_least_words(PyObject *self, PyObject *args) {
-    enum { MOST = 64 };
-    Py_buffer tokens;
-    Py_ssize_t ends, most;
-    uint32_t least[MOST + 1];
+static PyObject *py_shared_words(PyObject *self, PyObject *args) {
+    enum { MOST = 1024 };
+    Py_buffer tokens, common;
+    Py_ssize_t ends;
+    uint32_t words[MOST];
+    uint8_t is_met[MOST];
     PyObject *found = NULL;
     (void)self;
-    if (!PyArg_ParseTuple(args, "y*nn", &tokens, &ends, &most)) return NULL;
-    if (most < 1 || most > MOST || ends < 1) PyErr_Format(PyExc_ValueError, "least_words: expected 1 to %d of a word or more", MOST);
-    else if (is_row(&tokens, "least_words")) {
-        size_t n = least_words(tokens.buf, (size_t)tokens.len / 8, (size_t)ends, (size_t)most, least);
-        found = PyList_New((Py_ssize_t)n);
-        for (size_t i = 0; found && i < n; i++) {
-            PyObject *word = PyLong_FromUnsignedLong(least[i]);
-            if (!word) Py_CLEAR(found);
-            else PyList_SET_ITEM(found, (Py_ssize_t)i, word);
-        }
+    if (!PyArg_ParseTuple(args, "y*ny*", &tokens, &ends, &common)) return NULL;
+    if (ends < 1) PyErr_Format(PyExc_ValueError, "shared_words: expected a word or more at each end, found %zd", ends);
+    else if (common.len % 4 || common.len > (Py_ssize_t)sizeof words) PyErr_Format(PyExc_ValueError, "shared_words: expected uint32, at most %d", MOST);
+    else if (is_row(&tokens, "shared_words")) {
+        memcpy(words, common.buf, (size_t)common.len);
+        found = PyLong_FromSize_t(shared_words(tokens.buf, (size_t)tokens.len / 8, (size_t)ends, words, (size_t)common.len / 4, is_met));
     }
+    PyBuffer_Release(&common);
     PyBuffer_Release(&tokens);
     return found;
 }
@@ -296,7 +294,7 @@ PyMethodDef SKETCH_METHODS[] = {
     {"look", py_look, METH_VARARGS, "look(sampled, table) -> (threes with two new pairs, threes, new table), None if no pair is new"},
     {"bag", py_bag, METH_VARARGS, "bag(tokens: uint64, logs: float32) -> bytearray of float32, for each of 1,024 buckets its count's log"},
     {"least_pairs", py_least_pairs, METH_VARARGS, "least_pairs(tokens: uint64, most) -> bytes of uint32, distinct, ascending"},
-    {"least_words", py_least_words, METH_VARARGS, "least_words(tokens: uint64, ends, most) -> list of int, the least of a sample, ascending"},
+    {"shared_words", py_shared_words, METH_VARARGS, "shared_words(tokens: uint64, ends, words: uint32) -> how many are at the ends"},
     {"without", py_without, METH_VARARGS, "without(tokens: uint64, rows: of ints) -> bytearray without these rows, None if none is there"},
     {"near", py_near, METH_VARARGS, "near(rows, signature, n_name, tolerance, brief, fewest) -> list of (name, distance), each name once"},
     {"without_runs", py_without_runs, METH_VARARGS,

@@ -1,1 +1,1 @@
-"""From an answer's bytes to a judged page, a batch at a time; what holds the event loop is logged."""
+"""From an answer's bytes to a page that was read, a batch at a time; a step that blocks the event loop is logged."""

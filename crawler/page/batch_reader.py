@@ -1,12 +1,12 @@
-"""Pages whose bodies arrived in one round of the event loop are read together, each stage for all of them before the next.
+"""Reads pages whose bodies arrived in one round of the event loop together: each stage for all of them before the next stage.
 
-Decoding, parsing, hashing words, resolving links and each filter's measuring are different programs, of hundreds of kilobytes some. Taken
-page by page they push each other out of the processor's caches, and each begins cold: that made a page's reading cost half as much again.
-A batch is bounded, and takes as many rounds of the loop as keep each of them short, since nothing else runs during one. A page that must
-be parsed apart leaves the batch and is awaited by its own journey; so do all pages of a host of which one has held up the loop.
+Decoding, parsing, hashing words, resolving links and each filter's measuring are different pieces of code, some of hundreds of kilobytes.
+Page by page, they would push each other out of the processor's caches: reading a page took half as long again. A batch is bounded, and is
+spread over as many rounds of the loop as keep each round short, since nothing else runs during a round. A page that must be parsed in a
+child process leaves the batch, and its own journey waits for it; so do all pages of a host of which one page has blocked the loop.
 
-Nothing here reads or writes what the crawl knows: what a page is worth is asked when its batch is read, one page after the other, so that
-of two copies that arrive together the second meets the first.
+Nothing here reads or writes the state of the crawl. Pages are judged after their batch was read, one after the other, so that of two copies
+in one batch the second is compared with the first.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ from thresher.crawler.page.parser import Parser
 from thresher.filters.media import AnnouncedTypes
 from thresher.filters.panel import Panel
 
-_PAGES: Final = 64  # of a batch: the more, the less a page costs; 16 cost 5 to 8 % more, 100 not less
+_PAGES: Final = 64  # pages of a batch: with more, a page takes less time; with 16 it takes 5 to 8 % more, with 100 not less
 _BYTES: Final = 2 << 20
-_ROUND_S: Final = 0.005  # after which a round of the loop begins no further step
-_APART: Final = 10_000  # hosts that are remembered
-_WOKEN: Final = 8  # journeys a round at most: what follows from a page takes as long as reading it
+_ROUND_S: Final = 0.005  # seconds after which a round of the loop begins no further step
+_APART: Final = 10_000  # most hosts that are remembered
+_WOKEN: Final = 8  # most journeys that go on in a round: the rest of a page's journey takes as long as reading it
 _HTML: Final = frozenset(("text/html", "application/xhtml+xml", ""))
 _PLAIN: Final = "text/plain"
 _FEEDS: Final = frozenset(("application/rss+xml", "application/atom+xml"))
@@ -50,22 +50,22 @@ _NO_TOKENS: Final[U64] = np.empty(0, dtype=np.uint64)
 
 
 class PageReading(msgspec.Struct):
-    """What a body says, and what the filters made of it alone, before anybody judges it."""
+    """What was read from a body, and the filters' measures of it, before any filter judges it."""
 
     page: Page
     charset: str
     links: Gated  # the page's links before the seen test
     skips: list[Skip]  # links that cannot be followed at all
-    measures: list[Any]  # of the page gate's filters, in their order; none of a request of a filter's own
+    measures: list[Any]  # measures by the page gate's filters, in their order; none for a filter's own request
 
 
 class _Ticket(msgspec.Struct, eq=False):
-    """A page in the batch, and how far it has come."""
+    """A page in the batch, and its progress."""
 
     outcome: Fetched
-    read: asyncio.Future[PageReading | None]  # None: it must be parsed apart
+    read: asyncio.Future[PageReading | None]  # None: it must be parsed in a child process
     source: html.DecodedBody | None = None
-    parsed: Parsed | None = None  # None: it is no text, or nobody dares to parse it
+    parsed: Parsed | None = None  # None: it is not text, or must not be parsed here
     tokens: U64 = _NO_TOKENS
     links: list[str] = []
     gated: Gated = NONE_GATED
@@ -83,7 +83,7 @@ _Stage = Callable[[_Ticket], None]
 
 
 class BatchReader:
-    """Bodies in, readings out. One per agent."""
+    """Reads bodies. One per agent."""
 
     def __init__(
         self,
@@ -101,16 +101,16 @@ class BatchReader:
         self._gate = links.gate
         self._settings = settings
         self._overriding = Overriding(settings)
-        self._announced: dict[Which, AnnouncedTypes] = {}  # by the overrides that cover a URL
+        self._announced: dict[Which, AnnouncedTypes] = {}  # by the overrides that apply to a URL
         self._urls = urls
         self._clock = clock
         self._waiting: list[_Ticket] = []
-        self._batch: list[_Ticket] = []  # that is read, or whose journeys are to be woken
+        self._batch: list[_Ticket] = []  # pages that are being read, or whose journeys will go on
         self._is_busy = False
-        self.step = LoopStep()  # for who watches the loop
-        self._apart: set[str] = set()  # hosts
-        self._n_woken, self._woken_at = 0, 0.0  # journeys of this batch that were woken last, and when
-        self._journey_s = _ROUND_S  # that each of the journeys took that were woken together lately
+        self.step = LoopStep()  # for the watch of the loop
+        self._apart: set[str] = set()  # hosts whose pages are parsed in a child process
+        self._n_woken, self._woken_at = 0, 0.0  # number of journeys that were woken last, and when
+        self._journey_s = _ROUND_S  # seconds that each of the journeys woken lately took
         filters: list[_Stage] = [partial(_measure, measure) for measure in panel.measurers()]
         self._after_parsing: tuple[_Stage, ...] = (self._hash_words, self._resolve_links, self._gate_links, self._describe, *filters)
         self._stages: tuple[_Stage, ...] = (self._prepare, self._parse, *self._after_parsing)
@@ -121,13 +121,13 @@ class BatchReader:
         return len(self._waiting) > _PAGES
 
     def isolate(self, host: str) -> None:
-        """Have the host's pages parsed apart from now on. Any thread may say so."""
+        """Parse the host's pages in a child process from now on. May be called by any thread."""
         if len(self._apart) >= _APART:
             self._apart.clear()
         self._apart.add(host)
 
     async def read(self, outcome: Fetched) -> PageReading:
-        """Read a page; what is not text says little. Raises what our own code fails with on the page."""
+        """Read a page; a body that is not text gives little. Raises any exception of our own code on this page."""
         ticket = _Ticket(outcome, asyncio.get_running_loop().create_future())
         if self._is_document(outcome):
             return await self._read_apart(ticket)
@@ -150,7 +150,7 @@ class BatchReader:
         return self._overriding.of(url.text).limits.max_links_per_page
 
     def links(self, url: CrawlURL, parsed: Parsed) -> tuple[list[str], list[Skip]]:
-        """Return a page's links in canonical form, distinct, in page order, and those that cannot be followed at all."""
+        """Return (a page's links in canonical form, distinct, in page order; links that cannot be followed at all)."""
         base = self._urls.base(url.text, parsed.base)
         wanted, skips = parsed.links, []
         if not self._overriding.of(url.text).robots.nofollow_links and any(map(_rel_of, wanted)):
@@ -170,7 +170,7 @@ class BatchReader:
         return texts, skips
 
     def _is_announced(self, link: Link, base: str) -> bool:
-        """Return whether a link announces a type for which it is not followed, by the settings for what it leads to."""
+        """Return whether a link announces a type that is not followed, by the settings for its target."""
         if not link.type:
             return False
         if not self._overriding.varies:
@@ -187,13 +187,13 @@ class BatchReader:
         return types
 
     def _is_text(self, outcome: Fetched) -> bool:
-        """Return whether a body is to be parsed; one that ended too many lives is not."""
+        """Return whether to parse a body; not if it has killed too many processes."""
         mime_type = outcome.head.mime_type
         is_text = mime_type in _HTML or mime_type == _PLAIN
         return is_text and Flag.UNSUPPORTED_ENCODING not in outcome.flags and not self._is_quarantined(outcome)
 
     def _is_document(self, outcome: Fetched) -> bool:
-        """Return whether a body is a document that is to be read."""
+        """Return whether a body is a document to read."""
         is_wanted = outcome.head.mime_type in DOCUMENTS and self._overriding.of(outcome.url.text).parse.documents
         return is_wanted and Flag.UNSUPPORTED_ENCODING not in outcome.flags and not self._is_quarantined(outcome)
 
@@ -207,18 +207,18 @@ class BatchReader:
             asyncio.get_running_loop().call_soon(self._work)
 
     def _rest(self, ticket: _Ticket) -> PageReading:
-        """Read a page alone that is parsed, or is not to be."""
+        """Read the rest of a page that is parsed already, or must not be parsed."""
         for stage in self._after_parsing:
             stage(ticket)
         return ticket.reading
 
     def _work(self) -> None:
-        """Begin a batch; the rest has to wait until its journeys have gone on."""
+        """Begin a batch; other pages wait until the journeys of this batch have gone on."""
         self._batch = batch = self._next_batch()
         self._take((stage, ticket) for stage in self._stages for ticket in batch)
 
     def _take(self, steps: Iterator[tuple[_Stage, _Ticket]]) -> None:
-        """Take the batch through as many steps as a round of the loop may last, and through the others in the rounds that follow."""
+        """Do as many steps for the batch as fit into this round of the loop; the others follow in later rounds."""
         self.step.begin()
         late = self._clock() + _ROUND_S
         soon = asyncio.get_running_loop().call_soon
@@ -240,7 +240,9 @@ class BatchReader:
         self.step.host = ""
 
     def _hand_out(self) -> None:
-        """Wake journeys, a few a round of the loop: as many as the last ones say it has time for; after the last turn to the next batch."""
+        """Wake journeys, a few in each round of the loop: as many as fit, by the time that the last ones took. After the last, begin the
+        next batch.
+        """
         now, n = self._clock(), _WOKEN
         if self._n_woken:
             self._journey_s = (now - self._woken_at) / self._n_woken
@@ -319,7 +321,9 @@ class BatchReader:
         )
 
     def _feed(self, url: CrawlURL, parsed: Parsed) -> str:
-        """Return the first feed of its own host that a page names: the others are the same in another format, or of this page alone."""
+        """Return the first feed on its own host that a page names: further feeds have the same in another format, or belong to this page
+        only.
+        """
         base, own = self._urls.base(url.text, parsed.base), queue_name(url.host)
         for link in parsed.links:
             is_feed = link.tag == "link" and link.type.partition(";")[0].strip().lower() in _FEEDS

@@ -1,14 +1,14 @@
-"""Pages that only a browser can read: challenges that run a script first, and shells that a script fills.
+"""Detects pages that only a browser can read: challenges that run a script first, and empty shells that a script fills.
 
-Such a page answers 200 but has no content without scripts. It is flagged, listed (`thresher export --what browser`) for a crawler that
-has a browser, and counts for nobody as a good page. The signs are of the markup and of the headers, not of words that a reader would see:
+Such a page answers 200 but has no content without scripts. It is flagged, listed (`thresher export --what browser`) for a crawler that has
+a browser, and no filter counts it as a good page. The signs are in the markup and the headers, not in the visible words:
 
     challenge     a header by which a firewall names its own challenge, or the script of one, on a page of few words
     empty shell   hardly a word, hardly a link, scripts, and either the empty element that a framework mounts on, or a <noscript> that
                   asks for JavaScript
 
-What is not flagged: a page with a widget against robots beside its text, one on which a firewall has put its measuring script, an article
-about either, a short page with an analytics script, a page of frames, images or a form. Proof is the page's own; nothing is learned.
+Not flagged are: a page with text and a widget against robots, a page with a firewall's measuring script, an article about these, a short
+page with an analytics script, a page of frames, images or a form. Only the page itself is the proof; nothing is learned.
 
 Time: 0.2 µs for a page of many words, 20 µs for a short one of 25 KB. Memory: none.
 """
@@ -21,12 +21,12 @@ import re2
 
 from thresher.crawler.core.model import Flag, Head
 
-_FEW: Final = 150  # words of a challenge; real ones say up to a hundred
-_HARDLY_ANY: Final = 25  # words of a shell
-_LINKS: Final = 3  # of either
-_READ: Final = 256 << 10  # bytes of a body
+_FEW: Final = 150  # most words of a challenge; real ones have up to a hundred
+_HARDLY_ANY: Final = 25  # most words of an empty shell
+_LINKS: Final = 3  # most links of a challenge or a shell
+_READ: Final = 256 << 10  # bytes of a body that are searched
 
-_SCRIPTS: Final = re2.compile(  # of firewalls, as their challenges have them and the pages that they guard have not
+_SCRIPTS: Final = re2.compile(  # scripts of firewalls that are in their challenges and not in the pages behind them
     rb"window\._cf_chl_opt|/cdn-cgi/challenge-platform/[a-z]/[a-z]/orchestrate/|/cdn-cgi/l/chk_jschl"
     rb"|/\.within\.website/x/cmd/anubis/|anubis_challenge|\.awswaf\.com/[^\"' ]+/challenge\.js|captcha-delivery\.com/c\.js"
     rb"|window\._pxAppId|/_Incapsula_Resource\?SWJIYLWA|_sec/cp_challenge|/\.well-known/sgcaptcha/|ddos-guard/js-challenge"
@@ -47,10 +47,10 @@ _SHOWS: Final = re2.compile(rb"(?i)<(?:iframe|frame|img|video|canvas|form|object
 
 
 def browser_need(head: Head, body: bytes, *, n_words: int, n_links: int) -> Flag | None:
-    """Return the flag of a page that only a browser can read, None of any other.
+    """Return the flag of a page that only a browser can read; None for any other page.
 
     Args:
-        n_words, n_links: Of what a reader without one sees.
+        n_words, n_links: Words and links that are found without a browser.
     """
     if n_words > _FEW or n_links > _FEW:
         return None

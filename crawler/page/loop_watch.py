@@ -1,12 +1,13 @@
-"""Watches the event loop from a thread: logs the stack that holds it for more than 50 ms, and accuses the host whose page it is at.
+"""Watches the event loop from a thread: if a step takes more than 50 ms, its stack is logged, and the host of the page that is being read
+is accused.
 
-The loop beats: a timer fifty times a second, and the batch reader at the start of each of its rounds. The thread looks as often. When
-the last beat is older than a step may be, it writes down where the loop's thread stands. It can, for lexbor gives up the interpreter
-while it parses.
+The loop gives beats: by a timer fifty times a second, and by the batch reader at the start of each of its rounds. The thread looks as
+often. When the last beat is older than a step may take, it logs the stack of the loop's thread. This works during parsing, too, since
+lexbor releases the interpreter's lock.
 
-A machine with other work holds everybody. So a host is accused only if the loop's thread itself has computed for that long.
+On a machine with other work every step is slow. So a host is accused only if the loop's thread itself has used so much CPU time.
 
-Time: 20 µs of each 20 ms, in a thread of its own that must ask for the interpreter; 3 µs in the loop.
+Time: 20 µs of each 20 ms, in a separate thread that needs the interpreter's lock; 3 µs in the loop.
 """
 
 from __future__ import annotations
@@ -25,32 +26,37 @@ from thresher.crawler.error_log import LOG_ONLY
 LIMIT_S: Final = 0.05
 _EVERY_S: Final = 0.02
 _FRAMES: Final = 12
-_QUIET_S: Final = 1.0  # between two reports that name no host
+_QUIET_S: Final = 1.0  # seconds between two reports without a host
 
 _log = logging.getLogger(__name__)
 
 
 class LoopStep:
-    """What the loop is at: written by the loop's thread, read by the watch."""
+    """The current step of the loop: written by the loop's thread, read by the watch."""
 
     def __init__(self) -> None:
-        self.host = ""  # whose page is being read; "": none
-        self.began = (time.monotonic(), time.thread_time(), 0.0)  # by the clock, by the thread's processor time; what may be missing
+        self.host = ""  # host of the page that is being read; "": none
+        self.began = (time.monotonic(), time.thread_time(), 0.0)  # (monotonic clock, CPU time of the thread, seconds that may be missing)
 
     def begin(self) -> None:
-        """Say that a step begins now."""
+        """Record that a step begins now."""
         self.began = (time.monotonic(), time.thread_time(), 0.0)
 
     def beat(self) -> None:
-        """Say that the loop goes on: a step may begin until the next beat."""
+        """Record a beat: the loop goes on, and a step may begin until the next beat."""
         self.began = (time.monotonic(), time.thread_time(), _EVERY_S)
 
 
 class LoopWatch:
-    """Looks at the loop that it is made in, until it is closed."""
+    """Watches the loop in which it is created, until it is closed."""
 
     def __init__(self, step: LoopStep, accuse: Callable[[str], None]) -> None:
-        """accuse(host) is told, in the watch's thread, whose page held the loop."""
+        """Begin to watch.
+
+        Args:
+            step: The current step of the loop.
+            accuse: Called, in the watch's thread, with the host of a page that blocked the loop.
+        """
         self._step = step
         self._accuse = accuse
         self._loop = asyncio.get_running_loop()
@@ -63,7 +69,7 @@ class LoopWatch:
         self._thread.start()
 
     def close(self) -> None:
-        """Stop watching; in the loop."""
+        """Stop watching; call it in the loop."""
         self._timer.cancel()
         self._closed.set()
         self._thread.join()
@@ -73,7 +79,7 @@ class LoopWatch:
         self._timer = self._loop.call_later(_EVERY_S, self._beat)
 
     def _watch(self) -> None:
-        told = accused = (0.0, 0.0, 0.0)  # the steps last told of
+        told = accused = (0.0, 0.0, 0.0)  # the steps that were logged and accused last
         quiet_until = 0.0
         while not self._closed.wait(_EVERY_S):
             step, host, now = self._step.began, self._step.host, time.monotonic()

@@ -1,15 +1,15 @@
-"""Parses pages: ordinary ones right here, large and suspicious ones in a child process that can be killed.
+"""Parses pages: ordinary ones in this process, large and suspicious ones in a child process that can be killed.
 
-lexbor cannot be interrupted and needs minutes for some pages of a hundred kilobytes. `Parser.here` therefore asks `html.bomb` first and
-answers None for what must be isolated; `Parser.apart` sends such a page to a child with limited memory and processor time. A page that
-kills its child keeps the links that a bounded scan of its start finds, and is flagged.
+lexbor cannot be interrupted, and takes minutes for some pages of a hundred kilobytes. So `Parser.here` asks `html.bomb` first and returns
+None for a page that must be isolated; `Parser.apart` sends such a page to a child with limited memory and CPU time. A page that kills its
+child keeps the links that a bounded scan of its start finds, and is flagged.
 
-How long a page may take is counted in the child's own processor time, so that a loaded machine costs no page its text. A child that does
-not answer for much longer and has not used that time up either is stopped, swapped out or starved, which is not the page's fault: it is
-replaced, and the page has one more try when those that wait have had their turn.
+The limit of a page is CPU time of the child, so that no page loses its text because the machine is loaded. A child that does not answer for
+much longer and has not used up its CPU time is stopped, swapped out or starved, which is not the page's fault: the child is replaced, and
+the page is tried once more after the waiting pages.
 
-A child is started when it is first needed and again after a death, about 0.2 s of processor time each; it is replaced after
-`parse.recycle_after` pages, so that what lexbor may leak stays bounded.
+A child is started when it is first needed, and again after a death; each start takes about 0.2 s of CPU time. It is replaced after
+`parse.recycle_after` pages, so that possible memory leaks of lexbor stay bounded.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from thresher.crawler.core.parsed import Parsed
 from thresher.crawler.core.requisites import Needs
 
 _START_TIMEOUT_S: Final = 120.0
-_PATIENCE: Final = 30.0  # times the processor time that a page may take, on the wall
+_PATIENCE: Final = 30.0  # wall-clock limit as a multiple of the CPU time that a page may take
 _READ_BUFFER: Final = 1 << 20
 _M_TRIM_THRESHOLD: Final = -1
 _M_MMAP_THRESHOLD: Final = -3
@@ -43,13 +43,13 @@ _log = logging.getLogger(__name__)
 
 
 class Parser:
-    """Bodies in, `Parsed` out; never raises for what a page does."""
+    """Parses bodies; never raises because of a page."""
 
     def __init__(self, settings: ParseSettings, agent: str, *, patience_s: float | None = None) -> None:
         """Create the parser.
 
         Args:
-            patience_s: After which a child that has not used up its processor time is given up; None = 30 times `parse.timeout`.
+            patience_s: Seconds after which a child that has not used up its CPU time is given up; None = 30 times `parse.timeout`.
         """
         self._patience_s = _PATIENCE * settings.timeout if patience_s is None else patience_s
         self._settings = settings
@@ -74,7 +74,7 @@ class Parser:
         return html.finished(source, agent=self._agent, max_links=max_links, headers=robots_headers)
 
     async def apart(self, body: bytes, content_type: str, mime_type: str, robots_headers: list[str], *, max_links: int) -> Parsed:
-        """Parse in a child process. If the child dies of it, take what a scan of the page's start finds and flag the page."""
+        """Parse in a child process. If the page kills the child, return what a scan of the page's start finds, with a flag."""
         request = ParseRequest(body, content_type, mime_type, robots_headers, max_links)
         answer = await self._ask(request) or await self._ask(request) or Flag.PARSE_TIMEOUT
         if isinstance(answer, Parsed):
@@ -89,7 +89,9 @@ class Parser:
         return replace(parsed, flags=parsed.flags | {answer})
 
     async def needs(self, body: bytes, content_type: str, mime_type: str, at_most: int) -> Needs | None:
-        """Have a child find what a page or a style sheet needs to be shown; None if it died of it."""
+        """Find the requisites (images, style sheets, scripts) of a page or a style sheet in a child process; None if the page killed the
+        child.
+        """
         request = ParseRequest(body, content_type, mime_type, [], n_needs=at_most)
         answer = await self._ask(request) or await self._ask(request)
         return answer if isinstance(answer, Needs) else None
@@ -100,9 +102,9 @@ class Parser:
             await self._idle.pop().end()
 
     async def _ask(self, request: ParseRequest) -> Parsed | Needs | Flag | None:
-        """Let a child process parse a page; a flag names how the child died of it. More callers than children wait for their turn.
+        """Let a child process parse a page; a flag says how the child died of it. If there are more callers than children, they wait.
 
-        None: the child neither answered nor died, though it was given much longer than the page may take.
+        Return None if the child neither answered nor died within much more than the page's time.
         """
         async with self._turns:
             child = self._idle.pop() if self._idle else await self._start()
@@ -118,7 +120,7 @@ class Parser:
                 return None
             except (asyncio.IncompleteReadError, ConnectionError):
                 return Flag.PARSE_TIMEOUT if await child.died() in OUT_OF_TIME else Flag.PARSE_CRASH
-            finally:  # also when the caller is cancelled: the child would answer the next question with this answer
+            finally:  # also when the caller is cancelled: otherwise the child's answer would be taken for that to the next request
                 if is_in_step and child.n_answers < self._settings.recycle_after:
                     self._idle.append(child)
                 else:
@@ -136,7 +138,7 @@ class Parser:
 
 
 class _Child:
-    """One parser process. One question at a time; after an unanswered one it can only be ended."""
+    """One parser process. It takes one request at a time; after an unanswered request it can only be ended."""
 
     def __init__(self, process: Process) -> None:
         assert process.stdin is not None
@@ -172,18 +174,24 @@ class _Child:
         return child
 
     async def ask(self, request: ParseRequest) -> Parsed | Needs:
-        """Have a page parsed. Raises IncompleteReadError or ConnectionError if the process dies of it."""
+        """Let the process parse a page.
+
+        Raises:
+            IncompleteReadError: If the process dies of it; ConnectionError if that is noticed while sending.
+        """
         reply = await self._exchange(msgspec.msgpack.encode(request))
         answer = self._needs.decode(reply) if request.n_needs else self._answers.decode(reply)
         self.n_answers += 1
         return answer
 
     async def died(self) -> int:
-        """Wait for the end of a process that has closed its output; return its exit code, below zero the signal that ended it."""
+        """Wait for the end of a process that has closed its output; return its exit code, or minus the number of the signal that ended
+        it.
+        """
         return await self._process.wait()
 
     async def end(self) -> None:
-        """Kill the process and wait until it is gone. One that has ended its output is dying already."""
+        """Kill the process and wait until it is gone. A process that has closed its output is ending already."""
         self._input.close()
         await (gone if self._output.at_eof() else kill)(self._process)
 
@@ -196,7 +204,9 @@ class _Child:
 
 
 def keep_freed_memory() -> None:
-    """Make glibc keep up to 64 MiB of freed memory: by default it returns each page's tree and faults it in again, 120 µs a page."""
+    """Make glibc keep up to 64 MiB of freed memory: by default it returns each page's tree to the kernel and gets it again, which takes 120
+    µs a page.
+    """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is not None:
         mallopt(_M_TRIM_THRESHOLD, 64 << 20)

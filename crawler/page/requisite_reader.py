@@ -1,7 +1,7 @@
-"""What an answer needs to be shown, as URLs: bodies in, canonical addresses out.
+"""Finds the requisites of an answer: the canonical URLs of the images, style sheets and scripts that it needs to be shown.
 
-Pages and style sheets go to the child that parses pages nobody dares to parse here (parser.py): CSS takes half a second a megabyte, which
-would hold up the loop, and a second tree of a hostile page could hold it up for minutes.
+Pages and style sheets go to the child process of parser.py: CSS takes half a second per megabyte, which would block the event loop, and the
+tree of a hostile page could block it for minutes.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from thresher.crawler.core.url import URLSpace
 from thresher.crawler.page.parser import Parser
 from thresher.storage.tables.requisites import RequisiteTables
 
-_PAGES: Final = (*HTML_TYPES, "text/plain", "")  # types of which a request for a page would make a page with words
+_PAGES: Final = (*HTML_TYPES, "text/plain", "")  # types that a request for a page would read as a page with words
 _HOSTILE: Final = frozenset((Flag.PARSE_TIMEOUT, Flag.PARSE_CRASH, Flag.PARSE_SKIPPED))
 
 
 class RequisiteReader:
-    """Used where `archive.requisites` is on."""
+    """Reads requisites; used if `archive.requisites` is on."""
 
     def __init__(self, parser: Parser, urls: URLSpace, tables: RequisiteTables, settings: Settings) -> None:
         self._parser = parser
@@ -35,7 +35,7 @@ class RequisiteReader:
         return known is not None and known.state == "fetched" and known.status == 200 and known.mime_type not in _PAGES
 
     async def read(self, outcome: Fetched, flags: frozenset[Flag] = frozenset()) -> list[str]:
-        """Return what a body needs in canonical form, distinct, in its order.
+        """Return the requisites of a body: canonical URLs, distinct, in its order.
 
         Args:
             flags: The flags of its parsing as a page.

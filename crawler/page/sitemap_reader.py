@@ -1,7 +1,7 @@
-"""Reads the sitemaps that come in: a small one in a thread, a large or packed one in a child of its own that can be killed.
+"""Reads sitemaps: a small one in a thread, a large or compressed one in a child process that can be killed.
 
-One at a time, so that a host of a hundred sitemaps takes no more memory than one. The child costs a fifth of a second; it reads the file
-that the body was written to, so that a large body is never in memory as a whole.
+One is read at a time, so that a host with a hundred sitemaps takes no more memory than one. The child takes a fifth of a second of CPU
+time; it reads the file to which the body was written, so that a large body is never in memory as a whole.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from thresher.crawler.children.sitemap_process import Job, pieces_of
 from thresher.crawler.core.overriding import Overriding
 from thresher.crawler.core.sitemap import SitemapLimits, SitemapReading, read
 
-_PATIENCE: Final = 30.0  # times the processor time that a sitemap may take, on the wall
-_TIMES: Final = 5.0  # times `parse.timeout` for a sitemap: 50 MiB take two seconds
+_PATIENCE: Final = 30.0  # wall-clock limit as a multiple of the CPU time that a sitemap may take
+_TIMES: Final = 5.0  # CPU time of a sitemap as a multiple of `parse.timeout`: 50 MiB take two seconds
 _PACKED: Final = b"\x1f\x8b"
 
 
 class SitemapReader:
-    """Files in, readings out; never raises for what a sitemap does."""
+    """Reads sitemaps; never raises because of a sitemap."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings.parse
@@ -37,8 +37,8 @@ class SitemapReader:
         """Read a sitemap within the limits.
 
         Args:
-            file: Its body, at the end.
-            url: Where it lies.
+            file: Its body; the position is at the end.
+            url: Its URL.
         """
         of = self._overriding.of(url)
         limits = SitemapLimits(of.limits.max_sitemap_size, of.limits.max_sitemap_urls, of.feeds)

@@ -1,1 +1,1 @@
-"""The processes of a crawl: agents started, watched and restarted; how each ends."""
+"""The processes of a crawl: starts, watches and restarts agents; how a process ends."""

@@ -1,6 +1,7 @@
-"""One process of an agent, from start to end, seen by the supervisor: reports come in, orders and signals go out, silence means it hangs.
+"""The supervisor's side of one agent process, from start to end: gets reports, sends orders and signals, kills an agent that is silent.
 
-Silence is counted only while the supervisor itself runs: after a machine has slept for an hour no agent counts as having hung for an hour.
+Silence is counted only while the supervisor itself runs: after the machine was suspended for an hour, no agent counts as silent for an
+hour.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ class AgentLife:
         """Create the agent life.
 
         Args:
-            command: Starts the agent.
-            silence_s: Without a report, until it hangs.
+            command: The command that starts the agent.
+            silence_s: Seconds without a report after which the agent counts as hanging.
             note: Shows a message to the operator.
         """
         self._command = command
@@ -43,7 +44,7 @@ class AgentLife:
         """Run the process to its end; return its exit code (negative: the signal that killed it).
 
         Args:
-            signals: Sent to the process first, as they came before it was there.
+            signals: Signals that arrived before the process existed: sent to it first.
             on_report: Called with each report; if it raises, the process is killed.
         """
         with _interrupt_blocked():
@@ -52,7 +53,7 @@ class AgentLife:
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 env=python.environment(),
-                start_new_session=True,  # a terminal's Ctrl-C reaches the supervisor alone, which passes it on
+                start_new_session=True,  # so a terminal's Ctrl-C reaches only the supervisor, which passes it on
                 limit=1 << 20,
             )
         self._process = process
@@ -69,7 +70,7 @@ class AgentLife:
             await kill(process)
 
     async def _next_line(self, process: asyncio.subprocess.Process, stdout: asyncio.StreamReader, limit_s: float) -> bytes:
-        """Return the agent's next line, b"" when it has ended. An agent that is silent for too long is killed."""
+        """Return the agent's next line, b"" when it has ended. An agent that is silent for `limit_s` seconds is killed."""
         reading = asyncio.ensure_future(stdout.readline())
         silent_s, look_s = 0.0, min(_LOOK_S, limit_s)
         while not (await asyncio.wait((reading,), timeout=look_s))[0]:
@@ -87,7 +88,7 @@ class AgentLife:
                 self._process.send_signal(number)
 
     def order(self, order: AgentOrder) -> None:
-        """Send an order to the process, if it runs: it may have closed its end before its death is known here."""
+        """Send an order to the process, if it runs. Its pipe may be closed before its death is known here."""
         stdin = self._process.stdin if self._process is not None and self._process.returncode is None else None
         if stdin is not None and not stdin.is_closing():
             stdin.write(_encode(order) + b"\n")
@@ -95,9 +96,9 @@ class AgentLife:
 
 @contextmanager
 def _interrupt_blocked() -> Iterator[None]:
-    """Block SIGINT while a child process is started: the child inherits that, and unblocks the signal once it can handle it.
+    """Block SIGINT while a child process is started: the child inherits this, and unblocks the signal once it can handle it.
 
-    Several coroutines may be inside at a time. The first one found the signal unblocked, and unblocks it when it leaves.
+    Several coroutines may be inside at the same time. The one that blocked the signal unblocks it when it leaves.
     """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:

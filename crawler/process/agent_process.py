@@ -1,13 +1,13 @@
 """The main function of an agent's process: `… agent_process DIR [STAGES | --settle]`, started by the supervisor, or by the benchmark.
 
-With STAGES, a file, the CPU time by stage is sampled and written there at the end. With --settle nothing is fetched.
+STAGES is a file: the CPU time by stage is sampled, and written to it at the end. With --settle nothing is fetched.
 
-DIR is the agent's shard; the table of partitions says which sites belong to it. Writes each status as a JSON line to standard output. When
-standard input closes, the supervisor is gone, and the process ends at once, as if killed. One of several agents reads its orders from
-standard input, a JSON line each.
+DIR is the agent's shard; the table of partitions says which sites belong to it. The process writes each status as a JSON line to standard
+output. When standard input closes, the supervisor is gone, and the process ends at once, as if killed. If there are several agents, each
+reads its orders from standard input, one JSON line each.
 
 The first SIGINT, SIGTERM or SIGHUP stops gracefully (exit 3); the second commits what has settled and exits with 130, 143 or 129. A signal
-that comes before the agent is set up ends the process at once, as if killed.
+before the agent is set up ends the process at once, as if killed.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ from thresher.storage.store import PATIENCE_S, Store
 
 _SETTLE = "--settle"
 _PR_SET_PDEATHSIG = 1
-_YOUNG_OBJECTS = 50_000  # that come before the collector looks: hardly any of a page are garbage that only it can find
-_SWITCH_S = 0.0001  # that a thread waits for the interpreter: the writer does at every body, and what it has not written yet takes memory
+_YOUNG_OBJECTS = 50_000  # garbage collection waits for so many objects: a page leaves hardly any garbage that only the collector finds
+_SWITCH_S = 0.0001  # seconds that a thread waits for the interpreter's lock: the writer needs it often, and unwritten rows take memory
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(AgentOrder).decode
 
@@ -59,14 +59,14 @@ def main(*, patience_s: float = PATIENCE_S) -> None:
     """Run one agent on the store in the directory that the command line names; exit with its ending's code.
 
     Args:
-        patience_s: How long a disk that refuses is tried again before the agent gives up with exit 74.
+        patience_s: Seconds for which a disk that refuses writes is tried again, before the agent ends with exit code 74.
     """
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # no KeyboardInterrupt halfway through the opening of a store
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # it was, while modules were imported
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # so that no KeyboardInterrupt is raised while a store is being opened
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # SIGINT was blocked while modules were imported
     directory = Path(sys.argv[1])
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if select.select([0], [], [], 0)[0]:
-        _leash()  # the supervisor died before it could take this process with it: leave the store to the next one
+        _leash()  # if the supervisor died before it could end this process: leave the store to the next one
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     _raise_descriptor_limit()
     operator = divert(crawl_of(directory)[0])
@@ -83,14 +83,14 @@ def main(*, patience_s: float = PATIENCE_S) -> None:
         if known is None or known.exit_code == code:
             _log_death(error, operator)
         else:
-            with suppress(OSError):  # the terminal may have been closed
+            with suppress(OSError):  # the terminal may be closed
                 print(f"thresher: {known}", file=operator)
             code = known.exit_code
     leave(code)
 
 
 def tune_interpreter() -> None:
-    """Let the garbage collector and the switching of threads cost little; before an agent runs, once all that lasts has been made."""
+    """Tune the garbage collector and the switching of threads; call it before an agent runs, when all lasting objects exist."""
     gc.collect()
     gc.freeze()
     sys.setswitchinterval(_SWITCH_S)
@@ -98,14 +98,16 @@ def tune_interpreter() -> None:
 
 
 def _known(error: BaseException) -> ThresherError | None:
-    """Return the error with an exit code that is at the bottom of this one, None if there is none."""
+    """Return the error with an exit code that caused this error; None if there is none."""
     if isinstance(error, BaseExceptionGroup):
         return next((known for one in error.exceptions if (known := _known(one)) is not None), None)
     return as_ours(error) if is_ours(error) else None
 
 
 def _log_death(error: BaseException, operator: TextIO) -> None:
-    """Write to the error log why this process dies; want of memory goes to standard error, too, as only the operator can give more."""
+    """Write to the error log why this process dies; lack of memory is also written to standard error, since only the operator can give
+    more.
+    """
     if _lacks_memory(error):
         with suppress(OSError):
             print(f"thresher: agent {os.getpid()} is out of memory: {address_space_in_words()}. Raise the limit", file=operator)
@@ -120,7 +122,7 @@ def _lacks_memory(error: BaseException) -> bool:
 
 
 def _on_loop_error(operator: TextIO, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Log an exception that no task awaits. Out of memory, end at once, as if killed: the loop could only report the same again."""
+    """Log an exception that no task awaits. Without memory, end at once, as if killed: the loop could only report the same again."""
     error = context.get("exception")
     if isinstance(error, MemoryError):
         _log_death(error, operator)
@@ -134,7 +136,7 @@ async def _crawl(directory: Path, store: Store, settings: Settings, ownership: O
     stages = Path(sys.argv[2]) if len(sys.argv) > 2 and sys.argv[2] != _SETTLE else None
     if _SETTLE in sys.argv[2:]:
         settings = msgspec.structs.replace(settings, limits=msgspec.structs.replace(settings.limits, max_pages=0))
-    elsewhere = left_behind(crawl_of(directory)[0]) if ownership is None else None  # of several, the supervisor keeps the limits
+    elsewhere = left_behind(crawl_of(directory)[0]) if ownership is None else None  # of several, the supervisor checks the limits
     agent = Agent(directory, store, settings, report=_report, team=_team(directory, settings, ownership), left_behind=elsewhere)
     loop.add_reader(0, _leash, _Orders(agent))
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -153,14 +155,15 @@ async def _crawl(directory: Path, store: Store, settings: Settings, ownership: O
 
 
 def _team(directory: Path, settings: Settings, ownership: Ownership | None) -> Team | None:
-    """Return what the agent shares with others, None if it is alone."""
+    """Return what the agent shares with other agents; None if it is alone."""
     if ownership is None:
         return None
     polite = settings.politeness
     path = channels_path(directory) / ADDRESSES
-    addresses = SharedAddresses(path, ownership.me, connections=polite.address_connections, gap_s=polite.address_delay)
     table = read_partitions(crawl_of(directory)[0])
-    return Team(ownership, addresses, AgentLease() if table is not None and table.machines else None)
+    is_far = table is not None and bool(table.machines)
+    addresses = SharedAddresses(path, ownership.me, connections=polite.address_connections, gap_s=polite.address_delay, takes_turns=is_far)
+    return Team(ownership, addresses, AgentLease() if is_far else None)
 
 
 def _signalled(agent: Agent, number: signal.Signals) -> None:
@@ -179,7 +182,7 @@ def _report(status: Status) -> None:
 
 
 class _Orders:
-    """The lines of standard input."""
+    """The orders on standard input."""
 
     def __init__(self, agent: Agent) -> None:
         self._agent = agent
@@ -192,7 +195,7 @@ class _Orders:
 
 
 def _leash(orders: _Orders | None = None) -> None:
-    """End at once when standard input closes; obey what comes over it."""
+    """End at once when standard input closes; obey the orders on it."""
     read = os.read(0, 4096)
     if not read:
         os.kill(os.getpid(), signal.SIGKILL)

@@ -13,11 +13,15 @@ from typing import NoReturn
 
 
 def leave(code: int) -> NoReturn:
-    """End with `code`. What can no longer be written to a closed terminal or pipe is dropped."""
+    """End the process with `code`. Output that cannot be written to a closed terminal or pipe is dropped."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
-        except (OSError, ValueError, AttributeError):  # ValueError: closed; AttributeError: it is None, as the parent process had closed it
+        except (
+            OSError,
+            ValueError,
+            AttributeError,
+        ):  # ValueError: closed; AttributeError: None, since the parent had closed it
             with suppress(OSError, ValueError, AttributeError):
                 _point_nowhere(stream.fileno())
     sys.exit(code)
@@ -25,5 +29,5 @@ def leave(code: int) -> NoReturn:
 
 def _point_nowhere(descriptor: int) -> None:
     nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, descriptor)  # the interpreter's last flush goes there
+    os.dup2(nowhere, descriptor)  # the interpreter's last flush writes to it
     os.close(nowhere)

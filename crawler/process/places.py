@@ -1,6 +1,6 @@
-"""Where the agents of a crawl run: what their supervisor needs of that place. Here on this machine; crawler/machines has the other.
+"""Where the agents of a crawl run, as the supervisor uses it: on this machine (here), or on several (crawler/machines).
 
-An agent runs beside its shard, so whoever starts it also reads what the shard has committed.
+An agent runs on the machine of its shard, so the code that starts it also reads what the shard has committed.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ Note = Callable[[str], None]
 
 
 class Away(Exception):  # noqa: N818 - named for what it says
-    """The machine of an agent cannot be reached; whether the agent runs is not known. It may request nothing once its lease is over."""
+    """The machine of an agent cannot be reached. It is not known whether the agent runs; it requests nothing once its lease is over."""
 
 
 class Life(Protocol):
     """One start of an agent; the next start is another object."""
 
     async def run(self, signals: Iterable[int], on_report: Callable[[AgentReport], None]) -> int:
-        """Run the agent to its end; return its exit code (negative: the signal that killed it). Raises Away."""
+        """Run the agent to its end; return its exit code (negative: the signal that killed it)."""
         ...
 
     def signal(self, number: int) -> None: ...
@@ -38,7 +38,9 @@ class Life(Protocol):
 
 
 class AgentPlaces(Protocol):
-    """Where each agent of a crawl runs. Methods that read raise StoreError for a shard that cannot be read, and Away."""
+    """Where each agent of a crawl runs. Methods that read a shard raise StoreError if it cannot be read, and Away if its machine does not
+    answer.
+    """
 
     def life(self, agent: int, note: Note) -> Life:
         """Return the next start of an agent.
@@ -49,7 +51,7 @@ class AgentPlaces(Protocol):
         ...
 
     async def ready(self, agent: int, is_over: Callable[[], bool]) -> bool:
-        """Wait until the agent can be started where it is to run; False once `is_over` says that it need not be."""
+        """Wait until the agent can be started and return True; return False once `is_over()` is true."""
         ...
 
     async def progress(self, agent: int) -> int: ...
@@ -61,7 +63,7 @@ class AgentPlaces(Protocol):
         ...
 
     async def strike(self, agent: int) -> None:
-        """Free what an agent that ended has left reserved."""
+        """Free the reservations of an agent that has ended."""
         ...
 
 
@@ -73,8 +75,8 @@ class ThisMachine:
 
         Args:
             command: Starts an agent; its shard is added as an argument.
-            silence_s: Without a report, until an agent hangs.
-            settle: Agents fetch nothing.
+            silence_s: Seconds without a report after which an agent counts as hanging.
+            settle: Whether agents fetch nothing, and only settle their messages.
         """
         self._directory = directory
         self._command = command

@@ -1,8 +1,8 @@
 """Takes the snapshots that the configuration asks for while a crawl runs: one when it begins, then one each `snapshots.every`.
 
-Each is taken by a child process of its own: reading all files takes a while, and what it opens must not be open here.
+Each is taken by a separate child process: reading all files takes a while, and the files that it opens must not be open in this process.
 
-    … snapshots DIR TARGET KEEP [AGENT…]    AGENT: of this machine, where there are several
+    … snapshots DIR TARGET KEEP [AGENT…]    AGENT: numbers of this machine's agents, if there are several machines
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ class SnapshotTimer:
 
         Args:
             note: Shows a message to the operator.
-            folder: Of the target, where each machine has one of its own.
-            agents: Whose shards are here, where there are several machines.
+            folder: Folder within the target, if each machine has one of its own.
+            agents: Agents whose shards are here, if there are several machines.
         """
         where = f"{settings.target.rstrip('/')}/{folder}" if folder else settings.target
         words = [str(directory), where, str(settings.keep), *map(str, agents)]
@@ -41,7 +41,7 @@ class SnapshotTimer:
         self._note = note
 
     async def run(self) -> None:
-        """Take snapshots until cancelled; one that fails is noted, and the next is tried in its time."""
+        """Take snapshots until cancelled. If one fails, the operator is told, and the next is tried at its time."""
         while self._settings.target:
             await self._take()
             await asyncio.sleep(self._settings.every)

@@ -1,14 +1,14 @@
 """The supervisor: starts each agent in a process of its own, shows their progress, and restarts one on its own disk when it dies or hangs.
 
 An agent dies when it is killed or crashes. It hangs when it has sent no status for 30 s; until its first status it has 2 min, since a large
-store takes time to open. Either way it is started again, after a pause that grows. Progress is a page more, or one more piece of work that
-is known to kill agents (crawler/children/crash_suspects.py). An agent that dies three times in a minute without progress ends the crawl
-with exit 1; the state is safe. Exit codes that an agent chooses itself (done, stopped, locked, disk full …) are never followed by a
+store takes time to open. Either way it is started again, after a growing pause. Progress means one more page, or one more piece of work
+that is known to kill agents (crawler/children/crash_suspects.py). An agent that dies three times in a minute without progress ends the
+crawl with exit 1; the state is safe. Exit codes that an agent chooses itself (done, stopped, locked, disk full …) are never followed by a
 restart.
 
-A crawl of one agent ends when that agent does. Of several, an agent that has nothing to do is idle; when all are idle
-(crawler/cluster/termination.py) the supervisor orders them to end. If an agent ends before that, the others are ordered to stop, with the
-reason, and the gravest exit code is the crawl's. An agent that has sent no status counts in the crawl's status with what its shard has
+A crawl of one agent ends when that agent does. If there are several, an agent that has nothing to do is idle; when all are idle
+(crawler/cluster/termination.py) the supervisor orders them to end. If an agent ends before, the others are ordered to stop, with its
+reason, and the most serious exit code becomes the crawl's. For an agent that has sent no status, the crawl's status has what its shard has
 committed.
 
 SIGINT, SIGTERM and SIGHUP are passed on: the first stops gracefully, the second at once. Agents that still run 10 s after the second
@@ -44,7 +44,7 @@ from thresher.storage.private import private
 SILENCE_S = 30.0
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 AGENT = tuple(python.command("thresher.crawler.process.agent_process"))
-_GRAVEST = (1, 2, 6, 5, 74, 143, 130, 129, 3, 4, 0)  # first
+_GRAVEST = (1, 2, 6, 5, 74, 143, 130, 129, 3, 4, 0)  # exit codes, most serious first
 _FORCED_S = 10.0
 _ENDED = ("done", "stopped", "failed")
 _ENDS_WELL = (0, 3, 4)
@@ -61,7 +61,7 @@ _BY_DAMAGE = frozenset((signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SI
 
 
 class Display(Protocol):
-    """Shows the progress."""
+    """Shows progress."""
 
     def update(self, status: Status) -> None: ...
 
@@ -84,18 +84,18 @@ class Supervisor:
         places: AgentPlaces | None = None,
         without_agent: Status | None = None,
     ) -> None:
-        """Start nothing yet: `run` does.
+        """Create the supervisor; `run` starts the agents.
 
         Args:
-            directory: of the crawl.
-            display: shows the progress.
-            n_agents: how many processes.
-            settings: of the crawl; only needed for several agents.
-            settle: fetch nothing, and end once all messages between agents are carried out.
-            silence_s: seconds without a status after which an agent hangs.
-            agent: the command that starts an agent; its shard is added as an argument.
-            places: where the agents run, if not all on this machine.
-            without_agent: what the shards count that have no agent any more, if not all are on this machine.
+            directory: The directory of the crawl.
+            display: Shows progress.
+            n_agents: The number of agents.
+            settings: The crawl's configuration; only needed for several agents.
+            settle: Whether to fetch nothing, and to end once all messages between agents are carried out.
+            silence_s: Seconds without a status after which an agent counts as hanging.
+            agent: The command that starts an agent; its shard is added as an argument.
+            places: Where the agents run, if not all on this machine.
+            without_agent: The status of shards that no longer have an agent, if not all shards are on this machine.
         """
         self._settle = settle
         self._directory = directory
@@ -104,11 +104,11 @@ class Supervisor:
         self._limits = (settings or Settings()).limits
         self._places = places or ThisMachine(directory, agent, silence_s=silence_s, settle=settle)
         self._lives: dict[int, Life] = {}
-        self._reports: dict[int, AgentReport] = {}  # the newest of each agent that was started
-        self._counted: dict[int, Status] = {}  # what each shard had when its agent began
+        self._reports: dict[int, AgentReport] = {}  # agent → its newest report
+        self._counted: dict[int, Status] = {}  # agent → the counts of its shard when it was started
         self._signals: list[int] = []
-        self._stop: Ending | None = None  # ordered to the other agents once one has ended
-        self._fault = ""  # why the crawl has ended, where no agent could report it
+        self._stop: Ending | None = None  # the order to the other agents once one has ended
+        self._fault = ""  # why the crawl has ended, if no agent could report it
         self._unreadable: set[int] = set()  # agents whose stores are damaged
         self._deaths: dict[int, deque[float]] = {k: deque(maxlen=_DEATHS) for k in range(n_agents)}
         self._left_behind = left_behind(directory) if without_agent is None else without_agent
@@ -124,19 +124,22 @@ class Supervisor:
         return None if self._limits.max_pages is None else max(0, self._limits.max_pages - self._left_behind.pages)
 
     async def run(self) -> int:
-        """Crawl to an end; return the exit code."""
+        """Crawl to the end; return the exit code."""
         loop = asyncio.get_running_loop()
         for number in SIGNALS:
-            if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:  # under nohup a terminal may close
+            if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:  # under nohup SIGHUP stays ignored
                 loop.add_signal_handler(number, self._on_signal, number)
         codes = await asyncio.gather(*(self._keep(agent) for agent in range(self._n_agents)))
         code = min(codes, key=_GRAVEST.index)
-        if self._reports or code in (1, StoreError.exit_code):  # else no agent has worked: the status file is that of another crawl
+        if self._reports or code in (
+            1,
+            StoreError.exit_code,
+        ):  # else no agent has worked, and another process may own the file
             await self._conclude(code)
         return code
 
     async def _conclude(self, code: int) -> None:
-        """Write how the crawl has ended. Figures of agents that died before their last status are read from their shards."""
+        """Write how the crawl has ended. The counts of agents that died before their last status are read from their shards."""
         was_said = [report.state for report in self._reports.values()]
         await self._survey("stopped")
         status = self.status
@@ -144,7 +147,7 @@ class Supervisor:
             status.why = self._end.why
         elif code not in _ENDS_WELL and code < 128 and "failed" not in was_said:
             status.state, status.why = "failed", self._fault
-        elif self._signals and not status.why:  # every agent died before it could report that
+        elif self._signals and not status.why:  # every agent died before it could report the stop
             status.why = f"{'forced' if code > 128 else 'stopped'} by {signal.Signals(self._signals[-1]).name}"
         write_status(self._directory, status)
 
@@ -152,7 +155,7 @@ class Supervisor:
         """Bring the status of the crawl up to date.
 
         Args:
-            state: Given to agents that ended without a last status.
+            state: The state of agents that ended without a last status.
         """
         for agent in range(self._n_agents):
             report = self._reports.get(agent)
@@ -165,7 +168,7 @@ class Supervisor:
             if last is not None:
                 self._counted[agent] = last
                 self._reports.pop(agent, None)
-            elif report is not None:  # the shard cannot be read: its last status is all that is known
+            elif report is not None:  # the shard cannot be read: only its last status is known
                 report.state, report.why = state, ""
         self._merge()
 
@@ -176,11 +179,11 @@ class Supervisor:
 
     @property
     def was_signalled(self) -> bool:
-        """Whether a signal to stop has come."""
+        """Whether a signal to stop has arrived."""
         return bool(self._signals)
 
     async def _keep(self, agent: int) -> int:
-        """Start an agent, again and again, until it ends for good; return its last exit code."""
+        """Start an agent, and restart it until it ends for good; return its last exit code."""
         while True:
             try:
                 code = await self._once(agent)
@@ -198,7 +201,7 @@ class Supervisor:
         return code
 
     async def _once(self, agent: int) -> int | None:
-        """Start an agent and wait for its end; return its exit code, None if it is to be started again."""
+        """Start an agent and wait for its end; return its exit code, None if it must be started again."""
         if not await self._places.ready(agent, self._is_over):
             return self._end.code if self._end is not None else 3
         before = await self._places.progress(agent)
@@ -211,13 +214,13 @@ class Supervisor:
         await self._places.strike(agent)
         if code in _GRAVEST and code != 1:
             return code
-        if self._signals:  # they killed it before it could handle them
+        if self._signals:  # signals killed it before it could handle them
             return 3 if len(self._signals) <= 1 else 128 + self._signals[-1]
         final = await self._on_death(agent, code, before)
         return 3 if final is None and self._stop is not None else final
 
     def _on_away(self, agent: int, why: str) -> None:
-        """Let an agent's hosts wait while its machine cannot be reached; what it has last reported still counts."""
+        """Handle that an agent's machine cannot be reached: its hosts wait, and its last report still counts."""
         self._termination.started(agent)
         self._note(agent, f"cannot be reached: {why}. Its hosts wait")
         if (report := self._reports.get(agent)) is not None and report.state not in _ENDED:
@@ -226,17 +229,17 @@ class Supervisor:
             write_status(self._directory, self.status)
 
     def _is_over(self) -> bool:
-        """Return whether no agent is to be started any more."""
+        """Return whether no agent may be started any more."""
         return bool(self._signals or self._stop or self._end)
 
     async def _on_death(self, agent: int, code: int, before: int) -> int | None:
-        """Wait and return None if an agent that died is to be started again; else return the exit code. Either is noted.
+        """Handle the death of an agent: wait and return None if it must be started again, else return the exit code. The operator is told.
 
         Args:
-            before: Its progress when it was started.
+            before: The agent's progress (cluster/shard.py) when it was started.
         """
         how = f"{how_ended(code)}, {self._directory / NAME} says more"
-        if -code in _BY_DAMAGE and await self._is_damaged(agent):  # before this process reads the store itself
+        if -code in _BY_DAMAGE and await self._is_damaged(agent):  # checked before this process itself reads the store
             return StoreError.exit_code
         if self._may_restart(agent, progressed=await self._places.progress(agent) > before):
             pause = 0.2 * 2 ** len(self._deaths[agent])
@@ -253,7 +256,9 @@ class Supervisor:
         return 1
 
     async def _is_damaged(self, agent: int) -> bool:
-        """Return whether the store of an agent that died is damaged; if so, note it. Then nothing is read from that store any more."""
+        """Return whether the store of an agent that died is damaged; if so, tell the operator, and read nothing from that store any
+        more.
+        """
         found = await self._places.damage(agent)
         if found:
             self._fault = self._fault or found
@@ -265,7 +270,7 @@ class Supervisor:
         self.give_over(self._fault if code not in _ENDS_WELL else f"{self._name(agent)} has ended (exit {code})", but=agent)
 
     def give_over(self, why: str, *, but: int = -1) -> None:
-        """Order all agents to stop, gracefully, unless they are to stop already.
+        """Order all agents to stop gracefully, unless they have the order already.
 
         Args:
             but: An agent that has ended.
@@ -297,7 +302,7 @@ class Supervisor:
         """End the crawl if no agent has anything to do, or at a limit that counts for all agents together; requests may be in flight.
 
         Args:
-            why: The reason that the TerminationDetector gave, "" if there is work left.
+            why: The reason given by the TerminationDetector, "" if there is work left.
         """
         max_bytes, max_pages, max_time = self._limits.max_bytes, self._limits.max_pages, self._limits.max_time
         if max_bytes is not None and self.status.wire_bytes >= max_bytes:
@@ -341,12 +346,12 @@ class Supervisor:
 
 
 def how_ended(code: int) -> str:
-    """Return the exit code of a process in words."""
+    """Return a text for the exit code of a process."""
     return signal.Signals(-code).name if code < 0 else f"exit {code}"
 
 
 def write_status(directory: Path, status: Status) -> None:
-    """Replace DIR/status.json, which `thresher status` reads while a crawl runs; on a full disk the last one is written over in place."""
+    """Replace DIR/status.json, which `thresher status` reads while a crawl runs; on a full disk the file is overwritten in place."""
     temporary, place = directory / "status.json.tmp", directory / "status.json"
     text = msgspec.json.encode({"pid": os.getpid()} | msgspec.to_builtins(status))
     with suppress(OSError):

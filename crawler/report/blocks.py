@@ -10,13 +10,13 @@ from thresher.crawler.report.markup import Child, Markup, crawled, element
 from thresher.crawler.report.svg import share_bar
 
 _MOST_TIME = 253402300800  # the year 10000
-_EVEN = 4  # figures, that stand better in two columns than in three
-_LONG, _LONGER = 30, 110  # characters, from which a cell wants room
+_EVEN = 4  # four figures look better in two columns than in three
+_LONG, _LONGER = 30, 110  # characters from which a cell is wide, or wider
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """One part of the page. id: of its heading, for links within the page."""
+    """One section of the page. id: that of its heading, for links within the page."""
 
     id: str
     title: str
@@ -28,7 +28,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A number with a bar, 0–1, before it."""
+    """A number with a bar before it; the bar's length is a share, 0–1."""
 
     share: float
     text: str
@@ -74,7 +74,7 @@ def facts(pairs: Iterable[tuple[str, Child]]) -> Markup:
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[Cell]], *, title: str = "") -> Markup:
-    """Return a table whose texts are crawled ones; numbers to the right."""
+    """Return a table; its texts are from the web, and escaped; numbers are to the right."""
     filled = [list(row) for row in rows]
     numeric = [_is_numeric(row[i] for row in filled) for i in range(len(columns))]
     head = element(
@@ -86,7 +86,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[Cell]], *, title: str 
 
 
 def more(title: str, *body: Child, is_open: bool = False) -> Markup:
-    """Return a part that can be opened."""
+    """Return a part that the reader can open."""
     return element("details", element("summary", title), *body, open="" if is_open else None)
 
 
@@ -110,7 +110,7 @@ def seconds(value: float) -> str:
 
 
 def bounded(bounds: Sequence[float], counts: Sequence[int]) -> list[tuple[str, float]]:
-    """Return (name, count) of the bins that end at each bound, and of what lies beyond, without empty ones at both ends."""
+    """Return (name, count) for the bins that end at each bound and for the bin beyond the last, without empty bins at both ends."""
     names = [*(f"<{bound:g}" for bound in bounds), f"≥{bounds[-1]:g}"]
     filled = [i for i, count in enumerate(counts) if count]
     if not filled:

@@ -1,4 +1,4 @@
-"""The parts of a report that tell what a crawl did: summary, throughput, politeness, depth, hosts, errors."""
+"""The sections of a report on what a crawl did: summary, throughput, politeness, depth, hosts, errors."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _STATES = {
 
 
 def summary(crawl: CrawlFigures, state: str) -> Section:
-    """What the crawl is and what it came to."""
+    """Return what the crawl is, and its totals."""
     totals, pages = crawl.totals, crawl.pages
     ran_s = pages.time.last - pages.time.first
     rate = f"{totals.pages / ran_s:,.1f} a second" if ran_s >= 1 else ""
@@ -81,7 +81,7 @@ def _key(number: int, name: str, n: float) -> Markup:
 
 
 def throughput(crawl: CrawlFigures) -> Section | None:
-    """Pages and bytes over time."""
+    """Return pages and bytes over time."""
     bins = list(crawl.pages.time.bins())
     if not bins:
         return None
@@ -123,7 +123,7 @@ def _unit(time: Timeline) -> tuple[float, str]:
 
 
 def politeness(crawl: CrawlFigures) -> Section | None:
-    """How hosts were treated, against what the configuration promises them."""
+    """Return how hosts were treated, compared with what the configuration promises them."""
     pages, rules = crawl.pages, crawl.settings.politeness
     if not pages.n and not crawl.robots:
         return None
@@ -167,7 +167,7 @@ def _word(n_gaps: int, n_short: int) -> Markup:
 
 
 def depth(crawl: CrawlFigures) -> Section | None:
-    """How deep the crawl went, and where it still found something new."""
+    """Return how deep the crawl went, and where it still found something new."""
     pages = crawl.pages
     if not pages.n:
         return None
@@ -205,7 +205,7 @@ def _ordered(counts: dict[str, int]) -> list[tuple[str, int]]:
 
 
 def top_hosts(crawl: CrawlFigures) -> Section | None:
-    """The hosts with most pages, and those with most failed requests."""
+    """Return the hosts with most pages, and those with most failed requests."""
     hosts = crawl.hosts
     if not hosts.n:
         return None
@@ -228,7 +228,7 @@ def _host_row(record: HostRecord, hosts: Hosts) -> tuple[Cell, ...]:
 
 
 def errors(crawl: CrawlFigures) -> Section | None:
-    """Statuses, failed attempts and the URLs that were given up, with samples."""
+    """Return statuses, failed attempts and the URLs that failed for good, with samples."""
     statuses, causes = crawl.statuses, crawl.totals.causes
     if not (statuses or causes or crawl.failures):
         return None

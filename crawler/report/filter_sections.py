@@ -1,4 +1,4 @@
-"""The parts of a report that tell what filters decided and learned; each is there only if the crawl has something of it."""
+"""The sections of a report on what filters decided and learned; a section is there only if the crawl has such data."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from thresher.filters.evidence.intervals import at_any_time
 from thresher.storage.export.judged import NewestVerdict, verdict_object
 from thresher.storage.records import VerdictRecord
 
-_EVIDENCE = 600  # characters of it that are shown
+_EVIDENCE = 600  # characters of evidence that are shown
 
 
 def filters(crawl: CrawlFigures) -> Section | None:
-    """What each filter saved, and samples of what it decided."""
+    """Return what each filter saved, and samples of its decisions."""
     names = filter_names(crawl)
     why = note(
         "Saved are links that were not queued, URLs that were taken out of a queue, and copies whose links were not followed; a filter in "
@@ -56,7 +56,7 @@ def _savings(crawl: CrawlFigures, names: list[str]) -> Markup:
 
 
 def _samples(crawl: CrawlFigures, name: str) -> list[Child]:
-    """Return tables of what a filter decided about pages, redirects, links and waiting URLs."""
+    """Return tables of a filter's decisions about pages, redirects, links and waiting URLs."""
     found: list[Child] = []
     if (sample := crawl.pages.decisions.get(name)) is not None:
         rows = [(made.url, made.effect, made.reason, _evidence(made.evidence)) for made in sample.items()]
@@ -82,7 +82,7 @@ def _redirect(crawl: CrawlFigures, key: bytes, target: str, verdict: VerdictReco
 
 
 def _holder(holder: str, name: str) -> str:
-    """Return a holder's name without that of its filter."""
+    """Return a holder's name without the name of its filter."""
     rest = holder.removeprefix(f"{name} ")
     if name != depth_cutoff.NAME:
         return rest
@@ -99,7 +99,7 @@ def _shown(value: object) -> str:
 
 
 def skipped(crawl: CrawlFigures) -> Section | None:
-    """Which links were not taken up, and why."""
+    """Return which links were not queued, and why."""
     counts = crawl.totals.skipped
     if not counts:
         return None
@@ -119,7 +119,7 @@ def skipped(crawl: CrawlFigures) -> Section | None:
 
 
 def dust_rules(crawl: CrawlFigures) -> Section | None:
-    """Rules by which the URLs of a site are aliases of each other."""
+    """Return the rules by which the URLs of a site are aliases of each other."""
     dust = crawl.learned.dust
     if not (dust.rules or crawl.aliases.n):
         return None
@@ -137,7 +137,7 @@ def dust_rules(crawl: CrawlFigures) -> Section | None:
 
 
 def filter_rule(rule: str) -> str:
-    """Return a rule's name without its filter's."""
+    """Return a rule's name without the name of its filter."""
     return rule.removeprefix(f"{filter_of(rule)}:")
 
 
@@ -149,13 +149,13 @@ def _rule(found: tuple[str, LearnedRule]) -> tuple[Cell, ...]:
 
 
 def mirrors(crawl: CrawlFigures) -> Section | None:
-    """Hosts most of whose pages replicate another host's."""
+    """Return the hosts of which most pages replicate another host's pages."""
     rows = [(host, of, n) for host, of, n in crawl.learned.mirrors]
     return Section("mirrors", "Mirrors", (table(("host", "mirrors", "pages judged"), rows),)) if rows else None
 
 
 def patterns(crawl: CrawlFigures) -> Section | None:
-    """Patterns of URLs that yielded nothing and were set back."""
+    """Return the patterns of URLs that yielded nothing and are held."""
     found = crawl.learned.patterns
     if not found.n_barren:
         return None
@@ -170,7 +170,7 @@ def patterns(crawl: CrawlFigures) -> Section | None:
 
 
 def depth_limits(crawl: CrawlFigures) -> Section | None:
-    """How deep each site deserves to be crawled."""
+    """Return how deep each site deserves to be crawled."""
     found = crawl.learned.depth
     levels = [level for level in found.levels if level.fetched]
     if not levels:

@@ -1,4 +1,4 @@
-"""All that a report shows of a crawl, read from its store while it runs or after it; nothing is written."""
+"""Reads everything that a report shows from a crawl's store, while the crawl runs or after it; writes nothing."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ from thresher.storage.view import View
 
 @dataclass(slots=True)
 class CrawlFigures:
-    """What a page about a crawl is made of."""
+    """The figures of a crawl from which a report is made."""
 
     name: str
     settings: Settings
-    as_of: float  # of the last commit, seconds since the epoch
+    as_of: float  # time of the last commit, seconds since the epoch
     totals: Status
     states: dict[str, int]
     statuses: dict[int, int]
@@ -56,18 +56,18 @@ class CrawlFigures:
     skips: dict[tuple[str, str], Sample[SkippedUrl]]
     held: HeldUrls
     aliases: Sample[tuple[bytes, str, str]]
-    rules: dict[str, int]  # rule → how often it was applied, the most frequent
+    rules: dict[str, int]  # rule → how often it was applied; only the most frequent rules
     learned: Learned
     order: OrderQuality | None
     sitemaps: SitemapNews | None
-    texts: dict[bytes, str]  # of the URLs that samples name by key
+    texts: dict[bytes, str]  # texts of URLs by the keys that samples have
 
 
 def gather(view: View, *, with_order: bool) -> CrawlFigures:
     """Read a store.
 
     Args:
-        with_order: Rank its link graph, too.
+        with_order: Whether to rank its link graph, too.
     """
     held, aliases, failures, redirects = read_held(view), read_aliases(view), read_failures(view), read_redirects(view)
     return CrawlFigures(
@@ -107,7 +107,7 @@ def _totals(view: View) -> Status:
 def _named(
     held: HeldUrls, aliases: Sample[tuple[bytes, str, str]], failures: dict[str, FailedUrls], redirects: dict[str, RedirectVerdicts]
 ) -> Iterator[bytes]:
-    """Yield the keys that samples name URLs by."""
+    """Yield the keys of URLs in samples."""
     for holds in held.samples.values():
         yield from (key for key, _ in holds.items())
     yield from (key for key, _, _ in aliases.items())
@@ -120,7 +120,7 @@ def _named(
 
 
 def filter_names(crawl: CrawlFigures) -> list[str]:
-    """Return every filter that is configured or has said something, in the order of the configuration."""
+    """Return every filter that is configured or has decided something, in the order of the configuration."""
     configured = [name for name in crawl.settings.filters.__struct_fields__ if hasattr(getattr(crawl.settings.filters, name), "mode")]
     heard = {
         *crawl.totals.saved,

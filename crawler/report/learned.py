@@ -1,4 +1,4 @@
-"""What the filters of a crawl have learned, read from their memories site by site: DUST rules, mirrors, barren patterns, depth limits.
+"""Reads what the filters of a crawl have learned, from their memories, site by site: DUST rules, mirrors, barren patterns, depth limits.
 
 Memory: one site's records at a time. Time: 10 µs a site, and 2 µs a record.
 """
@@ -32,7 +32,7 @@ from thresher.storage.records import SITE
 from thresher.storage.schema import SITES
 from thresher.storage.view import View
 
-SHOWN: Final = 25  # rows of a table
+SHOWN: Final = 25  # most rows of a table
 _CHUNK: Final = 500
 
 
@@ -55,9 +55,9 @@ class Patterns:
 
 @dataclass(slots=True)
 class Depth:
-    """How deep sites deserve to be crawled. levels: of all sites together.
+    """How deep sites deserve to be crawled. levels: those of all sites together.
 
-    places: (site, place, URLs held) of places that are cut before the deepest level known of their site.
+    places: (site, place, URLs held) for places that are cut before the deepest known level of their site.
     """
 
     n_places: int = 0
@@ -68,7 +68,7 @@ class Depth:
 
 @dataclass(slots=True)
 class Learned:
-    """Everything that is learned of sites."""
+    """Everything that filters have learned about sites."""
 
     dust: LearnedDust = field(default_factory=LearnedDust)
     patterns: Patterns = field(default_factory=Patterns)
@@ -77,7 +77,7 @@ class Learned:
 
 
 def read_learned(view: View, held: HeldUrls) -> Learned:
-    """Read what was learned of every site."""
+    """Read what was learned about every site."""
     found = Learned()
     rules, barren, limited = (
         Largest[tuple[str, LearnedRule]](SHOWN),
@@ -134,7 +134,7 @@ def _depth_holders(place: PlaceCounts, depth: Depth) -> list[str]:
 
 
 def _n_held(view: View, held: HeldUrls, holders: list[str]) -> int:
-    """Count the URLs that some holders hold; a holder beyond the largest ones is asked for in the store."""
+    """Count the URLs that these holders hold; a holder that is not among the largest ones is counted in the store."""
     known = (held.largest.get(holder) for holder in holders)
     return sum(
         len(view.tables.held.keys(holder)) if n is None and not held.is_whole else n or 0 for holder, n in zip(holders, known, strict=True)
@@ -142,7 +142,7 @@ def _n_held(view: View, held: HeldUrls, holders: list[str]) -> int:
 
 
 def _mirrors(view: View) -> Iterator[tuple[str, str, int]]:
-    """Yield (host, the origin that it is a mirror of, pages judged) of every host that the filter calls a mirror."""
+    """Yield (host, the origin that it mirrors, pages judged) for every host that the filter calls a mirror."""
     memory = view.tables.memory(near_replica.NAME)
     queues = hosts(view)
     while chunk := list(islice(queues, _CHUNK)):
@@ -156,6 +156,6 @@ def _mirrors(view: View) -> Iterator[tuple[str, str, int]]:
 
 
 def _mirror_keys(queue: bytes, record: HostRecord) -> list[bytes]:
-    """Return where the filter keeps what it knows of a host, which is of an origin each."""
+    """Return the keys under which the filter stores what it knows about a host: one for each of its origins."""
     origins = [f"{scheme}://{www}{record.name}/" for scheme in ("http", "https") for www in ("", "www.")]
     return [queue[:8] + b"h" + replicas.name_of(origin)[:4] for origin in origins]

@@ -1,7 +1,7 @@
-"""HTML and SVG made of elements: text becomes markup only by being escaped.
+"""Makes HTML and SVG from elements; every text is escaped.
 
-A child or an attribute's value is either `Markup`, made by `element`, or anything else, whose text is escaped; so that text of the web
-never becomes an element of the report. Control, bidirectional and other invisible characters are shown as \\x1b, \\u202e …
+A child or an attribute's value is either `Markup`, made by `element`, or any other value, whose text is escaped. So text of the web never
+becomes an element of the report. Control, bidirectional and other invisible characters are shown as \\x1b, \\u202e …
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Final
 from thresher.crawler.terminal.printable import printable
 
 _VOID: Final = frozenset(("meta", "br", "hr", "link", "img"))
-_HEAD: Final = 130  # characters of a long crawled text that are shown from its beginning
-_TAIL: Final = 40  # and from its end
-_MOST: Final = 1000  # characters that are looked at
+_HEAD: Final = 130  # characters of a long crawled text that are shown of its beginning
+_TAIL: Final = 40  # and of its end
+_MOST: Final = 1000  # most characters of a text that are read
 
 
 class Markup(str):
@@ -28,7 +28,7 @@ Child = str | int | float | None | Iterable["Child"]
 
 
 def element(name: str, /, *children: Child, **attributes: str | float | None) -> Markup:
-    """Return an element. A child may be a sequence of children, None is none; `class_` is class, `aria_label` is aria-label."""
+    """Return an element. A child may be a sequence of children, or None for nothing; `class_` is class, `aria_label` is aria-label."""
     said = "".join(f' {_name(key)}="{_text(value)}"' for key, value in attributes.items() if value is not None)
     if name in _VOID:
         assert not children, f"<{name}> holds nothing"
@@ -42,10 +42,10 @@ def join(children: Iterable[Child]) -> Markup:
 
 
 def crawled(text: str, head: int = _HEAD) -> Markup:
-    """Return a text of the web, in which invisible and bidirectional characters are escaped: they could reorder the text around it.
+    """Return a text of the web with invisible and bidirectional characters escaped: they could reorder the text around them.
 
     Args:
-        head: Characters of a long one that are shown, beside its end.
+        head: Characters that are shown of a long text's beginning.
     """
     shown = printable(text if len(text) <= _MOST else f"{text[:head]}{text[-_MOST:]}")
     if len(shown) > head + _TAIL:

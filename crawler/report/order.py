@@ -1,4 +1,4 @@
-"""How good the order of a crawl was: PageRank over all that it knows, against when it was fetched [NW01, CGP98].
+"""Measures how good the order of a crawl was: PageRank of all known URLs, compared with the time of their fetches [NW01, CGP98].
 
 Memory: 12 bytes a link and 100 a URL.
 """
@@ -16,31 +16,31 @@ from thresher.crawler.graph.csr import F64, I64
 from thresher.crawler.graph.pagerank import pagerank
 from thresher.storage.view import View
 
-POINTS: Final = 50  # of a curve
+POINTS: Final = 50  # points of a curve
 TOP: Final = 15
 _DEEPEST: Final = 30
 
 
 @dataclass(frozen=True, slots=True)
 class OrderQuality:
-    """Curves are pairs of shares, 0–1: of the fetches, and of all rank that they had got. Ranks have a mean of 1."""
+    """Curves are pairs of shares, 0–1: share of the fetches, and share of all rank in these fetches. Ranks have a mean of 1."""
 
     n_urls: int
     n_links: int
     n_fetches: int
     captured: list[tuple[float, float]]
     captured_by_best: list[tuple[float, float]]
-    across: list[tuple[float, float]]  # the same two, with links across hosts alone counted
+    across: list[tuple[float, float]]  # the same, with only links between hosts counted
     across_by_best: list[tuple[float, float]]
     by_slice: list[float]
-    by_depth: list[tuple[int, float, int]]  # clicks from a seed, mean rank of what was fetched there, pages
-    top: list[tuple[str, float, int, int]]  # URL, rank, number of its fetch from 1, 0 for none; links to it
+    by_depth: list[tuple[int, float, int]]  # (clicks from a seed, mean rank of the pages fetched there, number of pages)
+    top: list[tuple[str, float, int, int]]  # (URL, rank, number of its fetch from 1 or 0 for none, links to it)
     fidelity: measures.Fidelity
     concentration: measures.Concentration
 
 
 def read_order(view: View) -> OrderQuality | None:
-    """Rank what the crawl knows; None if nothing was fetched."""
+    """Rank all URLs that the crawl knows; None if nothing was fetched."""
     subject = of_store(view, collapsed=False)
     crawled, graph = subject.crawled, subject.graph
     assert crawled is not None, "a store has fetches"
@@ -76,7 +76,7 @@ def _by_rank(ranks: F64, fetches: I64) -> I64:
 
 
 def _by_depth(ranks: F64, depths: I64) -> list[tuple[int, float, int]]:
-    """Return (depth, mean rank, pages) of each depth that has pages. ranks, depths: of the fetches."""
+    """Return (depth, mean rank, pages) for each depth that has pages. ranks, depths: [n_fetches]."""
     capped = np.minimum(depths, _DEEPEST)
     counts = np.bincount(capped)
     sums = np.bincount(capped, weights=ranks)

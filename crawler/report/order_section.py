@@ -1,4 +1,4 @@
-"""The part of a report that tells how good the order of the crawl was [NW01]."""
+"""The section of a report on how good the order of the crawl was [NW01]."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _FETCHES = Axis("share of the fetches", in_percent, 1.0)
 
 
 def order(crawl: CrawlFigures) -> Section | None:
-    """Curves of PageRank over the order of the fetches, and the pages of highest rank."""
+    """Return curves of PageRank over the order of the fetches, and the pages of highest rank."""
     found = crawl.order
     if found is None:
         return None

@@ -16,7 +16,7 @@ def render(crawl: CrawlFigures, state: str) -> bytes:
     """Return the page.
 
     Args:
-        state: In words, what the crawl is doing or how it ended.
+        state: A text: what the crawl is doing or how it ended.
     """
     sections = _sections(crawl, state)
     title = f"Crawl report: {crawl.name}"

@@ -1,7 +1,7 @@
 """Sums and samples over the records of a crawl's pages, in one pass.
 
 Novelty: a page shows something new if no page fetched before it had its text. Gaps between requests of a host are measured from one
-answer with a record to the next request that has one: redirects, robots.txt and failures without an answer may lie in between.
+answer with a record to the next request that has one: redirects, robots.txt and failures without an answer may be in between.
 
 Memory: some MB, whatever the crawl. Time: 30 µs a page.
 """
@@ -22,9 +22,9 @@ from thresher.storage.export.pages import PageRow, rows
 from thresher.storage.records import PageRecord
 from thresher.storage.view import View
 
-SAMPLES: Final = 6  # of each kind of decision or error
-GAPS: Final = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 1000.0)  # bounds in seconds
-TIMES: Final = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0)  # the same of answers
+SAMPLES: Final = 6  # samples of each kind of decision or error
+GAPS: Final = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 1000.0)  # bounds of bins for gaps between requests, seconds
+TIMES: Final = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0)  # bounds of bins for times of answers, seconds
 _DEEPEST: Final = 40  # depth that stands for all deeper ones
 _MOST_TEXTS: Final = 100_000
 _MOST_HOSTS: Final = 50_000
@@ -34,7 +34,7 @@ _MOST_HOSTS: Final = 50_000
 class LevelSums:
     """The pages of one depth.
 
-    `of_texts`: pages with a text that were looked at. `new_texts`: those of them whose text was new.
+    `of_texts`: sampled pages with a text. `new_texts`: those of them with a new text.
     """
 
     pages: int = 0
@@ -45,7 +45,7 @@ class LevelSums:
 
 @dataclass(slots=True)
 class FilterWords:
-    """What one filter said of pages."""
+    """What one filter decided about pages."""
 
     verdicts: int = 0
     not_kept: int = 0
@@ -55,7 +55,7 @@ class FilterWords:
 
 @dataclass(slots=True)
 class Decision:
-    """One verdict, as it is shown. evidence: URLs in place of their keys."""
+    """One verdict, as it is shown. evidence: with URLs in place of their keys."""
 
     url: str
     reason: str
@@ -65,7 +65,7 @@ class Decision:
 
 @dataclass(slots=True)
 class PageSums:
-    """Sums over the pages of a crawl; the series of `time` are pages, bytes received, errors, pages with a text, pages with a new text."""
+    """Sums over the pages of a crawl. The series of `time` are pages, bytes received, errors, pages with a text, pages with a new text."""
 
     n: int = 0
     kept: int = 0
@@ -114,7 +114,7 @@ def read_pages(view: View) -> PageSums:
 
 
 def _hear(row: PageRow, found: PageSums) -> None:
-    """Count what the filters said of a page, and keep samples of what they refused or revised."""
+    """Count what the filters decided about a page, and keep samples of refusals and revisions."""
     for standing in row.verdicts:
         verdict = standing.verdict
         words = found.filters.setdefault(verdict.filter, FilterWords())
@@ -132,14 +132,14 @@ def _hear(row: PageRow, found: PageSums) -> None:
 
 
 class _Novelty:
-    """Which pages show a text for the first time; of very many texts, a share of them is followed."""
+    """Which pages show a text for the first time; if there are very many texts, only a sample of them is followed."""
 
     def __init__(self) -> None:
         self._texts: Traces[bool] = Traces(_MOST_TEXTS)
         self._of = self._new = 0.0
 
     def look(self, page: PageRecord) -> tuple[float, float]:
-        """Return how many pages with a text this one counts for in the sample, and how many with a new text."""
+        """Return (how many pages with a text this page stands for, how many pages with a new text)."""
         text = page.fingerprint
         if not text or not self._texts.follows(text):
             return 0.0, 0.0
@@ -156,7 +156,7 @@ class _Novelty:
 
 
 class _Gaps:
-    """Times between an answer of a host and the next request to it; of very many hosts, a share of them is followed."""
+    """Times between an answer of a host and the next request to it; if there are very many hosts, only a sample of them is followed."""
 
     def __init__(self, view: View, found: PageSums) -> None:
         self._found = found

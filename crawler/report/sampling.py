@@ -1,6 +1,6 @@
-"""Samples, sums over time, and records of a share of all keys: they bound the memory of a report, however large the crawl is.
+"""Samples, sums over time, and values of a sample of keys: they bound the memory of a report, however large the crawl is.
 
-All are deterministic: one store makes one report.
+All are deterministic: the same store always gives the same report.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ T = TypeVar("T")
 
 
 class Sample(Generic[T]):
-    """A uniform sample of what is offered: the items whose keys have the smallest hashes.
+    """A uniform sample of the offered items: those whose keys have the smallest hashes.
 
-    `n`: how many were offered.
+    `n`: the number of offered items.
     """
 
     def __init__(self, size: int) -> None:
         self._size = size
-        self._kept: list[tuple[int, int, T]] = []  # (minus the hash, when it was offered, item), the one to go first
+        self._kept: list[tuple[int, int, T]] = []  # (minus the hash, number of the offer, item); the first one is removed next
         self.n = 0
 
     def offer(self, key: str, item: T) -> None:
@@ -34,16 +34,16 @@ class Sample(Generic[T]):
             heapreplace(self._kept, place)
 
     def items(self) -> list[T]:
-        """Return the sample in the order of its offering."""
+        """Return the sample in the order in which items were offered."""
         return [item for _, _, item in sorted(self._kept, key=lambda kept: kept[1])]
 
 
 class Largest(Generic[T]):
-    """The items of greatest measure among those offered."""
+    """The largest of the offered items, by a measure."""
 
     def __init__(self, size: int) -> None:
         self._size = size
-        self._kept: list[tuple[tuple[float, ...], int, T]] = []  # (measure, minus when it was offered, item)
+        self._kept: list[tuple[tuple[float, ...], int, T]] = []  # (measure, minus the number of the offer, item)
         self._n = 0
 
     def offer(self, measure: tuple[float, ...], item: T) -> None:
@@ -55,12 +55,12 @@ class Largest(Generic[T]):
             heapreplace(self._kept, place)
 
     def items(self) -> list[T]:
-        """Return them, the greatest first, equal ones in the order of their offering."""
+        """Return the items, largest first; equal ones in the order in which they were offered."""
         return [item for _, _, item in sorted(self._kept, key=lambda kept: kept[:2], reverse=True)]
 
 
 class Timeline:
-    """Sums of several series by time, in bins whose width doubles whenever there would be more than `most`."""
+    """Sums of several series by time, in at most `most` bins: their width doubles when more would be needed."""
 
     def __init__(self, n_series: int, most: int = 100) -> None:
         self._n_series, self._most = n_series, most
@@ -69,7 +69,7 @@ class Timeline:
         self.first = self.last = 0.0
 
     def add(self, at: float, *values: float) -> None:
-        """Add to each series at a time, in seconds."""
+        """Add a value to each series at a time, in seconds."""
         if not self._bins:
             self.first = self.last = at
         self.first, self.last = min(self.first, at), max(self.last, at)
@@ -80,9 +80,10 @@ class Timeline:
             sums[i] += value
 
     def bins(self) -> Iterator[tuple[float, float, list[float]]]:
-        """Yield (middle in seconds from the first time, seconds covered, sums) of every bin from the first to the last, empty ones too.
+        """Yield (middle in seconds from the first time, seconds covered, sums) for every bin from the first to the last, also empty ones.
 
-        The first and the last bin are covered in part; at least half of one counts, so that no rate is made of a moment.
+        The first and the last bin are covered in part; at least half a bin counts as covered, so that no rate is computed from a short
+        moment.
         """
         if not self._bins:
             return
@@ -103,9 +104,9 @@ class Timeline:
 
 
 class Traces(Generic[T]):
-    """The last value of each key, of all keys while they are few, then of a share of them that halves whenever `most` are kept.
+    """The last value of each key: of all keys while they are few, then of a sample that is halved whenever `most` are kept.
 
-    What is counted of the keys that are followed stands for `weight` times as much [GIB01].
+    A count over the followed keys stands for `weight` times as much [GIB01].
     """
 
     def __init__(self, most: int) -> None:
@@ -123,7 +124,7 @@ class Traces(Generic[T]):
         return self._kept.get(key)
 
     def put(self, key: bytes, value: T) -> None:
-        """Keep the value of a key that is followed."""
+        """Set the value of a followed key."""
         self._kept[key] = value
         while len(self._kept) > self._most:
             self.weight *= 2

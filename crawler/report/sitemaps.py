@@ -1,4 +1,4 @@
-"""The part of a report about sitemaps: what they announce beside what links name, and what was cut off or wrong."""
+"""The section of a report about sitemaps: announced URLs compared with linked URLs, and what was cut off or wrong."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from thresher.storage.schema import ANNOUNCERS
 from thresher.storage.view import View
 
 _SHOWN = 12
-_TOLD = 3  # words about one sitemap
+_TOLD = 3  # most messages about one sitemap
 
 
 @dataclass(slots=True)
@@ -23,10 +23,10 @@ class SitemapNews:
     """Sums over the sitemaps of a crawl."""
 
     states: Counter[str] = field(default_factory=Counter)
-    counts: Counter[str] = field(default_factory=Counter)  # of announced URLs, by what became of them
+    counts: Counter[str] = field(default_factory=Counter)  # announced URLs, by what became of them
     n_beyond: int = 0  # sitemaps beyond the budgets of their hosts
-    n_fetched: int = 0  # announced URLs that are done
-    n_held: int = 0  # lastmods that held, and that did not
+    n_fetched: int = 0  # announced URLs that were fetched
+    n_held: int = 0  # lastmods that were true, and that were false
     n_false: int = 0
     odd: Sample[SitemapRecord] = field(default_factory=lambda: Sample(_SHOWN))
     orphans: Sample[tuple[str, str, str]] = field(default_factory=lambda: Sample(_SHOWN))  # URL, state, sitemap
@@ -38,7 +38,7 @@ def read_sitemaps(view: View) -> SitemapNews | None:
     """Read a store; None if the crawl knows of no sitemap."""
     news = SitemapNews()
     for record in sitemaps(view):
-        if not record.by and record.state == "failed":  # that a guessed one is not there is nothing to report
+        if not record.by and record.state == "failed":  # a guessed sitemap that does not exist is not reported
             continue
         news.states[record.state] += 1
         news.counts.update(record.counts)
@@ -60,7 +60,7 @@ def read_sitemaps(view: View) -> SitemapNews | None:
 
 
 def section(news: SitemapNews | None) -> Section | None:
-    """Return the part of the report, None if there are no sitemaps."""
+    """Return the section of the report; None if there are no sitemaps."""
     if news is None:
         return None
     n_dated = news.n_held + news.n_false

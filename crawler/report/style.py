@@ -1,4 +1,4 @@
-"""The look of a report: light and dark by the reader's preference, one column on a phone, up to three on a desk."""
+"""The look of a report: light and dark by the reader's preference, one column on a phone, up to three on a large screen."""
 
 from __future__ import annotations
 

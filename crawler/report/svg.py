@@ -1,6 +1,6 @@
 """Plots as inline SVG: lines, columns and small bars. They take their colours from the page and need no script.
 
-A plot is drawn 400 units wide and scaled to its column, so that its letters stay as large as the page's small print.
+A plot is drawn 400 units wide and scaled to its column, so that its text stays as large as the page's small print.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Series:
 class Axis:
     """One axis of a plot.
 
-    `most`: the value at its end; None: the greatest value that is drawn.
+    `most`: the value at its end; None: the largest drawn value.
     """
 
     label: str
@@ -54,7 +54,7 @@ def in_percent(share: float) -> str:
 
 
 def lines(series: Sequence[Series], x: Axis, y: Axis) -> Markup:
-    """Draw up to four lines over one another, from 0 at the least."""
+    """Draw up to four lines in one plot; both axes begin at 0."""
     shown = [Series(one.name, [(at, of) for at, of in one.points if isfinite(at) and isfinite(of)], one.is_filled) for one in series]
     points = [point for one in shown for point in one.points]
     frame = _Frame(
@@ -70,7 +70,7 @@ def columns(values: Sequence[tuple[str, float]], x: Axis, y: Axis, marks: Sequen
     """Draw a column for each (name, value).
 
     Args:
-        marks: The marks of each column, how much of it is drawn darker; all of it if none are given.
+        marks: Part of each column that is drawn darker; without marks, all of it.
     """
     frame = _Frame(max(1, len(values)), y.most if y.most is not None else max((value for _, value in values), default=0.0))
     step = (_WIDTH - _LEFT - _RIGHT) / max(1, len(values))
@@ -87,7 +87,7 @@ def columns(values: Sequence[tuple[str, float]], x: Axis, y: Axis, marks: Sequen
 
 
 def share_bar(share: float) -> Markup:
-    """Draw a bar, 0–1, as wide as its place in a table."""
+    """Draw a bar for a share, 0–1; 1 is as wide as the cell."""
     width = 100 * min(1.0, max(0.0, share))
     return element(
         "svg",
@@ -101,7 +101,7 @@ def share_bar(share: float) -> Markup:
 
 
 def stacked_bar(parts: Sequence[tuple[str, float]]) -> Markup:
-    """Draw up to six (name, value) side by side."""
+    """Draw up to six (name, value) as parts of one bar."""
     total = sum(value for _, value in parts) or 1.0
     drawn, at = [], 0.0
     for number, (name, value) in enumerate(parts, 1):
@@ -114,7 +114,7 @@ def stacked_bar(parts: Sequence[tuple[str, float]]) -> Markup:
 
 
 def nice_ticks(most: float, n: int = _MOST_TICKS) -> list[float]:
-    """Return up to n + 1 round values from 0 to `most` at most, apart by 1, 2 or 5 times a power of ten."""
+    """Return up to n + 1 round values from 0 to at most `most`; their distance is 1, 2 or 5 times a power of ten."""
     if not (isfinite(most) and most > _LEAST):
         return [0.0]
     power = 10.0 ** floor(log10(most / n))

@@ -1,6 +1,6 @@
-"""Sums over the other tables of a store: hosts, failures, what was refused, held or rewritten. Each is read once.
+"""Sums over the other tables of a store: hosts, failures, refused, held and rewritten URLs. Each table is read once.
 
-Memory: samples and the largest; times 1 to 5 µs a row.
+Memory: the samples. Time: 1 to 5 µs a row.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from thresher.storage.schema import ALIASES, EDGES, FAILURES, HELD, ROBOTS
 from thresher.storage.view import View
 
 TOP_HOSTS: Final = 20
-SIZES: Final = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 10_000)  # bounds of pages a host
+SIZES: Final = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 10_000)  # bounds of bins for pages per host
 _MOST_HOLDERS: Final = 5_000
 _CHUNK: Final = 1000
 _ROBOTS: Final = Codec(RobotsRecord)
@@ -28,7 +28,7 @@ _ROBOTS: Final = Codec(RobotsRecord)
 
 @dataclass(slots=True)
 class Hosts:
-    """Sums over host queues, and those with most pages and most failed requests."""
+    """Sums over host queues, and the queues with most pages and most failed requests."""
 
     n: int = 0
     n_pages: int = 0
@@ -61,7 +61,7 @@ def read_hosts(view: View) -> Hosts:
 
 
 def read_robots(view: View) -> Counter[str]:
-    """Count origins by what is known of their robots.txt."""
+    """Count origins by the state of their robots.txt."""
     return Counter(_ROBOTS.decode(value).kind for _, value in view.rows(ROBOTS))
 
 
@@ -76,7 +76,7 @@ def read_discovery(view: View) -> Timeline:
 
 @dataclass(slots=True)
 class FailedUrls:
-    """URLs whose last request gave no page, for one reason. n_final: of them given up."""
+    """URLs whose last request gave no page, for one reason. n_final: number of them that failed for good."""
 
     n: int = 0
     n_final: int = 0
@@ -99,7 +99,7 @@ def read_failures(view: View) -> dict[str, FailedUrls]:
 class RedirectVerdicts:
     """One filter's newest verdicts on URLs that redirected.
 
-    `sample`: (key, where it led, verdict).
+    `sample`: (key, target, verdict).
     """
 
     refused: int = 0
@@ -108,7 +108,7 @@ class RedirectVerdicts:
 
 
 def read_redirects(view: View) -> dict[str, RedirectVerdicts]:
-    """Return the newest verdicts on redirects by filter; those on pages stand with the pages."""
+    """Return the newest verdicts on redirects, by filter; verdicts on pages are read with the pages."""
     found: dict[str, RedirectVerdicts] = {}
     rows = revisions(view)
     while chunk := list(islice(rows, _CHUNK)):
@@ -128,14 +128,14 @@ def read_redirects(view: View) -> dict[str, RedirectVerdicts]:
 
 @dataclass(frozen=True, slots=True)
 class SkippedUrl:
-    """A URL that was not taken up, as it is shown."""
+    """A URL that was skipped, as it is shown."""
 
     url: str
     detail: str
 
 
 def read_skips(view: View) -> dict[tuple[str, str], Sample[SkippedUrl]]:
-    """Return samples of the skipped URLs by (who refused them, reason). `n` counts the lines of the log, which leaves out many URLs."""
+    """Return samples of skipped URLs by (filter or rule, reason). `n` counts the lines of the log, which leaves out many URLs."""
     found: dict[tuple[str, str], Sample[SkippedUrl]] = {}
     for line in view.all_skipped():
         sample = found.setdefault((line.by, line.reason), Sample(SAMPLES))
@@ -145,16 +145,16 @@ def read_skips(view: View) -> dict[tuple[str, str], Sample[SkippedUrl]]:
 
 @dataclass(slots=True)
 class HeldUrls:
-    """What filters hold. largest: holders and how many URLs they hold."""
+    """Held URLs. largest: the largest holders, each with the number of URLs it holds."""
 
     by_filter: Counter[str] = field(default_factory=Counter)
     samples: dict[str, Sample[tuple[bytes, str]]] = field(default_factory=dict)  # (key, holder)
     largest: dict[str, int] = field(default_factory=dict)
-    is_whole: bool = True  # `largest` has every holder
+    is_whole: bool = True  # whether `largest` has every holder
 
 
 def read_held(view: View) -> HeldUrls:
-    """Read the holds; those of one holder lie together."""
+    """Read the held URLs; those of one holder are adjacent."""
     found = HeldUrls()
     largest = Largest[tuple[str, int]](_MOST_HOLDERS)
     n_holders = 0
@@ -173,12 +173,12 @@ def read_held(view: View) -> HeldUrls:
 
 
 def filter_of(holder: str) -> str:
-    """Return the filter that a holder or a rule is named after."""
+    """Return the filter in the name of a holder or a rule."""
     return holder.partition(" ")[0].partition(":")[0]
 
 
 def read_aliases(view: View) -> Sample[tuple[bytes, str, str]]:
-    """Return a sample of the rewritten URLs: (key, where it leads, by which rule)."""
+    """Return a sample of the rewritten URLs: (key, target, rule)."""
     found: Sample[tuple[bytes, str, str]] = Sample(SAMPLES)
     for key, value in view.rows(ALIASES):
         alias = ALIAS.decode(value)

@@ -1,9 +1,9 @@
 """Admission: the links of a page become known URLs, each in one state, with a row in its host's queue if it is to be fetched.
 
-A URL that waits and is found again nearer is moved forward (crawler/core/found_again.py). So is one that comes to be worth more, under an
-order that uses cash (crawler/core/order/cash.py). One in whose name its host's robots.txt is being asked for is moved when that has been
-answered. Pages fetched since then are not moved, nor is what waits for another try. What a sitemap announced and a link comes to name is
-moved among what links name.
+A queued URL that is found again nearer to a seed is moved forward (crawler/core/found_again.py); so is one whose worth grows, under an
+order that uses cash (crawler/core/order/cash.py). If the robots.txt of its host is being requested instead of it, it is moved when that is
+answered. URLs that were fetched meanwhile, or wait for another try, are not moved. A URL that only a sitemap announced moves to the linked
+ones when a link names it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _log = logging.getLogger(__name__)
 
 
 class Admission:
-    """Writes what `LinkGate.sift` found."""
+    """Writes the results of `LinkGate.sift`."""
 
     def __init__(
         self, tables: Tables, frontier: Frontier, context: VisitContext, totals: Totals, effects: Effector, outbox: Outbox | None = None
@@ -54,16 +54,17 @@ class Admission:
         self._effects = effects
         self._cash = Cash(frontier.order.cash_steps or 1)
         self._finders = Finders()
-        self._later: dict[int, tuple[Entry, SeenRow]] = {}  # a leased URL's row, and what that is to be; by sequence number
+        self._later: dict[int, tuple[Entry, SeenRow]] = {}  # sequence number of a leased URL → (its row, its row after the lease)
 
     def admit(
         self, source: CrawlURL, sifted: Sifted, now: float, *, is_redirect: bool = False, gift: float | None = None, of_class: str = ""
     ) -> list[int]:
-        """Write the links of `source`; return the sequence numbers of those that are known now, in no particular order.
+        """Write the links of `source`; return the sequence numbers of those that are known now, in any order.
 
         Args:
-            gift: Cash for each of them, where another agent has the source and says so.
-            of_class: What an opinion puts last names them: those of its site that nobody named before wait in that class.
+            gift: Cash for each link, if another agent has the source; None: computed here.
+            of_class: The class of the source, if the source is held or was drawn from a class: links within its site that are new wait in
+                that class.
         """
         for skip in sifted.skips:
             note_skip(self._tables, self._totals, skip, source.key)
@@ -94,7 +95,7 @@ class Admission:
         return self._cash.gift(row.seq, row.worth, len(sifted.known) + n_new)
 
     def _count_sites(self, source: CrawlURL, sifted: Sifted) -> None:
-        """Let the sites that are linked to know of one more that links to them."""
+        """Count this site as a linking site for each site that it links to."""
         sites = {key[:8] for key, _, _ in sifted.known}
         if sifted.fresh is not None:
             sites.update(sifted.fresh.by_site)
@@ -111,7 +112,7 @@ class Admission:
             self._tables.seen.add(url, State.REFUSED, answer[0], now)
 
     def give_way(self, url: CrawlURL, failure: Failed, now: float) -> None:
-        """Refuse a seed given without a scheme that https does not reach, and queue its http form in its place."""
+        """Refuse a seed that was given without a scheme and whose host does not speak https; queue its http form instead."""
         http = self._context.urls.url(http_form(url.text))
         _log.warning("%s: no connection by https (%s, %s); %s is asked for", url.text, failure.cause, failure.detail, http.text)
         note_skip(self._tables, self._totals, Skip(url.text, Reason.NO_HTTPS, str(failure.cause)), url.via)
@@ -120,7 +121,9 @@ class Admission:
             self.seed(http, now)
 
     def enqueue(self, url: CrawlURL, now: float, cash: float = 0.0) -> int:
-        """Make a new URL known and queue it with what it is given; return its sequence number, -1 if it is refused and only counted."""
+        """Make a new URL known and queue it, with the cash that it is given; return its sequence number, -1 if it is refused and only
+        counted.
+        """
         refusal = self._frontier.refuses(url)
         if refusal is not None:
             note_skip(self._tables, self._totals, Skip(url.text, refusal, "limits"), url.via)
@@ -134,7 +137,7 @@ class Admission:
         return seq
 
     def _refused(self, url: CrawlURL, reason: Reason, by: str, now: float) -> int:
-        """Make a refused URL known, unless its rule's rows are used up; return its sequence number, -1 if it is only counted."""
+        """Make a refused URL known, unless its rule may store no more rows; return its sequence number, -1 if it is only counted."""
         if not self._tables.rules.may_record(f"{by}:{reason}"):
             return -1
         return self._tables.seen.add(url, State.REFUSED, reason, now)
@@ -149,9 +152,10 @@ class Admission:
     def _admit_new(
         self, links: LinkBatch, deliberation: Deliberation[LinkJudgement] | None, cash: float, now: float, of_class: str
     ) -> list[int]:
-        """Write the new links of a page as the panel judged them, in the page's order; return the numbers of those that have one.
+        """Write the new links of a page as the panel judged them, in the page's order; return the sequence numbers of those that got one.
 
-        Runs of links that wait in queues that there are go as columns; what is refused, set aside, audited or of a new host, one by one.
+        Runs of links for existing queues are written as columns. Links that are refused, held, rewritten, audited or on a new host are
+        written one by one.
         """
         assert deliberation is not None
         is_plain = deliberation.judgement.admitted.tolist()
@@ -173,7 +177,7 @@ class Admission:
         return numbers
 
     def _enqueue_run(self, links: LinkBatch, at: range, cash: float, now: float) -> range:
-        """Make new links known and queue them with what they are given; return their sequence numbers."""
+        """Make new links known and queue them, with the cash that they are given; return their sequence numbers."""
         worth = self._cash.level_of(1.0 + cash)
         first = self._tables.seen.add_links(links, slice(at.start, at.stop), State.QUEUED, worth, now)
         seqs = range(first, first + len(at))
@@ -206,7 +210,7 @@ class Admission:
         return self._refused(url, reason, verdict.filter, now)
 
     def _move_forward(self, found: Nearer) -> None:
-        """Move a waiting URL forward that was found nearer, or has come to be worth more."""
+        """Move a queued URL forward that was found nearer, or whose worth has grown."""
         key, text, row, nearest = found
         if row.seq in self._later:
             nearest = nearest_of(nearest, self._later[row.seq][1])
@@ -228,7 +232,7 @@ class Admission:
             self._later[nearest.seq] = waiting, nearest
 
     def on_unleased(self, seq: int) -> None:
-        """Move a URL forward that was found nearer while it was leased, if it waits again."""
+        """Move a URL forward that was found nearer while it was leased, if it is queued again."""
         if seq in self._later:
             self._move(*self._later.pop(seq))
 

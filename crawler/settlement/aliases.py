@@ -1,7 +1,7 @@
-"""URLs that a filter rewrote to another: each is an alias of the one that is fetched in its place.
+"""URLs that a filter rewrote to another URL: each is an alias of that URL, which is fetched instead.
 
-An alias is recorded for a new link, for a URL that waits, for one whose turn has come, or for one that was visited before. A rewrite that
-would close a circle of aliases is ignored: one of them must be fetched. Which URLs can stand for their aliases is in canonical.py.
+An alias may be a new link, a queued URL, a URL whose turn has come, or one that was visited before. A rewrite that would close a circle of
+aliases is ignored: one of them must be fetched. Which URLs can stand for their aliases is decided in canonical.py.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from thresher.crawler.visit import VisitContext
 from thresher.storage.tables import Tables
 from thresher.storage.tables.rounds import REQUESTER, RevisitRecord
 
-_RELEASED_AT_ONCE = 500  # aliases in one commit: some 20 ms
+_RELEASED_AT_ONCE = 500  # aliases released in one commit: some 20 ms
 _LONGEST_CIRCLE = 10  # aliases followed to see where a rewrite leads
 
 
 class AliasSettlement:
-    """Makes aliases, queues what they stand for, and lets them go on by themselves."""
+    """Makes aliases, queues the URLs that they stand for, and releases aliases."""
 
     def __init__(
         self, tables: Tables, frontier: Frontier, context: VisitContext, totals: Totals, named: NamedURLs, outbox: Outbox | None
@@ -39,24 +39,26 @@ class AliasSettlement:
         self._totals = totals
         self._named = named
         self._outbox = outbox
-        self._targets: list[tuple[str, CrawlURL, bytes]] = []  # of new aliases: text, alias, key of what names it
+        self._targets: list[tuple[str, CrawlURL, bytes]] = []  # of new aliases: (text of the target, alias, key of the page that names it)
 
     def queue_targets(self, now: float) -> None:
-        """Queue the targets of new aliases, and some of the aliases whose target has come to nothing.
+        """Queue the targets of new aliases, and some of the aliases whose target gave no page.
 
-        Not when the alias is made: its target may stand among the links of the same page.
+        This is not done when the alias is made: its target may be among the links of the same page.
         """
         targets, self._targets = self._targets, []
         for text, alias, via in targets:
             self._queue_target(text, alias, via, now)
 
     def queue_released(self, now: float) -> None:
-        """Queue aliases whose target has come to nothing, as many as a commit may hold."""
+        """Queue aliases whose target gave no page, as many as a commit may hold."""
         for key in self._tables.aliases.take_released(_RELEASED_AT_ONCE):
             self.queue_again(key, now)
 
     def add(self, url: CrawlURL, effect: Rewrite, who: str, now: float) -> int:
-        """Record a new link as an alias; return its sequence number, -1 if its rule may record no more. Its target is queued later."""
+        """Record a new link as an alias; return its sequence number, -1 if its rule may record no more. Its target is queued after the
+        page's links.
+        """
         seq, via = -1, url.via
         if self._tables.rules.may_record(f"{who}:{effect.rule}"):
             seq, via = self._tables.seen.add(url, State.ALIAS, Reason.REWRITTEN, now), url.key
@@ -65,7 +67,7 @@ class AliasSettlement:
         return seq
 
     def rewrite(self, effect: Rewrite, who: str, now: float) -> None:
-        """Take a waiting URL out of its queue and make it an alias; new ones were made so when they were set aside."""
+        """Take a queued URL out of its queue and make it an alias. (New links became aliases when they were admitted.)"""
         url, row = self._named.known(effect.url)
         if url is None or row is None or row.state is not State.QUEUED or self._leads_back(effect.to, url.key):
             return
@@ -77,7 +79,7 @@ class AliasSettlement:
             self._queue_target(effect.to, url, url.key, now)
 
     def rewrite_at_turn(self, url: CrawlURL, row: SeenRow, effect: Rewrite, who: str, now: float) -> None:
-        """Make a URL whose turn has come an alias; if its target was made its alias before, one of them is fetched: this one."""
+        """Make a URL whose turn has come an alias; if its target is already its alias, this URL is fetched."""
         if self._leads_back(effect.to, url.key):
             self._named.requeue(url.key, row, Purpose.AUDIT, Lane.AHEAD, now)
             return
@@ -88,7 +90,7 @@ class AliasSettlement:
         self._queue_target(effect.to, url, url.key, now)
 
     def add_visited(self, url: CrawlURL, effect: Rewrite, who: str) -> None:
-        """Make a URL that was visited before an alias; its target is a page that is kept."""
+        """Make a URL that was visited before an alias of a kept page."""
         row = self._tables.seen.row(url.key)
         assert row is not None, f"{url.text} was visited and is not known"
         self._totals.count_saved(who)
@@ -101,7 +103,7 @@ class AliasSettlement:
             self.queue_again(key, now)
 
     def queue_again(self, key: bytes, now: float) -> None:
-        """Queue an alias again as an ordinary URL; one that was visited before is visited again."""
+        """Release an alias: queue it as an ordinary URL. If it was visited before, it is visited again."""
         self._tables.aliases.forget(key)
         row = self._tables.seen.row(key)
         if row is None or row.state is not State.ALIAS:
@@ -114,7 +116,7 @@ class AliasSettlement:
             self._named.requeue(key, row, Purpose.PAGE, Lane.FRESH, now)
 
     def _visit_again(self, url: CrawlURL, now: float) -> None:
-        """Queue a visit beside those of the round, which shows whether the page is still there."""
+        """Queue an additional visit of this round, to see whether the page still exists."""
         record = self._tables.rounds.last()
         assert record is not None, f"{url.text} was visited again, and there is no round"
         seq = self._tables.requests.add(url, REQUESTER, now)
@@ -141,7 +143,7 @@ class AliasSettlement:
         return True
 
     def _queue_target(self, text: str, alias: CrawlURL, via: bytes, now: float) -> None:
-        """Queue the canonical URL of an alias, at the alias's own place in the crawl, unless it is known or out of scope."""
+        """Queue the canonical URL of an alias at the alias's place in the crawl, unless it is known or out of scope."""
         target = self._named.canonical(text)
         if target is None or not isinstance(self._links.check(target), bytes):
             return

@@ -1,13 +1,14 @@
-"""What sitemaps announce: from the chunks that were read to URLs in their hosts' queues, each step in the commit of a visit.
+"""Admits the URLs of sitemaps: from the chunks that were read to URLs in their hosts' queues, each step in the commit of a visit.
 
     chunks in the store ─ admit_next ─ may the sitemap speak for it? ─ gates ─ ANNOUNCED lane
                                                                     └ other agents' sites: messages
 
-A sitemap speaks for its own directory [sitemaps.org: location], and for hosts whose robots.txt, or page (a feed of its host), named it or
-an index or redirect that named it [cross submits]; http, https, www and bare of a name are one host. Anything else is counted, not taken.
+A sitemap may announce URLs of its own directory [sitemaps.org: location], and of hosts whose robots.txt (or page, for a feed) named it, or
+named an index or redirect that leads to it [cross submits]; http, https, www and bare of a name are one host. All other URLs are only
+counted.
 
-What is announced is judged by every gate that judges links, by `limits.max_depth` as deep as its directory lies. New URLs wait behind all
-that links name on their host, in directory order.
+Announced URLs pass all gates of links; for `limits.max_depth` their depth is that of their directory. New URLs wait behind all linked URLs
+of their host, in the order of directories.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from thresher.storage.store import Store
 
 
 class Announcements:
-    """Admits what sitemaps announce, and remembers what they say of it."""
+    """Admits announced URLs, and stores what sitemaps say about them."""
 
     def __init__(
         self,
@@ -66,11 +67,11 @@ class Announcements:
 
     @property
     def is_busy(self) -> bool:
-        """Whether anything that was read waits to be admitted."""
+        """Whether a chunk waits to be admitted."""
         return self._tables.has_chunks
 
     def admit_next(self, now: float) -> None:
-        """Admit one chunk of what was read; the caller ends the visit."""
+        """Admit one chunk; the caller ends the visit."""
         taken = self._tables.take_chunk()
         if taken is None:
             return
@@ -92,7 +93,7 @@ class Announcements:
     def _sorted(
         self, record: SitemapRecord, sitemap: CrawlURL, entries: Iterable[SitemapEntry], counts: Counter[str]
     ) -> tuple[list[SitemapEntry], list[tuple[bytes, SitemapEntry]]]:
-        """Return what the sitemap may announce, in canonical form: URLs of ours, and others with their keys."""
+        """Return the URLs that the sitemap may announce, in canonical form: (those of this agent, those of others with their keys)."""
         own: list[SitemapEntry] = []
         abroad: list[tuple[bytes, SitemapEntry]] = []
         for entry in entries:
@@ -112,7 +113,7 @@ class Announcements:
         return own, abroad
 
     def announce(self, sitemap: CrawlURL, entries: Sequence[SitemapEntry], now: float) -> Counter[str]:
-        """Admit announced URLs of this agent's sites, in canonical form; return how many came to what."""
+        """Admit announced URLs of this agent's sites, in canonical form; return how many had which result."""
         counts: Counter[str] = Counter()
         by_text: dict[str, SitemapEntry] = {}
         for entry in entries:
@@ -138,7 +139,7 @@ class Announcements:
     def _admit(
         self, sitemap: CrawlURL, fresh: list[tuple[str, bytes]], by_text: dict[str, SitemapEntry], counts: Counter[str], now: float
     ) -> None:
-        """Have the learned gate judge new URLs, and write what becomes of each."""
+        """Let the learned gate judge new URLs, and write the result of each."""
         texts, keys = zip(*fresh, strict=True)
         hosts = tuple(origin_of(text) for text in texts)
         sites = tuple(self._context.links.site(host) for host in hosts)
@@ -167,7 +168,7 @@ class Announcements:
         return True
 
     def _note(self, key: bytes, entry: SitemapEntry, sitemap: CrawlURL, now: float) -> None:
-        """Write down what a sitemap says of a URL."""
+        """Store what a sitemap says about a URL."""
         known = self._tables.announced(key)
         said = AnnouncedRecord(sitemap.key, entry.kind, now, entry.lastmod, entry.changefreq, entry.priority)
         if known is not None:
@@ -177,7 +178,7 @@ class Announcements:
             self._coming.announced(key, said.lastmod, now)
 
     def on_page(self, url: CrawlURL, head: Head, now: float) -> None:
-        """A page was fetched: compare what its sitemap says of its last change with what the page says."""
+        """Handle a fetched page: compare the sitemap's date of its last change with what the page says."""
         said = self._tables.announced(url.key)
         held = holds(said.lastmod, parse_time(head.get(b"last-modified")), now) if said is not None else None
         if held is None:
@@ -194,7 +195,7 @@ class Announcements:
 
 
 def _distance(text: str) -> int:
-    """Return how deep an announced URL counts as lying: its directory's depth, 1 at least, as it is no seed."""
+    """Return the depth of an announced URL: that of its directory, at least 1, since it is not a seed."""
     return max(1, directory_depth(text))
 
 

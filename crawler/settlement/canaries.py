@@ -1,4 +1,4 @@
-"""Canaries in settlement: what each visit tells them, and what becomes of URLs that a wall answered for (filters/canary).
+"""Canaries in settlement: reports each visit to the filter canary, and queues URLs again that a wall has answered for (filters/canary).
 
 Time: 15 µs a visit, 25 more for a short page. Memory: none.
 """
@@ -29,42 +29,42 @@ from thresher.storage.tables import Tables
 
 _log = logging.getLogger(__name__)
 _SITE: Final = 8
-_MOST_HOSTS: Final = 3  # of a site that are asked for a canary for the sake of one finding
+_MOST_HOSTS: Final = 3  # hosts of a site from which canaries are asked for because of one finding
 _OF_CRAWL: Final = (Purpose.PAGE, Purpose.AUDIT, Purpose.ANNOUNCED)
 _NOTHING_LEARNED: Final[Learned] = ((), None)
 _encode = msgspec.msgpack.Encoder().encode
 
 
 class _Finding(NamedTuple):
-    """What a filter has found, that waits for canaries."""
+    """A finding of a filter that waits for canaries."""
 
     finding: bytes
-    hosts: set[bytes]  # queues of those that are not yet known to be themselves
+    hosts: set[bytes]  # queues of the hosts that may still be behind a wall
 
 
 class Canaries:
-    """What canaries are told."""
+    """The settlement's side of the filter canary."""
 
     def __init__(self, tables: Tables, panel: Panel, totals: Totals) -> None:
         self._tables = tables
         self._panel = panel
         self._totals = totals
         self._well: list[bytes] = []
-        self._findings: dict[tuple[bytes, str], _Finding] = {}  # by site and filter
-        self._notes: list[JournalRecord] = []  # for the journal
+        self._findings: dict[tuple[bytes, str], _Finding] = {}  # (site, filter) → finding
+        self._notes: list[JournalRecord] = []  # records for the journal
         self._part: Any = None
         spec = next((spec for spec in panel.specs if spec.name == NAME), None)
-        if spec is not None:  # a filter that is off is not imported
+        if spec is not None:  # the filter's module is not imported if it is off
             from thresher.filters.canary.filter import CanaryFilter
             from thresher.filters.canary.news import Seen, Wish
-            from thresher.filters.canary.tongue import words_of
+            from thresher.filters.canary.tongue import heard
 
             assert isinstance(spec.peer_filter, CanaryFilter)
-            self._part, self._seen, self._wish, self._words_of = spec.peer_filter, Seen, Wish, words_of
+            self._part, self._seen, self._wish, self._heard = spec.peer_filter, Seen, Wish, heard
             self._memory = tables.memory(NAME)
 
     def seen(self, visit: Visit) -> Learned:
-        """Tell what a URL of the crawl was answered, if it is settled; return what is asked for thereupon."""
+        """Report the answer to a URL of the crawl, if it is settled; return what the filter then asks for."""
         url, outcome, queue = visit.lease.entry.url, visit.outcome, visit.lease.queue
         if self._part is None or outcome is None or url.purpose not in _OF_CRAWL:
             return _NOTHING_LEARNED
@@ -74,57 +74,61 @@ class Canaries:
         shown = _shown(visit, outcome)
         page, judged = visit.page, visit.deliberation
         is_kept = page is not None and page.status == 200 and judged is not None and judged.judgement.is_new and not page.flags
-        look = look_of(page) if page is not None and is_kept and self._part.wants_look(queue, self._memory) else None
-        via = url.via if url.hops else b""
-        words = self._words_of(page) if page is not None else []
-        return self._told(self._seen(queue, url.key, url.text, shown.token, shown.least, via, is_kept, look, words))
+        via, look, speaks, words = url.via if url.hops else b"", None, 0, b""
+        if page is not None:
+            speaks, words = self._heard(self._memory, queue, page, is_kept=is_kept)
+            is_wanted = is_kept and self._part.wants_look(queue, self._memory, is_own=speaks == 1)
+            look = look_of(page) if is_wanted else None
+        return self._told(self._seen(queue, url.key, url.text, shown.token, shown.least, via, is_kept, look, speaks, words))
 
     def wish(self, queue: bytes, *, is_drained: bool = False) -> Learned:
-        """Ask for a canary of a host, about which something is to be decided, or that has nothing else to fetch."""
+        """Ask for a canary of a host, because something about it must be decided, or it has nothing else to fetch."""
         return self._told(self._wish(queue, is_drained)) if self._part is not None else _NOTHING_LEARNED
 
     def is_in_doubt(self, queue: bytes) -> bool:
-        """Return whether answers of a host that has nothing else to fetch may still be a wall's."""
+        """Return whether a host has nothing else to fetch and some of its answers may be a wall's."""
         return self._part is not None and self._part.is_in_doubt(queue, self._memory)
 
     def may_decide(self, queue: bytes) -> bool:
-        """Return whether a host is known to be itself, or cannot be."""
+        """Return whether a host is known to be itself (not behind a wall), or this cannot be found out."""
         return self._part is None or not self._panel.enforces(NAME) or self._part.may_decide(queue, self._memory)
 
     def rests(self, effect: Rest) -> None:
-        """Count a host that begins to rest."""
+        """Count a host that is parked because of a wall."""
         if effect.number == 1:
             self._totals.counters.add(WALLED, 1)
             host = self._tables.queues.host(effect.queue)
             _log.info("a wall answers for %s: it rests", host.name if host is not None else "a host")
 
     def is_well(self, effect: Well) -> None:
-        """Note a host that is taken to be itself."""
+        """Record a host that is known to be itself."""
         self._well.append(effect.queue)
         if effect.was_walled:
             self._totals.counters.add(WALLED, -1)
 
     def take_well(self) -> list[bytes]:
-        """Return the hosts that were found to be themselves by the visit being settled."""
+        """Return the hosts that the current visit has shown to be themselves."""
         well, self._well = self._well, []
         return well
 
     def void(self, effect: Void) -> JournalRecord | None:
-        """Let filters forget what they learned behind a wall, and what was concluded meanwhile; return what the journal keeps of it."""
+        """Let filters forget what they learned and concluded while the host was behind a wall; return the record for the journal."""
         site = effect.queue[:_SITE]
         self._findings = {which: finding for which, finding in self._findings.items() if which[0] != site}
         return self._panel.void(site)
 
     def believe(self, site: bytes) -> JournalRecord | None:
-        """Let filters keep what they have learned of a site, unless one of its hosts is not known to be itself; return as `void` does."""
+        """Let filters keep what they have learned about a site, unless one of its hosts may be behind a wall; return the record for the
+        journal.
+        """
         if self._part is None or self._part.is_suspected(site, self._memory):
             return None
         return self._panel.believe(site)
 
     def waits(self, who: str, site: bytes, finding: bytes) -> Learned | None:
-        """Let a finding wait that would decide something for good until the site's hosts are known to be themselves; None: it need not.
+        """Let a finding with permanent effects wait until the site's hosts are known to be themselves; return None if it need not wait.
 
-        It waits in memory, in place of the filter's last one: a filter asks again if its finding is lost.
+        It waits in memory and replaces the filter's last one; if it is lost, the filter asks again.
         """
         if self._part is None or not self._panel.reports.adopts(who, site, finding):
             return None
@@ -142,12 +146,12 @@ class Canaries:
         return tuple(asked), None
 
     def take_notes(self) -> list[JournalRecord]:
-        """Return what the journal keeps of canaries that were asked for the sake of findings."""
+        """Return the journal's records of canaries that were asked for because of findings."""
         notes, self._notes = self._notes, []
         return notes
 
     def decided(self, queue: bytes) -> list[tuple[str, bytes, bytes]]:
-        """Return the findings (filter, site, finding) that waited for this host and may be taken up now."""
+        """Return the findings (filter, site, finding) that waited for this host and may take effect now."""
         site = queue[:_SITE]
         waiting = [(who, found) for (of, who), found in self._findings.items() if of == site and queue in found.hosts]
         for _, found in waiting:
@@ -158,7 +162,7 @@ class Canaries:
         return ready
 
     def fetch_again(self, effect: Again, requeue: Callable[[bytes, SeenRow], None]) -> None:
-        """Queue URLs again that a wall answered for; what their answers said is forgotten."""
+        """Queue URLs again for which a wall has answered; their answers are forgotten."""
         tables, n = self._tables, 0
         for key in effect.keys:
             row = tables.seen.row(key)

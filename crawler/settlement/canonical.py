@@ -1,10 +1,10 @@
-"""What aliases depend on: whether the URL that they were rewritten to has come to a page.
+"""Whether the URL to which aliases were rewritten has given a page; the aliases depend on it.
 
-A rule's word that two URLs show the same is an opinion; it may take one of them out of the crawl only while the other is fetched. So an
-alias is set aside while its target waits, and stays so once the target is a good page, or a copy of one. When the target is held, refused,
-redirects, fails, is an error, or is dropped for another reason than that its text is known, the alias goes on as an ordinary URL.
+That two URLs show the same page is only the opinion of a rule; it may take one of them out of the crawl only if the other is fetched. So an
+alias is not fetched while its target is queued, and never if the target is a good page or a copy of one. If the target is held, refused,
+redirects, fails, is an error, or is dropped for another reason than a known text, the alias is released: it is queued as an ordinary URL.
 
-Time: a read of `seen` for each rewrite, and of the page's record where the target is done.
+Time: a read of `seen` for each rewrite, and of the page's record if the target is done.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _COPIES: Final = frozenset((Reason.DUPLICATE_CONTENT, Reason.NEAR_REPLICA))
 
 
 class Canonicals:
-    """Says which URLs can stand for their aliases."""
+    """Decides which URLs can stand for their aliases."""
 
     def __init__(self, tables: Tables, urls: URLSpace) -> None:
         self._tables = tables
         self._urls = urls
 
     def stands(self, text: str) -> bool:
-        """Return whether a URL may still come to a page that shows what its aliases show, or has."""
+        """Return whether a URL has given, or may still give, a page that shows what its aliases show."""
         try:
             key = self._urls.key(self._urls.canonical(text))
         except BadURL:
@@ -37,14 +37,14 @@ class Canonicals:
         return not self.has_failed(key)
 
     def has_failed(self, key: bytes) -> bool:
-        """Return whether a URL is known to come to no page that shows what its aliases show."""
+        """Return whether a URL is known to give no page that shows what its aliases show."""
         row = self._tables.seen.row(key)
         if row is None:
             return False
         return row.state in _FAILED or (row.state is State.DONE and not self._is_page(row))
 
     def is_kept(self, text: str) -> bool:
-        """Return whether a URL's last visit has shown a page that was kept: another page that was fetched can be its alias."""
+        """Return whether a URL's last visit gave a kept page: then another fetched page can be its alias."""
         try:
             key = self._urls.key(self._urls.canonical(text))
         except BadURL:

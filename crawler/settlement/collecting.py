@@ -1,13 +1,13 @@
-"""How a round of revisits begins: hosts get their budgets anew, then every page that the round asks for is queued.
+"""Begins a round of revisits: hosts get new budgets, then every page that the round visits is queued.
 
-It goes through the tables of hosts and of known URLs, in groups that are committed with the place up to which they are done; so a kill
-costs a group, which is done again, and no URL is queued twice. A revisit that still waits from an earlier round counts to the new one.
+It reads the tables of hosts and of known URLs in groups; each commit stores how far it has come. So after a kill only one group is done
+again, and no URL is queued twice. A revisit that still waits from an earlier round counts to the new one.
 
-`schedule: continuous` is a round without an end: each URL that a round would ask for is given a time (coming_visits.py). When the
-configuration has no such schedule any more, the visits that wait for their time are taken back.
+`schedule: continuous` is a round without an end: each URL that a round would visit gets a time (coming_visits.py). If the configuration no
+longer has this schedule, the visits that wait for their time are removed.
 
-A round asks for what has answered: pages, redirects, requests that failed for good. What was missing or forbidden when it was visited first
-(4xx), what is gone, and bodies that were refused are asked for only where `--where` names `status` or `gone`.
+A round visits URLs with an outcome: pages, redirects, requests that failed for good. URLs that were missing or forbidden at their first
+visit (4xx), that are gone, or whose bodies were refused are visited only if `--where` names `status` or `gone`.
 
 Time: 60 µs a known URL. Memory: a group.
 """
@@ -42,7 +42,7 @@ class Collection:
         self._coming = ComingVisits(store, frontier, context)
 
     async def run(self, committer: Committer, clock: Callable[[], float], *, stopping: Callable[[], bool]) -> None:
-        """Go on with the round's beginning, if it has one to go on with; once `stopping`, the rest is left to the next life."""
+        """Continue to begin the round, unless that is done; once `stopping` returns True, the rest is left to the next process."""
         record = self._store.tables.rounds.last()
         steps = {"hosts": self._hosts, "urls": self._urls, "closing": self._close}
         while record is not None and (step := steps.get(record.stage)) is not None:
@@ -58,7 +58,7 @@ class Collection:
         self._store.end_visit()
 
     def _hosts(self, record: RoundRecord, now: float) -> None:
-        """Give some hosts, and their sites, the budgets of a new round; let those go on that were parked."""
+        """Give the next group of hosts, and their sites, the budgets of a new round; unpark hosts."""
         rows = self._store.scan(HOSTS, start=record.cursor, limit=_GROUP)
         for queue, _ in rows:
             host, site = self._store.tables.queues.host(queue), self._store.tables.queues.site(queue[:8])
@@ -81,12 +81,12 @@ class Collection:
                 self._frontier.unpark(queue, now)
 
     def _close(self, record: RoundRecord, now: float) -> None:
-        """Take some visits back that wait for a time that they have no more."""
+        """Remove some visits that wait for a time of a schedule that has ended."""
         if not self._coming.close_some(_GROUP, now):
             record.stage, record.ended_at = "done", now
 
     def _urls(self, record: RoundRecord, now: float) -> None:
-        """Queue what some of the known URLs are due for."""
+        """Queue the visits of the next group of known URLs."""
         selection = Selection(record.where)
         rows = self._store.tables.seen.scan(record.cursor, _GROUP)
         for key, row in rows:
@@ -122,7 +122,7 @@ class Collection:
             self._queue(url, check, record, now)
 
     def _values(self, url: CrawlURL, row: SeenRow, check: CheckRecord) -> dict[str, str]:
-        """Return what `--where` asks about."""
+        """Return the values that `--where` can test."""
         page = self._store.tables.pages.read(check.versions[-1]) if check.versions else None
         return {
             "url": url.text,
@@ -150,7 +150,7 @@ def _advance(record: RoundRecord, last: bytes, stage: str) -> None:
     """Note how far a table is done.
 
     Args:
-        last: Key up to which it is, b"": to its end.
+        last: Key up to which the table is done; b"": to its end.
     """
     if last:
         record.cursor = last + b"\0"
@@ -159,7 +159,7 @@ def _advance(record: RoundRecord, last: bytes, stage: str) -> None:
 
 
 def _is_wanted(check: CheckRecord, row: SeenRow, selection: Selection) -> bool:
-    """Return whether a round asks for a URL without being told to."""
+    """Return whether a round visits a URL by default."""
     if check.standing == "gone":
         return "gone" in selection.names
     return "status" in selection.names or is_worth_a_visit(check, row)

@@ -1,8 +1,8 @@
 """`schedule: continuous`: gives each page that was visited the time of its next visit, in the commit of the visit.
 
-The visit that comes is a request (storage/tables/requests.py) in its host's lane DUE, as the revisits of a round are in FRESH; when it is
-due the core decides (crawler/core/revisit_schedule.py), what becomes of it crawler/settlement/revisits.py. A page has at most one
-visit before it: while a second look of it waits, its next time is not worked out.
+The next visit is a request (storage/tables/requests.py) in its host's lane DUE (the revisits of a round are in FRESH). Its time is decided
+by crawler/core/revisit_schedule.py; crawler/settlement/revisits.py settles it. A page has at most one planned visit: while a second look at
+it waits, no time is computed.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from thresher.storage.store import Store
 from thresher.storage.tables.rounds import REQUESTER, CheckRecord, RevisitRecord, first_check
 
 _NO_PAGES = (Purpose.ROBOTS, Purpose.SITEMAP, Purpose.REQUISITE, *FILTERS_OWN)
-_NOW_S = 3_600.0  # a Last-Modified so near to the answer is the answer's own time
+_NOW_S = 3_600.0  # seconds: a Last-Modified so close to the answer's time is the time of the answer itself
 _NOTHING_SHOWN = ("failed", "refused", "missing", "gone")
 
 
 class ComingVisits:
-    """Writes when pages are visited next."""
+    """Plans the next visits of pages."""
 
     def __init__(self, store: Store, frontier: Frontier, context: VisitContext) -> None:
         self._store = store
@@ -34,7 +34,7 @@ class ComingVisits:
         self._schedules: dict[Options, Schedule] = {}
         self.is_on = context.settings.schedule == "continuous"
 
-    # -- a page has a time from its first visit on
+    # -- the first time of a page
 
     def on_settled(self, visit: Visit, now: float) -> None:
         """Give a page its first time if the visit being settled was its first."""
@@ -43,13 +43,13 @@ class ComingVisits:
             self.on_first(url, now)
 
     def on_first(self, url: CrawlURL, now: float) -> None:
-        """Give a URL its first time whose host had no address at its first visit."""
+        """Give a URL its first time if its host had no address at its first visit."""
         row = self._store.tables.seen.row(url.key)
         if self.is_on and url.purpose not in _NO_PAGES and row is not None and row.state is State.DONE:
             self.begin(url.key, row, now)
 
     def begin(self, key: bytes, row: SeenRow, now: float) -> None:
-        """Give a known URL its first time, unless it has one or its answer was none to come again for."""
+        """Give a known URL its first time, unless it has one or its answer is not worth another visit."""
         if self._store.tables.plans.page(key) is not None or self._store.tables.rounds.revisit(key) is not None:
             return
         check = self._store.tables.rounds.check(key) or first_look(self._store, key, row)
@@ -66,7 +66,7 @@ class ComingVisits:
         self._queue(url, plan, check, now)
 
     def _dated(self, url: CrawlURL, check: CheckRecord) -> tuple[float, float]:
-        """Return when a page says that it changed last, else its sitemap, and how far that is believed."""
+        """Return (time of the last change by the page or else its sitemap, how far it is believed, 0 to 1)."""
         modified = parse_time(check.last_modified)
         if modified and check.at - modified > _NOW_S:
             return modified, 1.0
@@ -77,10 +77,18 @@ class ComingVisits:
         host = self._store.tables.sitemaps.announcer(self._context.urls.queue_key(url.host))
         return believed(host.n_held, host.n_false) if host is not None else 0.0
 
-    # -- and another one from each visit on
+    # -- the next time, after each visit
 
     def visited(self, url: CrawlURL, check: CheckRecord, what: str, n_new: int, now: float) -> None:
-        """Give a page its next time after a visit.    what: that it showed, as it is counted.    n_new: pages it was the first to name"""
+        """Give a page its next time after a visit.
+
+        Args:
+            url: The page.
+            check: What its visits have shown.
+            what: The result of this visit, as it is counted.
+            n_new: Number of pages that it was the first to name.
+            now: Seconds since the epoch.
+        """
         row = self._store.tables.seen.row(url.key)
         if not self.is_on or row is None or row.state is not State.DONE or self._store.tables.rounds.revisit(url.key) is not None:
             return
@@ -95,7 +103,7 @@ class ComingVisits:
         self._queue(self._url(row), plan, check, now)
 
     def _bring_forward(self, sooner: Sooner, now: float) -> None:
-        """Let the next visit of a sibling come sooner, unless it is under way."""
+        """Plan the next visit of a similar page earlier, unless it is under way."""
         row, waiting = self._store.tables.seen.row(sooner.key), self._store.tables.rounds.revisit(sooner.key)
         if row is None or waiting is None or waiting.is_audit:
             return
@@ -104,14 +112,14 @@ class ComingVisits:
             self._schedule(url).bring_forward(self._page(url), plan, sooner.due, siblings=sooner.siblings)
 
     def ended(self, url: CrawlURL) -> None:
-        """A page is visited no more, and its last visit waits no longer."""
+        """Handle a page that is visited no more: remove its planned visit."""
         plan = self._store.tables.plans.page(url.key)
         if plan is not None:
             self._schedule(url).drop(self._page(url), plan)
             self._store.tables.plans.forget_page(url.key)
 
     def announced(self, key: bytes, lastmod: float, now: float) -> None:
-        """A sitemap says when a page has changed last: visit it sooner, as far as its host's dates have held."""
+        """Handle a sitemap's date of a page's last change: plan its visit earlier, as far as dates of its host have been true."""
         plan, waiting = self._store.tables.plans.page(key) if self.is_on and lastmod else None, self._store.tables.rounds.revisit(key)
         row = self._store.tables.seen.row(key)
         if plan is None or row is None or waiting is None or waiting.is_audit:
@@ -121,10 +129,10 @@ class ComingVisits:
         if due is not None and self._frontier.bring_forward(Entry(Lane.DUE, _rank(plan.due), plan.seq, 0, url), _rank(due), now):
             self._schedule(url).bring_forward(self._page(url), plan, due)
 
-    # -- the schedule has ended
+    # -- after the schedule has ended
 
     def close_some(self, limit: int, now: float) -> bool:
-        """Take some visits back that wait for their time; return whether there are more."""
+        """Remove up to `limit` planned visits; return whether there are more."""
         plans = self._store.tables.plans.pages(b"", limit)
         for key, plan in plans:
             row = self._store.tables.seen.row(key)
@@ -141,7 +149,7 @@ class ComingVisits:
     # -- parts
 
     def _queue(self, url: CrawlURL, plan: PagePlan, check: CheckRecord, now: float) -> None:
-        """Let the next visit wait for its time."""
+        """Queue the next visit for its time."""
         record = self._store.tables.rounds.last()
         assert record is not None, "a schedule, and no round"
         plan.seq = self._store.tables.requests.add(url, REQUESTER, now)
@@ -152,7 +160,7 @@ class ComingVisits:
         assert refusal is None, f"{url.text}: {refusal}, though its host is known"
 
     def _pace(self, url: CrawlURL, now: float) -> tuple[float, float]:
-        """Return the time from one visit of a host to the next, as politeness and `visits_per_day` make it, and how much less it may be."""
+        """Return (seconds from one visit of a host to the next by politeness and `visits_per_day`, least seconds that are allowed)."""
         record = self._frontier.record(self._context.urls.queue_key(url.host))
         per_day = self._context.overriding.of_host(queue_name(url.host)).recrawl.visits_per_day
         least_s = max(1e-3, record.next_at - now if record is not None else 1.0)
@@ -174,7 +182,7 @@ class ComingVisits:
 
 
 def first_look(store: Store, key: bytes, row: SeenRow) -> CheckRecord | None:
-    """Return what the first visit of a URL has shown; None if it was never answered by a page, a redirect or a failure."""
+    """Return the result of a URL's first visit; None if it had no page, redirect or failure."""
     page = store.tables.pages.read(row.visit)
     if page is not None:
         return first_check(page, row.visit)
@@ -185,7 +193,7 @@ def first_look(store: Store, key: bytes, row: SeenRow) -> CheckRecord | None:
 
 
 def is_worth_a_visit(check: CheckRecord, row: SeenRow) -> bool:
-    """Return whether a URL that is not gone is visited again without being asked for: not what was missing, forbidden or refused."""
+    """Return whether a URL that is not gone is visited again by default: not if it was missing, forbidden or refused."""
     return check.standing != "none" or (row.reason is None and not 400 <= check.status < 500)
 
 

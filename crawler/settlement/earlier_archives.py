@@ -1,7 +1,7 @@
-"""Before the first request: what `archive.dedup` names is learned, so that the same payload is not written again.
+"""Reads the archives that `archive.dedup` names, before the first request, so that the same payload is not written again.
 
-Each path is read once in a crawl's life, in groups that are committed; a life that ends in between reads it again, which changes nothing.
-What this crawl has captured itself stays what it refers to.
+Each path is read once in a crawl, in groups that are committed. If the process ends in between, the next one reads it again, which changes
+nothing. Captures of this crawl itself are preferred as references.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from thresher.storage.archive.earlier import Earlier
 from thresher.storage.schema import META, Meta
 from thresher.storage.store import Store
 
-_AT_ONCE: Final = 5000  # captures
+_AT_ONCE: Final = 5000  # captures in one commit
 _log = logging.getLogger(__name__)
 
 
 async def learn_earlier(store: Store, paths: Sequence[str], committer: Committer, *, stopping: Callable[[], bool]) -> None:
-    """Read what is named and was not read before. Once `stopping`, the rest is left to the next life."""
+    """Read the paths that were not read before. Once `stopping` returns True, the rest is left to the next process."""
     content = store.get(META, Meta.DEDUP)
     done: list[str] = msgspec.msgpack.decode(content, type=list[str]) if content else []
     for path in paths:

@@ -1,4 +1,4 @@
-"""What filters ask for beside a verdict, carried out in the commit of the visit that made them ask.
+"""Carries out what filters ask for beside a verdict (effects), in the commit of the visit that made them ask.
 
 | effect  | on a new URL                     | on a waiting URL                  | on any other             |
 |---------|----------------------------------|-----------------------------------|--------------------------|
@@ -6,21 +6,18 @@
 | Hold    | waits in the holder's class      | leaves the queue for that class   | held: one more holder    |
 | Release | –                                | –                                 | held: queued when no holder is left |
 | ReleaseURL | –                                | –                                 | held: queued when only the asking filter held it |
-| Request | queued ahead of its host's queue, under all of politeness; an audit revives what was set aside and brings forward what waits |
-| Revise  | –                                | –                                 | page, redirect: the newer verdict stands as well |
-| Recall  | –                                | –                                 | alias of the rule: queued, as if no rule had named it |
-| Study   | what the filter gathered of a site is studied off the loop |||
-| Worthless | the page counts as a fetch in vain of what it was drawn from |||
-| Park    | the host's URLs stay queued, nothing more of it is fetched for a day |||
-| Rest    | the host's URLs stay queued, nothing of it is fetched for a while |||
-| Again   | –                                | –                                 | done: queued, what is known of it goes |
-| Void    | tails and filters forget what they learned of a host |||
-| Well    | what waited for a good canary is decided |||
-| Tell    | the filter learns it where the site is: here, or at the agent that has it |||
+| Request | queued first in its host's queue, with all rules of politeness; an audit queues a held or refused URL, and moves a queued one to
+the front | | Revise  | –                                | –                                 | page, redirect: the newer verdict is added |
+| Recall  | –                                | –                                 | alias of the rule: queued, as if there were no rule | |
+Study   | what the filter gathered about a site is studied in a child process ||| | Worthless | the page counts as a useless fetch for the
+class from which it was drawn ||| | Park    | the host's URLs stay queued, none of them is fetched for a day ||| | Rest    | the host's URLs
+stay queued, none of them is fetched for a while ||| | Again   | –                                | – | done: queued, its answer is
+forgotten | | Void    | tails and filters forget what they learned about a host ||| | Well    | decisions that waited for a good canary are
+made ||| | Tell | the filter learns it at the agent that has the site |||
 
-Aliases are made and let go in aliases.py; the panel drops a Rewrite to what has come to nothing already. An audit of a new URL takes
-the place in the crawl of the URL that it names beside. A Request that cannot be queued is answered at once; one to a host that another
-agent has is made there, under that host's politeness, and its answer travels back.
+Aliases are made and released in aliases.py; the panel drops a Rewrite to a URL that has given no page. An audit of a new URL gets the place
+in the crawl of the other URL that the effect names. A Request that cannot be queued is answered at once. A Request to a host of another
+agent is made there, with that host's politeness, and its answer is sent back.
 """
 
 from __future__ import annotations
@@ -65,14 +62,14 @@ from thresher.storage.tables.requests import Requester
 
 _REVIVABLE = (State.HELD, State.ALIAS, State.REFUSED)
 PARKED_S = 86_400.0
-_RELEASED_AT_ONCE = 500  # URLs in one commit: some 20 ms
+_RELEASED_AT_ONCE = 500  # URLs released in one commit: some 20 ms
 
 
 class Effector:
     """Carries out effects on the store and the frontier."""
 
     def __init__(self, tables: Tables, frontier: Frontier, context: VisitContext, totals: Totals, outbox: Outbox | None = None) -> None:
-        """Create what carries out effects.
+        """Create the effector.
 
         Args:
             outbox: Messages to the other agents; None: there are none.
@@ -83,20 +80,20 @@ class Effector:
         self._frontier = frontier
         self._context = context
         self._totals = totals
-        self._notes: list[JournalRecord] = []  # of requests that were answered at once
-        self.worthless: set[bytes] = set()  # pages of the visit being settled, by what filters say of them
+        self._notes: list[JournalRecord] = []  # journal records of requests that were answered at once
+        self.worthless: set[bytes] = set()  # keys of pages that filters call worthless, in the current visit
         self.tails = Tails(tables.tail, totals.counters, self._tail_policy, known=context.panel.recent)
         self.canaries = Canaries(tables, context.panel, totals)
         self.named = NamedURLs(tables, frontier, context.urls, totals, self.tails)
         self.aliases = AliasSettlement(tables, frontier, context, totals, self.named, outbox)
 
     def apply(self, asked: Iterable[Asked], now: float) -> tuple[list[CrawlURL], list[JournalRecord]]:
-        """Carry out what filters ask for, in order; return URLs that waited and are final without a request, and answers for the journal.
+        """Carry out what filters ask for, in order; return (URLs that waited and are final without a request, answers for the journal).
 
-        Targets of new aliases are queued first: not before, as they may stand among the links of the same page.
+        Targets of new aliases are queued first; not earlier, since they may be among the links of the same page.
         """
         self.aliases.queue_targets(now)
-        self._queue_released(self._tables.held.take_released(_RELEASED_AT_ONCE), now)  # of what was released before
+        self._queue_released(self._tables.held.take_released(_RELEASED_AT_ONCE), now)  # the rest of earlier releases
         self.aliases.queue_released(now)
         self._carry_out(asked, now)
         settled = self.named.take_settled()
@@ -152,14 +149,14 @@ class Effector:
                     self.canaries.is_well(effect)
 
     def _only_observed(self, who: str, key: bytes) -> bool:
-        """Return whether a filter that enforces elsewhere only observes the URL of this key, or is off there."""
+        """Return whether a filter is in mode `observe` or `off` for the URL of this key, by an override."""
         if not self._context.panel.varies(who):
             return False
         row = self._tables.seen.row(key)
         return row is not None and not self._context.panel.enforces(who, self._tables.seen.url_of(row.seq))
 
     def hold_or_rewrite(self, url: CrawlURL, effects: Iterable[Asked], now: float) -> int:
-        """Record a new link that a filter rewrites or holds; return its sequence number, -1 if its rule's rows are used up."""
+        """Record a new link that a filter rewrites or holds; return its sequence number, -1 if its rule may record no more."""
         for who, effect in effects:
             if isinstance(effect, Rewrite) and effect.url == url.text:
                 self._totals.count_saved(who)
@@ -170,13 +167,13 @@ class Effector:
         raise AssertionError(f"{url.text} was set aside by no effect")
 
     def may_inherit(self, text: str, holder: str) -> bool:
-        """Return whether the filter of a class may put a URL last that only a page of the class has named."""
+        """Return whether the filter of a class may hold a URL that only a page of the class has named."""
         words = holder.split(" ", 2)
         who = words[1] if words[0] == "links" and len(words) > 1 else words[0]
         return not self._context.panel.varies(who) or self._context.panel.enforces(who, text)
 
     def inherit(self, url: CrawlURL, holder: str, now: float) -> int:
-        """Record a new link that only a page of a class has named as one of that class; return its sequence number."""
+        """Record a new link that only a page of a class has named: it is held in that class. Return its sequence number."""
         return self._hold_new(url, lineage(holder, shape_of(url.text, url.host)), now, is_inherited=True)
 
     def _hold_new(self, url: CrawlURL, holder: str, now: float, *, is_inherited: bool) -> int:
@@ -185,7 +182,7 @@ class Effector:
         return seq
 
     def _hold_in_class(self, url: CrawlURL, holder: str, now: float, *, is_inherited: bool = False) -> None:
-        """Let a URL, whose state is HELD, wait in a class of its host; fetch what is due of it as an audit."""
+        """Add a URL of state HELD to a class of its host; queue the URLs of the class that are drawn as audits."""
         self._tables.held.hold(url.key, holder)
         queue = self._context.urls.queue_key(url.host)
         n_useful = self._frontier.n_pages(queue)
@@ -194,7 +191,7 @@ class Effector:
             self._totals.count_audited(1)
 
     def serve_tail(self, queue: bytes, now: float) -> int:
-        """Draw from the tail of a host if it has nothing else to fetch and is not made to wait; return how many URLs."""
+        """Draw from the tail of a host if it has nothing else to fetch and need not wait; return the number of drawn URLs."""
         if not self._frontier.is_drained(queue, now):
             return 0
         keys = self.tails.next(queue, may_close=self.canaries.may_decide(queue))
@@ -208,11 +205,11 @@ class Effector:
         return len(asked)
 
     def is_in_doubt(self, queue: bytes, now: float) -> bool:
-        """Return whether a host has nothing else to fetch, and a wall may have given some of its answers."""
+        """Return whether a host has nothing else to fetch, and some of its answers may be a wall's."""
         return self._frontier.is_drained(queue, now) and self.canaries.is_in_doubt(queue)
 
     def _conclude(self, who: str, effect: Conclude, now: float) -> None:
-        """Let a filter take a finding up, or ask for the canaries that this waits for."""
+        """Let a filter learn from its finding, or ask for the canaries for which the finding must wait."""
         asked = self.canaries.waits(who, effect.site, effect.finding)
         if asked is None:
             effects, record = self._context.panel.reports.on_finding(who, effect.site, effect.finding)
@@ -223,7 +220,7 @@ class Effector:
         self._carry_out(effects, now)
 
     def _void(self, effect: Void) -> list[JournalRecord]:
-        """Forget what was learned behind a wall; return what the journal keeps of it."""
+        """Forget what was learned behind a wall; return the records for the journal."""
         self.tails.void(effect.queue)
         record = self.canaries.void(effect)
         return [record] if record is not None else []
@@ -236,14 +233,16 @@ class Effector:
         self.named.requeue(key, row, Purpose.AUDIT, lane, now)
 
     def release_inherited(self, named: Iterable[bytes], now: float) -> None:
-        """A page that gave something new, and is of no class, names held URLs: those go on that had only inherited their class."""
+        """Release the held URLs that a good page outside any class has named, if they had only inherited their class."""
         for key in named:
             if self.tails.is_inherited(key):
                 self._tables.held.forget(key)
                 self._queue_released([key], now)
 
     def class_of_links(self, key: bytes, judgement: Judgement) -> str:
-        """Return the class that what a page names belongs to: its own if it was drawn, one of copies if an opinion stopped it, or ""."""
+        """Return the class of a page's new links: the page's own if it was drawn from one, a class of copies if an opinion stopped its
+        links, or "".
+        """
         if judgement.follow:
             return self.tails.class_of(key)
         who = next(
@@ -252,11 +251,11 @@ class Effector:
         return self.tails.class_of(key) or f"links {who}"
 
     def on_end(self, key: bytes, *, was_asked: bool, is_good: bool) -> bool:
-        """Settle the draw of a URL that needs no request any more; return whether it was drawn."""
+        """End the draw of a URL that needs no more request; return whether it was drawn."""
         return self.tails.settle(key, is_good=is_good) if was_asked else self.tails.unasked(key)
 
     def hold_at_turn(self, url: CrawlURL, holds: Sequence[Asked], now: float) -> None:
-        """Record a URL whose turn has come, and whose row is gone from its queue, as held, or as the alias of another."""
+        """Record a URL whose turn has come as held, or as an alias; its row has left its queue."""
         row = self._tables.seen.row(url.key)
         assert row is not None, f"{url.text} waited and is not known"
         for who, effect in holds:
@@ -270,10 +269,10 @@ class Effector:
             self._tables.held.hold(url.key, effect.holder)
         first = holds[0][1]
         assert isinstance(first, Hold)
-        self._hold_in_class(url, first.holder, now)  # last, as it may be drawn at once
+        self._hold_in_class(url, first.holder, now)  # last, since it may be drawn at once
 
     def _is_foreign(self, key: bytes) -> bool:
-        """Return whether a URL is of a site that another agent has."""
+        """Return whether a URL belongs to a site of another agent."""
         return self._outbox is not None and not self._outbox.is_own(key)
 
     def _hold(self, effect: Hold, who: str, now: float) -> None:
@@ -289,7 +288,7 @@ class Effector:
             self.named.release_aliases(url.key)
 
     def _release(self, holder: str, now: float) -> None:
-        """Queue what a holder held: at once up to a bound, the rest with the next visits."""
+        """Queue the URLs that a holder held: some at once, the rest with the next visits."""
         self._tables.held.release(holder)
         self._queue_released(self._tables.held.take_released(_RELEASED_AT_ONCE, holder), now)
 
@@ -301,7 +300,7 @@ class Effector:
                 self.named.requeue(key, row, Purpose(row.purpose), Lane.FRESH, now)
 
     def request(self, effect: Request, requester: Requester, now: float) -> None:
-        """Queue a filter's own request; one that may not be made has failed, and asking again in answer to that is not heard."""
+        """Queue a filter's own request. If it may not be made, it fails at once; a repetition in answer to that is ignored."""
         assert effect.purpose in FILTERS_OWN, f"filter {requester.who} asks for {effect.url} with the purpose of {effect.purpose.name}"
         text = self.named.canonical(effect.url)
         url = CrawlURL(effect.url, "", "", bytes(16)) if text is None else self._context.urls.url(text, purpose=effect.purpose)
@@ -321,7 +320,7 @@ class Effector:
         self._carry_out([asked for asked in answer if not isinstance(asked[1], Request)], now)
 
     def on_answer(self, requester: Requester, answer: Answer) -> Learned:
-        """Tell the filter that asked, here or at another agent, how its request has ended."""
+        """Give the answer to the filter that asked, here or at another agent."""
         if requester.agent is None or requester.agent == self._me:
             return self._context.panel.reports.on_answer(requester.who, answer)
         reduced = self._context.panel.reports.reduce(requester.who, answer)
@@ -338,7 +337,9 @@ class Effector:
         self._carry_out(asked, now)
 
     def _audit(self, effect: Request, now: float) -> None:
-        """Fetch a URL that was set aside, that waits, or that is not known: then at the place of the URL for whose sake it is fetched."""
+        """Queue a URL as an audit: a held or refused one, one that waits, or a new one, which gets the place of the URL for which it is
+        fetched.
+        """
         canonical = self.named.canonical(effect.url)
         if canonical is None:
             return

@@ -1,4 +1,4 @@
-"""What becomes of a filter's own request (a probe, a validation, a canary): the filter that asked, and no other, learns from the answer."""
+"""Settles filters' own requests (probes, validations, canaries): only the filter that asked learns from the answer."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from thresher.storage.tables import Tables
 
 
 class FilterRequests:
-    """Settles them. A `Journey`."""
+    """Settles filters' own requests. A `Journey`."""
 
     def __init__(
         self,
@@ -39,21 +39,21 @@ class FilterRequests:
         self._findings = findings
 
     def on_answer(self, visit: Visit, outcome: Outcome, now: float) -> None:
-        """A filter's own request was answered: only that filter learns."""
+        """Handle the answer: only the filter that asked learns from it."""
         self._totals.request(outcome.wire_bytes)
         if visit.lease.entry.url.purpose is Purpose.CANARY and isinstance(outcome, Failed) and outcome.head is not None:
-            self._frontier.skip(visit.lease, now, requested=outcome)  # that is an answer: a second try would be another canary
+            self._frontier.skip(visit.lease, now, requested=outcome)  # a failure is an answer, too: a second try would be another canary
         elif self._frontier.finish(visit.lease, outcome, now, is_page=False) is not None:
             return
         self._reply(visit, now)
         self._findings.on_canary_end(now)
 
     def on_refusal(self, visit: Visit, skip: Skip, now: float) -> None:
-        """A filter's request is forbidden: that is its answer."""
+        """Handle a forbidden request: the refusal is its answer."""
         self._reply(visit, now)
 
     def on_unreachable(self, entry: Entry, failure: Failed, now: float) -> None:
-        """The last try found no address."""
+        """Handle that the last try found no address."""
         self._tell(entry, Answer(entry.url, now, failure=str(failure.cause)), now)
 
     def _reply(self, visit: Visit, now: float) -> None:
@@ -63,7 +63,7 @@ class FilterRequests:
         self._tell(entry, Answer(entry.url, now, visit.page, status, target, visit.failure), now)
 
     def _tell(self, entry: Entry, answer: Answer, now: float) -> None:
-        """Tell the filter that asked how its request has ended; one whose answer killed an earlier life is not told."""
+        """Give the answer to the filter that asked, unless it killed an earlier process."""
         requester, url = self._tables.requests.pop(entry.seq), answer.url
         assert requester is not None, f"nobody asked for request {entry.seq} of {url.text}"
         self._context.suspects.attempt(

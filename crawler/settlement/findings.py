@@ -1,4 +1,4 @@
-"""What studies find, and what a host decides that is known to be itself again: dust's rules, and the classes of its tail."""
+"""Handles the findings of studies, and the decisions that wait for a host to be known as itself: dust's rules, and classes of its tail."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SITE: Final = 8
 
 
 class Findings:
-    """Lets filters learn from studies. What one would decide for good waits for canaries of the site's hosts (canaries.py)."""
+    """Lets filters learn from studies. A finding with permanent effects waits for canaries of the site's hosts (canaries.py)."""
 
     def __init__(self, context: VisitContext, effects: Effector, learning: Learning, tail_service: TailService) -> None:
         self._context = context
@@ -24,7 +24,7 @@ class Findings:
         self._tail_service = tail_service
 
     def on_study_end(self, who: str, site: bytes, finding: bytes, now: float) -> None:
-        """Take up a finding, or ask for the canaries that it waits for."""
+        """Let the filter learn from a finding, or ask for the canaries for which it must wait."""
         canaries = self._effects.canaries
         asked = canaries.waits(who, site, finding)
         if asked is None:
@@ -37,7 +37,7 @@ class Findings:
         self._learning.carry_out(asked, now)
 
     def on_canary_end(self, now: float) -> None:
-        """Decide what waited for a host to be known as itself."""
+        """Make the decisions that waited for a host to be known as itself."""
         for queue in self._effects.canaries.take_well():
             self._tail_service.decide(queue, now)
             for finding in self._effects.canaries.decided(queue):
@@ -45,12 +45,12 @@ class Findings:
             self._believe(queue[:_SITE])
 
     def _believe(self, site: bytes) -> None:
-        """Let filters keep what they know of a site by now; last, since what was decided rests on evidence that is believed."""
+        """Let filters keep what they have learned about a site; called last, since the decisions before used evidence that is believed."""
         if (record := self._effects.canaries.believe(site)) is not None:
             self._learning.note((record,))
 
     def _take_up(self, who: str, site: bytes, finding: bytes, now: float) -> None:
-        """Let a filter learn from the study that it asked for, unless that killed an earlier life."""
+        """Let a filter learn from the study that it asked for, unless that killed an earlier process."""
         self._context.suspects.attempt(
             finding_work(who, site),
             lambda: self._learning.carry_out(self._context.panel.reports.on_finding(who, site, finding), now),

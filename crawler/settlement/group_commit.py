@@ -1,4 +1,4 @@
-"""Group commit from the event loop: when a group closes, and what happens when its commit ends.
+"""Group commit from the event loop: decides when a group closes, and handles the end of its commit.
 
 A group closes at once when nothing else is ready to run, else after `store.commit_interval`, `commit_visits` or `commit_bytes`. One commit
 runs at a time, on the store's writer thread; visits that settle meanwhile join the next group.
@@ -16,7 +16,7 @@ from thresher.config.settings import StoreSettings
 from thresher.storage.store import Store
 
 P = ParamSpec("P")
-_GROUPS_BEHIND = 1  # groups' worth of visits that may wait beside the one that is written before fetching pauses: rows take memory
+_GROUPS_BEHIND = 1  # groups that may wait while another is written; with more, fetching pauses, since rows take memory
 
 
 class Committer:
@@ -38,7 +38,7 @@ class Committer:
         self._committed = committed
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
-        self.broken = False  # a commit has failed, or a visit was left half written: there will be no other commit
+        self.broken = False  # a commit has failed, or a visit is half written: no further commit is made
 
     @property
     def behind(self) -> bool:
@@ -49,7 +49,9 @@ class Committer:
         )
 
     def whole(self, write: Callable[P, None], *args: P.args, **kwargs: P.kwargs) -> None:
-        """Write visits. Half of one, if our own code fails in the middle, must not be committed, neither now nor while this life ends."""
+        """Call `write`, which writes visits. If it raises, a visit may be half written: then nothing is committed any more by this
+        process.
+        """
         try:
             write(*args, **kwargs)
         except BaseException:
@@ -57,7 +59,7 @@ class Committer:
             raise
 
     def on_settled(self, *, idle: bool) -> None:
-        """Say that a visit has joined the open group; `idle`: no other visit is about to join it."""
+        """Record that a visit has joined the open group. `idle`: no other visit is about to join it."""
         if self._store.committing:
             return
         full = self._store.pending_visits >= self._settings.commit_visits or self._store.pending_bytes >= self._settings.commit_bytes
@@ -83,7 +85,7 @@ class Committer:
                 await asyncio.sleep(0.001)
 
     def _written(self, done: Future[None]) -> None:
-        """In the writer's thread: have the loop hear of it, unless this life has ended meanwhile."""
+        """Handle the end of a commit, in the writer's thread: pass it on to the loop, unless the loop is closed."""
         with suppress(RuntimeError):  # the loop is closed
             self._loop.call_soon_threadsafe(self._on_written, done)
 

@@ -1,4 +1,4 @@
-"""How one kind of request is settled. Each purpose has a journey: its visit (crawler/journeys.py), and what becomes of that here.
+"""The interface for settling one kind of request. Each purpose has a journey: its visit (crawler/journeys.py), and its settlement here.
 
 pages.py · robots_answers.py · filter_requests.py · sitemaps.py · requisites.py · revisits.py
 """
@@ -17,13 +17,13 @@ class Journey(Protocol):
     """The second half of a journey. Called within the visit's commit; nothing awaits."""
 
     def on_answer(self, visit: Visit, outcome: Outcome, now: float) -> None:
-        """Its request has an outcome: end the lease, and write what follows."""
+        """Handle the outcome of the request: end the lease, and write what follows."""
         ...
 
     def on_refusal(self, visit: Visit, skip: Skip, now: float) -> None:
-        """A gate, robots.txt or a filter refused the URL before any request; the lease has ended and the skip is counted."""
+        """Handle a refusal before any request, by a gate, robots.txt or a filter; the lease has ended and the skip is counted."""
         ...
 
     def on_unreachable(self, entry: Entry, failure: Failed, now: float) -> None:
-        """Its host has no address, and no try is left; it has no lease."""
+        """Handle that the host has no address and no try is left; there is no lease."""
         ...

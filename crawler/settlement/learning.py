@@ -1,7 +1,7 @@
-"""What filters learn from a visit, and what follows: their memories, the journal, what they ask for, and the ends of redirects.
+"""Lets filters learn from a visit: their memories, the journal, what they ask for, and the ends of redirects.
 
-One may lead to the next: what filters ask for can end a URL without a request, which ends the redirects that lead there; these are judged,
-and the filters learn from that again.
+One step may lead to the next: an effect can end a URL without a request; this ends the redirects that lead there; these are judged, and the
+filters learn from that again.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ class Learning:
         self._context = context
         self._effects = effects
         self._pairs = pairs
-        self._notes: list[JournalRecord] = []  # of the visit being settled, for the journal
+        self._notes: list[JournalRecord] = []  # journal records of the current visit
 
     def write(self, now: float) -> None:
-        """Write the visit's journal, and what it changed of tails."""
+        """Write the visit's journal, and the changed tails."""
         self._effects.worthless.clear()
         self._effects.tails.save()
         self._context.panel.save()
@@ -53,41 +53,41 @@ class Learning:
         self.apply(asked, now)
 
     def learn_links(self, deliberation: Deliberation[LinkJudgement], now: float) -> None:
-        """Let the filters observe what they said of links."""
+        """Let the filters observe their decisions about links."""
         self.learn((deliberation,), now)
 
     def note(self, records: Iterable[JournalRecord]) -> None:
-        """Add to what the visit's journal keeps."""
+        """Add records to the visit's journal."""
         self._notes += records
 
     def carry_out(self, learned: Learned, now: float) -> None:
-        """A filter has learned otherwise than by judging."""
+        """Write what a filter has learned in another way than by judging."""
         asked, record = learned
         if record is not None:
             self._notes.append(record)
         self.apply(asked, now)
 
     def apply(self, asked: Iterable[Asked], now: float) -> None:
-        """Do what filters ask for; a URL that thereby needs no request any more is the end of the redirects that lead to it."""
+        """Do what filters ask for. A URL that then needs no more request is the end of the redirects that lead to it."""
         settled, notes = self._effects.apply(asked, now)
         self._notes += notes
         for url in settled:
             self.settle_pairs(url, 0, b"", now)
 
     def settle_pairs(self, url: CrawlURL, status: int, fingerprint: bytes, now: float) -> None:
-        """A URL has come to its end: judge the redirects that lead there."""
+        """Handle a URL that has settled: judge the redirects that lead there."""
         self.judge_pairs(self._pairs.on_end(url, status, fingerprint, now), now)
 
     def on_foreign_redirect(self, original: bytes, target: str, now: float) -> None:
-        """A URL of another agent redirects to one of ours."""
+        """Handle a URL of another agent that redirects to one of ours."""
         self.judge_pairs(self._pairs.on_foreign_redirect(original, target, now), now)
 
     def on_foreign_end(self, original: bytes, hops: int, target: CrawlURL, status: int, fingerprint: bytes, now: float) -> None:
-        """The chain of redirects that leaves us at `original` has come to its end."""
+        """Handle the end of a chain of redirects that continued at another agent after `original`."""
         self.judge_pairs(self._pairs.on_foreign_end(original, hops, target, status, fingerprint, now), now)
 
     def judge_pairs(self, pairs: Iterable[RedirectPair], now: float) -> None:
-        """Judge redirects whose ends are known by now, and let the filters learn from them."""
+        """Judge redirects whose ends are known now, and let the filters learn from them."""
         for pair in pairs:
             deliberation = self._context.panel.redirect(pair)
             for verdict in deliberation.judgement.verdicts:

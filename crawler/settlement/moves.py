@@ -1,7 +1,7 @@
-"""Pages that have moved without a redirect: a rule has made one the alias of another page, or it has come to show another page's text.
+"""Pages that have moved without a redirect: a rule made one the alias of another page, or it now shows another page's text.
 
-Whoever follows `thresher changes` drops the page for the other one; so it is told only of a page that is kept, and once the two differ
-again the page is told as new.
+A reader of `thresher changes` replaces the page by the other one. So a move is only reported to a page that is kept, and if the two differ
+again, the page is reported as new.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def put_alias(rounds: Rounds, url: CrawlURL, check: CheckRecord, to: str, number
         url: The alias.
         check: What its visits have shown, brought up to date.
         to: Canonical URL of the page that it stands for.
-        number: Of the round.
+        number: Number of the round.
         now: Seconds since the epoch.
     """
     before = check.versions[-1] if check.versions and not is_elsewhere(check.versions[-1]) else 0
@@ -35,9 +35,10 @@ def put_alias(rounds: Rounds, url: CrawlURL, check: CheckRecord, to: str, number
 
 
 def original_of(tables: Tables, visit: Visit) -> PageRecord | None:
-    """Return the kept page whose text a changed page has come to show; None if there is none.
+    """Return the kept page whose text a changed page now shows; None if there is none.
 
-    The filter remembers what pages showed at their first visit: a page that has changed since is no original, unless it shows that text.
+    The filter remembers what pages showed at their first visit; a page that has changed since is an original only if it shows that text
+    now.
     """
     page, judgement = visit.page, visit.deliberation.judgement if visit.deliberation is not None else None
     if page is None or judgement is None or judgement.new:
@@ -55,6 +56,6 @@ def original_of(tables: Tables, visit: Visit) -> PageRecord | None:
 
 
 def has_gone_on(tables: Tables, check: CheckRecord) -> bool:
-    """Return whether the page whose text another has come to show was found changed, moved or gone after that."""
+    """Return whether the original was found changed, moved or gone after another page began to show its text."""
     original = tables.rounds.check(check.copy_of)
     return original is not None and original.changed_at > check.changed_at

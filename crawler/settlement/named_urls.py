@@ -1,6 +1,6 @@
-"""URLs that filters name: what is known of each, and its way into the queue or back into it.
+"""URLs that filters name: finds what is known about each, and queues it, also again.
 
-Shared by what carries out effects (effects.py) and by the aliases (aliases.py).
+Used by effects.py and aliases.py.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class NamedURLs:
         self._totals = totals
         self._tails = tails
         self._canonicals = Canonicals(tables, urls)
-        self.settled: list[CrawlURL] = []  # waited, and are final without a request; `take_settled` empties it
+        self.settled: list[CrawlURL] = []  # URLs that waited and are final without a request; `take_settled` empties it
 
     def take_settled(self) -> list[CrawlURL]:
         """Return the URLs that waited and have become final without a request, each once."""
@@ -34,20 +34,20 @@ class NamedURLs:
         return settled
 
     def canonical(self, text: str) -> str | None:
-        """Return the canonical form of what a filter names, None if it is no URL."""
+        """Return the canonical form of a URL that a filter names; None if it is not a URL."""
         try:
             return self._urls.canonical(text)
         except BadURL:
             return None
 
     def known(self, text: str) -> tuple[CrawlURL, SeenRow] | tuple[None, None]:
-        """Return what is known of the URL that a filter names, with its place in the crawl."""
+        """Return a URL that a filter names, with its place in the crawl, and its row; (None, None) if it is not known."""
         canonical = self.canonical(text)
         row = self._tables.seen.row(self._urls.key(canonical)) if canonical else None
         return (self.placed(row), row) if row is not None else (None, None)
 
     def placed(self, row: SeenRow) -> CrawlURL:
-        """Return a known URL at its place in the crawl."""
+        """Return a known URL with its place in the crawl."""
         known = self._tables.seen.record(row.seq)
         return self._urls.url(
             known.text, seed_distance=row.seed_distance, site_depth=row.site_depth, hops=row.hops, purpose=row.purpose, via=known.via
@@ -59,13 +59,13 @@ class NamedURLs:
         self.push(url, lane, seq, now)
 
     def requeue(self, key: bytes, row: SeenRow, purpose: Purpose, lane: Lane, now: float) -> None:
-        """Queue a known URL once more; `row` is what `seen` says of it now."""
+        """Queue a known URL once more; `row` is its current row in `seen`."""
         row = row._replace(state=State.QUEUED, reason=None, purpose=purpose)
         self._tables.seen.update(key, row)
         self.push(self.placed(row), lane, row.seq, now)
 
     def push(self, url: CrawlURL, lane: Lane, seq: int, now: float) -> None:
-        """Queue a URL whose `seen` row is written; if its host takes no more, it is refused, which settles it."""
+        """Queue a URL whose row in `seen` is written. If its host takes no more, the URL is refused, and so settled."""
         row = self._tables.seen.row(url.key)
         assert row is not None, f"{url.text} is queued and not known"
         lane, rank = place(self._frontier.order, url, row.worth) if lane is Lane.FRESH else (lane, 0)
@@ -78,6 +78,6 @@ class NamedURLs:
             self.release_aliases(url.key)
 
     def release_aliases(self, key: bytes) -> None:
-        """Let the aliases of a URL go on by themselves if it has come to nothing: as many with each visit as a commit may hold."""
+        """Release the aliases of a URL that has given no page: as many with each visit as a commit may hold."""
         if self._tables.aliases.has_any(key) and self._canonicals.has_failed(key):
             self._tables.aliases.release(key)

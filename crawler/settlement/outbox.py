@@ -1,9 +1,10 @@
-"""What this agent writes to the others: URLs of their sites, redirects that lead there, ends of chains that began there, robots.txt hops,
-requests of filters and what these have found, sitemaps and what they announce.
+"""Writes this agent's messages to the other agents: URLs of their sites, redirects that lead there, ends of chains that began there,
+targets of redirected robots.txt, requests of filters and their results, sitemaps and announced URLs.
 
-Every message joins the visit that makes it: it goes out once that is committed (crawler/cluster/transport.py). A URL of another agent is
-known here in the state `outbox`, so it is sent once, and again only when it is found nearer, by a second other site, or worth a level more:
-what `Admission` does with a URL that waits, the owner then does. Each pair of sites is sent once, under an order that counts linking sites.
+Every message is part of the visit that makes it, and is sent once that is committed (crawler/cluster/transport.py). A URL of another agent
+is known here in the state `outbox`, so it is sent once, and again only if it is found nearer, by a second other site, or with a higher
+level of worth: then its owner does what `Admission` does with a queued URL. Each pair of sites is sent once, under an order that counts
+linking sites.
 """
 
 from __future__ import annotations
@@ -36,8 +37,8 @@ from thresher.crawler.gates.robots_cache import PeerAsking
 from thresher.crawler.settlement.seed_labels import SeedLabels
 from thresher.storage.tables import Tables
 
-_REMEMBERED = 65_536  # URLs whose finders are; 8 MB
-_REMEMBERED_SITES = 4_096  # whose linked sites are; 1 MB where each links to 20
+_REMEMBERED = 65_536  # URLs whose finders are cached; 8 MB
+_REMEMBERED_SITES = 4_096  # sites whose linked sites are cached; 1 MB if each links to 20
 
 
 class Outbox:
@@ -48,18 +49,18 @@ class Outbox:
         self._ownership = ownership
         self._labels = labels
         self._counts_sites = counts_sites
-        self._lately: dict[bytes, set[bytes]] = {}  # sites that were linked to, by source
-        self._finders: dict[int, bytes] = {}  # site of the page that named a URL first, by sequence number
+        self._lately: dict[bytes, set[bytes]] = {}  # site → sites that it has linked to
+        self._finders: dict[int, bytes] = {}  # sequence number of a URL → site of the page that named it first
 
     def is_own(self, key: bytes) -> bool:
-        """Return whether a key that begins with a site's hash is this agent's."""
+        """Return whether a key, which begins with the hash of a site, belongs to this agent."""
         return self._ownership.is_own(key)
 
     def _send(self, key: bytes, message: Message) -> None:
         self._tables.channels.send(self._ownership.owner(key), encode(message))
 
     def links(self, source: CrawlURL, sifted: Sifted, cash: Cash, gift: float, now: float, *, is_redirect: bool) -> list[int]:
-        """Send what a page names of other agents' sites; return the numbers of those URLs that were new here."""
+        """Send the links of a page to sites of other agents; return the sequence numbers of those that were new here."""
         foreign = sifted.foreign
         seqs, sites = range(0), set[bytes]()
         if foreign is not None:
@@ -70,7 +71,7 @@ class Outbox:
         sites.update(key[:8] for key, row, _ in sifted.known if row.state is State.OUTBOX)
         finding, worth = FoundPlace.of(source, is_redirect=is_redirect), cash.giver(gift)
         for key, text, row, nearest in found_again(finding, sifted.known, State.OUTBOX, worth=worth, first_site=self._found_by):
-            self._tables.seen.update(key, nearest)  # its owner moves it forward for this link
+            self._tables.seen.update(key, nearest)  # its owner moves it forward because of this link
             self._send_links(source, [(key, text)], (), cash.step(row.worth, nearest.worth), is_redirect=is_redirect)
         if sites:
             found = [] if foreign is None else [*zip(foreign.keys, foreign.texts, strict=True)]
@@ -78,7 +79,7 @@ class Outbox:
         return [*seqs]
 
     def _found_by(self, seq: int) -> bytes:
-        """Return the site whose page named a URL first, 8 bytes; remembered."""
+        """Return the site (8 bytes) whose page named a URL first; cached."""
         site = self._finders.get(seq)
         if site is None:
             if len(self._finders) >= _REMEMBERED:
@@ -122,29 +123,29 @@ class Outbox:
     # -- redirects
 
     def edge(self, original: bytes, to_key: bytes, target: str, status: int) -> None:
-        """Tell the target's owner of a redirect, if it is another agent that has been told of the target."""
+        """Send a redirect to the target's owner, if that is another agent that has got the target."""
         if not self.is_own(to_key) and (row := self._tables.seen.row(to_key)) is not None and row.state is State.OUTBOX:
             self._send(to_key, Edge(original, target, status))
 
     def end(self, original: bytes, hops: int, target: CrawlURL, status: int, fingerprint: bytes) -> None:
-        """Tell the original's owner where its chain ended."""
+        """Send the end of a chain of redirects to the original's owner."""
         self._send(original, ChainEnd(original, hops, target.text, status, fingerprint))
 
     # -- robots.txt
 
     def ask(self, hop: CrawlURL) -> None:
-        """Let the hop's owner request it; the answer comes as a `RobotsAnswer`."""
+        """Ask the owner of `hop` to request it; the answer comes as a `RobotsAnswer`."""
         self._send(hop.key, RobotsAsk(self._ownership.me, hop.text, hop.text, hop.hops))
 
     def answer(self, peer: PeerAsking, outcome: Outcome) -> None:
-        """Tell another agent how the robots.txt that it asked for was answered; nobody, if there is no such agent any more."""
+        """Send another agent the answer to the robots.txt for which it asked; nothing is sent if that agent no longer exists."""
         if peer.agent in self._ownership.others:
             self._tables.channels.send(peer.agent, encode(answer_of(peer.asked, outcome)))
 
     # -- sitemaps
 
     def submit(self, key: bytes, submitted: Submitted) -> None:
-        """Let a sitemap's owner read it.
+        """Ask a sitemap's owner to read it.
 
         Args:
             key: The key of the sitemap.
@@ -152,7 +153,7 @@ class Outbox:
         self._send(key, submitted)
 
     def announce(self, sitemap: str, label: str, found: Iterable[tuple[bytes, SitemapEntry]]) -> None:
-        """Tell the owners of URLs what a sitemap says of them."""
+        """Send the owners of URLs what a sitemap says about them."""
         entries: dict[int, list[SitemapEntry]] = {}
         for key, entry in found:
             entries.setdefault(self._ownership.owner(key), []).append(entry)
@@ -162,7 +163,7 @@ class Outbox:
     # -- requisites
 
     def need(self, source: CrawlURL, hop: int, hops: int, found: Iterable[tuple[bytes, str]]) -> None:
-        """Tell the owners of URLs that something needs them, as `Requisites.want` is told."""
+        """Ask the owners of URLs to fetch them as requisites; arguments as of `Requisites.want`."""
         texts: dict[int, list[str]] = {}
         for key, text in found:
             texts.setdefault(self._ownership.owner(key), []).append(text)
@@ -172,19 +173,19 @@ class Outbox:
     # -- filters
 
     def request(self, url: CrawlURL, who: str) -> None:
-        """Let a URL's owner make a filter's request; the answer comes as `Answered`."""
+        """Ask a URL's owner to make a filter's request; the answer comes as `Answered`."""
         self._send(url.key, Ask(self._ownership.me, who, url.text, url.purpose))
 
     def reduced_answer(self, prober: int, who: str, reduced: bytes) -> None:
-        """Tell another agent what became of a filter's request; nobody, if there is no such agent any more."""
+        """Send another agent the answer to a filter's request; nothing is sent if that agent no longer exists."""
         if prober in self._ownership.others:
             self._tables.channels.send(prober, encode(Answered(who, reduced)))
 
     def tell(self, who: str, tell: Tell) -> None:
-        """Tell a filter at the owner of a site what was found."""
+        """Send a filter's finding to the same filter at the owner of a site."""
         self._send(tell.key, News(who, tell.news))
 
 
 def robots_hop(message: RobotsAsk, url: CrawlURL) -> CrawlURL:
-    """Return the request that another agent asks for."""
+    """Return the URL that another agent asks to request."""
     return CrawlURL(url.text, url.site, url.host, url.key, hops=message.hops, purpose=Purpose.ROBOTS)

@@ -1,4 +1,4 @@
-"""From what a visit found to the record that is stored of it."""
+"""Makes the stored record of what a visit found."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from thresher.crawler.core.model import NO_KEY, Cause, CrawlURL, Directives, Fai
 from thresher.crawler.page.browser_need import is_challenge
 from thresher.storage.records import FailureRecord, PageRecord, VerdictRecord
 
-_SHORT = 64 << 10  # bytes of an error's page that may be a challenge
-_TITLE = 1_000  # characters of a title that are kept
+_SHORT = 64 << 10  # most bytes of an error page that may be a challenge
+_TITLE = 1_000  # most characters of a title
 _PARTIAL = {Cause.TRUNCATED_ENCODING: Flag.TRUNCATED_ENCODING, Cause.INCOMPLETE: Flag.INCOMPLETE, Cause.INTERNAL_ERROR: Flag.INTERNAL_ERROR}
 
 
@@ -27,7 +27,7 @@ def page_record(
     failure: Failed | None = None,
     ai: Iterable[Stated] = (),
 ) -> PageRecord:
-    """Return the record of a response; `page` and `judgement` are None for one that failed for good with a body worth keeping."""
+    """Return the record of a response; `page` and `judgement` are None if it failed for good and its body is worth keeping."""
     url, head = outcome.url, outcome.head
     return PageRecord(
         url=url.text,
@@ -70,7 +70,7 @@ class _Parsed(TypedDict):
 
 
 def _parsed(page: Page | None) -> _Parsed:
-    """Return the fields that come from parsing; they are empty where nothing was parsed."""
+    """Return the fields that come from parsing; they are empty if nothing was parsed."""
     if page is None:
         return {"title": "", "fingerprint": NO_KEY, "canonical": "", "noindex": False, "nofollow": False, "signals": [], "n_links": 0}
     said = page.directives
@@ -86,30 +86,32 @@ def _parsed(page: Page | None) -> _Parsed:
 
 
 def unread_page(outcome: Fetched) -> Page:
-    """Return an answer whose body a head gate refused as a page: without text or links."""
+    """Return an answer whose body a head gate refused as a page without text or links."""
     url, head = outcome.url, outcome.head
     nothing = np.zeros(0, dtype=np.uint64)
     return Page(url, head.status, head.mime_type, "", "", nothing, b"", (), "", Directives(), 0)
 
 
 def failure_record(outcome: Failed, attempts: int, now: float, *, final: bool = True) -> FailureRecord:
-    """Return what is kept of a request that failed.
+    """Return the record of a failed request.
 
     Args:
-        final: No other will be made.
+        final: Whether no other request will be made.
     """
     return FailureRecord(str(outcome.cause), outcome.detail, now, attempts, final, outcome.head.status if outcome.head else 0)
 
 
 def refusal_record(outcome: Fetched, now: float) -> FailureRecord:
-    """Return what is kept of an answer whose body a head gate refused."""
+    """Return the record of an answer whose body a head gate refused."""
     head = outcome.head
     detail = f"{head.mime_type or 'no type'}, {head.get(b'content-length') or 'unknown'} bytes"
     return FailureRecord(str(outcome.refused), detail, now, 1, True, head.status)
 
 
 def partial_answer(url: CrawlURL, outcome: Failed) -> Fetched | None:
-    """Return what came of an answer that failed for good, an error's or the beginning of a body; None if nothing came."""
+    """Return the received part of an answer that failed for good (an error page, or the beginning of a body); None if nothing was
+    received.
+    """
     if outcome.head is None:
         return None
     flags = frozenset({_PARTIAL[outcome.cause]} if outcome.cause in _PARTIAL else ())
@@ -119,7 +121,7 @@ def partial_answer(url: CrawlURL, outcome: Failed) -> Fetched | None:
 
 
 def verdict_records(verdicts: Iterable[Verdict]) -> list[VerdictRecord]:
-    """Return the verdicts that say anything, as they are stored."""
+    """Return the verdicts that are not empty, as they are stored."""
     return [
         VerdictRecord(
             verdict.filter, verdict.keep, verdict.follow, verdict.score, verdict.reason or "", dict(verdict.evidence), verdict.new

@@ -1,4 +1,4 @@
-"""What becomes of a page: its record and body, its links, the edge of a redirect, or why there is none of these."""
+"""Settles the request of a page: writes its record and body, its links, the edge of a redirect, or why there is none of these."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from thresher.filters.capabilities import Relinks
 from thresher.storage.records import PageRecord
 from thresher.storage.tables import Tables
 
-_LEADS_ON: Final = frozenset((301, 302, 303, 307, 308))  # a page with such a status does not say where to
+_LEADS_ON: Final = frozenset((301, 302, 303, 307, 308))  # statuses of redirects; a page with such a status has no target
 _NOT_FETCHED: Final = (State.QUEUED, State.HELD)
 
 
@@ -66,7 +66,7 @@ class PageSettlement:
         self._outbox = outbox
 
     def on_answer(self, visit: Visit, outcome: Outcome, now: float) -> None:
-        """A page was answered, or failed; or a URL that was to be one redirects."""
+        """Handle an answer, a failure, or a redirect."""
         if visit.asks_again and isinstance(outcome, Redirect) and visit.target == outcome.url.text:
             self._totals.request(outcome.wire_bytes)
             self._frontier.defer(visit.lease, now, requested=outcome)
@@ -76,17 +76,17 @@ class PageSettlement:
             self._end(visit, outcome, now)
 
     def on_refusal(self, visit: Visit, skip: Skip, now: float) -> None:
-        """What is known before any request forbids the page."""
+        """Handle a page that is forbidden before any request."""
         url = visit.lease.entry.url
         self._tables.seen.settle(url.key, State.REFUSED, skip.reason)
         self._learning.settle_pairs(url, 0, b"", now)
 
     def on_unreachable(self, entry: Entry, failure: Failed, now: float) -> None:
-        """The last try found no address."""
+        """Handle that the last try found no address."""
         self._fail(entry.url, failure, entry.attempt + 1, now)
 
     def on_import(self, visit: Visit, now: float) -> None:
-        """Write an answer that an archive has, whose URL waits in no queue."""
+        """Write an answer from an archive; its URL is in no queue."""
         url, outcome = visit.lease.entry.url, visit.outcome
         assert outcome is not None
         self._totals.request(outcome.wire_bytes)
@@ -119,14 +119,14 @@ class PageSettlement:
                 self._on_unwanted(entry.url, outcome, now)
 
     def _give_way(self, visit: Visit, outcome: Failed, now: float) -> None:
-        """A seed given without a scheme cannot be reached by https: its http form is asked for in its place."""
+        """Handle a seed without a scheme that cannot be reached by https: request its http form instead."""
         self._totals.request(outcome.wire_bytes)
         self._totals.count_failure(outcome.cause, terminal=False)
         self._frontier.skip(visit.lease, now, requested=outcome)
         self._admission.give_way(visit.lease.entry.url, outcome, now)
 
     def _fail(self, url: CrawlURL, outcome: Failed, attempts: int, now: float) -> None:
-        """No more tries: say why, and keep an error's or a partial body if there is one."""
+        """Handle the last failed try: record why, and keep the error page or partial body if there is one."""
         self._totals.count_failure(outcome.cause, terminal=True)
         self._tables.failures.put(url.key, failure_record(outcome, attempts, now))
         if (answer := partial_answer(url, outcome)) is not None:
@@ -135,7 +135,7 @@ class PageSettlement:
         self._learning.settle_pairs(url, answer.head.status if answer is not None else 0, b"", now)
 
     def _on_unwanted(self, url: CrawlURL, outcome: Fetched, now: float) -> None:
-        """A head gate refused the body: the URL is done, its answer is no page."""
+        """Handle a body that a head gate refused: the URL is done, its answer is not a page."""
         assert outcome.refused is not None
         status = outcome.head.status
         self._tables.failures.put(url.key, refusal_record(outcome, now))
@@ -172,20 +172,20 @@ class PageSettlement:
         self._learning.settle_pairs(url, page.status, page.fingerprint, now)
 
     def _name_again(self, url: CrawlURL, sifted: Sifted, judgement: Judgement, now: float) -> None:
-        """Let filters hear which waiting or held URLs a page named."""
+        """Report to filters which queued or held URLs a page named."""
         if sifted.known and self._context.panel.wants_relinks(url):
             keys = [key for key, row, _ in sifted.known if row.state in _NOT_FETCHED]
             if keys:
                 self._learning.learn((self._context.panel.relinks(Relinks(url, keys), judgement),), now)
 
     def _keep(self, record: PageRecord, body: bytes) -> None:
-        """Store a record, with its body if bodies are stored and there is one."""
+        """Store a record, and its body if bodies are stored and there is one."""
         self._tables.pages.put(record, body if body and self._context.overriding.of(record.url).store.bodies else None)
         self._totals.page(record.status)
         self._totals.needs_browser(record.flags)
 
     def _redirect(self, visit: Visit, outcome: Redirect, now: float) -> None:
-        """Write the edge whatever becomes of the target; queue the target if it is new."""
+        """Write the edge, whatever becomes of the target; queue the target if it is new."""
         url, target = outcome.url, visit.target
         self._totals.redirect(outcome.head.status)
         key = self._context.urls.key(target) if target else b""
@@ -209,7 +209,7 @@ class PageSettlement:
             self._learning.settle_pairs(url, outcome.head.status, b"", now)
 
     def _ask_again(self, text: str, key: bytes, now: float) -> None:
-        """Queue a URL whose answer was a redirect: the chain that has come back to it brings a cookie."""
+        """Queue a URL again whose answer was a redirect: its chain came back to it with a cookie."""
         row = self._tables.seen.row(key)
         if row is not None and row.state is State.DONE and self._tables.redirects.edge(key) is not None:
             self._tables.redirects.forget(key)

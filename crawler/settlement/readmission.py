@@ -1,9 +1,8 @@
-"""A resume under another configuration: what the new one allows is admitted again, exactly.
+"""After a resume with another configuration: admits exactly the URLs that the new configuration allows and the old one refused.
 
-URLs that were known and refused are judged anew. Links that the static gate refused were only counted, so the stored pages are read again:
-their links pass the gates as if the page had just been fetched; no request is made. What still waits is judged at dispatch as always.
-A mark in the store lasts until all of it is done, so that a kill in between costs nothing. A page without a stored body keeps the links
-that it had.
+Known URLs that were refused are judged anew. Links that the static gate refused were only counted, so stored pages are read again: their
+links pass the gates as if the page had just been fetched; no request is made. Queued URLs are judged when their turn comes, as always. A
+mark in the store stays until all is done, so that nothing is lost by a kill. A page without a stored body keeps its links.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _FINAL_REASONS = frozenset((Reason.QUARANTINED, Reason.REDIRECT_LIMIT, Reason.RE
 
 
 class Readmission:
-    """Carries a mark out."""
+    """Does what the mark in the store asks for."""
 
     def __init__(self, store: Store, settler: Settler, context: VisitContext) -> None:
         self._store = store
@@ -35,9 +34,10 @@ class Readmission:
         self._context = context
 
     async def run(self, committer: Committer, clock: Callable[[], float], *, stopping: Callable[[], bool] = lambda: False) -> None:
-        """Judge refused URLs and stored pages anew, if a resume asked for it; in groups that are committed one after another.
+        """Judge refused URLs and stored pages anew, if a resume asked for it; in groups, each committed.
 
-        Once `stopping`, it breaks off; the mark stays, so that the next life begins anew: what is admitted already is known then.
+        Once `stopping` returns True, it ends; the mark stays, and the next process begins again: URLs that are admitted already are known
+        then.
         """
         changed = self._store.get(META, Meta.READMIT)
         if changed is None:
@@ -60,7 +60,7 @@ class Readmission:
         await committer.drain()
 
     def _refused(self, final: frozenset[Reason]) -> Iterator[tuple[bytes, SeenRow]]:
-        """Yield the URLs that are refused for a reason that may have gone; those that were judged meanwhile are not seen twice."""
+        """Yield the URLs that are refused for a reason that may no longer hold; those that are judged meanwhile are not yielded twice."""
         start = b""
         while rows := self._store.tables.seen.scan(start, 1000):
             yield from [(key, row) for key, row in rows if row.state is State.REFUSED and row.reason not in final]
@@ -76,7 +76,7 @@ class Readmission:
             visit += 1
 
     def _judge_again(self, key: bytes, row: SeenRow, now: float) -> None:
-        """Queue a refused URL if the gates pass it now; robots.txt is asked at dispatch."""
+        """Queue a refused URL if the gates pass it now; robots.txt is checked when its turn comes."""
         known = self._store.tables.seen.record(row.seq)
         if (
             known is None

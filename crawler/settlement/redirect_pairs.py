@@ -1,8 +1,8 @@
 """End-to-end redirect pairs (original, final target), resolved through the table of edges.
 
 A chain of redirects is written edge by edge, in whatever order its URLs are fetched. A pair is complete when the chain's end has settled:
-fetched, failed for good, or refused (out of scope, denied): such a target is final as it stands. So a hundred originals that end at one
-page are a hundred pairs although the page is fetched once [LEE09, L = {(u, f(u))}, at most 5 hops].
+it was fetched, failed for good, or was refused (out of scope, denied). So a hundred originals that end at one page are a hundred pairs,
+although the page is fetched once [LEE09, L = {(u, f(u))}, at most 5 hops].
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _FINAL = (State.DONE, State.REFUSED, State.ALIAS)
 
 
 class RedirectPairs:
-    """Completes pairs from either end and writes each once."""
+    """Completes pairs from either end, and writes each pair once."""
 
     def __init__(self, tables: Tables, urls: URLSpace, outbox: Outbox | None = None) -> None:
         """Create the pairs of redirects.
@@ -34,18 +34,20 @@ class RedirectPairs:
         self._urls = urls
 
     def on_redirect(self, url: CrawlURL, target: str, now: float) -> list[RedirectPair]:
-        """`url` has just redirected to `target`: return the pairs that this completes, if the chain's end has settled before."""
+        """Handle that `url` redirects to `target`; return the pairs that this completes, if the chain's end has settled before."""
         return self._after(url.key, target, self._ending_at, now)
 
     def on_foreign_redirect(self, original: bytes, target: str, now: float) -> list[RedirectPair]:
-        """A URL of another agent redirects to one of ours: its agent is told at once if the chain's end has settled before."""
+        """Handle a URL of another agent that redirects to one of ours; if the chain's end has settled before, its agent is told at once."""
         self._tables.redirects.put_in(original, self._urls.key(target))
         return self._after(original, target, lambda *_: [], now)
 
     def on_foreign_end(
         self, original: bytes, hops: int, target: CrawlURL, status: int, fingerprint: bytes, now: float
     ) -> list[RedirectPair]:
-        """The chain that leaves us at `original` has come to its end: return the pairs that this completes, none if it never left us."""
+        """Handle the end of a chain that continued at another agent after `original`; return the pairs that this completes, none if it did
+        not.
+        """
         if self._tables.redirects.edge(original) is None:
             return []
         before = [(key, hops + n) for key, n in self._ending_at(original, MAX_HOPS - hops)]
@@ -67,14 +69,14 @@ class RedirectPairs:
         return self._complete(self._urls.url(text), status, fingerprint, [(original, hops), *before], now)
 
     def on_end(self, url: CrawlURL, status: int, fingerprint: bytes, now: float) -> list[RedirectPair]:
-        """`url` has settled without a redirect: return the pairs that end at it."""
+        """Handle that `url` has settled without a redirect; return the pairs that end at it."""
         return self._complete(url, status, fingerprint, self._ending_at(url.key, MAX_HOPS), now)
 
     def _ending_at(self, key: bytes, max_hops: int) -> list[tuple[bytes, int]]:
         return self._tables.redirects.ending_at(key, max_hops, is_own=self._is_own)
 
     def _answer(self, key: bytes, row: SeenRow) -> tuple[int, bytes]:
-        """Return status and fingerprint of what a URL was answered when it settled: a page, a failure, or a redirect to no URL."""
+        """Return (status, fingerprint) of a settled URL's answer: a page, a failure, or a redirect without a valid target."""
         page = self._tables.pages.read(row.visit)
         if page is not None:
             return page.status, page.fingerprint
@@ -84,7 +86,7 @@ class RedirectPairs:
     def _complete(
         self, target: CrawlURL, status: int, fingerprint: bytes, originals: Iterable[tuple[bytes, int]], now: float
     ) -> list[RedirectPair]:
-        """Write the pairs (original's key, hops) → target; those of other agents are told."""
+        """Write the pairs from (original's key, hops) to `target`; pairs of other agents are sent to them."""
         pairs = []
         for key, hops in originals:
             if self._outbox is not None and not self._is_own(key):

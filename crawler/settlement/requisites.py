@@ -1,14 +1,14 @@
-"""Requisites: from what a page needs to be shown to requests of their own, for an archive that replays.
+"""Requisites: images, style sheets, scripts and the like that a page needs to be shown; requested so that an archive can be replayed.
 
     page ─ want ─ ahead of further pages in the host's queue ─ answered ─ want (of a style sheet, of a redirect) ─ ...
 
-A requisite is asked for once, whoever needs it, up to five hops from its page (page → style sheet → imported style sheet → font).
-It may lie beyond the scope, and is no page: not counted as one, not in the link graph, shown to no filter; but robots.txt, politeness, the
-guards of addresses and of dangerous links, `scope.exclude` and the other limits hold for it as for any request. `archive.max_requisites_*`
-bound what one page or style sheet and one host may ask for.
+A requisite is requested once, however many pages need it, up to five steps from its page (page → style sheet → imported style sheet →
+font). It may be out of scope. It is not a page: it is not counted as one, not in the link graph, and shown to no filter. But robots.txt,
+politeness, the guards of addresses and of dangerous links, `scope.exclude` and the other limits apply as to any request.
+`archive.max_requisites_*` limit the requisites of one page or style sheet, and of one host.
 
-What was fetched as a page is not asked for again; a page whose turn comes after its URL was fetched as an image, a style or the like is
-refused without a request (`Reason.REQUISITE`). Every requisite keeps its fate: `thresher export DIR --what requisites`.
+A URL that was fetched as a page is not requested again. A page whose URL was fetched before as an image, a style sheet or the like is
+refused without a request (`Reason.REQUISITE`). What became of every requisite is stored: `thresher export DIR --what requisites`.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ from thresher.storage.records import RequisiteRecord
 from thresher.storage.store import Store
 from thresher.storage.tables.requisites import REQUESTER
 
-_RANK: Final = 1  # in the lane that goes ahead: behind what filters ask for
-_REMEMBERED: Final = 65_536  # URLs of other agents that were told of lately; 4 MB
+_RANK: Final = 1  # rank in the lane of prior requests: after filters' requests
+_REMEMBERED: Final = 65_536  # URLs of other agents that were sent recently; 4 MB
 _BY: Final = "archive"
 
 
 class Requisites:
-    """Who needs what, and what becomes of it."""
+    """Requests requisites, and settles their requests. A `Journey`."""
 
     def __init__(self, store: Store, frontier: Frontier, context: VisitContext, totals: Totals, outbox: Outbox | None) -> None:
         """Create the requisites.
 
         Args:
-            outbox: To the other agents, if there are any.
+            outbox: Messages to the other agents, if there are any.
         """
         self._store = store
         self._tables = store.tables.requisites
@@ -55,18 +55,18 @@ class Requisites:
         self.n_waiting = self._tables.n_waiting() if context.requisites is not None else 0
 
     def on_page(self, visit: Visit, now: float) -> None:
-        """A page or a style sheet was read: ask for what it needs."""
+        """Handle a page or style sheet that was read: request its requisites."""
         source = visit.lease.entry.url
         if visit.requisites and (hop := hop_of(source) + 1) <= MAX_HOPS:
             self.want(source, visit.requisites, hop, 0, now)
 
     def want(self, source: CrawlURL, texts: Sequence[str], hop: int, hops: int, now: float) -> None:
-        """Ask for what nobody has asked for yet.
+        """Request the requisites that were not requested before.
 
         Args:
-            texts: Canonical, distinct.
-            hop: 1 to 3.
-            hops: Redirects since it was named.
+            texts: Canonical URLs, distinct.
+            hop: Steps from the page, 1 to 3.
+            hops: Redirects since the requisite was named.
         """
         keys: Sequence[bytes] = [self._context.urls.key(text) for text in texts]
         if self._outbox is not None:
@@ -78,7 +78,7 @@ class Requisites:
     def _own(
         self, source: CrawlURL, texts: Sequence[str], keys: Sequence[bytes], hop: int, hops: int
     ) -> tuple[Sequence[str], Sequence[bytes]]:
-        """Tell the other agents of what is theirs, once in a while; return what is ours."""
+        """Send other agents the requisites of their sites, unless that was done recently; return ours as (texts, keys)."""
         assert self._outbox is not None
         theirs = [(key, text) for key, text in zip(keys, texts, strict=True) if not self._outbox.is_own(key)]
         if not theirs:
@@ -97,7 +97,7 @@ class Requisites:
         )
 
     def _ask(self, url: CrawlURL, now: float) -> None:
-        """Queue a requisite that is not known, unless a rule forbids it or a page has brought it."""
+        """Queue a requisite that is not known, unless a rule forbids it or it was fetched as a page."""
         if fault := requisite_fault(url.text, self._context):
             note_skip(self._store.tables, self._totals, Skip(url.text, *fault), url.via)
             return
@@ -116,7 +116,7 @@ class Requisites:
             self._frontier.push_requisite(Entry(Lane.AHEAD, _RANK, self._store.tables.requests.add(url, REQUESTER, now), 0, url), now)
 
     def _was_page(self, url: CrawlURL, record: RequisiteRecord, now: float) -> bool:
-        """Return whether the URL was fetched as a page, whole; where that redirected, ask for the target."""
+        """Return whether the URL was completely fetched as a page; if that redirected, request the target."""
         row = self._store.tables.seen.row(url.key)
         if row is None or row.state is not State.DONE or row.reason is not None:
             return False
@@ -130,7 +130,7 @@ class Requisites:
     # -- what became of a request
 
     def on_answer(self, visit: Visit, outcome: Outcome, now: float) -> None:
-        """A requisite was answered."""
+        """Handle the answer to a requisite."""
         entry = visit.lease.entry
         self._totals.request(outcome.wire_bytes)
         retry = self._frontier.finish(visit.lease, outcome, now, is_page=False)
@@ -153,11 +153,11 @@ class Requisites:
         self.on_page(visit, now)
 
     def on_refusal(self, visit: Visit, skip: Skip, now: float) -> None:
-        """A requisite may not be requested."""
+        """Handle a requisite that may not be requested."""
         self._give_up(visit.lease.entry, "refused", f"{skip.reason} {skip.by}", now)
 
     def on_unreachable(self, entry: Entry, failure: Failed, now: float) -> None:
-        """The last try found no address."""
+        """Handle that the last try found no address."""
         self._give_up(entry, "failed", f"{failure.cause} {failure.detail}", now)
 
     def _give_up(self, entry: Entry, state: str, why: str, now: float) -> None:
@@ -166,7 +166,7 @@ class Requisites:
         self._tables.save(entry.url.key, record)
 
     def _end(self, entry: Entry, now: float) -> RequisiteRecord:
-        """Forget a request; return its requisite's record."""
+        """Delete a request; return the record of its requisite."""
         self._store.tables.requests.pop(entry.seq)
         self.n_waiting -= 1
         record = self._tables.get(entry.url.key)
@@ -175,7 +175,7 @@ class Requisites:
         return record
 
     def _follow(self, url: CrawlURL, target: str, now: float) -> None:
-        """Ask for what a requisite redirects to."""
+        """Request the target of a redirected requisite."""
         if url.hops >= self._context.overriding.of(url.text).limits.max_redirects:
             note_skip(self._store.tables, self._totals, Skip(presentable(target)[:2048], Reason.REDIRECT_LIMIT, "limits"), url.key)
             return
@@ -195,5 +195,5 @@ class Requisites:
 
 
 def hop_of(url: CrawlURL) -> int:
-    """Return how many hops from its page a URL lies; 0 for a page. That of a requisite stands in the place of its depth."""
+    """Return how many steps a URL is away from its page; 0 for a page. A requisite's steps are stored in the field of the depth."""
     return url.site_depth if url.purpose is Purpose.REQUISITE else 0

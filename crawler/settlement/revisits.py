@@ -1,10 +1,10 @@
-"""What becomes of a revisit, all of it in the visit's own commit.
+"""Settles revisits; all is written in the commit of the visit.
 
     answer                          what it shows                       what is written
     304 to a conditional request    not modified                        the check
     200 with the digest it had      same                                the check
-    200, the text as before         alike (a clock, other markup)       the check, new links
-    200, a little otherwise         alike, until a second look          the check, a second request
+    200, the same text         alike (a clock, other markup)       the check, new links
+    200, a slightly different text         alike, until a second look          the check, a second request
     200, another text               changed, or new                     a version, the change, new links
     200, the text of another page   moved, by copy                      as changed
     301, 302, 303, 307, 308         moved, if it leads elsewhere now    the edge, the change, the target
@@ -13,11 +13,11 @@
     404 for the first time          missing                             the check
     anything else                   failed, once its tries are used up  the check
 
-A URL stays DONE throughout: what waits is a request (storage/tables/requests.py), so a kill loses none and asks none twice. What is
-held, deferred or an alias has no revisit. Filters judge a changed page and learn nothing from it.
+The URL stays DONE all the time: the queue has a request (storage/tables/requests.py), so a kill loses no revisit and makes none twice. URLs
+that are held, queued or aliases have no revisits. Filters judge a changed page and learn nothing from it.
 
-A host whose last answers are mostly losses (pages missing, failing, moved to one place, showing one text) is halted: the crawl asks its
-operator (`thresher recrawl DIR --trust HOST`), and no 404 of it counts until then or until a later round finds it well.
+A host whose last answers are mostly losses (pages missing, failing, moved to one place, or showing one text) is parked: the operator must
+decide (`thresher recrawl DIR --trust HOST`). No 404 of it counts until then, or until a later round finds the host well.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from thresher.storage.tables.rounds import REQUESTER, ChangeRecord, CheckRecord,
 
 
 class Revisits:
-    """Writes visits of URLs that were visited before."""
+    """Writes revisits."""
 
     def __init__(
         self,
@@ -79,11 +79,11 @@ class Revisits:
         self._round: RoundRecord | None = None
 
     def on_answer(self, visit: Visit, outcome: Outcome, now: float) -> None:
-        """A revisit was answered."""
+        """Handle the answer to a revisit."""
         entry = visit.lease.entry
         self._totals.request(outcome.wire_bytes)
         is_page = isinstance(outcome, Fetched) and outcome.refused is None
-        is_counted = is_page and not self.coming.is_on  # a host's budget of pages is a round's, and a schedule has no rounds
+        is_counted = is_page and not self.coming.is_on  # a host's budget of pages is for a round, and a schedule has no rounds
         retry = self._frontier.finish(visit.lease, outcome, now, is_page=is_counted)
         if isinstance(outcome, Failed):
             self._totals.count_failure(outcome.cause, terminal=retry is None)
@@ -91,7 +91,7 @@ class Revisits:
             _Answer(self, visit, outcome, self._ended(entry), now).settle()
 
     def on_refusal(self, visit: Visit, skip: Skip, now: float) -> None:
-        """A revisit will not be made: the URL is refused by now."""
+        """Handle a revisit that is not made, since the URL is refused now."""
         entry, why = visit.lease.entry, f"not requested: {skip.reason} ({skip.by})"
         revisit = self._ended(entry)
         check = self.check(entry.url, now)
@@ -101,7 +101,7 @@ class Revisits:
         self.coming.visited(entry.url, check, "refused", 0, now)
 
     def on_rewrite(self, visit: Visit, now: float) -> None:
-        """A revisit will not be made: by a rule the URL stands for another page by now, which is kept."""
+        """Handle a revisit that is not made, since the URL is now an alias of another, kept page."""
         url, (who, effect) = visit.lease.entry.url, visit.held[0]
         assert isinstance(effect, Rewrite)
         revisit, check = self._ended(visit.lease.entry), self.check(url, now)
@@ -111,15 +111,15 @@ class Revisits:
         self.count(revisit, "moved", 0, now)
 
     def on_unreachable(self, entry: Entry, failure: Failed, now: float) -> None:
-        """The last try of a revisit found no address."""
+        """Handle that the last try of a revisit found no address."""
         self._totals.count_failure(failure.cause, terminal=True)
         _Answer(self, None, failure, self._ended(entry), now).settle()
 
-    # -- what an answer's settlement is made of
+    # -- used by _Answer
 
     @property
     def parts(self) -> tuple[Store, Frontier, VisitContext, Totals, Admission]:
-        """What revisits are written with."""
+        """The parts of the agent that write revisits."""
         return self._store, self._frontier, self._context, self._totals, self._admission
 
     def learn(self, deliberation: Deliberation[LinkJudgement] | None, now: float) -> None:
@@ -128,11 +128,11 @@ class Revisits:
             self._learn(deliberation, now)
 
     def check(self, url: CrawlURL, now: float) -> CheckRecord:
-        """Return what is known of a URL's visits."""
+        """Return the record of a URL's visits."""
         return self._store.tables.rounds.check(url.key) or CheckRecord(now, 1, standing="none")
 
     def keep_version(self, url: str, key: bytes, check: CheckRecord) -> None:
-        """Let the visit being settled be the URL's newest version; older ones are deleted, but for those that are kept."""
+        """Make the current visit the URL's newest version; older versions are deleted, except those to keep."""
         self._store.tables.seen.settle(key, State.DONE)
         check.versions.append(self._store.visit)
         kept = self._context.overriding.of(url).store.versions
@@ -141,7 +141,7 @@ class Revisits:
 
     def count(self, revisit: RevisitRecord, what: str, wire_bytes: int, now: float, spared: int = 0) -> None:
         """Count an answer in its round; the last one ends it."""
-        record = self._round = self._round or self._store.tables.rounds.last()  # the last word on it was the collection's
+        record = self._round = self._round or self._store.tables.rounds.last()  # the collection has changed it last
         assert record is not None, "a revisit, and no round"
         record.counts[what] = record.counts.get(what, 0) + 1
         record.bytes_received += wire_bytes
@@ -153,7 +153,7 @@ class Revisits:
         self._store.tables.rounds.save(record)
 
     def ask_again(self, url: CrawlURL, revisit: RevisitRecord, now: float, *, first_look: bytes = b"") -> None:
-        """Queue the URL once more, without conditions: to see whether a 304 was true, or if it shows the same as at the first look."""
+        """Queue the URL once more, without conditions: to see whether a 304 was true, or whether it shows the same as at the first look."""
         seq = self._store.tables.requests.add(url, REQUESTER, now)
         if self._frontier.push(Entry(Lane.AHEAD, 0, seq, 0, url), now) is None:
             self._store.tables.rounds.save_revisit(url.key, RevisitRecord(revisit.round, True, 0.0 if first_look else now, first_look))
@@ -161,7 +161,7 @@ class Revisits:
             self._store.tables.requests.pop(seq)
 
     def _ended(self, entry: Entry) -> RevisitRecord:
-        """Forget a revisit that waited."""
+        """Delete a revisit that waited; return it."""
         revisit = self._store.tables.rounds.revisit(entry.url.key)
         assert revisit is not None, f"{entry.url.text} was revisited, and no revisit of it waited"
         self._store.tables.requests.pop(entry.seq)
@@ -170,7 +170,7 @@ class Revisits:
 
 
 class _Answer:
-    """One answer, its URL's check and its host's watch, while they are brought up to date."""
+    """The settlement of one answer: updates its URL's check and its host's watch."""
 
     def __init__(self, revisits: Revisits, visit: Visit | None, outcome: Outcome, revisit: RevisitRecord, now: float) -> None:
         self._revisits = revisits
@@ -182,7 +182,7 @@ class _Answer:
         self._url = outcome.url
         self._check = revisits.check(outcome.url, now)
         self._was_bytes = self._check.wire_bytes
-        self._n_new = 0  # URLs that the page is the first to name
+        self._n_new = 0  # number of URLs that the page is the first to name
         self._queue = self._context.urls.queue_key(self._url.host)
         record = self._frontier.record(self._queue)
         self._watch = self._store.tables.rounds.watch(self._queue, record.name if record is not None else "")
@@ -218,7 +218,7 @@ class _Answer:
         self._look_after_host(is_lost=is_lost)
         self._revisits.coming.visited(self._url, check, what, self._n_new, self._now)
 
-    # -- what it shows: how it is counted, and whether the page is lost
+    # -- what it shows; each returns (name of the result, whether the page is lost)
 
     def _not_modified(self) -> tuple[str, bool]:
         self._totals.page(304)
@@ -235,7 +235,7 @@ class _Answer:
         self._totals.page(outcome.head.status)
         known = validators_of(list(outcome.head.headers), self._now)
         is_new, comparison = check.standing != "page", visit.comparison
-        if not is_new and comparison is None:  # no version to compare with is left
+        if not is_new and comparison is None:  # there is no version to compare with
             comparison = Comparison(is_change=True, amount=None)
         if self._revisit.said_at and comparison is not None:
             asked = Validators(check.etag, check.last_modified)
@@ -253,7 +253,7 @@ class _Answer:
         return "alike", False
 
     def _looked_twice(self, comparison: Comparison) -> Comparison:
-        """Tell a small change from a page that every request sees otherwise, by a second request."""
+        """Distinguish a small change from a page that differs at every request, by a second request."""
         first_look, check = self._revisit.first_look, self._check
         if first_look:
             check.is_restless = first_look != comparison.text
@@ -368,7 +368,7 @@ class _Answer:
     # -- its host
 
     def _look_after_host(self, *, is_lost: bool) -> None:
-        """Note how the host has answered; halt it if it has lost too much at once, or believe it again."""
+        """Record the host's answer; park the host if it has lost too much at once, or trust it again."""
         watch = self._watch
         watch.history = (watch.history << 1 | is_lost) & ((1 << WINDOW) - 1)
         watch.n_answers += 1

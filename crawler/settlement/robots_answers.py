@@ -1,6 +1,6 @@
-"""What becomes of an answered robots.txt: the rules of its origins are written, and the hosts that have waited for them go on.
+"""Settles requests of robots.txt: writes the rules of its origins; the hosts that waited for them go on.
 
-It is asked for in the place of a page, as the first URL of its origin, or as a hop of one that was redirected, also for another agent.
+It is requested before the first page of an origin, or as the target of a redirected robots.txt, also for another agent.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from thresher.crawler.settlement.sitemaps import Sitemaps
 from thresher.crawler.settlement.totals import Totals
 from thresher.crawler.visit import Visit, VisitContext
 
-ROBOTS_HOP_WAIT_S = 600.0  # how long a host waits for a robots.txt that was redirected
+ROBOTS_HOP_WAIT_S = 600.0  # seconds that a host waits for a redirected robots.txt
 
 
 class RobotsAnswers:
-    """Writes them."""
+    """Settles requests of robots.txt. A `Journey`."""
 
     def __init__(self, frontier: Frontier, context: VisitContext, totals: Totals, sitemaps: Sitemaps, outbox: Outbox | None) -> None:
         """Create the robots answers.
 
         Args:
-            outbox: To the other agents, if there are any.
+            outbox: Messages to the other agents, if there are any.
         """
         self._frontier = frontier
         self._context = context
@@ -37,7 +37,7 @@ class RobotsAnswers:
         self._outbox = outbox
 
     def on_answer(self, visit: Visit, outcome: Outcome, now: float) -> None:
-        """A robots.txt has been answered: in the place of a page, or as a hop of a redirected one."""
+        """Handle the answer to a robots.txt, which was requested before a page or as the target of a redirected one."""
         lease, robots = visit.lease, self._context.robots
         self._totals.request(outcome.wire_bytes, robots=True)
         if isinstance(outcome, Failed):
@@ -60,7 +60,7 @@ class RobotsAnswers:
             self.no_hop(Failed(hop, Cause.UNREACHABLE, "redirected to a host that is parked"), now)
 
     def _later(self, visit: Visit, failure: Failed, now: float) -> None:
-        """The fault is on our side of the wire: it says nothing about the file, which is asked for again."""
+        """Handle a failure on our side: it says nothing about the file, which is requested again."""
         self._totals.count_failure(failure.cause, terminal=False)
         if visit.deferred is not None:
             self._frontier.defer(visit.lease, now, why=str(failure.cause), requested=failure)
@@ -71,36 +71,36 @@ class RobotsAnswers:
             self.no_hop(failure, now)
 
     def on_refusal(self, visit: Visit, skip: Skip, now: float) -> None:
-        """No rule holds for a robots.txt."""
+        """Do nothing: no gate refuses a robots.txt."""
         raise AssertionError(f"{skip.text}: a robots.txt was refused as {skip.reason}")
 
     def on_unreachable(self, entry: Entry, failure: Failed, now: float) -> None:
-        """The last try of a hop found no address."""
+        """Handle that the last try of a redirected robots.txt found no address."""
         self.no_hop(failure, now)
 
     def no_hop(self, failure: Failed, now: float) -> None:
-        """A robots.txt was redirected to a host that cannot be asked: the origins that wait for it are told that it is unreachable."""
+        """Handle a robots.txt that was redirected to a host that cannot be requested: for the waiting origins it is unreachable."""
         waiting = self._context.robots.waiting_for(failure.url)
         self._learn(waiting, failure, now)
         self._wake(waiting, now)
 
     def on_hop_answer(self, hop: CrawlURL, outcome: Outcome, now: float) -> None:
-        """A hop of a robots.txt was answered by the agent that has its host."""
+        """Handle an answer that another agent sends about a redirected robots.txt."""
         waiting = self._context.robots.waiting_for(hop)
         self._learn(waiting, outcome, now)
         self._wake(waiting, now)
 
     def _wake(self, waiting: Iterable[RobotsWaiter], now: float) -> None:
-        """Let the hosts go on that have waited for their rules."""
+        """Let the hosts go on that waited for their rules."""
         for origin in waiting:
             if not isinstance(origin, PeerAsking):
                 self._frontier.wake(self._context.urls.queue_key(origin), now)
 
     def _learn(self, waiting: Iterable[RobotsWaiter], outcome: Outcome, now: float, asked_for: CrawlURL | None = None) -> tuple[float, str]:
-        """Write the rules of the origins; return until when their hosts wait, and why.
+        """Write the rules of the origins; return (time until which their hosts wait, why).
 
         Args:
-            asked_for: What was to be requested.
+            asked_for: The URL before which it was requested.
         """
         until, why = 0.0, ""
         for origin in waiting:
@@ -116,7 +116,7 @@ class RobotsAnswers:
         return until, why
 
     def policy(self, visit: Visit, outcome: Outcome, now: float) -> None:
-        """A tdmrep.json has been answered in the place of a page."""
+        """Handle the answer to a tdmrep.json, which was requested before a page."""
         self._totals.request(outcome.wire_bytes, robots=True)
         if isinstance(outcome, Failed):
             self._totals.count_failure(outcome.cause, terminal=False)

@@ -1,7 +1,7 @@
-"""The label of the seed from which a URL was found, while the crawl runs: for archives, and for the agents that are told of its links.
+"""The label of the seed from which a URL was found, while the crawl runs: for archives, and for other agents that get its links.
 
-A way may lead over the sites of several agents: each names the label with what it tells the others of (FoundLinks, Needed, Submitted,
-Announced), and they keep it. Without labels in the configuration nothing is read.
+The way from a seed may pass the sites of several agents: messages (FoundLinks, Needed, Submitted, Announced) carry the label, and the
+receiver stores it. Without labels in the configuration nothing is read.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ class SeedLabels:
         self._lookup = LabelLookup(store, settings, store.secret)
 
     def of(self, url: CrawlURL) -> str:
-        """Return a URL's label, "" if it has none."""
+        """Return a URL's label; "" if it has none."""
         return self._lookup.of_url(url.key, url.via) if self._lookup else ""
 
     def of_host(self, queue: bytes) -> str:
-        """Return the label of the first seed at a host, "" if none has one."""
+        """Return the label of the first seed on a host; "" if none has one."""
         return self._lookup.of_host(queue)
 
     def told(self, source: CrawlURL, label: str) -> None:
-        """Keep the label of another agent's page, style sheet or sitemap."""
+        """Store the label of another agent's page, style sheet or sitemap."""
         if label:
             self._lookup.of_foreign(source.key, label)

@@ -1,9 +1,9 @@
-"""Settlement: what a visit found out becomes state, all of it in the visit's own commit.
+"""Settlement: what a visit found becomes state; all of it is written in the commit of the visit.
 
     host clock · robots · outcome · redirect edge and pairs · links · filter memories · effects · counters
 
-What becomes of a request depends on its purpose: each has a journey of its own (journey.py).
-Every write goes to the store's open group; a group holds whole visits only. Nothing here awaits.
+A request is settled by its purpose: each purpose has a journey (journey.py).
+Every write goes to the store's open group; a group has only whole visits. Nothing here awaits.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from thresher.storage.tables.requests import Requester
 
 
 class Settler:
-    """Writes visits. The only writer of a crawl's progress, beside the frontier's own rows."""
+    """Writes visits: the only writer of a crawl's progress, beside the frontier's own rows."""
 
     def __init__(self, store: Store, frontier: Frontier, context: VisitContext, totals: Totals) -> None:
         self._store = store
@@ -88,7 +88,7 @@ class Settler:
         self._archiver = Archiver(store, context.settings, VERSION, self.labels, peers) if store.archive is not None else None
 
     def _journeys_by_purpose(self, of_filters: FilterRequests) -> dict[Purpose, Journey]:
-        """Return which journey writes the answer to a request."""
+        """Return purpose → the journey that settles such requests."""
         return {
             Purpose.PAGE: self._pages,
             Purpose.ANNOUNCED: self._pages,
@@ -122,7 +122,7 @@ class Settler:
         self._store.end_visit()
 
     def _end(self, visit: Visit, now: float) -> None:
-        """End the lease: by what became of the URL's request, or of another that was made or needed in its place."""
+        """End the lease: by the result of the URL's request, or of another request that was made or is needed first."""
         lease, outcome = visit.lease, visit.outcome
         journey = self._journeys[lease.entry.url.purpose]
         if visit.robots_of and outcome is not None:
@@ -152,13 +152,13 @@ class Settler:
         journey.on_refusal(visit, skip, now)
 
     def on_import(self, visit: Visit, now: float) -> None:
-        """Write an answer that an archive has, whose URL waits in no queue, and close it."""
+        """Write an answer from an archive, whose URL is in no queue, and close the visit."""
         self._pages.on_import(visit, now)
         self.learning.write(now)
         self._store.end_visit()
 
     def unresolvable(self, hostname: str, cause: Cause, detail: str, now: float) -> None:
-        """Let the URLs whose host has no address fail, and write the end of those that have no try left."""
+        """Let the URLs of a host without an address fail, and settle those that have no try left."""
         self.totals.count_failure(cause, terminal=False)
         terminal = self._frontier.unresolvable(hostname, cause, now)
         self._store.end_visit()
@@ -177,12 +177,12 @@ class Settler:
         self.learning.write(now)
 
     def admit_foreign(self, source: CrawlURL, sifted: Sifted, gift: float, now: float, *, is_redirect: bool) -> None:
-        """Write what a page of another agent names of our sites; the caller closes the visit."""
+        """Write the links of another agent's page to our sites; the caller closes the visit."""
         self.admission.admit(source, sifted, now, is_redirect=is_redirect, gift=gift)
         self.learning.learn((sifted.deliberation,), now)
 
     def announce_next(self, now: float) -> None:
-        """Admit some of what sitemaps announce: a visit of its own."""
+        """Admit a chunk of announced URLs, as a separate visit."""
         self.announcements.admit_next(now)
         self.learning.write(now)
         self._store.end_visit()
@@ -194,12 +194,12 @@ class Settler:
         self.learning.write(now)
 
     def on_request(self, requester: Requester, effect: Request, now: float) -> None:
-        """A filter, perhaps at another agent, asks for a request to one of our hosts."""
+        """Handle a filter's request to one of our hosts; the filter may be at another agent."""
         self._effects.request(effect, requester, now)
         self.learning.apply((), now)
 
     def on_study_end(self, who: str, site: bytes, finding: bytes, now: float) -> None:
-        """Let a filter learn from the study that it asked for; a visit of its own."""
+        """Let a filter learn from the study that it asked for, as a separate visit."""
         self._findings.on_study_end(who, site, finding, now)
         self.learning.write(now)
         self._store.end_visit()

@@ -1,9 +1,10 @@
-"""Sitemaps: from the robots.txt that names one to what it says, each step in the commit of the visit that makes it.
+"""Sitemaps: from the robots.txt that names one to its chunks in the store, each step in the commit of its visit.
 
     robots.txt ─ submit ─ a request in the sitemap's host's queue ─ answered ─ chunks in the store ─ announcements.py
                    ▲ index, one level; redirect ─────────────────────┘
 
-A sitemap is requested at most once a day, like a page that is linked from the home page; those of an index like what such a page links to.
+A sitemap is requested at most once a day. It has the depth of a page that is linked from the home page; the sitemaps of an index are one
+deeper.
 """
 
 from __future__ import annotations
@@ -33,14 +34,14 @@ from thresher.storage.records import AnnouncerRecord, SitemapRecord
 from thresher.storage.store import Store
 from thresher.storage.tables.sitemaps import REQUESTER
 
-MAX_HOSTS = 1_000  # for which one sitemap speaks
-_TOLD = 20  # words about one sitemap
+MAX_HOSTS = 1_000  # most hosts for which one sitemap may announce URLs
+_TOLD = 20  # most messages about one sitemap
 _OF_PAGES = (Purpose.PAGE, Purpose.ANNOUNCED, Purpose.AUDIT)
 _SETTLED = ("read", "redirected", "failed")
 
 
 class Sitemaps:
-    """Who names sitemaps, and what becomes of them."""
+    """Requests sitemaps, and settles their requests. A `Journey`."""
 
     def __init__(
         self, store: Store, frontier: Frontier, context: VisitContext, totals: Totals, labels: SeedLabels, *, outbox: Outbox | None
@@ -61,10 +62,10 @@ class Sitemaps:
     # -- which sitemaps there are
 
     def on_robots(self, origin: str, record: RobotsRecord, asked_for: CrawlURL | None, now: float) -> None:
-        """An origin's robots.txt has been read.
+        """Handle an origin's robots.txt that was read: request the sitemaps that it names.
 
         Args:
-            asked_for: The page in whose place it was requested, if there is one.
+            asked_for: The page before which it was requested, if there is one.
         """
         if self._context.overriding.of_host(queue_name(origin)).sitemaps == "off" or record.kind == "unreachable":
             return
@@ -78,7 +79,7 @@ class Sitemaps:
             self.submit(Submitted(f"{origin}/sitemap.xml", [queue_name(origin)], "", 0, 0, label), now)
 
     def _is_guest(self, origin: str, asked_for: CrawlURL | None) -> bool:
-        """Return whether an origin beyond the scope is asked only for what pages of others need to be shown."""
+        """Return whether an origin is out of scope, and is requested only for requisites of other pages."""
         if self._context.requisites is None or (asked_for is not None and asked_for.purpose in _OF_PAGES):
             return False
         is_needed = self._store.tables.requisites.n_of_host(self._context.urls.queue_key(origin)) > 0
@@ -94,7 +95,7 @@ class Sitemaps:
         return home is not None and not home.seed_distance
 
     def submit(self, submitted: Submitted, now: float) -> None:
-        """Have a sitemap read, here or by the agent that has its site, unless that was done within a day."""
+        """Request a sitemap, here or by the agent that has its site, unless that was done within a day."""
         try:
             text = self._context.urls.canonical(submitted.sitemap, submitted.by)
         except BadURL as error:
@@ -126,7 +127,9 @@ class Sitemaps:
         self._tables.save_announcer(queue, host)
 
     def _again(self, url: CrawlURL, record: SitemapRecord, submitted: Submitted, now: float) -> None:
-        """Read a known sitemap again, a day after it was read last: it is old, or it has named URLs of a host that names it only now."""
+        """Request a known sitemap again, a day after the last time: it is old, or it has URLs of a host that names this sitemap only
+        now.
+        """
         new = [host for host in submitted.hosts if host not in record.hosts][: MAX_HOSTS - len(record.hosts)]
         due = record.fetched_at + DAY_S
         is_wanted = due <= now or (bool(new) and Reason.NOT_ITS_HOST in record.counts)
@@ -148,7 +151,7 @@ class Sitemaps:
             self._fail(url, record, f"not requested: {refusal}")
 
     def on_settled(self, visit: Visit, now: float) -> None:
-        """A page may name a feed."""
+        """Handle a settled page: it may name a feed."""
         url = visit.lease.entry.url
         if visit.feed and self._context.settings.sitemaps != "off":
             self.submit(Submitted(visit.feed, [queue_name(url.host)], url.text, 0, 0, self._labels.of(url)), now)
@@ -156,7 +159,7 @@ class Sitemaps:
     # -- what became of a request
 
     def on_answer(self, visit: Visit, outcome: Outcome, now: float) -> None:
-        """A sitemap was answered: let what it says wait to be admitted."""
+        """Handle the answer to a sitemap: store its chunks, which wait to be admitted."""
         entry = visit.lease.entry
         self._totals.request(outcome.wire_bytes)
         retry = self._frontier.finish(visit.lease, outcome, now, is_page=False)
@@ -177,16 +180,16 @@ class Sitemaps:
                 self._read(entry.url, record, visit.sitemap, now)
 
     def on_refusal(self, visit: Visit, skip: Skip, now: float) -> None:
-        """A sitemap may not be requested."""
+        """Handle a sitemap that may not be requested."""
         entry = visit.lease.entry
         self._fail(entry.url, self._end(entry), f"not requested: {skip.reason} ({skip.by})")
 
     def on_unreachable(self, entry: Entry, failure: Failed, now: float) -> None:
-        """The last try found no address."""
+        """Handle that the last try found no address."""
         self._fail(entry.url, self._end(entry), f"{failure.cause}: {failure.detail}")
 
     def _end(self, entry: Entry) -> SitemapRecord:
-        """Forget a request; return the record of its sitemap as it begins anew."""
+        """Delete a request; return the record of its sitemap, reset."""
         self._store.tables.requests.pop(entry.seq)
         record = self._tables.sitemap(entry.url.key)
         assert record is not None, f"{entry.url.text} was requested as a sitemap and is none"
@@ -198,7 +201,7 @@ class Sitemaps:
         self._tables.save_sitemap(url.key, record)
 
     def _redirected(self, url: CrawlURL, record: SitemapRecord, outcome: Redirect, now: float) -> None:
-        """Who may answer for a sitemap may say where it is: the target speaks for whom the sitemap would, and for its host."""
+        """Handle a redirected sitemap: the target may announce URLs of the same hosts, and of its own."""
         record.state, record.notes = "redirected", [f"redirected to {presentable(outcome.target)[:2048]}"]
         self._tables.save_sitemap(url.key, record)
         if url.hops >= self._context.overriding.of(url.text).limits.max_redirects:

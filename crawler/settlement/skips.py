@@ -1,4 +1,4 @@
-"""A URL that is not asked for is counted by its reason and written to the log of skipped URLs."""
+"""Counts a URL that is not requested by its reason, and writes it to the log of skipped URLs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def note_skip(tables: Tables, totals: Totals, skip: Skip, via: bytes) -> None:
     """Count a skip and log it.
 
     Args:
-        via: Key of what named the URL.
+        via: Key of the page that named the URL.
     """
     totals.skip(skip.reason)
     tables.skips.add(skip.text, skip.reason, via=via, by=skip.by)

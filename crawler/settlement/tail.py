@@ -1,12 +1,12 @@
-"""The tail of each host: what opinions of filters postponed, and what of it is fetched when.
+"""The tail of each host: the URLs that filters hold, and which of them are fetched when.
 
-    postpone ─► class of the host ─► draw (an audit at once, the rest when the host has nothing else) ─► settle ─► … ─► closed, or empty
+    hold ─► class of the host ─► draw (an audit at once, the rest when the host has nothing else) ─► settle ─► … ─► closed, or empty
 
-Which class is served next and when a tail is closed, filters/tail/serve.py says; here its records are read and written. A draw is written
-in the commit that queues its URL and ends in the commit that settles it, so that a crash counts none twice and forgets none.
-What befalls a tail is told to the journal in the same commit (filters/tail/history.py).
+filters/tail/serve.py decides which class is served next and when a tail is closed; here the records are read and written. A draw is written
+in the commit that queues its URL, and ends in the commit that settles it, so that a crash counts none twice and forgets none. Every event
+of a tail is written to the journal in the same commit (filters/tail/history.py).
 
-Memory: the records of the hosts met last. Time: 5 µs a postponed URL, 1 µs a page of a host that has no tail.
+Memory: the records of recently used hosts. Time: 5 µs for a held URL, 1 µs for a page of a host without a tail.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from thresher.filters.tail.serve import Promotion, TailEnd, audits, promote, set
 from thresher.storage.tables.counters import Counters
 from thresher.storage.tables.tail import PENDING, TailPlace, TailTables, class_tag
 
-CLOSED = "tail:closed"  # postponed URLs that are left alone
+CLOSED = "tail:closed"  # held URLs that are left alone
 _MET = 2_000  # hosts whose records stay decoded
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -55,14 +55,14 @@ class _Loaded:
 
     def __init__(self, host: HostTail, classes: dict[bytes, TailClass], policy: TailPolicy) -> None:
         self.host = host
-        self.classes = classes  # by tag
+        self.classes = classes  # tag → class
         self.policy = policy
-        self.changed: set[bytes] = set()  # tags
-        self.is_asking = False  # something is to be closed, if the host is itself
+        self.changed: set[bytes] = set()  # tags of changed classes
+        self.is_asking = False  # something must be closed, once the host is known to be itself
 
     @property
     def tested(self) -> tuple[int, int, int]:
-        """What changes where a class is closed, a test begun, or a cohort's sample begun anew."""
+        """A value that changes when a class is closed, a test begins, or a cohort's sample begins again."""
         begun = sum(cohort.test for of in self.classes.values() for cohort in of.cohorts)
         return self.host.n_closed, self.host.test, begun
 
@@ -81,8 +81,8 @@ class Tails:
         """Create the tails of one agent.
 
         Args:
-            policies: The policy of a host, by its queue; of b"", that which holds in general.
-            known: What the URLs of a class came to before it was postponed, as its filter has seen it.
+            policies: Returns the policy of a host by its queue; for b"" the general one.
+            known: Returns what the URLs of a class gave before the class was held, as its filter knows it.
         """
         self._tables = tables
         self._counters = counters
@@ -95,9 +95,14 @@ class Tails:
     # -- into a tail
 
     def hold(self, queue: bytes, key: bytes, holder: str, *, is_inherited: bool, n_useful: int) -> list[bytes]:
-        """Let a URL wait in a class; return the keys of the URLs that are drawn at once, as audits.
+        """Add a URL to a class; return the keys of URLs that are drawn at once, as audits.
 
-        n_useful: pages of the host so far, if this is the first that it postpones
+        Args:
+            queue: The queue of the host.
+            key: The key of the URL.
+            holder: The class.
+            is_inherited: Whether only pages of the class have named the URL.
+            n_useful: Useful pages of the host so far, used if this is its first held URL.
         """
         loaded = self._load(queue) or self._begin(queue, n_useful)
         tag = class_tag(holder)
@@ -105,7 +110,7 @@ class Tails:
         if of is None:
             known = self._known(holder) or Recent()
             of = loaded.classes[tag] = TailClass(holder, recent=msgspec.structs.replace(known))
-        order = draw_order(b"", holder.encode(), key)  # a key is a hash with the crawl's secret already
+        order = draw_order(b"", holder.encode(), key)  # a key is already a hash with the crawl's secret
         place = TailPlace(queue, tag, join(of), order, is_inherited)
         self._tables.add(key, place)
         self._change(queue, loaded, tag)
@@ -115,7 +120,7 @@ class Tails:
         return keys
 
     def leave(self, key: bytes) -> None:
-        """Let a URL wait no longer that was freed or refused; nothing if it does not wait."""
+        """Remove a URL that was released or refused; nothing happens if it is in no class."""
         place = self._tables.place(key)
         if place is None:
             return
@@ -130,16 +135,20 @@ class Tails:
         self._note(Left(key), loaded)
 
     def is_inherited(self, key: bytes) -> bool:
-        """Return whether a URL waits only because pages of its class alone have named it."""
+        """Return whether a URL is held only because just pages of its class have named it."""
         place = self._tables.place(key)
         return place is not None and place.is_inherited
 
-    # -- out of it
+    # -- out of a tail
 
     def next(self, queue: bytes, *, may_close: bool = True) -> list[bytes]:
-        """Draw what a host serves that has nothing else; return the keys. Empty: its tail is empty, closed, or has cost its share.
+        """Draw the next URLs of a host that has nothing else to fetch; return their keys.
 
-        may_close: the host is known to be itself; if it is not, and something is to be closed, the tail `is_asking`
+        They are none if its tail is empty, closed, or has used its share of requests.
+
+        Args:
+            queue: The queue of the host.
+            may_close: Whether the host is known to be itself. If it is not, and something should be closed, `is_asking` becomes true.
         """
         loaded = self._load(queue)
         if loaded is None:
@@ -164,12 +173,12 @@ class Tails:
         return keys
 
     def is_asking(self, queue: bytes) -> bool:
-        """Return whether something of a host would have been closed if the host had been known to be itself."""
+        """Return whether something of a host waits to be closed until the host is known to be itself."""
         loaded = self._load(queue)
         return loaded is not None and loaded.is_asking
 
     def void(self, queue: bytes) -> None:
-        """Take what was drawn of a host's tail for no evidence: a wall has answered."""
+        """Discard the evidence of draws from a host's tail: a wall has answered."""
         loaded = self._load(queue)
         if loaded is not None:
             void(loaded.host, loaded.classes.values())
@@ -178,12 +187,12 @@ class Tails:
             self._note(Voided(queue), loaded)
 
     def class_of(self, key: bytes) -> str:
-        """Return the class that a URL was drawn from and that its fetch is charged to, "" if none was."""
+        """Return the class from which a URL was drawn, and to which its fetch counts; "" if it was not drawn."""
         found = self._tables.draw(key)
         return _DRAW.decode(found[1]).holder if found is not None else ""
 
     def settle(self, key: bytes, *, is_good: bool) -> bool:
-        """Learn what a drawn URL's fetch came to; return whether it was drawn."""
+        """Record whether the fetch of a drawn URL gave something new; return whether the URL was drawn."""
         found = self._tables.draw(key)
         if found is None:
             return False
@@ -196,7 +205,7 @@ class Tails:
         return True
 
     def unasked(self, key: bytes) -> bool:
-        """Take note that no request was made for a drawn URL, nor will be: that is no evidence. Return whether it was drawn."""
+        """Record that a drawn URL will not be requested: this is no evidence. Return whether it was drawn."""
         found = self._tables.draw(key)
         if found is None:
             return False
@@ -210,7 +219,7 @@ class Tails:
         return True
 
     def passes_on(self, key: bytes, to: bytes) -> None:
-        """Let what a drawn URL redirects to be drawn in its place: its fetch decides what the draw was worth."""
+        """Move the draw of a URL to the target of its redirect: the target's fetch decides what the draw was worth."""
         found = self._tables.draw(key)
         if found is not None and to[:8] == key[:8]:
             self._tables.put_draw(to, *found)
@@ -218,7 +227,7 @@ class Tails:
             self._note(Passed(key, to), self._loaded(found[0]))
 
     def useful(self, queue: bytes) -> None:
-        """Count a page of a host that gave something new and was not drawn."""
+        """Count a page of a host that gave something new without being drawn."""
         loaded = self._load(queue)
         if loaded is not None:
             loaded.host.useful += 1
@@ -228,15 +237,15 @@ class Tails:
     # -- records
 
     def has_tail(self, queue: bytes) -> bool:
-        """Return whether anything of a host was ever postponed."""
+        """Return whether a URL of a host was ever held."""
         return self._load(queue) is not None
 
     def queues(self, after: bytes, limit: int) -> list[bytes]:
-        """Return up to `limit` hosts that have a tail, in order, those past `after`."""
+        """Return up to `limit` hosts with a tail, in order, after the host `after`."""
         return self._tables.queues(after, limit)
 
     def reopen(self) -> None:
-        """Let every closed class be judged anew: the threshold has changed."""
+        """Open every closed class again, to be judged anew: the threshold has changed."""
         self._history.add(Reopened(), _ruled(self._policies(b"")))
         after = b""
         while queues := self.queues(after, 1000):
@@ -246,11 +255,11 @@ class Tails:
             self.save()
 
     def take_note(self, now: float) -> bytes:
-        """Return what befell tails since the last note, for the journal of the same group; b"" for nothing."""
+        """Return the events of tails since the last call, for the journal of the same group; b"" for none."""
         return self._history.take(now)
 
     def save(self) -> None:
-        """Write what has changed to the open group."""
+        """Write changed records to the open group."""
         for queue, loaded in self._dirty.items():
             self._tables.put_host(queue, _encode(loaded.host))
             for tag in loaded.changed:
@@ -274,7 +283,7 @@ class Tails:
         self._dirty[queue] = loaded
 
     def _draw(self, queue: bytes, loaded: _Loaded, of: Promotion) -> list[bytes]:
-        """Take what is drawn out of its class."""
+        """Take the drawn URLs out of their class."""
         keys = self._tables.first(queue, of.draw.holder, of.draw.cohort, of.n)
         record = _encode(of.draw)
         for key in keys:
@@ -283,7 +292,7 @@ class Tails:
             self._tables.remove(key, place)
             self._tables.put_draw(key, queue, record)
         cohort = loaded.classes[class_tag(of.draw.holder)].cohorts[of.draw.cohort]
-        n_forgotten = of.n - len(keys)  # taken down since they were counted
+        n_forgotten = of.n - len(keys)  # URLs that were taken down since they were counted
         cohort.pending -= n_forgotten
         cohort.gone += n_forgotten
         self._counters.add(PENDING, len(keys))
@@ -324,7 +333,7 @@ class Tails:
 
 
 def _bound(closed: Sequence[TailClass], policy: TailPolicy) -> tuple[int, int]:
-    """Return how many URLs of classes that were closed just now are left alone, and how many of these may be good: -1 if unproved."""
+    """Return (URLs that are left alone in the classes just closed, proved upper bound of good ones among them or -1)."""
     newest = max((cohort.test for of in closed for cohort in of.cohorts if cohort.is_closed), default=0)
     cohorts = [cohort for of in closed for cohort in of.cohorts if cohort.is_closed]
     n = sum(cohort.left - cohort.pending for cohort in cohorts)
@@ -343,10 +352,12 @@ def _n_open(of: TailClass) -> int:
 
 
 def lineage(holder: str, shape: str) -> str:
-    """Return the class of a URL that only pages of a class have named: classes of classes would have no end, so the first counts."""
+    """Return the class of a URL that only pages of a class have named: the first class of its lineage, since classes of classes would have
+    no end.
+    """
     return f"{holder.partition(' > ')[0]} > {shape}"
 
 
 def policy_of(tail_yield: float, tail_share: float, audit_share: float) -> TailPolicy:
-    """Return the policy that a configuration asks for."""
+    """Return the policy of tails for configured values, shares from 0 to 1."""
     return TailPolicy(tail_yield=tail_yield, share=tail_share, audit_share=audit_share, cap=1 << 62)

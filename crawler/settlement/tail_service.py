@@ -1,4 +1,4 @@
-"""What was postponed, visit by visit: what a visit means for its host's tail, and when tails are served."""
+"""Serves tails: records what a visit means for its host's tail, and decides when held URLs are fetched."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from thresher.storage.schema import META, Meta
 from thresher.storage.store import Store
 
 _YIELD: Final = "filters.tail_yield"
-_HOSTS_AT_ONCE = 200  # whose tails are looked at in one commit: some milliseconds
+_HOSTS_AT_ONCE = 200  # hosts whose tails are looked at in one commit: some milliseconds
 
 
 class TailService:
-    """Tells the tails what visits came to, and draws from them."""
+    """Reports the results of visits to the tails, and draws from them."""
 
     def __init__(self, store: Store, context: VisitContext, effects: Effector, *, close: Callable[[float], None]) -> None:
-        """Create what serves tails.
+        """Create the service of tails.
 
         Args:
-            close: Writes the journal, and what has changed of tails.
+            close: Writes the journal, and the changed tails.
         """
         self._store = store
         self._context = context
@@ -32,7 +32,7 @@ class TailService:
         self._close = close
 
     def on_settled(self, visit: Visit, now: float) -> None:
-        """Tell the tail what the visit came to; let its host go on with what was postponed if it has nothing else."""
+        """Report the result of the visit to the tail; if the host has nothing else to fetch, draw from its tail."""
         url, queue = visit.lease.entry.url, visit.lease.queue
         if not self._effects.tails.has_tail(queue) or url.purpose in (Purpose.ROBOTS, Purpose.REVISIT, *FILTERS_OWN):
             return
@@ -45,29 +45,31 @@ class TailService:
             self._effects.serve_tail(queue, now)
 
     def decide(self, queue: bytes, now: float) -> None:
-        """Go on with the tail of a host that is known to be itself: something may be closed now."""
+        """Continue with the tail of a host that is now known to be itself: something may be closed."""
         if self._effects.tails.has_tail(queue) and self._effects.tails.is_asking(queue):
             self._effects.serve_tail(queue, now)
 
     def is_good(self, visit: Visit) -> bool:
-        """Return whether a visit gave something new: a page with status 200 that no filter knows, or calls worthless."""
+        """Return whether a visit gave something new: a page with status 200 that no filter knows already or calls worthless."""
         if visit.page is None or visit.page.status != 200 or visit.deliberation is None:
             return False
         return visit.deliberation.judgement.is_new and visit.page.url.key not in self._effects.worthless
 
     @property
     def _may_serve_beside_others(self) -> bool:
-        """Whether a host's tail may be served while others have more: not where a limit of the whole crawl is better spent on those."""
+        """Whether a host's tail may be served while other hosts have fresh URLs: not if a limit of the whole crawl is better spent on
+        those.
+        """
         limits = self._context.settings.limits
         return limits.max_pages is None and limits.max_bytes is None and limits.max_time is None
 
     @property
     def has_any(self) -> bool:
-        """Whether anything of any host was ever postponed."""
+        """Whether a URL of any host was ever held."""
         return bool(self._effects.tails.queues(b"", 1))
 
     def reopen(self, now: float) -> None:
-        """Let what was left alone be judged anew if that was under another threshold than today's; a visit of its own."""
+        """Judge left-alone URLs anew if the threshold has changed since; a separate visit."""
         settings = self._context.settings
         of_hosts = [(one.match, one.options[_YIELD]) for one in settings.overrides if _YIELD in one.options]
         threshold = msgspec.json.encode((settings.filters.tail_yield, of_hosts))
@@ -78,9 +80,9 @@ class TailService:
             self._store.end_visit()
 
     def serve(self, now: float, after: bytes = b"") -> bytes | None:
-        """Draw from the tails of hosts that have nothing else, beginning past `after`, in a visit of its own.
+        """Draw from the tails of hosts that have nothing else, beginning after the host `after`, in a separate visit.
 
-        Returns the host up to which it was tried, None if no host has anything that may be drawn.
+        Return the last host that was tried; None if no host has a URL that may be drawn.
         """
         tried, n_drawn = after, 0
         while not n_drawn and (queues := self._effects.tails.queues(tried, _HOSTS_AT_ONCE)):

@@ -1,4 +1,4 @@
-"""Running totals of a crawl, kept in the store's counters and in step with it: they are part of every visit's commit."""
+"""Running totals of a crawl, in the store's counters: they are part of every visit's commit."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ _SKIPPED = "skip:"
 _CAUSE = "cause:"
 _STATUS = "status:"
 _BROWSER = "browser:"
-WALLED = "canary:walled"  # hosts that rest since a wall stands before them
-FETCHED_AGAIN = "canary:again"  # URLs that a wall had answered for
+WALLED = "canary:walled"  # hosts that are parked because of a wall
+FETCHED_AGAIN = "canary:again"  # URLs that were fetched again since a wall had answered for them
 
 
 class Totals:
-    """Named totals with a meaning; the store's `Counters` hold the numbers."""
+    """The totals by name; the numbers are in the store's `Counters`."""
 
     def __init__(self, counters: Counters) -> None:
         self._counters = counters
 
     @property
     def counters(self) -> Counters:
-        """The numbers themselves."""
+        """The store's counters."""
         return self._counters
 
     @property
@@ -41,17 +41,17 @@ class Totals:
 
     @property
     def answered(self) -> int:
-        """Pages and redirects: how often a server has answered for a URL."""
+        """Pages and redirects: how often a server has answered the request of a URL."""
         return self._counters.get("pages") + self._counters.get("redirects")
 
     @property
     def accused(self) -> int:
-        """How much work other than pages has been found to kill whoever does it."""
+        """How much work other than pages is known to kill the process that does it."""
         return self._counters.get(ACCUSED)
 
     @property
     def error_rate(self) -> float:
-        """Share of the URLs that settled with a failure among those that settled with an answer or a failure, 0–1."""
+        """Share of URLs that settled with a failure, among those with an answer or a failure, 0–1."""
         failed, pages = self._counters.get("failed"), self._counters.get("pages") + self._counters.get("redirects")
         return failed / (failed + pages) if failed + pages >= 1 else 0.0
 
@@ -96,7 +96,7 @@ class Totals:
         self._counters.add(_WOULD_SAVE + name, 1)
 
     def count_audited(self, n: int) -> None:
-        """Count refused links that are fetched all the same, to measure their filter."""
+        """Count refused links that are fetched as audits, to measure their filter."""
         if n:
             self._counters.add("audited", n)
 
@@ -105,7 +105,7 @@ class Totals:
         return self._named(_CAUSE)
 
     def fill(self, status: Status) -> None:
-        """Copy the totals into a snapshot."""
+        """Copy the totals into a status."""
         of = self._counters.get
         status.pages, status.wire_bytes, status.requests = of("pages"), of("wire_bytes"), of("requests")
         status.robots_requests, status.redirects, status.failed = of("robots_requests"), of("redirects"), of("failed")

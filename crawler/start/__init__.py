@@ -1,1 +1,1 @@
-"""How a crawl begins: seeds are read, addresses of one's own site pinned, the store opened or created."""
+"""How a crawl begins: reads the seeds, pins the addresses of the operator's own site, opens or creates the store."""

@@ -1,4 +1,4 @@
-"""May a crawl with this archive start?"""
+"""Checks whether a crawl with the configured archive may start."""
 
 from __future__ import annotations
 
@@ -15,7 +15,11 @@ _NEEDS: Final = ("fastwarc", "isal")
 
 
 def check_archive(settings: Settings) -> None:
-    """Raise UsageError for what no archive can be, or lacks its extra."""
+    """Check the options of the archive.
+
+    Raises:
+        UsageError: If they cannot be used, or the extra `archive` is not installed.
+    """
     archive = settings.archive
     has_requisites = Overriding(settings).anywhere(lambda of: of.archive.requisites)
     if archive.format == "off":

@@ -1,4 +1,4 @@
-"""Before a crawl runs: is the configuration fit to start, is the store there, and what does a resume change?"""
+"""Before a crawl runs: checks the configuration, creates or opens the store, and writes what a resume changes."""
 
 from __future__ import annotations
 
@@ -57,30 +57,34 @@ from thresher.storage.tables.bare_seeds import BareSeeds
 from thresher.storage.unfinished import may_be_new
 from thresher.storage.view import View
 
-_SHOWN = 5  # seeds named in a complaint about all
+_SHOWN = 5  # seeds that are named in a message about all seeds
 _EXAMPLE = "identity.contact=https://example.org/bot (or an e-mail address)"
 
-Make = Callable[[Path, Settings, Collection[str]], None]  # directory, configuration, bare seeds
+Make = Callable[[Path, Settings, Collection[str]], None]  # called with directory, configuration, and seeds without a scheme
 
 _ADMITTING_LIMITS = ("max_depth", "max_hosts_per_site", "max_links_per_page", "max_redirects", "max_url_length")
 
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """What a crawl starts with: its settings with the seeds, what was read of these, and what the operator should know."""
+    """The start of a crawl: its settings with the seeds, the seeds as read, and messages for the operator."""
 
     settings: Settings
     found: Seeds
     notes: list[str]
 
     def words(self) -> str:
-        """Return what to tell the operator, "" if nothing."""
+        """Return the messages for the operator, "" if there are none."""
         left_out = f"left out:\n{self.found.warning()}" if self.found.warning() else ""
         return "\n".join([*self.notes, *([left_out] if left_out else [])])
 
 
 def check_startable(settings: Settings) -> None:
-    """Raise UsageError for what is a valid configuration but no crawl that may start."""
+    """Check that a crawl with a valid configuration may start.
+
+    Raises:
+        UsageError: If not.
+    """
     if not settings.identity.contact:
         raise UsageError(
             "identity.contact: expected a URL or an e-mail address at which webmasters reach you, found nothing; no crawl starts without. "
@@ -101,7 +105,7 @@ def check_startable(settings: Settings) -> None:
 
 
 def _check_snapshots(where: str) -> None:
-    """Raise UsageError for a target of snapshots that cannot be used here."""
+    """Raise UsageError if the target of snapshots cannot be used here."""
     if is_url(where):
         require("snapshots.target", module="fsspec", extra="snapshots")
         try:
@@ -111,7 +115,7 @@ def _check_snapshots(where: str) -> None:
 
 
 def _check_far(settings: Settings) -> None:
-    """Raise UsageError for what several machines cannot do."""
+    """Raise UsageError for options that several machines do not support."""
     require("engine: ray", module="ray", extra="ray")
     if settings.fetch.client != "lean":
         raise UsageError(f"fetch.client: expected lean, which asks for its lease before each request, found {settings.fetch.client}")
@@ -124,7 +128,11 @@ def _check_far(settings: Settings) -> None:
 
 
 def check_engine(path: Path, settings: Settings) -> None:
-    """Raise UsageError where a crawl is to go on otherwise than it was begun: on one machine, or on several."""
+    """Check that a crawl that began on one machine goes on there, and one on several machines on several.
+
+    Raises:
+        UsageError: If not.
+    """
     table = read_partitions(path)
     found = "ray" if table is not None and table.machines else "processes"
     if settings.engine != found:
@@ -132,12 +140,16 @@ def check_engine(path: Path, settings: Settings) -> None:
 
 
 def n_agents(settings: Settings) -> int:
-    """Return how many agents the configuration asks for; auto is one for each core that this process may use."""
+    """Return the configured number of agents; auto means one for each core that this process may use."""
     return min(len(os.sched_getaffinity(0)), MOST_AGENTS) if settings.agents == "auto" else settings.agents
 
 
 def check_seeds(settings: Settings) -> None:
-    """Raise UsageError if the configuration refuses every seed: such a crawl would end before it began."""
+    """Check that the configuration allows a seed: otherwise the crawl would end at once.
+
+    Raises:
+        UsageError: If it refuses every seed.
+    """
     gates = static_specs(settings, settings.seeds)
     refused: list[str] = []
     for seed in settings.seeds:
@@ -156,12 +168,16 @@ def check_seeds(settings: Settings) -> None:
 
 
 def with_seeds(settings: Settings, seeds: Sequence[str], files: Sequence[str], earlier: Settings | None = None) -> Begun:
-    """Read the seeds and put them into the settings, pinned if they are one's own site.
-
-    Raises UsageError.
+    """Read the seeds and put them into the settings, pinned if they are on the operator's own site.
 
     Args:
-        earlier: The earlier of the crawl that is resumed.
+        settings: The configuration.
+        seeds: Seeds of the command line.
+        files: Seed files.
+        earlier: The configuration before, of a crawl that is resumed.
+
+    Raises:
+        UsageError: If there is no seed, or one's server is not running.
     """
     known = earlier.seeds if earlier is not None else []
     pinned = earlier.own_site.pinned if earlier is not None else {}
@@ -188,7 +204,7 @@ def with_seeds(settings: Settings, seeds: Sequence[str], files: Sequence[str], e
 
 
 def _with_contact(settings: Settings, error: UsageError) -> UsageError:
-    """Return the error, with what else keeps the crawl from starting: nobody should have to learn it one by one."""
+    """Return the error with all further reasons why the crawl cannot start, so that the operator sees them together."""
     try:
         check_startable(settings)
     except UsageError as also:
@@ -197,18 +213,20 @@ def _with_contact(settings: Settings, error: UsageError) -> UsageError:
 
 
 def seed_rules(settings: Settings) -> URLRules:
-    """Return the rules that seeds are read by: one's own site may be at any port, and is known once its addresses are pinned."""
+    """Return the rules for reading seeds: any port is allowed, since the operator's own site is known only after its addresses are
+    pinned.
+    """
     rules = url_rules(settings)
     return replace(rules, ports=None) if settings.profile == "own-site" else rules
 
 
 def _pinned(settings: Settings, bare: Sequence[str]) -> tuple[Settings, list[str]]:
-    """Pin the addresses of the seeds; return the settings with them, and what to tell the operator.
+    """Pin the addresses of the seeds; return (settings with them, messages for the operator).
 
     Raises:
         UsageError: If no server is running there.
     """
-    from thresher.crawler.start.pinning import pin, require_listener  # they bring all of the network along
+    from thresher.crawler.start.pinning import pin, require_listener  # these modules import the whole network code
 
     result = asyncio.run(pin(settings, settings.seeds, bare))
     if not settings.fetch.proxy:
@@ -220,7 +238,7 @@ def _pinned(settings: Settings, bare: Sequence[str]) -> tuple[Settings, list[str
 
 
 def _leave_out_ports(found: Seeds, settings: Settings) -> None:
-    """Leave out the seeds at ports that only one's own site may have, and which are not that.
+    """Leave out seeds at ports that are allowed only on the operator's own site, if they are not on it.
 
     Raises:
         UsageError: If none is left.
@@ -235,14 +253,14 @@ def _leave_out_ports(found: Seeds, settings: Settings) -> None:
 
 
 def create_store(path: Path, settings: Settings, bare: Iterable[str] = (), *, make: Make | None = None) -> None:
-    """Make a new store that knows its configuration.
+    """Make a new store with its configuration.
 
     Args:
         bare: Seeds that were given without a scheme.
-        make: Makes the shards, if they are not all of this machine.
+        make: Makes the shards, if they are not all on this machine.
 
     Raises:
-        StoreLockedError: When somebody crawls into it.
+        StoreLockedError: If a process crawls into it.
     """
     require_crawl(path)
     if in_the_way := next((place for place in (path, *path.parents) if place.exists() and not place.is_dir()), None):
@@ -261,19 +279,19 @@ def create_store(path: Path, settings: Settings, bare: Iterable[str] = (), *, ma
     try:
         (make or _create_shards)(path, settings, frozenset(bare))
     except BaseException:
-        if not (path / STATE).exists():  # else somebody else's
+        if not (path / STATE).exists():  # otherwise it belongs to another process
             _remove_shards(path)
         raise
 
 
 def _remove_shards(path: Path) -> None:
-    """Remove what the creation of a crawl left of other agents' stores that failed or was killed."""
+    """Remove the stores of other agents that a failed or killed creation of a crawl has left."""
     for entry in [entry for entry in path.iterdir() if entry.name in (PARTITIONS, DIRECTORY) or is_shard(entry.name)]:
         shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
 
 
 def _create_shards(path: Path, settings: Settings, seeds: Collection[str]) -> None:
-    """Make the stores of all agents, the first agent's last: until it is there, there is no crawl."""
+    """Make the stores of all agents; the first agent's is made last, and only with it the crawl exists."""
     _remove_shards(path)
     n, secret, now, bare = n_agents(settings), secrets.token_bytes(32), time.time(), BareSeeds(seeds).encoded()
     for agent in range(1, n):
@@ -284,7 +302,7 @@ def _create_shards(path: Path, settings: Settings, seeds: Collection[str]) -> No
 
 
 def _holds_crawl(path: Path) -> bool:
-    """Return whether a crawl was created here; what a creation left that was killed is none, and is created anew."""
+    """Return whether a crawl exists here; the remains of a killed creation do not count, and are created anew."""
     try:
         View(path).close()
     except StoreError:
@@ -295,16 +313,15 @@ def _holds_crawl(path: Path) -> bool:
 def reconfigure(
     path: Path, seeds: Sequence[str], files: Sequence[str], configs: Sequence[str], sets: Sequence[str], flags: Sequence[OptionFlag] = ()
 ) -> str:
-    """Give the crawl in `path` the configuration that a resume asks for; the agent carries the difference out.
-
-    Returns what to tell the operator about seeds that were left out and about one's own site, "" if nothing.
+    """Give the crawl in `path` the configuration that a resume asks for; the agent then applies the differences. Return the messages for
+    the operator about left-out seeds and the own site, "" if there are none.
     """
     require_crawl(path)
     require_store(path)
     if not lock_holder(path):
         for shard in local_shard_paths(path):
             require_sound_pages(shard)
-        if unfinished(path):  # a takedown that a kill or a full disk has cut short
+        if unfinished(path):  # a takedown that was interrupted by a kill or a full disk
             finish(path)
     with Store.open(path, None, time.time(), reserves=False) as store:
         old = store.settings
@@ -319,7 +336,7 @@ def reconfigure(
 
 
 def give(store: Store, new: Settings, bare: Iterable[str]) -> None:
-    """Let a configuration be that of a shard; a kill between two of them leaves the second to the next resume.
+    """Give a shard a new configuration; after a kill between two shards, the next resume does the second.
 
     Args:
         bare: Further seeds that were given without a scheme.
@@ -334,7 +351,7 @@ def give(store: Store, new: Settings, bare: Iterable[str]) -> None:
 
 
 def _check_order(path: Path, old: Settings, new: Settings) -> None:
-    """Raise UsageError for another order: the rows of all queues stand in the one that the crawl began with."""
+    """Raise UsageError if `frontier.order` differs: the rows of all queues are sorted by the order with which the crawl began."""
     if new.frontier.order != old.frontier.order:
         raise UsageError(
             f"frontier.order: expected {old.frontier.order}, in which the queues of {path} stand, found {new.frontier.order}. "
@@ -343,7 +360,7 @@ def _check_order(path: Path, old: Settings, new: Settings) -> None:
 
 
 def admits_differently(old: Settings, new: Settings) -> set[str]:
-    """Return the sections by which a URL may be admitted under one configuration and not under the other."""
+    """Return the sections of the configuration that may admit a URL under one configuration and not under the other."""
     sections = {name for name in ("scope", "robots", "filters", "overrides", "seeds", "url") if getattr(old, name) != getattr(new, name)}
     if any(getattr(old.limits, name) != getattr(new.limits, name) for name in _ADMITTING_LIMITS):
         sections.add("limits")
@@ -355,14 +372,14 @@ def admits_differently(old: Settings, new: Settings) -> set[str]:
 
 
 def _merged(old: Settings, configs: Sequence[str], sets: Sequence[str], flags: Sequence[OptionFlag]) -> Settings:
-    """Return the files' configuration, or the crawl's own, with environment and single options on top."""
+    """Return the configuration of the files, or else the crawl's own, with environment and single options on top."""
     if configs:
         return load(configs, sets=sets, environ=os.environ, stdin=sys.stdin.read, flags=flags).settings
     return with_sets(old, sets, os.environ, flags)
 
 
 def with_sets(settings: Settings, sets: Sequence[str], environ: Mapping[str, str] = {}, flags: Sequence[OptionFlag] = ()) -> Settings:
-    """Return settings with single options on top; all but the seeds and their labels go through the loader, which checks them."""
+    """Return settings with single options on top; the loader checks all but the seeds and their labels."""
     own = msgspec.json.encode(msgspec.structs.replace(settings, seeds=[], labels={})).decode()
     changed = load(["-"], sets=sets, environ=environ, stdin=lambda: own, flags=flags).settings
     return msgspec.structs.replace(changed, seeds=changed.seeds or settings.seeds, labels=changed.labels or settings.labels)

@@ -1,15 +1,15 @@
-"""One's own site, pinned: the seeds' names are resolved once, before the crawl starts, and what they resolve to may be reached.
+"""Pins the operator's own site: names of seeds are resolved once, before the crawl starts, and these addresses may be reached.
 
     seeds ─ resolve ─ never one's own? (metadata) ─ all private? ─────────────────────────────► own_site.pinned
                                                   └ any public ─ robots.txt ─ token file ─────┘
 
-A name whose addresses are all private ones belongs to whoever may reach them; so much is taken on the operator's word. A name with a public
-address must serve the token file, which says in a line of its own "AGENT CONTACT": who runs the site agrees to be crawled by this very
-crawl. It is asked for at every start, by the crawl's own client behind the ordinary guard, no redirect is followed, robots.txt is obeyed,
-and the host is left its gap before, between and after the two requests. Addresses pinned by an earlier life stay as they are: a name that
-resolves elsewhere by then has no exemption there. Without a proof the ordinary rules hold, and `notes` say why.
+A name with only private addresses counts as the operator's own. A name with a public address must serve the token file, which has a line
+with "AGENT CONTACT": so the owner of the site agrees to be crawled by this crawl. The file is requested at every start, by the crawl's own
+client with the ordinary guard; no redirect is followed, robots.txt is obeyed, and the host's delay is kept before, between and after the
+two requests. Addresses pinned by an earlier process stay as they are: if the name now resolves elsewhere, the new address is not exempt.
+Without a proof the ordinary rules apply, and `notes` say why.
 
-Where nothing listens at any place that was pinned the server is not running: the operator is told so before the crawl begins.
+If nothing listens at any pinned address, the server is not running: the operator is told before the crawl begins.
 """
 
 from __future__ import annotations
@@ -36,29 +36,29 @@ from thresher.crawler.version import VERSION
 from thresher.storage.tables.bare_seeds import http_form
 
 TOKEN_PATH = "/.well-known/thresher-own-site"  # noqa: S105 - a path that anybody may read
-_MOST_BYTES = 4_096  # of a token file
-_MOST_ADDRESSES = 64  # of a name
-_AT_ONCE = 4  # as many as `politeness.address_connections` allows by default, should all names lie on one address
-_LISTENS_S = 5.0  # until a connection counts as one that is not refused
+_MOST_BYTES = 4_096  # most bytes of a token file
+_MOST_ADDRESSES = 64  # most addresses of a name
+_AT_ONCE = 4  # names at the same time: as many as `politeness.address_connections` allows by default, if all names are on one address
+_LISTENS_S = 5.0  # seconds until a connection counts as not refused
 _HTML = ("text/html", "application/xhtml+xml")
 _REST = frozenset((429, 503))
 
 
 @dataclass(slots=True)
 class Pinned:
-    """What was pinned, by `endpoint`, and what the operator should know."""
+    """Pinned addresses by `endpoint`, and messages for the operator."""
 
     addresses: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
 
 def is_public(address: str) -> bool:
-    """Return whether an address is one of the public web."""
+    """Return whether an address is public."""
     return not AddressGuard([]).refuses(address)
 
 
 def token_of(settings: Settings) -> str:
-    """Return the line that the token file must have."""
+    """Return the line that the token file must contain."""
     return f"{settings.identity.agent} {settings.identity.contact}"
 
 
@@ -66,7 +66,7 @@ async def pin(settings: Settings, seeds: Sequence[str], bare: Sequence[str] = ()
     """Pin the endpoints of canonical seeds.
 
     Args:
-        bare: Those of them given without a scheme, whose http form counts, too.
+        bare: Seeds that were given without a scheme: their http form is pinned, too.
     """
     origins = dict.fromkeys([*map(origin_of, seeds), *(origin_of(http_form(seed)) for seed in bare)])
     by_host: dict[str, list[str]] = {}
@@ -85,10 +85,13 @@ async def pin(settings: Settings, seeds: Sequence[str], bare: Sequence[str] = ()
 
 
 async def require_listener(addresses: Mapping[str, str]) -> None:
-    """Raise UsageError if every pinned place refuses a connection: the site's server is not running.
+    """Check that a pinned address accepts a connection.
 
     Args:
         addresses: As in `Pinned`.
+
+    Raises:
+        UsageError: If every one refuses: the site's server is not running.
     """
     places = [(name, address) for name, of_name in addresses.items() for address in of_name.split()]
     for name, address in places:
@@ -104,7 +107,7 @@ async def require_listener(addresses: Mapping[str, str]) -> None:
 
 
 async def _refuses(address: str, port: int) -> bool:
-    """Return whether a connection is refused; a place that does not answer at all may be slow. Nothing is sent."""
+    """Return whether a connection is refused; an address that does not answer may be slow. Nothing is sent."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     try:
         with AddressGuard(["0.0.0.0/0", "::/0"]).open_socket((family, socket.SOCK_STREAM, 0, "", (address, port))) as opened:
@@ -158,7 +161,7 @@ class _Pinning:
         if not addresses or name in self.pinned.addresses:
             return
         on_the_web = [address for address in addresses if self._public(address)]
-        if on_the_web:  # private addresses among public ones are none of the site's
+        if on_the_web:  # private addresses among public ones do not belong to the site
             async with self._places:
                 why = await self._refusal(origin, on_the_web)
             if why:
@@ -170,7 +173,7 @@ class _Pinning:
         self.pinned.addresses[name] = " ".join(on_the_web or addresses)
 
     async def _addresses(self, origin: str) -> list[str]:
-        """Return all addresses of a name that may be one's own."""
+        """Return all addresses of a name that may be the operator's own."""
         answer = await self._all.resolve(hostname_of(origin))
         found = [] if isinstance(answer, LookupFailed) else [address for address in answer if self._never(address) == ""]
         if not found:
@@ -183,7 +186,7 @@ class _Pinning:
         return why if why in NEVER_OWN else ""
 
     async def _refusal(self, origin: str, addresses: Sequence[str]) -> str:
-        """Return why the site does not count as the operator's, "" if its token proves that it does."""
+        """Return why the site does not count as the operator's; "" if its token proves that it does."""
         gap_s = self._settings.politeness.min_delay
         if self._settings.robots.obey:
             outcome = await self._robots(origin)
@@ -201,7 +204,7 @@ class _Pinning:
         return self._fault(outcome, addresses)
 
     async def _robots(self, origin: str) -> Outcome:
-        """Fetch robots.txt, over a few hops."""
+        """Fetch robots.txt, following a few redirects."""
         size, outcome = self._settings.robots.max_bytes, None
         text = f"{origin}/robots.txt"
         for _ in range(MAX_HOPS + 1):
@@ -223,10 +226,10 @@ class _Pinning:
         return await self._fetcher.fetch(self._space.url(text, purpose=purpose), max_body=max_bytes, total_timeout=timeout)
 
     async def _gap(self, origin: str, outcome: Outcome, crawl_delay: float | None) -> float:
-        """Leave the host its gap after a response; return the gap.
+        """Wait for the host's delay after a response; return the delay in seconds.
 
         Raises:
-            UsageError: If it asks for more than is waited for here.
+            UsageError: If it asks for a longer delay than is waited for here.
         """
         polite = self._settings.politeness
         asked = crawl_delay if crawl_delay is not None and polite.respect_crawl_delay else 0.0
@@ -242,13 +245,13 @@ class _Pinning:
         return gap_s
 
     def _fault(self, outcome: Outcome, addresses: Sequence[str]) -> str:
-        """Return what is wrong with the answer to the request for the token, "" if nothing is."""
+        """Return what is wrong with the answer to the request of the token file; "" if nothing is."""
         if not isinstance(outcome, Fetched) or outcome.head.status != 200:
             return f"it has no token file ({outcome_text(outcome)})"
         if outcome.head.address not in addresses:
             return f"its token file came from {outcome.head.address or 'an unknown address'}, not from what its name resolved to"
         text = outcome.body.decode("utf-8-sig", "replace")
-        if outcome.head.mime_type in _HTML or outcome.flags or text.lstrip().startswith("<"):  # what a visitor wrote into a page
+        if outcome.head.mime_type in _HTML or outcome.flags or text.lstrip().startswith("<"):  # perhaps a visitor wrote it into a page
             return f"what it serves as token file is none ({', '.join([outcome.head.mime_type, *map(str, outcome.flags)])})"
         if token_of(self._settings) not in (line.strip() for line in text.splitlines()):
             return "its token file names another crawl"
@@ -256,7 +259,7 @@ class _Pinning:
 
 
 def outcome_text(outcome: Outcome) -> str:
-    """Return in a few words what a request came to."""
+    """Return a short text about the outcome of a request."""
     match outcome:
         case Failed(cause=cause, detail=detail):
             return f"{cause}: {detail}"
@@ -267,7 +270,7 @@ def outcome_text(outcome: Outcome) -> str:
 
 
 async def _pause(seconds: float) -> None:
-    """Wait no less than that: a timer counts from the start of the loop's round, which on a loaded machine is some time ago."""
+    """Wait at least so long: a timer counts from the start of the loop's round, which may be some time ago on a loaded machine."""
     until = time.monotonic() + seconds
     while (left_s := until - time.monotonic()) > 0:  # noqa: ASYNC110 - a clock sets no event
         await asyncio.sleep(left_s)

@@ -1,4 +1,4 @@
-"""A round of revisits begins: its record is written into every shard; the agents carry it out (crawler/settlement/collecting.py)."""
+"""Begins a round of revisits: writes its record into every shard; the agents do the rest (crawler/settlement/collecting.py)."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _OPEN = ("hosts", "urls", "asking")
 
 
 def keep_schedule(store: Store, now: float) -> None:
-    """Begin the round without an end that `schedule: continuous` asks for, or have the one end that it asked for before.
+    """Begin the endless round that `schedule: continuous` asks for, or end it if the configuration no longer asks for it.
 
-    Limits go on counting from where they did: a schedule is no round of its own for them.
+    Limits count on as before: they do not treat the schedule as a new round.
     """
     last, is_on = store.tables.rounds.last(), store.settings.schedule == "continuous"
     is_open = last is not None and last.is_continuous and last.stage in _OPEN
@@ -51,10 +51,15 @@ def keep_schedule(store: Store, now: float) -> None:
 def begin_round(path: Path, *, older_than_s: float, where: Sequence[str]) -> str:
     """Begin a further round; return what to tell the operator.
 
-    Raises UsageError. A kill between two shards leaves the rest to the next call, which goes on with the same round.
+    A kill between two shards leaves the rest to the next call, which goes on with the same round.
 
     Args:
-        older_than_s: Asks for what was visited longer ago.
+        path: The directory of the crawl.
+        older_than_s: Seconds: the round visits what was visited longer ago.
+        where: Conditions on the URLs, as of `--where`.
+
+    Raises:
+        UsageError: If the crawl has a schedule, or a condition cannot be read.
     """
     Selection(where)
     _require_rounds(path)
@@ -70,7 +75,7 @@ def begin_round(path: Path, *, older_than_s: float, where: Sequence[str]) -> str
 
 
 def _require_rounds(path: Path) -> None:
-    """Raise UsageError for a crawl that visits its pages again by itself."""
+    """Raise UsageError if the crawl visits its pages again by a schedule."""
     with open_view(path) as view:
         shards = view.shards if isinstance(view, ShardsView) else [view]
         lasts = [last for shard in shards if (last := shard.tables.rounds.last()) is not None]
@@ -83,7 +88,7 @@ def _require_rounds(path: Path) -> None:
 
 
 def _used(path: Path) -> tuple[int, int] | None:
-    """Return the pages and bytes of all shards, which are those of the only agent's limits; None where each agent has its own."""
+    """Return (pages, bytes) of all shards, which a single agent's limits count; None if there are several agents."""
     if n_agents_of(path) > 1:
         return None
     with open_view(path) as view:
@@ -97,7 +102,7 @@ def _last_number(shard: Path) -> int:
 
 
 def _begin(shard: Path, number: int, older_than_s: float, where: list[str], whole: tuple[int, int] | None) -> str:
-    """Write the record of a round; return what to say of the one before if it was not at its end."""
+    """Write the record of a round; return a message about the previous round if it had not ended."""
     notes = ""
     with Store.open(shard, None, time.time(), reserves=False) as store:
         now, last = store.clock, store.tables.rounds.last()
@@ -115,7 +120,11 @@ def _begin(shard: Path, number: int, older_than_s: float, where: list[str], whol
 
 
 def trust(path: Path, names: Sequence[str]) -> str:
-    """Let parked hosts go on in this round: what they lost is lost; return what to tell the operator. Raises UsageError."""
+    """Unpark hosts in this round: their lost pages count as lost. Return the messages for the operator.
+
+    Raises:
+        UsageError: If a host is not parked.
+    """
     trusted: set[str] = set()
     parked: set[str] = set()
     for shard in shard_paths(path):
@@ -136,7 +145,7 @@ def trust(path: Path, names: Sequence[str]) -> str:
 
 
 def _unpark(store: Store, queue: bytes) -> None:
-    """Let a host be served again; its rows have stayed where they were."""
+    """Unpark a host; its rows have stayed in their queue."""
     value = store.get(HOSTS, queue)
     host = None if value is None else HOST.decode(value)
     if host is not None and host.parked == Reason.SUDDEN_LOSS:
@@ -147,7 +156,7 @@ def _unpark(store: Store, queue: bytes) -> None:
 
 
 def for_this_round(settings: Settings, path: Path) -> Settings:
-    """Return settings whose limits of pages and bytes are those of the whole crawl, as the supervisor of several agents counts."""
+    """Return settings with limits of pages and bytes for the whole crawl, as the supervisor of several agents counts."""
     with open_view(path) as view:
         shards = getattr(view, "shards", [view])
         lasts = [last for shard in shards if (last := shard.tables.rounds.last()) is not None]

@@ -1,9 +1,8 @@
 """Seeds: read from the command line and from files, and checked before the crawl starts.
 
-A seed file has one URL a line, and may have a label for it behind a tab; blank lines and lines that begin with "#" are skipped; a name
-without a scheme means https first. A line
-that is no seed is reported with its number and left out; a file without any seed, or one that is no text, is an error. Files are read line
-by line: a huge one costs what its seeds cost.
+A seed file has one URL per line, which may be followed by a tab and a label. Blank lines and lines that begin with "#" are skipped; a name
+without a scheme means https first. A line that is not a seed is reported with its number and left out; a file without any seed, or that is
+not text, is an error. Files are read line by line: a huge file needs only the memory of its seeds.
 """
 
 from __future__ import annotations
@@ -21,37 +20,37 @@ from thresher.crawler.core.governing import options_of
 from thresher.crawler.core.model import Reason
 from thresher.crawler.core.url import BadURL, URLRules, URLSpace
 
-MAX_FILE = 1 << 30  # bytes of a seed file
-MAX_LINE = 1 << 16  # bytes of a line
-MAX_LABEL = 200  # characters
+MAX_FILE = 1 << 30  # most bytes of a seed file
+MAX_LINE = 1 << 16  # most bytes of a line
+MAX_LABEL = 200  # most characters of a label
 _SHOWN = 5
-_FILE_ENDINGS = (".txt", ".csv", ".tsv", ".yaml", ".yml", ".json", ".jsonl", ".lst")  # none of them is a top-level domain
+_FILE_ENDINGS = (".txt", ".csv", ".tsv", ".yaml", ".yml", ".json", ".jsonl", ".lst")  # endings of file names; none is a top-level domain
 _OWN = "A site of your own? --profile own-site lets the crawl reach the very addresses and ports of its seeds"
 _EXPECTED = "expected one URL or host name a line, in UTF-8"
 
 
 @dataclass(slots=True)
 class Seeds:
-    """Canonical seeds without repeats, in order, and what was left out."""
+    """Canonical seeds without repetitions, in order, and what was left out."""
 
     urls: list[str] = field(default_factory=list)
-    bare: list[str] = field(default_factory=list)  # those of them that were given without a scheme
-    labels: dict[str, str] = field(default_factory=dict)  # of those of them that have one; the first that a seed was given
-    complaints: list[str] = field(default_factory=list)  # of the first bad lines: where and why
+    bare: list[str] = field(default_factory=list)  # seeds that were given without a scheme
+    labels: dict[str, str] = field(default_factory=dict)  # seed → the first label that it was given
+    complaints: list[str] = field(default_factory=list)  # place and fault of the first bad lines
     n_bad: int = 0
     n_repeated: int = 0
 
     def leave_out(self, where: str, error: BadURL) -> None:
-        """Note a line that is no seed."""
+        """Record a line that is not a seed."""
         self.n_bad += 1
         if self.n_bad <= _SHOWN:
-            governing = "" if error.reason is Reason.BAD_SCHEME else options_of(error.reason)  # no option lets ftp: be fetched
+            governing = "" if error.reason is Reason.BAD_SCHEME else options_of(error.reason)  # no option allows ftp:
             options = f" ({governing})" if governing else ""
             form = "" if error.reason is Reason.BAD_PORT else ". A seed is http://… or https://…, or a bare host name"
             self.complaints.append(f"{where}: {error.reason}: {error.detail}{options}{form}")
 
     def warning(self) -> str:
-        """Return what to tell the operator about lines left out, "" if nothing."""
+        """Return the message for the operator about left-out lines, "" if there are none."""
         if not self.complaints:
             return ""
         more = self.n_bad - len(self.complaints)
@@ -63,9 +62,9 @@ def read_seeds(arguments: Iterable[str], files: Iterable[str], configured: Itera
     """Collect and check the seeds.
 
     Raises:
-        UsageError: When there is none, or a file cannot be used.
+        UsageError: If there is no seed, or a file cannot be used.
     """
-    space = URLSpace(bytes(16), rules)  # canonical forms do not depend on a crawl's secret
+    space = URLSpace(bytes(16), rules)  # the canonical form does not depend on a crawl's secret
     seeds, known = Seeds(), set[str]()
     arguments = list(arguments)
     if file := next((text for text in arguments if "://" not in text and Path(text).is_file()), None):
@@ -102,7 +101,7 @@ def read_seeds(arguments: Iterable[str], files: Iterable[str], configured: Itera
 
 
 def _looks_like_a_file(text: str) -> bool:
-    """Tell whether a seed is rather a mistyped file: it ends like one, and what would be its host is no name of the public DNS."""
+    """Return whether a seed is probably a mistyped file: it ends like one, and its host would not be a name of the public DNS."""
     host, slash, _ = text.partition("/")
     return text.lower().endswith(_FILE_ENDINGS) and (not slash or "." not in host.strip(".")) and ":" not in host
 

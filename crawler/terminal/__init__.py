@@ -1,1 +1,1 @@
-"""What is printed for people: the progress of a crawl, crawled text without control characters, how to install an extra."""
+"""Output for people: the progress of a crawl, crawled text without control characters, how to install an extra."""

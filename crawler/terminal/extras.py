@@ -1,8 +1,8 @@
-"""What an optional part needs (an "extra"), and the command that installs it into this copy of Thresher.
+"""Imports modules of extras (optional dependencies), and gives the command that installs an extra into this copy of Thresher.
 
-No message names `thresher` as a package of an index: another project may own that name there, and the user would install its code. So the
-message names the place that this copy came from, by its metadata (direct_url.json, PEP 610) or by the pyproject.toml beside a checkout. If
-neither is there, it names the packages of the extra, as the metadata lists them.
+No message names `thresher` as a package of an index: another project may own the name there, and the user would install its code. So the
+message names the place from which this copy was installed, by its metadata (direct_url.json, PEP 610) or by the pyproject.toml beside a
+checkout. If neither is there, it names the packages of the extra, as the metadata lists them.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ def require(option: str, *, module: str, extra: str) -> None:
 
 
 def advice(extra: str, *, found: list[Distribution] | None = None, root: Path = _ROOT) -> str:
-    """Return how an extra is added to this copy.
+    """Return how to add an extra to this copy.
 
     Args:
-        found: The distributions of our name, those of this process by default.
+        found: The distributions with our name; None: those of this process.
         root: The folder that holds our packages.
     """
     known = list(distributions(name=_NAME)) if found is None else found
@@ -90,5 +90,5 @@ def _pip(*words: str) -> str:
 
 
 def _is_of(requirement: str, extra: str) -> bool:
-    """Return whether a requirement, as metadata has it, is of an extra."""
+    """Return whether a requirement in the metadata belongs to an extra."""
     return requirement.partition(";")[2].replace("'", '"').replace(" ", "").endswith(f'extra=="{extra}"')

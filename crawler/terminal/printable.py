@@ -1,4 +1,4 @@
-"""Crawled text as a terminal or a page may show it."""
+"""Makes crawled text safe to show on a terminal or a page."""
 
 from __future__ import annotations
 

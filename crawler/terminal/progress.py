@@ -70,7 +70,7 @@ class Silent:
 
 
 def _say(text: str, stream: TextIO) -> None:
-    """Print a line. If nobody reads the stream any more, nothing happens: that must not end the crawl."""
+    """Print a line. If the stream is closed, nothing happens: this must not end the crawl."""
     with suppress(OSError):
         print(text, file=stream, flush=True)
 

@@ -1,4 +1,4 @@
-"""Rounds of revisits in words: for the end of a recrawl and for `thresher status`."""
+"""Texts about rounds of revisits: for the end of a recrawl and for `thresher status`."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from thresher.storage.tables.rounds import RoundRecord, WatchRecord
 from thresher.storage.view import View
 
 _ORDER = ("not_modified", "same", "alike", "changed", "new", "moved", "missing", "gone", "failed", "refused")
-_SHOWN = 10  # parked hosts that are named
+_SHOWN = 10  # parked hosts that are named in a text
 
 
 def last_round(view: View) -> RoundRecord | None:
-    """Return the newest round, the shards' records as one; None if there is only the first crawl."""
+    """Return the newest round, merged from the shards' records; None if there is only the first crawl."""
     shards = view.shards if isinstance(view, ShardsView) else [view]
     lasts = [last for shard in shards if (last := shard.tables.rounds.last()) is not None]
     if not lasts:
@@ -44,7 +44,7 @@ def watches(view: View) -> list[WatchRecord]:
 
 
 def words_of(record: RoundRecord) -> str:
-    """Return a round in a sentence."""
+    """Return a sentence about a round."""
     counts = ", ".join(f"{name.replace('_', ' ')} {record.counts[name]:,}" for name in _ORDER if record.counts.get(name))
     spared = f"; {size(record.bytes_received)} received, {size(record.bytes_spared)} spared" if record.bytes_received else ""
     if record.is_continuous:
@@ -59,7 +59,7 @@ def words_of(record: RoundRecord) -> str:
 
 
 def round_rows(view: View, directory: Path) -> list[str]:
-    """Return lines that say how the newest round stands, and which decisions wait for the operator."""
+    """Return lines about the state of the newest round, and the decisions that wait for the operator."""
     record = last_round(view)
     if record is None:
         return []
@@ -74,7 +74,7 @@ def round_rows(view: View, directory: Path) -> list[str]:
 
 
 def _schedule_rows(view: View, record: RoundRecord) -> list[str]:
-    """Return how many pages have a time, and how fresh their copies are thought to be."""
+    """Return lines about how many pages have a planned visit, and how fresh their copies are estimated to be."""
     if not record.is_continuous or view.settings.schedule != "continuous":
         return []
     shards = view.shards if isinstance(view, ShardsView) else [view]

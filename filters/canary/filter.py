@@ -14,8 +14,8 @@ one, likeness.py), the page alone may have changed: a second canary decides. If 
 first is fetched once more, since a page that changes with each request proves nothing.
 
 **Walled.** If the canaries fail, the evidence since the last good canary is void. The host rests; after each rest a canary is fetched. When
-one is good again, URLs are queued again if their answer was the wall's. If no answer was the same as the canary's (the wall is in another
-language, say), or if two canaries' answers differ, all URLs of that time are.
+one is good again, URLs are queued again if their answer was the wall's. If no answer was the same as the canary's, or if two canaries'
+answers differ, all URLs of that time are; of a wall in another language those between the last and the next answer in the host's words.
 
 **A wall that has fallen.** If the canary is good, one of the answers that were alike is fetched again. If it shows something else now, and
 the canary is good still, a wall was there, and the URLs that it answered are queued again. If not, the site is like that, and the next
@@ -77,10 +77,14 @@ class CanaryFilter:
 
     # -- questions of other parts
 
-    def wants_look(self, queue: bytes, memory: Memory) -> bool:
-        """Return whether the next page of a host that is kept becomes a candidate."""
+    def wants_look(self, queue: bytes, memory: Memory, *, is_own: bool) -> bool:
+        """Return whether the next page of a host that is kept becomes a candidate.
+
+        Args:
+            is_own: It uses its host's words.
+        """
         watch = records.find_watch(memory, queue)
-        return (watch.n_kept if watch else 0) + 1 in _SLOTS_AT
+        return watch is None or watch.n_kept + 1 in _SLOTS_AT or (is_own and not watch.has_own)
 
     def hosts_of(self, site: bytes, memory: Memory) -> list[bytes]:
         """Return the queues of a site's hosts; first those with the most answers since their last good canary."""
@@ -119,24 +123,24 @@ class CanaryFilter:
     def _seen(self, news: Seen, watch: HostState, memory: Memory) -> Effects:
         queue = news.queue
         watch.n_answers += 1
-        spoken = tongue.tongue_of(memory, queue)
-        speaks = tongue.speech(spoken, news.words)
+        speaks = news.speaks
         if watch.n_suspects < records.MOST_SUSPECTS:
-            watch.n_suspects += records.put_suspect(memory, queue, news.key, SuspectAnswer(news.token, news.via, speaks))
+            watch.n_suspects += records.put_suspect(memory, queue, news.key, SuspectAnswer(news.token, news.via, speaks, watch.n_answers))
         token = news.token
         is_walls = watch.n_walls > 0 and records.is_of_wall(memory, queue, token)
         least = AT_ONCE if is_walls else news.least
         n_alike = records.count(memory, queue, token, news.url, news.key, least) if token else 0
-        if speaks is Speech.OWN:
+        if speaks == Speech.OWN:
             watch.n_strange = 0
-        elif speaks is Speech.STRANGE and n_alike < least:
+        elif speaks == Speech.STRANGE and n_alike < least:
             token, least, watch.n_strange = tongue.STRANGE, tongue.LEAST, watch.n_strange + 1
             n_alike = records.count_run(memory, queue, token, watch.n_strange, news.url, news.key, least)
         if news.is_kept:
             watch.n_kept += 1
-            tongue.learn(memory, queue, spoken, news.words)
             if news.look is not None:
                 self._keep(news, watch, memory)
+            if news.words and tongue.learn(memory, queue, news.words):
+                self._hear(watch, queue, memory)
         if watch.stage not in (Stage.IDLE, Stage.WALLED) and watch.n_answers - watch.asked_at > _LOST_AFTER:
             watch.stage = Stage.IDLE
         wanted = least if is_walls else doubts.wanted(least, watch.n_honest)
@@ -162,25 +166,34 @@ class CanaryFilter:
         return watch.n_asked < self._floor + _OF_NEWS * self._share * watch.n_answers + watch.n_kept / _FOR_ONE
 
     def _keep(self, news: Seen, watch: HostState, memory: Memory) -> None:
-        """Make a kept page a candidate; if there are enough, it takes the place of the newest one."""
+        """Make a kept page a candidate; if there are enough, it takes the place of the newest one, first of those in foreign words."""
         assert news.look is not None
         found = records.candidates(memory, news.queue)
         free = [slot for slot in range(records.N_CANDIDATES) if slot not in found]
-        slot = free[0] if free else max(found, key=lambda slot: found[slot].at)
+        slot = free[0] if free else max(found, key=lambda slot: (found[slot].speaks != Speech.OWN, found[slot].at))
         if news.look.n_words >= FEWEST_WORDS and not (slot in found and slot == watch.slot and watch.stage is not Stage.IDLE):
-            candidate = Candidate(news.url, news.key, news.token, news.look, watch.n_answers)
+            candidate = Candidate(news.url, news.key, news.token, news.look, watch.n_answers, speaks=news.speaks, words=news.words)
             records.put_candidate(memory, news.queue, slot, candidate)
+            watch.has_own = watch.has_own or news.speaks == Speech.OWN
+
+    def _hear(self, watch: HostState, queue: bytes, memory: Memory) -> None:
+        """Note of each candidate whether it uses its host's words, which are known now."""
+        for slot, one in records.candidates(memory, queue).items():
+            one.speaks, one.words = tongue.speech_of(memory, queue, one.words), b""
+            records.put_candidate(memory, queue, slot, one)
+            watch.has_own = watch.has_own or one.speaks == Speech.OWN
 
     def _usable(self, watch: HostState, queue: bytes, memory: Memory, *, but: bytes = b"") -> list[int]:
-        """Return the slots of candidates, the oldest first, without those whose own text is the suspected one."""
+        """Return the slots of candidates without those whose own text is the suspected one: in the host's words first, then the oldest."""
         found = records.candidates(memory, queue)
-        return sorted((slot for slot, one in found.items() if one.token != but), key=lambda slot: found[slot].at)
+        usable = (slot for slot, one in found.items() if one.token != but)
+        return sorted(usable, key=lambda slot: (found[slot].speaks != Speech.OWN, found[slot].at))
 
     def _ask(self, watch: HostState, queue: bytes, why: bytes, memory: Memory, *, is_drained: bool = False) -> Effects:
         usable = self._usable(watch, queue, memory, but=why)
         if not usable:
             return NO_EFFECTS
-        watch.why, watch.failed, watch.shown, watch.has_met_wall = why, [], None, False
+        watch.why, watch.failed, watch.shown, watch.has_met_wall, watch.is_foreign = why, [], None, False, False
         watch.n_of_round, watch.is_drained = 0, is_drained
         watch.first_slot = usable[0]
         return self._fetch(watch, queue, usable[0], Stage.FIRST, memory)
@@ -201,7 +214,7 @@ class CanaryFilter:
 
     def reduce(self, answer: Answer, /) -> Found:
         page, look, told = answer.page, None, f"status {answer.status}"
-        words = tongue.words_of(page) if page is not None else []
+        words = tongue.ends(page.tokens) if page is not None and page.status == 200 else b""
         if page is not None:
             shown = of_page(page)
             look = look_of(page) if page.status == 200 and not is_error(shown.token) else None
@@ -231,7 +244,9 @@ class CanaryFilter:
             records.drop_candidate(memory, queue, watch.slot)
             return self._without(watch, queue, memory)
         is_walls = found.token in (*watch.failed, watch.why) and bool(found.token)
-        if not is_walls and is_like(candidate, found.token, found.look):
+        is_foreign = candidate.speaks == Speech.OWN and tongue.speech_of(memory, queue, found.words) is Speech.STRANGE
+        watch.is_foreign = watch.is_foreign or is_foreign
+        if not is_walls and not is_foreign and is_like(candidate, found.token, found.look):
             return self._good(found, candidate, watch, queue, memory)
         return self._bad(found, watch, queue, memory, is_walls=is_walls)
 
@@ -279,7 +294,7 @@ class CanaryFilter:
 
     def _rechecked(self, found: Found, watch: HostState, queue: bytes, memory: Memory) -> Effects:
         """Learn whether the alike answers were those of a wall that has fallen since: the canary is good still, if no new one stands."""
-        is_strange = watch.why == tongue.STRANGE and tongue.speech(tongue.tongue_of(memory, queue), found.words) is Speech.STRANGE
+        is_strange = watch.why == tongue.STRANGE and tongue.speech_of(memory, queue, found.words) is Speech.STRANGE
         if found.token == watch.why or is_strange or not found.was_asked:
             doubts.found_honest(memory, queue, watch.why)
             watch.n_honest += 1
@@ -357,6 +372,11 @@ class CanaryFilter:
             records.drop_count(memory, queue, token)
         for token in filter(None, watch.failed):
             records.note_wall(memory, queue, token)
+        for slot, one in records.candidates(memory, queue).items():
+            if one.key in keys and slot != watch.slot:
+                records.drop_candidate(memory, queue, slot)
+        tongue.unlearn(memory, queue)
+        watch.n_strange = 0
         chosen = tuple(key for key in keys if records.note_again(memory, queue, key, _MOST_AGAIN))
         watch.n_again += len(chosen)
         return (Again(queue, chosen),)

@@ -8,10 +8,11 @@ import msgspec
 from msgspec import Meta
 
 from thresher.filters.canary.sighting import TOKEN
+from thresher.filters.canary.tongue import MOST
 from thresher.filters.soft_error.looks import Look
 
 _Key = Annotated[bytes, Meta(min_length=16, max_length=16)]
-_Word = Annotated[int, Meta(ge=0, lt=1 << 32)]
+_Words = Annotated[bytes, Meta(max_length=4 * MOST)]  # u32, each once, ascending
 _Token = Annotated[bytes, Meta(max_length=TOKEN)]  # b"": it cannot be used
 
 
@@ -26,7 +27,8 @@ class Seen(msgspec.Struct, array_like=True, tag=0, frozen=True):
     via: Annotated[bytes, Meta(max_length=16)] = b""  # key of what redirected to it
     is_kept: bool = False
     look: Look | None = None  # of a page that becomes a candidate
-    words: Annotated[list[_Word], Meta(max_length=32)] = []  # of a page: whether it uses its host's words (tongue.py)
+    speaks: Annotated[int, Meta(ge=0, le=2)] = 0  # whether a page uses its host's words: tongue.Speech
+    words: _Words = b""  # of a page of which its host's words are learned
 
 
 class Wish(msgspec.Struct, array_like=True, tag=1, frozen=True):
@@ -46,4 +48,4 @@ class Found(msgspec.Struct, array_like=True, frozen=True):
     look: Look | None
     told: str
     was_asked: bool  # False: the request may not be made
-    words: list[int] = []
+    words: _Words = b""  # of a page

@@ -33,6 +33,7 @@ NAME: Final = "canary"
 KEPT: Final = 1e30  # weight: these records are the last that the memory drops
 MOST_SUSPECTS: Final = 2_000
 N_CANDIDATES: Final = 3
+_SECOND: Final = 2
 SITE: Final = 8
 QUEUE: Final = 16
 _WATCH, _CANDIDATE, _COUNT, _SUSPECT, _AGAIN, _HONEST, _OF_WALL, _ASKED = b"H", b"K", b"T", b"S", b"N", b"Q", b"B", b"A?"
@@ -70,6 +71,7 @@ class HostState(msgspec.Struct, array_like=True):
     failed: list[bytes] = []  # tokens of the canaries' answers in this round
     shown: Look | None = None  # token of the first canary that failed
     has_met_wall: bool = False  # a canary showed the suspected token
+    is_foreign: bool = False  # a canary showed its page in other words than the host's
     is_changed: bool = False  # failed canaries differ from one another: the site may have been rebuilt
     rests: int = 0  # 0: not walled
     since: float = 0.0  # walled since
@@ -78,6 +80,7 @@ class HostState(msgspec.Struct, array_like=True):
     n_again: int = 0  # URLs that were queued again
     given_up: bool = False  # accepted as it is, after many rests
     n_strange: int = 0  # answers in a row, the last ones, that do not use the host's words
+    has_own: bool = False  # a candidate uses the host's words
     n_honest: int = 0  # groups of alike answers since the last wall that none had given
     is_drained: bool = False  # this round was begun when the host had nothing else to fetch
 
@@ -96,6 +99,8 @@ class Candidate(msgspec.Struct, array_like=True):
     at: int  # answers of its host when it was fetched
     spread: float = 0.0  # share of its word pairs lost between two fetches while the host was healthy
     is_changing: bool = False  # it proves nothing: it changes with each request
+    speaks: int = 0  # whether it uses its host's words, once those are known: tongue.Speech
+    words: bytes = b""  # its own until then
 
 
 class Count(msgspec.Struct, array_like=True):
@@ -113,6 +118,7 @@ class SuspectAnswer(msgspec.Struct, array_like=True):
     token: bytes
     via: bytes  # key of what redirected to it, b"" if none did
     speaks: int = 0  # whether it uses its host's words: tongue.Speech
+    at: int = 0  # answers of its host until then
 
 
 def read_watch(memory: Memory, queue: bytes) -> HostState:
@@ -166,11 +172,18 @@ def count(memory: Memory, queue: bytes, token: bytes, url: str, key: bytes, leas
 
 
 def count_run(memory: Memory, queue: bytes, token: bytes, n: int, url: str, key: bytes, least: int) -> int:
-    """Note that so many answers in a row are of a token, if no more were before; return `n`."""
+    """Note that so many answers in a row are of a token, and the second of them; return `n`.
+
+    The first may be the site's own, and the last, too, if a wall has fallen. A longer row takes the place of a shorter one, and any that of
+    one that is not in doubt.
+    """
     row = queue + _COUNT + token
     found = _read(memory, row, _COUNTS)
-    if found is None or n >= found.n:
+    if found is None or (n <= _SECOND and found.n < patience(memory, queue, token, found.url, least)):
         memory.put(row, _encode(Count(n, url, key, least)), weight=KEPT)
+    elif n > found.n:
+        found.n = n
+        memory.put(row, _encode(found), weight=KEPT)
     return n
 
 

@@ -42,10 +42,7 @@ def places(url: str, origin: str, only: Collection[str] | None = None) -> list[P
     Args:
         only: Names of the places that are wanted; None: all.
     """
-    path, _, query = url[len(origin) :].partition("?")
-    fields = query.split("&") if query else []
-    ordered = sorted(fields)
-    tail = "?" + "&".join(ordered) if fields else ""
+    path, fields, ordered, tail = _parts(url, origin)
     low = path.lower()
     found = []
     if only is None or HOST in only:
@@ -57,6 +54,20 @@ def places(url: str, origin: str, only: Collection[str] | None = None) -> list[P
     if 0 < len(fields) <= _MOST_FIELDS:
         found += _in_query(origin, path, ordered, only)
     return found
+
+
+def host_place(url: str, origin: str) -> Place:
+    """Return the place `host` of a canonical URL."""
+    path, _, _, tail = _parts(url, origin)
+    return Place(HOST, path + tail, origin)
+
+
+def _parts(url: str, origin: str) -> tuple[str, list[str], list[str], str]:
+    """Return the path, the fields of the query, these in order, and the query that they make."""
+    path, _, query = url[len(origin) :].partition("?")
+    fields = query.split("&") if query else []
+    ordered = sorted(fields)
+    return path, fields, ordered, "?" + "&".join(ordered) if fields else ""
 
 
 def whole(origin: str, path: str, tail: str) -> str:

@@ -98,7 +98,7 @@ def own_words(page: Page) -> U64:
     if own is None:
         url = page.url.text
         words = _url_words(url) if page.tokens.size else []
-        names = [name for name in _names(url) if name] or [words] if words else []
+        names = [name for name in _names(url) if name and not _is_letter(name)] or [words] if words else []
         own = beside[_OWN_WORDS] = _without_echo(page.tokens, words, names) if words else page.tokens
     return own
 
@@ -214,6 +214,11 @@ def _names(url: str) -> list[list[str]]:
         return names
     values = [unquote(parameter.rpartition("=")[2]) for parameter in query.split("&")[:_MOST_VALUES]]
     return [*names, *(_url_words("//" + name) for value in values for name in dict.fromkeys((value, value.rpartition(":")[2])))]
+
+
+def _is_letter(name: Sequence[str]) -> bool:
+    """Return whether a name is one letter, as "a" in `?order=A`, which is a word of pages that do not quote it."""
+    return len(name) == 1 and len(name[0]) == 1 and name[0].isascii() and name[0].isalpha()
 
 
 def _url_words(url: str) -> list[str]:

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from thresher.crawler.cluster import shared_addresses
-from thresher.crawler.cluster.shared_addresses import SharedAddresses, create
+from thresher.crawler.cluster.address_file import create
+from thresher.crawler.cluster.shared_addresses import SharedAddresses
 
 GAP_S = 0.2
 

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import numpy as np
 import pytest
@@ -267,8 +266,10 @@ def test_a_table_of_pairs_begins_anew_when_it_is_half_full() -> None:
         "n.bag(b'12345678', b'')",
         "n.least_pairs(b'12345678', 257)",
         "n.least_pairs(b'1234567', 4)",
-        "n.least_words(b'12345678', 0, 4)",
-        "n.least_words(b'12345678', 4, 65)",
+        "n.shared_words(b'12345678', 0, b'1234')",
+        "n.shared_words(b'12345678', 4, b'123')",
+        "n.shared_words(b'1234567', 4, b'1234')",
+        "n.shared_words(b'12345678', 4, bytes(4100))",
         "n.without(b'12345678', [1])",
         "n.without_runs(b'1234567', [])",
         "n.without_runs(b'12345678', [([1.5], 1)])",
@@ -301,15 +302,15 @@ def test_wrong_arguments_are_refused(call: str) -> None:
         eval(call, {"n": native})
 
 
-@given(st.lists(st.integers(0, 255), max_size=200), st.integers(1, 60))
+@given(st.lists(st.integers(0, 255), max_size=200), st.sets(st.integers(0, 300)), st.integers(1, 60))
 @settings(max_examples=100, deadline=None)
-def test_a_sample_of_words_is_the_same(numbers: list[int], ends: int) -> None:
+def test_words_in_common_are_counted_alike(numbers: list[int], common: set[int], ends: int) -> None:
     """Law, for words that are repeated, too. Mutation: the last words of a long text are passed over."""
-    row = np.array([number << 31 | number % 8 for number in numbers], dtype=np.uint64)
-    with mock.patch.object(tongue, "_ENDS", ends):
-        found = tongue.sampled(row)
-        with mock.patch.object(tongue, "NATIVE", new=False):
-            assert tongue.sampled(row) == found
+    row = np.array([number << 32 | number % 8 for number in numbers], dtype=np.uint64)
+    wanted = np.array(sorted(common), dtype=np.uint32).tobytes()
+    some = row.tolist() if len(numbers) <= 2 * ends else [*row[:ends].tolist(), *row[-ends:].tolist()]
+    assert native.shared_words(row, ends, wanted) == len(common & {word >> 32 for word in some})
+    assert set(np.frombuffer(tongue.ends(row, ends), dtype=np.uint32).tolist()) == {word >> 32 for word in some}
 
 
 @pytest.mark.parametrize("word", ["assword", "ASSWORD", "extarea", "EXTAREA", "aSsword", "sswor", "xtarea"])

@@ -16,8 +16,8 @@ from harness import Findings, demo, differences, findings, free_port, options, w
 from thresher.config.load import load
 from thresher.config.settings import Settings
 from thresher.crawler.cli import thresher as group
+from thresher.crawler.cluster.address_file import create as create_addresses
 from thresher.crawler.cluster.resharding import reshard
-from thresher.crawler.cluster.shared_addresses import create as create_addresses
 from thresher.crawler.core.ownership import Ownership, divided
 from thresher.crawler.core.url import URLSpace
 from thresher.crawler.core.url_rules import url_rules

@@ -20,7 +20,8 @@ from harness import AGENT, CONTACT, crawl, findings, write_config
 from hostile import Talk, response, serve, until
 
 from thresher.config.settings import DnsSettings
-from thresher.crawler.cluster.shared_addresses import SharedAddresses, create, strike
+from thresher.crawler.cluster.address_file import create
+from thresher.crawler.cluster.shared_addresses import SharedAddresses, strike
 from thresher.crawler.core.model import Fetched, Outcome
 from thresher.crawler.fetch.address_guard import AddressGuard
 from thresher.crawler.fetch.dns import LookupFailed, Resolver

@@ -23,8 +23,9 @@ from webs import settings
 
 from thresher.config.settings import LimitSettings, NearReplicaSettings, ScopeSettings, Settings
 from thresher.crawler.agent.agent import Agent
+from thresher.crawler.cluster.address_file import create
 from thresher.crawler.cluster.member import Team
-from thresher.crawler.cluster.shared_addresses import SharedAddresses, create
+from thresher.crawler.cluster.shared_addresses import SharedAddresses
 from thresher.crawler.core.messages import Answered, Ask, ChainEnd, Edge, Message, News, RobotsAnswer, RobotsAsk, Submitted, encode
 from thresher.crawler.core.model import FILTERS_OWN, Cause, Flag, Page, Reason, RedirectPair
 from thresher.crawler.core.ownership import Ownership, divided

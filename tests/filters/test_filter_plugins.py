@@ -69,12 +69,17 @@ def test_the_example_is_short_and_drops_pages(installed: Path, tmp_path: Path) -
         config = write_config(tmp_path, options(server, limits={"max_pages": 40}), server.web.seeds())
         sets = ("--set", "filters.thin.mode=enforce", "--set", "filters.thin.min_words=100000")
         ran = started(installed, "crawl", "-c", config, *sets, "-o", tmp_path / "x", "--progress", "none")
+        seed = server.web.seeds()[0]
     assert ran.returncode == 0, ran.stderr
     counted = thresher(installed, "stats", tmp_path / "x", "--by", "filter")
     assert "thin" in counted.stdout
     kept = thresher(installed, "export", tmp_path / "x", "--fields", "keep,verdicts").stdout.splitlines()
     assert sum(line.startswith('{"keep":false') and '"thin"' in line for line in kept) > 20
-    without = thresher(tmp_path, "stats", tmp_path / "x")
+    assert thresher(tmp_path, "stats", tmp_path / "x", "--by", "filter").stdout == counted.stdout
+    explained = thresher(tmp_path, "explain", tmp_path / "x", seed).stdout
+    assert "thin" in explained
+    assert "not installed" in explained
+    without = thresher(tmp_path, "resume", tmp_path / "x")
     assert (without.returncode, "filters.thin: configured, but no installed plug-in" in without.stderr) == (6, True)
 
 
@@ -96,12 +101,13 @@ def test_the_example_that_refuses_by_the_url_is_named_by_explain(tmp_path: Path)
 @pytest.mark.parametrize(
     ("mode", "overrides", "is_read"), [("off", [], True), ("observe", [], False), ("off", [{"x": "filters.absent"}], False)]
 )
-def test_a_crawl_is_read_without_a_plugin_that_was_off_in_it(mode: str, overrides: list[dict[str, str]], *, is_read: bool) -> None:
+def test_a_crawl_goes_on_without_a_plugin_that_was_off_in_it(mode: str, overrides: list[dict[str, str]], *, is_read: bool) -> None:
     """Seen to fail: once a plug-in was uninstalled, no command read any crawl made while it was there, though none had used it."""
     stored = msgspec.json.encode({"filters": {"absent": {"mode": mode}, "dust": {"mode": "off"}}, "overrides": overrides})
     assert plugins.missing(stored) == ["absent"]
-    kept = plugins.without_unused(stored)
+    kept = plugins.without_missing(stored)
     assert (plugins.missing(kept) == []) is is_read
+    assert plugins.missing(plugins.without_missing(stored, all_of_them=True)) == []
     assert msgspec.json.decode(kept)["filters"]["dust"] == {"mode": "off"}
 
 

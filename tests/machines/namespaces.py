@@ -124,6 +124,11 @@ class Machines:
             assert time.monotonic() < until, f"no cluster: {self._said_of_start(name)}"
             time.sleep(0.5)
 
+    def tend(self) -> None:
+        """Start again what has ended of the cluster, as a unit of systemd would: Ray ends a machine's part that was away for long."""
+        for name in [name for name, process in self._started.items() if process.poll() is not None]:
+            self._start(name)
+
     def _said_of_start(self, name: str) -> str:
         """Return what a machine's part of the cluster has complained of: a raylet ends with a long trace, its reason stands before."""
         said = [(self._directory / f"{name}.log").read_text(errors="replace")[-2000:]]

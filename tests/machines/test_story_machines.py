@@ -15,15 +15,18 @@ from typing import Any
 import msgspec
 import pytest
 from harness import Findings, demo, differences, findings, options
+from judging import crowded_addresses
 
 from thresher.config.load import load
 from thresher.config.settings import Settings
 from thresher.crawler.core.ownership import divided
 from thresher.crawler.demo.process import ServerProcess
+from thresher.crawler.machines import address_turns as address_turns_module
 from thresher.crawler.machines import back_offs
 from thresher.crawler.machines import directory as directory_module
 from thresher.crawler.machines import losing as losing_module
 from thresher.crawler.machines import machine as machine_module
+from thresher.crawler.machines import turns as turns_module
 from thresher.crawler.machines.back_offs import BackOffBook
 from thresher.crawler.machines.directory import Directory, DirectoryAnswer, DirectoryState
 from thresher.crawler.machines.far_places import FarPlaces
@@ -31,6 +34,7 @@ from thresher.crawler.machines.far_shards import FarShards, NewShard, ShardAnswe
 from thresher.crawler.machines.losing import give_up, watch
 from thresher.crawler.machines.machine import Machine
 from thresher.crawler.machines.supervision import Begin, MachineCall
+from thresher.crawler.machines.turns import TurnsAnswer, TurnsCall
 from thresher.crawler.process.places import Away
 from thresher.crawler.process.supervisor import Supervisor
 from thresher.crawler.status import Status
@@ -48,6 +52,7 @@ from thresher.storage.ways import connect_by
 
 SECRET = b"t" * 32  # by which both machines have sites that the other links to
 WEB: dict[str, Any] = {"n_sites": 4, "pages_per_host": [12, 16]}
+ADDRESS_DELAY_S = 0.04
 TABLE = Partitions(2, ranges_of(divided(2)), machines=["a", "b"])
 
 
@@ -58,6 +63,8 @@ def short_leases(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "LEASE_S", 1.0)
     monkeypatch.setattr(machine_module, "RENEW_S", 0.2)
     monkeypatch.setattr(directory_module, "SPARE_S", 0.5)
+    monkeypatch.setattr(turns_module, "TURN_S", 0.8)
+    monkeypatch.setattr(address_turns_module, "_TALK_S", 0.05)
 
 
 class Places:
@@ -107,11 +114,14 @@ class Places:
                     self.directory.leave(name, life)
                     return DirectoryAnswer()
 
+        async def ask_turns(life: str, call: TurnsCall) -> TurnsAnswer:
+            return self.directory.turns(name, life, run, call, time.monotonic())
+
         async def send(to: str, parcel: bytes) -> bytes:
             await asyncio.sleep(0)
             return self.machines[to].receive(name, parcel)
 
-        machine = self.machines[name] = Machine(begin, ask=ask, send=send)
+        machine = self.machines[name] = Machine(begin, ask=ask, ask_turns=ask_turns, send=send)
         self.tasks[name] = asyncio.ensure_future(machine.run())
 
     async def stop(self, name: str) -> None:
@@ -189,8 +199,7 @@ def _settings(server: ServerProcess, **more: object) -> Settings:
     tree = {
         "seeds": server.web.seeds(),
         "agents": 1,
-        **options(server, filters=filters, politeness={"min_delay": 0.25, "max_delay": 0.5}),
-        **more,
+        **options(server, **{"filters": filters, "politeness": {"min_delay": 0.25, "max_delay": 0.5}, **more}),
     }
     return load(["-"], stdin=lambda: msgspec.json.encode(tree).decode()).settings
 
@@ -214,9 +223,13 @@ def _n_requests(server: ServerProcess) -> int:
 
 
 def test_two_machines_find_what_one_agent_finds_although_one_is_away_and_no_lease_is_granted_for_a_while(tmp_path: Path) -> None:
-    """No request begins without a lease, and a machine that was started again goes on."""
-    with demo("kill", tmp_path, **WEB) as server:
-        settings = _settings(server)
+    """No request begins without a lease, and a machine that was started again goes on.
+
+    Sites of both lie on the same few addresses, where together they keep the pace of one. Mutation: agents take no turns.
+    """
+    with demo("kill", tmp_path, **WEB, shared_address_share=1.0) as server:
+        polite = {"min_delay": 0.05, "max_delay": 0.5, "address_delay": ADDRESS_DELAY_S, "address_connections": 1}
+        settings = _settings(server, politeness=polite)
         places = Places(tmp_path, settings)
 
         async def meanwhile(supervisor: Supervisor) -> None:
@@ -234,11 +247,13 @@ def test_two_machines_find_what_one_agent_finds_although_one_is_away_and_no_leas
 
         code, status = asyncio.run(places.crawl(settings, meanwhile))
         assert code == 0, status.why
+        log = server.read_log()
         reference = _reference(tmp_path / "reference", settings)
     found = findings(places.disks["a"])
     assert differences(reference, found) == ([], [], [])
     assert found.n_queued == 0
     assert verify(places.disks["a"]) == []
+    assert crowded_addresses(log, 1, ADDRESS_DELAY_S) == []
     with reading_shard(shard_path(places.disks["b"], 1)) as view:
         assert view.counters.get("pages") > 0
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from thresher.crawler.cluster.shared_addresses import create
+from thresher.crawler.cluster.address_file import create
 from thresher.crawler.core.model import Cause, Failed
 from thresher.crawler.core.ownership import divided
 from thresher.crawler.core.url import URLRules, URLSpace

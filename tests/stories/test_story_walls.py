@@ -87,31 +87,36 @@ def in_template(web: LittleWeb, place: str, _: int) -> None:
 COMMON = " ".join(f"our{i}" for i in range(40))  # what all pages of a site with a template say
 
 
-def translated(web: LittleWeb, place: str, n: int) -> None:
-    """From the fifteenth request on the site speaks another language for a while: no two of its answers are alike."""
-    text = f"{COMMON} {own(place)}"
-    words = text.translate(str.maketrans("abcdefghijklmnopqrstuvwxyz", "bcdefghijklmnopqrstuvwxyza")) if 15 <= n < 22 else text
-    web.page(place, *links(place), text=words, title=OWN if words == text else "other")
+def shifted(text: str) -> str:
+    """Return a text in another language, in which numbers are the same."""
+    return text.translate(str.maketrans("abcdefghijklmnopqrstuvwxyz", "bcdefghijklmnopqrstuvwxyza"))
+
+
+def translated(until: int, numbers: int = 0) -> Kind:
+    """From the fifteenth request on the site speaks another language for a while: no two of its answers are alike. Numbers stay."""
+
+    def kind(web: LittleWeb, place: str, n: int) -> None:
+        text = f"{COMMON} {' '.join(map(str, range(numbers)))} {own(place, 9 if numbers else 60)}"
+        is_walled = 15 <= n < until
+        web.page(place, *links(place), text=shifted(text) if is_walled else text, title="other" if is_walled else OWN)
+
+    return kind
 
 
 def of_two_tongues(web: LittleWeb, place: str, n: int) -> None:
     """As `translated`, later, on a site of which two pages are in another language for good: its other pages lie between these."""
     host, _, name = place.partition("/")
-    text = own(place) if name in ("3", "5") else f"{COMMON} {own(place)}"
-    is_walled = 33 <= n < 38
-    words = text.translate(str.maketrans("abcdefghijklmnopqrstuvwxyz", "bcdefghijklmnopqrstuvwxyza")) if is_walled else text
-    first = [] if name else [f"{host}/first{i}" for i in range(20)]
-    web.page(place, *first, *([] if name.startswith("first") else links(place)), text=words, title="other" if is_walled else OWN)
+    text, is_walled = own(place) if name in ("3", "5") else f"{COMMON} {own(place)}", 33 <= n < 38
+    to = links(place) if name else [*(f"{host}/first{i}" for i in range(20)), *links(place)]
+    title = "other" if is_walled else OWN
+    web.page(place, *([] if name.startswith("first") else to), text=shifted(text) if is_walled else text, title=title)
 
 
 def viewed(web: LittleWeb, place: str, n: int) -> None:
     """For a while pages show one of seven views, in another language: what a canary shows is shown by some other pages, not by all."""
     if 15 <= n < 22:
-        name = place.partition("/")[2] or "0"
-        view = f"{COMMON} {own(f'viewe.test/{int(name) % 7}')}".translate(
-            str.maketrans("abcdefghijklmnopqrstuvwxyz", "bcdefghijklmnopqrstuvwxyza")
-        )
-        web.page(place, text=view, title="other")
+        view = own(f"viewe.test/{int(place.partition('/')[2] or 0) % 7}")
+        web.page(place, text=shifted(f"{COMMON} {view}"), title="other")
     else:
         web.page(place, *links(place), text=f"{COMMON} {own(place)}", title=OWN)
 
@@ -130,7 +135,8 @@ def wall_after_a_closed_part(web: LittleWeb, place: str, n: int) -> None:
 
 
 HOSTILE: dict[str, Kind] = {
-    "translated": translated,
+    "translated": translated(22),
+    "calendar": translated(30, numbers=400),
     "tongues": of_two_tongues,
     "viewed": viewed,
     "form": wall(says("Log in to see this page, please. " + FORM)),
@@ -141,9 +147,7 @@ HOSTILE: dict[str, Kind] = {
     "maintenance": wall(says("We will be back soon", status=503)),
     "back": wall(says("We will be back soon, the site is down for maintenance and we thank you for your patience")),
     "slow": wall(says("Please slow down, you have sent many requests in a short time, wait a moment and then try again")),
-    "flapping": wall(
-        says("You must accept this before you may see anything of what is written here by others"), lambda n: n % 14 in (8, 9, 10, 11)
-    ),
+    "flapping": wall(says("You must accept this before you may see anything of what others write"), lambda n: n % 14 in (8, 9, 10, 11)),
     "frame": wall(in_template),
     "unseen": wall_after_a_closed_part,
 }
@@ -292,10 +296,10 @@ def lost(found: Crawled, kind: str) -> list[str]:
     return [name for name in ("", *map(str, range(1, N))) if name not in there]
 
 
-async def test_fourteen_kinds_of_walls_cost_no_page(tmp_path: Path) -> None:
+async def test_fifteen_kinds_of_walls_cost_no_page(tmp_path: Path) -> None:
     """Mutations: nothing was fetched again; answers that were alike asked for no canary; answers unlike the canaries' own were believed;
     a good canary cleared all answers before it; answers in doubt stayed so when the host had nothing else to fetch; strange
-    pages were counted that other pages lay between.
+    pages were counted that other pages lay between; numbers were of a language; a canary in other words was good if it was like its page.
 
     The third one lost a page of `viewed`, whose canaries show two texts of which one is also shown by some other page.
     """

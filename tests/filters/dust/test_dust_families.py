@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import permutations
+from random import Random
 
 import pytest
 import xxhash
@@ -149,6 +150,29 @@ def test_a_mirror_is_believed_across_hosts_of_any_site() -> None:
     assert found is not None
     assert found.holder == "dust family host http://m.example"
     assert families.alias(site.memory, mirror, "http://m.example/own", "http://m.example") is None
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_first_pages_that_are_listed_teach_the_same_in_the_end(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Mutation: a page that is like one at its path on another host is listed; a listed page was not counted for the hosts."""
+    random, at = Random(seed), ("http://a.example", "http://www.a.example", "http://m.example")
+    keys = {origin: SPACE.site_key(origin.removeprefix("http://www.").removeprefix("http://")) for origin in at}
+    paths = [f"/{lang}/{i}{view}" for lang in ("en", "da") for i in range(6) for view in ("", "?print=1", "/")]
+    story = [(random.choice(at), random.choice(paths), random.randrange(2, 60)) for _ in range(random.randrange(4, 90))]
+    outcomes = []
+    for most in (families.EARLY, 0):
+        monkeypatch.setattr(families, "EARLY", most)
+        memory, told = DictMemory(), list[object]()
+        for origin, path, text in story:
+            of = SPACE.key(f"{at[0]}{paths[text % 9]}") if text % 7 == 0 else b""
+            page = families.ShownPage.of(xxhash.xxh3_64_digest(bytes((text,))), SPACE.key(origin + path), of)
+            told.append(families.learn(memory, keys[origin], origin + path, origin, page))
+            told += [families.alias(memory, keys[host], host + paths[text % 36], host) for host in at]
+        monkeypatch.setattr(families, "EARLY", 0)
+        for origin in at:
+            families.learn(memory, keys[origin], f"{origin}/last", origin, shown(f"{origin}/last", "last"))
+        outcomes.append((told, memory.rows))
+    assert outcomes[0] == outcomes[1]
 
 
 def test_classes_name_what_they_hold_and_know_what_it_came_to() -> None:
