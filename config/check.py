@@ -1,4 +1,4 @@
-"""Checks that types cannot express: patterns compile, addresses are addresses, headers are safe, minima lie below maxima."""
+"""Checks that types cannot express: patterns compile, addresses are addresses, headers are safe, minima are below maxima."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from thresher.config.override import overridden, why_whole
 from thresher.config.settings import Settings
 from thresher.config.shown import shown
 
-Where = Callable[[str], str]  # dotted key → where it was given, "" for a default
+Where = Callable[[str], str]  # returns where the option of a dotted key was set, "" for a default
 
 _AGENT = re.compile(r"[A-Za-z_-]+")
 _EMAIL = re.compile(r"[^\s@()<>,;:\"\[\]\\]+@[^\s@()<>,;:\"\[\]\\/]+", re.ASCII)
@@ -47,7 +47,7 @@ RESERVED_HEADERS = {
 
 
 def check(settings: Settings, where: Where) -> list[ConfigError]:
-    """Return a ConfigError for each value that cannot work, with the place that `where` gives for its key."""
+    """Return a ConfigError for each value that cannot work, with the place where it was set."""
     return [
         ConfigError(
             f"{place + ': ' if (place := where(key)) else ''}{shown(key, 100)[1:-1]}: expected {expected}, got {got}. {advice}", key=key
@@ -57,11 +57,11 @@ def check(settings: Settings, where: Where) -> list[ConfigError]:
     ]
 
 
-Problem = tuple[str, str, str, str]  # key, expected, got, advice
+Problem = tuple[str, str, str, str]  # (key, expected, got, advice)
 
 
 def _of_one(settings: Settings, where: Where) -> Iterable[Problem]:
-    """Check settings that hold at one place: in general, or where an override is laid over them."""
+    """Check one set of settings: the general ones, or these with an override."""
     for part in (_identity, _scope, _own_site, _fetch, _dns, _lists, partial(_order, where), _danger, _snapshots):
         yield from part(settings)
 
@@ -104,7 +104,7 @@ def _scope(settings: Settings) -> Iterable[Problem]:
 
 
 def _refusal(pattern: str, options: re2.Options) -> str:
-    """Return why RE2 does not take the pattern and at which character, or ""."""
+    """Return why RE2 refuses the pattern and at which character; "" if it does not."""
     if len(pattern) > _MAX_PATTERN:
         return f"It has {len(pattern)} characters; write at most {_MAX_PATTERN}"
     if not pattern:
@@ -190,7 +190,7 @@ def _way_out(settings: Settings) -> Iterable[Problem]:
 
 
 def _network_advice(network: str) -> str:
-    """Return advice for text that is no network in CIDR form, "" if it is one."""
+    """Return advice for text that is not a network in CIDR form; "" if it is one."""
     try:
         ipaddress.ip_network(network)
     except ValueError:
@@ -291,7 +291,7 @@ def _overrides(settings: Settings) -> Iterable[Problem]:
 
 
 def _override_options(settings: Settings, i: int) -> Iterable[Problem]:
-    """Check the options of an override: each may differ by prefix, and all can work together with those that hold elsewhere."""
+    """Check the options of an override: each may differ by prefix, and all work together with the general ones."""
     item, options = f"overrides[{i}]", settings.overrides[i].options
     for key in options:
         if why := why_whole(key):
@@ -303,7 +303,7 @@ def _override_options(settings: Settings, i: int) -> Iterable[Problem]:
 
 
 def _option(key: str) -> str:
-    """Return the option to which a key belongs that may name an item or entry of its value."""
+    """Return the option of a key; the key may name an item or entry of the option's value."""
     return next((name for name in options_by_key() if key == name or key.startswith((f"{name}.", f"{name}["))), key)
 
 

@@ -1,6 +1,6 @@
-"""Default lists of `scope.danger`: links that do something when they are followed, as real software writes them.
+"""Default lists of `scope.danger`: links of real software that change something when they are followed.
 
-What a pattern means stands in filters/danger.py; what a group is of, in default.yaml, which has the same lists.
+filters/danger.py explains the patterns; default.yaml, which has the same lists, explains the groups.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ _LINKS = """
 """
 DANGEROUS = tuple(_LINKS.split())
 
-# Directories, and first labels of hosts, below which a path is the title of a document.
+# Directories, and first labels of hosts, under which a path is the title of a document.
 _MANUALS = """
 docs doc documentation documents manual manuals man manpage manpages reference ref refman help guide guides tutorial tutorials javadoc
 apidocs api-docs api-reference developer developers devdocs learn dictionary glossary define definition thesaurus encyclopedia tree blob
@@ -107,7 +107,7 @@ blame src source sources raw plain browser browse annotate viewvc viewcvs cvsweb
 """
 MANUALS = tuple(_MANUALS.split())
 
-# Directories below which a path of one plain name is.
+# Directories under which a path of one plain name is a title.
 _TITLES = """
 wiki w topic topics t thread threads discussion discussions question questions article articles blog blogs news post posts story stories
 tag tags category categories label labels page pages entry word words term terms search s faq kb knowledge knowledgebase package

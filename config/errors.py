@@ -1,4 +1,6 @@
-"""The one error of this package. It lies here because config imports nothing of ours; crawler/core/errors.py hands it on."""
+"""The one error of this package. It is defined here because config imports none of our other modules; crawler/core/errors.py exports it,
+too.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +11,8 @@ from typing import Final
 class ConfigError(ValueError):
     """A configuration value cannot be used: `file:line:column: key: expected …, got …. Write …`.
 
-    The message is one line of printable text that names where, what was expected, what was found and what to do, so that a
-    command prints it as it is and ends with `exit_code`. Of several mistakes each has a line, below their number.
+    The message is one line of printable text: where, what was expected, what was found and what to do. A command prints it unchanged and
+    ends with `exit_code`. If there are several mistakes, their number comes first, then one line for each.
     """
 
     exit_code: Final = 2
@@ -19,7 +21,7 @@ class ConfigError(ValueError):
         """Create the config error.
 
         Args:
-            key: Name of the option that the error is about, where it is known.
+            key: Name of the option that the error is about, if it is known.
         """
         super().__init__(message)
         self.key = key
@@ -27,7 +29,7 @@ class ConfigError(ValueError):
 
     @classmethod
     def of(cls, errors: Sequence[ConfigError]) -> ConfigError:
-        """Return one error that says what all of them say, in their order; one alone is returned as it is."""
+        """Return one error with the messages of all, in order; a single error is returned unchanged."""
         mistakes = tuple(mistake for error in errors for mistake in error.mistakes)
         if len(mistakes) == 1:
             return mistakes[0]

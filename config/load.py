@@ -1,12 +1,12 @@
 """YAML files, environment and --set → Settings, each value with its origin.
 
-Precedence: flags of their own (--max-pages) > --set (the last wins) > environment THRESHER_* > YAML files (a later one wins) > defaults.
-Sections and mappings as `dns.static` and `fetch.headers` are merged key by key; a list is replaced as a whole.
+Precedence: flags (--max-pages) > --set (the last wins) > environment THRESHER_* > YAML files (a later one wins) > defaults.
+Sections and mappings like `dns.static` and `fetch.headers` are merged key by key; a list is replaced as a whole.
 
     crawl.yaml      politeness: {min_delay: 2}
     environment     THRESHER_POLITENESS__MIN_DELAY=2        two underscores separate levels
     --set           politeness.min_delay=2
-                    fetch.allow_ports=[80, 8080]            [ { " or ' begins a YAML value in flow style, anything else is taken as it is
+                    fetch.allow_ports=[80, 8080]            [ { " or ' begins a YAML value in flow style; anything else is plain text
                     fetch.headers.X-Note=hello              below a mapping option the rest of the key names the entry
 
 How YAML is read: config/yaml_tree.py. What numbers, durations ("10 min"), sizes ("10 MiB"), switches and null look like:
@@ -35,24 +35,24 @@ from thresher.config.shown import shown
 from thresher.config.yaml_tree import Listing, Node, Position, Scalar
 
 PREFIX = "THRESHER_"
-NO_OPTION = "THRESHER_NATIVE"  # read before there is any configuration (crawler/native)
+NO_OPTION = "THRESHER_NATIVE"  # not an option: read before there is a configuration (crawler/native)
 STDIN = "-"
 _DEFAULT = "default"
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Who set a value: "default", "crawl.yaml:12", "env THRESHER_POLITENESS__MIN_DELAY", "--set politeness.min_delay", "--delay"."""
+    """What set a value: "default", "crawl.yaml:12", "env THRESHER_POLITENESS__MIN_DELAY", "--set politeness.min_delay", "--delay"."""
 
     source: str
 
 
 @dataclass(frozen=True, slots=True)
 class OptionFlag:
-    """Options given by a flag of its own, as --max-pages 100; a flag that may be repeated sets a list."""
+    """Options set by a flag, for example --max-pages 100; a flag that may be repeated sets a list."""
 
     name: str
-    keys: tuple[str, ...]  # all of them take the same values
+    keys: tuple[str, ...]  # all of them accept the same values
     value: str | tuple[str, ...]
 
 
@@ -76,7 +76,18 @@ def load(
     stdin: Callable[[], str] | None = None,
     flags: Sequence[OptionFlag] = (),
 ) -> Loaded:
-    """Merge all layers and check the result. A path "-" reads `stdin`. Raises ConfigError, which names every mistake."""
+    """Merge all layers and check the result.
+
+    Args:
+        paths: YAML files; "-" reads `stdin`.
+        sets: "KEY=VALUE" each.
+        environ: Environment variables.
+        stdin: Returns the text of standard input.
+        flags: Flags of the command line.
+
+    Raises:
+        ConfigError: If anything is wrong; it names every mistake.
+    """
     loaded, mistakes = examine(paths, sets=sets, environ=environ, stdin=stdin, flags=flags)
     if mistakes:
         raise ConfigError.of(mistakes)
@@ -91,7 +102,7 @@ def examine(
     stdin: Callable[[], str] | None = None,
     flags: Sequence[OptionFlag] = (),
 ) -> tuple[Loaded, list[ConfigError]]:
-    """Merge all layers as `load` does, but return the mistakes beside the configuration that is left without the wrong values."""
+    """Merge all layers like `load`, but return (the configuration without wrong values, the mistakes)."""
     leaves: dict[str, Leaf] = {}
     mistakes: list[ConfigError] = []
     is_whole = True
@@ -103,7 +114,7 @@ def examine(
             is_whole = is_whole and layer.func is not _from_file
     settings = msgspec.convert(_nested(leaves), settings_type())
     unread = tuple(mistake.key for error in mistakes for mistake in error.mistakes if mistake.key)
-    found = check(settings, lambda key: _where(leaves, key))  # it may contradict only the default that replaces a wrong value
+    found = check(settings, lambda key: _where(leaves, key))  # it may only contradict the default that replaces a wrong value
     mistakes += [mistake for mistake in found if not any(key in str(mistake) for key in unread)]
     if found:
         leaves = {name: leaf for name, leaf in leaves.items() if not any(_is_within(mistake.key, name) for mistake in found)}
@@ -119,7 +130,7 @@ def _layers(
     flags: Sequence[OptionFlag],
     mistakes: list[ConfigError],
 ) -> Iterator[partial[dict[str, Leaf]]]:
-    """Yield what reads each layer, the lowest first."""
+    """Yield a function that reads each layer, the lowest first."""
     if [str(path) for path in paths].count(STDIN) > 1:
         mistakes.append(ConfigError("-: expected standard input once, got it twice. Remove one -"))
         paths = [path for path in paths if str(path) != STDIN]
@@ -144,12 +155,16 @@ def render(loaded: Loaded, *, as_json: bool = False) -> str:
 
 
 def to_json(settings: Settings) -> bytes:
-    """Encode the settings as the store keeps them."""
+    """Encode the settings for the store."""
     return msgspec.json.encode(settings)
 
 
 def from_json(content: bytes) -> Settings:
-    """Decode what `to_json` made. Raises ConfigError, as when another version has written it."""
+    """Decode the result of `to_json`.
+
+    Raises:
+        ConfigError: If it does not fit, for example because another version has written it.
+    """
     try:
         return msgspec.json.decode(content, type=settings_type())
     except msgspec.MsgspecError as error:
@@ -191,7 +206,7 @@ def _from_variable(name: str, value: str, mistakes: list[ConfigError]) -> dict[s
 
 
 def _from_flag(flag: OptionFlag, mistakes: list[ConfigError]) -> dict[str, Leaf]:
-    """Read a flag, whose value is plain text, never YAML. A wrong value is one mistake, however many options the flag sets."""
+    """Read a flag. Its value is plain text, never YAML. A wrong value is one mistake, however many options the flag sets."""
     values = (flag.value,) if isinstance(flag.value, str) else flag.value
     place = Position(flag.name, label=f"{flag.name} {shown(' '.join(values))[1:-1]}")
     node: Node = Listing([Scalar(value, False, place) for value in values], place)
@@ -244,7 +259,7 @@ def _nested(leaves: Mapping[str, Leaf]) -> dict[str, object]:
 
 
 def _where(leaves: Mapping[str, Leaf], key: str) -> str:
-    """Return where a value, or the option that it is part of, was given; "" if it is a default."""
+    """Return where a value, or the option to which it belongs, was set; "" if it is a default."""
     leaf = next((leaf for name, leaf in leaves.items() if _is_within(key, name)), None)
     if leaf is None:
         return ""
@@ -252,7 +267,7 @@ def _where(leaves: Mapping[str, Leaf], key: str) -> str:
 
 
 def _is_within(key: str, name: str) -> bool:
-    """Return whether a key is an option's, or that of one of its values."""
+    """Return whether a key is that of the option `name`, or of one of its items or entries."""
     return key == name or key.startswith((f"{name}.", f"{name}["))
 
 

@@ -1,4 +1,6 @@
-"""The options as data: what config/settings.py declares, by dotted key ("politeness.min_delay"), and the nearest key to a wrong one."""
+"""The options as data: the declarations of config/settings.py by dotted key ("politeness.min_delay"), and the most similar key to a wrong
+one.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from thresher.config.scalars import Unit
 from thresher.config.shown import shown
 
 _NEAR = 0.6
-_SHORT, _NEAR_SHORT = 3, 0.8  # a key of so few letters resembles many others, and must be so much alike
+_SHORT, _NEAR_SHORT = 3, 0.8  # keys of so few letters resemble many others, so they must be this similar
 
 
 @cache
@@ -69,7 +71,7 @@ def example(field: types.Field) -> str:
 
 
 def words_of(key: str) -> tuple[str, ...]:
-    """Return the fixed words that an option takes, in alphabetical order; () if it takes none, or if there is no such option."""
+    """Return the fixed words that an option accepts, in alphabetical order; () if it accepts none, or if there is no such option."""
     field = options().get(key)
     if field is None:
         return ()
@@ -86,7 +88,7 @@ def in_yaml(text: str) -> str:
 
 
 def nearest(key: str, keys: tuple[str, ...]) -> str:
-    """Return the key that `key` was most likely meant to be, or "": the last part counts most, its section a little."""
+    """Return the key that `key` was most likely meant to be, or "": the last part of the key counts most, its section a little."""
     key = key[-60:].lower().replace("-", "_")
     last = key.rpartition(".")[2]
     scored = [(0.85 * _ratio(last, name.rpartition(".")[2]) + 0.15 * _ratio(key, name), name) for name in keys]

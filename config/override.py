@@ -1,11 +1,11 @@
-"""Overrides: which options may differ by prefix, and the settings that hold where some of them are overridden.
+"""Overrides: which options may differ by prefix, and settings with some options overridden.
 
-An item of `overrides` has the sections of the configuration, with any of their options. What each is looked up by:
+An item of `overrides` has the sections of the configuration, with any of their options. Each option is looked up by:
 
-    a URL    most options: those of the prefix below which the URL lies, of a link the URL that it leads to
+    a URL    most options: those of the prefix of the URL; for a link, of its target
     a host   paces, budgets, robots.txt, the tail, the canary: a host has one of each, so a prefix sets them for its whole host
-    a site   `OF_SITES`: as those of the host that is named like the site; so a domain sets them, and no prefix of a subdomain
-    nothing  `WHOLE_CRAWL`: what the machine, the process or the crawl has once; an override of these is refused, with the reason
+    a site   `OF_SITES`: as for the host with the name of the site; so an override of a domain sets them, and none of a subdomain
+    nothing  `WHOLE_CRAWL`: options of the machine, the process or the whole crawl; an override of these is refused, with the reason
 """
 
 from __future__ import annotations
@@ -55,14 +55,14 @@ WHOLE_CRAWL: Final[Mapping[str, str]] = {  # option or section → why it cannot
     "log": "a process has one log",
 }
 
-OF_HOSTS: Final = (  # options and sections of which a host has one, but for those of `OF_SITES`
+OF_HOSTS: Final = (  # options and sections that are looked up by host, except those in `OF_SITES`
     *("politeness", "own_site.delay", "retry", "sitemaps", "filters.canary", "filters.tail_yield", "filters.tail_share"),
     *("limits.max_pages_per_host", "limits.max_bytes_per_host", "limits.max_sitemaps_per_host", "limits.max_announced_per_host"),
     *("robots.cache_ttl", "robots.error_ttl", "robots.timeout", "robots.max_bytes", "robots.on_403"),
     *("frontier.announced_share", "archive.max_requisites_per_host", "recrawl.visits_per_day"),
     *("recrawl.park", "recrawl.policy", "recrawl.min_interval", "recrawl.max_interval", "recrawl.refresh_share"),
 )
-OF_SITES: Final = (  # options of which a site has one
+OF_SITES: Final = (  # options that are looked up by site
     *("limits.max_pages_per_site", "limits.max_hosts_per_site", "politeness.site_connections"),
     *("filters.dust.first_mining", "filters.dust.max_urls", "filters.dust.max_rules"),
     *("filters.dust.validations", "filters.dust.validation_share"),
@@ -72,7 +72,7 @@ S = TypeVar("S", bound=msgspec.Struct)
 
 
 class OverrideScope(Enum):
-    """What an option is looked up by, where it may differ."""
+    """What an option is looked up by, if it may differ."""
 
     URL = "url"
     HOST = "host"
@@ -92,7 +92,7 @@ def kind_of(key: str) -> OverrideScope:
 
 
 def overridden(settings: S, options: Mapping[str, Any]) -> S:
-    """Return settings with other values of some options, by dotted key. Mappings are merged entry by entry, as those of files are."""
+    """Return settings with other values of some options, by dotted key. Mappings are merged entry by entry, as with files."""
     values: dict[str, Any] = {}
     sections: dict[str, dict[str, Any]] = {}
     for key, value in options.items():

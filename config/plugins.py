@@ -1,4 +1,4 @@
-"""Filters of other distributions: found by their entry points, configured as our own under `filters.NAME`.
+"""Filters of other distributions: found by their entry points, configured like our own under `filters.NAME`.
 
 An entry point of the group `thresher.filters` leads to an object with `settings`, the class of the filter's options (a msgspec Struct with
 a `mode` and a default for each option), and `spec`, which builds the filter (filters/plugin.py). A plug-in that cannot be used has no
@@ -22,7 +22,7 @@ _OWN = frozenset(FilterSettings.__struct_fields__)
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """One entry point of the group, loaded. `fault`: why it cannot be used, "" if it can."""
+    """One loaded entry point of the group. `fault`: why it cannot be used, "" if it can."""
 
     name: str
     distribution: str
@@ -32,7 +32,7 @@ class Plugin:
 
 @cache
 def plugins() -> tuple[Plugin, ...]:
-    """Return every filter of other distributions, by name."""
+    """Return every filter of other distributions, sorted by name."""
     points = sorted(entry_points(group=GROUP), key=lambda point: point.name)
     names = [point.name for point in points]
     return tuple(_load(point, is_only=names.count(point.name) == 1) for point in points)
@@ -40,7 +40,7 @@ def plugins() -> tuple[Plugin, ...]:
 
 @cache
 def settings_type() -> type[Settings]:
-    """Return the class of the whole configuration: `Settings`, with the options of the plug-ins that can be used."""
+    """Return the class of the whole configuration: `Settings` with the options of all usable plug-ins."""
     usable = [plugin for plugin in plugins() if not plugin.fault]
     if not usable:
         return Settings
@@ -66,7 +66,8 @@ def without_missing(stored: bytes, *, all_of_them: bool = False) -> bytes:
     """Return a stored configuration without the filters that are not installed.
 
     Args:
-        all_of_them: For who only reads the crawl. Else only those that were off in all of it: the crawl would go on without the others.
+        all_of_them: Leave out all of them, for reading only. Otherwise only those that were off everywhere: the crawl could not go on
+            without the others.
     """
     names = missing(stored)
     if not names:
@@ -84,7 +85,7 @@ def without_missing(stored: bytes, *, all_of_them: bool = False) -> bytes:
 
 
 def _without(names: list[str], override: dict[str, Any]) -> dict[str, Any]:
-    """Return an override that says nothing of these filters."""
+    """Return an override without the options of these filters."""
     filters = override.get("filters")
     if not isinstance(filters, dict):
         return override
@@ -102,7 +103,7 @@ def _load(point: EntryPoint, *, is_only: bool) -> Plugin:
 
 
 def _fault(name: str, loaded: Any) -> str:
-    """Return what keeps a plug-in from being used."""
+    """Return why a plug-in cannot be used."""
     settings = getattr(loaded, "settings", None)
     if name in _OWN or not name.isidentifier():
         return "its name is that of a filter of ours, or no name for an option"

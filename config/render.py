@@ -1,4 +1,4 @@
-"""Settings → YAML or JSON that says where each value comes from. The YAML is read back by config/load.py to equal settings."""
+"""Writes settings as YAML or JSON, with the origin of each value. config/load.py reads the YAML back to equal settings."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _items(items: list[object], indent: str) -> Iterator[str]:
 
 
 def _scalar(value: object) -> str:
-    """Write one value; text stays bare only where no reader of YAML could take it for anything else."""
+    """Write one value; text is without quotes only if no reader of YAML could read it as anything else."""
     match value:
         case None:
             return "null"
@@ -80,7 +80,7 @@ def _scalar(value: object) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Write text in double quotes; what YAML counts as unprintable or as a line break is escaped."""
+    """Write text in double quotes; unprintable characters and line breaks, by YAML's rules, are escaped."""
     return "".join(
         c if c.isprintable() else f"\\u{ord(c):04x}" if ord(c) < 1 << 16 else f"\\U{ord(c):08x}"
         for c in json.dumps(text, ensure_ascii=False)

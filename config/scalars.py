@@ -1,12 +1,13 @@
-"""Text → number, switch or word, by what the option is: YAML's own guesses (`NO` false, `12:30:00` 45000, `010` 8) never apply.
+"""Reads text as a number, switch or word, by the type of the option: YAML's own guesses (`NO` false, `12:30:00` 45000, `010` 8) never
+apply.
 
     switch     true yes on · false no off, in any case
-    number     2  2.5  1e-3  10_000; an option that is a count takes whole numbers; no leading zero, no base, no infinity
+    number     2  2.5  1e-3  10_000; an option that is a count accepts whole numbers; no leading zero, no base, no infinity
     duration   seconds as a number, or number and unit, with a space or without: 500 ms · 10s · 10 min · 24h · 7 d
     size       bytes as a number, or number and unit, likewise: 10 B · 64KB (1000) · 64 KiB (1024) · MB MiB GB GiB TB TiB
-    null       null  ~  none, unquoted, where the option may be without value
+    null       null  ~  none, unquoted, if the option may be without a value
 
-Quotes around a number or word change nothing. What is only nearly right ("2 sec", "10M", "1 hour") is refused with the value to write.
+Quotes around a number or word change nothing. Nearly right values ("2 sec", "10M", "1 hour") are refused with the value to write.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ _WHOLE = re.compile(r"[-+]?(?:0|[1-9][0-9]*(?:_[0-9]+)*)")
 _DECIMAL = re.compile(r"[-+]?(?:(?:0|[1-9][0-9]*(?:_[0-9]+)*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]{1,4})?")
 _WITH_UNIT = re.compile(rf"({_DECIMAL.pattern})(\s*)([A-Za-z]+)")
 _MAX_DIGITS = 40
-_LARGE = 100_000  # an upper bound of this size is named in a message only if the value is above it
+_LARGE = 100_000  # a message names an upper bound of this size only if the value is above it
 
 TRUE = frozenset({"true", "yes", "on"})
 FALSE = frozenset({"false", "no", "off"})
@@ -54,7 +55,7 @@ NULLS = frozenset({"null", "~", "none"})
 
 
 class MismatchError(Exception):
-    """The text is not what the option takes: what was expected, and what to do ("" if the caller must find an example)."""
+    """The text is not valid for the option: what was expected, and what to do ("" if the caller must find an example)."""
 
     def __init__(self, expected: str, advice: str = "") -> None:
         super().__init__(expected)
@@ -63,7 +64,7 @@ class MismatchError(Exception):
 
 
 class Range(NamedTuple):
-    """What numbers an option takes."""
+    """The numbers that an option accepts."""
 
     whole: bool
     unit: Unit
@@ -79,7 +80,7 @@ class Range(NamedTuple):
         )
 
     def words(self, value: float | None = None) -> str:
-        """Describe the range; a very large upper bound only when `value` passes it."""
+        """Return a description of the range; a very large upper bound is named only if `value` is above it."""
         noun = f"a number of {self.unit}" if self.unit else "a whole number" if self.whole else "a number"
         if self.most is not None and value is not None and value > self.most >= _LARGE:
             return f"{noun} ≤ {self.most:.0f}"
@@ -91,7 +92,11 @@ class Range(NamedTuple):
 
 
 def switch(text: str) -> bool:
-    """Read a yes or no. Raises MismatchError."""
+    """Read a yes or no.
+
+    Raises:
+        MismatchError: If it is neither.
+    """
     word = text.lower()
     if word in TRUE or word in FALSE:
         return word in TRUE
@@ -99,7 +104,11 @@ def switch(text: str) -> bool:
 
 
 def word(text: str, words: tuple[str, ...]) -> str:
-    """Read one of `words`. Raises MismatchError that names the nearest."""
+    """Read one of `words`.
+
+    Raises:
+        MismatchError: If it is none; it names the most similar one.
+    """
     if text in words:
         return text
     near = get_close_matches(text[:40].lower(), words, 1)
@@ -107,7 +116,11 @@ def word(text: str, words: tuple[str, ...]) -> str:
 
 
 def number(text: str, of: Range) -> int | float:
-    """Read a number, with a unit where the range has one. Raises MismatchError."""
+    """Read a number, with a unit if the range has one.
+
+    Raises:
+        MismatchError: If it is not a number in the range.
+    """
     value = _exact(text, of)
     if value is None:
         raise MismatchError(of.words(), _nearly(text, of))
@@ -141,7 +154,7 @@ def _nearly(text: str, of: Range) -> str:
 
 
 def _scaled(text: str, scale: float, of: Range) -> int | float | None:
-    """Return text × scale; None where bytes or counts would not come out whole."""
+    """Return text × scale; None if bytes or counts would not be whole numbers."""
     value = float(text) * scale
     if not of.whole:
         return round(value, 9)

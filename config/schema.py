@@ -1,7 +1,7 @@
-"""A tree of YAML values → the options they set, each read as what it is according to config/settings.py.
+"""Reads a tree of YAML values into options, each by its type in config/settings.py.
 
 An option is named by its dotted key ("politeness.min_delay"). Reading yields a `Leaf` per option: its value and the places of the value,
-of its items ("scope.include[2]") and entries ("dns.static.a.example"), so that later checks still name the line. A mistake makes only
+of its items ("scope.include[2]") and entries ("dns.static.a.example"), so that later checks can still name the line. A mistake makes only
 its own option invalid; all mistakes are collected.
 """
 
@@ -22,7 +22,7 @@ from thresher.config.scalars import MismatchError, Range, Unit
 from thresher.config.shown import shown
 from thresher.config.yaml_tree import Listing, Mapping, Node, Position, Scalar
 
-_OPTIONS = "options"  # of an override: in a file, the sections beside its own keys
+_OPTIONS = "options"  # field of an override; in a file its content is in sections, beside the override's own keys
 _OF_OVERRIDES = ("match", "skip")
 _ITEM = re.compile(r"^overrides\[\d+\]\.")
 
@@ -36,7 +36,11 @@ class Leaf:
 
 
 def read(document: Node, mistakes: list[ConfigError]) -> dict[str, Leaf]:
-    """Read a whole document; what cannot be read is left out and appended to `mistakes`. Raises ConfigError for what is no mapping."""
+    """Read a whole document; values that cannot be read are left out, with an error in `mistakes`.
+
+    Raises:
+        ConfigError: If the document is not a mapping.
+    """
     return _section(document, root(), "", mistakes)
 
 
@@ -57,14 +61,14 @@ def read_at(key: str, node: Node, mistakes: list[ConfigError]) -> dict[str, Leaf
                 struct = inner
             case types.StructType() as inner:
                 return _section(node, inner, path, mistakes)
-            case _ if rest:  # an option has nothing below it
+            case _ if rest:  # an option has no keys below it
                 raise _unknown(node.place, key, path)
             case _:
                 return _leaf(node, field, path, node.place)
 
 
 def _section(node: Node, struct: types.StructType, prefix: str, mistakes: list[ConfigError]) -> dict[str, Leaf]:
-    """Read a section; one with no value, as when all its lines are comments, sets nothing."""
+    """Read a section; a section without a value, for example if all its lines are comments, sets nothing."""
     if prefix and _is_null(node):
         return {}
     if not isinstance(node, Mapping):
@@ -107,7 +111,7 @@ def _value(node: Node, kind: types.Type, key: str, places: dict[str, Position], 
 
 
 def _either(node: Node, kinds: tuple[types.Type, ...], key: str, places: dict[str, Position], sample: str) -> object:
-    """Read a value that may be null or a fixed word as well."""
+    """Read a value that may also be null or a fixed word."""
     words = tuple(str(value) for kind in kinds if isinstance(kind, types.LiteralType) for value in kind.values)
     nullable = any(isinstance(kind, types.NoneType) for kind in kinds)
     if nullable and _is_null(node) and node.text:
@@ -119,7 +123,7 @@ def _either(node: Node, kinds: tuple[types.Type, ...], key: str, places: dict[st
     try:
         return _value(node, main, key, places, sample)
     except _WrongError as error:
-        if len(places) > before:  # a mistake within the list: it has its own message
+        if len(places) > before:  # a mistake within the list has its own message
             raise
         expected = " or ".join([error.expected, *words, *(["null"] * nullable)])
         advice = "Write null for none" if nullable and _is_null(node) else error.advice
@@ -155,7 +159,7 @@ def _entries(node: Node, key: str, places: dict[str, Position]) -> dict[str, obj
 
 
 def _record(node: Node, struct: types.StructType, key: str, places: dict[str, Position]) -> dict[str, object]:
-    """Read an override: a mapping that is an item of a list, with keys of its own beside the sections of the configuration."""
+    """Read an override: a mapping that is an item of a list, with its own keys beside the sections of the configuration."""
     if not isinstance(node, Mapping):
         required = next(name for name, field in fields_of(struct).items() if field.required)
         raise _wrong(node, key, "a mapping of options", f"Write {{{required}: …, …}}")
@@ -270,7 +274,7 @@ def _dotted(place: Position, key: str, name: str) -> ConfigError:
 
 
 def _unknown(place: Position, key: str, near: str = "") -> ConfigError:
-    bare_key = _ITEM.sub("", key)  # within an override the keys are those of the whole
+    bare_key = _ITEM.sub("", key)  # within an override the keys are the same as in the whole configuration
     names = known() if bare_key == key else (*_OF_OVERRIDES, *known())
     near = near or nearest(bare_key, names)
     section = bare_key.rpartition(".")[0]

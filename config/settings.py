@@ -1,7 +1,7 @@
 """Every option as a typed value: the one place where names, units and defaults are defined.
 
-`config/default.yaml` says the same with a why for each and is tested to be equal. Durations are seconds, sizes bytes; the type of an
-option says which (`Seconds` and `Timeout`; `Bytes`), and for these YAML also takes "10 min", "24h", "10 MiB" (config/scalars.py). `None`
+`config/default.yaml` has the same with a reason for each, and is tested to be equal. Durations are seconds, sizes bytes; the type of an
+option says which (`Seconds` and `Timeout`; `Bytes`), and for these YAML also accepts "10 min", "24h", "10 MiB" (config/scalars.py). `None`
 means no limit. Bounds are checked by config/load.py, not by the constructors; upper ones only keep arithmetic on times and sizes sound.
 """
 
@@ -17,7 +17,7 @@ from thresher.config.surt import from_surt
 _MOST = 10**15
 
 Seconds = Annotated[float, Meta(ge=0, le=1e9, extra={"unit": "seconds"})]
-Timeout = Annotated[float, Meta(gt=0, le=1e9, extra={"unit": "seconds"})]  # 0 would mean "none" to the libraries below
+Timeout = Annotated[float, Meta(gt=0, le=1e9, extra={"unit": "seconds"})]  # 0 would mean "no limit" to the libraries that get it
 Factor = Annotated[float, Meta(ge=0, le=1e6)]
 Bytes = Annotated[int, Meta(ge=1, le=_MOST, extra={"unit": "bytes"})]
 Positive = Annotated[int, Meta(ge=1, le=_MOST)]
@@ -49,10 +49,10 @@ class IdentitySettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 
 
 class DangerSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    links: list[str] = field(default_factory=lambda: list(DANGEROUS))  # patterns (filters/danger.py) of links that do something
-    manuals: list[str] = field(default_factory=lambda: list(MANUALS))  # directories below which a path is a title
-    titles: list[str] = field(default_factory=lambda: list(TITLES))  # directories below which a path of one plain name is
-    harmless: list[str] = field(default_factory=list)  # RE2, searched in the URL; followed all the same
+    links: list[str] = field(default_factory=lambda: list(DANGEROUS))  # patterns (filters/danger.py) of links that change something
+    manuals: list[str] = field(default_factory=lambda: list(MANUALS))  # directories under which a path is a title
+    titles: list[str] = field(default_factory=lambda: list(TITLES))  # directories under which a path of one plain name is a title
+    harmless: list[str] = field(default_factory=list)  # RE2, searched in the URL; such links are followed nevertheless
 
 
 class ScopeSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -116,7 +116,7 @@ class PolitenessSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_onl
 
 
 class OwnSiteSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What holds at the seeds' own addresses under `profile: own-site`."""
+    """Options for the seeds' own addresses, with `profile: own-site`."""
 
     delay: Seconds = 0.0  # in place of politeness.min_delay
     pinned: dict[str, str] = field(default_factory=dict)  # "host:port" → addresses; written when a crawl starts, kept by a resume
@@ -187,7 +187,7 @@ class ParseSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 class FrontierSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     workbench: Count = 0  # hosts held in memory; 0: 11 × fetch.concurrency
     heads: Positive = 16  # URLs of a host held in memory
-    announced_share: Share = 0.05  # of a host's requests: for URLs that only sitemaps named, while URLs that links named wait
+    announced_share: Share = 0.05  # share of a host's requests for URLs that only sitemaps named, while linked URLs wait
     order: Literal["breadth_first", "opic", "host_rank", "larger_sites_first", "fifo"] = "breadth_first"
 
 
@@ -203,8 +203,8 @@ class PathTrapSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 class MediaSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     mode: FilterMode = "enforce"
     max_declared_size: Bytes = 64 << 20
-    skip_extensions: list[str] = field(default_factory=_NOT_PAGES.split)  # of the URL's path, without the dot
-    skip_announced: list[str] = field(default_factory=_ANNOUNCED.split)  # media types, by a link's `type`; * for any letters
+    skip_extensions: list[str] = field(default_factory=_NOT_PAGES.split)  # extensions of the URL's path, without the dot
+    skip_announced: list[str] = field(default_factory=_ANNOUNCED.split)  # media types in a link's `type`; * for any letters
 
 
 class ExactDuplicateSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -222,7 +222,7 @@ class PatternYieldSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_o
 
 class DepthCutoffSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     mode: FilterMode = "enforce"
-    target: Annotated[float, Meta(gt=0, lt=1)] = 0.9  # share of a surfer's page views that is to be crawled
+    target: Annotated[float, Meta(gt=0, lt=1)] = 0.9  # share of a surfer's page views that the crawl shall cover
     floor: Count = 3  # clicks from the site's entry up to which nothing is cut for its depth
     ceiling: Positive | None = None  # clicks from the site's entry beyond which everything is cut
     q: Annotated[float, Meta(gt=0, lt=1)] | None = None  # probability that a visitor goes one level deeper, of `thresher depth fit`
@@ -230,7 +230,7 @@ class DepthCutoffSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_on
 
 class SoftErrorSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     mode: FilterMode = "enforce"
-    threshold: Annotated[float, Meta(ge=-10, le=20)] = 3.0  # score of the redirect log, log10 units, at which a redirect is a soft error
+    threshold: Annotated[float, Meta(ge=-10, le=20)] = 3.0  # score of a redirect, log10 units, from which it is a soft error
     max_probes: Count = 20  # probes per host and day: with a made-up name (at most two in a directory), or with the name left out
     give_up_after: Positive = 20  # soft errors for each good page after which links into a directory are no longer followed
 
@@ -238,13 +238,13 @@ class SoftErrorSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only
 class NearReplicaSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     mode: FilterMode = "enforce"
     min_tokens: Count = 50  # shorter texts are never called replicas
-    max_distance: Annotated[float, Meta(gt=0, le=1)] = 0.3  # D: of texts, exclusive; nothing that resembles by .8 lies further apart
-    max_neighbour_distance: Annotated[float, Meta(gt=0, le=10)] = 0.03  # C: of neighbourhoods, exclusive
-    resemblance: Share = 0.8  # least share of five-word shingles in common: reported as a replica
-    drop_resemblance: Annotated[float, Meta(ge=0, lt=1)] = 0.9  # the same, with 95 % confidence: a replica, which is nothing new
+    max_distance: Annotated[float, Meta(gt=0, le=1)] = 0.3  # D: texts, exclusive; those that resemble by .8 are never further apart
+    max_neighbour_distance: Annotated[float, Meta(gt=0, le=10)] = 0.03  # C: largest distance of neighbourhoods, exclusive
+    resemblance: Share = 0.8  # least share of common five-word shingles for a page to be reported as a replica
+    drop_resemblance: Annotated[float, Meta(ge=0, lt=1)] = 0.9  # the same, with 95 % confidence, for a page to count as nothing new
     store_replicas: bool = True  # keep the document of a replica too
     max_links: Count = 50  # new links per kind of URL followed from replicas that led to replicas only; ten kinds per site
-    mirror_share: Annotated[float, Meta(gt=0, le=1)] = 0.8  # of a host's pages that replicate another host's at the same paths
+    mirror_share: Annotated[float, Meta(gt=0, le=1)] = 0.8  # share of a host's pages that replicate another host's at the same paths
     mirrors: Literal["keep", "hold", "drop"] = "hold"
 
 
@@ -253,18 +253,18 @@ class DustSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     first_mining: Positive = 100  # pages of a site after which its URLs are mined for the first time; later, whenever the list has grown
     max_urls: Positive = 10_000  # pages of a site that are remembered for mining
     max_rules: Positive = 100  # likely rules of a site that are judged
-    validations: Count = 500  # canonical URLs of each site that are asked for to validate rules
+    validations: Count = 500  # canonical URLs of each site that are requested to validate rules
     validation_share: Share = 1.0  # useless validations, as a share of the fetches that undecided rules would have saved
 
 
 class CanarySettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     mode: FilterMode = "enforce"
-    share: Share = 0.01  # of a well host's requests that may be canaries; twice that for URLs that were never seen there
-    floor: Count = 6  # canaries that each host may have beside the share, one for every 20 kept pages
+    share: Share = 0.01  # share of a host's requests that may be canaries, if it is not behind a wall; twice that for URLs never seen there
+    floor: Count = 6  # canaries that each host may have in addition to the share, one for every 20 kept pages
 
 
 class FilterSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    audit_share: Share = 0.01  # of what a filter would skip, fetched all the same to measure it
+    audit_share: Share = 0.01  # share of the URLs that a filter would skip that is fetched nevertheless, to measure the filter
     tail_yield: Share = 0.02  # held URLs are fetched until less than this share of them is new; 0: fetch all, 1: none
     tail_share: Annotated[float, Meta(ge=0)] = 0.1  # useless fetches of held URLs, for each useful fetch of the host
     site_bytes: Bytes = 4 << 20  # memory of one filter for one site
@@ -287,36 +287,36 @@ class StoreSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     commit_visits: Positive = 256
     commit_bytes: Bytes = 8 << 20
     skip_sample: Count = 100  # skips written per host and reason before sampling sets in
-    versions: Positive | Literal["all"] = 1  # of a page that are kept, the newest among them
+    versions: Positive | Literal["all"] = 1  # versions of a page that are kept, with the newest
 
 
 class SnapshotSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     target: str = ""  # a folder, or a URL of fsspec
     every: Annotated[float, Meta(ge=1, le=1e9, extra={"unit": "seconds"})] = 3600.0
     keep: Positive = 24
-    lost_after: Seconds | None = None  # with `engine: ray`, a machine that is away for so long is given up
+    lost_after: Seconds | None = None  # with `engine: ray`: a machine that is away for so long is given up
 
 
 class RecrawlSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    audit_share: Share = 0.02  # of the 304s: asked for again without conditions, to see whether they are true
-    min_change: Share = 0.02  # of the text: a smaller change must be seen twice
+    audit_share: Share = 0.02  # share of the 304s that are requested again without conditions, to see whether they are true
+    min_change: Share = 0.02  # share of the text: a smaller change must be seen twice
     park: bool = True  # a host that loses many pages at once is parked until the operator decides
     policy: Literal["harmonic", "uniform", "age_optimal", "fresh"] = (
         "harmonic"  # how `schedule: continuous` shares a host's visits among its pages
     )
     min_interval: Annotated[float, Meta(ge=1, le=1e9, extra={"unit": "seconds"})] = 3_600.0  # between two visits of a page
     max_interval: Annotated[float, Meta(ge=1, le=1e9, extra={"unit": "seconds"})] = 30 * 86_400.0
-    visits_per_day: Annotated[float, Meta(ge=0, le=1e9)] = 0.0  # of a host, on average, bursts included; 0: as many as politeness gives
-    refresh_share: Share = 0.5  # of a host's requests, for visits that are due while new URLs wait
+    visits_per_day: Annotated[float, Meta(ge=0, le=1e9)] = 0.0  # of a host, on average, with bursts; 0: as many as politeness allows
+    refresh_share: Share = 0.5  # share of a host's requests for due visits, while new URLs wait
 
 
 class ArchiveSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     format: Literal["off", "warc"] = "off"  # warc: every request and answer as it was on the wire, in DIR/archive
     max_file: Annotated[int, Meta(ge=1 << 20, le=_MOST, extra={"unit": "bytes"})] = 1 << 30  # a record that is larger has a file of its own
-    dedup: list[str] = field(default_factory=list)  # CDXJ, WARC files, folders of earlier crawls, whose bodies are not written again
-    requisites: bool = False  # fetch what pages need to be shown: images, styles, scripts, fonts, media
-    max_requisites_per_page: Positive = 1_000  # addresses taken of one page or style sheet
-    max_requisites_per_host: Positive = 100_000  # of a host queue
+    dedup: list[str] = field(default_factory=list)  # CDXJ or WARC files, or folders of earlier crawls; their bodies are not written again
+    requisites: bool = False  # fetch requisites of pages: images, styles, scripts, fonts, media
+    max_requisites_per_page: Positive = 1_000  # requisites of one page or style sheet
+    max_requisites_per_host: Positive = 100_000  # requisites of a host queue
 
 
 class LogSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -332,10 +332,10 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     engine: Literal["processes", "ray"] = "processes"  # ray: agents on every machine of a cluster
     seeds: list[str] = field(default_factory=list)
     labels: dict[str, str] = field(default_factory=dict)  # seed → its label in exports
-    schedule: Literal["once", "continuous"] = "once"  # continuous: the crawl does not end; each page has a time for its next visit
+    schedule: Literal["once", "continuous"] = "once"  # continuous: the crawl does not end; each page has the time of its next visit
     sitemaps: Literal["off", "robots"] = "robots"
     ai_preferences: Literal["given", "record", "obey"] = "given"
-    feeds: bool = False  # read RSS and Atom where a sitemap is named, and where a page names one
+    feeds: bool = False  # read RSS and Atom as sitemaps, also if a page names one
     identity: IdentitySettings = field(default_factory=IdentitySettings)
     scope: ScopeSettings = field(default_factory=ScopeSettings)
     limits: LimitSettings = field(default_factory=LimitSettings)

@@ -1,4 +1,4 @@
-"""SURT prefixes, as archivists write them, in the two forms that overrides know: a domain, or the beginning of a URL.
+"""Converts SURT prefixes, as archivists write them, to the two forms of overrides: a domain, or the beginning of a URL.
 
     org,example            org,example,           (org,example,            example.org, with its subdomains
     org,example)/docs      (org,example,)/docs                             //example.org/docs: http or https, with or without www

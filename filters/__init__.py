@@ -1,1 +1,1 @@
-"""Judgements about URLs and pages: pure functions of a subject and a memory."""
+"""Filters: judgements about URLs and pages, as pure functions of a subject and a memory."""

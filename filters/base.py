@@ -48,14 +48,14 @@ class Gate(IntEnum):
     HEAD = 2
     REDIRECT = 3
     PAGE = 4
-    ANSWER = 5  # no gate: what a filter learned from a request of its own
+    ANSWER = 5  # no gate: what a filter learned from its own request
     UNREAD = 6  # no gate: an answer whose body the head gate refused
     STUDY = 7  # no gate: what a filter learned from a study of what it had gathered
     RELINKS = 8  # no gate: a page links to known URLs that are queued or held
     NEWS = 9  # no gate: what the same filter at another agent has found
-    VOID = 10  # no gate: a wall has answered: what was learned of a site since it was last believed is no evidence
-    TAIL = 11  # no gate: what befell held URLs (filters/tail/history.py)
-    BELIEVED = 12  # no gate: a site's hosts were found to be themselves
+    VOID = 10  # no gate: a wall has answered: what was learned about a site since then is no evidence
+    TAIL = 11  # no gate: events of held URLs (filters/tail/history.py)
+    BELIEVED = 12  # no gate: a site's hosts are known to be themselves, not behind a wall
 
 
 class LinkColumns(NamedTuple):
@@ -72,7 +72,7 @@ class LinkColumns(NamedTuple):
 
 
 class LinkRuling(msgspec.Struct, frozen=True):
-    """What a learned filter refuses of a batch: position → verdict. Everything else passes."""
+    """The links of a batch that a learned filter refuses: position → verdict. All others pass."""
 
     refused: Mapping[int, Verdict] = msgspec.field(default_factory=dict)
 
@@ -88,7 +88,7 @@ NOTHING_REFUSED = LinkRuling()
 
 
 class _NothingLearned(tuple[Effect, ...]):
-    """No effects. A type of its own, because an empty tuple cannot be told from any other empty tuple."""
+    """No effects. A separate type, because one empty tuple cannot be distinguished from another."""
 
     __slots__ = ()
 
@@ -157,7 +157,7 @@ class StaticFilter(Protocol):
     name: str
 
     def refuses(self, links: LinkColumns, /) -> Mapping[int, Reason]:
-        """Return what is refused: position → why. Everything else passes."""
+        """Return the refused links: position → reason. All others pass."""
         ...
 
 

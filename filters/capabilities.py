@@ -1,6 +1,6 @@
 """What a filter can do beside judging: notice that links are named again, make requests, study, exchange news with other agents.
 
-Each is optional, and has a field of its own in `FilterSpec` (spec.py).
+Each is optional, and has a field in `FilterSpec` (spec.py).
 """
 
 from __future__ import annotations
@@ -58,20 +58,22 @@ class Prober(Protocol):
 
 
 class Concluder(Protocol):
-    """A filter that decides something for good, as that a host is a mirror. It asks for that by the effect `Conclude`."""
+    """A filter that decides something with permanent effects, for example that a host is a mirror. It asks for that by the effect
+    `Conclude`.
+    """
 
     name: str
     finding_type: type[Any]
 
     def on_finding(self, site: bytes, finding: Any, memory: Memory, /) -> Effects:
-        """Take a finding up: by now the site's hosts are known to be themselves. It may come twice, and be out of date."""
+        """Learn from a finding, now that the site's hosts are known to be themselves. It may come twice, and be out of date."""
         ...
 
 
 class BackgroundLearner(Protocol):
     """A filter that computes for longer than the event loop may be blocked. It asks for a computation by the effect `Study`:
 
-    gather (in the loop) → study (pure, in another process) → on_finding (in the loop, in a commit of its own)
+    gather (in the loop) → study (pure, in another process) → on_finding (in the loop, in a separate commit)
     """
 
     name: str
@@ -79,7 +81,7 @@ class BackgroundLearner(Protocol):
     finding_type: type[Any]  # type of a study's result, which is encoded in msgpack
 
     def gather(self, site: bytes, memory: Memory, /) -> Iterator[bytes]:
-        """Yield a copy of what is to be studied, in pieces of a few milliseconds' work each: other tasks run between them.
+        """Yield a copy of the data to study, in pieces of a few milliseconds' work each: other tasks run between them.
 
         Args:
             site: First 8 bytes of the keys of the site's URLs.
@@ -122,7 +124,7 @@ def study_at(place: str) -> Callable[[bytes], bytes]:
         place: `module:function`.
 
     Raises:
-        ImportError, AttributeError, ValueError: There is no such function.
+        ImportError, AttributeError, ValueError: If there is no such function.
     """
     module, _, function = place.partition(":")
     study: Callable[[bytes], bytes] = attrgetter(function)(import_module(module))

@@ -1,11 +1,11 @@
-"""Links of copies: they are followed while enough of them lead to pages that are no copies.
+"""Links of copies: followed while enough of them lead to pages that are not copies.
 
 A copy may lead where its original does not. In the web view of a repository, a page with `?h=branch` carries that parameter on all of its
 links, and the few pages by which the branch differs can be reached in no other way. But a session id is carried in the same way, and its
 copies never end. So each kind of URL (host, first directory, names of parameters) has an account, and so has the site. Each new link on a
 copy is a charge of one; a page found by such a link that is no copy pays for `_PAYS` links. While less than the budget is unpaid, links of
-copies are followed. A space of copies therefore costs one budget. Where a site shows everything twice, the only kinds whose links are still
-followed are those that lead to something new.
+copies are followed. So an endless space of copies takes one budget. If a site shows everything twice, only links of kinds that lead to
+something new are still followed.
 
 The page gate decides and marks the copies that are followed; the learned gate beside it (`CopyLedger`) sees which of their links were new.
 
@@ -31,7 +31,7 @@ _EVERY_KIND: Final = bytes(4)
 
 
 def kind_of(url: CrawlURL) -> bytes:
-    """Return 4 bytes that stand for the URL's host, first directory and names of parameters."""
+    """Return 4 bytes that identify the URL's host, first directory and names of parameters."""
     return _kind(url.host, url.text)
 
 
@@ -51,22 +51,22 @@ def may_follow(page: bytes, kind: bytes, budget: int, memory: Memory) -> bool:
     """Return whether the links of a copy are followed.
 
     Args:
-        page: Its key.
-        budget: Links of one kind.
+        page: The key of the copy.
+        budget: Most unpaid links of one kind.
     """
     site = page[:8]
     return _unpaid(site, kind, memory) < budget and _unpaid(site, _EVERY_KIND, memory) < _OF_SITE * budget
 
 
 def mark(page: bytes, kind: bytes, memory: Memory) -> None:
-    """Note that the links of a copy are followed."""
+    """Record that the links of a copy are followed."""
     memory.put(_mark_key(page), kind)
     if not _has_marks(page[:8], memory):
         _charge(page[:8], kind, 0, memory)
 
 
 def pay(via: bytes, memory: Memory) -> None:
-    """Note that a page is no copy.
+    """Record that a page is not a copy.
 
     Args:
         via: Key of the page that led to it, b"" for a seed.
@@ -110,7 +110,7 @@ def _unpaid(site: bytes, kind: bytes, memory: Memory) -> int:
 
 
 def _charge(site: bytes, kind: bytes, n_links: int, memory: Memory) -> None:
-    """Add links to what is unpaid. An account never has credit: less than nothing unpaid counts as nothing."""
+    """Add links to the unpaid ones of an account. It never has a credit: a negative number counts as 0."""
     for account in (kind, _EVERY_KIND):
         unpaid = max(0, _unpaid(site, account, memory) + n_links)
         memory.put(_account_key(site, account), unpaid.to_bytes(8, "big"), _LASTING)

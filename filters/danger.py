@@ -1,4 +1,4 @@
-"""Danger: links that change something when they are followed, recognised by their URL before anything else is done with them.
+"""The filter danger: recognises links that change something when they are followed, by their URL alone.
 
 A crawler that follows such a link logs out, deletes, votes, buys, subscribes or uses up a token that was meant for one reader. Software
 that does so on a GET writes its links in a few forms; `scope.danger.links` lists them, one pattern each:
@@ -18,7 +18,7 @@ path of one plain name does not match. Parameters whose values name pages (id, t
 
 Only links are judged: forms are never sent. A dangerous link is refused before it is recorded, so that nothing can release it later.
 
-Time: 1 µs a link, by one search for all patterns [RE2]; 20 µs for a link that the search finds. Memory: none that grows.
+Time: 1 µs a link, by one search for all patterns [RE2]; 20 µs for a link that the search finds. Memory: constant.
 """
 
 from __future__ import annotations
@@ -46,21 +46,21 @@ class _Field(NamedTuple):
     """A parameter that must be there."""
 
     name: re.Pattern[str]
-    value: re.Pattern[str] | None  # None: any, or none
+    value: re.Pattern[str] | None  # None: any value, or none
 
 
 class DangerPattern(NamedTuple):
     """One line of the list."""
 
     text: str  # as it is listed
-    path: tuple[re.Pattern[str], ...]  # of the segments from the end; (): any path
+    path: tuple[re.Pattern[str], ...]  # patterns of the last segments; (): any path
     is_below: bool  # URLs below it match, too
     fields: tuple[_Field, ...]
     is_file: bool  # a name with a dot or a colon: no title
     is_plain: bool  # a path of one name and nothing else
 
     def matches(self, segments: Sequence[str], fields: Sequence[tuple[str, str]]) -> int:
-        """Return how many segments lie before what it names, -1 if it does not match."""
+        """Return the number of segments before the named ones; -1 if it does not match."""
         for name, value in self.fields:
             if not any(name.fullmatch(field) and (value is None or value.fullmatch(said)) for field, said in fields):
                 return -1
@@ -78,7 +78,7 @@ def compiled(text: str) -> DangerPattern:
     """Read one pattern.
 
     Raises:
-        ValueError: it names nothing.
+        ValueError: If it names nothing.
     """
     path, _, query = text.strip().lower().partition("?")
     is_below = path.endswith("/**")
@@ -116,7 +116,7 @@ class Danger:
         self._hint = re2.compile("(?im)" + "|".join(_hint(pattern.lower()) for pattern in settings.links)) if settings.links else None
 
     def suspects(self, texts: Sequence[str]) -> list[int]:
-        """Return the places of the links that may be dangerous: one search for all, and one more behind each that is found."""
+        """Return the positions of links that may be dangerous: by one search for all, and one more after each hit."""
         found: list[int] = []
         if self._hint is None:
             return found
@@ -125,7 +125,7 @@ class Danger:
         ends = [*accumulate(map(len, texts), lambda end, n: end + n + 1, initial=-1)][1:] if match is not None else []
         while match is not None:
             found.append(bisect_left(ends, match.start()))
-            match = self._hint.search(lines, ends[found[-1]])  # what it found may reach over several links
+            match = self._hint.search(lines, ends[found[-1]])  # a match may span several links
         return found
 
     def pattern_of(self, text: str, origin: str, site: str) -> str:
@@ -136,7 +136,7 @@ class Danger:
         segments = [unquote_plus(segment.partition(";")[0]).lower() for segment in path.split("/") if segment]
         fields = [_said(field) for field in _BETWEEN_FIELDS.split(query) if field]
         named = self._hints.Match(text[len(origin) :])
-        for pattern in self._patterns if named is None else [self._patterns[i] for i in sorted(named)]:  # None: it had no room
+        for pattern in self._patterns if named is None else [self._patterns[i] for i in sorted(named)]:  # None: RE2 ran out of memory
             at = pattern.matches(segments, fields)
             if at >= 0 and not (pattern.path and self._is_about(pattern, segments, at, _labels(origin, site))):
                 return "" if any(harmless.search(text) for harmless in self._harmless) else pattern.text
@@ -144,7 +144,7 @@ class Danger:
 
     @cached_property
     def _hints(self) -> re2.Set:
-        """Which patterns a link may match, by number."""
+        """Return the set of expressions that says which patterns a link may match, by number."""
         hints = re2.Set.SearchSet()
         for pattern in self._settings.links:
             hints.Add(f"(?im){_hint(pattern.lower())}")
@@ -156,7 +156,7 @@ class Danger:
         return [compiled(text) for text in self._settings.links]
 
     def _is_about(self, pattern: DangerPattern, segments: Sequence[str], at: int, labels: Iterable[str]) -> bool:
-        """Return whether a path may as well be the title of a page about the dangerous thing.
+        """Return whether a path may be the title of a page about the dangerous action.
 
         Args:
             at: Position of the first segment that the pattern names.

@@ -1,4 +1,4 @@
-"""What the panel hands on: one round of its filters at a gate, what they learned from it, and the answer for a URL before its request."""
+"""Results of the panel: one round of its filters at a gate, what they learned from it, and the answer about a URL before its request."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from thresher.filters.base import Gate
 from thresher.filters.journal import JournalRecord
 
 J = TypeVar("J")
-Asked = tuple[str, Effect]  # the filter that asks, and for what
-Learned = tuple[tuple[Asked, ...], JournalRecord | None]  # what the filters ask for after learning, and what the journal keeps
+Asked = tuple[str, Effect]  # (the filter that asks, the effect that it asks for)
+Learned = tuple[tuple[Asked, ...], JournalRecord | None]  # (effects that filters ask for after learning, the record for the journal)
 
 
 class Deliberation(msgspec.Struct, Generic[J], frozen=True):
@@ -24,17 +24,17 @@ class Deliberation(msgspec.Struct, Generic[J], frozen=True):
     judgement: J
     effects: tuple[Asked, ...]
     measures: tuple[Any, ...]  # in the order of the gate's filters
-    audited: frozenset[int] = frozenset()  # learned gate: positions that pass in spite of a refusal
-    subject: str = ""  # URL of what was judged, "" of links
-    said: Mapping[int, Verdict] | None = None  # learned gate: the verdicts of filters that only observe
+    audited: frozenset[int] = frozenset()  # learned gate: positions of refused links that pass as audits
+    subject: str = ""  # URL of the judged subject, "" for links
+    said: Mapping[int, Verdict] | None = None  # learned gate: the verdicts of filters in mode `observe`
 
 
 class Turn(NamedTuple):
     """The panel's answer for a URL that is about to be requested."""
 
-    held: tuple[Asked, ...] = ()  # the filters that hold or rewrite it
+    held: tuple[Asked, ...] = ()  # effects of filters that hold or rewrite it
     refused: Verdict | None = None
-    said: tuple[str, ...] = ()  # the observers that would hold or refuse it
+    said: tuple[str, ...] = ()  # filters in mode `observe` that would hold or refuse it
 
 
 NO_OBJECTION = Turn()

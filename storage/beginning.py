@@ -1,4 +1,6 @@
-"""What a store's directory needs before a process may write to it: a lock, the first rows of a new one, no results without a state."""
+"""Prepares a store's directory before a process may write to it: takes the lock, writes the first rows of a new store, deletes results
+without a state.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ SPARE_BYTES = 16 << 20
 
 
 def least_map(path: Path) -> int:
-    """Return a size of the maps with which the configuration can be read that says how large they are to be."""
+    """Return a size of the maps that suffices to read the configuration, which has the final size."""
     return max((path / name / "data.mdb").stat().st_size for name in (STATE, RESULTS)) + SPARE_BYTES
 
 
@@ -33,10 +35,10 @@ def take_lock(path: Path) -> CrawlLock:
 
 
 def write_first(path: Path, disk: Disk, settings: Settings, now: float, secret: bytes, bare: bytes) -> None:
-    """Make an empty pair of environments a store.
+    """Write the first rows of a store into two empty environments.
 
     Raises:
-        StoreError: If it is one.
+        StoreError: If it is a store already.
     """
     if disk.get(META, Meta.VERSION) is not None:
         raise not_empty(path)

@@ -1,10 +1,10 @@
-"""A shard goes from one disk to another as what it is: files, in pieces. Nobody writes it meanwhile.
+"""Copies a shard from one disk to another: its files, in pieces. No process may write to it meanwhile.
 
-    DIR/agent-3          the shard, where it has arrived
-    DIR/agent-3.coming   what has come of it so far; the name changes once all of it is on the disk
-    DIR/agent-3.copy     its state alone, for an agent here that takes partitions of it over (moving.py)
+    DIR/agent-3          the complete shard
+    DIR/agent-3.coming   the part that has arrived so far; renamed once all of it is on the disk
+    DIR/agent-3.copy     only its state, for an agent here that takes over partitions of it (moving.py)
 
-A copy that was cut short is begun anew.
+An interrupted copy is begun anew.
 """
 
 from __future__ import annotations
@@ -28,25 +28,25 @@ from thresher.storage.unfinished import FOLDERS
 
 PIECE_BYTES: Final = 4 << 20
 _STATE_FILE: Final = f"{STATE}/data.mdb"
-_STAYS: Final = frozenset(("crawl.lock", "lock.mdb"))  # of the processes that use a store
+_STAYS: Final = frozenset(("crawl.lock", "lock.mdb"))  # files of the processes that use a store, which are not copied
 
 
 class File(msgspec.Struct, frozen=True):
-    """A file of a shard. name: below its directory"""
+    """A file of a shard. name: path below the shard's directory"""
 
     name: str
     n_bytes: int
 
 
 class FilePiece(msgspec.Struct, frozen=True):
-    """Which part of a file is asked for."""
+    """A request for a part of a file."""
 
     agent: int
     name: str
     offset: int
 
 
-FetchPiece = Callable[[FilePiece], bytes]  # from the other disk
+FetchPiece = Callable[[FilePiece], bytes]  # reads a piece from the other disk
 
 
 def files_of(shard: Path) -> list[File]:
@@ -68,7 +68,7 @@ def read_piece(directory: Path, piece: FilePiece) -> bytes:
 
 
 def bring(directory: Path, agent: int, files: list[File], fetch: FetchPiece) -> None:
-    """Bring a whole shard here, in place of what an earlier try has left."""
+    """Copy a whole shard to this disk; the remains of an earlier try are replaced."""
     shard = shard_path(directory, agent)
     coming = shard.with_name(f"{shard.name}.coming")
     _fetch_all(coming, agent, files, fetch)
@@ -79,7 +79,7 @@ def bring(directory: Path, agent: int, files: list[File], fetch: FetchPiece) -> 
 
 
 def bring_state(directory: Path, agent: int, files: list[File], fetch: FetchPiece) -> Path:
-    """Bring the state of a shard here; return a store that has it, and no results."""
+    """Copy the state of a shard to this disk; return the path of a store with this state and no results."""
     place = copy_path(directory, agent)
     _fetch_all(place, agent, [file for file in files if file.name == _STATE_FILE], fetch)
     Disk(place, (place / _STATE_FILE).stat().st_size + SPARE_BYTES, create=True).close()
@@ -87,12 +87,12 @@ def bring_state(directory: Path, agent: int, files: list[File], fetch: FetchPiec
 
 
 def copy_path(directory: Path, agent: int) -> Path:
-    """Return where the state of another machine's shard lies while partitions of it are taken over."""
+    """Return the path for the state of another machine's shard while partitions of it are taken over."""
     return directory / f"agent-{agent}.copy"
 
 
 def drop(directory: Path, agent: int) -> None:
-    """Delete a shard that has arrived elsewhere."""
+    """Delete a shard that was copied to another machine."""
     assert agent, "the first shard stays on the head"
     shutil.rmtree(shard_path(directory, agent), ignore_errors=True)
 
@@ -116,7 +116,11 @@ def _fetch_all(place: Path, agent: int, files: list[File], fetch: FetchPiece) ->
 
 
 def _inside(place: Path, name: str) -> Path:
-    """Return a path below a directory; raises StoreError for a name that leads out of it."""
+    """Return a path below a directory.
+
+    Raises:
+        StoreError: If the name leads out of it.
+    """
     path = Path(name)
     if path.is_absolute() or ".." in path.parts or not path.parts:
         raise StoreError(f"{place}: expected the name of a file below it, found {name!r}")

@@ -4,8 +4,8 @@ LMDB 0.9 (little-endian, 64 bits) keeps two meta pages at the start of data.mdb 
 
     page header 16 │ magic 4 │ version 4 │ address 8 │ map size 8 │ free db 48 (its first 4: page size) │ main db 48 │ last page 8 │ txn 8
 
-A file may legitimately end before its last page when the pages past its end are free; such a file is walked by py-lmdb's
-verifier, which reads every reachable page without mapping any. The writer keeps files full length, so that this is rare.
+A file may end before its last page if the pages after its end are free; such a file is walked by py-lmdb's verifier, which reads every
+reachable page without mapping any. The writer keeps files full length, so that this is rare.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ def check_data_file(path: Path) -> None:
 
 
 def page_problems(path: Path) -> list[str]:
-    """Return what is wrong with the pages of a file that nobody writes.
+    """Return what is wrong with the pages of a file that no process writes.
 
     Raises:
-        StoreError: If it may not even be mapped.
+        StoreError: If it must not even be mapped.
     """
     check_data_file(path)
     return _walk(path)
 
 
 def _walk(path: Path) -> list[str]:
-    """Walk the file without mapping it; [] if every page that is in use is there and sound."""
+    """Walk the file without mapping it; return its faults, [] if every used page is there and sound."""
     from lmdb import verify  # rarely needed, and slow to import
 
     try:
@@ -59,7 +59,7 @@ def _walk(path: Path) -> list[str]:
 
 
 def meta_pages(path: Path) -> tuple[bytes, int]:
-    """Return the two meta pages, and how long the file is by the newer one. Nobody commits meanwhile."""
+    """Return (the two meta pages, the length of the file by the newer one). No process may commit meanwhile."""
     page_size, last_page = _newest_meta(path)
     with path.open("rb") as file:
         return file.read(2 * page_size), (last_page + 1) * page_size

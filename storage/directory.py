@@ -1,4 +1,6 @@
-"""The directory of a store: whether one is there, whether one may be made, and whether this Thresher can read what is in it."""
+"""Checks the directory of a store: whether there is a store, whether one may be created, and whether this version of Thresher can read
+it.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +18,16 @@ from thresher.storage.partitions import is_shard
 from thresher.storage.schema import RESULTS, STATE, VERSION
 from thresher.storage.unfinished import is_unfinished, may_be_new
 
-_ONE = Lock()  # two threads that decode a type for the first time, and at once, end the process: msgspec reads what it has half written
+_ONE = Lock()  # if two threads decode a type for the first time at the same moment, msgspec reads half-written data, and the process dies
 
 
 def require_store(path: Path) -> None:
-    """Raise `NoCrawlError` where no store is, `StoreError` where half of one is, or where one must have been."""
+    """Check that there is a store.
+
+    Raises:
+        NoCrawlError: If there is none.
+        StoreError: If there is half of one, or there must have been one.
+    """
     if is_unfinished(path):
         if holder := lock_holder(path):
             raise NoCrawlError(f"{path}: no crawl here yet: process {holder} is creating it. Try again in a moment")
@@ -37,7 +44,11 @@ def require_store(path: Path) -> None:
 
 
 def require_new(path: Path) -> None:
-    """Raise `StoreError` where no store may be created: beside other files, or where the half of one is left that is made last."""
+    """Check that a store may be created.
+
+    Raises:
+        StoreError: If there are other files, or the part of a store that is made last.
+    """
     if path.exists() and not path.is_dir():
         raise StoreError(f"{path}: expected a directory, found a file. Name another directory")
     if path.is_dir() and not may_be_new(path):
@@ -59,10 +70,13 @@ def check_version(path: Path, value: bytes | None) -> None:
 
 
 def decode_config(path: Path, value: bytes | None, *, for_reading: bool = False) -> Settings:
-    """Return the stored configuration; raises `StoreError` if the crawl cannot go on with what is installed here.
+    """Return the stored configuration.
 
     Args:
-        for_reading: Nothing goes on: plug-ins that are not installed are left out.
+        for_reading: Whether the crawl is only read: then plug-ins that are not installed are left out.
+
+    Raises:
+        StoreError: If it cannot be read, or the crawl cannot go on since a plug-in is not installed.
     """
     try:
         with _ONE:

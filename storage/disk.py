@@ -2,9 +2,9 @@
 
 The event loop's thread reads the snapshots, the writer's thread commits and renews them. A short lock prevents reads while the writer
 replaces a snapshot or remaps a grown file: LMDB's map may only move while no transaction of this process is open.
-Reading an older or a newer snapshot gives the same answers, because the rows between them are still in the overlay.
+Reading an older or a newer snapshot gives the same answers, because the rows that differ are still in the overlay.
 
-A full map is doubled and the same rows are written again; nothing is lost.
+When a map is full, it is doubled and the same rows are written again; nothing is lost.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from thresher.storage.seal import Seals, sealed
 _ENVS = (STATE, RESULTS)
 _FIRST_CHUNK = 64
 _CHUNK = 4096
-# `put` keeps the GIL (0.4 µs a row); `putmulti` gives it up at every row and then waits for the other thread's whole turn: 2,000 rows
-# beside a busy loop took it 585 ms, single puts 8. So rows are put one by one, and the loop gets its turn here.
+# `put` keeps the GIL (0.4 µs a row); `putmulti` releases it at every row and then waits for the other thread's whole turn: for 2,000 rows
+# beside a busy # loop it took 585 ms, single puts 8. So rows are put one by one, and the loop gets its turn here.
 _PUTS_PER_TURN = 1000
 
 
@@ -46,7 +46,16 @@ class Disk:
     """Reads from either thread, writes from one."""
 
     def __init__(self, path: Path, map_size: int, *, create: bool) -> None:
-        """Open both environments; raises `StoreError` on files that must not be mapped."""
+        """Open both environments.
+
+        Args:
+            path: The directory of the store.
+            map_size: Bytes of address space for each.
+            create: Whether to create them.
+
+        Raises:
+            StoreError: If a file must not be mapped.
+        """
         self._paths = {name: path / name / "data.mdb" for name in _ENVS}
         for file in self._paths.values():
             if not create or (file.exists() and file.stat().st_size):
@@ -57,7 +66,7 @@ class Disk:
         self._envs: dict[str, lmdb.Environment] = {}
         self._dbs: dict[str, Any] = {}
         self._snapshots: dict[str, lmdb.Transaction[bytes]] = {}
-        self._unused: set[str] = set()  # tables without a row since they were opened: nothing is looked for there
+        self._unused: set[str] = set()  # tables that have had no row since they were opened: reads skip them
         try:
             for name in _ENVS:
                 self._open(name, path / name, map_size)
@@ -99,7 +108,7 @@ class Disk:
         return None if stored is None else self._seals.value(table, key, stored)
 
     def get_many(self, table: str, keys: Sequence[bytes]) -> dict[bytes, bytes]:
-        """Return the rows there are."""
+        """Return the rows that exist, by key."""
         with self._lock:
             found = self._snapshots[TABLES[table].env].cursor(self._dbs[table]).getmulti(keys)
         value = self._seals.value
@@ -115,7 +124,7 @@ class Disk:
         """Yield rows whose keys begin with `prefix` and are not below `start`, in order.
 
         Args:
-            limit: As many will be asked for at most.
+            limit: The caller reads at most so many; None: all.
         """
         if table in self._unused:
             return
@@ -137,7 +146,7 @@ class Disk:
     def commit(self, env: str, writes: Iterable[Write]) -> None:
         """Write all of `writes` in one transaction, growing the map as needed."""
         writes = list(writes)
-        self._unused.difference_update([write.table for write in writes])  # whoever asks meanwhile finds these rows in the overlay
+        self._unused.difference_update([write.table for write in writes])  # until then reads find these rows in the overlay
         while True:
             try:
                 with self._envs[env].begin(write=True) as txn:
@@ -172,7 +181,7 @@ class Disk:
             self._snapshots[env] = self._envs[env].begin()
 
     def reserve(self, map_size: int) -> None:
-        """Take as much address space for each map, where it has less."""
+        """Enlarge each map to this size, if it is smaller."""
         with self._lock:
             for env in _ENVS:
                 if self.map_size(env) < map_size:
@@ -181,14 +190,14 @@ class Disk:
                     self._snapshots[env] = self._envs[env].begin()
 
     def _fill(self, env: str) -> None:
-        """Bring the file to full length where its last pages are free and were never written (see storage/check.py)."""
+        """Extend the file to its full length if its last pages are free and were never written (see storage/check.py)."""
         n_bytes = (self._envs[env].info()["last_pgno"] + 1) * self._envs[env].stat()["psize"]
-        with contextlib.suppress(OSError):  # it only spares the next opening a walk
+        with contextlib.suppress(OSError):  # it only saves the next opening a walk
             if self._paths[env].stat().st_size < n_bytes:
                 os.truncate(self._paths[env], n_bytes)
 
     def renew(self) -> None:
-        """Let reads see the last commit, and LMDB reuse the pages it freed. Bounds what the process holds of the maps."""
+        """Let reads see the last commit, and let LMDB reuse the pages it freed. Also bounds the memory of the maps."""
         with self._lock:
             for name in _ENVS:
                 self._snapshots[name].abort()
@@ -196,7 +205,7 @@ class Disk:
         self._mapped.bound()
 
     def check_readers(self) -> int:
-        """Clear the slots of readers that died; return how many."""
+        """Clear the slots of dead readers; return their number."""
         return sum(env.reader_check() for env in self._envs.values())
 
     def map_size(self, env: str) -> int:
@@ -210,7 +219,7 @@ class Disk:
 
 
 def rows_within(cursor: lmdb.Cursor[bytes], prefix: bytes, first: bytes, n: int) -> list[Row]:
-    """Return up to n rows from the key `first` on, as far as keys begin with `prefix`; what lies behind is not read, whatever n is."""
+    """Return up to n rows from the key `first` on whose keys begin with `prefix`; rows after these are not read."""
     if not cursor.set_range(first):
         return []
     rows = cursor.iternext()

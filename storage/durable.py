@@ -1,4 +1,4 @@
-"""Files and their names that a power cut cannot undo: the bytes are on the disk before the name is, and the folder's entry is, too."""
+"""Writes files so that a power cut cannot undo them: the bytes are on the disk before the name, and then the folder's entry."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from thresher.storage.private import private
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    """Give a file new content at once: a reader, also after a power cut, finds the old content or the new. Others cannot read it."""
+    """Replace the content of a file atomically: a reader, also after a power cut, finds the old or the new content. Other users cannot read
+    it.
+    """
     temporary = path.with_suffix(".tmp")
     with open(temporary, "wb", opener=private) as file:
         file.write(content)
@@ -20,7 +22,7 @@ def replace_file(path: Path, content: bytes) -> None:
 
 
 def sync_folder(path: Path) -> None:
-    """Bring a folder's entries to the disk: files that were made, renamed or removed in it."""
+    """Sync a folder's entries to the disk: files that were made, renamed or removed in it."""
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)

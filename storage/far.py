@@ -1,9 +1,9 @@
-"""A shard that lies on the disk of another machine, read as any other: its rows come over in chunks, as bytes.
+"""Reads a shard on the disk of another machine like any other: its rows are transferred in chunks, as bytes.
 
-Here stands what is asked for and what is answered; how the question gets there is not storage's to know: whoever opens
-crawls for reading says so once (ways.py). A chunk has at most 1,000 rows and is cut at 1 MiB, so neither side holds more.
+This file defines the questions and answers; how they are transferred is not known here: ways.py gets a function for that. A chunk has at
+most 1,000 rows and is cut at 1 MiB, so neither side has more in memory.
 
-Files of an archive (WARC) stay where they are: what needs them asks on that machine.
+Files of an archive (WARC) stay where they are: commands that need them must run on that machine.
 
 Memory: a chunk on each side. Time: one call a chunk; 10 µs a row.
 """
@@ -28,18 +28,18 @@ from thresher.storage.view import View
 from thresher.storage.ways import Ask
 
 MOST_ROWS = 1000
-_FIRST_ROWS = 32  # of the first chunk: often no more are wanted
+_FIRST_ROWS = 32  # rows of the first chunk: often no more are needed
 
 
 class Get(msgspec.Struct, tag=True, frozen=True):
-    """Values by their keys."""
+    """A question for values by their keys."""
 
     table: str
     keys: list[bytes]
 
 
 class Floor(msgspec.Struct, tag=True, frozen=True):
-    """The last row whose key is not above `key` and shares its first bytes, if there is one."""
+    """A question for the last row with a key that is not above `key` and has the same first bytes."""
 
     table: str
     key: bytes
@@ -47,7 +47,7 @@ class Floor(msgspec.Struct, tag=True, frozen=True):
 
 
 class Scan(msgspec.Struct, tag=True, frozen=True):
-    """Rows whose keys begin with `prefix` and are not below `start`."""
+    """A question for rows whose keys begin with `prefix` and are not below `start`."""
 
     table: str
     prefix: bytes
@@ -56,14 +56,14 @@ class Scan(msgspec.Struct, tag=True, frozen=True):
 
 
 class Keys(msgspec.Struct, tag=True, frozen=True):
-    """Keys that are not below `start`."""
+    """A question for keys that are not below `start`."""
 
     table: str
     start: bytes
 
 
 class SkippedLines(msgspec.Struct, tag=True, frozen=True):
-    """Lines of the log of skipped URLs, from `n_skip` on between two places."""
+    """A question for lines of the log of skipped URLs, from `n_skip` on between two places."""
 
     start: tuple[int, int]
     end: tuple[int, int]
@@ -71,11 +71,11 @@ class SkippedLines(msgspec.Struct, tag=True, frozen=True):
 
 
 class PageFaults(msgspec.Struct, tag=True, frozen=True):
-    """What is wrong with the pages of the store's files, in words."""
+    """A question for the faults of the pages of the store's files."""
 
 
 class Verify(msgspec.Struct, tag=True, frozen=True):
-    """What contradicts itself in the store, in words, each with `where` before it."""
+    """A question for the contradictions in the store; each message begins with `where`."""
 
     where: str
     bodies: bool
@@ -85,7 +85,7 @@ Question = Get | Floor | Scan | Keys | SkippedLines | PageFaults | Verify
 
 
 class FarAnswer(msgspec.Struct, frozen=True):
-    """What is there. is_all: nothing follows    fault: why it cannot be read, "" if it can"""
+    """The answer to a question. is_all: nothing follows; fault: why it cannot be read, "" if it can"""
 
     values: list[bytes | None] = []
     rows: list[Row] = []
@@ -101,10 +101,14 @@ class FarView(View):
     """Reads of a store on another machine's disk."""
 
     def __init__(self, path: Path, ask: Ask) -> None:
-        """Open it; raises StoreError.
+        """Open the store.
 
         Args:
-            path: Where it lies there; for messages.
+            path: Its path on the other machine, for messages.
+            ask: Sends a question, and returns the answer.
+
+        Raises:
+            StoreError: If it cannot be read.
         """
         self.path = path
         self._ask_there = ask
@@ -167,11 +171,11 @@ class FarView(View):
             n_read += len(answer.values)
 
     def damaged_pages(self) -> list[str]:
-        """Return what is wrong with the pages of its files, in words."""
+        """Return a message for each fault of the pages of its files."""
         return self._words(PageFaults())
 
     def problems(self, where: str, *, bodies: bool) -> list[str]:
-        """Return what storage/verify.py finds of it, looked for on its own machine."""
+        """Return the faults that storage/verify.py finds on the machine of the store."""
         return self._words(Verify(where, bodies))
 
     def _words(self, question: PageFaults | Verify) -> list[str]:
@@ -181,4 +185,4 @@ class FarView(View):
         raise UsageError(f"{self.path}: its archive lies on another machine, and cannot be read from here yet. Read it there")
 
     def close(self) -> None:
-        """Nothing is open here."""
+        """Do nothing: nothing is open here."""

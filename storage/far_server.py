@@ -1,4 +1,4 @@
-"""The other side of far.py: answers what is asked about a shard on this machine's disk."""
+"""The other side of far.py: answers questions about a shard on this machine's disk."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ T = TypeVar("T")
 
 
 class ShardServer:
-    """Answers what is asked about one shard of this machine's disk. One thread."""
+    """Answers questions about one shard on this machine's disk. To be used by one thread."""
 
     def __init__(self, path: Path, *, at_once: bool) -> None:
-        """Open it when it is first asked about."""
+        """Create the server; the shard is opened with the first question."""
         self._path = path
         self._at_once = at_once
         self._opened = ExitStack()
         self._view: View | None = None
 
     def close(self) -> None:
-        """Let go of the store."""
+        """Close the store."""
         self._opened.close()
         self._view = None
 
@@ -72,7 +72,7 @@ def _answer(view: View, question: Question) -> FarAnswer:
 
 
 def _chunk(items: Iterator[T], limit: int, size: Callable[[T], int]) -> tuple[list[T], bool]:
-    """Return the first items, and whether those are all."""
+    """Return (the first items, whether these are all)."""
     chunk: list[T] = []
     n_bytes = 0
     for item in items:

@@ -1,4 +1,4 @@
-"""Translates errors of LMDB and of the system into errors with an exit code: is the disk, the store or our code at fault?"""
+"""Translates errors of LMDB and of the system into errors with an exit code: says whether the disk, the store or our code is at fault."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import lmdb
 from thresher.crawler.core.errors import DiskError, StoreError, ThresherError, UsageError
 
 _DISK_ERRNOS = frozenset({errno.EIO, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS})
-_PROCESS = 512 << 20  # bytes of address space that an agent takes beside its store's maps
+_PROCESS = 512 << 20  # bytes of address space that an agent needs beside its store's maps
 _LEAST_ADVISED, _MOST_ADVISED = 32 << 20, 256 << 20  # bytes of one map
 _ROT = (lmdb.CorruptedError, lmdb.PageNotFoundError, lmdb.InvalidError, lmdb.CursorFullError, lmdb.BadTxnError)
 
@@ -30,7 +30,7 @@ def is_ours(error: BaseException) -> bool:
 
 
 def as_ours(error: BaseException) -> ThresherError:
-    """Translate what stopped the store into an error with an exit code."""
+    """Translate the error that stopped the store into an error with an exit code."""
     if isinstance(error, ThresherError):
         return error
     ours: ThresherError
@@ -65,7 +65,7 @@ def as_readers(path: Path, error: BaseException) -> ThresherError:
 
 
 def _less() -> str:
-    """Return the advice to set smaller maps where a limit leaves room for any beside the process itself."""
+    """Return the advice to set smaller maps, if the limit leaves room for any beside the process itself."""
     soft = resource.getrlimit(resource.RLIMIT_AS)[0]
     room = _MOST_ADVISED if soft == resource.RLIM_INFINITY else min(_MOST_ADVISED, (soft - _PROCESS) // 2)
     if room < _LEAST_ADVISED:
@@ -75,7 +75,7 @@ def _less() -> str:
 
 
 def address_space_in_words() -> str:
-    """Return what bounds the address space of this process, as a clause."""
+    """Return a clause that says what limits the address space of this process."""
     soft = resource.getrlimit(resource.RLIMIT_AS)[0]
     if soft == resource.RLIM_INFINITY:
         return "the system gives this process no more address space"

@@ -1,18 +1,18 @@
-"""Takedown: what a crawl knows and has of a URL or a host is deleted, and never comes back.
+"""Takedown: deletes everything that a crawl knows and has about a URL or a host, so that it never comes back.
 
     1  the row in `forgotten` is committed, with the places of the records in the archive: from now on a crawl refuses the URL
-    2  page records, bodies, links, journal, verdicts, failures, redirects, holds, what sitemaps say and what waits are deleted in one
-       commit; what is known of the URLs is that they are refused, as `forgotten`
+    2  page records, bodies, links, journal, verdicts, failures, redirects, holds, statements of sitemaps and queued rows are deleted
+        in one commit; the URLs stay known as refused, with the reason `forgotten`
     3  their records in the archive become tombstones (storage/archive/blanking.py)
-    4  both environments are written anew, row by row, since LMDB leaves bytes of what was deleted in free pages and between rows
-    5  the row says that it is done
+    4  both environments are written anew, row by row, since LMDB leaves deleted bytes in free pages and between rows
+    5  the row is marked as done
 
-Each step may be repeated. A kill leaves a row that is not done: the next `forget` and the next crawl go on with it.
+Each step may be repeated. After a kill the row is not done: the next `forget` or the next crawl continues with it.
 
-What stays: the text of the URLs, which says what is forgotten; that other pages link or redirect to them; the counters; a filter's memory,
-which holds hashes, but for a host that is the whole of its site. What was exported or copied is out of reach, and so are the disk's blocks.
+What stays: the text of the URLs, to know what is forgotten; links and redirects of other pages to them; the counters; filters' memories,
+which have hashes (deleted if the host is its whole site). Exports and copies are out of reach, and so are the disk's blocks.
 
-Memory: the keys of what is forgotten. Time: a walk over all known URLs, pages and records of the archive, and a copy of the store.
+Memory: the keys of forgotten URLs. Time: a walk over all known URLs, pages and records of the archive, and a copy of the store.
 """
 
 from __future__ import annotations
@@ -72,21 +72,21 @@ from thresher.storage.tables.tail import PENDING
 from thresher.storage.view import View
 
 _AT_ONCE: Final = 1000
-_BYTES_AT_ONCE: Final = 8 << 20  # of one commit of the copy
-_SPARE_BYTES: Final = 64 << 20  # of its map
+_BYTES_AT_ONCE: Final = 8 << 20  # bytes of one commit of the copy
+_SPARE_BYTES: Final = 64 << 20  # spare bytes of the copy's map
 ROBOTS_RECORD: Final = Codec(RobotsRecord)
 
 
 @dataclass(frozen=True, slots=True)
 class ForgetTarget:
-    """What is to be forgotten."""
+    """The URL or host to forget."""
 
     text: str  # a canonical URL, or the name of a host queue
     is_host: bool
     key: bytes
 
     def means(self, url: str) -> bool:
-        """Return whether a URL is meant."""
+        """Return whether a URL belongs to the target."""
         if not self.is_host:
             return url == self.text
         return "://" in url and queue_name(origin_of(url)) == self.text
@@ -94,19 +94,23 @@ class ForgetTarget:
 
 @dataclass(slots=True)
 class _Found:
-    """What one shard has of a target."""
+    """The data of one shard about a target."""
 
     keys: dict[int, bytes] = field(default_factory=dict)  # number → key, of known URLs
     origins: set[str] = field(default_factory=set)
-    visits: set[int] = field(default_factory=set)  # that left a page, or were the last of a URL
+    visits: set[int] = field(default_factory=set)  # visits that stored a page, or were the last of a URL
     again: set[int] = field(default_factory=set)  # numbers of requests for further visits
     requisites: dict[bytes, RequisiteRecord] = field(default_factory=dict)  # by their keys
     sitemaps: dict[bytes, SitemapRecord] = field(default_factory=dict)  # by their keys
 
 
 def target_of(view: View, text: str) -> ForgetTarget:
-    """Read what the operator names: a URL if it has a scheme, else a host. Raises BadURL."""
-    space = URLSpace(view.secret, replace(url_rules(view.settings), ports=None))  # at whatever port: nothing is fetched
+    """Read what the operator names: a URL if it has a scheme, else a host.
+
+    Raises:
+        BadURL: If it is neither.
+    """
+    space = URLSpace(view.secret, replace(url_rules(view.settings), ports=None))  # at any port, since nothing is fetched
     if "://" in text:
         url = space.canonical(text)
         return ForgetTarget(url, is_host=False, key=space.key(url))
@@ -115,7 +119,20 @@ def target_of(view: View, text: str) -> ForgetTarget:
 
 
 def forget(path: Path, target: ForgetTarget, *, by: str, why: str, now: float) -> None:
-    """Forget a URL or a host in all shards of a crawl. Raises StoreError, StoreLockedError, DiskError."""
+    """Forget a URL or a host in all shards of a crawl.
+
+    Args:
+        path: The directory of the crawl.
+        target: What to forget.
+        by: Who asked for it.
+        why: The reason.
+        now: Seconds since the epoch.
+
+    Raises:
+        StoreLockedError: If the crawl runs.
+        StoreError: If a store is damaged.
+        DiskError: If the disk refuses.
+    """
     for shard in shard_paths(path):
         _begin(shard, target, by=by, why=why, now=now)
     finish(path)
@@ -131,7 +148,7 @@ def unfinished(path: Path) -> bool:
 
 
 def finish(path: Path) -> None:
-    """Go on with every takedown that is not done. Raises StoreError, StoreLockedError, DiskError."""
+    """Continue every takedown that is not done; raises as `forget` does."""
     for shard in shard_paths(path):
         with Store.open(shard, None, time.time(), reserves=False) as store:
             begun = [(key, record) for key, record in store.tables.forgotten.all() if not record.is_done]
@@ -146,7 +163,12 @@ def finish(path: Path) -> None:
 
 
 def compact(path: Path) -> None:
-    """Write both environments of a store anew, so that no byte is left of what was deleted. Raises StoreLockedError, DiskError."""
+    """Write both environments of a store anew, so that no deleted byte is left.
+
+    Raises:
+        StoreLockedError: If the crawl runs.
+        DiskError: If the disk refuses.
+    """
     lock = CrawlLock(path / "crawl.lock")
     try:
         for name in (STATE, RESULTS):
@@ -159,7 +181,7 @@ def compact(path: Path) -> None:
 
 def _compact(folder: Path) -> None:
     copy = folder / "compact"
-    shutil.rmtree(copy, ignore_errors=True)  # of an earlier try
+    shutil.rmtree(copy, ignore_errors=True)  # left by an earlier try
     copy.mkdir(mode=0o700)
     try:
         with (
@@ -179,7 +201,7 @@ def _compact(folder: Path) -> None:
 
 
 def _write_anew(rows: Iterable[tuple[Any, Any]], new: lmdb.Environment, table: bytes) -> None:
-    """Write a table's rows; a copy of its pages would keep, between the rows, bytes of rows that were deleted."""
+    """Write a table's rows; a copy of its pages would keep bytes of deleted rows between the rows."""
     db, rows = new.open_db(table), iter(rows)
     while True:
         n_bytes = 0
@@ -212,8 +234,10 @@ def _size(path: Path) -> int:
 
 
 def _begin(path: Path, target: ForgetTarget, *, by: str, why: str, now: float) -> None:
-    """Write down what is to be forgotten, and where its records lie; of two takedowns of one thing the first says who and when."""
-    CrawlLock(path / "crawl.lock").release()  # nobody crawls
+    """Store what to forget, and the places of its archive records; if it was forgotten before, the first takedown's author and time
+    stay.
+    """
+    CrawlLock(path / "crawl.lock").release()  # fails if a crawl runs
     with View(path) as view:
         blanks = list(places_of(view, target.means))
     with Store.open(path, None, now, reserves=False) as store:
@@ -285,7 +309,9 @@ def _find(store: Store, target: ForgetTarget) -> _Found:
 
 
 def _forget_beside(store: Store, found: _Found) -> None:
-    """Leave of requisites and sitemaps that they were taken down; those that wait are refused when their turn comes."""
+    """Reduce the records of requisites and sitemaps to the fact that they were taken down; queued ones are refused when their turn
+    comes.
+    """
     for key, record in found.requisites.items():
         if record.state != "waiting":
             left = RequisiteRecord(record.text, record.via, record.hop, "refused", why=f"{Reason.FORGOTTEN} forget", at=record.at)
@@ -299,7 +325,7 @@ def _forget_beside(store: Store, found: _Found) -> None:
 
 
 def _forget_plan(store: Store, space: URLSpace, key: bytes) -> None:
-    """Let a URL be no longer among those of its host that are visited when they are due."""
+    """Remove a URL from the planned visits of its host."""
     plan, row = store.tables.plans.page(key), store.tables.seen.row(key)
     if plan is not None and row is not None:
         text = store.tables.seen.record(row.seq).text
@@ -312,10 +338,10 @@ def _forget_plan(store: Store, space: URLSpace, key: bytes) -> None:
 
 
 def _forget_url(store: Store, key: bytes) -> None:
-    """Delete what is known of a URL, and know of it that it is refused."""
+    """Delete what is known about a URL, and mark it as refused."""
     store.tables.held.forget(key)
     if (place := store.tables.tail.place(key)) is not None:
-        store.tables.tail.remove(key, place)  # its class finds out when it is drawn from
+        store.tables.tail.remove(key, place)  # its class notices it at the next draw
     if store.tables.tail.draw(key) is not None:
         store.tables.tail.end_draw(key)
         store.counters.add(PENDING, -1)
@@ -329,7 +355,7 @@ def _forget_url(store: Store, key: bytes) -> None:
 
 
 def _forget_visit(store: Store, visit: int) -> bool:
-    """Delete the results of a visit; return whether it had left a page."""
+    """Delete the results of a visit; return whether it had a page."""
     number = pack_u64(visit)
     is_page = store.get(PAGES, number) is not None
     if is_page:
@@ -340,7 +366,7 @@ def _forget_visit(store: Store, visit: int) -> bool:
 
 
 def _take_from_queue(store: Store, queue: bytes, numbers: Collection[int]) -> None:
-    """Delete the rows of a host's queue that are of these URLs."""
+    """Delete the rows of these URLs from a host's queue."""
     queues = store.tables.queues
     waiting = [place for place, _ in queues.waiting(queue) if place.seq in numbers]
     host = queues.host(queue)
@@ -356,7 +382,7 @@ def _take_from_queue(store: Store, queue: bytes, numbers: Collection[int]) -> No
 
 
 def _forget_host(store: Store, space: URLSpace, origins: Iterable[str]) -> None:
-    """Delete the robots.txt of a host's origins, and what filters know of its site if it is the whole of that."""
+    """Delete the robots.txt of a host's origins, and filters' memories of its site if the host is the whole site."""
     for origin in origins:
         store.delete(ROBOTS, space.origin_key(origin))
         site = space.queue_key(origin)[:8]

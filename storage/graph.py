@@ -1,7 +1,7 @@
 """The link graph of a whole crawl as arrays, read in one pass: the links between numbered URLs, and the records of the URLs.
 
-A node is a URL's sequence number; 0 and the numbers of filters' own requests are of no URL. Links of a page that was fetched again are
-those of its last visit. A redirect is no link: see `redirects`.
+A node is a URL's sequence number; 0 and the numbers of filters' own requests belong to no URL. Links of a page that was fetched again are
+those of its last visit. Redirects are not links: see `redirects`.
 
 Memory: 8 bytes a link while it is read, 4 afterwards, and 35 a URL. Time: 0.1 µs a link and 1 µs a URL.
 """
@@ -31,11 +31,11 @@ _CHUNK = 4096
 class KnownUrls:
     """Every known URL by its number: arrays of [n], n = one past the highest number."""
 
-    states: npt.NDArray[np.uint8]  # `State`; 0: the number is of no URL
+    states: npt.NDArray[np.uint8]  # `State`; 0: the number belongs to no URL
     depths: npt.NDArray[np.uint16]  # clicks from a seed
     sites: npt.NDArray[np.uint64]  # first half of the key
-    visits: I64  # that settled it last; 0: none yet
-    is_page: Bools  # that visit ended in a page
+    visits: I64  # number of the visit that settled it last; 0: none yet
+    is_page: Bools  # whether that visit gave a page
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,16 +47,16 @@ class StoredLinks:
     known: KnownUrls
 
     def across_sites(self) -> Bools:
-        """Return of each link whether it leads to another site, [n_links]."""
+        """Return [n_links] whether each link leads to another site."""
         sites = self.known.sites
         return np.asarray(np.repeat(sites, np.diff(self.offsets)) != sites[self.targets], dtype=np.bool_)
 
 
 def read_links(view: View) -> StoredLinks:
-    """Read the link graph as of now; what a running crawl adds meanwhile is left out."""
+    """Read the link graph as of now; rows that a running crawl adds meanwhile are left out."""
     end = view.visit
     known = read_known(view)
-    sources_of = np.zeros(end, dtype=np.int64)  # by visit; 0: it is not its URL's last
+    sources_of = np.zeros(end, dtype=np.int64)  # visit → source; 0: it is not the last visit of its URL
     settled = np.flatnonzero((known.visits > 0) & (known.visits < end))
     sources_of[known.visits[settled]] = settled
     chunks = [(sources_of[visits], *_below(len(known.states), counts, targets)) for visits, counts, targets in _rows(view, end)]
@@ -75,7 +75,7 @@ def read_links(view: View) -> StoredLinks:
 
 
 def _below(n: int, counts: I64, targets: I64) -> tuple[I64, I32]:
-    """Return the links that lead to numbers below n, and how many each row has: other agents may have numbered a target meanwhile."""
+    """Return (how many links with targets below n each row has, these links): other agents may have numbered targets meanwhile."""
     is_known = targets < n
     if not is_known.all():
         counts = np.bincount(np.repeat(np.arange(len(counts)), counts)[is_known], minlength=len(counts))
@@ -117,14 +117,14 @@ def redirects(view: View) -> Iterator[tuple[int, int, EdgeRecord]]:
 
 
 def seqs_of(view: View, keys: Sequence[bytes]) -> list[int]:
-    """Return the number of each key's URL, 0 where there is none."""
+    """Return the number of each key's URL, 0 if there is none."""
     named = [key for key in keys if key]
     rows = iter(view.get_many(SEEN, named))
     return [unpack_seen(value).seq if key and (value := next(rows)) is not None else 0 for key in keys]
 
 
 def _rows(view: View, end: int) -> Iterator[tuple[I64, I64, I64]]:
-    """Yield (visits, how many links each has, the numbers they lead to) of the visits before `end`, many rows at a time."""
+    """Yield (visits, number of links of each, target numbers) for the visits before `end`, many rows at a time."""
     rows = view.rows(LINKS)
     while chunk := list(islice(rows, _CHUNK)):
         visits = np.frombuffer(b"".join(key for key, _ in chunk), dtype=">u8").astype(np.int64)

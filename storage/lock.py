@@ -1,4 +1,4 @@
-"""One process per store: an flock on `crawl.lock`, which names its holder and vanishes with it."""
+"""Allows one process per store: an flock on `crawl.lock`, which names its holder and is released when that ends."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PAUSE_S = 0.02
 
 
 def boot_id() -> str:
-    """Return what names this boot of the machine: a pid means something only within it."""
+    """Return an id of this boot of the machine: a process id is only valid within one boot."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
     except OSError:
@@ -27,10 +27,10 @@ class CrawlLock:
     """Held from construction to `release`."""
 
     def __init__(self, path: Path) -> None:
-        """Take the lock; it is tried again for a little: one that was killed just now ends within moments, and so does a reader.
+        """Take the lock. It is tried for a short time: a holder that was killed just now ends within moments, and so does a reader.
 
         Raises:
-            StoreLockedError: Another process holds it; the text names it.
+            StoreLockedError: If another process holds it; the message names that process.
         """
         self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         until = time.monotonic() + _PATIENCE_S
@@ -61,9 +61,9 @@ class CrawlLock:
 
 
 def lock_holder(path: Path) -> int:
-    """Return the process that holds the store's lock, 0 if none does.
+    """Return the id of the process that holds the store's lock, 0 if none does.
 
-    A starting crawl is not disturbed: the lock is tried only where the process that it names is there.
+    A starting crawl is not disturbed: the lock is only tried if the process that it names exists.
     """
     try:
         descriptor = os.open(path / "crawl.lock", os.O_RDONLY | os.O_CLOEXEC)

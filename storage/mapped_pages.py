@@ -1,8 +1,8 @@
-"""How much of the mapped files this process holds: a bound on it, for a crawl of any size.
+"""Bounds the memory of mapped files in this process, for a crawl of any size.
 
-LMDB reads its files through maps. Each page that was read counts as memory of this process until the kernel wants the room, with up to 15
-others around it; so a crawl would come to hold all of its files. Past the bound the process lets go of all of them. They stay in the
-kernel's cache, as far as there is room, and come back when they are read: a microsecond for each 16.
+LMDB reads its files through maps. Each page that was read, with up to 15 others around it, counts as memory of this process until the
+kernel needs the room; so a crawl would in time hold all of its files. Above the bound the process releases all pages. They stay in the
+kernel's cache, as far as there is room, and come back when they are read: a microsecond for 16 pages.
 
 Linux only; elsewhere nothing is bounded.
 """
@@ -16,20 +16,20 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
-AT_MOST: Final = 48 << 20  # bytes
+AT_MOST: Final = 48 << 20  # bytes of mapped pages
 _PAGE: Final = os.sysconf("SC_PAGE_SIZE")
 _MADV_DONTNEED: Final = 4
 
 
 class MappedPages:
-    """The pages of some files that this process holds."""
+    """The pages of some mapped files that this process holds."""
 
     def __init__(self, files: Iterable[Path]) -> None:
         self._names = frozenset(os.path.realpath(file) for file in files)
-        self._others = shared_bytes()  # of the interpreter and its libraries: all but the first of these files
+        self._others = shared_bytes()  # bytes of the interpreter and its libraries
 
     def bound(self, at_most: int = AT_MOST) -> None:
-        """Let go of all of them if they are more than `at_most` bytes. The thread that may move a map calls this."""
+        """Release all pages if they are more than `at_most` bytes. Called by the thread that may move a map."""
         if shared_bytes() - self._others <= at_most:
             return
         libc = ctypes.CDLL(None)
@@ -46,7 +46,7 @@ class MappedPages:
 
 
 def shared_bytes() -> int:
-    """Return how much of files this process holds in memory, 0 where the system does not say so."""
+    """Return how many bytes of files this process holds in memory; 0 if the system does not say."""
     with contextlib.suppress(OSError):
         return int(Path("/proc/self/statm").read_text("ascii").split()[2]) * _PAGE
     return 0

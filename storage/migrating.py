@@ -1,10 +1,10 @@
-"""A store of the schema before this one is carried over: copy, verify, swap.
+"""Migrates a store from the previous schema to this one: copy, verify, swap.
 
-Only `state/` differs. Its tables are written to a file beside it, which is read again and compared with what the old one says, row by row;
-then it takes the old one's place in one step, or, whatever befell it before, never. So a kill costs the work of this store, and a crawl
-of several agents that was carried over in part is gone on with. What a kill left is written over.
+Only `state/` differs. Its tables are written to a new file, which is read again and compared with the old one row by row; then it replaces
+the old one in one step, or not at all. So a kill only costs the work on this store, and the migration of a crawl of several agents can be
+continued. Remains of a killed migration are overwritten.
 
-Space: as much as `state/` has, meanwhile. Memory: 1,000 rows. Time: 10 µs a URL.
+Disk space: as much as `state/`, meanwhile. Memory: 1,000 rows. Time: 10 µs a URL.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from thresher.storage.schema import META, QUEUE, REQUESTS, STATE, TABLES, URLS, 
 from thresher.storage.seal import Seals, sealed
 from thresher.storage.url_rows import pack_urls, unpack_urls
 
-BEFORE: Final = 5  # the schema that is carried over: a row of `urls` for each URL, and a row of `queue` for each that waits
+BEFORE: Final = 5  # the previous schema: a row of `urls` for each URL, and a row of `queue` for each queued URL
 _FILE: Final = "migrating.mdb"
 _AT_ONCE: Final = 1000
-_MOST_OF_A_ROW: Final = 64  # URLs
+_MOST_OF_A_ROW: Final = 64  # most URLs of a row
 _URL: Final = Codec(UrlRecord)
 _SPARE_BYTES: Final = 64 << 20
 _BEFORE_SEQ: Final = 25  # bytes of a key of `queue`
@@ -44,14 +44,14 @@ Rows = Iterator[Row]
 
 
 def migrate(path: Path, report: Callable[[str], None]) -> int:
-    """Carry a crawl over; return how many of its shards were of the schema before.
+    """Migrate a crawl; return how many of its shards had the previous schema.
 
     Args:
         path: The crawl's directory.
-        report: Is told of each shard that was carried over.
+        report: Called with a message for each shard that was migrated.
 
     Raises:
-        StoreError: If a shard is damaged, or of another schema; it is left as it was, as are those behind it.
+        StoreError: If a shard is damaged, or has another schema; it and the shards after it are not changed.
         StoreLockedError: If the crawl runs.
     """
     shards = shard_paths(path)
@@ -73,7 +73,7 @@ def migrate(path: Path, report: Callable[[str], None]) -> int:
 
 
 def _version(shard: Path) -> int:
-    """Return the schema of a shard, this one or the one before."""
+    """Return the schema of a shard: this one or the previous one."""
     check_data_file(shard / STATE / "data.mdb")
     with _opened(shard / STATE / "data.mdb") as env:
         found = next((unpack_u64(value) for key, value in _rows(env, META) if key == Meta.VERSION and len(value) == 8), 0)
@@ -100,7 +100,7 @@ def _carry_over(shard: Path) -> None:
 
 
 def _opened(file: Path, map_size: int = 0) -> lmdb.Environment:
-    """Open a file that nobody else has open: to read it, or with a size to write it."""
+    """Open a file that no other process has open: to read it, or with a size to write it."""
     return lmdb.open(
         str(file),
         subdir=False,
@@ -116,7 +116,7 @@ def _opened(file: Path, map_size: int = 0) -> lmdb.Environment:
 
 
 def _rows(env: lmdb.Environment, table: str) -> Rows:
-    """Yield the rows of a table as they are on disk; none of one that a store was made without."""
+    """Yield the rows of a table as they are on disk; none if the store does not have the table."""
     with suppress(lmdb.NotFoundError):
         db = env.open_db(table.encode(), create=False)
         with env.begin() as txn, txn.cursor(db) as cursor:
@@ -131,7 +131,7 @@ def _write(env: lmdb.Environment, table: str, rows: Rows) -> None:
 
 
 def _converted(shard: Path, env: lmdb.Environment, table: str) -> Rows:
-    """Yield the rows of a table as they are to be on disk."""
+    """Yield the rows of a table in this schema."""
     if table == URLS:
         return _sealed(URLS, _url_rows(_open_rows(shard, env, URLS), {key for key, _ in _rows(env, REQUESTS)}))
     if table == QUEUE:
@@ -151,11 +151,11 @@ def _open_rows(shard: Path, env: lmdb.Environment, table: str) -> Rows:
 
 
 def _url_rows(rows: Rows, alone: set[bytes]) -> Rows:
-    """Yield rows of URLs whose numbers follow each other and that one finder named at one time; a filter's own request stays alone.
+    """Yield rows of URLs with consecutive numbers that one finder named at one time; a filter's own request has its own row.
 
     Args:
         rows: A row for each URL.
-        alone: Numbers of requests.
+        alone: Numbers of filters' own requests.
     """
     urls = ((unpack_u64(key), _URL.decode(value), key in alone) for key, value in rows)
     numbered = enumerate(urls)
@@ -167,7 +167,7 @@ def _url_rows(rows: Rows, alone: set[bytes]) -> Rows:
 
 
 def _queue_rows(rows: Rows) -> Rows:
-    """Yield rows of URLs that wait at one rank of a queue; rows of other lanes than FRESH have one."""
+    """Yield rows of URLs that wait with the same rank of a queue; rows of other lanes than FRESH have one URL."""
     for (rank, _), run in groupby(rows, key=lambda row: (row[0][:_BEFORE_SEQ], row[0][16] != Lane.FRESH and row[0])):
         while part := list(islice(run, _MOST_OF_A_ROW)):
             first = unpack_u64(part[0][0][_BEFORE_SEQ:])
@@ -179,7 +179,7 @@ def _queue_rows(rows: Rows) -> Rows:
 
 
 def _compare(shard: Path, source: lmdb.Environment, target: lmdb.Environment) -> None:
-    """Raise `StoreError` unless the copy says what the original says."""
+    """Raise `StoreError` unless the copy has the same content as the original."""
     for table in (name for name in TABLES if TABLES[name].env == STATE):
         before: Iterator[Any] = _rows(source, table)
         after: Iterator[Any] = _rows(target, table)
@@ -202,7 +202,7 @@ def _urls_of(rows: Rows) -> Iterator[tuple[int, UrlRecord]]:
 
 
 def _waiting_of(rows: Rows) -> Rows:
-    """Yield a row for each URL that waits, as it was before."""
+    """Yield a row for each queued URL, as in the previous schema."""
     for key, values in rows:
         row = unpack_queue_key(key)
         for waiting in unpack_waiting(values):

@@ -1,12 +1,12 @@
-"""Partitions move from shard to shard, while no agent runs and no message is on its way.
+"""Moves partitions from shard to shard, while no agent runs and no message is under way.
 
-A range of partitions is a range of keys in nearly every table. What is known of its sites is first copied into the shard that is to have
-it (`Arrival`), a part at a time, then deleted where it was (`Departure`); there each URL stays known as another agent's, since the link
-graph names it by its number. Results stay where they were written: a row of `seen` names the shard of its visit. What filters know of no
-site in particular both shards may ask for afterwards: it is copied and stays.
+A range of partitions is a range of keys in nearly every table. What is known about its sites is first copied into the new shard
+(`Arrival`), part by part, then deleted in the old one (`Departure`); there each URL stays known as another agent's, since the link graph
+has its number. Results stay where they were written: a row of `seen` names the shard of its visit. Filters' records that belong to no site
+are copied and also stay, since both shards may need them.
 
-Every step may be repeated: what is there already is not copied again, what is gone is not deleted again. So a kill at any moment costs
-the steps since the last commit, and `partitions.json` says until the end which table is to come.
+Every step may be repeated: data that are there already are not copied again, data that are gone are not deleted again. So a kill at any
+moment only costs the steps since the last commit, and until the end `partitions.json` has the future table.
 
 Memory: 2,000 rows. Time: about 30 µs a URL.
 """
@@ -94,12 +94,12 @@ _BY_SITE = (
     *_OF_REQUISITES,
 )
 _BY_FILTER = (MEMORY, MEMORY_BYTES)
-_WHOLE = (ROBOTS_FILES, RELEASING, FORGOTTEN, FOREIGN_LABELS)  # by what belongs to no site of the range
+_WHOLE = (ROBOTS_FILES, RELEASING, FORGOTTEN, FOREIGN_LABELS)  # tables whose keys do not begin with a site
 _CHUNK = 1000
 _AT_ONCE = 2000  # rows of one commit
-_LAST = b"\xff" * 32  # past all keys of a prefix
+_LAST = b"\xff" * 32  # after all keys of a prefix
 _TAG = 2  # bytes of a filter's tag, before the site
-_NO_SITE = b"\0\0\0"  # ends what stands in place of a site, where records are of none
+_NO_SITE = b"\0\0\0"  # end of the value that replaces the site in keys of records without a site
 
 
 def moves(before: bytes, after: bytes) -> Iterator[tuple[int, int, int, int]]:
@@ -114,13 +114,13 @@ def moves(before: bytes, after: bytes) -> Iterator[tuple[int, int, int, int]]:
 
 
 class Arrival:
-    """One range of partitions in the shard that is to have it."""
+    """The arrival of one range of partitions in its new shard."""
 
     def __init__(self, source: Store | View, target: Store, *, shard: int, first: int, last: int) -> None:
         """Create the arrival.
 
         Args:
-            source: What has the range, or a copy of it.
+            source: The shard that has the range, or a copy of it.
             shard: Number of the source.
             first, last: Partitions.
         """
@@ -131,7 +131,7 @@ class Arrival:
         self._n = 0
 
     def copy(self) -> None:
-        """Copy what is known of the range; it is on disk then."""
+        """Copy what is known about the range, and commit."""
         for table in _BY_SITE:
             for key, value in self._rows(table):
                 self._copy(table, key, moved_check(value) if table == CHECKS else value)
@@ -147,7 +147,7 @@ class Arrival:
         _commit(self._to)
 
     def end(self) -> None:
-        """After the departure: what the target told the source of, and the source refused and only counted, is refused here."""
+        """After the departure: refuse the URLs that the target had sent to the source, and that the source refused and only counted."""
         for key, value in _scan(self._to, SEEN, self._begin, self._end):
             row = unpack_seen(value)
             if row.state is State.OUTBOX:
@@ -164,7 +164,7 @@ class Arrival:
             self._step()
 
     def _copy_labels(self) -> None:
-        """Let the target know the labels of what stays here and has named what moves."""
+        """Copy the labels of pages that stay and have named URLs that move."""
         labels = LabelLookup(self._from, self._from.settings, self._from.secret)
         if not labels:
             return
@@ -177,7 +177,7 @@ class Arrival:
                 self._copy(FOREIGN_LABELS, key, label.encode())
 
     def _copy_second_ends(self) -> None:
-        """Copy what stands under another key than its site's, and count anew what the target knew a part of."""
+        """Copy rows under keys of other sites, and recount values of which the target knew a part."""
         for key, value in self._rows(HELD_BY):
             self._copy(HELD, key[16:] + key[:16], value)
         for key, value in self._rows(EDGES):
@@ -190,7 +190,7 @@ class Arrival:
             self._step()
 
     def _copy_memories(self) -> None:
-        """Copy what filters know of the sites, in place of what the target's may have known."""
+        """Copy filters' memories of the sites; they replace those of the target."""
         for key, value in self._rows(MEMORY):
             if not _is_of_no_site(key):
                 self._to.put(MEMORY, key, value)
@@ -200,7 +200,7 @@ class Arrival:
                 self._book(place)
 
     def copy_common(self) -> None:
-        """Copy what filters know of no site, of whatever partition; of two records of one thing the longer says more."""
+        """Copy filters' records that belong to no site; if both shards have a record, the longer one stays."""
         for place, _ in _scan(self._from, MEMORY_BYTES, b"", None):
             if _is_of_no_site(place):
                 for key, value in _scan(self._from, MEMORY, place, place + _LAST):
@@ -211,7 +211,7 @@ class Arrival:
         _commit(self._to)
 
     def _book(self, place: bytes) -> None:
-        """Write down how much memory a site takes."""
+        """Store how many bytes of memory a site uses."""
         used = sum(len(key) + len(value) for key, value in _scan(self._to, MEMORY, place, place + _LAST))
         self._to.put(MEMORY_BYTES, place, pack_u64(used))
         self._step()
@@ -222,7 +222,7 @@ class Arrival:
             _commit(self._to)
 
     def _copy_urls(self) -> None:
-        """Let the target know each URL as the source knows it."""
+        """Copy the known URLs."""
         for key, value in self._rows(SEEN):
             row = unpack_seen(value)
             if row.state is State.OUTBOX:
@@ -236,7 +236,7 @@ class Arrival:
             self._step()
 
     def _copy_requests(self) -> None:
-        """Take filters' own requests over, and their rows in the queues; one that the target has is the same."""
+        """Copy filters' own requests and their rows in the queues; a request that the target has already is the same."""
         known = {(self._to.tables.seen.record(unpack_u64(number)).key, who) for number, who in _scan(self._to, REQUESTS, b"", None)}
         for number, who in _scan(self._from, REQUESTS, b"", None):
             record = self._from.tables.seen.record(unpack_u64(number))
@@ -250,14 +250,14 @@ class Arrival:
                 self._renumber(record.key, unpack_u64(number), seq)
 
     def _renumber(self, key: bytes, before: int, seq: int) -> None:
-        """Let the time of a page's next visit know the new number of its request."""
+        """Write the new number of the request of a page's next visit into its plan."""
         plan = self._to.tables.plans.page(key)
         if plan is not None and plan.seq == before:
             plan.seq = seq
             self._to.tables.plans.save_page(key, plan)
 
     def _copy_queues(self) -> None:
-        """Let each URL wait where it waited, under its new number; the host comes last, with all that waits there."""
+        """Copy the rows of queued URLs, with their new numbers; the record of the host is copied last."""
         for key, values in self._rows(QUEUE):
             row, waiting = unpack_queue_key(key), unpack_waiting(values)
             for seq, url in zip([row.seq + each.past for each in waiting], waiting, strict=True):
@@ -276,7 +276,7 @@ class Arrival:
 
 
 class Departure:
-    """The same range in the shard that had it, once all of it has arrived elsewhere."""
+    """The departure of the same range from its old shard, once all of it has arrived."""
 
     def __init__(self, store: Store, *, first: int, last: int) -> None:
         """first, last: Partitions."""
@@ -285,7 +285,7 @@ class Departure:
         self._n = 0
 
     def run(self) -> None:
-        """Delete what is another agent's now; it is on disk then."""
+        """Delete what now belongs to another agent, and commit."""
         self._delete_queues()
         self._delete_rest()
         _commit(self._store)
@@ -309,7 +309,7 @@ class Departure:
                 self._step()
 
     def _delete_rest(self) -> None:
-        """Delete the rest; a redirect of this shard's own that leads there stays known at both ends."""
+        """Delete the rest; redirects of this shard to the moved sites stay known on both sides."""
         for key, _ in self._rows(HELD_BY):
             self._store.delete(HELD, key[16:] + key[:16])
         for table in (*_BY_SITE, *_BY_FILTER):
@@ -343,7 +343,7 @@ def move(source: Store, target: Store, *, shard: int, first: int, last: int) -> 
 
 
 def move_quarantined(source: Store, target: Store) -> None:
-    """Move what is quarantined in a shard that is to have no agent any more, so that it can be offered again."""
+    """Move the quarantined rows of a shard that will have no agent, so that they can be offered again."""
     rows = source.tables.quarantine.all()
     for key, record in rows:
         target.tables.quarantine.adopt(key, record)
@@ -356,10 +356,10 @@ def move_quarantined(source: Store, target: Store) -> None:
 
 
 def _is_of_no_site(row: bytes) -> bool:
-    """Return whether a filter's record is of no site.
+    """Return whether a filter's record belongs to no site.
 
     Args:
-        row: Its key, or that of the bytes used.
+        row: The key of the record, or of the row with its site's bytes.
     """
     return row[_TAG : _TAG + 8].endswith(_NO_SITE)
 
@@ -387,6 +387,6 @@ def _scan(store: Store | View, table: str, first: bytes, end: bytes | None) -> I
 
 
 def _commit(store: Store) -> None:
-    """Write down what was done; a visit's number is used up."""
+    """Commit; this uses a number of a visit."""
     store.end_visit()
     store.flush(store.clock).result()

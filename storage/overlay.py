@@ -1,9 +1,9 @@
 """Rows that are written but not yet on disk: the open group, and the group the writer is committing.
 
-A layer shadows what lies below it. Tables that are scanned during a crawl keep their keys in sorted buckets by prefix, so that
+A layer has priority over the layers below it. Tables that are scanned during a crawl keep their keys in sorted buckets by prefix, so that
 scanning one host's rows does not walk every host's.
 
-Memory: the rows themselves and 8 bytes per key of a scanned table. Time: O(1) per put, O(log n) where keys do not come in order.
+Memory: the rows themselves and 8 bytes per key of a scanned table. Time: O(1) per put, O(log n) if keys are not in order.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Change = tuple[bytes, bytes | None]  # None: deleted
 
 
 class Layer:
-    """Unwritten rows of one table. Its keys are sorted when they are asked for: most tables are written far more often than scanned."""
+    """Unwritten rows of one table. Its keys are sorted when they are needed: most tables are written far more often than scanned."""
 
     __slots__ = ("_buckets", "_prefix", "_unfiled", "_unsorted", "rows")
 
@@ -27,7 +27,7 @@ class Layer:
         self.rows: dict[bytes, bytes | None] = {}
         self._prefix = prefix
         self._buckets: dict[bytes, list[bytes]] = {}
-        self._unfiled: list[bytes] = []  # keys that are in no bucket until somebody scans
+        self._unfiled: list[bytes] = []  # keys that are in no bucket until the next scan
         self._unsorted: set[bytes] = set()  # prefixes of buckets that are out of order
 
     def put(self, key: bytes, value: bytes | None) -> None:
@@ -52,7 +52,9 @@ class Layer:
         bucket.append(key)
 
     def floor(self, key: bytes, n_shared: int) -> bytes | None:
-        """Return the last key, deleted or not, that is not above `key` and shares its first bytes, as many as the prefix or more."""
+        """Return the last key, deleted or not, that is not above `key` and has the same first `n_shared` bytes (at least the length of the
+        prefix).
+        """
         assert self._prefix is not None
         bucket = self._sorted(key[: self._prefix])
         at = bisect_right(bucket, key) - 1
@@ -67,7 +69,7 @@ class Layer:
         bucket = self._buckets.get(shared, [])
         if shared in self._unsorted:
             self._unsorted.discard(shared)
-            bucket.sort()  # runs in order, mostly: they are merged
+            bucket.sort()  # mostly sorted runs, which are merged
         return bucket
 
     def changes(self, prefix: bytes, start: bytes) -> Iterable[Change]:
@@ -91,8 +93,8 @@ class Group:
 
     def __init__(self) -> None:
         self.layers = {name: Layer(table.prefix) for name, table in TABLES.items()}
-        self.lines: list[bytes] = []  # of the log of skipped URLs
-        self.archive: list[tuple[int, list[ArchiveRecord]]] = []  # visits, and what the archive is to say of each
+        self.lines: list[bytes] = []  # lines of the log of skipped URLs
+        self.archive: list[tuple[int, list[ArchiveRecord]]] = []  # (visit, its records for the archive)
         self.n_visits = 0
         self.n_bytes = 0
 

@@ -1,6 +1,7 @@
-"""Rows of fixed layout, as storage/schema.py draws them: numbers, seen rows, queue rows, due rows, headers of memories, links.
+"""Packs and unpacks rows of fixed layout (drawn in storage/schema.py): numbers, seen rows, queue rows, due rows, headers of memories,
+links.
 
-Numbers in keys are big-endian, so that keys sort as numbers do. 0.2 to 0.5 µs each.
+Numbers in keys are big-endian, so that keys sort as numbers do. Time: 0.2 to 0.5 µs each.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ def unpack_skips(value: bytes) -> tuple[int, int]:
 
 
 def microseconds(seconds: float) -> int:
-    """Return a time as the whole number that stands in keys; the same float always gives the same number."""
+    """Return a time as the whole number that is in keys; the same float always gives the same number."""
     if seconds <= 0:
         return 0
     return min(round(seconds * 1e6), _U64_MAX) if seconds < 1e13 else _U64_MAX
@@ -94,7 +95,7 @@ PURPOSES: Final = tuple(Purpose)
 def pack_seen(row: SeenRow) -> bytes:
     """Return state 1 ‖ reason 1 ‖ worth and purpose 1 (5 and 3 bits) ‖ hops 1 ‖ site_depth 2 ‖ seed_distance 2 ‖ seq 8 ‖ visit 8.
 
-    Depths stop at 65,535. A requisite, whose purpose has no room in three bits, has no such row.
+    Depths are cut at 65,535. A requisite has no such row, since its purpose does not fit into three bits.
     """
     state, reason, site_depth, seed_distance, hops, purpose, seq, visit, worth = row
     depth, distance = min(site_depth, _U16_MAX), min(seed_distance, _U16_MAX)
@@ -102,13 +103,13 @@ def pack_seen(row: SeenRow) -> bytes:
 
 
 def pack_new(keys: Sequence[bytes], depths: Sequence[int], like: SeenRow) -> dict[bytes, bytes]:
-    """Return `pack_seen` of new URLs by their keys, whose numbers follow that of `like`, and which differ from it in their depths."""
+    """Return {key: `pack_seen`} of new URLs; their numbers follow that of `like`, from which they otherwise differ only in their depths."""
     heads = {depth: pack_seen(like._replace(site_depth=depth))[: -2 * _U64.size] for depth in set(depths)}
     return new_rows(keys, depths, heads, like.seq)
 
 
 def new_rows_in_python(keys: Sequence[bytes], depths: Sequence[int], heads: dict[int, bytes], first: int) -> dict[bytes, bytes]:
-    """Return rows of `seen` by their keys: what a depth says of each, a number, and that it was never visited."""
+    """Return {key: row of `seen`}: the head by its depth, its number, and no visit."""
     never = bytes(_U64.size)
     return {key: heads[depth] + pack_u64(seq) + never for seq, (key, depth) in enumerate(zip(keys, depths, strict=True), first)}
 
@@ -127,17 +128,17 @@ _SHARD_BIT: Final = 56
 
 
 def moved_visit(visit: int, shard: int) -> int:
-    """Return how another shard's row of `seen` names a visit of this one: the upper byte is the shard's number and 1."""
+    """Return a visit of this shard as a row of `seen` in another shard has it: the upper byte is the shard's number plus 1."""
     return visit | (shard + 1) << _SHARD_BIT if 0 < visit < 1 << _SHARD_BIT else visit
 
 
 def is_elsewhere(visit: int) -> bool:
-    """Return whether a row of `seen` names the shard that its visit was in."""
+    """Return whether a row of `seen` names the shard of its visit."""
     return visit >> _SHARD_BIT != 0
 
 
 def visit_of(visit: int, shard: int) -> tuple[int, int]:
-    """Return the visit that a row of `seen` of this shard names, and the shard that its results are in."""
+    """Return (the visit that a row of `seen` in this shard names, the shard with its results)."""
     there = visit >> _SHARD_BIT
     return (visit & (1 << _SHARD_BIT) - 1, there - 1) if there else (visit, shard)
 
@@ -155,7 +156,7 @@ class QueueKey(NamedTuple):
 class PackedUrl(NamedTuple):
     """One URL of a row of `queue`."""
 
-    past: int  # by how much its number is above that of the row's key
+    past: int  # its number minus the number in the row's key
     attempt: int
     purpose: int
     hops: int
@@ -176,7 +177,7 @@ def pack_waiting(past: int, attempt: int, purpose: int, hops: int, site_depth: i
 
 
 def unpack_waiting(value: bytes) -> list[PackedUrl]:
-    """Return the URLs of a row of `queue`, by their numbers."""
+    """Return the URLs of a row of `queue`, sorted by number."""
     return [*map(PackedUrl._make, _WAITING.iter_unpack(value))]
 
 
@@ -210,7 +211,7 @@ def unpack_memory(value: bytes) -> tuple[float, int]:
 def pack_links_in_python(seqs: Iterable[int]) -> bytes:
     """Return sorted, distinct numbers from 1 as differences, seven bits a byte, the lower first; all bytes but a number's last have bit 7.
 
-    A loop, as numpy takes three times as long for the 60 links of an ordinary page (15 µs; 5 µs so). C where it was built: 1 µs.
+    A loop, since numpy takes three times as long for the 60 links of an ordinary page (15 µs instead of 5 µs). In C: 1 µs.
     """
     packed, before = bytearray(), 0
     for seq in seqs:
@@ -244,7 +245,7 @@ def unpack_few_links(value: bytes) -> list[int]:
 
 
 def unpack_links(values: Sequence[bytes]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return how many numbers each of many rows holds, [n_rows], and the numbers of all, one row after the other.
+    """Return ([n_rows] count of numbers of each row, [n] the numbers of all rows, one row after the other).
 
     Raises `ValueError` on a row that ends within a number. Time: 15 ns a byte.
     """

@@ -1,12 +1,12 @@
-"""Where the shards of a crawl lie, and which agent has which partition.
+"""Where the shards of a crawl are, and which agent has which partition.
 
     DIR/                     shard of agent 0: what a crawl of one agent consists of
     DIR/agent-1, agent-2 …   shards of the others, each a store of its own
     DIR/partitions.json      the table; a crawl that never had more than one agent has none
     DIR/directory.json       on the head of several machines: crawler/machines/directory.py
-    DIR/channels             while several agents run: their sockets, and their addresses (crawler/cluster/shared_addresses.py)
+    DIR/channels             while several agents run: their sockets, and the addresses in use (crawler/cluster/shared_addresses.py)
 
-A shard that has no agent any more keeps its results; they are read with the rest.
+A shard that no longer has an agent keeps its results; they are read with the others.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ DIRECTORY = "directory.json"  # on the head of several machines: which of them m
 ADDRESSES = "addresses"
 _SHARD = "agent-"
 
-Ranges = list[tuple[int, int, int]]  # first and last partition, agent
+Ranges = list[tuple[int, int, int]]  # (first partition, last partition, agent)
 
 
 class Partitions(msgspec.Struct, forbid_unknown_fields=True):
     """The content of the file."""
 
-    shards: int  # that there are, with an agent or without
+    shards: int  # number of shards, with and without an agent
     owners: Ranges
     moving: Ranges = []  # the table to come, while partitions move to it
-    machines: list[str] = []  # that have the shards, where there are several; the first is the head, whose table counts
+    machines: list[str] = []  # machine of each shard, if there are several machines; the first is the head, whose table is valid
 
     def table(self) -> bytes:
         """Return the agent of each partition, in a byte."""
@@ -42,15 +42,15 @@ class Partitions(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def shard_path(directory: Path, agent: int) -> Path:
-    """Return where the shard of an agent lies."""
+    """Return the path of an agent's shard."""
     return directory / f"{_SHARD}{agent}" if agent else directory
 
 
 def shard_paths(directory: Path) -> list[Path]:
-    """Return the shards of a crawl, whether they have an agent or not.
+    """Return the paths of a crawl's shards, with and without an agent.
 
     Raises:
-        UsageError: If some lie on other machines.
+        UsageError: If some are on other machines.
     """
     found = read_partitions(directory)
     if found is not None and len(set(found.machines)) > 1:
@@ -60,7 +60,7 @@ def shard_paths(directory: Path) -> list[Path]:
 
 
 def local_shard_paths(directory: Path) -> list[Path]:
-    """Return the shards of a crawl that lie on the disk of its head, or of its only machine."""
+    """Return the paths of a crawl's shards on the disk of its head, or of its only machine."""
     found = read_partitions(directory)
     if found is None:
         return [directory]
@@ -69,7 +69,7 @@ def local_shard_paths(directory: Path) -> list[Path]:
 
 
 def retired_paths(directory: Path) -> list[Path]:
-    """Return the shards of a crawl that have no agent any more."""
+    """Return the paths of a crawl's shards that no longer have an agent."""
     found = read_partitions(directory)
     owners = set(found.table()) if found is not None else {0}
     if found is not None and len(owners) == found.shards:
@@ -78,32 +78,36 @@ def retired_paths(directory: Path) -> list[Path]:
 
 
 def channels_path(shard: Path) -> Path:
-    """Return where the agents of a crawl meet, by the shard of any of them."""
+    """Return the directory of the agents' sockets, by the shard of any agent."""
     return crawl_of(shard)[0] / "channels"
 
 
 def crawl_of(directory: Path) -> tuple[Path, int]:
-    """Return the crawl that a shard is part of, and the agent whose shard it is."""
+    """Return (directory of the crawl to which a shard belongs, the shard's agent)."""
     if is_shard(directory.name) and (directory.parent / FILE).exists():
         return directory.parent, int(directory.name.removeprefix(_SHARD))
     return directory, 0
 
 
 def require_crawl(directory: Path) -> None:
-    """Raise UsageError for what is a shard of a crawl, or lies where one would: opened alone, it would tear its crawl apart."""
-    place = Path.cwd() / directory  # as it is named: a shard may be a link to another disk
+    """Check that a directory is not a shard of a crawl, nor in the place of one: opened alone, it would damage its crawl.
+
+    Raises:
+        UsageError: If it is.
+    """
+    place = Path.cwd() / directory  # without resolving links: a shard may be a link to another disk
     crawl = place.parent
     if is_shard(place.name) and (crawl / FILE).exists():
         raise UsageError(f"{directory}: expected a crawl, found a shard of the one in {crawl}. Name {crawl}")
 
 
 def is_shard(name: str) -> bool:
-    """Return whether an entry of a crawl's directory is the shard of another agent than the first."""
+    """Return whether an entry of a crawl's directory is the shard of an agent (other than the first)."""
     return name.startswith(_SHARD) and name.removeprefix(_SHARD).isdigit()
 
 
 def n_agents_of(directory: Path) -> int:
-    """Return how many agents a crawl has."""
+    """Return the number of agents of a crawl."""
     found = read_partitions(directory)
     return max(found.table()) + 1 if found is not None else 1
 
@@ -139,7 +143,7 @@ def read_partitions(directory: Path) -> Partitions | None:
 
 
 def is_moving(path: Path) -> bool:
-    """Return whether partitions are on their way from shard to shard; while no process moves them, `resume` goes on."""
+    """Return whether a move of partitions is unfinished; `resume` continues it."""
     found = read_partitions(path)
     return found is not None and bool(found.moving)
 

@@ -1,4 +1,4 @@
-"""Files that hold what a crawl found or whom it asked are their owner's alone, in whatever directory they lie."""
+"""Files with a crawl's data can only be read by their owner, in any directory."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ MODE = 0o600
 
 
 def private(path: str, flags: int) -> int:
-    """Open a file as `open(…, opener=private)` asks for it; one that is made, or begun anew, can be read by nobody else."""
+    """Open a file, for `open(…, opener=private)`; a new or truncated file can only be read by its owner."""
     descriptor = os.open(path, flags | os.O_CLOEXEC, MODE)
     if flags & os.O_TRUNC:
         os.fchmod(descriptor, MODE)

@@ -1,7 +1,7 @@
-"""The records of the store: what a value in a table of storage/schema.py holds, and how it becomes bytes.
+"""The records of the store: the values in the tables of storage/schema.py, and their bytes.
 
 A record is one version byte, then msgpack of an array of its fields in their order. So a field may be appended with a default, and none may
-be moved or removed: a store that was written before could not be read any more.
+be moved or removed: otherwise existing stores could not be read any more.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from thresher.crawler.core.ports import HostRecord, SiteRecord
 
 
 class UrlRecord(msgspec.Struct, array_like=True):
-    """The text of a known URL. `via` is the key of what named it first."""
+    """The text of a known URL. `via` is the key of the URL that named it first."""
 
     text: str
     key: bytes
@@ -23,7 +23,7 @@ class UrlRecord(msgspec.Struct, array_like=True):
 
 
 class EdgeRecord(msgspec.Struct, array_like=True):
-    """One redirect as answered: where it leads, whatever became of the target."""
+    """One redirect as answered: its target, whatever became of it."""
 
     to_text: str
     to_key: bytes
@@ -37,7 +37,7 @@ class PairRecord(msgspec.Struct, array_like=True):
     target: bytes
     target_text: str
     hops: int
-    status: int  # of the target's response; 0 if it has none
+    status: int  # HTTP status of the target's response; 0 if it has none
 
 
 class AliasRecord(msgspec.Struct, array_like=True):
@@ -70,7 +70,7 @@ class RevisionRecord(msgspec.Struct, array_like=True):
 class FailureRecord(msgspec.Struct, array_like=True):
     """Why the last request for a URL gave no page, and whether another will be made."""
 
-    reason: str  # a Cause, or the Reason for which a head gate refused the body
+    reason: str  # a Cause, or the Reason why a head gate refused the body
     detail: str
     at: float
     attempts: int
@@ -85,21 +85,21 @@ class SuspectRecord(msgspec.Struct, array_like=True):
 
 
 class TrialRecord(msgspec.Struct, array_like=True):
-    """Work other than a page (a message, a finding, an answer) that processes died of."""
+    """Work other than a page (a message, a finding, an answer) over which processes died."""
 
     deaths: int = 0
-    raised: str = ""  # what our own code raised at it; "": the process was gone without a word
+    raised: str = ""  # the exception of our own code over it; "": the process died without one
 
 
 class QuarantineRecord(msgspec.Struct, array_like=True):
-    """Work that was set aside instead of being done. Of the fields that follow `offered` each kind has its own."""
+    """Work that was quarantined instead of being done. The fields after `offered` depend on the kind."""
 
     kind: str  # "message", "finding" or "answer"
-    what: str  # in words, as it is counted: "links", "news of near_replica", "answer to soft_error"
+    what: str  # what it is, for the operator and the counters: "links", "news of near_replica", "answer to soft_error"
     at: float
     why: str = ""
     offered: bool = False  # the operator wants it to be tried once more, at the next start
-    payload: bytes = b""  # message: as it was sent; finding: as the study came to it
+    payload: bytes = b""  # message: as sent; finding: the result of the study
     sender: int = 0  # message: the agent that sent it
     number: int = 0  # message: its number in the sender's channel
     who: str = ""  # finding, answer: the filter; answer: as in `requests`
@@ -109,50 +109,50 @@ class QuarantineRecord(msgspec.Struct, array_like=True):
 
 
 class SitemapRecord(msgspec.Struct, array_like=True):
-    """A sitemap or feed: who named it, for whom it may speak, and what it came to. It is a request in its host's queue while it waits."""
+    """A sitemap or feed: who named it, which URLs it may announce, and its result. It is a request in its host's queue while it waits."""
 
     text: str
     by: str  # the URL of the robots.txt, index or redirect that named it; "": guessed at a seed
     level: int  # 0; 1: an index named it
     state: str = "waiting"  # read; or failed: no answer, or none that is a sitemap
-    hosts: list[str] = []  # names of host queues for which it may speak beside its own directory
+    hosts: list[str] = []  # names of host queues whose URLs it may announce, beside its own directory
     fetched_at: float = 0.0
     kind: str = ""
     n_urls: int = 0
-    n_chunks: int = 0  # that still are to be admitted
-    counts: dict[str, int] = {}  # of URLs by what became of them: new, known, abroad, or a Reason
-    notes: list[str] = []  # limits and faults, in words
-    label: str = ""  # of the seed at the host that named it, or from which that host or page was found
+    n_chunks: int = 0  # chunks that still wait to be admitted
+    counts: dict[str, int] = {}  # number of URLs by what became of them: new, known, abroad (of another agent), or a Reason
+    notes: list[str] = []  # messages about limits and faults
+    label: str = ""  # label of the seed on the host that named it, or from which that host or page was found
 
 
 class RequisiteRecord(msgspec.Struct, array_like=True):
-    """What a page needs to be shown, and what became of it. It is a request in its host's queue while it waits."""
+    """A requisite of a page, and what became of it. It is a request in its host's queue while it waits."""
 
     text: str
     via: bytes  # key of the page, style sheet or redirect that named it first
-    hop: int  # 1: of a page; 2, 3: of a style sheet
+    hop: int  # steps from the page; 1: of a page; 2, 3: of a style sheet
     state: str = "waiting"  # fetched, redirected, failed, refused; page: it was fetched as one
     status: int = 0
     mime_type: str = ""
-    why: str = ""  # it redirected (the target), failed or was refused
+    why: str = ""  # the target of a redirect, or why it failed or was refused
     at: float = 0.0
 
 
 class AnnouncerRecord(msgspec.Struct, array_like=True):
-    """What a host's budget of sitemaps was spent on, and how far its lastmods have held."""
+    """How a host's budget of sitemaps was used, and how often its lastmods were true."""
 
     name: str
-    n_sitemaps: int = 0  # requested
+    n_sitemaps: int = 0  # requested sitemaps
     n_refused: int = 0  # sitemaps beyond the budget
-    n_urls: int = 0  # announced for the first time
-    n_held: int = 0  # lastmods that the pages' own dates bore out
+    n_urls: int = 0  # URLs that were announced for the first time
+    n_held: int = 0  # lastmods that the pages' own dates confirmed
     n_false: int = 0
 
 
 class AnnouncedRecord(msgspec.Struct, array_like=True):
-    """What a sitemap says of a URL: the one that announced it first, and the newest that it said."""
+    """What a sitemap says about a URL: the sitemap that announced it first, and its newest statement."""
 
-    sitemap: bytes  # key
+    sitemap: bytes  # key of the sitemap
     kind: str
     at: float
     lastmod: float = 0.0
@@ -161,17 +161,17 @@ class AnnouncedRecord(msgspec.Struct, array_like=True):
 
 
 class JournalEntry(msgspec.Struct, array_like=True):
-    """What the filters of one gate measured and how the panel judged: enough to teach empty memories the same again. Or of one visit
-    what befell postponed URLs (filters/tail/history.py), enough to bring empty tails to the same state again.
+    """What the filters of one gate measured and how the panel judged: enough to teach empty memories the same again. Or the events of held
+    URLs in one visit (filters/tail/history.py): enough to bring empty tails to the same state again.
     """
 
     gate: int
     judgement: bytes
-    measures: list[tuple[str, bytes]]  # filter, measure
+    measures: list[tuple[str, bytes]]  # (filter, measure)
 
 
 class ArchivePlace(msgspec.Struct, array_like=True, frozen=True):
-    """Where the records of one visit lie in the archive, one after the other."""
+    """The place of one visit's records in the archive, one after the other."""
 
     serial: int  # of the file
     offset: int  # bytes
@@ -179,7 +179,7 @@ class ArchivePlace(msgspec.Struct, array_like=True, frozen=True):
 
 
 class ArchiveEnd(msgspec.Struct, array_like=True, frozen=True):
-    """Up to where the archive is committed."""
+    """The committed end of the archive."""
 
     serial: int = 0  # of the file
     n_bytes: int = 0
@@ -187,32 +187,32 @@ class ArchiveEnd(msgspec.Struct, array_like=True, frozen=True):
 
 
 class Capture(msgspec.Struct, array_like=True, frozen=True):
-    """A record of an answer in the archive, as a later one refers to it."""
+    """A record of an answer in the archive, to which later records refer."""
 
     url: str
     date: str  # WARC-Date
-    id: str  # of its record; "" if its index did not say
+    id: str  # id of its record; "" if the index does not have it
     digest: bytes  # SHA-1 of its payload
 
 
 class SkipLine(msgspec.Struct, omit_defaults=True):
-    """One line of `skipped/`: a URL that was not taken up, and why."""
+    """One line of `skipped/`: a URL that was skipped, and why."""
 
     url: str
     reason: str
     via: str = ""  # key of the page that named it, in hexadecimal
     by: str = ""  # filter or rule that refused it
     detail: str = ""
-    n: int = 0  # how many of this host and reason in this life so far, this one included
+    n: int = 0  # number of skipped URLs with this host and reason in this process so far, this one included
 
 
 class PolicyRecord(msgspec.Struct, array_like=True):
-    """What an origin answered for /.well-known/tdmrep.json. Times as `now`."""
+    """An origin's answer for /.well-known/tdmrep.json. Times are seconds since the epoch."""
 
     origin: str
     fetched_at: float
     expires_at: float
-    status: int = 0  # 0: no answer, or not asked since robots.txt forbids it
+    status: int = 0  # 0: no answer, or not requested since robots.txt forbids it
     body: bytes = b""
 
 
@@ -225,11 +225,11 @@ class PageRecord(msgspec.Struct, array_like=True, kw_only=True):
     mime_type: str = ""
     charset: str = ""
     title: str = ""
-    n_bytes: int = 0  # decoded
-    wire_bytes: int = 0  # received, headers included
-    sha256: bytes = b""  # of the stored body
-    has_body: bool = False  # `bodies` holds it
-    fingerprint: bytes = b""  # of the visible text's words
+    n_bytes: int = 0  # bytes of the decoded body
+    wire_bytes: int = 0  # bytes received, headers included
+    sha256: bytes = b""  # digest of the stored body
+    has_body: bool = False  # whether `bodies` has it
+    fingerprint: bytes = b""  # fingerprint of the visible text's words
     seed_distance: int = 0
     site_depth: int = 0
     hops: int = 0
@@ -250,7 +250,7 @@ class PageRecord(msgspec.Struct, array_like=True, kw_only=True):
     n_links: int = 0
     failed_cause: str = ""
     failed_detail: str = ""
-    ai: list[tuple[str, str, float]] = []  # what is said of its use by AI: see thresher.crawler.core.ai_preferences
+    ai: list[tuple[str, str, float]] = []  # statements about its use by AI: see thresher.crawler.core.ai_preferences
 
 
 T = TypeVar("T")
@@ -267,7 +267,11 @@ class Codec(Generic[T]):
         return b"\x01" + self._encoder.encode(record)
 
     def decode(self, value: bytes) -> T:
-        """Return the record; raises `ValueError` on a version this code does not know."""
+        """Return the record.
+
+        Raises:
+            ValueError: If this code does not know its version.
+        """
         if value[0] != 1:
             raise ValueError(f"record of version {value[0]}, known is 1")
         return self._decoder.decode(value[1:])

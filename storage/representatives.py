@@ -1,8 +1,8 @@
-"""Which known URLs are one page: by the redirect log, by the rules that rewrote them, and by what filters said of the pages.
+"""Finds which known URLs are one page: by redirects, by rules that rewrote URLs, and by filters' verdicts on pages.
 
-A redirect leads to its target, an alias to what it was rewritten to, a copy or near copy to the page that it copies (`copy_of` or
-`replica_of` in a verdict's evidence). Pages that are errors, by their status or by a filter's word, are no page at all; so is what leads
-to one. What filters that only observe said counts as well.
+A redirect is represented by its target, an alias by the URL to which it was rewritten, a copy or near copy by the page that it copies
+(`copy_of` or `replica_of` in a verdict's evidence). Errors, by their status or by a filter's verdict, are no pages; nor are URLs that lead
+to one. Verdicts of filters in mode `observe` count, too.
 
 Memory: 8 bytes a URL. Time: 5 µs a page.
 """
@@ -22,11 +22,13 @@ from thresher.storage.view import View
 
 NONE = -1  # no page
 _CHUNK = 1000
-_COPIES = ("copy_of", "replica_of")  # in a verdict's evidence
+_COPIES = ("copy_of", "replica_of")  # fields of a verdict's evidence
 
 
 def representatives(view: View, known: KnownUrls) -> I64:
-    """Return the number of the URL that stands for each, its own if it stands for itself, NONE for what is no page or no URL; [n]."""
+    """Return [n] the number of the URL that represents each URL: its own number if it represents itself, NONE if it is no page or no
+    URL.
+    """
     to = np.where(known.states > 0, np.arange(len(known.states)), NONE).astype(np.int64)
     for original, target, _ in redirects(view):
         if original < len(to) and 0 < target < len(to):
@@ -59,7 +61,7 @@ def _follow_verdicts(view: View, to: I64) -> None:
 
 
 def _end(page: PageRecord, revisions: list[RevisionRecord] | tuple[()]) -> bytes | None:
-    """Return the key of the page that stands for this one, b"" if it is no page, None if it stands for itself."""
+    """Return the key of the page that represents this one; b"" if it is no page, None if it represents itself."""
     verdicts = [word.verdict for word in standing(page, revisions)]
     for verdict in verdicts:
         for name in _COPIES:

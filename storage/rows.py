@@ -1,4 +1,4 @@
-"""What the tables' classes ask of whatever holds the tables: `Store` while a crawl writes, `View` for those who only look."""
+"""What the classes of tables need of the object with the tables: `Store` while a crawl writes, `View` for readers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Protocol
 
 
 class Counts(Protocol):
-    """Named totals that tables keep beside their rows (`Counters`)."""
+    """Named totals that tables maintain beside their rows (`Counters`)."""
 
     def add(self, name: str, n: int = 1, /) -> None: ...
 
@@ -25,7 +25,7 @@ class Rows(Protocol):
 
     @property
     def stride(self) -> int:
-        """By how much numbers grow that one shard gave out one after the other."""
+        """The difference between consecutive numbers of one shard."""
         ...
 
     @property
@@ -38,7 +38,9 @@ class Rows(Protocol):
     def scan(self, table: str, prefix: bytes = b"", start: bytes = b"", limit: int | None = None) -> list[tuple[bytes, bytes]]: ...
 
     def floor(self, table: str, key: bytes, n_shared: int) -> tuple[bytes, bytes] | None:
-        """Return the last row whose key is not above `key` and shares its first `n_shared` bytes; the table's keys end with a number."""
+        """Return the last row with a key that is not above `key` and has the same first `n_shared` bytes; the table's keys end with a
+        number.
+        """
         ...
 
     def put(self, table: str, key: bytes, value: bytes) -> None: ...

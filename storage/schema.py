@@ -63,7 +63,7 @@ results, keyed by the number of the visit, append-only
     captures      visit 8                             → Place of its records in `archive/`: see storage/archive/files.py
     changes       visit 8                             → ChangeRecord: see storage/tables/rounds.py
 
-Behind each value are four bytes that seal it (storage/seal.py). A record (storage/records.py) is one version byte, then msgpack of an
+After each value are four bytes that seal it (storage/seal.py). A record (storage/records.py) is one version byte, then msgpack of an
 array. `skipped/NNNNNN.jsonl.zst` holds one zstd frame per commit, one JSON line (`SkipLine`) per
 skipped URL.
 """
@@ -141,11 +141,11 @@ FOREIGN_LABELS: Final = "foreign_labels"
 
 
 class Table(NamedTuple):
-    """Where a table lives and how its unwritten rows are found."""
+    """The environment of a table, and how its unwritten rows are found."""
 
     env: str
     append: bool = False  # keys only grow
-    prefix: int | None = None  # bytes of a key that scans during a crawl always name; None: it is not scanned then
+    prefix: int | None = None  # bytes of a key that every scan during a crawl gives; None: it is not scanned during a crawl
 
 
 TABLES: Final[dict[str, Table]] = {
@@ -215,22 +215,22 @@ class Meta:
     """Rows of `meta`."""
 
     VERSION: Final = b"version"  # u64
-    TAIL_YIELD: Final = b"tail_yield"  # JSON, thresholds by which classes were closed
+    TAIL_YIELD: Final = b"tail_yield"  # JSON: thresholds by which classes were closed
     SECRET: Final = b"secret"  # 32 random bytes: the key of every hash of this crawl
     CONFIG: Final = b"config"  # effective configuration as JSON
     CLOCK: Final = b"clock"  # f64, `now` of the last commit
     NEXT_SEQ: Final = b"next_seq"  # u64, sequence number of the next new URL
-    NEXT_VISIT: Final = b"next_visit"  # u64, the results' watermark: rows at or past it are of no commit
-    READMIT: Final = b"readmit"  # there while a changed configuration waits to be carried out: its sections, by commas
+    NEXT_VISIT: Final = b"next_visit"  # u64, the results' watermark: rows at or after it are not committed
+    READMIT: Final = b"readmit"  # present while a changed configuration must still be applied: its sections, separated by commas
     BARE: Final = b"bare"  # seeds given without a scheme, in their https form: a msgpack list; absent if there are none
-    SKIPS: Final = b"skips"  # segment u64 ‖ bytes u64: what of `skipped/` is committed
+    SKIPS: Final = b"skips"  # segment u64 ‖ bytes u64: the committed end of `skipped/`
     DEDUP: Final = b"dedup"  # paths of `archive.dedup` that were read to their end: a msgpack list
-    ARCHIVE: Final = b"archive"  # ArchiveEnd: what of `archive/` is committed; absent if nothing ever was
+    ARCHIVE: Final = b"archive"  # ArchiveEnd: the committed end of `archive/`; absent if nothing was committed
 
 
 class Raw(bytes):
-    """A value the writer compresses before it is written; until then reads see it as it is."""
+    """A value that the writer compresses before it is written; until then reads see it uncompressed."""
 
 
 class Archived(Raw):
-    """A value that the archive has: the writer leaves it out, and until that is on disk reads see it as it is."""
+    """A value that the archive has: the writer does not write it; until the archive is on disk, reads see it here."""

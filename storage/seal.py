@@ -1,12 +1,12 @@
-"""Is this row what was written? Four bytes behind each value on disk say so: LMDB keeps no checksums of its own.
+"""Seals rows: four bytes after each value on disk show whether the row is what was written. LMDB has no checksums.
 
     value on disk = value ‖ xxh32(key ‖ value) 4, seeded by the name of the table
 
-A page that something else wrote over yields rows that are not theirs, or rows of another table; read, they are a `StoreError` that names
-the row, in whatever process reads them, and never numbers that nobody stored. What a seal cannot tell: rows that are gone, and rows of an
-older state of the same page; storage/verify.py looks for what contradicts itself.
+If a page was overwritten, it gives wrong rows, or rows of another table. Reading these raises a `StoreError` that names the row, and never
+returns values that were not stored. A seal cannot detect missing rows, and rows of an older state of the same page; storage/verify.py looks
+for contradictions.
 
-The schema's version alone has none, so that any version can be read. Time: 0.3 µs a row written or read, 0.1 in C, 5 of a body of 25 KB.
+Only the schema's version has no seal, so that any version can be read. Time: 0.3 µs a row written or read, 0.1 in C, 5 of a body of 25 KB.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _SEEDS = {table: zlib.crc32(table.encode()) for table in TABLES}
 
 
 def sealed(table: str, rows: Iterable[Row]) -> list[Row]:
-    """Return rows as they go to disk."""
+    """Return rows with their seals, as they are on disk."""
     seed = _SEEDS[table]
     if table == META:
         return [(key, value if key == Meta.VERSION else value + xxh32_digest(key + value, seed)) for key, value in rows]
@@ -37,7 +37,7 @@ def sealed(table: str, rows: Iterable[Row]) -> list[Row]:
 
 
 def _opened(key: bytes, stored: bytes, seed: int) -> bytes | None:
-    """Return a row's value, None if it is not what was written under this key."""
+    """Return a row's value; None if it is not what was written under this key."""
     value = stored[:-_BYTES]
     return value if stored[-_BYTES:] == xxh32_digest(key + value, seed) else None
 
@@ -62,7 +62,11 @@ class Seals:
         return value
 
     def rows(self, table: str, rows: Iterable[Row], after: bytes = b"") -> list[Row]:
-        """Return rows with their values; raises `StoreError`, also where keys do not rise from `after` on."""
+        """Return rows without their seals.
+
+        Raises:
+            StoreError: If a row is not what was written, or keys do not ascend from `after` on.
+        """
         found, value = [], self.value
         for key, stored in rows:
             if key < after:

@@ -1,6 +1,6 @@
 """Append-only compressed logs: `NNNNNN.jsonl.zst`, each a row of independent zstd frames, one frame per commit.
 
-The committed length stands in `meta`; on opening, whatever is past it is cut off. A plain `zstdcat *.zst` reads them.
+The committed length is in `meta`; on opening, all bytes after it are cut off. A plain `zstdcat *.zst` reads them.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ def segment_path(folder: Path, segment: int) -> Path:
 
 
 class SegmentWriter:
-    """Appends frames durably. Used by the writer thread alone, after construction.
+    """Appends frames durably. After construction only the writer thread uses it.
 
-    Its file stays open: a crawl whose connections have taken every descriptor must still be able to commit.
+    Its file stays open: a crawl must be able to commit even when its connections use every file descriptor.
     """
 
     def __init__(self, folder: Path, segment: int, n_bytes: int) -> None:
-        """Cut everything past the committed end (`segment`, `n_bytes`)."""
+        """Cut off everything after the committed end (`segment`, `n_bytes`)."""
         self._folder = folder
         self._segment = segment
         self._n_bytes = n_bytes
@@ -41,7 +41,7 @@ class SegmentWriter:
         self._descriptor = self._open()
 
     def append(self, lines: Iterable[bytes]) -> tuple[int, int]:
-        """Write one frame and sync it; return the committed end that makes it count. A frame that failed is overwritten by the next."""
+        """Write one frame and sync it; return the end to commit, which makes it valid. The next frame overwrites a failed one."""
         if self._n_bytes >= _SEGMENT_BYTES:
             self._segment, self._n_bytes = self._segment + 1, 0
             full, self._descriptor = self._descriptor, self._open()

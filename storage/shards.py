@@ -1,11 +1,8 @@
 """The shards of a crawl of several agents, read as one store.
 
 Rows of all shards are merged by their keys. Every shard numbers its URLs and visits itself, so the crawl's numbers interleave theirs:
-number n of shard k of m is n × m + k. The number of a URL that another agent has (state `outbox`, in the link graph of who names it)
-becomes that of its owner's row; a URL that is still on its way there is shown as it is known where it was found. Counters are sums.
-Rows of all shards are merged by their keys. Every shard numbers its URLs and visits itself, so the crawl's numbers interleave theirs:
-number n of shard k of m is n × m + k. The number of a URL that another agent has (state `outbox`, in the link graph of who names it)
-becomes that of its owner's row; a URL that is still on its way there is shown as it is known where it was found. Counters are sums.
+number n of shard k of m is n × m + k. The number of a URL that another agent has (state `outbox`, in the link graph of the page that names
+it) becomes that of its owner's row; a URL that has not yet arrived there is shown as the finding shard knows it. Counters are sums.
 
 Memory: 8 bytes for each number of a shard once links are read. Time: 3 µs a row.
 """
@@ -62,14 +59,23 @@ from thresher.storage.view import View
 
 _BY_NUMBER = frozenset((URLS, REQUESTS, PAGES, BODIES, LINKS, JOURNAL, CAPTURES, CHANGES))  # tables whose keys are a number
 _SUMS = frozenset((COUNTERS, RULES))
-_OF_A_SHARD = (b"channel:", b"state:outbox")  # counters that say nothing of the whole
+_OF_A_SHARD = (b"channel:", b"state:outbox")  # counters that are only valid for one shard
 _CHUNK = 1000
 _key_of = itemgetter(0)
 T = TypeVar("T")
 
 
 def open_view(path: Path, *, at_once: bool = False) -> View:
-    """Open a crawl for reading, whether it has one shard or several; raises `StoreError`, and `UsageError` for a shard alone."""
+    """Open a crawl for reading, with one shard or several.
+
+    Args:
+        path: The directory of the crawl.
+        at_once: Whether all reads see the store as of one moment.
+
+    Raises:
+        StoreError: If it cannot be read.
+        UsageError: If it is a single shard of a crawl.
+    """
     require_crawl(path)
     table = read_partitions(path)
     if table is None or table.shards == 1:
@@ -78,7 +84,7 @@ def open_view(path: Path, *, at_once: bool = False) -> View:
 
 
 class ShardsView(View):
-    """Several shards as one `View`; the first gives configuration and secret."""
+    """Several shards as one `View`; configuration and secret are those of the first."""
 
     def __init__(self, directory: Path, table: Partitions, *, at_once: bool = False) -> None:
         self.path = directory
@@ -95,7 +101,7 @@ class ShardsView(View):
         self.tables = Tables(self, self.settings)
 
     def _opened(self, agent: int, table: Partitions, at_once: bool) -> View:
-        """Open a shard, on whatever machine it lies."""
+        """Open a shard, on this machine or another."""
         path = shard_path(self.path, agent)
         if not table.machines or table.machines[agent] == table.machines[0]:
             return View(path, at_once=at_once)
@@ -118,7 +124,7 @@ class ShardsView(View):
         return [_one(table, found[key]) if key in found else None for key in keys]
 
     def floor(self, table: str, key: bytes, n_shared: int) -> Row | None:
-        """Return the last row not above `key`, of the shard that gave its number out."""
+        """Return the last row that is not above `key`, from the shard that gave its number."""
         k = unpack_u64(key[-8:]) % len(self.shards)
         row = self.shards[k].floor(table, self._inner(table, key), n_shared)
         return None if row is None else (self._outer_key(table, k, row[0]), self._outer_value(table, k, row[1]))
@@ -131,7 +137,7 @@ class ShardsView(View):
                 yield key, _one(table, [value for _, value in group])
 
     def _run(self, k: int, table: str, prefix: bytes, start: bytes) -> Iterator[Row]:
-        """Yield the rows of one shard under the crawl's keys."""
+        """Yield the rows of one shard with the crawl's keys."""
         first = max(prefix, start)
         if table in _BY_NUMBER:
             number = -(-(unpack_u64(first.ljust(8, b"\0")[:8]) - k) // len(self.shards)) if first else 0
@@ -200,11 +206,11 @@ class ShardsView(View):
             self._numbers[k] = numbers
         return numbers
 
-    # What a crawl has beside its rows
+    # Data of a crawl beside its rows
 
     @property
     def stride(self) -> int:
-        """By how much numbers grow that one shard gave out one after the other."""
+        """The difference between consecutive numbers of one shard."""
         return len(self.shards)
 
     def numbered_urls(self, start: int = 0) -> Iterator[tuple[int, UrlRecord]]:
@@ -213,7 +219,7 @@ class ShardsView(View):
         return merge(*(self._numbered(k, max(0, -(-(start - k) // m))) for k in range(m)), key=_key_of)
 
     def _numbered(self, k: int, start: int) -> Iterator[tuple[int, UrlRecord]]:
-        """Yield the URLs of one shard under the crawl's numbers."""
+        """Yield the URLs of one shard with the crawl's numbers."""
         return ((seq * len(self.shards) + k, record) for seq, record in self.shards[k].numbered_urls(start))
 
     def _meta(self, name: bytes) -> bytes | None:
@@ -224,7 +230,11 @@ class ShardsView(View):
         return self.shards[0].get(META, name)
 
     def narrow(self, cursor: str) -> str:
-        """Have `all_…` yield only what was found since a cursor; return the next one. Raises UsageError for what is no cursor."""
+        """Make `all_…` yield only what was found since a cursor; return the next cursor.
+
+        Raises:
+            UsageError: If it is not a cursor of this crawl.
+        """
         spans = spans_since(self.shards, cursor)
         for shard, span in zip(self.shards, spans, strict=True):
             shard.span = span
@@ -232,7 +242,7 @@ class ShardsView(View):
         return cursor_after(self.shards, spans)
 
     def is_later(self, visit: int) -> bool:
-        """Return whether a visit was committed after what `all_…` yield, as of now."""
+        """Return whether a visit was committed after the rows that `all_…` yield."""
         if self.span is None:
             return visit >= self.visit
         return self.shards[visit % len(self.shards)].is_later(visit // len(self.shards))
@@ -258,7 +268,7 @@ class ShardsView(View):
                 yield url, unpack_seen(self._outer_value(SEEN, k, pack_seen(row)))
 
     def timed(self, table: str, codec: Codec[T], at: Callable[[T], float]) -> Iterator[tuple[bytes, T]]:
-        """Yield the records of a table of whose records each has a time; those of a span shard by shard."""
+        """Yield the records of a table with times; those of a span shard by shard."""
         if self.span is None:
             yield from super().timed(table, codec, at)
             return
@@ -277,7 +287,7 @@ class ShardsView(View):
 
 
 def _one(table: str, values: list[bytes]) -> bytes:
-    """Return what several shards say of one key."""
+    """Return one value for a key that several shards have."""
     if len(values) == 1:
         return values[0]
     if table in _SUMS:

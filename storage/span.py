@@ -1,9 +1,9 @@
-"""A part of what a crawl has found: from where an earlier export ended to what is committed now.
+"""A span of a crawl's results: from the end of an earlier export to the last commit.
 
-Every shard says how far it is by what grows with its commits, read in one transaction: the numbers of its visits and of its URLs, the end
-of its log of skipped URLs, and its clock, which no time of a later commit lies before. So spans that follow each other overlap nowhere and
-leave nothing out, whether a crawl goes on meanwhile or not. A cursor is the end of a span, as text; it belongs to one crawl, and to one
-division of it among agents, which number what they find anew.
+The position of a shard is read in one transaction from values that grow with its commits: the numbers of its visits and of its URLs, the
+end of its log of skipped URLs, and its clock (later commits have no earlier times). So consecutive spans neither overlap nor leave anything
+out, even if the crawl goes on meanwhile. A cursor is the end of a span, as text; it belongs to one crawl, and to one number of agents,
+since a change of this gives new numbers.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from thresher.storage.schema import META, Meta
 from thresher.storage.tables import Tables
 
 START: Final = "start"
-_CRAWL: Final = 4  # bytes that name a crawl
+_CRAWL: Final = 4  # bytes that identify a crawl
 
 
 class Shard(Protocol):
-    """What is read of a shard; a `View` is one."""
+    """The values that are read from a shard; implemented by `View`."""
 
     path: Path
     tables: Tables
@@ -37,29 +37,33 @@ class Shard(Protocol):
 
 
 class ShardPosition(msgspec.Struct, array_like=True, frozen=True):
-    """How far one shard is."""
+    """The position of one shard."""
 
-    visit: int = 0  # of the next one
-    seq: int = 0  # of the next new URL
+    visit: int = 0  # number of the next visit
+    seq: int = 0  # number of the next new URL
     clock: float = 0.0
     segment: int = 0  # of the log of skipped URLs
     n_bytes: int = 0
-    last: bytes = b""  # the beginning of the key of the last URL: tells whether numbers still mean what they did
+    last: bytes = b""  # the beginning of the key of the last URL: shows whether numbers are still the same
 
 
 class Span(NamedTuple):
-    """What lies from one point on, up to another."""
+    """All rows from one position up to another."""
 
     start: ShardPosition
     end: ShardPosition
 
     def has(self, at: float) -> bool:
-        """Return whether something that was written at this time belongs here."""
+        """Return whether a row that was written at this time belongs to the span."""
         return self.start.clock < at <= self.end.clock
 
 
 def spans_since(views: Sequence[Shard], cursor: str) -> list[Span]:
-    """Return for each shard what it has found since a cursor; raises UsageError for one that is none, or not of this crawl."""
+    """Return the span of each shard since a cursor.
+
+    Raises:
+        UsageError: If it is not a cursor of this crawl.
+    """
     ends = [_point(view) for view in views]
     if cursor == START:
         return [Span(ShardPosition(), end) for end in ends]
@@ -75,7 +79,7 @@ def spans_since(views: Sequence[Shard], cursor: str) -> list[Span]:
 
 
 def cursor_after(views: Sequence[Shard], spans: list[Span]) -> str:
-    """Return the cursor with which the next export goes on."""
+    """Return the cursor for the next export."""
     encoded = msgspec.msgpack.encode((_name(views[0]), [span.end for span in spans]))
     return urlsafe_b64encode(encoded).decode().rstrip("=")
 
@@ -94,7 +98,7 @@ def _name(view: Shard) -> bytes:
 
 def _point(view: Shard) -> ShardPosition:
     names = (Meta.NEXT_VISIT, Meta.NEXT_SEQ, Meta.CLOCK, Meta.SKIPS)
-    visit, seq, clock, skips = view.get_many(META, names)  # of one commit
+    visit, seq, clock, skips = view.get_many(META, names)  # values of one commit
     if visit is None or seq is None or clock is None or skips is None:
         raise StoreError(f"{view.path}: its table `meta` is incomplete. Restore this directory from a backup")
     segment, n_bytes = unpack_skips(skips)

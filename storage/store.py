@@ -8,7 +8,7 @@ Writes go to the open group, in memory. Reads look there first, then in the grou
 write made before. `flush` hands the open group to the writer thread, which commits it in one piece. A group holds whole visits:
 `end_visit` sets their bounds, and a flush in between is a programming error.
 
-A kill at any moment costs what was not flushed: the URLs of those visits are still in their queues.
+A kill at any moment loses only what was not flushed: the URLs of those visits are still in their queues.
 Memory: the rows of at most two groups. Time: 0.3 µs per put, 0.2 µs per read from memory, 0.6 µs per read from disk.
 """
 
@@ -47,7 +47,7 @@ PATIENCE_S = 10.0
 
 
 class Store:
-    """Used by one thread; it has a writer thread of its own. Made by `create` or `open`."""
+    """To be used by one thread; it has its own writer thread. Made by `create` or `open`."""
 
     def __init__(self, path: Path, lock: CrawlLock, disk: Disk, settings: Settings, *, patience_s: float) -> None:
         self.path = path
@@ -55,19 +55,19 @@ class Store:
         self._lock = lock
         self._disk = disk
         self._open = Group()
-        self._behind: Group | None = None  # being committed
-        self._commit: Future[None] | None = None  # the last one
+        self._behind: Group | None = None  # the group that is being committed
+        self._commit: Future[None] | None = None  # the last commit
         self._closed = False
         self.secret = self._meta(Meta.SECRET)
         self.clock = unpack_f64(self._meta(Meta.CLOCK))  # `now` of the last commit
-        self.stored_config = self._meta(Meta.CONFIG)  # the configuration of the last life, as JSON
+        self.stored_config = self._meta(Meta.CONFIG)  # the configuration of the last process, as JSON
         self._next_seq = unpack_u64(self._meta(Meta.NEXT_SEQ))
         self._next_visit = unpack_u64(self._meta(Meta.NEXT_VISIT))
         segments = SegmentWriter(path / "skipped", *unpack_skips(self._meta(Meta.SKIPS)))
         cut_results(disk, self._next_visit)
         level = settings.store.compression_level
         self.archive = open_archive(path, self.secret, settings.archive, disk.get(META, Meta.ARCHIVE))
-        self._writer = Writer(disk, segments, self.archive, compression_level=level, patience_s=patience_s, done=self._on_commit)
+        self._writer = Writer(disk, segments, self.archive, compression_level=level, patience_s=patience_s, on_commit=self._on_commit)
         self.counters = Counters(self)
         self.tables = Tables(self, settings, writes=True)
         if msgspec.json.encode(settings) != self.stored_config:
@@ -77,11 +77,15 @@ class Store:
     def create(
         cls, path: Path, settings: Settings, now: float, *, patience_s: float = PATIENCE_S, secret: bytes = b"", bare: bytes = b""
     ) -> Self:
-        """Make a new store in a directory that is missing or empty; raises `StoreError`, `StoreLockedError`.
+        """Make a new store in a directory that is missing or empty.
 
         Args:
             secret: The secret of the crawl whose shard this is; a new one if there is none.
-            bare: Seeds given without a scheme, as `Meta.BARE` has them.
+            bare: Seeds given without a scheme, in the format of `Meta.BARE`.
+
+        Raises:
+            StoreError: If the directory is not empty.
+            StoreLockedError: If another process uses it.
         """
         require_new(path)
         try:
@@ -93,10 +97,14 @@ class Store:
 
     @classmethod
     def open(cls, path: Path, settings: Settings | None, now: float, *, patience_s: float = PATIENCE_S, reserves: bool = True) -> Self:
-        """Open a store to go on crawling, under its last configuration if `settings` is None; raises `StoreError`, `StoreLockedError`.
+        """Open a store to continue a crawl, with its last configuration if `settings` is None.
 
         Args:
-            reserves: Whether its maps take `store.map_size` at once; False for a few writes, which a lower size may be among.
+            reserves: Whether its maps take `store.map_size` at once; False for a few writes, one of which may lower the size.
+
+        Raises:
+            StoreError: If it is damaged, or there is none.
+            StoreLockedError: If another process uses it.
         """
         require_store(path)
         return cls._start(path, settings, patience_s, now, reserves=reserves)
@@ -116,7 +124,7 @@ class Store:
         """Open or create a store; `open` and `create` document the arguments.
 
         Args:
-            secret: Secret of the store that is to be created; b"" opens an existing one.
+            secret: Secret of the store to create; b"" opens an existing one.
         """
         lock = take_lock(path)
         begins = bool(secret) and is_without_rows(path)
@@ -164,9 +172,9 @@ class Store:
         return self._disk.get(table, key)
 
     def get_many(self, table: str, keys: Sequence[bytes]) -> list[bytes | None]:
-        """Return the values of many keys, in their order."""
+        """Return the values of many keys, in order."""
         self._writer.check()
-        behind = self._behind  # read before the disk: what is not in it any more is there
+        behind = self._behind  # read before the disk: a row that has left it is on the disk then
         found: dict[bytes, bytes | None] = {}
         for group in (behind, self._open):
             if group is not None and not (rows := group.layers[table].rows).keys().isdisjoint(keys):
@@ -211,9 +219,11 @@ class Store:
         return list(islice(((key, value) for key, value in rows if value is not None), limit))
 
     def floor(self, table: str, key: bytes, n_shared: int) -> Row | None:
-        """Return the last row whose key is not above `key` and shares its first `n_shared` bytes; the table's keys end with a number."""
+        """Return the last row with a key that is not above `key` and has the same first `n_shared` bytes; the table's keys end with a
+        number.
+        """
         self._writer.check()
-        behind = self._behind  # before the disk
+        behind = self._behind  # read before the disk
         layers = [group.layers[table] for group in (self._open, behind) if group is not None]
         while True:
             on_disk = self._disk.floor(table, key, n_shared)
@@ -235,15 +245,15 @@ class Store:
         self._open.n_bytes += len(line)
 
     def capture(self, records: list[ArchiveRecord]) -> None:
-        """Add the records of the visit being settled to the archive."""
+        """Add records of the current visit to the archive."""
         self._open.archive.append((self._next_visit, records))
         self._open.n_bytes += sum(len(record.block) for record in records)
 
     def leave_body_to_archive(self, may_hold: Callable[[bytes], bool]) -> None:
-        """Let the body of the visit being settled be written to the archive alone, if it has one.
+        """Let the body of the current visit be stored only in the archive, if there is one.
 
         Args:
-            may_hold: Whether a body can be read from its record.
+            may_hold: Returns whether a body can be read from its record.
         """
         key, rows = pack_u64(self._next_visit), self._open.layers[BODIES].rows
         body = rows.get(key)
@@ -252,11 +262,11 @@ class Store:
             self._open.n_bytes -= len(body)
 
     def archive_file(self, visit: int, serial: int) -> Path:
-        """Return the file of the archive with this number; every visit of a store has the same ones."""
+        """Return the file of the archive with this number; all visits of a store have the same files."""
         return file_path(self.path / FOLDER, archive_name(self.path, self.secret), serial)
 
     def reconfigure(self, settings: Settings) -> None:
-        """Let this configuration be the crawl's from now on; what it changes for known URLs is the agent's to carry out."""
+        """Set the crawl's configuration; the agent applies its changes to known URLs."""
         self.settings = settings
         self.put(META, Meta.CONFIG, msgspec.json.encode(settings))
 
@@ -264,7 +274,7 @@ class Store:
 
     @property
     def stride(self) -> int:
-        """By how much numbers grow that were given out one after the other."""
+        """The difference between consecutive numbers."""
         return 1
 
     @property
@@ -273,24 +283,24 @@ class Store:
         return self._next_seq
 
     def take_seq(self, n: int = 1) -> int:
-        """Return the sequence number of the next new URL, the first is 1; of the next `n` the first, which the others follow."""
+        """Take the next `n` sequence numbers for new URLs; return the first of them (numbers begin at 1)."""
         self._next_seq += n
         return self._next_seq - n
 
     @property
     def visit(self) -> int:
-        """Number of the visit being settled, or of the next one; the first is 1."""
+        """Number of the current or next visit; the first is 1."""
         return self._next_visit
 
     # Groups
 
     def end_visit(self) -> None:
-        """Say that everything one visit writes has been written."""
+        """End the current visit: all its writes are made."""
         self._next_visit += 1
         self._open.n_visits += 1
 
     def _mid_visit(self) -> bool:
-        """Does the open group hold results of a visit that has not ended?"""
+        """Return whether the open group has results of a visit that has not ended."""
         unfinished = pack_u64(self._next_visit)
         layers = (self._open.layers[table] for table in TABLES if TABLES[table].env == RESULTS)
         return any(unfinished in layer.rows for layer in layers)
@@ -318,7 +328,7 @@ class Store:
 
     @property
     def trouble(self) -> str:
-        """What the disk says while the writer tries again, or "". Admit nothing meanwhile."""
+        """The disk's error while the writer tries again, or "". Nothing must be admitted meanwhile."""
         return self._writer.trouble
 
     @property
@@ -347,14 +357,14 @@ class Store:
         return self._commit
 
     def _on_commit(self) -> None:
-        """In the writer's thread: the group is on disk and the snapshots show it."""
+        """Handle the end of a commit, in the writer's thread: the group is on disk and visible to reads."""
         self._behind = None
 
     def close(self, now: float = 0.0, *, commit: bool = True) -> None:
-        """Commit what is open and release the directory. In the middle of a visit, or broken, it commits nothing.
+        """Commit the open group and release the directory. In the middle of a visit, or if the store is broken, nothing is committed.
 
         Args:
-            commit: False gives up what is open, and a commit that waits for the disk.
+            commit: False drops the open group, and a commit that waits for the disk.
         """
         if self._closed:
             return
@@ -373,5 +383,5 @@ class Store:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None) -> None:
-        """Close; an exception may have come in the middle of a visit, so what is open is given up."""
+        """Close; after an exception, which may be in the middle of a visit, the open group is dropped."""
         self.close(commit=kind is None)

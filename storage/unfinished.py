@@ -1,6 +1,6 @@
-"""What a creation leaves that failed or was killed before its first commit: environments without a row, and no crawl.
+"""Recognises the remains of a creation that failed or was killed before its first commit: environments without a row, and no crawl.
 
-One that fails takes away what it made; what a kill leaves is recognised, so that nobody is told of damage, and is created anew.
+A failing creation removes its files; the remains of a killed one are recognised, not reported as damage, and created anew.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from thresher.storage.schema import RESULTS, STATE, TABLES
 
 _SKIPPED: Final = "skipped"
 _LOCK: Final = "crawl.lock"
-MADE: Final = (STATE, RESULTS, _SKIPPED)  # by every creation
+MADE: Final = (STATE, RESULTS, _SKIPPED)  # made by every creation
 FOLDERS: Final = (*MADE, ARCHIVE)
 
 
 def may_be_new(path: Path) -> bool:
-    """Return whether this directory is empty, or could be what a creation left."""
+    """Return whether this directory is empty, or has only remains of a creation."""
     names = {entry.name for entry in os.scandir(path)}
     return {name for name in names if not is_shard(name)} <= {*FOLDERS, _LOCK, PARTITIONS, DIRECTORY}
 
 
 def is_unfinished(path: Path) -> bool:
-    """Return whether a creation began here that never came to its first commit; it makes the state's environment first."""
+    """Return whether a creation began here and never had its first commit; it makes the state's environment first."""
     with suppress(OSError):
         return may_be_new(path) and (path / STATE / "data.mdb").exists() and is_without_rows(path)
     return False
@@ -47,7 +47,7 @@ def is_without_rows(path: Path) -> bool:
 
 
 def take_away(path: Path) -> None:
-    """Remove what a creation has made; whoever holds the lock of the store may."""
+    """Remove the files of a creation. The caller must have the lock of the store."""
     for name in FOLDERS:
         shutil.rmtree(path / name, ignore_errors=True)
     with suppress(OSError):

@@ -1,11 +1,11 @@
-"""A row of `urls`: the URLs that one page, or one other finder, made known, under numbers that follow each other.
+"""A row of `urls`: the URLs that one page, or one other finder, made known, with consecutive numbers.
 
     version 1 ‖ length of via 1 ‖ via ‖ found_at f64 ‖ n u32 ‖ n_sites u32 ‖ n_sites × site 8 ‖ which site ‖ n × rest of the key 8 ‖ texts
 
-`which site` is left out if there is one, a byte for each URL if there are at most 256, else u32. Texts are front-coded: of each how many
-bytes it shares with the one before, how many follow, and these; lengths are seven bits a byte, the lower first, all bytes of a length
-but its last with bit 7. C where it was built, else Python that says the same. Time for 39 URLs: 11 µs to pack
-and 17 to unpack; in Python 84 and 38.
+`which site` is left out if there is only one site; it has a byte per URL for up to 256 sites, else a u32. Texts are front-coded: for each,
+the number of bytes that it shares with the text before, the number of further bytes, and these bytes. Lengths have seven bits per byte,
+lower bits first; all bytes of a length except its last have bit 7 set. In C if that was built, else in Python with the same result. Time
+for 39 URLs: 11 µs to pack and 17 to unpack; in Python 84 and 38.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _BYTE_SITES: Final = 256
 
 
 class UrlRow(NamedTuple):
-    """What one finder made known."""
+    """The URLs that one finder made known."""
 
     texts: Sequence[str]
     keys: Sequence[bytes]
@@ -33,7 +33,7 @@ class UrlRow(NamedTuple):
     found_at: float
 
     def record(self, at: int) -> UrlRecord:
-        """Return the URL at this place."""
+        """Return the URL at this position."""
         return UrlRecord(self.texts[at], self.keys[at], self.via, self.found_at)
 
 
@@ -55,7 +55,11 @@ def pack_urls(texts: Sequence[str], keys: Sequence[bytes], via: bytes, found_at:
 
 
 def unpack_urls(value: bytes) -> UrlRow:
-    """Return what a row holds; raises `ValueError` on one that ends within a URL, or of a version this code does not know."""
+    """Return the content of a row.
+
+    Raises:
+        ValueError: If it ends within a URL, or this code does not know its version.
+    """
     version, n_via = _HEAD.unpack_from(value)
     if version != _VERSION:
         raise ValueError(f"a row of URLs of version {version}, known is {_VERSION}")
@@ -75,12 +79,12 @@ def unpack_urls(value: bytes) -> UrlRow:
 
 
 def n_urls(value: bytes) -> int:
-    """Return how many URLs a row holds."""
+    """Return the number of URLs in a row."""
     return int(_COUNTS.unpack_from(value, _HEAD.size + value[1])[1])
 
 
 def front_coded_in_python(texts: Sequence[str]) -> bytes:
-    """Return texts, of each only what differs from the one before."""
+    """Return texts front-coded: for each text only the part that differs from the one before."""
     packed, before = bytearray(), b""
     for text in texts:
         coded = text.encode()
@@ -116,7 +120,7 @@ def _coded(length: int) -> bytes:
 
 
 def _length(row: bytes, at: int) -> tuple[int, int]:
-    """Return the length at a place, and the place behind it."""
+    """Return (the length at a position, the position after it)."""
     length = shift = 0
     while True:
         byte = row[at]

@@ -1,8 +1,8 @@
-"""Is the store sound? Every invariant that tables keep with one another, checked row by row; it changes nothing.
+"""Checks whether a store is sound: every invariant between its tables, row by row; it changes nothing.
 
-Before that, every page is walked and every row's seal compared (storage/rot.py), while no crawl runs: pages move under it.
-What a kill may leave is no damage: results past the watermark, log lines past the committed end.
-Memory: about 100 bytes per waiting URL, per page and per host. Time: about 10 µs per row, and 50 µs per body.
+Before that, every page is walked and every row's seal is checked (storage/rot.py), if no crawl runs (it would move pages). Remains of a
+kill are no damage: results after the watermark, log lines after the committed end. Memory: about 100 bytes per waiting URL, per page and
+per host. Time: about 10 µs per row, and 50 µs per body.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ _ROBOTS = Codec(RobotsRecord)
 
 
 def verify(path: Path, *, bodies: bool = True) -> list[str]:
-    """Return what is wrong with a store, in words, at most `MOST_PROBLEMS`; [] if it is sound.
+    """Return messages about what is wrong with a store, at most `MOST_PROBLEMS`; [] if it is sound.
 
     Args:
         bodies: Whether every stored body, and every record of the archive, is unpacked and compared with its checksum. Of damaged pages
@@ -104,13 +104,13 @@ def verify(path: Path, *, bodies: bool = True) -> list[str]:
         found = (
             problem for view, where in zip(shards, wheres, strict=True) for problem in problems(view, where, bodies=bodies, is_moving=moves)
         )
-        is_still = len(shards) > 1 and not lock_holder(path)  # while agents work, their shards are not of one moment
+        is_still = len(shards) > 1 and not lock_holder(path)  # while agents run, their shards are not read at the same moment
         across = verify_channels(path, shards) if is_still else iter(())
         return list(islice(_once(chain(found, _readable(across))), MOST_PROBLEMS))
 
 
 def _once(problems: Iterator[str]) -> Iterator[str]:
-    """Yield each problem where it is met first: several checks may stumble over one row."""
+    """Yield each problem once: several checks may find it in one row."""
     met: set[str] = set()
     for problem in problems:
         if problem not in met:
@@ -119,11 +119,11 @@ def _once(problems: Iterator[str]) -> Iterator[str]:
 
 
 def problems(view: View, where: str, *, bodies: bool, is_moving: bool = False) -> Iterator[str]:
-    """Check what one shard, or the only store, says of itself; on another machine it is checked there.
+    """Check one shard, or the only store; a shard on another machine is checked there.
 
     Args:
-        where: Stands before each problem; "" for the only store.
-        is_moving: Whether a move of partitions was cut short: until it is ended, what is on its way is in some tables and not in others.
+        where: Text before each message; "" for the only store.
+        is_moving: Whether a move of partitions is unfinished: then moving rows are in some tables and not in others.
     """
     if isinstance(view, FarView):
         return iter(view.problems(where, bodies=bodies))

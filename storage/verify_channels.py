@@ -1,4 +1,4 @@
-"""Do the shards of a crawl agree? No site is in two of them, and nothing is lost between them."""
+"""Checks whether the shards of a crawl agree: no site is in two of them, and nothing is lost between them."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from thresher.storage.view import View
 
 
 def verify_channels(path: Path, shards: Sequence[View]) -> Iterator[str]:
-    """Yield what is wrong between shards, in words. Time: 10 µs a URL of another agent, 2 µs a known URL."""
+    """Yield messages about what is wrong between shards. Time: 10 µs a URL of another agent, 2 µs a known URL."""
     found = read_partitions(path)
     assert found is not None, f"{path}: several shards and no table"
     if found.moving:
-        return  # what is copied and not deleted yet is in two shards; `resume` goes on
+        return  # rows that are copied and not yet deleted are in two shards; `resume` continues the move
     owners = found.table()
     for k, view in enumerate(shards):
         if view.secret != shards[0].secret:

@@ -1,4 +1,4 @@
-"""Do the tables of requisites agree with one another, and with what waits?"""
+"""Checks whether the tables of requisites agree with each other, and with the queues."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _STATES = frozenset(("waiting", "fetched", "redirected", "failed", "refused", "p
 
 
 def verify_requisites(view: View) -> Iterator[str]:
-    """Yield what is wrong, in words. Time: 2 µs a requisite."""
+    """Yield messages about what is wrong. Time: 2 µs a requisite."""
     waiting: set[bytes] = set()
     for number, prober in view.rows(REQUESTS):
         url = view.tables.urls.get(unpack_u64(number))

@@ -1,4 +1,4 @@
-"""Do the tables of rounds and of the schedule agree with what waits, and with the versions that are there?"""
+"""Checks whether the tables of rounds and of the schedule agree with the queues, and with the stored versions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from thresher.storage.view import View
 
 
 def verify_rounds(view: View) -> Iterator[str]:
-    """Yield what is wrong, in words. Time: 3 µs a URL that was visited again."""
+    """Yield messages about what is wrong. Time: 3 µs a URL that was visited again."""
     waiting: set[bytes] = set()
     for number, prober in view.rows(REQUESTS):
         url = view.tables.urls.get(unpack_u64(number))
@@ -47,7 +47,7 @@ def verify_rounds(view: View) -> Iterator[str]:
 
 
 def verify_schedule(view: View) -> Iterator[str]:
-    """Yield what is wrong with the times of next visits, in words."""
+    """Yield messages about what is wrong with the times of next visits."""
     record = view.tables.rounds.last()
     is_closing = record is None or record.stage == "closing"
     n_counted = n_timed = 0

@@ -1,4 +1,4 @@
-"""Do the tables of sitemaps agree with one another, and with what waits?"""
+"""Checks whether the tables of sitemaps agree with each other, and with the queues."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _STATES = frozenset(("waiting", "admitting", "read", "redirected", "failed"))
 
 
 def verify_sitemaps(view: View) -> Iterator[str]:
-    """Yield what is wrong, in words. Time: 2 µs an announced URL."""
+    """Yield messages about what is wrong. Time: 2 µs an announced URL."""
     waiting: set[bytes] = set()
     for number, prober in view.rows(REQUESTS):
         url = view.tables.urls.get(unpack_u64(number))

@@ -1,4 +1,4 @@
-"""What must hold of the tails of hosts: who is held waits in one class, who was drawn is queued, and the counters say so."""
+"""Checks the tails of hosts: every held URL is in one class, every drawn URL is queued, and the counters agree."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from thresher.storage.view import View
 
 
 def verify_tail(view: View) -> Iterator[str]:
-    """Yield each fault."""
+    """Yield a message for each fault."""
     for row, key in view.rows(TAIL_MEMBERS):
         place = view.tables.tail.place(key)
         if place is None or member_key(place) != row:

@@ -1,7 +1,7 @@
-"""A store for those who only look: while a crawl runs, or after it. Takes no lock and writes nothing.
+"""A store for reading, while a crawl runs or after it. It takes no lock and writes nothing.
 
-Every read is a short transaction of its own, so that a long export keeps no page of the crawl's from being reused; long reads go in
-chunks and see the crawl move on between them. With `at_once` all reads are of one moment: for checks, not for exports.
+Every read is a separate short transaction, so that a long export does not prevent the crawl from reusing pages; long reads are made in
+chunks, and the crawl may go on between them. With `at_once` all reads see one moment: for checks, not for exports.
 """
 
 from __future__ import annotations
@@ -34,17 +34,25 @@ from thresher.storage.tables import Tables
 from thresher.storage.tables.counters import Counters
 
 _CHUNK = 1000
-_SPARE_BYTES = 1 << 30  # of address space, so that a growing store is seldom remapped
+_SPARE_BYTES = 1 << 30  # bytes of address space, so that a growing store is seldom remapped
 T = TypeVar("T")
 
 
 class View:
     """Reads of a store on disk."""
 
-    span: Span | None = None  # there: `all_…` and `timed` yield only what belongs to it
+    span: Span | None = None  # if set, `all_…` and `timed` yield only rows of this span
 
     def __init__(self, path: Path, *, at_once: bool = False) -> None:
-        """Open a store for reading; raises `StoreError`."""
+        """Open a store for reading.
+
+        Args:
+            path: The directory of the store.
+            at_once: Whether all reads see one moment.
+
+        Raises:
+            StoreError: If it cannot be read.
+        """
         require_store(path)
         self.path = path
         self._seals = Seals(path)
@@ -68,7 +76,7 @@ class View:
         except BaseException:
             self.close()
             raise
-        self.tables = Tables(self, self.settings)  # their reading methods work as on those of a `Store`
+        self.tables = Tables(self, self.settings)  # their reading methods work as with a `Store`
 
     # Rows
 
@@ -111,7 +119,7 @@ class View:
             if len(chunk) < _CHUNK:
                 break
             first = chunk[-1][0] + b"\x00"
-        if not prefix and not start and began == now and n_rows != n_entries:  # nobody wrote meanwhile: pages have lost rows
+        if not prefix and not start and began == now and n_rows != n_entries:  # no process wrote meanwhile: pages have lost rows
             raise self._damaged(table, f"has {n_entries:,} rows, and {n_rows:,} can be found")
 
     def _damaged(self, table: str, what: str) -> StoreError:
@@ -133,7 +141,7 @@ class View:
             first = chunk[-1] + b"\x00"
 
     def _begin(self, env: str) -> lmdb.Transaction[bytes]:
-        """Start a read transaction; when the crawl has grown its file past our map, take its new size first."""
+        """Start a read transaction; if the crawl's file has grown beyond our map, take its new size first."""
         while True:
             try:
                 return self._envs[env].begin()
@@ -142,7 +150,7 @@ class View:
 
     @contextmanager
     def _reading(self, table: str) -> Iterator[tuple[lmdb.Transaction[bytes], Any]]:
-        """Give a transaction and the table's handle, None for a table that this store was made without."""
+        """Yield (a transaction, the table's handle or None if this store does not have the table)."""
         env = TABLES[table].env
         if env in self._held:
             yield self._held[env], self._dbs.get(table)
@@ -150,11 +158,11 @@ class View:
         with self._begin(env) as txn:
             yield txn, self._dbs.get(table)
 
-    # What a crawl's store has beside its rows
+    # Data of a crawl's store beside its rows
 
     @property
     def stride(self) -> int:
-        """By how much numbers grow that one shard gave out one after the other."""
+        """The difference between consecutive numbers of one shard."""
         return 1
 
     @property
@@ -205,12 +213,16 @@ class View:
     # Everything of a kind
 
     def narrow(self, cursor: str) -> str:
-        """Have `all_…` yield only what was found since a cursor; return the next one. Raises UsageError for what is no cursor."""
+        """Make `all_…` yield only what was found since a cursor; return the next cursor.
+
+        Raises:
+            UsageError: If it is not a cursor of this crawl.
+        """
         (self.span,) = spans = spans_since([self], cursor)
         return cursor_after([self], spans)
 
     def is_later(self, visit: int) -> bool:
-        """Return whether a visit was committed after what `all_…` yield, as of now."""
+        """Return whether a visit was committed after the rows that `all_…` yield."""
         return visit >= (self.visit if self.span is None else self.span.end.visit)
 
     def all_pages(self) -> Iterator[tuple[int, PageRecord]]:
@@ -224,7 +236,7 @@ class View:
     def all_urls(self, state: State | None = None) -> Iterator[tuple[UrlRecord, SeenRow]]:
         """Yield every known URL, or those in one state, in the order of discovery.
 
-        Of a span those that this shard has: what is on its way to another is there once it has arrived.
+        With a span, only those that this shard has: a URL that is sent to another shard is there once it has arrived.
         """
         span = self.span
         known = self.numbered_urls(0 if span is None else span.start.seq)
@@ -255,10 +267,10 @@ class View:
         return self.timed(EDGES, EDGE, lambda edge: edge.found_at)
 
     def timed(self, table: str, codec: Codec[T], at: Callable[[T], float]) -> Iterator[tuple[bytes, T]]:
-        """Yield the records of a table of whose records each has a time.
+        """Yield the records of a table with times.
 
         Args:
-            at: Returns it.
+            at: Returns the time of a record.
         """
         for key, value in self.rows(table):
             record = codec.decode(value)
@@ -291,7 +303,7 @@ def _open(path: Path) -> lmdb.Environment:
     data = path / "data.mdb"
     check_data_file(data)
     try:
-        with suppress(lmdb.MemoryError):  # little address space: without the spare one
+        with suppress(lmdb.MemoryError):  # if there is little address space: without the spare bytes
             return _map(path, data.stat().st_size + _SPARE_BYTES)
         return _map(path, data.stat().st_size)
     except lmdb.Error as error:

@@ -1,4 +1,4 @@
-"""The way to shards on other machines: storage does not know one; a program that opens crawls names it once, before it opens any."""
+"""Connections to shards on other machines: a program that opens crawls registers a function for that, before it opens any."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:  # every command imports this
 
     from thresher.storage.partitions import Partitions
 
-Ask = Callable[[bytes], bytes]  # asks the machine that has a shard (far.py)
+Ask = Callable[[bytes], bytes]  # sends a question to the machine of a shard, and returns the answer (far.py)
 
 
 class FarConnection(Protocol):
-    """The way to the machines of one crawl."""
+    """A connection to the machines of one crawl."""
 
     def ask_of(self, agent: int, *, at_once: bool) -> Ask:
-        """Return what asks about an agent's shard."""
+        """Return a function that sends questions about an agent's shard."""
         ...
 
     def close(self) -> None: ...
@@ -36,10 +36,14 @@ _ways: list[Connect] = [_no_way]
 
 
 def connect_by(connect: Connect) -> None:
-    """Say how machines are reached, for all that this process opens."""
+    """Register how machines are reached, for all crawls that this process opens."""
     _ways[0] = connect
 
 
 def connection(path: Path, table: Partitions) -> FarConnection:
-    """Return the way to the machines of a crawl; raises UsageError if there is none."""
+    """Return a connection to the machines of a crawl.
+
+    Raises:
+        UsageError: If there is none.
+    """
     return _ways[0](path, table)

@@ -1,11 +1,11 @@
 """The writer thread: the only one that commits.
 
 One group at a time, in this order, each step durable before the next: records of the archive, if there is one → results (append-only)
-→ the log of skipped URLs → state, whose transaction also moves the watermark that makes the others count. Killed in between, a reopened
-store cuts what is past it.
+→ the log of skipped URLs → state, whose transaction also moves the watermark that makes the others count. After a kill in between, opening
+the store cuts off what is after the watermark.
 
-A disk that is full or failing is tried again with the same rows, ever more slowly, for a bounded time; then the store is broken, and
-so is it when this thread dies: every later call on it raises. Nothing is dropped.
+If the disk is full or failing, the same rows are tried again, with growing pauses, for a bounded time; then the store is broken, as also
+when this thread dies: every later call raises. Nothing is dropped.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from thresher.storage.records import ARCHIVE_END, PLACE, ArchiveEnd
 from thresher.storage.schema import BODIES, CAPTURES, META, RESULTS, STATE, TABLES, Archived, Meta, Raw
 from thresher.storage.segments import SegmentWriter
 
-_PACKED = frozenset((BODIES,))  # tables of values that are compressed, or left to the archive
+_PACKED = frozenset((BODIES,))  # tables with values that are compressed, or left to the archive
 _FIRST_WAIT_S = 0.05
 _LONGEST_WAIT_S = 5.0
 _CHECK_READERS_EVERY = 256
@@ -41,7 +41,7 @@ Job = tuple[Group, "Future[None]"]
 
 
 class Writer:
-    """Commits groups handed over by `submit`; `done` is called in its thread once a group is durable and readable."""
+    """Commits groups handed over by `submit`; `on_commit` is called in its thread once a group is durable and readable."""
 
     def __init__(
         self,
@@ -51,17 +51,17 @@ class Writer:
         *,
         compression_level: int,
         patience_s: float,
-        done: Callable[[], None],
+        on_commit: Callable[[], None],
     ) -> None:
-        self.error: ThresherError | None = None  # set once, for good
-        self.trouble = ""  # what the disk says while it is being tried again
-        self.cpu_s = 0.0  # of this thread
+        self.error: ThresherError | None = None  # set once, never cleared
+        self.trouble = ""  # the disk's error while it is tried again
+        self.cpu_s = 0.0  # CPU seconds of this thread
         self._disk = disk
         self._segments = segments
         self._archive = archive
         self._level = compression_level
         self._patience_s = patience_s
-        self._done = done
+        self._on_commit = on_commit
         self._n_commits = 0
         self._closing = Event()
         self._jobs: SimpleQueue[Job | None] = SimpleQueue()
@@ -70,12 +70,12 @@ class Writer:
 
     def submit(self, group: Group) -> Future[None]:
         future: Future[None] = Future()
-        future.set_running_or_notify_cancel()  # who waits may be cancelled, the commit not
+        future.set_running_or_notify_cancel()  # a waiting caller may be cancelled, the commit not
         self._jobs.put((group, future))
         return future
 
     def check(self) -> None:
-        """Raise what broke this store, if anything did."""
+        """Raise the error that broke this store, if there is one."""
         if self.error is not None:
             raise self.error
 
@@ -105,7 +105,7 @@ class Writer:
                 future.set_exception(self.error)
                 return
             self.cpu_s = time.thread_time()
-            self._done()
+            self._on_commit()
             future.set_result(None)
 
     def _persist(self, group: Group) -> None:
@@ -155,8 +155,8 @@ class Writer:
 def _yield_the_core() -> None:
     """Ask the kernel not to interrupt other threads for this one whenever it wakes: Linux's SCHED_BATCH, at an unchanged share of the CPU.
 
-    Every call into LMDB and zstd gives up the interpreter's lock and takes it back. Where both threads share a core, each of these was a
-    chance to change threads: three times a page, at 8 % of all CPU time (`thresher bench crawl`).
+    Every call into LMDB and zstd releases the interpreter's lock and takes it again. If both threads share a core, threads could change at
+    each of these: three times a page, which took 8 % of all CPU time (`thresher bench crawl`).
     """
     if hasattr(os, "sched_setscheduler"):
         with contextlib.suppress(OSError):  # a sandbox may forbid it; nothing but time is lost
@@ -164,7 +164,7 @@ def _yield_the_core() -> None:
 
 
 class _Work:
-    """A group as the disk takes it: sorted once, compressed once, however often it is tried."""
+    """A group in the form for the disk: sorted once and compressed once, however often it is tried."""
 
     def __init__(self, group: Group, level: int) -> None:
         self.lines = group.lines

@@ -74,11 +74,11 @@ class Scheduler(Protocol):
         """Return when a page is due that was visited first."""
         ...
 
-    def visited(self, url: str, now: float, *, is_changed: bool) -> dict[str, float]:
+    def on_visit(self, url: str, now: float, *, is_changed: bool) -> dict[str, float]:
         """Return when the page is due again, and pages whose visits come sooner for it."""
         ...
 
-    def gone(self, url: str) -> None: ...
+    def on_gone(self, url: str) -> None: ...
 
 
 class Uniform:
@@ -89,10 +89,10 @@ class Uniform:
     def begin(self, url: str, now: float) -> float:
         return now
 
-    def visited(self, url: str, now: float, *, is_changed: bool) -> dict[str, float]:
+    def on_visit(self, url: str, now: float, *, is_changed: bool) -> dict[str, float]:
         return {url: now}
 
-    def gone(self, url: str) -> None: ...
+    def on_gone(self, url: str) -> None: ...
 
 
 class NutchLike:
@@ -109,12 +109,12 @@ class NutchLike:
         self._intervals[url] = self._first_s
         return now + self._first_s
 
-    def visited(self, url: str, now: float, *, is_changed: bool) -> dict[str, float]:
+    def on_visit(self, url: str, now: float, *, is_changed: bool) -> dict[str, float]:
         wanted = self._intervals[url] * (0.8 if is_changed else 1.4)
         self._intervals[url] = min(self._bounds.most_s, max(self._bounds.least_s, wanted))
         return {url: now + self._intervals[url]}
 
-    def gone(self, url: str) -> None: ...
+    def on_gone(self, url: str) -> None: ...
 
 
 class Oracle:
@@ -133,10 +133,10 @@ class Oracle:
     def begin(self, url: str, now: float) -> float:
         return now + self._intervals[url] / 2
 
-    def visited(self, url: str, now: float, *, is_changed: bool) -> dict[str, float]:
+    def on_visit(self, url: str, now: float, *, is_changed: bool) -> dict[str, float]:
         return {url: now + self._intervals[url]}
 
-    def gone(self, url: str) -> None: ...
+    def on_gone(self, url: str) -> None: ...
 
 
 class Ours:
@@ -152,9 +152,9 @@ class Ours:
     def begin(self, url: str, now: float) -> float:
         return self._schedule.begin(_page(url), now, pace_s=self._pace_s).due
 
-    def visited(self, url: str, now: float, *, is_changed: bool) -> dict[str, float]:
+    def on_visit(self, url: str, now: float, *, is_changed: bool) -> dict[str, float]:
         plan = self._plans.pages[url.encode()]
-        sooner = self._schedule.visited(_page(url), plan, now, is_changed=is_changed, n_new=0, pace_s=self._pace_s, haste=self._haste)
+        sooner = self._schedule.on_visit(_page(url), plan, now, is_changed=is_changed, n_new=0, pace_s=self._pace_s, haste=self._haste)
         return {url: plan.due} | self._bring_forward(sooner)
 
     def _bring_forward(self, sooner: list[Sooner]) -> dict[str, float]:
@@ -162,7 +162,7 @@ class Ours:
             self._schedule.bring_forward(_page(page.key.decode()), page.plan, page.due, siblings=page.siblings)
         return {page.key.decode(): page.due for page in sooner}
 
-    def gone(self, url: str) -> None:
+    def on_gone(self, url: str) -> None:
         self._schedule.drop(_page(url), self._plans.pages.pop(url.encode()))
 
 
@@ -237,10 +237,10 @@ class _Run:
         is_changed = self._account(i, now)
         if page.ends <= now:
             del self._seen[i], self._at[i]
-            self._scheduler.gone(page.url)
+            self._scheduler.on_gone(page.url)
             return
         self._seen[i] = now
-        for url, due in self._scheduler.visited(page.url, now, is_changed=is_changed).items():
+        for url, due in self._scheduler.on_visit(page.url, now, is_changed=is_changed).items():
             self._wait(self._number[url], due)
 
     def _account(self, i: int, now: float) -> bool:

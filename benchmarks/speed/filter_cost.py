@@ -66,17 +66,17 @@ def crawl(settings: Settings, modes: dict[str, str], spent: Counter[str]) -> tup
 @contextmanager
 def clocked_canaries(spent: Counter[str]) -> Iterator[None]:
     """Clock what canaries are told, which no gate tells them."""
-    told = Canaries.seen
+    told = Canaries.on_answer
 
     def seen(self: Canaries, visit: Visit) -> Learned:
         learned: Learned = with_clock(told, "canary settlement.seen", spent)(self, visit)
         return learned
 
-    Canaries.seen = seen  # type: ignore[method-assign]  # for one crawl in this process
+    Canaries.on_answer = seen  # type: ignore[method-assign]  # for one crawl in this process
     try:
         yield
     finally:
-        Canaries.seen = told  # type: ignore[method-assign]  # as it was
+        Canaries.on_answer = told  # type: ignore[method-assign]  # as it was
 
 
 def main() -> None:

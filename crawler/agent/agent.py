@@ -82,7 +82,7 @@ class Agent:
         self._context = assemble(directory, store, settings, self._clock, team=team, filters=filters)
         self._frontier = frontier_of(store, self._context, self._started_at)
         self._settler = Settler(store, self._frontier, self._context, Totals(store.counters))
-        self._committer = Committer(store, settings.store, clock=self._clock, failed=self._on_commit_failure, committed=self._on_commit)
+        self._committer = Committer(store, settings.store, clock=self._clock, on_failure=self._on_commit_failure, on_commit=self._on_commit)
         self._announcer = Announcer(self._settler, self._committer, self._clock)
         self._idleness = Idleness(settings, self._frontier, self._context.studies, self._announcer, self._clock)
         self._brakes = Brakes(directory, settings, store, self._committer)
@@ -93,7 +93,7 @@ class Agent:
         self._leases = Leases(self._frontier, self._clock, why_not=self._why_throttled, wake=self._dispatch)
         self._last = LastRequisites(self._settler.requisites, self._frontier, self._leases.in_flight, self._clock)
         self._lookups = Lookups(
-            self._frontier, self._context.resolver, self._clock, failed=self._on_lookup_failure, done=self._on_lookup_done
+            self._frontier, self._context.resolver, self._clock, on_failure=self._on_lookup_failure, on_end=self._on_lookup_done
         )
         self._stop = Stop()
         self._figures = Figures(self._settler.totals, self._frontier, began_at=self._started_at, is_one_of_several=team is not None)
@@ -111,7 +111,7 @@ class Agent:
         def carry_out(sender: int, message: bytes) -> None:
             self._committer.whole(self._inbox.carry_out, sender, message, self._clock())
 
-        return Member(self._directory, self._store, team, carry_out, self._committer, failed=self._on_commit_failure)
+        return Member(self._directory, self._store, team, carry_out, self._committer, on_failure=self._on_commit_failure)
 
     async def run(self) -> Ending:
         """Crawl until nothing is due, a limit is reached or `stop` is called; everything that has settled is committed then."""

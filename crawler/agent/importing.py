@@ -67,14 +67,14 @@ class Importer:
         urls, resolver = self._context.urls, self._context.resolver
         self._frontier = Frontier(store.tables.queues, resolver, store.settings, urls=urls, rng=rng, started_at=store.clock)
         self._settler = Settler(store, self._frontier, self._context, Totals(store.counters))
-        self._committer = Committer(store, store.settings.store, clock=lambda: self._at, failed=_fail, committed=lambda: None)
+        self._committer = Committer(store, store.settings.store, clock=lambda: self._at, on_failure=_fail, on_commit=lambda: None)
         self._overriding = self._context.overriding
         self._at_most = _HEAD + max(of.fetch.max_body for of in self._overriding.everywhere())
         self._bodies: dict[bytes, bytes] = {}  # bodies of answers that are left out, by their digest
         self.counts: Counter[str] = Counter()
         self.faults: list[str] = []
 
-    async def run(self, files: Sequence[Path], *, told: Callable[[Path, Counter[str]], None] = lambda *_: None) -> None:
+    async def run(self, files: Sequence[Path], *, on_file: Callable[[Path, Counter[str]], None] = lambda *_: None) -> None:
         """Read all files, in the given order."""
         for path in files:
             answers = ArchivedAnswers(path, self._at_most)
@@ -86,7 +86,7 @@ class Importer:
             if not answers.n_records and not answers.faults:
                 self.faults.append(f"{path}: no record could be found in it")
             await self._committer.drain()
-            told(path, self.counts)
+            on_file(path, self.counts)
 
     async def close(self) -> None:
         await self._context.fetcher.close()

@@ -9,26 +9,26 @@ from thresher.crawler.core.frontier import Frontier
 from thresher.crawler.core.model import Cause
 from thresher.crawler.fetch.dns import LookupFailed, Names
 
-Failed = Callable[[str, Cause, str, float], None]  # (name, cause, message, now)
+OnFailure = Callable[[str, Cause, str, float], None]  # (name, cause, message, now)
 
 
 class Lookups:
     """The name look-ups of one agent that are under way."""
 
     def __init__(
-        self, frontier: Frontier, resolver: Names, clock: Callable[[], float], *, failed: Failed, done: Callable[[], None]
+        self, frontier: Frontier, resolver: Names, clock: Callable[[], float], *, on_failure: OnFailure, on_end: Callable[[], None]
     ) -> None:
         """Create the lookups.
 
         Args:
-            failed: Called with a name that has no address.
-            done: Called after each look-up.
+            on_failure: Called with a name that has no address.
+            on_end: Called after each look-up.
         """
         self._frontier = frontier
         self._resolver = resolver
-        self._failed = failed
+        self._on_failure = on_failure
         self._clock = clock
-        self._done = done
+        self._on_end = on_end
         self.tasks: set[asyncio.Task[None]] = set()
 
     def start(self, group: asyncio.TaskGroup) -> None:
@@ -42,10 +42,10 @@ class Lookups:
         answer = await self._resolver.resolve(hostname)
         now = self._clock()
         if isinstance(answer, LookupFailed):
-            self._failed(hostname, answer.cause, answer.detail, now)
+            self._on_failure(hostname, answer.cause, answer.detail, now)
         else:
             self._frontier.on_resolved(hostname, now)
 
     def _on_looked_up(self, task: asyncio.Task[None]) -> None:
         self.tasks.discard(task)
-        self._done()
+        self._on_end()

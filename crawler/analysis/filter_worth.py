@@ -137,7 +137,7 @@ def judge(
     settings: Settings,
     space: URLSpace,
     *,
-    begun: Callable[[str], None] = lambda _name: None,
+    on_begin: Callable[[str], None] = lambda _name: None,
     progress: Callable[[int], None] = lambda _n: None,
 ) -> JudgedCrawl:
     """Replay a crawl.
@@ -146,12 +146,12 @@ def judge(
         recorded: Its answers.
         settings: The settings of the replays.
         space: The form of URLs.
-        begun: Called with the name of each replay before it begins.
+        on_begin: Called with the name of each replay before it begins.
         progress: Called with 1 after each request.
     """
     judged = JudgedCrawl(recorded)
     for name in replays_of(settings):
-        begun(name)
+        on_begin(name)
         judged.replays[name] = _replay(recorded, settings, space, name, progress)
     return judged
 

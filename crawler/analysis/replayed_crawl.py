@@ -70,7 +70,7 @@ class HostOpinions(Protocol):
 
     has_lineage: bool  # URLs to which only held pages link are held, too
 
-    def met(self, url: str) -> None: ...
+    def on_url(self, url: str) -> None: ...
 
     def learn(self, url: str, text: str, *, is_good: bool) -> None: ...
 
@@ -88,7 +88,7 @@ class NoOpinions:
 
     has_lineage = True
 
-    def met(self, url: str) -> None:
+    def on_url(self, url: str) -> None:
         """Learn nothing."""
 
     def learn(self, url: str, text: str, *, is_good: bool) -> None:
@@ -352,7 +352,7 @@ class ReplayedCrawl:
             return
         self._seen.add(number)
         url = self._graph.urls[number]
-        host.opinions.met(url)
+        host.opinions.on_url(url)
         of = membership(source, held or host.opinions.holder(url))
         if of is not None and of.is_inherited:
             of = Membership(host.opinions.lineage(of.holder, url), is_inherited=True)

@@ -151,7 +151,7 @@ class _Teller:
             case SettledStep():
                 tails.settle(step.key, is_good=step.is_good)
             case Unasked():
-                tails.unasked(step.key)
+                tails.on_no_request(step.key)
             case Passed():
                 tails.passes_on(step.key, step.to)
             case Left():

@@ -64,11 +64,11 @@ class Studies:
         self._waiting[asked] = None
         self._wake.set()
 
-    async def run(self, found: Callable[[str, bytes, bytes], None]) -> None:
+    async def run(self, on_finding: Callable[[str, bytes, bytes], None]) -> None:
         """Do the studies one after another until cancelled.
 
         Args:
-            found: Called with (filter, site, finding) for each result, in the event loop.
+            on_finding: Called with (filter, site, finding) for each result, in the event loop.
         """
         try:
             while True:
@@ -76,13 +76,13 @@ class Studies:
                 while self._waiting:
                     self._current = next(iter(self._waiting))
                     del self._waiting[self._current]
-                    await self._study(*self._current, found)
+                    await self._study(*self._current, on_finding)
                     self._current = None
                 self._wake.clear()
         finally:
             await self._end()
 
-    async def _study(self, who: str, site: bytes, found: Callable[[str, bytes, bytes], None]) -> None:
+    async def _study(self, who: str, site: bytes, on_finding: Callable[[str, bytes, bytes], None]) -> None:
         material = await self._gathered(who, site)
         try:
             async with asyncio.timeout(_PATIENCE * LONGEST_S):
@@ -94,7 +94,7 @@ class Studies:
             _log.error("a study of filter %s was given up: %s", who, why)
             return
         self._current = None  # the finding may make the filter ask for another study of this site
-        found(who, site, finding)
+        on_finding(who, site, finding)
 
     async def _gathered(self, who: str, site: bytes) -> bytes:
         pieces: list[bytes] = []

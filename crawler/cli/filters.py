@@ -48,7 +48,7 @@ def filters(directory: str, form: str, answers: int, configs: tuple[str, ...], s
         recorded = read_graph(view, space, limit=answers, progress=_Progress("answers read"))
         progress = _Progress("requests replayed")
         names = replays_of(settings)
-        judged = judge(recorded, settings, space, begun=lambda name: progress.begin(_words(name, names)), progress=progress)
+        judged = judge(recorded, settings, space, on_begin=lambda name: progress.begin(_words(name, names)), progress=progress)
         if form == "json":
             _print_json(judged, view)
         else:

@@ -181,18 +181,18 @@ class Inbox:
 
     def _links(self, links: FoundLinks, gated: Gated, now: float) -> None:
         source = self._context.urls.url(links.source, seed_distance=links.seed_distance, site_depth=links.site_depth, hops=links.hops)
-        self._settler.labels.told(source, links.label)
+        self._settler.labels.keep(source, links.label)
         sifted = self._context.links.sift(source, gated, is_redirect=links.is_redirect)
         self._settler.admit_foreign(source, sifted, links.gift, now, is_redirect=links.is_redirect)
         for site in self._store.tables.site_links.add(source.key[:8], set(links.sites)):
             self._frontier.on_link(site)
 
     def _needed(self, source: CrawlURL, needed: Needed, now: float) -> None:
-        self._settler.labels.told(source, needed.label)
+        self._settler.labels.keep(source, needed.label)
         self._settler.requisites.want(source, needed.texts, needed.step, needed.hops, now)
 
     def _announced(self, sitemap: CrawlURL, announced: Announced, now: float) -> None:
-        self._settler.labels.told(sitemap, announced.label)
+        self._settler.labels.keep(sitemap, announced.label)
         self._settler.announcements.announce(sitemap, announced.entries, now)
 
     def _ask(self, ask: RobotsAsk, hop: CrawlURL, now: float) -> None:

@@ -37,14 +37,14 @@ class Member:
         carry_out: Callable[[int, bytes], None],
         committer: Committer,
         *,
-        failed: Callable[[StoreError], None],
+        on_failure: Callable[[StoreError], None],
     ) -> None:
         """Prepare the connections; `run` opens them.
 
         Args:
             directory: The directory of the crawl; the sockets are in it.
             carry_out: Called with sender and message; does what the message asks for, as a visit.
-            failed: Called when the shards do not fit together, because one was restored from an older backup.
+            on_failure: Called when the shards do not fit together, because one was restored from an older backup.
         """
         self.may_have = 0  # pages that this agent may have in all
         self._grant = 0
@@ -57,17 +57,17 @@ class Member:
             team.ownership,
             carry_out=carry_out,
             behind=lambda: committer.behind or committer.broken,
-            failed=failed,
+            on_failure=on_failure,
             marks=Marks(store.path) if store.settings.engine == "ray" and store.settings.snapshots.target else None,
         )
 
-    async def run(self, received: Callable[[], None]) -> None:
+    async def run(self, on_received: Callable[[], None]) -> None:
         """Exchange messages with the others until cancelled.
 
         Args:
-            received: Called after messages were carried out.
+            on_received: Called after messages were carried out.
         """
-        await self._channels.run(received)
+        await self._channels.run(on_received)
 
     def on_commit(self) -> None:
         """Send the messages that are on disk now, and acknowledge those that were carried out; called after each commit."""

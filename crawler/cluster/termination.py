@@ -45,7 +45,7 @@ class TerminationDetector:
         self._granted: dict[int, int] = {}  # pages that each agent may have fetched in all
         self._asked: dict[int, int] = {}  # agent → number of the grant that it has not confirmed yet
 
-    def started(self, agent: int) -> None:
+    def on_start(self, agent: int) -> None:
         """Forget an agent's reports: it was started again, and no longer knows its share or that a wave was seen."""
         self._reports.pop(agent, None)
         self._asked.pop(agent, None)

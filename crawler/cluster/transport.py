@@ -58,7 +58,7 @@ class PeerTransport:
         *,
         carry_out: Callable[[int, bytes], None],
         behind: Callable[[], bool],
-        failed: Callable[[StoreError], None],
+        on_failure: Callable[[StoreError], None],
         marks: Marks | None = None,
     ) -> None:
         """Prepare the connections; `run` opens them.
@@ -67,7 +67,7 @@ class PeerTransport:
             directory: The directory of the sockets.
             carry_out: Called with sender and message; does what the message asks for, as a visit.
             behind: Returns whether the store's commits are late.
-            failed: Called when the shards do not fit together, because one was restored from an older backup.
+            on_failure: Called when the shards do not fit together, because one was restored from an older backup.
             marks: What this agent's last snapshot has; None: senders keep nothing for it.
         """
         self._marks = marks
@@ -76,18 +76,18 @@ class PeerTransport:
         self._me = ownership.me
         self._carry_out = carry_out
         self._behind = behind
-        self._out = {to: _Outgoing(store, to, self._me, failed) for to in ownership.others}
+        self._out = {to: _Outgoing(store, to, self._me, on_failure) for to in ownership.others}
         self._in: dict[int, _Incoming] = {}  # the newest connection of each sender; older ones are ignored
         self.is_over = False
         self.connections: set[_Incoming] = set()  # all open connections of senders
         self._inbox: deque[tuple[int, int, bytes]] = deque()  # sender, number, message
         self._arrived = asyncio.Event()
 
-    async def run(self, settled: Callable[[], None]) -> None:
+    async def run(self, on_received: Callable[[], None]) -> None:
         """Listen, connect to the other agents, and carry out their messages, until cancelled.
 
         Args:
-            settled: Called when messages were carried out.
+            on_received: Called when messages were carried out.
         """
         place = os.open(self._directory, os.O_RDONLY | os.O_DIRECTORY)  # the path of a socket must be short
         try:
@@ -97,14 +97,14 @@ class PeerTransport:
                 await server.start_serving()
                 for to, channel in self._out.items():
                     group.create_task(channel.keep_calling(f"/proc/self/fd/{place}/{to}"))
-                await self._work(settled)
+                await self._work(on_received)
         finally:
             self.is_over = True
             for connection in [*self.connections]:
                 connection.hang_up()
             os.close(place)
 
-    async def _work(self, settled: Callable[[], None]) -> None:
+    async def _work(self, on_received: Callable[[], None]) -> None:
         while True:
             await self._arrived.wait()
             self._arrived.clear()
@@ -113,7 +113,7 @@ class PeerTransport:
                 sender, number, message = self._inbox.popleft()
                 if number == self._store.tables.channels.received(sender) + 1:
                     self._carry_out(sender, message)
-            settled()
+            on_received()
             if self._inbox:
                 self._arrived.set()
                 await asyncio.sleep(_BEHIND_S if self._behind() else 0)
@@ -166,8 +166,8 @@ class PeerTransport:
 class _Outgoing(asyncio.Protocol):
     """The connection to one agent, over which this one sends."""
 
-    def __init__(self, store: Store, to: int, me: int, failed: Callable[[StoreError], None]) -> None:
-        self._failed = failed
+    def __init__(self, store: Store, to: int, me: int, on_failure: Callable[[StoreError], None]) -> None:
+        self._on_failure = on_failure
         self._store = store
         self._to = to
         self._me = me
@@ -218,7 +218,7 @@ class _Outgoing(asyncio.Protocol):
             return
         through, kept = _ACK.unpack_from(data, whole - _ACK.size)
         if through > sent_durably(self._store, self._to):
-            self._failed(_older(f"agent {self._to} has had {through} messages, of which agent {self._me} does not know all"))
+            self._on_failure(_older(f"agent {self._to} has had {through} messages, of which agent {self._me} does not know all"))
             return
         if self._acked < 0:
             self._sent = through
@@ -244,7 +244,7 @@ class _Outgoing(asyncio.Protocol):
         room = self._acked + _WINDOW - self._sent
         for number, message in outgoing(self._store, self._to, self._sent, room) if room > 0 else ():
             if number != self._sent + 1:
-                self._failed(_older(f"message {self._sent + 1} of agent {self._me} to agent {self._to} is gone"))
+                self._on_failure(_older(f"message {self._sent + 1} of agent {self._me} to agent {self._to} is gone"))
                 return
             self._send(transport, number, message)
             if self._is_full or transport.is_closing():

@@ -27,16 +27,16 @@ class LoggedRequest(NamedTuple):
 
     client: str  # address or name
     time: int  # seconds since the epoch
-    method: str  # "" where no request line was read
-    target: str  # path and query as sent; of requests to a proxy a whole URL; else what came instead, "-" or "" for nothing
+    method: str  # "" if no request line was read
+    target: str  # path and query as sent; a whole URL in requests to a proxy; else what was received instead, "-" or "" for nothing
     status: int
     size: int  # bytes of the body, -1 if not logged
     referer: str | None  # "-" if none was sent, None if the format has no such field
-    agent: str | None  # the same
+    agent: str | None  # as referer
 
 
 def parse(line: str) -> LoggedRequest | None:
-    """Parse a line; None if it is cut off or no line of an access log."""
+    """Parse a line; None if it is cut off or not a line of an access log."""
     found = _LINE.match(line)
     if found is None:
         return None

@@ -1,13 +1,13 @@
-"""What sites and pages state about their use by AI: read where it is stated, stored as it is stated.
+"""Reads what sites and pages state about their use by AI; statements are stored unchanged.
 
-    robots.txt    groups that name a crawler which gathers for training (`AGENTS`) and disallow the URL; Content-Signal and Content-Usage of
-                  the group that speaks to us
+    robots.txt    groups for crawlers that gather training data (`AGENTS`) and that disallow the URL; Content-Signal and Content-Usage
+                      of the group that applies to us
     tdmrep.json   /.well-known/tdmrep.json, the TDM Reservation Protocol [TDMRep 6.1]: the first location that matches
     header        tdm-reservation, tdm-policy, content-usage, content-signal
     page          meta elements of the same names; noai and noimageai of robots meta elements and X-Robots-Tag
 
-`reserves` answers one question: is the text excluded from training? Of several TDMRep statements the page's counts before the header's, and
-the header's before the file's (TDMRep, chapter 6). Of all other statements one is enough. noimageai concerns images only.
+`reserves` answers one question: is the text excluded from training? Of several TDMRep statements the page's has priority over the header's,
+and the header's over the file's (TDMRep, chapter 6). Of all other statements one is enough. noimageai concerns images only.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _TRAINING: Final = re.compile(
 _TDM: Final = re.compile(r"tdm-reservation:\s*([01])\b", re.IGNORECASE)
 _MOST_SPECIFIC: Final = ("page", "header", "tdmrep.json")
 
-Stated = tuple[str, str, float]  # source, what it says, when it was read as `now`; 0: with the page
+Stated = tuple[str, str, float]  # (source, statement, time when it was read in seconds since the epoch; 0: with the page)
 
 
 class TdmRule(NamedTuple):
@@ -54,7 +54,8 @@ class RobotsWords:
         """Create the robots words.
 
         Args:
-            rules: The rules of the group that speaks to us.
+            body: The robots.txt.
+            rules: The rules of the group that applies to us.
         """
         self._signals = rules.signals
         self._named = named_rules(body, AGENTS)
@@ -67,7 +68,9 @@ class RobotsWords:
 
 
 def _is_for(signal: str, url: str) -> bool:
-    """Return whether a signal applies to a URL: one with a path, as `Content-Usage: /texts/ train-ai=n`, applies below it only."""
+    """Return whether a signal applies to a URL: a signal with a path, like `Content-Usage: /texts/ train-ai=n`, applies only below that
+    path.
+    """
     pattern = signal.partition(" ")[0]
     return not pattern.startswith("/") or not matcher([("disallow", pattern)])(url)
 

@@ -1,4 +1,4 @@
-"""The anchors of a page's links: the words between the tags, `rel`, and the element that links.
+"""Reads the anchors of a page's links: the words between the tags, `rel`, and the element.
 
 Used by exports only: a crawl needs no anchors and stores none. The stored body is parsed again into a tree, if that is safe.
 
@@ -22,9 +22,9 @@ _WORDS_BESIDE = ("alt", "title", "aria-label")
 
 
 class Anchor(NamedTuple):
-    """How a page links a URL. Of several links to one URL: the first with words, or the first if none has words."""
+    """How a page links to a URL. Of several links to one URL: the first with words, or the first if none has words."""
 
-    text: str  # one space between words; of a link without words the `alt` of its first image, else its `title`; "" none
+    text: str  # one space between words; of a link without words the `alt` of its first image, else its `title`; "": none
     rel: str  # lower case, one space between values; "" none
     element: str  # a area frame iframe link
 
@@ -39,7 +39,7 @@ def anchors(body: bytes, content_type: str, page: str, space: URLSpace) -> dict[
         space: The crawl's rules of canonical form.
 
     Returns:
-        Anchors by canonical URL. None for a page that only a process of its own may parse, and for what is no text.
+        Anchors by canonical URL. None if the page may only be parsed in a child process, or is not text.
     """
     if is_binary(body, content_type):
         return None

@@ -1,4 +1,6 @@
-"""A long rest of a host, as agents tell it to the head of a crawl on several machines: the host's own record may be lost with a disk."""
+"""A long back-off of a host, as agents report it to the head of a crawl on several machines: the host's own record may be lost with a
+disk.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,7 @@ import msgspec
 
 
 class BackOff(msgspec.Struct, frozen=True):
-    """A host that is not to be asked for longer than `politeness.max_delay`, since it asked for that, failed, or is walled."""
+    """A host that must not be requested for longer than `politeness.max_delay`, since it asked for that, failed, or is behind a wall."""
 
     name: str  # as in its HostRecord
     site: str

@@ -1,4 +1,4 @@
-"""Caches the values of a function by its argument, up to a number of them. A cached value costs one look-up in a dict."""
+"""A cache for the values of a function by its argument, of limited size. Time: one look-up in a dict for a cached value."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 
 class BoundedCache(dict[str, T], Generic[T]):
-    """Emptied when `most` values are held."""
+    """A dict that is emptied when it has `most` values."""
 
     def __init__(self, make: Callable[[str], T], most: int) -> None:
         super().__init__()

@@ -1,10 +1,11 @@
-"""Has a page changed since its last visit? Decided by its digest and, if that differs, by the words of its visible text.
+"""Decides whether a page has changed since its last visit: by its digest and, if that differs, by the words of its visible text.
 
 Different bytes alone are no change: they may come from a clock in the footer, a token in a form, or a new style sheet. So the visible texts
-are compared, by the share of their shingles (3 words in a row) that both have [BRO97]. Left out is what depends on the time of the visit:
+are compared, by the share of their shingles (3 words in a row) that both have [BRO97]. Text that depends on the time of the visit is left
+out:
 
-    dates         of the day of the visit, a day before or behind it      3 March 2026 · Mar 3, 2026 · 2026-03-03 · 03.03.2026
-    times of day  whose minutes are those of the visit in any time zone   12:31 · 12:31:07 · 12:31 pm
+    dates         of the day of the visit, the day before or after      3 March 2026 · Mar 3, 2026 · 2026-03-03 · 03.03.2026
+    times of day  whose minutes are those of the visit in some time zone   12:31 · 12:31:07 · 12:31 pm
     seconds since the epoch, within an hour of the visit                  1772541067
     how long the server took                                              generated in 0.023 seconds
 
@@ -31,9 +32,9 @@ SLOTS: Final = 128
 WIDTH: Final = 3  # words of a shingle
 _DAY_S = 86_400.0
 _HOUR_S = 3_600.0
-_MOST_CHARACTERS = 1 << 20  # of a text that is searched for dates
-_MINUTES_OFF = 3  # a clock may be wrong, a cache old
-_ZONE_MINUTES = 15  # every time zone differs from UTC by a multiple
+_MOST_CHARACTERS = 1 << 20  # characters of a text that are searched for dates
+_MINUTES_OFF = 3  # minutes: a clock may be wrong, a cache old
+_ZONE_MINUTES = 15  # minutes: every time zone differs from UTC by a multiple of this
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\.?"
 _DAY_NAME = r"(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]{0,6}\.?,? ?)?"
@@ -57,9 +58,9 @@ _TOOK = re.compile(
 
 
 class PageContent(NamedTuple):
-    """What of a page counts as its content."""
+    """The parts of a page that count as its content."""
 
-    words: U64  # hashes of the words shown, clocks left out
+    words: U64  # hashes of the visible words, without clocks
     title: str
     directives: tuple[bool, bool]  # noindex, nofollow
 
@@ -68,7 +69,7 @@ class Comparison(NamedTuple):
     """How a page differs from its last version."""
 
     is_change: bool
-    amount: float | None  # share of what both show that only one shows, 0 to 1; None: not known
+    amount: float | None  # share of shingles that only one version has, 0 to 1; None: not known
     text: bytes = b""  # fingerprint of the newer one's content
 
     @property
@@ -78,7 +79,14 @@ class Comparison(NamedTuple):
 
 
 def text_of(shown: str, title: str, directives: tuple[bool, bool], at: float) -> PageContent:
-    """Return what counts of a page that was visited at a time, in seconds since the epoch."""
+    """Return the content of a page.
+
+    Args:
+        shown: Its visible text.
+        title: Its title.
+        directives: noindex, nofollow.
+        at: Time of the visit, in seconds since the epoch.
+    """
     return PageContent(token_hashes(without_clocks(shown, at)), without_clocks(title, at), directives)
 
 
@@ -86,10 +94,10 @@ def compare(before: PageContent, after: PageContent, *, min_change: float) -> Co
     """Compare two versions whose digests differ.
 
     Args:
-        min_change: Share of the shingles below which it is small.
+        min_change: A difference is small below this share of shingles, 0 to 1.
     """
     if not before.words.size and not after.words.size:
-        return Comparison(is_change=True, amount=None)  # nothing of them can be read: the digest decides
+        return Comparison(is_change=True, amount=None)  # they have no words: the digest decides
     amount = 0.0 if np.array_equal(before.words, after.words) else 1.0 - _in_common(before.words, after.words)
     is_other = before.title != after.title or before.directives != after.directives
     return Comparison(is_other or (amount > 0.0 and amount >= min_change), round(amount, 4), fingerprint(after.words))
@@ -104,12 +112,12 @@ def compare_with_sketch(sketch: bytes, after: PageContent, *, min_change: float)
 
 
 def sketch_of(text: PageContent) -> bytes:
-    """Return what stands for a text whose page is not stored, b"" for one without words."""
+    """Return the sketch of a text, for a page that is not stored; b"" for a text without words."""
     return minhash(text.words, SLOTS, WIDTH).tobytes() if text.words.size else b""
 
 
 def _in_common(a: U64, b: U64) -> float:
-    """Return the share of their distinct shingles that both have."""
+    """Return the share of distinct shingles that both have."""
     ours, theirs = np.unique(shingles(a, WIDTH)), np.unique(shingles(b, WIDTH))
     n_common = np.intersect1d(ours, theirs, assume_unique=True).size
     n_all = ours.size + theirs.size - n_common
@@ -117,7 +125,7 @@ def _in_common(a: U64, b: U64) -> float:
 
 
 def without_clocks(text: str, at: float) -> str:
-    """Return a text without the dates and times that state when it was made, which is near `at`."""
+    """Return a text without the dates and times of its making, which are near `at` (seconds since the epoch)."""
     head, rest = text[:_MOST_CHARACTERS], text[_MOST_CHARACTERS:]
     day, minute = datetime.fromtimestamp(at, UTC).date(), int(at // 60)
     head = _TOOK.sub(" ", head)
@@ -127,7 +135,7 @@ def without_clocks(text: str, at: float) -> str:
 
 
 def _is_today(found: re.Match[str], today: date) -> bool:
-    """Return whether a date is that of the visit, give or take a day; day and month of a numeric one may stand either way."""
+    """Return whether a date is that of the visit, or one day off; in a numeric date day and month may be in either order."""
     numbers = [int(number) for number in re.findall(r"\d+", found[0].replace(found["between"] or "\0", " "))]
     if found["iso"]:
         candidates = [tuple(numbers)]

@@ -1,4 +1,4 @@
-"""From the bytes of a page to UTF-8, and the name of what they were.
+"""Converts the bytes of a page to UTF-8, and finds the name of their charset.
 
 Order: byte order mark, charset of the Content-Type header, `<meta>` prescan, strict UTF-8, a statistical detector, windows-1252. A few
 accents are too little for the detector (it takes "café" for Latin-2, "Señor niño" for Latin-6): if a page has only few characters beyond
@@ -10,7 +10,7 @@ declaration later start over. UTF-8 is tried before any guess. UTF-32, which bro
 decode" (hz-gb-2312, iso-2022-kr ...) counts as none, and so does UTF-16 in a header over bytes without a zero.
 
 Time: 3 µs per 25 KB of UTF-8 declared in the header, 8 with a prescan, and the very same bytes are returned; 30 µs for other charsets,
-milliseconds where the detector must guess.
+milliseconds if the detector must guess.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ DETECT_BYTES: Final = 16_384
 UTF_8: Final = "utf-8"
 FALLBACK: Final = "windows-1252"
 WIDE: Final = frozenset({"utf-16le", "utf-16be", "utf-32le", "utf-32be"})
-_ESCAPED: Final = frozenset({"iso-2022-jp"})  # ASCII bytes that do not mean ASCII
+_ESCAPED: Final = frozenset({"iso-2022-jp"})  # charsets in which ASCII bytes may mean other characters
 
-_MARKS: Final = (  # the longer first
+_MARKS: Final = (  # byte order marks, longer ones first
     (b"\xff\xfe\0\0", "utf-32le"),
     (b"\0\0\xfe\xff", "utf-32be"),
     (b"\xef\xbb\xbf", UTF_8),
@@ -52,20 +52,20 @@ _MARKUP = re.compile(
     rb"|<[!/?][^>]*+(?:>|\Z)",
     re.IGNORECASE | re.DOTALL,
 )
-_FEW = 10  # bytes that are not ASCII, up to which their charset is not guessed by statistics
-# In windows-1252: punctuation and signs that all of its neighbours share or that stand beside words, and the letters of Western languages
-# but those that Turkish has others for (Ð Ý Þ ð ý þ). No three letters in a row: that is another script.
+_FEW = 10  # with so few bytes beyond ASCII, the statistical detector is not used
+# In windows-1252: punctuation and signs that related charsets share or that stand beside words, and the letters of Western languages except
+# those that differ in Turkish (Ð Ý Þ ð ý þ). No three such letters in a row: that is another script.
 _WESTERN = re.compile(
     rb"(?:[\0-\x7f]++|(?<![a-zA-Z])[\xa1\xa3\xa7\xbf]|[\x80\x85\x91-\x97\x99\xa0\xa9\xab\xae\xb0\xb4\xb7\xbb]"
     rb"|[\xc0-\xcf\xd1-\xd6\xd8-\xdc\xdf-\xef\xf1-\xf6\xf8-\xfc]{1,2}(?![\xc0-\xff]))*+"
 )
 _NOT_ASCII = re.compile(rb"[\x80-\xff]")
-_WIDE_CHARACTER = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")  # of UTF-8
+_WIDE_CHARACTER = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")  # of UTF-8, several bytes
 _CONTENT = re.compile(rb"""charset[\t\n\f\r ]*+=[\t\n\f\r ]*+(?:"([^"]*+)"|'([^']*+)'|([^"'\t\n\f\r ;][^\t\n\f\r ;]*+))""", re.IGNORECASE)
 
 
 def decode(body: bytes, content_type: str) -> tuple[bytes, str]:
-    """Return `body` as UTF-8 without byte order mark, and the name of its charset; UTF-8 comes back as it is."""
+    """Return (`body` as UTF-8 without byte order mark, name of its charset); UTF-8 is returned unchanged."""
     charset = declared(body, content_type)
     for mark, name in _MARKS:
         if name == charset and body.startswith(mark):
@@ -75,7 +75,9 @@ def decode(body: bytes, content_type: str) -> tuple[bytes, str]:
         return body, charset or UTF_8
     if charset in ("", UTF_8):
         valid = _valid_utf_8(body)
-        if valid is not None and (charset or len(valid) == len(body) or not _is_western(body[-DETECT_BYTES:])):  # "café" ends as torn UTF-8
+        if valid is not None and (
+            charset or len(valid) == len(body) or not _is_western(body[-DETECT_BYTES:])
+        ):  # "café" in Latin-1 looks like UTF-8 that is cut off
             return valid, UTF_8
         charset = charset or _guess(body)
     encoding = webencodings.lookup(charset)
@@ -91,7 +93,7 @@ def declared(body: bytes, content_type: str) -> str:
                 return name
     charset = _of_header(content_type[:200])
     if charset in WIDE and b"\0" not in body[:1024]:
-        charset = ""  # markup in 16 or 32 bits a character is full of zeros: the header is wrong
+        charset = ""  # markup with 16 or 32 bits per character is full of zeros: so the header is wrong
     return charset or _prescan(body)
 
 
@@ -117,7 +119,7 @@ def _prescan(body: bytes) -> str:
 
 
 def _meta_charset(inside: bytes) -> str:
-    """Return the charset that a `<meta>` names; one that is no superset of ASCII is ignored, since the tag itself is ASCII."""
+    """Return the charset that a `<meta>` names; a charset that is no superset of ASCII is ignored, since the tag itself is in ASCII."""
     found: dict[bytes, bytes] = {}
     for name, value in attributes(inside):
         found.setdefault(name, value)
@@ -152,13 +154,13 @@ def _valid_utf_8(body: bytes) -> bytes | None:
 
 
 def _is_western(sample: bytes) -> bool:
-    """Return whether the few bytes that are no ASCII are what Western European text has, and are not UTF-8 that was damaged."""
+    """Return whether the few bytes beyond ASCII are those of Western European text, and not of damaged UTF-8."""
     n_others = sum(1 for _ in islice(_NOT_ASCII.finditer(sample), _FEW + 1))
     return n_others <= _FEW and _WESTERN.fullmatch(sample) is not None and _WIDE_CHARACTER.search(sample) is None
 
 
 def _guess(body: bytes) -> str:
-    """Return what the detector takes `body` for. Nothing is declared, and it is not UTF-8."""
+    """Return the charset that the detector finds for `body`, which declares none and is not UTF-8."""
     sample = body[:DETECT_BYTES]
     if b"\0" in sample[:1024] or _is_western(sample):
         return FALLBACK

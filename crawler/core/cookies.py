@@ -1,13 +1,13 @@
-"""Cookies of one chain of redirects: kept from its first answer to its last, in memory, and gone with it [RFC 6265].
+"""Cookies of one chain of redirects: kept in memory from its first answer to its last [RFC 6265].
 
 Sites that ask for a cookie before they show a page send the visitor in a circle: `/page` sets one and redirects to `/page`, or to
 `/check?to=/page`, which redirects back. A crawl without cookies ends there. With `fetch.cookies: chain` each request of a chain carries
-what the answers of that chain have set, for hosts that it belongs to; a chain that comes back to a URL which it has passed is asked for
-again if it has learned a cookie since. Nothing passes from one chain to another, or to a page's links, and nothing is stored: a chain
-that a stop or a kill interrupts begins anew without cookies.
+what the answers of that chain have set, for the hosts of each cookie. If a chain comes back to one of its URLs and has a new cookie, the
+URL is requested again. Cookies never go to another chain or to a page's links, and nothing is stored: a chain that a stop or a kill
+interrupts begins anew without cookies.
 
-Of RFC 6265: names and values as 5.2 reads them, domains as 5.1.3 matches them (none that spans sites: 5.3, 5), paths as 5.1.4, `Secure`,
-`Max-Age` and `Expires` only to take a cookie back, as a chain lasts seconds. Prefixes __Secure- and __Host- as 6265bis has them.
+Of RFC 6265: names and values as 5.2 reads them, domains as 5.1.3 matches them (none that spans sites: 5.3, 5), paths as 5.1.4, `Secure`;
+`Max-Age` and `Expires` only to delete a cookie, since a chain lasts seconds. Prefixes __Secure- and __Host- as 6265bis has them.
 
 Memory: at most 1,000 chains of 50 cookies of 4 KiB. Time: 2 µs per cookie.
 """
@@ -29,7 +29,7 @@ _MOST_BYTES: Final = 4_096
 
 @dataclass(frozen=True, slots=True)
 class Cookie:
-    """One cookie, and where it is sent."""
+    """One cookie, and where it may be sent."""
 
     name: str
     value: str
@@ -39,7 +39,7 @@ class Cookie:
     is_secure: bool
 
     def belongs_to(self, url: str) -> bool:
-        """Return whether a request for a canonical URL carries it."""
+        """Return whether the cookie is sent with a request for a canonical URL."""
         origin = origin_of(url)
         host = hostname_of(origin)
         if self.is_secure and not url.startswith("https://"):
@@ -51,10 +51,10 @@ class Cookie:
 
 @dataclass(slots=True)
 class Chain:
-    """The cookies of one chain, and what it has passed."""
+    """The cookies of one chain, and the URLs it has passed."""
 
     cookies: dict[tuple[str, str, str], Cookie] = field(default_factory=dict)  # by domain, path and name
-    passed: dict[str, int] = field(default_factory=dict)  # URL → how many changes of cookies there had been when it was asked for
+    passed: dict[str, int] = field(default_factory=dict)  # URL → number of changes of cookies when it was requested
     n_changes: int = 0
     n_hops: int = 0
 
@@ -64,7 +64,11 @@ class Chain:
         return "; ".join(f"{cookie.name}={cookie.value}" if cookie.name else cookie.value for cookie in sent)
 
     def take(self, url: str, lines: Iterable[str], now: float) -> None:
-        """Take the Set-Cookie headers of an answer.
+        """Add the cookies of an answer.
+
+        Args:
+            url: The URL that was requested.
+            lines: The values of its Set-Cookie headers.
 
         Args:
             now: Seconds since the Unix epoch.
@@ -80,7 +84,7 @@ class Chain:
 
 
 class ChainCookies:
-    """The chains under way, by the URL that is to be asked for next."""
+    """The chains under way, by the URL that is requested next."""
 
     def __init__(self) -> None:
         self._waiting: OrderedDict[str, Chain] = OrderedDict()
@@ -116,7 +120,16 @@ class ChainCookies:
 
 
 def parse_cookie(line: str, url: str, now: float) -> tuple[Cookie, bool] | None:
-    """Read a Set-Cookie header; return the cookie and whether it is taken back at once, None if it is none.    [RFC 6265, 5.2 and 5.3]"""
+    """Read a Set-Cookie header [RFC 6265, 5.2 and 5.3].
+
+    Args:
+        line: The value of the header.
+        url: The URL that was requested.
+        now: Seconds since the Unix epoch.
+
+    Returns:
+        The cookie, and whether the header deletes it. None if the header is not valid.
+    """
     pair, *attributes = line[: 2 * _MOST_BYTES].split(";")
     name, equals, value = pair.partition("=")
     name, value = (name.strip(), value.strip()) if equals else ("", pair.strip())
@@ -138,7 +151,7 @@ def parse_cookie(line: str, url: str, now: float) -> tuple[Cookie, bool] | None:
 
 
 def _is_sendable(text: str) -> bool:
-    """Return whether text may stand in a header as it is: nothing that ends a line, and no byte beyond ASCII."""
+    """Return whether text may be in a header unchanged: nothing that ends a line, and no byte beyond ASCII."""
     return text.isascii() and text.isprintable()
 
 
@@ -154,7 +167,7 @@ def _keeps_its_prefix(cookie: Cookie, found: dict[str, str], url: str) -> bool:
         return is_secure
     if cookie.name.lower().startswith("__host-"):
         return is_secure and cookie.is_host_only and found.get("path") == "/"
-    return not cookie.is_secure or is_secure  # none that a plain connection calls secure
+    return not cookie.is_secure or is_secure  # a secure cookie cannot be set over plain http
 
 
 def _is_over(found: dict[str, str], now: float) -> bool:

@@ -1,9 +1,9 @@
 """The words of a page without those that its URL contains already.
 
-Each page of a calendar shows its own day, an edit form its article, a login form the page that it leads back to; the URL contains the same
-words. Without these words all such pages are equal. For each path segment and each parameter value, its words are left out wherever they
-stand in a row in the page. Of a value with colons (wikis: namespace:page) the words after the last colon are left out, too. If a value is a
-date, all dates of its form are left out, since the page of a day links to the days before and after.
+Each page of a calendar shows its own day, an edit form its article, a login form the page to which it leads back; the URL contains the same
+words. Without these words all pages of such a kind are equal. For each path segment and each parameter value, its words are left out
+wherever the page has them in a row. Of a value with colons (wikis: namespace:page) the words after the last colon are left out, too. If a
+value is a date, all dates of its form are left out, since the page of a day links to the days before and after.
 
 Time: 10 µs a page of 1,000 words, 50 if its URL holds a date.
 """
@@ -25,17 +25,19 @@ from thresher.crawler.native import NATIVE, native
 _WORDS: Final = re.compile(r"[^\W_]+")
 _BETWEEN_NUMBERS: Final = re.compile(r"(?<=\d)/(?=\d)")
 _EXTENSION: Final = re.compile(r"\.[a-z]{2,5}$")
-_MOST_VALUES: Final = 8  # segments and parameters that are left out
-_MOST_WORDS: Final = 12  # of a value
-_WIDEST: Final = 4  # digits of the numbers of a date
+_MOST_VALUES: Final = 8  # most segments and parameters whose words are left out
+_MOST_WORDS: Final = 12  # most words of a value
+_WIDEST: Final = 4  # most digits of a number in a date
 
 
 def without_echo(url: str, origin: str, tokens: U64, *, numbers: bool = True) -> U64:
     """Return the words of a page without those of its URL; all its words if none would be left.
 
     Args:
-        tokens: Hashes of the page's words.
-        numbers: A number alone is an echo, too; it may as well stand there by chance.
+        url: The page's URL.
+        origin: The URL's origin.
+        tokens: [n] hashes of the page's words, in their order.
+        numbers: Whether a value that is only a number counts, too; a page may contain it by chance.
     """
     values = [words for words in _values(url[len(origin) :]) if numbers or len(words) > 1 or not words[0].isdigit()]
     if NATIVE and tokens.flags.c_contiguous and not any(map(_is_date, values)):
@@ -71,7 +73,7 @@ def _values(rest: str) -> list[list[str]]:
 
 
 def _equal(row: npt.NDArray[np.generic], wanted: list[int]) -> npt.NDArray[np.int64]:
-    """Return the places where the row holds the wanted values one behind the other."""
+    """Return the positions where the row has the wanted values one after the other."""
     last = row.size - len(wanted)
     places = np.flatnonzero(row[: max(0, last + 1)] == row.dtype.type(wanted[0]))
     for i, value in enumerate(wanted[1:], 1):
@@ -87,7 +89,7 @@ def _note(gone: list[npt.NDArray[np.int64]], places: npt.NDArray[np.int64], leng
 
 
 def _widths(tokens: U64) -> npt.NDArray[np.uint8]:
-    """Return how many digits each word has, 0 for one that is no number of at most four."""
+    """Return the number of digits of each word; 0 for a word that is not a number of at most four digits."""
     numbers, widths = _numbers()
     at = np.minimum(np.searchsorted(numbers, tokens), numbers.size - 1)
     return np.where(numbers[at] == tokens, widths[at], 0).astype(np.uint8)
@@ -95,7 +97,7 @@ def _widths(tokens: U64) -> npt.NDArray[np.uint8]:
 
 @cache
 def _numbers() -> tuple[U64, npt.NDArray[np.uint8]]:
-    """Return the sorted hashes of all numbers of one to four digits, and how many each has."""
+    """Return (sorted hashes of all numbers of one to four digits, the number of digits of each)."""
     texts = [f"{number:0{width}}" for width in range(1, _WIDEST + 1) for number in range(10**width)]
     hashes = token_hashes(" ".join(texts))
     order = np.argsort(hashes)

@@ -19,7 +19,7 @@ class Rewrite(msgspec.Struct, frozen=True):
 
 
 class Hold(msgspec.Struct, frozen=True):
-    """Set `url` back until every holder has released it."""
+    """Hold `url` until every holder has released it."""
 
     url: str
     holder: str
@@ -32,33 +32,33 @@ class Release(msgspec.Struct, frozen=True):
 
 
 class ReleaseURL(msgspec.Struct, frozen=True):
-    """Let the filter that asks hold the URL of this key no longer."""
+    """Release the URL of this key, as far as the asking filter holds it."""
 
     key: bytes
 
 
 class Request(msgspec.Struct, frozen=True):
-    """Fetch `url` for the filter's own purpose, under all of politeness; redirects are not followed.
+    """Fetch `url` for the filter's own purpose, with all rules of politeness; redirects are not followed.
 
-    The `Answer` goes to `Prober.on_answer`; that of an audit does not, since an audit is a page of the crawl. The request for a URL that no
-    page has named takes its depths from the URL `beside`, and its links theirs from it; without `beside` no such request is made.
+    The `Answer` goes to `Prober.on_answer`, except for an audit, which is a page of the crawl. A URL that no page has named gets the depths
+    of the URL `beside`; without `beside` it is not requested.
     """
 
     url: str
     purpose: Purpose
     beside: bytes = NO_KEY  # key of a known URL
-    can_wait: bool = False  # until its host has made its first requests, or has no page left
+    can_wait: bool = False  # may wait until its host has made its first requests, or has no page left
 
 
 class Answer(msgspec.Struct, frozen=True):
     """How a filter's own request ended: with a page, with a redirect, or without either."""
 
-    url: CrawlURL  # in canonical form; of what is no URL the text alone, with a key of zeros
+    url: CrawlURL  # in canonical form; if it is not a URL, only the text, with a key of zeros
     at: float
     page: Page | None = None
-    status: int = 0  # of the response; 0 if there was none
-    target: CrawlURL | None = None  # of a redirect, if it leads to a URL
-    failure: str = ""  # a Cause, or the Reason for which no body was read or no request made; "" of a page and of a redirect
+    status: int = 0  # HTTP status of the response; 0 if there was none
+    target: CrawlURL | None = None  # target of a redirect, if it is a URL
+    failure: str = ""  # a Cause, or the Reason why no body was read or no request made; "" for a page or a redirect
 
 
 class Revise(msgspec.Struct, frozen=True):
@@ -76,26 +76,26 @@ class Park(msgspec.Struct, frozen=True):
 
 
 class Worthless(msgspec.Struct, frozen=True):
-    """What the page of this key shows was worth nothing, though no filter knows its text."""
+    """The page of this key gave nothing useful, although no filter knows its text."""
 
     key: bytes
 
 
 class Recall(msgspec.Struct, frozen=True):
-    """Queue the aliases again that a rule made."""
+    """Queue again the aliases that a rule made."""
 
     key: bytes  # 8 of a site
     of: str  # name of the rule
 
 
 class Study(msgspec.Struct, frozen=True):
-    """Have what the filter gathered of a site studied off the event loop. The finding reaches `BackgroundLearner.on_finding`."""
+    """Study in a child process what the filter gathered about a site. The finding is given to `BackgroundLearner.on_finding`."""
 
     site: bytes  # 8
 
 
 class Conclude(msgspec.Struct, frozen=True):
-    """Have a finding that decides something for good taken up, once the site's hosts are known to be themselves: `Concluder.on_finding`."""
+    """Let a finding with permanent effects take effect once the site's hosts are known to be themselves: `Concluder.on_finding`."""
 
     site: bytes  # 8
     finding: bytes  # msgpack of the filter's `finding_type`
@@ -104,35 +104,35 @@ class Conclude(msgspec.Struct, frozen=True):
 class Tell(msgspec.Struct, frozen=True):
     """Send a finding about a site to the same filter at the site's agent, which may be this one: `PeerFilter.on_news`."""
 
-    key: bytes  # begins with the site's 8
+    key: bytes  # key of a URL; its first 8 bytes are the site's key
     news: bytes  # msgpack of the filter's `news_type`
 
 
 class Rest(msgspec.Struct, frozen=True):
-    """Fetch nothing of a host for a while: `politeness.backoff_initial`, doubled with each rest in a row."""
+    """Park a host behind a wall for `politeness.backoff_initial`, doubled with each time in a row."""
 
-    queue: bytes  # 16
-    number: int  # of rests in a row, from 1
+    queue: bytes  # name of the host's queue, 16 bytes
+    number: int  # number of times in a row, from 1
 
 
 class Again(msgspec.Struct, frozen=True):
-    """Queue URLs of a host again that were settled by what a wall answered; their records and what was said of them go."""
+    """Queue again URLs of a host that were settled by a wall's answers; their records and verdicts are deleted."""
 
     queue: bytes
     keys: tuple[bytes, ...]
 
 
 class Void(msgspec.Struct, frozen=True):
-    """What was learned of a host's site since its last good canary is no evidence: a wall has answered."""
+    """Forget what was learned about a host's site since its last good canary: a wall has answered."""
 
     queue: bytes
 
 
 class Well(msgspec.Struct, frozen=True):
-    """A host is taken to be itself: what waited for that may be decided."""
+    """A host is known to be itself, not behind a wall: decisions that waited for this may be made."""
 
     queue: bytes
-    was_walled: bool = False  # it is served again
+    was_walled: bool = False  # whether it was walled, and is served again
 
 
 Effect = (

@@ -1,7 +1,7 @@
 """Errors that an operator can act on. A fault of the web is a value (`Failed`), never an exception.
 
-`ConfigError` lies in config/, which imports nothing of ours, so it is no `ThresherError`: code that turns errors into exit codes catches
-`(ThresherError, ConfigError)`; both have `exit_code`.
+`ConfigError` is defined in config/, which imports none of our other modules, so it is no `ThresherError`: code that turns errors into exit
+codes catches `(ThresherError, ConfigError)`; both have `exit_code`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ __all__ = ["ConfigError", "DiskError", "NoCrawlError", "StoreError", "StoreLocke
 
 
 class ThresherError(Exception):
-    """Base of all errors with an exit code. The message says where, what was found, what was expected, what to do."""
+    """Base of all errors with an exit code. The message says where, what was found, what was expected, and what to do."""
 
     exit_code = 1
 

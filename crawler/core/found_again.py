@@ -1,9 +1,9 @@
-"""A URL that waits and is named again: is it nearer by this link, and where does it belong now?
+"""Decides whether a queued URL that is named again is nearer by this link, and where its row belongs now.
 
-It comes to the fewest clicks from a seed, the fewest redirects and the smallest depth of all that named it. A link of its own site gives it
-the depth of that page and one, the first other site that of its directory. Its depth is 0 once a second other site links to it, or a second
-redirect leads to it: what many lead to is to be known soon. What a sitemap announced, and no link has named yet, stands where the link puts
-it.
+A URL has the fewest clicks from a seed, the fewest redirects and the smallest depth of all pages that named it. A link from its own site
+gives it the depth of that page plus one; the first link from another site the depth of its directory. Its depth is 0 once a second other
+site links to it, or a second redirect leads to it, so that URLs with many links are fetched soon. A URL that so far only a sitemap
+announced gets the place that the link gives.
 """
 
 from __future__ import annotations
@@ -20,29 +20,29 @@ _SITE: Final = 8  # bytes of a key
 
 
 class FoundPlace(NamedTuple):
-    """What a page's links, or a URL's redirect, say of the place of what they name."""
+    """The place that a page's links, or a URL's redirect, give to their targets."""
 
-    site: bytes  # of the source
+    site: bytes  # site of the source
     seed_distance: int
-    site_depth: int  # of what lies on the source's site
+    site_depth: int  # depth of targets on the source's site
     hops: int
     is_redirect: bool
 
     @classmethod
     def of(cls, source: CrawlURL, *, is_redirect: bool) -> FoundPlace:
-        """Return what is said by a source: the step of a redirect is no click."""
+        """Return the place that a source gives; a redirect is not a click."""
         step = not is_redirect
         hops = source.hops + 1 if is_redirect else 0
         return cls(source.key[:_SITE], source.seed_distance + step, source.site_depth + step, hops, is_redirect)
 
 
 class Nearer(NamedTuple):
-    """A known URL that is to be moved forward."""
+    """A known URL that must be moved forward."""
 
     key: bytes
     text: str
-    row: SeenRow  # as it stands
-    nearest: SeenRow  # as it is to stand
+    row: SeenRow  # its present row
+    nearest: SeenRow  # its new row
 
 
 def found_again(
@@ -53,15 +53,16 @@ def found_again(
     worth: Callable[[int, int], int] | None,
     first_site: Callable[[int], bytes],
 ) -> Iterator[Nearer]:
-    """Yield the URLs that a source moves forward, or makes worth more. It reads nothing for those that it cannot move.
+    """Yield the URLs that a source moves forward, or whose worth it raises. It reads nothing for URLs that it cannot move.
 
     Args:
-        finding: what the source says.
-        known: keys, rows and texts of the URLs that it names.
-        state: of those that can be moved.
-        worth: called with a URL's number and its level of worth; gives it its share of the source's cash and returns its level after
-            that. None: the source gives nothing.
-        first_site: called with a URL's number; returns the site of the page that named it first, b"" for a seed.
+        finding: The place that the source gives.
+        known: Keys, rows and texts of the URLs that it names.
+        state: The state of URLs that can be moved.
+        worth: Called with a URL's sequence number and its level of worth; gives it its share of the source's cash and returns its new
+            level. None:
+                the source gives nothing.
+        first_site: Called with a URL's sequence number; returns the site of the page that named it first, b"" for a seed.
     """
     site, distance, depth, hops, is_redirect = finding
     for key, row, text in known:
@@ -103,7 +104,7 @@ def _depth(finding: FoundPlace, key: bytes, row: SeenRow, text: str, *, is_secon
 
 
 def nearest_of(one: SeenRow, other: SeenRow) -> SeenRow:
-    """Return the best of what two finders say of a URL."""
+    """Return the better of two rows of one URL, field by field."""
     return one._replace(
         seed_distance=min(one.seed_distance, other.seed_distance),
         site_depth=min(one.site_depth, other.site_depth),

@@ -1,18 +1,18 @@
-"""The frontier: which URL may be requested next, and what becomes of it afterwards.
+"""The frontier: decides which URL may be requested next, and settles its request afterwards.
 
     push ─► host queue in the store ─► workbench (workbench.py) ─► pop: a Lease on host, site and address ─► finish | skip | give_back
 
 A host queue is http, https, www and bare of one name. Invariants, each a law in tests/core/test_core_frontier_laws.py:
-- one request in flight per queue, never two: a leased host stands nowhere on the bench;
-- no request before `next_at`, which counts from the end of the response; in a new life none before `started_at` + the host's delay;
-- a row leaves the store only in the call that settles its URL, so that a crash loses nothing;
-- within a host: lane, rank, seq, with a share for what sitemaps named; what filters ask and can wait goes behind the pages of a host that
-  has made few requests; ranks and who goes first among hosts that are ready are the order's (crawler/core/order);
+- one request in flight per queue, never two: a leased host is nowhere on the workbench;
+- no request before `next_at`, which counts from the end of the response; in a new process none before `started_at` + the host's delay;
+- a row leaves the store only in the call that settles its URL, so that nothing is lost by a crash;
+- within a host the order is lane, rank, seq, with a share for URLs of sitemaps; requests of filters that can wait go after the pages of a
+  host that has made few requests; crawler/core/order gives ranks, and the order among hosts that are ready;
 - budgets are exact: a host has one request in flight, a site no more than its budget has left.
 
-Nothing here awaits: `pop` reserves what it returns in one step. From Mercator and BUbiNG [HN99, BMSV18]; differs in that queues lie in
-one ordered store rather than in files, and in that address and site are reserved with the host. Time: O(log bench) per call. Memory: the
-bench.
+Nothing here awaits: `pop` reserves what it returns in one step. From Mercator and BUbiNG [HN99, BMSV18]; it differs in that queues are in
+one ordered store, not in files, and in that address and site are reserved with the host. Time: O(log n) per call, n hosts on the workbench.
+Memory: the workbench.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Frontier:
         """Create the frontier.
 
         Args:
-            started_at: The beginning of this life; hosts with something queued from an earlier one first wait their whole delay.
+            started_at: The start of this process, in seconds; hosts with URLs from an earlier process first wait their whole delay.
         """
         self._store = store
         self._urls = urls
@@ -69,34 +69,34 @@ class Frontier:
     # -- into the queue
 
     def push(self, entry: Entry, now: float) -> Reason | None:
-        """Queue a URL whose `seen` row is written. Returns a reason when its site has too many hosts to take another."""
+        """Queue a URL whose row in `seen` is written. Return a reason if it is refused, since its site has too many hosts."""
         return self._intake.push(entry, now)
 
     def record(self, queue: bytes) -> HostRecord | None:
-        """Return the record of a host queue, None if there is none."""
+        """Return the record of a host queue; None if there is none."""
         host = self._bench.hosts.get(queue)
         return host.record if host is not None else self._store.host(queue)
 
     def push_requisite(self, entry: Entry, now: float) -> Reason | None:
-        """Queue what a page needs to be shown, whatever budget of pages is used up at its host."""
+        """Queue a requisite of a page, even if its host's budget of pages is used up."""
         refusal = self.push(entry, now)
         if refusal is None:
             self._intake.open_budget(self._urls.queue_key(entry.url.host), now, are_pages_closed=self._bench.pages_closed)
         return refusal
 
     def push_visit(self, entry: Entry, now: float) -> Reason | None:
-        """Queue the next visit of a page, whatever budget of new pages is used up at its host."""
+        """Queue the next visit of a page, even if its host's budget of new pages is used up."""
         refusal = self.push(entry, now)
         if refusal is None:
             self._intake.open_budget(self._urls.queue_key(entry.url.host), now)
         return refusal
 
     def bring_forward(self, waiting: Entry, rank: int, now: float) -> bool:
-        """Give a page's next visit, which waits in DUE, an earlier time; False if it is under way."""
+        """Give a page's next visit, which waits in the lane DUE, an earlier time; return False if it is under way."""
         return self._waiting.bring_forward(waiting, rank, now)
 
     def close_pages(self, now: float) -> None:
-        """Let nothing be fetched any more in this life but what pages need to be shown."""
+        """Allow only requisites of pages in the rest of this process."""
         if not self._bench.pages_closed:
             self._bench.close_pages(now)
 
@@ -109,21 +109,21 @@ class Frontier:
         return self._intake.strangers(hosts)
 
     def push_links(self, links: LinkBatch, at: range, first: int, worth: int, now: float) -> None:
-        """Queue new links of a page, those `at` of the batch, whose `seen` rows are written and whose hosts are no `strangers`.
+        """Queue the new links `at` of a batch; their rows in `seen` are written, and their hosts are no `strangers`.
 
         Args:
-            first: Sequence number of the first of them, which those of the others follow.
+            first: Sequence number of the first of them; the others follow in order.
         """
         self._intake.push_links(links, at, first, worth, now)
 
     def request_ahead(self, url: CrawlURL, now: float) -> bool:
-        """Ask for a request of this life only, ahead of its host's queue, whose lease has `seq` 0; False if the host cannot take it."""
+        """Queue a request in memory only, before its host's queue; its lease has `seq` 0. Return False if the host cannot take it."""
         queue = self._urls.queue_key(url.host)
         host = self._bench.hosts.get(queue)
         if host is None:
             record = self._store.host(queue)
             if record is None and (record := self._intake.new_host(queue, url)) is not None:
-                self._store.save_host(queue, record)  # its site counts it; the request may not come to be made in this life
+                self._store.save_host(queue, record)  # its site counts it, even if the request is not made in this process
             host = self._bench.load(queue, record, now) if record is not None else None
         if host is None:
             return False
@@ -133,11 +133,11 @@ class Frontier:
         return True
 
     def raise_rank(self, waiting: Entry, rank: int) -> bool | None:
-        """Move a waiting URL forward; see `WaitingRows.raise_rank`."""
+        """Move a queued URL forward; see `WaitingRows.raise_rank`."""
         return self._waiting.raise_rank(waiting, rank, self._now)
 
     def is_drained(self, queue: bytes, now: float) -> bool:
-        """Return whether a host has nothing to request but second tries that are not due, and is neither parked nor backs off."""
+        """Return whether a host has no URL except second tries that are not due, and is neither parked nor backing off."""
         record = self.record(queue)
         if record is None:
             return True
@@ -157,18 +157,20 @@ class Frontier:
         return record.n_pages if record is not None else 0
 
     def withdraw(self, url: CrawlURL, seq: int, worth: int = 0, *, due: int = 0) -> bool:
-        """Take a waiting URL out of its queue; False if it does not wait there (it may be in flight).
+        """Take a URL out of its queue; return False if it is not in it (it may be in flight).
 
         Args:
-            worth: By which its rank in the lane FRESH was made.
+            worth: The worth from which its rank in the lane FRESH was made.
             due: Its rank in the lane DUE.
         """
         return self._waiting.withdraw(url, seq, worth, due, self._now)
 
-    # -- out of it
+    # -- out of the queue
 
     def pop(self, now: float) -> Lease | Wait:
-        """Reserve the next URL with its host, site and address, in one step; or say until when there is none; `why` tells why."""
+        """Reserve the next URL with its host, site and address, in one step; or return until when there is none (`why` gives the
+        reason).
+        """
         self._now = now
         outage = self._outage
         if outage.is_down and now < outage.next_trial:
@@ -187,23 +189,23 @@ class Frontier:
         return Lease(host.key, entry, host.address)
 
     def lookups(self) -> list[str]:
-        """Return names that hosts wait for; each is named once until it is `resolved` or `unresolvable`."""
+        """Return names for which hosts wait; each name is returned once, until `on_resolved` or `unresolvable` is called."""
         return self._bench.lookups()
 
     def on_resolved(self, hostname: str, now: float) -> None:
-        """Go on with the hosts that waited for the name: the address book has it."""
+        """Handle a resolved name: hosts that waited for it go on; the address book has it."""
         for host in self._bench.looked_up(hostname):
             self._bench.place(host, now)
 
     def unresolvable(self, hostname: str, failure_cause: Cause, now: float) -> list[Entry]:
-        """Treat the URLs that wait for the name as failed; return those that become terminal, whose rows are gone."""
+        """Treat the URLs that wait for the name as failed; return those without a further try, whose rows are deleted."""
         terminal: list[Entry] = []
         for host in self._bench.looked_up(hostname):
             terminal += self._without_address(host, hostname, failure_cause, now)
         return terminal
 
     def _without_address(self, host: HostQueue, hostname: str, cause: Cause, now: float) -> list[Entry]:
-        """Let every held entry of the name share the look-up's fate; if the first has no try left, none has."""
+        """Apply a failed look-up to every entry in memory with this name; if the first has no try left, none has."""
         record, first = host.record, host.head
         assert first is not None
         self._outage.note_failure(host.key, cause, now, answered_before=record.has_answered)
@@ -223,7 +225,7 @@ class Frontier:
         return terminal
 
     def _try_later(self, host: HostQueue, entry: Entry, cause: Cause, now: float) -> float | None:
-        """Move a row to the retry lane and return when it is due, None if its URL has no try left."""
+        """Move a row to the lane RETRY and return when it is due; None if its URL has no try left."""
         at = self._pace.retry_at(entry, cause, host.record, host.rules, now) if entry.seq else None
         if at is None:
             return None
@@ -233,7 +235,7 @@ class Frontier:
     # -- after a lease
 
     def finish(self, lease: Lease, outcome: Outcome, now: float, *, is_page: bool) -> Retry | None:
-        """Settle a request: clock and budget of its host, the row's fate, the reservation. Returns the retry if the URL stays queued."""
+        """Settle a request: clock and budget of its host, its row, the reservation. Return the retry if the URL stays queued."""
         host, entry = self._land(lease, now)
         excused = self._respond(host, outcome, now)
         retry = self._retry(host, entry, outcome, now, excused=excused) if isinstance(outcome, Failed) and entry.seq else None
@@ -248,7 +250,7 @@ class Frontier:
         return retry
 
     def skip(self, lease: Lease, now: float, *, requested: Outcome | None = None) -> None:
-        """Drop the URL: no request was made, so that its host may go on at once, or what was `requested` is its last."""
+        """Delete the URL's row. If no request was made, its host may go on at once; else `requested` is the outcome of its last request."""
         host, entry = self._land(lease, now)
         if requested is not None:
             self._respond(host, requested, now)
@@ -259,10 +261,11 @@ class Frontier:
     def defer(
         self, lease: Lease, now: float, *, until: float = 0.0, why: str = "", requested: Outcome | None = None, origin_only: bool = False
     ) -> None:
-        """Leave the URL queued, its host blocked until `until`; `origin_only`: the URL alone if others may be of another origin.
+        """Leave the URL queued, and block its host until `until`; with `origin_only` only the URL, if the host may have URLs of another
+        origin.
 
         Args:
-            requested: What a request made in its place (robots.txt) came to.
+            requested: The outcome of a request that was made instead (robots.txt).
         """
         host, entry = self._land(lease, now)
         if origin_only and until > now and entry.seq and host.may_serve_others(entry):
@@ -285,7 +288,7 @@ class Frontier:
         return host, lease.entry
 
     def _respond(self, host: HostQueue, outcome: Outcome, now: float) -> bool:
-        """Enter a response into the host's record; return whether a failure is excused since the network is down."""
+        """Record a response of the host; return whether a failure is excused, since the network is down."""
         record = host.record
         self._outage.note(host.key, outcome, now, answered_before=record.has_answered)
         self._pace.respond(record, host.rules, outcome, now, excused=self._outage.is_down)
@@ -309,7 +312,7 @@ class Frontier:
         self._store.save_site(host.key[:8], site)
 
     def _settle(self, host: HostQueue, now: float) -> None:
-        """Save the host's record and find its place."""
+        """Save the host's record, and put the host in its place on the workbench."""
         record = host.record
         if self._pace.is_dead(record, host.rules) and record.n_queued and not record.parked:
             self._pace.park_dead(record, host.rules, now)
@@ -318,10 +321,10 @@ class Frontier:
         self._store.save_host(host.key, record)
         self._bench.place(host, now, may_leave=True)
 
-    # -- the rest of the crawl speaks to hosts
+    # -- what other parts of the crawl do to hosts
 
     def wake(self, queue: bytes, now: float) -> None:
-        """Tell a host that what `give_back` blocked it for is over."""
+        """End the blocking of a host that `defer` began."""
         host = self._bench.hosts.get(queue)
         if host is not None:
             host.blocked_until = 0.0
@@ -333,15 +336,15 @@ class Frontier:
             self._bench.waiting.push_due(queue, record, now)
 
     def on_link(self, site: bytes) -> None:
-        """Tell the hosts of a site that are ready that more sites link to it than when they stood in line."""
+        """Update the place of a site's ready hosts, since more sites link to it now."""
         self._bench.stand_anew(site)
 
     def share(self, addresses: AddressUse) -> None:
-        """Let other agents have a say in who starts at an address."""
+        """Share the use of addresses with other agents."""
         self._bench.slots.shared = addresses
 
     def set_crawl_delay(self, queue: bytes, seconds: float | None) -> None:
-        """Enter what robots.txt asks for; one too long parks the host as soon as it is not leased."""
+        """Set the delay that robots.txt asks for; a delay that is too long parks the host as soon as it is not leased."""
         host = self._bench.hosts.get(queue)
         record = host.record if host is not None else self._store.host(queue)
         delay = -1.0 if seconds is None else seconds
@@ -361,7 +364,7 @@ class Frontier:
             self._bench.place(host, self._now)
 
     def rest(self, queue: bytes, number: int, now: float) -> None:
-        """Start no request at a host for a while, since a wall stands before it; see `Parking.rest`."""
+        """Start no request at a host for a while, since it is behind a wall; see `Parking.rest`."""
         self._parking.rest(queue, number, now)
 
     def park(self, queue: bytes, why: str, now: float, *, until: float = 0.0) -> bool:
@@ -373,13 +376,13 @@ class Frontier:
         return self._parking.unpark(queue, now)
 
     def take_back_offs(self, most: int) -> list[BackOff]:
-        """Return the back-offs that have begun since the last call, at most so many."""
+        """Return at most `most` back-offs that have begun since the last call."""
         return self._pace.take_back_offs(most)
 
     # -- for people
 
     def why(self, now: float) -> str:
-        """Say what is waited for, by which rules; O(bench)."""
+        """Return what is waited for, by which rules. Time: O(n), n hosts on the workbench."""
         return why(self._bench, self._outage, self._n_in_flight, now)
 
     def snapshot(self, now: float) -> FrontierSnapshot:
@@ -387,5 +390,5 @@ class Frontier:
         return snapshot(self._bench, self._n_in_flight, self._intake.n_known_hosts, self._outage.since, now)
 
     def hosts(self, now: float) -> Iterator[HostView]:
-        """Yield the hosts of the workbench. Do not change the frontier meanwhile."""
+        """Yield the hosts of the workbench. The frontier must not be changed meanwhile."""
         return views(self._bench, now)

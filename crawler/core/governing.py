@@ -1,6 +1,6 @@
-"""Which options govern a refusal: the settings that an operator would change so that a reason or a cause occurs less often, or more often.
+"""Which options govern a refusal or failure: the settings that an operator can change so that a reason or cause occurs less or more often.
 
-Every `Reason` and `Cause` stands in exactly one of the two tables; a test checks that, and that each option exists.
+Every `Reason` and `Cause` is in exactly one of the two tables; a test checks this, and that each option exists.
 """
 
 from __future__ import annotations

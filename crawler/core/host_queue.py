@@ -1,7 +1,7 @@
 """One host queue in memory: its record, its rules, and the first rows of each lane.
 
-A lane's rows lie in the store; the first few are held here, in order. `whole[lane]` says whether they are all there are. The row that is
-leased is in none of them, though still in the store: a row leaves the store only with its outcome.
+A lane's rows are in the store; the first few are also in memory, in order. `whole[lane]` says whether these are all. The leased row is not
+among them, though still in the store: a row leaves the store only with its outcome.
 
 Memory: ~1 KB and its rows, at most `frontier.heads` per lane.
 """
@@ -14,13 +14,13 @@ from thresher.crawler.core.model import Purpose
 from thresher.crawler.core.politeness import HostRules
 from thresher.crawler.core.ports import Entry, HostRecord, Lane, QueueStore
 
-LineKey = tuple[str, bytes, bool]  # address, site (8-byte key), of one's own site
+LineKey = tuple[str, bytes, bool]  # (address, site as 8-byte key, whether it is the operator's own site)
 _LANES = tuple(Lane)
-_FIRST = 20  # requests of a host, before which those of filters that can wait are not made while pages are left
+_FIRST = 20  # requests of a host before which filters' requests that can wait are not made, while pages are left
 
 
 class HostQueue:
-    """A host on the workbench. `ticket` names its present place there: whatever carries another one is out of date."""
+    """A host on the workbench. `ticket` is the number of its present place there: an entry with another number is out of date."""
 
     __slots__ = (
         "address",
@@ -46,23 +46,23 @@ class HostQueue:
         self.key = key
         self.record = record
         self.rules = rules
-        self.rows: tuple[list[Entry], ...] = tuple([] for _ in _LANES)  # by lane
+        self.rows: tuple[list[Entry], ...] = tuple([] for _ in _LANES)  # lane → its first rows
         self.whole = [False] * len(_LANES)
-        self.hops: list[Entry] = []  # requests of this life only (seq 0); they go before everything and ignore `blocked_until`
+        self.hops: list[Entry] = []  # requests in memory only (seq 0); they go before all others and ignore `blocked_until`
         self.leased: Entry | None = None
-        self.head: Entry | None = None  # chosen to be next
+        self.head: Entry | None = None  # the entry chosen to be next
         self.address = ""
-        self.is_own = False  # `head` is of one's own site, at an address that it was pinned to
-        self.address_gap = (0.0, 0.0)  # when the address was free before and after its reservation
-        self.line: LineKey | None = None  # that it stands in (slots.py)
-        self.looks_up = ""  # hostname that it waits for
+        self.is_own = False  # `head` is on the operator's own site, at a pinned address
+        self.address_gap = (0.0, 0.0)  # (time from which the address was free before the reservation, the same after it)
+        self.line: LineKey | None = None  # the line in which it waits (slots.py)
+        self.looks_up = ""  # hostname for whose address it waits
         self.ready_at = 0.0
         self.blocked_until = 0.0
-        self.why = ""  # it is blocked
+        self.why = ""  # why it is blocked
         self.ticket = 0
 
     def needs_rows(self) -> bool:
-        """Return whether a lane's rows in memory are used up while the store may have more."""
+        """Return whether a lane has no rows in memory while the store may have some."""
         rows, whole = self.rows, self.whole
         return not (
             (rows[0] or whole[0])
@@ -74,7 +74,7 @@ class HostQueue:
         )
 
     def load(self, store: QueueStore, limit: int) -> None:
-        """Read the first rows of each lane that has none in memory. Not while leased."""
+        """Read the first rows of each lane that has none in memory. Not to be called while leased."""
         for lane in _LANES:
             if not self.rows[lane] and not self.whole[lane]:
                 rows = store.head(self.key, lane, limit)
@@ -82,7 +82,7 @@ class HostQueue:
                 self.whole[lane] = len(rows) < limit
 
     def choose(self, now: float) -> float | None:
-        """Choose `head` and return when it may go as far as the queue is concerned; None if the queue is empty."""
+        """Choose `head`; return the time from which the queue allows its request, None if the queue is empty."""
         ahead, retry, fresh, announced, tail, due = self.rows
         if self.hops:
             self.head = self.hops[0]
@@ -108,23 +108,23 @@ class HostQueue:
         return self.blocked_until
 
     def _is_young(self) -> bool:
-        """Return whether the host has made so few requests that what a filter asks it would cost a good part of them.
+        """Return whether the host has made so few requests that a filter's request would be a large part of them.
 
-        Most hosts of a large crawl have few pages, and of many others a crawl fetches few: there the answer would come too late to spare
-        anything. The bound is what an endless host costs more.
+        Most hosts of a large crawl have few pages, or only few of their pages are fetched: there the answer would come too late to save any
+        request. The bound is also the number of requests that an endless host may waste.
         """
         return self.record.n_requests < _FIRST
 
     def _is_visits_turn(self, visit: Entry, now: float) -> bool:
-        """Return whether a visit that is due goes before new URLs: by its share, or as its deadline would be in danger.
+        """Return whether a due visit goes before new URLs: by its share, or because its deadline is near.
 
-        One request in ten goes to new URLs even then, as a host may be too large for all its deadlines.
+        One request in ten goes to new URLs even then, since a host may be too large for all its deadlines.
         """
         is_late = now - _time_of(visit) > self.rules.visit_waits_s
         return self.record.refresh_credit >= 0.0 or (is_late and self.record.n_requests % 10 > 0)
 
     def note_turn(self, entry: Entry, now: float) -> None:
-        """Count a request against the share of revisits, or of what is new, if both wait."""
+        """Count a request for the share of revisits or of new URLs, if both wait."""
         _, _, fresh, announced, _, due = self.rows
         share = self.rules.refresh_share
         self.record.n_refreshed += entry.lane is Lane.DUE
@@ -134,13 +134,12 @@ class HostQueue:
             self.record.refresh_credit += share
         else:
             return
-        if abs(self.record.refresh_credit) < 1e-9:  # of thirds and tenths
+        if abs(self.record.refresh_credit) < 1e-9:  # removes rounding errors of thirds and tenths
             self.record.refresh_credit = 0.0
 
     def choose_beside(self, now: float, *, visits_again: bool) -> float | None:
-        """Choose `head` among what is no new page; return when it may go, None if there is none of it in memory.
-
-        That is what pages need to be shown and, with `visits_again`, next visits of pages.
+        """Choose `head` among entries that are no new pages: requisites and, with `visits_again`, next visits of pages. Return the time
+        from which it may be requested; None if there is none in memory.
         """
         purposes = (Purpose.REQUISITE, Purpose.REVISIT) if visits_again else (Purpose.REQUISITE,)
         others = [entry for entry in (*self.rows[0], *self.rows[1]) if entry.url.purpose in purposes]
@@ -152,12 +151,12 @@ class HostQueue:
         return 0.0 if self.hops else max(_ready_at(self.head, now), self.blocked_until)
 
     def is_announced_turn(self) -> bool:
-        """Return whether what sitemaps named goes before what links named: at every n-th request of the host."""
+        """Return whether an announced URL goes before linked ones: at every n-th request of the host."""
         every = self.rules.announced_every
         return every > 0 and (self.record.n_requests - self.record.n_refreshed) % every == every - 1
 
     def insert(self, entry: Entry, limit: int) -> None:
-        """Hold a row that is new in the store if it belongs to the first."""
+        """Keep a new row in memory if it belongs to the first rows of its lane."""
         lane = entry.lane
         rows = self.rows[lane]
         if not self.whole[lane] and (not rows or entry[:3] > rows[-1][:3]):
@@ -168,7 +167,7 @@ class HostQueue:
             self.whole[lane] = False
 
     def is_unmoved_by(self, row: tuple[Lane, int, int], now: float) -> bool:
-        """Return whether a new row (lane, rank, seq) belongs neither to those in memory nor before the one that is chosen."""
+        """Return whether a new row (lane, rank, seq) belongs neither to the rows in memory nor before the chosen one."""
         rows, head = self.rows[row[0]], self.head
         if self.whole[row[0]] or (rows and row <= rows[-1][:3]):
             return False
@@ -177,14 +176,14 @@ class HostQueue:
         return head is not None and row > head[:3] and not (head.can_wait or (head.lane is Lane.RETRY and head.rank > now * 1e6))
 
     def restore(self, entry: Entry) -> None:
-        """Hold a row again that was leased."""
+        """Keep a row in memory again that was leased."""
         if entry.seq == 0:
             self.hops.insert(0, entry)
         else:
             insort(self.rows[entry.lane], entry)
 
     def defer(self, store: QueueStore, entry: Entry, at: float, attempt: int, limit: int) -> None:
-        """Move a row to the retry lane, where it waits until `at`."""
+        """Move a row to the lane RETRY, where it waits until `at`."""
         self.remove(entry)
         store.delete(self.key, entry)
         later = Entry(Lane.RETRY, int(at * 1e6) + 1, entry.seq, attempt, entry.url)
@@ -192,7 +191,7 @@ class HostQueue:
         self.insert(later, limit)
 
     def remove(self, entry: Entry) -> None:
-        """Let go of a row if it is held."""
+        """Remove a row from memory, if it is there."""
         rows = self.hops if entry.seq == 0 else self.rows[entry.lane]
         for i, held in enumerate(rows):
             if held.seq == entry.seq and held.rank == entry.rank and held.url.key == entry.url.key:
@@ -200,7 +199,7 @@ class HostQueue:
                 return
 
     def may_serve_others(self, entry: Entry) -> bool:
-        """Return whether URLs of another origin than this one's may be queued: one is seen, or not all are in memory."""
+        """Return whether URLs of another origin may be queued: one is in memory, or not all rows are in memory."""
         return not all(self.whole) or any(other.url.host != entry.url.host for rows in self.rows for other in rows)
 
     def is_out_of_rows(self) -> bool:
@@ -215,10 +214,10 @@ class HostQueue:
 
 
 def _time_of(entry: Entry) -> float:
-    """Return when a row of RETRY or DUE may go, in seconds since the epoch."""
+    """Return the time of a row of RETRY or DUE, in seconds since the epoch."""
     return entry.rank / 1e6
 
 
 def _ready_at(entry: Entry, now: float) -> float:
-    """Return when a row may go as far as its lane is concerned, 0 if at once."""
+    """Return the time from which its lane allows a row's request, 0 if at once."""
     return entry.rank / 1e6 if entry.lane in (Lane.RETRY, Lane.DUE) and entry.rank > now * 1e6 else 0.0

@@ -1,15 +1,15 @@
-"""From the bytes of a page to its links, title, directives and visible text: one native pass, or one tree, built once [lexbor].
+"""Reads the links, title, directives and visible text of a page from its bytes: by one native pass, or by one tree [lexbor].
 
 If thresher.crawler.native was built, `prepared` reads the page with it, in linear time and without a bomb scan. A page that needs a tree,
-and every page where it was not built, goes through `bomb` and `parse`. Both ways find the same.
+and every page if there is no native code, goes through `bomb` and `parse`. Both ways find the same.
 
 `read` does everything; `prepared` and `finished` are its two halves, for a caller that takes a batch of pages through each half in turn.
-The steps are functions of their own for tests and tools. `scan` finds links in a page whose tree cannot be built, because that killed the
+The steps are functions of their own for tests and tools. `scan` finds links of a page whose tree cannot be built, because that killed the
 parser: by regular expressions, in its first 256 KiB.
 
 Links are what a reader without scripts can follow: a, area, frame, iframe, link rel=next/prev/alternate/canonical and meta refresh, in the
-order of the page, those in noscript included, those in template and comments not. Text is what such a page shows, without noscript. Every
-element ends a word: without style sheets it is unknown which elements are blocks, and "HomeNews" of a menu is worse than "H 2 O".
+order of the page, also in noscript, but not in template and comments. Text is what such a page shows, without noscript. Every element ends
+a word: without style sheets it is unknown which elements are blocks, and "HomeNews" of a menu is worse than "H 2 O".
 
 Never ask a hostile tree for `.html` (recursive: it overflows the C stack) or `unwrap_tags` (quadratic).
 
@@ -39,12 +39,12 @@ __all__ = ["BodyForm", "DecodedBody", "bomb", "decode", "finished", "is_binary",
 
 SNIFF_BYTES: Final = 1_024
 SCAN_BYTES: Final = 256 << 10
-MAX_HREF: Final = 1 << 16  # characters; a longer one is counted and dropped: no page is there
+MAX_HREF: Final = 1 << 16  # characters; a longer address is counted and dropped, since it leads to no page
 MAX_TITLE: Final = 2_048
 _MOST_LINKS: Final = 1 << 20
-MAX_META: Final = 1_000  # elements looked at for directives
+MAX_META: Final = 1_000  # most elements that are read for directives
 
-_NAMED: Final = "[href],iframe,frame,meta"  # finds its elements in two thirds of the time that naming each with its attribute takes
+_NAMED: Final = "[href],iframe,frame,meta"  # takes two thirds of the time of naming each element with its attribute
 _UNSEEN: Final = ["script", "style", "noscript", "iframe", "noframes", "title"]  # the inside of a template is not in the tree at all
 _FOLLOWED_RELS: Final = frozenset({"next", "prev", "alternate", "canonical"})
 _ALWAYS_LINKS: Final = frozenset({"a", "area", "frame", "iframe"})
@@ -55,17 +55,17 @@ _REFRESH = re.compile(
 )
 _ENTITY = re.compile(r"&#?\w{1,32};")
 _FORM = re.compile(rb"<(textarea)[\s/>]|<input[\s/][^<>]{0,500}?type\s{0,9}=\s{0,9}[\"']?(password)", re.IGNORECASE)
-_ASKING: Final = (b"assword", b"ASSWORD", b"extarea", b"EXTAREA")  # one stands in every page with such a form
+_ASKING: Final = (b"assword", b"ASSWORD", b"extarea", b"EXTAREA")  # every page with such a form contains one of these
 _SCANNED = re.compile(rb"<(a|area|base|frame|iframe|link|meta)[\t\n\f\r /]([^<>]++)|<title[^<>]*+>([^<]*+)", re.IGNORECASE)
 
-_new = tuple.__new__  # makes a link in a third of the time that its class takes
+_new = tuple.__new__  # makes a link in a third of the time of calling its class
 
 Attributes = Mapping[str, str | None]
 Taken = tuple[str, str, list[Link], int, list[tuple[int, str, dict[str, str]]]]  # what native.page returns
 
 
 class BodyForm(Enum):
-    """What a body is by its bytes and its type."""
+    """The kind of a body, by its bytes and its type."""
 
     HTML = "html"
     PLAIN = "plain text"
@@ -78,7 +78,7 @@ class DecodedBody(NamedTuple):
     body_utf8: bytes
     charset: str
     form: BodyForm
-    taken: Taken | None = None  # by the native pass, if it runs and needs no tree for this page
+    taken: Taken | None = None  # result of the native pass, if it was built and needs no tree for this page
 
 
 class _Finds:
@@ -93,7 +93,9 @@ class _Finds:
         self.meta: list[tuple[str, str]] = []
 
     def take_all(self, links: list[Link], n_links: int, others: list[tuple[int, str, dict[str, str]]]) -> None:
-        """Take what the native pass found: links, and what else links or directs, with the number of links before it."""
+        """Add the results of the native pass: links, and other elements with links or directives, each with the number of links before
+        it.
+        """
         self.n_links, done = n_links, 0
         for at, tag, attrs in others:
             self.links += links[done:at]
@@ -103,7 +105,7 @@ class _Finds:
         del self.links[self._max_links :]
 
     def take(self, tag: str, attrs: Attributes) -> None:
-        """Take an element that may link or direct."""
+        """Add the links or directives of an element."""
         match tag:
             case "a" | "area":
                 self.link(attrs.get("href"), attrs.get("rel"), tag, attrs.get("type"))
@@ -134,7 +136,7 @@ class _Finds:
         )
 
     def link(self, href: str | None, rel: str | None, tag: str, type_: str | None = None) -> None:
-        """Take a link as written."""
+        """Add a link as written."""
         if href and (address := href.strip(_SPACE)):
             self.n_links += 1
             if len(self.links) < self._max_links and len(address) <= MAX_HREF:
@@ -156,7 +158,7 @@ class _Finds:
 
 
 def refresh_target(content: str) -> str:
-    """Return where a refresh leads, by a meta element or by the header of that name; "" if nowhere."""
+    """Return the target in a refresh (meta element or header); "" if it has none."""
     match = _REFRESH.match(content)
     return (match[1] or match[2] or match[3] or "") if match else ""
 
@@ -178,7 +180,14 @@ def prepared(
 ) -> DecodedBody | None:
     """Do the first half of `read`: decode the page, and check whether it may be parsed in this process; None if not.
 
-    The native pass takes it right away, in linear time, unless it needs a tree; max_links: at least that of `finished`.
+    The native pass already reads the page here, in linear time, unless it needs a tree.
+
+    Args:
+        body: The page without content coding.
+        content_type: The value of its header.
+        mime_type: Its media type.
+        is_isolated: Whether this process may be killed.
+        max_links: At least that of `finished`.
     """
     if is_binary(body, content_type):
         return DecodedBody(b"", "", BodyForm.BINARY)
@@ -208,17 +217,17 @@ def finished(source: DecodedBody, *, agent: str, max_links: int, headers: Iterab
 
 
 def is_binary(body: bytes, content_type: str) -> bool:
-    """Return whether a zero byte near the start shows that a body is no text, whatever its declared type. UTF-16 and UTF-32 are text."""
+    """Return whether a zero byte near the start shows that a body is not text, whatever its declared type. UTF-16 and UTF-32 are text."""
     return body.find(b"\0", 0, SNIFF_BYTES) >= 0 and declared(body, content_type) not in WIDE
 
 
 def parse(body_utf8: bytes, charset: str, *, agent: str, max_links: int, headers: Iterable[str] = ()) -> Parsed:
-    """Build the tree and read everything from it. A hostile page keeps this busy for minutes: see `bomb`."""
+    """Build the tree and read everything from it. A hostile page takes minutes here: see `bomb`."""
     tree = LexborHTMLParser(body_utf8, options=LexborDocumentOptions.WO_EVENTS)
     finds = _Finds(max_links)
     for node in tree.css(_NAMED):
         attrs = node.attributes
-        if (tag := node.tag) == "a":  # nearly all of them
+        if (tag := node.tag) == "a":  # nearly all elements
             finds.link(attrs.get("href"), attrs.get("rel"), "a", attrs.get("type"))
         else:
             finds.take(tag or "", attrs)
@@ -229,7 +238,7 @@ def parse(body_utf8: bytes, charset: str, *, agent: str, max_links: int, headers
 
 
 def form_of(body_utf8: bytes) -> str:
-    """Return what a page's forms ask for: "password", else "text" of several lines; "" neither. Blind to comments and scripts."""
+    """Return what a page's forms ask for: "password", else "text" of several lines, else "". Comments and scripts are read like markup."""
     if not (native.asks(body_utf8) if NATIVE else any(word in body_utf8 for word in _ASKING)):
         return ""
     found = {match.lastindex for match in _FORM.finditer(body_utf8)}
@@ -237,13 +246,13 @@ def form_of(body_utf8: bytes) -> str:
 
 
 def plain(body_utf8: bytes, charset: str, *, agent: str = "", headers: Iterable[str] = ()) -> Parsed:
-    """Take a text/plain body: words, no links."""
+    """Read a text/plain body: words, no links."""
     text = body_utf8.decode("utf-8", "replace")
     return _Finds(0).parsed(title="", text=text, charset=charset, agent=agent, headers=headers)
 
 
 def scan(body_utf8: bytes, charset: str, max_links: int, *, agent: str = "", headers: Iterable[str] = ()) -> Parsed:
-    """Find links and directives in the first 256 KiB without a tree: in linear time; scripts and comments are searched like markup."""
+    """Find links and directives in the first 256 KiB without a tree, in linear time; scripts and comments are searched like markup."""
     finds = _Finds(max_links)
     title = ""
     for found in _SCANNED.finditer(body_utf8[:SCAN_BYTES]):
@@ -267,13 +276,13 @@ def _visible_text(tree: LexborHTMLParser) -> str:
 
 
 def _address(value: str | None) -> str:
-    """Return a URL as the page writes it, "" if it is none or absurdly long."""
+    """Return a URL as the page writes it; "" if it is none, or too long."""
     address = value.strip(_SPACE) if value else ""
     return address if len(address) <= MAX_HREF else ""
 
 
 def _attributes(inside: bytes) -> Attributes:
-    """Return the attributes in a tag's source; of two with one name the first counts."""
+    """Return the attributes in a tag's source; of two with the same name the first counts."""
     found: dict[str, str | None] = {}
     for name, value in attributes(inside):
         found.setdefault(name.decode("utf-8", "replace"), _unescaped(value))

@@ -19,7 +19,7 @@ from thresher.crawler.core.workbench import FAR_S, Workbench
 
 
 class Intake:
-    """Writes new rows into the store, and holds those in memory that belong to the first of their hosts."""
+    """Writes new rows into the store, and keeps those in memory that belong to the first rows of their hosts."""
 
     def __init__(self, store: QueueStore, bench: Workbench, order: Order, overriding: Overriding, urls: URLSpace) -> None:
         self._store = store
@@ -30,7 +30,7 @@ class Intake:
         self.n_known_hosts = store.n_hosts()
 
     def push(self, entry: Entry, now: float) -> Reason | None:
-        """Queue a URL whose `seen` row is written. Returns a reason when its site has too many hosts to take another."""
+        """Queue a URL whose row in `seen` is written. Return a reason if it is refused, since its site has too many hosts."""
         queue = self._urls.queue_key(entry.url.host)
         host = self._bench.hosts.get(queue)
         if host is None:
@@ -40,12 +40,12 @@ class Intake:
         return None
 
     def open_budget(self, queue: bytes, now: float, *, are_pages_closed: bool = False) -> None:
-        """Serve a host that is parked since its budget of pages is used up: what was queued does not count as a page of the budget.
+        """Unpark a host whose budget of pages is used up, since an entry was queued that does not count as a page.
 
         Args:
             queue: The host's queue, into which a row was just pushed.
             now: The time, in seconds.
-            are_pages_closed: Nothing else is fetched any more, so a host that is not parked is to have its turn now.
+            are_pages_closed: Whether only such entries are fetched now; then a host that is not parked also gets its turn.
         """
         record = self._store.host(queue) if queue not in self._bench.hosts else None
         if record is None:
@@ -61,14 +61,14 @@ class Intake:
         return {host for host in hosts if (queue := queue_key(host)) not in bench and store.host(queue) is None}
 
     def push_links(self, links: LinkBatch, at: range, first: int, worth: int, now: float) -> None:
-        """Queue new links of a page, those `at` of the batch, whose `seen` rows are written and whose hosts are no `strangers`.
+        """Queue the new links `at` of a batch; their rows in `seen` are written, and their hosts are no `strangers`.
 
-        The result is the same as if each were pushed in its order; but rows are written a queue at a time, and no object is made of a URL
+        The result is the same as if each were pushed in its order; but rows are written queue by queue, and no object is made for a URL
         that stays in the store.
 
         Args:
             links: The links of the page.
-            at: Positions in `links` of those to be queued.
+            at: Positions in `links` to queue.
             first: Sequence number of the first of them; the others follow in order.
             worth: What the page is worth to the crawl's order.
             now: The time, in seconds.
@@ -88,7 +88,7 @@ class Intake:
             self._count_rows(queue, record, len(rows), now)
             if host is not None and not host.is_unmoved_by((Lane.FRESH, *min(rows)[:2]), now):
                 moved += [(seq, rank, host) for rank, seq, _ in rows]
-        moved.sort(key=itemgetter(0))  # the order of the page
+        moved.sort(key=itemgetter(0))  # back to the order of the page
         for seq, rank, host in moved:
             if not host.is_unmoved_by((Lane.FRESH, rank, seq), now):
                 self.insert(host, Entry(Lane.FRESH, rank, seq, 0, links.url(at[seq - first])), now)
@@ -116,9 +116,16 @@ class Intake:
         self._count_rows(queue, record, 1, now, entry.rank / 1e6 if entry.lane is Lane.DUE else 0.0)
 
     def _count_rows(self, queue: bytes, record: HostRecord, n: int, now: float, at: float = 0.0) -> None:
-        """Count rows that are new in the store.    at: when the first of them may go, if that is not now
+        """Count rows that are new in the store.
 
-        A host that waits in the store for a time far behind that, as one does whose pages are all visited, is to have its turn sooner.
+        A host that waits in the store for a much later time (all its pages are visited) gets its turn earlier.
+
+        Args:
+            queue: The host's queue.
+            record: The host's record.
+            n: The number of rows.
+            now: The time, in seconds.
+            at: When the first row may be requested; 0: now.
         """
         record.n_queued += n
         ready = max(now, at, record.next_at)
@@ -136,7 +143,7 @@ class Intake:
             self._bench.waiting.push_due(queue, record, now)
 
     def new_host(self, queue: bytes, url: CrawlURL) -> HostRecord | None:
-        """Return the record of a host never seen before, None if its site has too many."""
+        """Make the record of a new host; None if its site has too many hosts."""
         site = self._store.site(queue[:8]) or SiteRecord(name=url.site)
         if self._is_full(site):
             return None
@@ -146,7 +153,7 @@ class Intake:
         return HostRecord(name=queue_name(url.host), site=url.site)
 
     def insert(self, host: HostQueue, entry: Entry, now: float) -> None:
-        """Let a row that is new in the store take its place among those in memory, and its host another if it goes first."""
+        """Put a new row in its place among those in memory; if it is first, move its host on the workbench."""
         host.insert(entry, self._bench.heads)
         if host.leased is not None:
             return

@@ -1,4 +1,4 @@
-"""`lastmod` of sitemaps: when a page is said to have changed, and how far a host's statements can be trusted.
+"""`lastmod` of sitemaps: the time of a page's last change, and how far a host's statements can be trusted.
 
 A `lastmod` can be checked if the page's answer has a `Last-Modified` that is not the time of the answer itself (pages made on demand send
 that). It is right if both differ by less than a day, since many lastmods are dates without a time, in an unknown time zone; a lastmod in
@@ -15,7 +15,7 @@ from email.utils import parsedate_to_datetime
 from typing import Final
 
 DAY_S: Final = 86_400.0
-_NOW_S: Final = 3_600.0  # a Last-Modified so near to the answer is the answer's own time
+_NOW_S: Final = 3_600.0  # seconds: a Last-Modified so close to the answer's time is the time of the answer itself
 _Z: Final = 1.96
 _W3C: Final = re.compile(
     r"(\d{4})(?:-(\d\d)(?:-(\d\d)(?:[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,]\d+)?)?\s*([Zz]|[+-]\d\d:?\d\d)?)?)?)?", re.ASCII
@@ -23,7 +23,7 @@ _W3C: Final = re.compile(
 
 
 def parse_time(text: str) -> float:
-    """Return a W3C date and time, or one of RFC 822, as seconds since the epoch; 0 for what is neither. Without a zone it is UTC."""
+    """Return a time in W3C's or RFC 822's format as seconds since the epoch; 0 if it has neither format. Without a zone it is UTC."""
     text = text.strip()[:64]
     match = _W3C.fullmatch(text)
     try:

@@ -1,6 +1,6 @@
-"""What was used lately, as much of it as a weight allows: what was not used for longest goes first.
+"""A cache with least-recently-used eviction, bounded by the weight of its values.
 
-Memory: what the weight stands for. Time: 0.3 µs a look.
+Time: 0.3 µs a look-up.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ V = TypeVar("V")
 
 
 class Lately(Generic[K, V]):
-    """Values by key, each of a weight."""
+    """Values by key, each with a weight."""
 
     def __init__(self, at_most: int) -> None:
-        """Create it empty.
+        """Create an empty cache.
 
         Args:
-            at_most: Weight of all values together. The newest stays, whatever it weighs.
+            at_most: Largest weight of all values together. The newest value stays, whatever its weight.
         """
         self._at_most = at_most
         self._weight = 0
         self._held: OrderedDict[K, tuple[V, int]] = OrderedDict()
 
     def get(self, key: K) -> V | None:
-        """Return a value, which is the last used from now on; None if it is not held."""
+        """Return a value, and mark it as used last; None if it is not in the cache."""
         held = self._held.get(key)
         if held is None:
             return None
@@ -34,7 +34,7 @@ class Lately(Generic[K, V]):
         return held[0]
 
     def put(self, key: K, value: V, weight: int) -> V:
-        """Hold a value, in place of any that the key had; return it."""
+        """Set the value of a key; return it."""
         self._weight += weight - self._held.pop(key, (value, 0))[1]
         self._held[key] = value, weight
         while self._weight > self._at_most and len(self._held) > 1:

@@ -1,4 +1,4 @@
-"""The answers of the frontier: a URL to be requested (`Lease`), until when there is none (`Wait`), when a failed one is due (`Retry`)."""
+"""The answers of the frontier: a URL to request (`Lease`), until when there is none (`Wait`), when a failed URL is due (`Retry`)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from thresher.crawler.core.ports import Entry
 
 
 class Lease(msgspec.Struct, frozen=True):
-    """The right to make one request: host, site and address are reserved until it is finished, skipped or given back."""
+    """The right to make one request: host, site and address are reserved until it is finished, skipped or deferred."""
 
     queue: bytes
     entry: Entry
@@ -18,12 +18,12 @@ class Lease(msgspec.Struct, frozen=True):
 class Wait(msgspec.Struct, frozen=True):
     """Nothing may be requested now."""
 
-    until: float | None  # when to try again; None: nothing is waiting anywhere, but for what is in flight
-    why: str = ""  # "": the frontier knows
+    until: float | None  # when to try again; None: nothing waits, only requests in flight may bring more
+    why: str = ""  # the reason; "": ask the frontier's `why`
 
 
 class Retry(msgspec.Struct, frozen=True):
-    """A failed URL stays queued."""
+    """A failed URL that stays queued."""
 
     at: float
-    attempt: int  # requests that count, made so far
+    attempt: int  # counted requests so far

@@ -1,4 +1,4 @@
-"""The new links of a page, as columns: what the learned gate judges at once."""
+"""The new links of a page as columns; the learned gate judges them together."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from thresher.crawler.core.model import CrawlURL, Purpose
 
 
 class LinkBatch(msgspec.Struct, frozen=True, dict=True):
-    """The new URLs of one page as columns: subject of the learned gate. All columns have the same length n."""
+    """The new URLs of one page as columns: the input of the learned gate. All columns have the same length n."""
 
     source: CrawlURL
     texts: Sequence[str]
@@ -19,16 +19,16 @@ class LinkBatch(msgspec.Struct, frozen=True, dict=True):
     sites: Sequence[str]
     keys: Sequence[bytes]
     site_depths: Sequence[int]
-    is_redirect: bool = False  # of the source: its one link is its target
+    is_redirect: bool = False  # whether the source is a redirect; its only link is the target
 
     @classmethod
     def of(cls, url: CrawlURL) -> LinkBatch:
-        """Make the batch of one known URL that is judged again."""
+        """Make a batch of one known URL, to judge it again."""
         return cls(url, (url.text,), (url.host,), (url.site,), (url.key,), (url.site_depth,))
 
     @cached_property
     def by_site(self) -> dict[bytes, list[int]]:
-        """Positions of each site's links, ascending, by the site's 8 bytes; sites in the order of their first links."""
+        """Return {site, 8 bytes: positions of its links, ascending}; sites in the order of their first links."""
         of_name: dict[str, list[int]] = {}
         for i, site in enumerate(self.sites):
             of_name.setdefault(site, []).append(i)
@@ -39,7 +39,7 @@ class LinkBatch(msgspec.Struct, frozen=True, dict=True):
         return sorted([i for site in sites for i in self.by_site[site]])
 
     def take(self, at: Sequence[int]) -> LinkBatch:
-        """Return some of them, by their positions."""
+        """Return a batch of only some of the links, by their positions."""
         return msgspec.structs.replace(
             self,
             texts=[self.texts[i] for i in at],
@@ -51,16 +51,16 @@ class LinkBatch(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def seed_distance(self) -> int:
-        """Clicks from a seed to each of them."""
+        """Clicks from a seed to each link."""
         return self.source.seed_distance + (not self.is_redirect)
 
     @property
     def hops(self) -> int:
-        """Redirect hops to each of them since the last link."""
+        """Redirects to each link since the last click."""
         return self.source.hops + 1 if self.is_redirect else 0
 
     def url(self, i: int, purpose: Purpose = Purpose.PAGE) -> CrawlURL:
-        """Return the i-th as an object."""
+        """Return the i-th link as a URL."""
         place = self.seed_distance, self.site_depths[i], self.hops
         return CrawlURL(self.texts[i], self.sites[i], self.hosts[i], self.keys[i], *place, purpose, self.source.key)
 

@@ -1,4 +1,4 @@
-"""The source of a single tag, read as the HTML Standard's tokeniser and prescan read it: in linear time, without a tree."""
+"""Reads the source of a single tag as the HTML Standard's tokeniser and prescan do: in linear time, without a tree."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-# Possessive throughout: what is taken is never given back, so that no input makes them search. A quote counts only where a value begins:
-# in a value without quotes it is a letter like others, and so it is in a name, which may begin with "=". An open quote takes all that
-# follows.
+# All quantifiers are possessive: no input causes backtracking. A quote counts only at the beginning of a value: within a value without
+# quotes it is an # ordinary character, and so it is in a name, which may begin with "=". An open quote takes all that follows.
 ATTRIBUTES: Final = (
     rb"""(?:[\t\n\f\r /]++|[^\t\n\f\r />][^\t\n\f\r />=]*+"""
     rb"""(?:[\t\n\f\r ]*+=[\t\n\f\r ]*+(?:"[^"]*+(?:"|\Z)|'[^']*+(?:'|\Z)|[^\t\n\f\r >"'][^\t\n\f\r >]*+)?+)?+)*+"""
@@ -32,7 +31,7 @@ def attributes(inside: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 
 def measure(body: bytes, at: int) -> tuple[int, int]:
-    """Return where the tag that begins at `at` ends, and the number of its attributes; of a large tag a bound on it."""
+    """Return (where the tag that begins at `at` ends, the number of its attributes; for a large tag an upper bound)."""
     tag = _TAG.match(body, at)
     if tag is None:
         return at, 0

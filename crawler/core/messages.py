@@ -30,10 +30,10 @@ from thresher.crawler.core.requisites import MAX_HOPS
 from thresher.crawler.core.sitemap import SitemapEntry
 from thresher.crawler.core.url import URLSpace
 
-Key = Annotated[bytes, Meta(min_length=16, max_length=16)]  # of a URL
+Key = Annotated[bytes, Meta(min_length=16, max_length=16)]  # key of a URL
 Site = Annotated[bytes, Meta(min_length=8, max_length=8)]
-Count = Annotated[int, Meta(ge=0, le=(1 << 31) - 2)]  # of clicks, of redirects: one more fits in 32 bits
-Code = Annotated[int, Meta(ge=0, le=999)]  # status of an answer, 0 for none
+Count = Annotated[int, Meta(ge=0, le=(1 << 31) - 2)]  # number of clicks or redirects: plus one it fits in 32 bits
+Code = Annotated[int, Meta(ge=0, le=999)]  # HTTP status of an answer, 0 for none
 Agent = Annotated[int, Meta(ge=0, lt=MOST_AGENTS)]
 
 
@@ -49,9 +49,9 @@ class FoundLinks(_Message, tag=1):
     site_depth: Count
     hops: Count
     is_redirect: bool
-    gift: Annotated[float, Meta(ge=0)]  # of cash, to each
+    gift: Annotated[float, Meta(ge=0)]  # cash that the source gives to each
     texts: list[str]
-    sites: list[Site]  # that the page's site links to for the first time
+    sites: list[Site]  # sites to which the page's site links for the first time
     label: str = ""  # of the seed from which the page was found
 
 
@@ -64,20 +64,20 @@ class Edge(_Message, tag=2):
 
 
 class ChainEnd(_Message, tag=3):
-    """How a chain of redirects ended: the answer of its target."""
+    """The end of a chain of redirects: the answer of its target."""
 
-    original: Key  # of the URL that `Edge` told of
-    hops: Count  # from there to the target
+    original: Key  # the URL of an `Edge` that was received
+    hops: Count  # redirects from there to the target
     target: str
     status: Code
     fingerprint: bytes
 
 
 class RobotsAsk(_Message, tag=4):
-    """A hop of a robots.txt; `prober` gets the answer, under `asked`."""
+    """The URL to which a robots.txt was redirected; the agent `prober` gets the answer, under `asked`."""
 
     prober: Agent
-    asked: str  # the hop as the agent that asks remembers it
+    asked: str  # the URL in the form in which the asking agent remembers it
     hop: str
     hops: Count
 
@@ -114,7 +114,7 @@ class Answered(_Message, tag=7):
 
 
 class News(_Message, tag=8):
-    """What a filter has found, sent to the same filter at another agent."""
+    """A finding of a filter, for the same filter at another agent."""
 
     who: str
     news: bytes  # msgpack of the filter's `news_type`
@@ -140,11 +140,11 @@ class Announced(_Message, tag=10):
 
 
 class Needed(_Message, tag=12):
-    """What a page, a style sheet or a redirect of another agent's leads to, in canonical form, as `Requisites.want` gets it."""
+    """Requisites of another agent's page, style sheet or redirect, in canonical form, for `Requisites.want`."""
 
     source: str
     seed_distance: Count
-    step: Annotated[int, Meta(ge=1, le=MAX_HOPS)]  # of the way from the page
+    step: Annotated[int, Meta(ge=1, le=MAX_HOPS)]  # steps from the page
     hops: Count
     texts: list[str]
     label: str = ""  # of the seed from which the page was found

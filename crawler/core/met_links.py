@@ -1,13 +1,13 @@
-"""Links that were met before, with what they mean where they stand: on most pages of a site the same navigation is found.
+"""A cache of the canonical form of links: most pages of a site have the same navigation.
 
-By how it is written a link means the same anywhere ("https://a.example/x"), at its host ("/x") or in its folder ("x.html").
+A link has the same meaning everywhere ("https://a.example/x"), on its host ("/x") or in its folder ("x.html"), by how it is written.
 """
 
 from __future__ import annotations
 
 from thresher.crawler.core.url_spelling import ABSOLUTE, plain_relative
 
-MOST = 50_000  # links, and places; all are forgotten when there are more
+MOST = 50_000  # most links, and most places; with more the cache is emptied
 _MOST_CHARACTERS = 256
 
 
@@ -19,7 +19,7 @@ class MetLinks:
         self._n = 0
 
     def at(self, root: str, folder: str) -> MetHere:
-        """Return what is known of a page's links.
+        """Return the part of the cache that applies to a page's links.
 
         Args:
             root: The page's origin.
@@ -31,7 +31,7 @@ class MetLinks:
         return MetHere(self, self._at(""), self._at(root), self._at(folder) if folder else None)
 
     def count(self) -> None:
-        """A link was added."""
+        """Count an added link."""
         self._n += 1
 
     def _at(self, place: str) -> dict[str, str]:
@@ -42,7 +42,7 @@ class MetLinks:
 
 
 class MetHere:
-    """The links that were met before, as seen from one page."""
+    """The cached links, as seen from one page."""
 
     def __init__(self, met: MetLinks, anywhere: dict[str, str], at_host: dict[str, str], in_folder: dict[str, str] | None) -> None:
         self._met = met
@@ -51,15 +51,15 @@ class MetHere:
         self._in_folder = in_folder
 
     def get(self, href: str) -> str | None:
-        """Return what a link means, if that is known."""
+        """Return the canonical form of a link; None if it is not cached."""
         return self._at_host.get(href) or (self._in_folder and self._in_folder.get(href)) or self._anywhere.get(href)
 
     def add(self, href: str, bare: str, url: str) -> None:
-        """Remember what a link means.
+        """Cache the canonical form of a link.
 
         Args:
-            href: As it is written.
-            bare: Without its fragment.
+            href: The link as written.
+            bare: The link without its fragment.
             url: Its canonical form.
         """
         if len(href) > _MOST_CHARACTERS:

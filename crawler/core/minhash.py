@@ -1,4 +1,4 @@
-"""Shingles and MinHash: how much of two texts is the same, from a few hundred bytes each [BRO97, LOZ12].
+"""Shingles and MinHash: estimates how much of two texts is the same, from a few hundred bytes for each [BRO97, LOZ12].
 
 A shingle is w words in a row. The resemblance of two texts is the share of their distinct shingles that both have. One permutation: each
 shingle has one 64-bit hash. The range of hashes is divided into k slots, and each slot keeps the least hash that falls into it. Two texts
@@ -23,15 +23,15 @@ import xxhash
 from thresher.crawler.core.model import U64
 from thresher.crawler.native import NATIVE, native
 
-EMPTY: Final = np.uint64(0xFFFF_FFFF_FFFF_FFFF)  # every slot of a text without words
-_NOTHING: Final = np.int64(0x7FFF_FFFF_FFFF_FFFF)  # a slot that no hash fell into, before it borrows
+EMPTY: Final = np.uint64(0xFFFF_FFFF_FFFF_FFFF)  # value of every slot of a text without words
+_NOTHING: Final = np.int64(0x7FFF_FFFF_FFFF_FFFF)  # value of an empty slot, before it is filled
 _NOTHING_BYTES: Final = _NOTHING.tobytes()
 _U = np.uint64
 _STEP: Final = 0x9E3779B97F4A7C15
 _FACTOR: Final = _U(_STEP)
 _MIX: Final = _U(0xD6E8FEB86659FD93)
 _hash = xxhash.xxh32_intdigest
-_FEW: Final = 8  # lenders that each slot asks first: mostly one of them has something
+_FEW: Final = 8  # slots that each empty slot tries first: mostly one of them has a value
 
 
 def shingles(tokens: U64, width: int) -> U64:
@@ -40,8 +40,9 @@ def shingles(tokens: U64, width: int) -> U64:
     `tokens`: hashes of words in order, as thresher.crawler.core.sketch.token_hashes gives them.
 
     Returns:
-        N − width + 1 hashes, in order: sums of words times powers of one odd number, as random as the words are, so that they need no
-        scrambling of their own.
+        N − width + 1 hashes, in order: sums of words times powers of one odd number. They are as random as the words' hashes, so they need
+        no further
+            scrambling.
     """
     width = min(width, tokens.size)
     n = tokens.size - width + 1 if width else 0
@@ -53,10 +54,14 @@ def shingles(tokens: U64, width: int) -> U64:
 
 
 def slots(hashes: U64, k: int) -> U64:
-    """Return the k minima of shingles that are given by their hashes, in any order, repeated or not.
+    """Return the k minima of shingles.
 
     Args:
+        hashes: [n] hashes of shingles, in any order, also repeated.
         k: A power of two, 2 to 65,536.
+
+    Returns:
+        [k].
     """
     if not _is_power(k):
         raise ValueError(f"the number of slots must be a power of two from 2 to 65536, got {k}")
@@ -74,12 +79,12 @@ def minhash(tokens: U64, k: int, shingle: int) -> U64:
     if NATIVE and tokens.size and shingle > 0 and tokens.flags.c_contiguous and _is_power(k):
         found = native.least(tokens, shingle, k.bit_length() - 1)
         least = np.frombuffer(found, dtype=np.int64)
-        return _lent(least) if _NOTHING_BYTES in found else least.view(np.uint64)  # a search of bytes: quicker than a maximum
+        return _lent(least) if _NOTHING_BYTES in found else least.view(np.uint64)  # a search of bytes is quicker than a maximum
     return slots(shingles(tokens, shingle), k)
 
 
 def low_bytes(tokens: U64, k: int, shingle: int, step: int) -> tuple[bytes, bytes]:
-    """Return the lowest byte of each minimum of `minhash`, and every `step`-th of them whole, u8 each.
+    """Return (the lowest byte of each minimum of `minhash`, every `step`-th minimum whole, 8 bytes each).
 
     Args:
         k: A power of two.
@@ -93,14 +98,15 @@ def low_bytes(tokens: U64, k: int, shingle: int, step: int) -> tuple[bytes, byte
 
 
 def least_links(urls: Sequence[str], most: int) -> list[int]:
-    """Return the sketch of a page's links: the least numbers of them, ascending.
+    """Return the sketch of a page's links: the smallest of their numbers, ascending.
 
     Args:
-        urls: Canonical.
-        most: How many are kept, 64 at most.
+        urls: Canonical URLs.
+        most: How many numbers are kept, at most 64.
 
     Returns:
-        32 bits of the hash of path and query, then 32 of the origin's, so that two hosts have the same ones for the same paths.
+        A number is 32 bits of the hash of path and query, then 32 bits of the origin's hash. So two hosts have the same order for the same
+        paths.
     """
     if NATIVE:
         return native.least_links(urls, most)
@@ -108,13 +114,13 @@ def least_links(urls: Sequence[str], most: int) -> list[int]:
 
 
 def _link_number(url: str) -> int:
-    end = url.index("/", 8)  # of its origin
+    end = url.index("/", 8)  # end of its origin
     return _hash(url[end + 1 :].encode()) << 32 | origin_hash(url[:end])
 
 
-@lru_cache(maxsize=4096)  # pages of a host lead to the same few hosts
+@lru_cache(maxsize=4096)  # pages of a host link to the same few hosts
 def origin_hash(origin: str) -> int:
-    """Return 32 bits that stand for an origin."""
+    """Return 32 bits of the hash of an origin."""
     return _hash(origin.encode())
 
 
@@ -128,7 +134,7 @@ def _least(hashes: U64, k: int) -> npt.NDArray[np.int64]:
         return np.frombuffer(native.least(hashes, 1, k.bit_length() - 1), dtype=np.int64)
     place = (hashes >> _U(65 - k.bit_length())).view(np.int64)
     least = _blank(k).copy()
-    np.minimum.at(least, place, hashes.view(np.int64))  # signed: seven times as quick; hashes of one place have one sign, so order is kept
+    np.minimum.at(least, place, hashes.view(np.int64))  # signed: seven times as quick; a slot's hashes have one sign
     return least
 
 
@@ -140,7 +146,12 @@ def _lent(least: npt.NDArray[np.int64]) -> U64:
 
 
 def resemblance(a: U64, b: U64) -> float:
-    """Estimate the share of shingles that two texts have in common; standard error √(J(1−J)/k). A text without words resembles none."""
+    """Estimate the share of shingles that two texts have in common; standard error √(J(1−J)/k). A text without words resembles no text.
+
+    Args:
+        a: [k] a sketch.
+        b: [k] a sketch with the same k and shingle.
+    """
     return float(np.count_nonzero((a == b) & (a != EMPTY))) / a.size
 
 
@@ -162,7 +173,7 @@ def _borrow(least: npt.NDArray[np.int64], is_empty: npt.NDArray[np.bool_]) -> No
 
 @lru_cache(maxsize=8)
 def _blank(k: int) -> npt.NDArray[np.int64]:
-    """Return k slots that no hash fell into."""
+    """Return k empty slots."""
     return np.full(k, _NOTHING, dtype=np.int64)
 
 

@@ -1,4 +1,4 @@
-"""The nouns of a crawl: frozen values that every other module speaks in.
+"""The nouns of a crawl: frozen values that every other module uses.
 
 A URL's journey makes them in this order: `CrawlURL` → `Head` → `Fetched | Redirect | Failed` → `Page` → `Verdict`s and
 `Effect`s (effects.py) → `Visit`, the unit of commit (crawler/visit.py).
@@ -27,13 +27,13 @@ class Purpose(IntEnum):
     AUDIT = 3
     VALIDATION = 4
     SITEMAP = 5
-    ANNOUNCED = 6  # a page that a sitemap named; one that a link names while it waits is a PAGE
+    ANNOUNCED = 6  # a page that only a sitemap named; if a link names it while it waits, it becomes a PAGE
     REVISIT = 7  # a page that was visited before
-    REQUISITE = 8  # what a page needs to be shown: an image, a style, a font
-    CANARY = 9  # a page that was kept, once more, to see whether its host is still itself: ahead of all others
+    REQUISITE = 8  # a requisite of a page: an image, a style sheet, a font
+    CANARY = 9  # a kept page, once more, to see whether its host is still itself (not behind a wall): before all others
 
 
-FILTERS_OWN = (Purpose.PROBE, Purpose.VALIDATION, Purpose.CANARY)  # requests of a filter's: no pages of the crawl, no filter judges them
+FILTERS_OWN = (Purpose.PROBE, Purpose.VALIDATION, Purpose.CANARY)  # filters' own requests: no pages of the crawl, no filter judges them
 
 
 class State(IntEnum):
@@ -85,11 +85,11 @@ class Reason(StrEnum):
     MIRROR = "mirror"  # most pages of the host replicate another host's
     ANNOUNCED_TYPE = "announced_type"  # the link announces a type that is not read
     NOT_ITS_HOST = "not_its_host"  # announced by a sitemap that may not speak for its host
-    SITEMAP_LIMIT = "sitemap_limit"  # of the sitemaps of a host, or of what they announce
-    SUDDEN_LOSS = "sudden_loss"  # most of what a host was asked for again is missing, fails or has moved to one place
-    REQUISITE = "requisite"  # it was fetched as an image, a style or the like that a page needs: not once more as a page
-    REQUISITE_LIMIT = "requisite_limit"  # of what pages need of one host
-    NO_HTTPS = "no_https"  # a seed without a scheme could not be reached by https: its http form is asked for
+    SITEMAP_LIMIT = "sitemap_limit"  # limit of a host's sitemaps, or of their URLs
+    SUDDEN_LOSS = "sudden_loss"  # most revisits of a host find pages missing, failing or moved to one place
+    REQUISITE = "requisite"  # it was fetched as a requisite (an image, a style sheet): not once more as a page
+    REQUISITE_LIMIT = "requisite_limit"  # limit of requisites on one host
+    NO_HTTPS = "no_https"  # a seed without a scheme could not be reached by https: its http form is requested
     FORGOTTEN = "forgotten"  # the operator had the URL or its host taken down: `thresher forget`
 
 
@@ -125,20 +125,20 @@ class Cause(StrEnum):
     HTTP_429 = "http_429"
     HTTP_RETRY = "http_retry"
     NO_DESCRIPTORS = "no_descriptors"
-    NO_LEASE = "no_lease"  # this agent lost what it may request under, where several machines crawl
-    SLEPT = "slept"  # this process or its machine did, while the request was in flight
+    NO_LEASE = "no_lease"  # this agent lost its lease, when several machines crawl
+    SLEPT = "slept"  # this process or its machine was suspended while the request was in flight
     INTERNAL_ERROR = "internal_error"
-    PROXY = "proxy"  # fetch.proxy cannot be reached, or not be spoken to: no host's fault
+    PROXY = "proxy"  # fetch.proxy cannot be reached, or answers nonsense: not a host's fault
     PROXY_REFUSED = "proxy_refused"  # fetch.proxy makes no connection to the host
 
 
 class Flag(StrEnum):
-    """What was odd about a body that was kept all the same."""
+    """What was odd about a body that was kept nevertheless."""
 
     TRUNCATED_SIZE = "truncated_size"
     TRUNCATED_ENCODING = "truncated_encoding"
     TRAILING_GARBAGE = "trailing_garbage"
-    BAD_CHECKSUM = "bad_checksum"  # the compressed stream has a wrong one: its content is kept, and may be wrong in part
+    BAD_CHECKSUM = "bad_checksum"  # the compressed stream has a wrong checksum: its content is kept, and may be partly wrong
     INCOMPLETE = "incomplete"
     NOT_ENCODED = "not_encoded"
     UNSUPPORTED_ENCODING = "unsupported_encoding"
@@ -148,10 +148,10 @@ class Flag(StrEnum):
     PARSE_CRASH = "parse_crash"
     PARSE_SKIPPED = "parse_skipped"
     LINKS_TRUNCATED = "links_truncated"
-    CHALLENGE = "challenge"  # a firewall's, that a browser must solve: see crawler/page/browser_need.py
-    EMPTY_SHELL = "empty_shell"  # that a script would fill
+    CHALLENGE = "challenge"  # a firewall's challenge, which a browser must solve: see crawler/page/browser_need.py
+    EMPTY_SHELL = "empty_shell"  # a page that a script would fill
     INTERNAL_ERROR = "internal_error"
-    DOCUMENT_CUT = "document_cut"  # a long document was read as far as its time or its bounds last
+    DOCUMENT_CUT = "document_cut"  # a long document was read only in part, as far as time and bounds allow
 
 
 NEEDS_BROWSER = frozenset((Flag.CHALLENGE, Flag.EMPTY_SHELL))  # flags of pages that only a browser can read
@@ -163,10 +163,10 @@ class CrawlURL(msgspec.Struct, frozen=True, gc=False):
     text: str
     site: str  # registrable domain; a bare address is its own site
     host: str  # scheme and authority, "https://a.example:8443"
-    key: bytes  # 16: 8 of the site's keyed hash, 8 of the URL's
+    key: bytes  # 16 bytes: 8 of the site's keyed hash, 8 of the URL's
     seed_distance: int = 0  # clicks from a seed
     site_depth: int = 0  # clicks from the site's entry
-    hops: int = 0  # redirect hops since the last link
+    hops: int = 0  # redirects since the last link
     purpose: Purpose = Purpose.PAGE
     via: bytes = NO_KEY  # key of the page or redirect that named it
 
@@ -178,7 +178,7 @@ class Head(msgspec.Struct, frozen=True, dict=True):
     status: int
     headers: tuple[tuple[bytes, bytes], ...]  # as received: order, case, bytes
     address: str  # peer's address, "" if unknown
-    elapsed_s: float  # request sent to end of headers
+    elapsed_s: float  # seconds from sending the request to the end of the headers
 
     def get(self, name: bytes) -> str:
         """Return the first value of header `name` (lower case) as Latin-1 text, or ""."""
@@ -203,15 +203,15 @@ class Head(msgspec.Struct, frozen=True, dict=True):
 
 
 class Wire(msgspec.Struct, frozen=True):
-    """What one request was on the wire: bytes as sent and as received. Kept only where the crawl writes an archive."""
+    """One request on the wire: bytes as sent and as received. Kept only if the crawl writes an archive."""
 
     request: bytes  # b"" if none was sent
-    received: tuple[bytes, ...]  # in the pieces in which it came: interim answers, head, body
+    received: tuple[bytes, ...]  # in pieces as received: interim answers, head, body
     sent_at: float  # seconds since the Unix epoch; when it was begun if it was never sent
     address: str  # peer's address, "" if there was none
     n_interim: int  # answers before the final one
-    is_whole: bool  # the answer came to its end
-    broken: Cause | None  # what ended it before, if the connection or a rule of ours did
+    is_whole: bool  # whether the answer is complete
+    broken: Cause | None  # what ended it early: the connection, or one of our rules
     tls: str  # version as TLS libraries spell it, "TLSv1.3"; "" without TLS
     cipher: str  # the suite's name as OpenSSL spells it
 
@@ -223,15 +223,15 @@ class Fetched(msgspec.Struct, frozen=True):
     head: Head
     body: bytes  # decoded content, at most fetch.max_body
     wire_bytes: int  # bytes received for it, headers included
-    elapsed_s: float  # request sent to end of body
+    elapsed_s: float  # seconds from sending the request to the end of the body
     flags: frozenset[Flag] = frozenset()
     refused: Reason | None = None  # a head gate refused the body: `body` is empty
-    refused_by: str = ""  # the filter whose head gate it was
+    refused_by: str = ""  # the filter whose head gate refused it
     wire: Wire | None = None
 
 
 class Redirect(msgspec.Struct, frozen=True):
-    """A 3xx with a Location. `target` is the raw value as text; it is judged as a link is."""
+    """A 3xx with a Location. `target` is the raw value as text; it is judged like a link."""
 
     url: CrawlURL
     head: Head
@@ -269,24 +269,24 @@ class Directives(msgspec.Struct, frozen=True, gc=False):
 class Page(msgspec.Struct, frozen=True, dict=True):
     """A response as the page gate sees it, parsed once.
 
-    What several filters make of it lies beside its fields (`vars(page)`), so that it is made once.
+    Values that several filters compute from it are cached beside its fields (`vars(page)`).
     """
 
     url: CrawlURL
     status: int
     mime_type: str
     title: str
-    text: str  # visible, white space as the page has it
+    text: str  # visible text, with the page's white space
     tokens: U64  # hashes of the visible text's words, in order
-    fingerprint: bytes  # 16: hash of the token sequence, b"" if there is no text
-    links: tuple[str, ...]  # canonical, distinct, in page order: those the static gate let through
+    fingerprint: bytes  # 16 bytes: hash of the token sequence, b"" if there is no text
+    links: tuple[str, ...]  # canonical, distinct, in page order: links that passed the static gate
     canonical: str  # canonical form of rel=canonical, "" if none
     directives: Directives
     n_bytes: int
     flags: frozenset[Flag] = frozenset()
     at: float = 0.0  # when it was fetched
-    form: str = ""  # what it asks its reader for: "password", "text" of several lines, "" neither
-    feed: str = ""  # canonical URL of the first feed of its own host that it names, if feeds are read
+    form: str = ""  # what its forms ask for: "password", "text" of several lines, "" neither
+    feed: str = ""  # canonical URL of the first feed on its own host that it names, if feeds are read
 
 
 class RedirectPair(msgspec.Struct, frozen=True):
@@ -295,7 +295,7 @@ class RedirectPair(msgspec.Struct, frozen=True):
     original: CrawlURL
     target: CrawlURL
     hops: int
-    status: int  # of the target's response; 0 if it has none
+    status: int  # HTTP status of the target's response; 0 if it has none
     fingerprint: bytes = b""
     at: float = 0.0  # when the pair was complete
 
@@ -305,11 +305,11 @@ class Verdict(msgspec.Struct, frozen=True):
 
     filter: str
     keep: bool = True  # store the content
-    follow: bool = True  # its links are taken up in their turn; False: they wait as a class of their own, and are fetched last
+    follow: bool = True  # its links are fetched in their turn; False: they are held as a class, and fetched last
     score: float = 0.0
     reason: Reason | None = None
     evidence: Mapping[str, str | int | float] = msgspec.field(default_factory=dict)
-    new: bool = True  # it shows what no page has shown before; independent of whether it is stored
+    new: bool = True  # it shows a text that no page has shown before; independent of whether it is stored
 
     @property
     def is_against(self) -> bool:
@@ -324,7 +324,7 @@ class Judgement(msgspec.Struct, frozen=True):
     follow: bool
     verdicts: tuple[Verdict, ...]
     new: bool = True
-    observers: tuple[str, ...] = ()  # filters that enforce elsewhere, and by an override only observe here
+    observers: tuple[str, ...] = ()  # filters that enforce in general, and by an override only observe here
 
     @property
     def standing(self) -> Sequence[Verdict]:

@@ -1,10 +1,10 @@
 """An upper bound on how long the elements of a page stay open, from the end tags that certainly close them.
 
-An element is taken to be closed by an end tag if both tags are clean (tags.py) and only such pairs stand between them: if the parser sees
-the start tag, the element is the innermost one again when the end tag comes. If anything else stands between them (a comment with tags,
-an element without an end, a quote that may hide something), all elements around it count as open to the end of the page. Elements without
-content are left out, and so are shapes of svg that end in "/>": outside of svg "/>" has no effect, but there they are elements unknown to
-HTML, which any end tag of an outer element closes.
+An element is taken to be closed by an end tag if both tags are clean (tags.py) and only such pairs are between them: if the parser sees the
+start tag, the element is the innermost one again at the end tag. If anything else is between them (a comment with tags, an element without
+an end, a quote that may hide something), all elements around it count as open to the end of the page. Elements without content are left
+out, and so are shapes of svg that end in "/>": outside of svg "/>" has no effect, but there they are elements unknown to HTML, which any
+end tag of an outer element closes.
 
 Pairs are found from the inside out, a round for each level. Time: 300 µs for 3,000 tags.
 """
@@ -43,11 +43,11 @@ _LONG: Final = {
     (int.from_bytes(name[:8], "little"), int.from_bytes(name[8:], "little")): kind for name, kind in _KIND_OF.items() if len(name) >= 8
 }
 _NAME = re.compile(rb"[^\t\n\f\r />]{1,60}+(?=[\t\n\f\r />])")
-_MOST_LONG_NAMES: Final = 2_000  # of 16 bytes and more, or that hold control characters
+_MOST_LONG_NAMES: Final = 2_000  # names of 16 bytes and more, or with control characters
 
 
 class Nesting(NamedTuple):
-    """What may be open, added up over all tags."""
+    """Upper bounds of what is open, summed over all tags."""
 
     depth: int  # elements
     formatting: int  # formatting elements, by their weights
@@ -55,21 +55,21 @@ class Nesting(NamedTuple):
 
 
 class _Items(NamedTuple):
-    """The tags as the search for pairs takes them."""
+    """The tags in the form for the search of pairs."""
 
     signs: I8  # 1 start, -1 end, 0 neither: blocks
     names: U64
-    long_names: I64  # by number, 0 for those of less than 8 bytes
-    is_start: Bools  # opens an element, whether a pair is found or not
+    long_names: I64  # number of the name; 0 for names of less than 8 bytes
+    is_start: Bools  # whether it opens an element, also if no pair is found
     passes: Bools
 
 
 def nested(tags: Tags, weights: I64, enough: int) -> Nesting:
-    """Bound what is open.
+    """Bound the open elements.
 
     Args:
-        weights: Steps to open an element of each tag again, 0 where it is not formatting.
-        enough: What will do.
+        weights: [n_tags] steps to open each tag's element again; 0 if it is not a formatting element.
+        enough: The search ends when the bound is below.
     """
     items = _items(tags)
     n = tags.at.size
@@ -91,13 +91,13 @@ def nested(tags: Tags, weights: I64, enough: int) -> Nesting:
 
 
 def _n_names(items: _Items) -> int:
-    """Bound the distinct names of tags; each that was not read is one."""
+    """Bound the number of distinct names of tags; each name that was not read counts as one."""
     is_read = items.signs != 0
     return np.unique(items.names[is_read]).size + int(items.long_names.max()) + int((~is_read).sum())
 
 
 def _added_up(tags: Tags, weights: I64, items: _Items, closed: I64, waiting: I64) -> Nesting:
-    """Add up for how long elements are open, by what is known of their ends."""
+    """Sum up how long elements are open, by what is known about their ends."""
     n = closed.size
     span = closed - np.arange(n)
     depth = int(span[items.is_start].sum()) + int(span[waiting > 0].sum())
@@ -105,12 +105,14 @@ def _added_up(tags: Tags, weights: I64, items: _Items, closed: I64, waiting: I64
     formatting = (tags.glance == FORMATTING) & is_open
     anchors = (tags.glance == ANCHOR) & is_open
     steps = int(weights[formatting] @ span[formatting])
-    steps += min(int(weights[anchors] @ span[anchors]), int(weights[anchors].max(initial=0)) * n)  # the parser keeps one of them
+    steps += min(int(weights[anchors] @ span[anchors]), int(weights[anchors].max(initial=0)) * n)  # the parser keeps only one anchor
     return Nesting(depth, steps, n)
 
 
 def _pairs(items: _Items, left: I64) -> tuple[I64, I64, I64]:
-    """Find the start tags that are followed by their end tags among those that are left; return them, their ends, and what is left then."""
+    """Find the start tags that are directly followed by their end tags among the remaining tags; return (start tags, end tags, remaining
+    tags).
+    """
     here, there = left[:-1], left[1:]
     found = (items.signs[here] == 1) & (items.signs[there] == -1)
     found &= (items.names[here] == items.names[there]) & (items.long_names[here] == items.long_names[there])
@@ -121,7 +123,7 @@ def _pairs(items: _Items, left: I64) -> tuple[I64, I64, I64]:
 
 
 def _take_in(waiting: I64, starts: I64, ends: I64) -> int:
-    """Close the elements inside of pairs that any end tag closes; return for how long they are open, added up."""
+    """Close the elements inside pairs that any end tag closes; return how long they are open, summed up."""
     before = np.concatenate(([0], waiting.cumsum()))
     inside = before[ends] - before[starts]
     some = inside > 0
@@ -133,7 +135,7 @@ def _take_in(waiting: I64, starts: I64, ends: I64) -> int:
 
 
 def _items(tags: Tags) -> _Items:
-    """Read the names of the tags, and return for each what the search needs of it."""
+    """Read the names of the tags, and return each tag in the form for the search."""
     second = tags.data[tags.at + 1]
     is_end = second == ord("/")
     names, is_long, is_odd = words(tags.body, tags.at + 1 + is_end)
@@ -159,7 +161,7 @@ def _items(tags: Tags) -> _Items:
 
 
 def _number_long(tags: Tags, is_end: Bools, is_long: Bools, kinds: I8, firsts: U64) -> I64:
-    """Number the names of 8 bytes and more, 0 if absurdly long or too many; note the kinds of those that have one.
+    """Number the names of 8 bytes and more (0 if too long or too many); write the kinds of those that have one.
 
     Args:
         firsts: The first 8 bytes of every name.
@@ -179,7 +181,7 @@ def _number_long(tags: Tags, is_end: Bools, is_long: Bools, kinds: I8, firsts: U
 
 
 def _second_words(tags: Tags, at: I64) -> tuple[U64, Bools]:
-    """Return bytes 9 to 16 of names, in lower case; which names end there, and not in what may be no end."""
+    """Return (bytes 9 to 16 of names in lower case, which names certainly end there)."""
     seconds, is_plain = np.zeros(at.size, dtype=np.uint64), at < len(tags.body) - 16
     words_, is_longer, is_odd = words(tags.body, at[is_plain] + 8)
     seconds[is_plain] = words_
@@ -188,7 +190,7 @@ def _second_words(tags: Tags, at: I64) -> tuple[U64, Bools]:
 
 
 def _number_pairs(numbers: I64, at: I64, firsts: U64, seconds: U64) -> int:
-    """Give equal pairs of words the same number from 1 on; return how many there are."""
+    """Give equal pairs of words the same number, from 1 on; return the number of different pairs."""
     left, right = (np.unique(part, return_inverse=True)[1].astype(np.int64) for part in (firsts, seconds))
     found, inverse = np.unique(left * (right.max(initial=0) + 1) + right, return_inverse=True)
     numbers[at] = inverse + 1

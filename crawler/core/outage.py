@@ -1,4 +1,4 @@
-"""Decides whether our own network is down, or only hosts are: F13.
+"""Decides whether our own network is down, or only hosts are.
 
 If at least 80 % of the last 50 conclusive requests, over at least 5 hosts, failed before any peer answered, our own network is taken to be
 down: the crawl pauses, failures do not count against host or URL, and one trial after 5, 10, 20, then every 30 seconds checks whether it is
@@ -6,7 +6,7 @@ over. The first answer from any peer ends the outage.
 
 A proxy that fails three times in a row counts as our network: the crawl pauses in the same way until an answer comes through it.
 
-Near its end every crawl meets mostly dead hosts, which fail in the same way. So, once any host has answered in this process, a failure
+Near its end every crawl requests mostly dead hosts, which fail in the same way. So, once any host has answered in this process, a failure
 counts only if its host has answered before. A refused connection, a failed handshake or a time-out after connecting is not conclusive.
 
 Memory: 50 pairs. Time: O(50) per failure, O(1) per success.
@@ -21,7 +21,7 @@ from thresher.crawler.core.model import Cause, Failed, Outcome
 WINDOW = 50
 SHARE = 0.8
 MIN_HOSTS = 5
-PROXY_FAILURES = 3  # in a row
+PROXY_FAILURES = 3  # failures of the proxy in a row
 FIRST_TRIAL_S = 5.0
 TRIAL_MAX_S = 30.0
 
@@ -38,14 +38,14 @@ class Outage:
         self.since: float | None = None
         self.next_trial = 0.0
         self._n_proxy_failures = 0  # in a row
-        self.what = "network"  # that is down, if anything is
+        self.what = "network"  # what is down, if anything: "network" or "proxy"
 
     @property
     def is_down(self) -> bool:
         return self.since is not None
 
     def note(self, queue: bytes, outcome: Outcome, now: float, *, answered_before: bool) -> None:
-        """Enter the end of a request at `queue`."""
+        """Record the end of a request at the host queue `queue`."""
         if isinstance(outcome, Failed) and outcome.head is None:
             self.note_failure(queue, outcome.cause, now, answered_before=answered_before)
             return
@@ -57,7 +57,7 @@ class Outage:
             self._recent.clear()
 
     def note_failure(self, queue: bytes, cause: Cause, now: float, *, answered_before: bool) -> None:
-        """Enter a request, or a look-up made for one, that no peer answered."""
+        """Record a request, or a look-up for one, that no peer answered."""
         if cause is Cause.PROXY and not self.is_down:
             self._n_proxy_failures += 1
             if self._n_proxy_failures >= PROXY_FAILURES:
@@ -75,6 +75,6 @@ class Outage:
         self.next_trial = now + FIRST_TRIAL_S
 
     def try_again(self, now: float) -> None:
-        """Note that a trial starts."""
+        """Record that a trial starts."""
         self._interval_s = min(2.0 * self._interval_s, TRIAL_MAX_S)
         self.next_trial = now + self._interval_s

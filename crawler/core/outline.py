@@ -1,15 +1,15 @@
 """A first bound on the work of building a page's tree, from a few vector operations; nearly all ordinary pages pass it.
 
-It relies on facts that no page can hide from the scan:
+It relies on facts that no page can hide:
 
-- A tag that the parser sees ends at the first ">" behind it, unless a quote that opens a value stands before that ">" and its pair behind
-  it. Where no quote of the page can be such a one, every tag is just as long as it looks.
-- Of equal formatting elements the parser keeps three (the Standard's "Noah's Ark clause"), of anchors one. Tags of equal source are equal
+- A tag that the parser sees ends at the next ">", unless a quote that opens a value is before that ">" and its closing quote after it. If
+  no quote of the page can be of this kind, every tag ends where it seems to.
+- The parser keeps three of equal formatting elements (the Standard's "Noah's Ark clause"), and one anchor. Tags with equal source are equal
   elements.
 - A start tag and the end tag of its name, with nothing but such pairs between them, are an element that is closed (see nesting.py). Here
   names are compared in place, and only of 7 bytes at most.
 
-What this bound does not clear is no bomb yet: it is looked at more closely (tags.py, nesting.py).
+A page that this bound does not clear may still be harmless: it is examined more closely (tags.py, nesting.py).
 
 Time: 45 µs for the 1,000 tags of a page of 26 KB, and 20 to 100 for the bounds.
 """
@@ -42,20 +42,20 @@ from thresher.crawler.core.tags import (
 
 _KEPT: Final = 3
 _ROUNDS: Final = 5
-_LONG: Final = 4_000  # bytes of a tag from which its attributes are counted
-_MOST_COUNTED: Final = 12  # tags
-_MANY_TAGS: Final = 2_500  # of a page from which it is seldom cleared before some are matched
-_MOST_QUOTES: Final = 64  # that are looked at one by one
+_LONG: Final = 4_000  # from so many bytes on, the attributes of a tag are counted
+_MOST_COUNTED: Final = 12  # most tags whose attributes are counted
+_MANY_TAGS: Final = 2_500  # a page with so many tags is seldom cleared before some are matched
+_MOST_QUOTES: Final = 64  # most quotes that are examined one by one
 _CONTROLS: Final = bytes(range(33))
 _NAME = re.compile(("<(?:" + "|".join(FORMATTING_NAMES) + r")[\t\n\f\r />]").encode(), re.IGNORECASE)
 
 
 class Open(NamedTuple):
-    """What may be open, added up over all tags; and what may be opened again at each."""
+    """Upper bounds of what is open, summed over all tags, and of what may be opened again at each tag."""
 
     depth: int  # elements
     n_again: int  # formatting elements
-    n_copied: int  # attributes of those
+    n_copied: int  # attributes of these
     formatting: int  # steps for formatting elements that are closed
 
 
@@ -79,13 +79,13 @@ def outlined(body: bytes, data: U8, at: I64, glance: I8) -> Tags | None:
     is_clean[-1] = ends[-1] < len(body)
     second = data[at + 1]
     is_outermost = (second != ord("!")) & (second != ord("?"))
-    if not is_clean.all():  # else no two tags end at one place
+    if not is_clean.all():  # otherwise no two tags end at the same place
         bears = is_outermost.nonzero()[0]
         is_outermost[bears[1:]] = ends[bears[1:]] != ends[bears[:-1]]
     lengths = ends - at
     numbers = np.minimum(lengths >> 1, lengths // BYTES_EACH + ONE_BYTE_NAMES)
     long = (is_outermost & (lengths > _LONG)).nonzero()[0][:_MOST_COUNTED]
-    for i in long.tolist():  # no two share their bytes
+    for i in long.tolist():  # no two of them share bytes
         numbers[i] = min(numbers[i], measure(body, int(at[i]))[1])
     return Tags(body, data, at, glance, ends, is_clean, numbers, is_outermost)
 
@@ -105,14 +105,14 @@ def _hides_an_end(body: bytes, data: U8, quotes: I64, quote: bytes) -> bool:
 
 
 def bounds(tags: Tags, enough: int) -> Iterator[Open]:
-    """Bound what may be open, without a match of tags first, then closer and closer.
+    """Yield bounds of what may be open: first without matching tags, then tighter and tighter.
 
     Args:
-        enough: Steps; a bound above is left out.
+        enough: Steps; a bound above this is left out.
     """
     n = tags.at.size
     is_start = tags.glance >= START
-    counts: dict[bytes, int] = {}  # of attributes, by the source of a tag
+    counts: dict[bytes, int] = {}  # source of a tag → number of its attributes
     left, starts, depth, formatting = np.arange(n), is_start.nonzero()[0], 0, 0
     for level in range(_ROUNDS):
         open_depth = depth + n * starts.size - int(starts.sum())
@@ -135,7 +135,7 @@ def bounds(tags: Tags, enough: int) -> Iterator[Open]:
 
 
 def _again(tags: Tags, starts: I64, counts: dict[bytes, int], *, is_exact: bool) -> tuple[int, int]:
-    """Bound the formatting elements that the parser has to open again at once, if none of these is closed, and their attributes."""
+    """Bound the formatting elements that the parser must open again at once, if none of them is closed, and their attributes."""
     kinds = tags.glance[starts]
     n, n_attributes = 0, 0
     anchors = starts[kinds == ANCHOR]
@@ -155,7 +155,7 @@ def _again(tags: Tags, starts: I64, counts: dict[bytes, int], *, is_exact: bool)
 
 
 def _most_attributes(tags: Tags, anchors: I64, most_counted: int) -> int:
-    """Bound the attributes of any of these tags; those of the longest are counted."""
+    """Bound the number of attributes of any of these tags; those of the longest tags are counted."""
     numbers = tags.n_attributes[anchors]
     if not most_counted:
         return int(numbers.max())

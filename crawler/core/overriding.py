@@ -1,11 +1,11 @@
-"""The settings that hold for one URL, host or site: the general ones, with those of every override that covers it.
+"""The settings that apply to one URL, host or site: the general ones, with those of every override that covers it.
 
 An override covers a domain with its subdomains, or all URLs that begin with a prefix (config/surt.py has the third spelling). If several
-overrides cover a URL and have the same option, the longest one counts; so a prefix wins over its host, and a host over its domain. Of a
-host the overrides of prefixes on it count too, in the same order: config/override.py says which options are looked up by URL, host or site.
+overrides cover a URL and have the same option, the longest one counts; so a prefix wins over its host, and a host over its domain. For a
+host, overrides of prefixes on it count too, in the same order: config/override.py says which options are looked up by URL, host or site.
 
-Time: 0.1 µs without overrides; with them 0.5 µs, and .3 for each prefix on the URL's own host, however many overrides there are.
-Memory: the settings of each combination met; 100 bytes an origin, at most 50,000.
+Time: 0.1 µs without overrides; with them 0.5 µs, and .3 for each prefix on the URL's own host, however many overrides there are. Memory:
+the settings of each combination in use; 100 bytes an origin, at most 50,000.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from thresher.config.override import OverrideScope, kind_of, overridden
 from thresher.config.settings import Override, Settings
 from thresher.crawler.core.url import hostname_of, origin_of, queue_name, site_of
 
-Which = tuple[int, ...]  # the overrides that cover something, by their places in the configuration, the one that decides last
+Which = tuple[int, ...]  # positions in the configuration of the overrides that cover something; the one that decides is last
 _MOST_ORIGINS: Final = 50_000
 
 
 class OverriddenOption(NamedTuple):
-    """What an override says of an option."""
+    """The value of an option in an override."""
 
     key: str  # dotted
     value: Any
@@ -38,7 +38,7 @@ class Overriding:
         self._overrides = settings.overrides
         self._order = sorted(range(len(settings.overrides)), key=lambda i: len(settings.overrides[i].rule))
         self._made: dict[Which, Settings] = {(): settings}
-        self._of_origin: dict[str, tuple[Which, bool]] = {}  # what may cover its URLs, and whether some of it covers a part of them only
+        self._of_origin: dict[str, tuple[Which, bool]] = {}  # origin → (overrides that may cover URLs on it, whether some cover not all)
         self._of_queue: dict[str, Which] = {}
 
     @property
@@ -47,11 +47,11 @@ class Overriding:
         return bool(self._overrides)
 
     def of(self, text: str) -> Settings:
-        """Return the settings that hold for a canonical URL."""
+        """Return the settings for a canonical URL."""
         return self._general if not self._overrides else self.made(self.which(text))
 
     def of_host(self, queue: str) -> Settings:
-        """Return the settings that hold for a host queue, by its name, or for a site, by its own."""
+        """Return the settings for a host queue or a site, by its name."""
         return self._general if not self._overrides else self.made(self.which_of_host(queue))
 
     def which(self, text: str) -> Which:
@@ -69,7 +69,7 @@ class Overriding:
         return may if not has_prefixes else tuple(i for i in may if covers(self._overrides[i].rule, text, origin))
 
     def made(self, which: Which) -> Settings:
-        """Return the settings that hold where these overrides do."""
+        """Return the general settings with these overrides."""
         made = self._made.get(which)
         if made is None:
             made = self._general
@@ -79,25 +79,27 @@ class Overriding:
         return made
 
     def everywhere(self) -> list[Settings]:
-        """Return the general settings, and those that each override makes of them: whatever may hold somewhere is in one of them."""
+        """Return the general settings, and the settings with each single override: every value that may apply somewhere is in one of
+        them.
+        """
         return [self._general, *(overridden(self._general, one.options) for one in self._overrides)]
 
     def anywhere(self, holds: Callable[[Settings], bool]) -> bool:
-        """Return whether something holds in general or by an override."""
+        """Return whether `holds` is true for the general settings or with an override."""
         return any(map(holds, self.everywhere()))
 
     def said(self, text: str) -> list[OverriddenOption]:
-        """Return what overrides change for a canonical URL, its host and its site: of each option the value that counts, by dotted key."""
+        """Return the options that overrides change for a canonical URL, its host and its site, each with the value that counts."""
         of_url = self.which(text)
         skips = [OverriddenOption("skip", True, self._overrides[i].match) for i in of_url if self._overrides[i].skip][-1:]
         return skips + sorted((one for kind, which in self._parts(text) for one in self._said(which, kind)), key=lambda one: one.key)
 
     def said_of_host(self, queue: str) -> list[OverriddenOption]:
-        """Return what overrides change for a host queue, by its name."""
+        """Return the options that overrides change for a host queue, by its name."""
         return self._said(self.which_of_host(queue), OverrideScope.HOST)
 
     def all_of(self, text: str) -> Settings:
-        """Return all that holds for a canonical URL, its host and its site."""
+        """Return the settings for a canonical URL, with the options that are looked up by its host and its site."""
         made = self.of(text)
         for kind, which in self._parts(text):
             if kind is not OverrideScope.URL:

@@ -23,7 +23,7 @@ class FrontierSnapshot:
     n_known_hosts: int
     next_ready_at: float | None
     network_down_since: float | None
-    parked: dict[str, int] = field(default_factory=dict)  # by reason, as far as seen in this life
+    parked: dict[str, int] = field(default_factory=dict)  # by reason, as far as seen by this process
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ def snapshot(bench: Workbench, n_in_flight: int, n_known_hosts: int, network_dow
 
 
 def why(bench: Workbench, outage: Outage, n_in_flight: int, now: float) -> str:
-    """Return in words what hosts wait for, and by which rules. Time: O(bench)."""
+    """Return a text about what hosts wait for, and by which rules. Time: O(bench)."""
     if outage.is_down and now < outage.next_trial:
         return f"{outage.what} down; next trial in {outage.next_trial - now:.0f} s"
     words = bench.why(now, n_in_flight)

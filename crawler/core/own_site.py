@@ -1,6 +1,6 @@
-"""The addresses of one's own site: to which addresses its host names resolved, and at which ports, when the crawl began.
+"""The operator's own site: to which addresses its host names resolved, and at which ports, when the crawl began.
 
-An exemption holds for a triple of name, port and address, compared at every connect: another name that resolves to a pinned address,
+An exemption holds for a triple of name, port and address, compared at every connection: another name that resolves to a pinned address,
 another port there, and a pinned name that later resolves elsewhere are not exempt. crawler/start/pinning.py decides what is pinned. O(1).
 """
 
@@ -13,12 +13,12 @@ from thresher.crawler.core.url import hostname_of, port_of, queue_name
 
 
 def endpoint(hostname: str, port: int) -> str:
-    """Return the name of a host's port as `own_site.pinned` has it: "a.example:443", "[::1]:8000"."""
+    """Return the name of a host and port as in `own_site.pinned`: "a.example:443", "[::1]:8000"."""
     return f"[{hostname}]:{port}" if ":" in hostname else f"{hostname}:{port}"
 
 
 class OwnSite:
-    """What is pinned. An empty one exempts nothing."""
+    """The pinned addresses. An empty one exempts nothing."""
 
     def __init__(self, pinned: Mapping[str, Iterable[str]]) -> None:
         """Create the own site.
@@ -36,7 +36,7 @@ class OwnSite:
 
     @classmethod
     def of(cls, settings: Settings) -> OwnSite:
-        """Return what a crawl's configuration has pinned; nothing but under `profile: own-site`."""
+        """Return the pinned addresses of a configuration; nothing without `profile: own-site`."""
         is_own = settings.profile == "own-site"
         return cls({name: addresses.split() for name, addresses in settings.own_site.pinned.items()} if is_own else {})
 
@@ -44,11 +44,13 @@ class OwnSite:
         return bool(self._addresses)
 
     def holds(self, origin: str, address: str) -> bool:
-        """Return whether a canonical origin was pinned to this very address."""
+        """Return whether a canonical origin was pinned to exactly this address."""
         return address in self._addresses.get(endpoint(hostname_of(origin), port_of(origin)), ())
 
     def has_queue(self, name: str) -> bool:
-        """Return whether a host queue is of a pinned name and port: its host is one's own unless its name resolves elsewhere by now."""
+        """Return whether a host queue has a pinned name and port: its host is the operator's own, unless its name now resolves
+        elsewhere.
+        """
         return name in self._queues
 
     def has_name(self, hostname: str, address: str) -> bool:

@@ -1,8 +1,8 @@
-"""Which agent owns which sites, where several agents crawl together: site → partition → agent.
+"""Which agent owns which sites, if several agents crawl together: site → partition → agent.
 
 A site belongs to one of 4,096 partitions, the top 12 bits of its keyed hash, which are also the first bits of its URLs' keys; a table gives
-the agent of each partition. So all hosts of a site belong to one agent, a partition is one range of keys, and another number of agents
-moves as few partitions as can be.
+the agent of each partition. So all hosts of a site belong to one agent, a partition is one range of keys, and a change of the number of
+agents moves as few partitions as possible.
 
 Memory: 4 KiB. Time: 0.1 µs a look-up; with one agent there is no table and no look-up.
 """
@@ -16,12 +16,12 @@ MOST_AGENTS = 64
 
 
 def partition(key: bytes) -> int:
-    """Return the partition of a key that begins with a site's hash: of a site, a URL, a host queue, an origin."""
+    """Return the partition of a key that begins with a site's hash: the key of a site, a URL, a host queue, an origin."""
     return key[0] << 4 | key[1] >> 4
 
 
 def first_key(number: int) -> bytes:
-    """Return the smallest prefix of the keys of a partition; that of partition 4,096 is past all."""
+    """Return the smallest prefix of the keys of a partition; that of partition 4,096 is after all keys."""
     return (number << 4).to_bytes(3, "big")[1:] if number < N_PARTITIONS else b"\xff" * 32
 
 
@@ -55,7 +55,7 @@ class Ownership:
         self.n_agents = max(table) + 1
 
     def owner(self, key: bytes) -> int:
-        """Return the agent that has a key which begins with a site's hash."""
+        """Return the agent that owns a key; the key begins with a site's hash."""
         return self._table[key[0] << 4 | key[1] >> 4]
 
     def is_own(self, key: bytes) -> bool:

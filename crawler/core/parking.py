@@ -1,4 +1,4 @@
-"""Parks hosts, and serves them again: by an operator's word, by a filter's, or for a rest while a wall stands before them."""
+"""Parks hosts, and unparks them: for the operator, for a filter, or for a while because of a wall."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from thresher.crawler.core.workbench import Workbench
 
 
 class Parking:
-    """Changes whether hosts are served, those on the workbench and those in the store."""
+    """Parks and unparks hosts on the workbench and in the store."""
 
     def __init__(self, store: QueueStore, bench: Workbench, pace: Pace) -> None:
         self._store = store
@@ -17,11 +17,11 @@ class Parking:
         self._pace = pace
 
     def rest(self, queue: bytes, number: int, now: float) -> None:
-        """Start no request at a host for a while, since a wall stands before it.
+        """Start no request at a host for a while, since it is behind a wall.
 
         Args:
             queue: The host's queue.
-            number: Of rests in a row, from 1: each is twice as long as the one before.
+            number: Number of times in a row, from 1: each is twice as long as the one before.
             now: The time, in seconds.
         """
         host = self._served(queue, now)
@@ -33,13 +33,13 @@ class Parking:
             self._bench.place(host, now)
 
     def park(self, queue: bytes, why: str, now: float, *, until: float = 0.0) -> bool:
-        """Start no further request at a host, from the end of the one in flight; return False if it is unknown or parked already.
+        """Start no further request at a host after the one in flight; return False if it is unknown or parked already.
 
         Args:
             queue: The host's queue.
             why: The reason, as `thresher hosts` shows it.
             now: The time, in seconds.
-            until: When it is served again by itself; 0: by `unpark` alone.
+            until: When it is unparked automatically; 0: only by `unpark`.
         """
         host = self._served(queue, now)
         if host is None:
@@ -51,14 +51,14 @@ class Parking:
         return True
 
     def unpark(self, queue: bytes, now: float) -> bool:
-        """Serve a parked host again; False if it is not parked. A budget that is used up parks it anew."""
+        """Serve a parked host again; return False if it is not parked. If its budget is used up, it is parked again."""
         host = self._bench.hosts.get(queue)
         record = self._store.host(queue) if host is None else host.record
         if record is None or not record.parked:
             return False
         if host is None:
             self._bench.unpark(queue, record, now)
-        else:  # it was to be parked after its lease
+        else:  # it would have been parked after its lease
             record.parked, record.parked_until = "", 0.0
         return True
 

@@ -1,4 +1,4 @@
-"""What the parser makes of an HTML body, before its links are resolved and its text is measured (model.py: `Page`)."""
+"""The result of parsing an HTML body, before its links are resolved and its text is measured (model.py: `Page`)."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ class Link(NamedTuple):
 
 
 class Parsed(msgspec.Struct, frozen=True):
-    """What one parse of an HTML body yields; crosses the process border of the isolated parser."""
+    """The result of parsing an HTML body; the isolated parser's process sends it."""
 
     title: str
     base: str  # value of the first <base href>, "" if none
     canonical: str  # raw value of rel=canonical, "" if none
     links: tuple[Link, ...]
     directives: Directives
-    raw_text: str  # visible text, a space between elements; white space as the page has it, since words are taken from it
+    raw_text: str  # visible text, with a space between elements; white space as in the page
     charset: str
     flags: frozenset[Flag] = frozenset()
-    n_links: int = 0  # before the cap
-    form: str = ""  # what it asks its reader for: "password", else "text" of several lines; "" neither
+    n_links: int = 0  # number of links before the cap
+    form: str = ""  # what its forms ask for: "password", else "text" of several lines; "" neither
 
     @property
     def text(self) -> str:

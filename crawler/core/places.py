@@ -1,6 +1,6 @@
 """The host and the site of each of many URLs. A host is a host queue: http, https, www and bare of a name are one.
 
-Time: 0.5 µs a URL, as its origin's place is remembered. Memory: 4 bytes a URL, and 300 an origin.
+Time: 0.5 µs a URL, since the groups of origins are cached. Memory: 4 bytes a URL, and 300 an origin.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Level = Literal["page", "host", "site"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UrlGroups:
-    """Groups of URLs, numbered in the order of their first mention. of: [n_urls]; names: [n_groups]."""
+    """Groups of URLs, numbered in the order in which they first occur. of: [n_urls] group of each URL; names: [n_groups]."""
 
     of: npt.NDArray[np.int32]
     names: list[str]

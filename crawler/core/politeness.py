@@ -1,10 +1,11 @@
 """How gently a host is treated: gap, back-off, retries, circuit, and the rules that a configuration sets for it.
 
-The one idea: what a server is owed is kept per HOST QUEUE, never per URL. A URL's retry waits for its own time and for its host's; a 429
-that comes back in a millisecond slows the whole host (a fast error never speeds a crawl up). All times count from the END of a response.
+The main idea: waits are kept per HOST QUEUE, never per URL. A URL's retry waits for its own time and for its host's; a 429 that arrives
+within a millisecond slows the whole host (a fast error never makes a crawl faster). All times count from the END of a response.
 
     gap      = max(min_delay, delay_factor x elapsed), at most max_delay; at least Crawl-delay; twice that while a 429 or 503 is not
-               forgiven; at least min_delay x 2^failures; stretched by up to `jitter`, never shortened
+    forgiven; at least min_delay x 2^failures; lengthened by
+                   up to `jitter`, never shortened
     back-off = 429, 503: Retry-After (clamped), or backoff_initial, doubled per incident, forgiven after backoff_forgive of quiet
     circuit  = dead_after failures in a row park the host for dead_wait, then one trial
 
@@ -29,13 +30,13 @@ from thresher.crawler.core.model import Cause, Failed, Fetched, Outcome, Reason
 from thresher.crawler.core.overriding import Overriding
 from thresher.crawler.core.ports import Entry, HostRecord
 
-VISIT_WAITS: Final = 0.05  # of the longest interval between visits of a page, for which new URLs may go before a visit that is due
+VISIT_WAITS: Final = 0.05  # share of the longest interval between visits of a page for which new URLs may go before a due visit
 _SECONDS = re.compile(r"[0-9]+(\.[0-9]*)?")
 _MAX_HEADER = 64  # characters of a Retry-After worth reading
 
 
 class WaitRule(StrEnum):
-    """Why a host waits after a response, as it is shown: options by their names in `politeness`, else the names of the standards."""
+    """Why a host waits after a response, as shown to the operator: names of options in `politeness`, or names from the standards."""
 
     MIN_DELAY = "min_delay"
     OWN_DELAY = "own_site.delay"
@@ -49,19 +50,19 @@ class WaitRule(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class HostRules:
-    """What the configuration asks for one host, after overrides."""
+    """The rules of the configuration for one host, with overrides."""
 
     min_delay: float
     delay_factor: float
     max_delay: float
     max_pages: int | None
     max_bytes: int | None
-    politeness: PolitenessSettings  # the rest of it
+    politeness: PolitenessSettings  # all other rules
     retry: RetrySettings
-    announced_every: int = 0  # requests, of which one goes to what sitemaps named while links' URLs wait; 0: none does
-    refresh_share: float = 0.5  # of the host's requests, for revisits that are due while new URLs wait
-    visit_waits_s: float = math.inf  # at most, after it is due, while new URLs go before it
-    own_delay: float | None = None  # at one's own site: in place of `min_delay` while the host answers well
+    announced_every: int = 0  # one of so many requests goes to an announced URL while linked URLs wait; 0: none
+    refresh_share: float = 0.5  # share of the host's requests for due revisits, while new URLs wait
+    visit_waits_s: float = math.inf  # most seconds that a due visit waits while new URLs go first
+    own_delay: float | None = None  # on the operator's own site: replaces `min_delay` while the host answers well
 
     @property
     def floor(self) -> float:
@@ -71,7 +72,7 @@ class HostRules:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What follows a failure: one wait in seconds per further try, and who is to blame."""
+    """What follows a failure: the wait in seconds before each further try, and whose fault it is."""
 
     waits: tuple[float, ...] = ()
     counts_against_host: bool = True
@@ -91,7 +92,7 @@ RETRIES: dict[Cause, Policy] = {
     Cause.CONN_REFUSED: _NETWORK,
     Cause.CONN_TIMEOUT: _NETWORK,
     Cause.CONN_RESET: _NETWORK,
-    Cause.UNREACHABLE: _NETWORK,  # while the whole network is down nothing is held against a URL: see outage.py
+    Cause.UNREACHABLE: _NETWORK,  # while the whole network is down, no failure counts against a URL: see outage.py
     Cause.TLS_CERT: Policy(),
     Cause.TLS_PROTO: Policy(),
     Cause.TIMEOUT_FIRST_BYTE: _NETWORK,
@@ -121,7 +122,12 @@ RETRIES: dict[Cause, Policy] = {
 
 
 def parse_retry_after(text: str, now: float) -> float | None:
-    """Return the seconds that a Retry-After header asks for, 0 for a date in the past, None if neither form.    [RFC 9110, 10.2.3]"""
+    """Return the seconds that a Retry-After header asks for; 0 for a date in the past, None if it has neither form [RFC 9110, 10.2.3].
+
+    Args:
+        text: The value of the header.
+        now: Seconds since the epoch.
+    """
     text = text.strip()
     if not text or len(text) > _MAX_HEADER:
         return None
@@ -136,17 +142,17 @@ def parse_retry_after(text: str, now: float) -> float | None:
 
 
 class Rulebook:
-    """The rules of every host: the general settings, and those of the overrides that cover it."""
+    """The rules of each host: the general settings with the overrides that cover it."""
 
     def __init__(self, settings: Settings) -> None:
         self.overriding = Overriding(settings)
-        self._made: dict[int, HostRules] = {}  # by the identity of settings, which `Overriding` keeps
+        self._made: dict[int, HostRules] = {}  # by the identity of the settings objects, which `Overriding` keeps
 
     def of(self, name: str, *, is_own: bool = False) -> HostRules:
         """Return the rules of the host queue `name`.
 
         Args:
-            is_own: As it is served from a pinned address of one's own site.
+            is_own: Whether it is served from a pinned address of the operator's own site.
         """
         settings = self.overriding.of_host(name)
         rules = self._made.get(id(settings))
@@ -176,23 +182,23 @@ def _rules_of(settings: Settings) -> HostRules:
 
 
 class Pace:
-    """Updates a host's record after each response, and decides when and whether it is asked again."""
+    """Updates a host's record after each response, and decides whether and when it is requested again."""
 
     def __init__(self, settings: Settings, rng: random.Random) -> None:
         self._longest = _longest(settings)
         self._rng = rng
-        self._back_offs: dict[str, BackOff] = {}  # by name of the host, those that nobody has taken yet
+        self._back_offs: dict[str, BackOff] = {}  # name of a host → back-off that was not taken yet
 
     def take_back_offs(self, most: int) -> list[BackOff]:
-        """Return the back-offs that have begun since the last call, each host's newest, at most so many; others next time."""
+        """Return at most `most` back-offs that have begun since the last call, each host's newest; further ones come with the next call."""
         return [self._back_offs.pop(name) for name in [*self._back_offs][:most]]
 
     def floor(self, record: HostRecord, rules: HostRules) -> float:
-        """Return the least gap that the host is owed, in seconds."""
+        """Return the least gap of a host, in seconds."""
         return self._floor(record, rules)[0]
 
     def _floor(self, record: HostRecord, rules: HostRules) -> tuple[float, str]:
-        """Return the least gap, and the rule that sets it. In trouble a host of one's own is treated as any other."""
+        """Return (the least gap, the rule that sets it). While it has trouble, the operator's own host is treated like any other."""
         least, rule = rules.floor, WaitRule.MIN_DELAY
         if rules.own_delay is not None and not record.failures and not record.backoff_s:
             least, rule = min(rules.own_delay, rules.max_delay), WaitRule.OWN_DELAY
@@ -201,13 +207,13 @@ class Pace:
         return least, rule
 
     def at_least(self, record: HostRecord, rules: HostRules, after: float) -> None:
-        """Let the host rest its least gap after a time, as if a response had ended then."""
+        """Make the host wait at least its least gap after a time, as if a response had ended then."""
         floor, rule = self._floor(record, rules)
         if after + floor > record.next_at:
             record.next_at, record.rule = after + floor, rule
 
     def stretch(self, wait_s: float, rules: HostRules) -> float:
-        """Return a wait with jitter: never shorter."""
+        """Return a wait with jitter, which only lengthens it."""
         return wait_s * (1.0 + rules.politeness.jitter * self._rng.random())
 
     def gap(self, record: HostRecord, rules: HostRules, elapsed_s: float) -> float:
@@ -215,7 +221,7 @@ class Pace:
         return self._gap(record, rules, elapsed_s)[0]
 
     def _gap(self, record: HostRecord, rules: HostRules, elapsed_s: float) -> tuple[float, str]:
-        """Return that wait, and the rule that decides it."""
+        """Return (that wait, the rule that decides it)."""
         floor, rule = self._floor(record, rules)
         gap, by_time = floor, min(rules.delay_factor * elapsed_s, rules.max_delay)
         if by_time > gap:
@@ -226,10 +232,10 @@ class Pace:
         return (failing, WaitRule.FAILURES) if record.failures and failing > gap else (gap, rule)
 
     def respond(self, record: HostRecord, rules: HostRules, outcome: Outcome, now: float, *, excused: bool) -> None:
-        """Enter the end of a request into the host's record.
+        """Record the end of a request in the host's record.
 
         Args:
-            excused: The fault is the network's or ours, not the host's.
+            excused: Whether the fault is the network's or ours, not the host's.
         """
         record.n_requests += 1
         record.n_bytes += outcome.wire_bytes
@@ -259,7 +265,7 @@ class Pace:
             record.backoff_s = 0.0
 
     def _back_off(self, record: HostRecord, rules: HostRules, outcome: Outcome, now: float) -> str:
-        """Let a 429, a 503 or a Retry-After hold the whole host back; return the rule that does, "" if none."""
+        """Apply the back-off of a 429, a 503 or a Retry-After to the host; return the rule that does, "" if none."""
         limits = rules.politeness
         asked = _asked_wait(outcome, now)
         if asked is not None:
@@ -277,10 +283,10 @@ class Pace:
         return WaitRule.BACK_OFF if asked is None or wait > asked else WaitRule.RETRY_AFTER
 
     def rest(self, record: HostRecord, rules: HostRules, number: int, now: float) -> None:
-        """Let a host rest that a wall stands before.
+        """Make a host wait that is behind a wall.
 
         Args:
-            number: Of rests in a row, from 1.
+            number: Number of times in a row, from 1.
         """
         limits = rules.politeness
         wait = min(limits.backoff_initial * 2.0 ** min(number - 1, 30), limits.backoff_max)
@@ -301,13 +307,13 @@ class Pace:
         return record.failures >= rules.politeness.dead_after
 
     def park_dead(self, record: HostRecord, rules: HostRules, now: float) -> None:
-        """Open the circuit: nothing for `dead_wait`, then one trial, which parks again if it fails."""
+        """Open the circuit: no request for `dead_wait`, then one trial, which parks the host again if it fails."""
         record.parked = Reason.HOST_DEAD
         record.parked_until = now + rules.politeness.dead_wait
         record.failures = max(0, rules.politeness.dead_after - 1)
 
     def why_parked(self, record: HostRecord, rules: HostRules, now: float) -> str:
-        """Return why nothing of the host is fetched, by today's configuration; "" if it is served. The operator's parking stays."""
+        """Return why the host is parked under the present configuration; "" if it is served. Parking by the operator stays."""
         if rules.max_pages is not None and record.n_pages - record.n_pages_before >= rules.max_pages:
             return Reason.HOST_BUDGET
         if rules.max_bytes is not None and record.n_bytes - record.n_bytes_before >= rules.max_bytes:
@@ -319,12 +325,12 @@ class Pace:
         return record.parked
 
     def latest(self, now: float) -> float:
-        """Return the latest time that a host can rightly be made to wait for: what a record says beyond it is a clock's fault."""
+        """Return the latest time until which a host can wait by the rules: a later time in a record comes from a wrong clock."""
         return now + self._longest
 
 
 def _longest(settings: Settings) -> float:
-    """Return the longest time in seconds that any host can rightly be made to wait."""
+    """Return the longest time in seconds that any host can wait by the rules."""
     names = ("max_delay", "max_crawl_delay", "retry_after_max", "backoff_max", "dead_wait")
     everywhere = [of.politeness for of in Overriding(settings).everywhere()]
     longest = max(float(getattr(of, name)) for of in everywhere for name in names)
@@ -351,7 +357,7 @@ def _asked_wait(outcome: Outcome, now: float) -> float | None:
 
 
 def rule_of(record: HostRecord, rules: HostRules) -> str:
-    """Return the rule for which the host waits, with its figure."""
+    """Return the rule for which the host waits, with its value."""
     match record.rule:
         case "" | WaitRule.MIN_DELAY:
             return f"{WaitRule.MIN_DELAY} {rules.floor:g} s"

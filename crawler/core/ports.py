@@ -1,4 +1,4 @@
-"""What the pure core asks of the store and the resolver, as Protocols: the real ones live in storage/ and crawler/.
+"""What the pure core needs of the store and the resolver, as Protocols; implemented in storage/ and crawler/.
 
 Time is one scale everywhere: `now` is seconds since the Unix epoch, read once from the wall clock when the agent starts and
 advanced by the monotonic clock from there; it never runs backwards, neither within a life nor from one life to the next.
@@ -16,21 +16,21 @@ from thresher.crawler.core.model import CrawlURL, Purpose, Reason, State
 
 
 class Lane(IntEnum):
-    """Which part of a host's queue a row stands in; lanes are served in this order."""
+    """The part of a host's queue in which a row is; lanes are served in this order."""
 
-    AHEAD = 0  # probes, validations and audits: rank 0; what pages need to be shown: rank 1; requests of filters that can wait: rank 2
+    AHEAD = 0  # probes, validations and audits: rank 0; requisites of pages: rank 1; filters' requests that can wait: rank 2
     RETRY = 1  # rank = `not_before` in microseconds; a row is skipped until then
     FRESH = 2  # rank by the crawl's order (crawler/core/order)
-    ANNOUNCED = 3  # what sitemaps named and no link: rank by directory depth; a small share is served before FRESH is empty
-    TAIL = 4  # drawn from what filters held, when the host had nothing else: rank 0
-    DUE = 5  # next visits of pages: rank = their time in microseconds; once it has come they share the host with FRESH and ANNOUNCED
+    ANNOUNCED = 3  # URLs that only sitemaps named: rank by directory depth; a small share is served before FRESH is empty
+    TAIL = 4  # held URLs that were drawn when the host had nothing else: rank 0
+    DUE = 5  # next visits of pages: rank = their time in microseconds; from then on they share the host with FRESH and ANNOUNCED
 
 
-CAN_WAIT: Final = 2  # rank in the lane AHEAD: behind new pages, as long as a host has made few requests
+CAN_WAIT: Final = 2  # rank in the lane AHEAD: after new pages, as long as the host has made few requests
 
 
 class SeenRow(NamedTuple):
-    """What is known of a URL."""
+    """What is known about a URL."""
 
     state: State
     reason: Reason | None
@@ -39,7 +39,7 @@ class SeenRow(NamedTuple):
     hops: int
     purpose: Purpose
     seq: int  # its number in `urls`, in the order of discovery, from 1
-    visit: int  # that settled it last; 0: none yet
+    visit: int  # number of the visit that settled it last; 0: none yet
     worth: int = 0  # level of its cash while it waits, 0 to 31 (crawler/core/order/cash.py)
 
 
@@ -49,22 +49,22 @@ class Entry(NamedTuple):
     lane: Lane
     rank: int
     seq: int  # order of discovery over the whole crawl
-    attempt: int  # requests made for it so far
+    attempt: int  # number of requests made for it so far
     url: CrawlURL
 
     @property
     def can_wait(self) -> bool:
-        """Whether new pages of a host that has made few requests go first."""
+        """Whether it goes after new pages while its host has made few requests."""
         return self.lane is Lane.AHEAD and self.rank == CAN_WAIT
 
 
 class HostRecord(msgspec.Struct, array_like=True, kw_only=True):
-    """All that a crawl remembers of one host queue (http, https, www and bare of a name share it). Times as `now`."""
+    """All that a crawl stores about one host queue (http, https, www and bare of a name share it). Times are seconds since the epoch."""
 
     name: str  # "a.example", "a.example:8080"
     site: str
     due: float = 0.0  # place of the host's row in `due`; 0: it has none, since nothing is queued
-    next_at: float = 0.0  # no request before
+    next_at: float = 0.0  # no request before this time
     n_queued: int = 0
     n_requests: int = 0
     n_pages: int = 0
@@ -74,18 +74,18 @@ class HostRecord(msgspec.Struct, array_like=True, kw_only=True):
     backoff_s: float = 0.0  # current step of the back-off
     backoff_until: float = 0.0
     incident_at: float = 0.0  # last 429, 503 or counted failure
-    crawl_delay: float = -1.0  # of robots.txt; -1: none
-    parked: str = ""  # why nothing of it is fetched: a Reason, "" if it is served
-    parked_until: float = 0.0  # 0 with `parked`: until the configuration changes
-    rule: str = ""  # of politeness, that set `next_at`
+    crawl_delay: float = -1.0  # seconds in robots.txt; -1: none
+    parked: str = ""  # why it is parked: a Reason, "" if it is served
+    parked_until: float = 0.0  # if `parked`: until then; 0: until the configuration changes
+    rule: str = ""  # rule of politeness that set `next_at`
     n_pages_before: int = 0  # of earlier rounds: its budget is that of one
     n_bytes_before: int = 0
-    n_refreshed: int = 0  # of its requests, taken from the lane DUE
-    refresh_credit: float = 0.0  # requests that revisits are ahead (below 0) or behind of their share, where both wait
+    n_refreshed: int = 0  # number of its requests from the lane DUE
+    refresh_credit: float = 0.0  # requests by which revisits are ahead (below 0) or behind of their share, while both wait
 
     @property
     def has_answered(self) -> bool:
-        """Whether any request to it has not failed."""
+        """Whether a request to it has ever succeeded."""
         return self.n_requests > self.n_failed
 
 
@@ -95,12 +95,12 @@ class SiteRecord(msgspec.Struct, array_like=True, kw_only=True):
     name: str
     n_hosts: int = 0
     n_pages: int = 0
-    n_linking: int = 0  # other sites that link to it; counted under an order that asks for it
+    n_linking: int = 0  # number of other sites that link to it; counted if the order needs it
     n_pages_before: int = 0  # of earlier rounds: its budget is that of one
 
 
 class QueueStore(Protocol):
-    """The host queues on disk. Reads see every write made before, committed or not; writes join the open group.
+    """The host queues on disk. Reads see every earlier write, committed or not; writes belong to the open group.
 
     Times in rows and in `due` have a resolution of a microsecond.
     """
@@ -165,27 +165,27 @@ class AddressBook(Protocol):
 
 
 class AddressUse(Protocol):
-    """What all agents of a machine do at one address: their requests in flight, and when the next may start."""
+    """Counts what all agents of a machine do at one address: their requests in flight, and when the next may start."""
 
     def start(self, address: str, *, is_own: bool = False) -> float:
-        """Reserve a request at the address, 0.0; or return the seconds until it is worth another try.
+        """Reserve a request at the address. Return 0.0 if it was reserved, else the seconds until the next try.
 
         Args:
-            is_own: Whether the request goes to one's own site: the time between two starts is then neither waited for nor begun.
+            is_own: Whether the site is the operator's own: then the time between two starts does not apply.
         """
         ...
 
     def end(self, address: str, *, was_used: bool) -> None:
-        """Free a reservation, as if it had never been if no request was made."""
+        """End a reservation; if no request was made, undo its effects."""
         ...
 
 
 class Memory(Protocol):
     """A filter's memory: small records by key.
 
-    The first 8 bytes of a key are the site's, so that a site's records lie together and are capped. Reads see every write made
+    The first 8 bytes of a key are the site's, so that a site's records are adjacent and can be limited. Reads see every write made
     before; writes are committed with the visit that made them. When a site's records outgrow `filters.site_bytes`, those of least weight
-    are deleted first, of equal ones those that were not written for the longest time.
+    are deleted first; of equal weight, those that were not written for the longest time.
 
     The key of a record that belongs to no site begins with any 5 bytes and three zero bytes. When sites move to another agent, their
     records move with them; records that belong to no site are copied, so that both agents have them.
@@ -202,7 +202,7 @@ class Memory(Protocol):
     def get_many(self, keys: Iterable[bytes], /) -> list[bytes | None]: ...
 
 
-Change = tuple[str, bytes, bytes | None, float]  # filter, key, value before (None: there was none), weight
+Change = tuple[str, bytes, bytes | None, float]  # (filter, key, value before or None, weight)
 
 
 class Put(Protocol):
@@ -213,14 +213,14 @@ class Put(Protocol):
 
 @runtime_checkable
 class NotingMemory(Protocol):
-    """A memory that can note by itself what its records were."""
+    """A memory that can record earlier values of its records."""
 
     def noting(self, name: str, noted: dict[bytes, set[bytes]], changes: dict[bytes, list[Change]], /) -> Put | None:
-        """Return a `put` that notes what a record of a site was before its first change; None if this memory has none.
+        """Return a `put` that records the value of a site's record before its first change; None if this memory has none.
 
         Args:
-            name: Of the filter.
-            noted: Gets by site the keys that are noted.
-            changes: Gets by site what the records were.
+            name: The name of the filter.
+            noted: Gets, by site, the keys of recorded values.
+            changes: Gets, by site, the earlier values.
         """
         ...

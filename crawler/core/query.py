@@ -1,7 +1,7 @@
 """The fields of a URL's query: `name=value`, with `&` or `;` between them.
 
-HTML 4 asked servers to take `;` as well (appendix B.2.2), and some forums, trackers and repository browsers write their links so. Split at
-`&` alone such a query is one field, whose value is everything.
+HTML 4 recommended that servers also accept `;` (appendix B.2.2), and some forums, trackers and repository browsers use it in their links.
+If it is split only at `&`, such a query is one field with a long value.
 """
 
 from __future__ import annotations

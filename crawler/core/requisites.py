@@ -1,15 +1,15 @@
-"""What a page or a style sheet needs to be shown: images, styles, scripts, fonts, media, icons, preloads.
+"""Finds the requisites of a page or a style sheet, which it needs to be shown: images, styles, scripts, fonts, media, icons, preloads.
 
 From HTML, by one tree [lexbor]: `src` and `srcset` of images and media, posters and tracks, scripts, objects, backgrounds, `link` elements
-that say so (style sheets, icons, preloads, manifests), what inline styles name, images and symbols of inline SVG, and what pages load late
-by scripts (`data-src`, `data-srcset`). A page that names no icon has /favicon.ico for one, as browsers do. From CSS, by its tokens
+(style sheets, icons, preloads, manifests), URLs in inline styles, images and symbols of inline SVG, and URLs that pages load later by
+scripts (`data-src`, `data-srcset`). For a page without an icon, /favicon.ico is assumed, as in browsers. From CSS, by its tokens
 [tinycss2]: `url()`, `src()`, `@import`, `image-set()`; not the names of `@namespace`.
 
-Of scripts that stand in a page, whole addresses that they quote count where their path ends as an image's, a style sheet's, a script's or
-a font's does: so name WordPress and others what they load late. Not found: what scripts put together of parts, and frames, which are pages:
-links lead to them.
+In scripts within a page, quoted absolute URLs count if their path ends like that of an image, style sheet, script or font: WordPress and
+others name URLs to load later in this way. Not found are URLs that scripts build from parts, and frames, which are pages and found as
+links.
 
-Call this on pages of the web only in a process that may be killed (crawler/children/parser_process.py): lexbor is quadratic on some pages.
+Call this for pages of the web only in a process that may be killed (crawler/children/parser_process.py): lexbor is quadratic on some pages.
 Time: 150 µs per 25 KB of HTML, 0.5 s per MB of CSS.
 """
 
@@ -32,14 +32,14 @@ _NAMED: Final = (
     "img,source,video,audio,track,embed,object,script,input,link,style,image,use,feimage,base,"
     "[style],[background],[data-src],[data-srcset],[poster]"
 )
-_SHOWN: Final = frozenset(  # kinds of `link` whose target is needed
+_SHOWN: Final = frozenset(  # values of rel of a `link` whose target is a requisite
     (
         *("stylesheet", "icon", "apple-touch-icon", "apple-touch-icon-precomposed", "apple-touch-startup-image", "mask-icon"),
         *("fluid-icon", "preload", "modulepreload", "manifest"),
     )
 )
 _ICONS: Final = frozenset(("icon", "apple-touch-icon", "mask-icon"))
-_ADDRESSES: Final[Mapping[str, tuple[str, ...]]] = {  # attributes that hold one address, by element
+_ADDRESSES: Final[Mapping[str, tuple[str, ...]]] = {  # element → attributes with one address
     "img": ("src", "data-src"),
     "source": ("src", "data-src"),
     "video": ("src", "poster", "data-src"),
@@ -76,15 +76,22 @@ _LOADED: Final = (
 
 
 class Needs(msgspec.Struct, array_like=True, frozen=True):
-    """What a body needs, as it writes the addresses: distinct, in its order."""
+    """The requisites of a body, with addresses as written: distinct, in its order."""
 
     base: str = ""  # of HTML: value of the first <base href>
     hrefs: list[str] = []
-    n_left_out: int = 0  # beyond the limit
+    n_left_out: int = 0  # number beyond the limit
 
 
 def needs(body: bytes, content_type: str, mime_type: str, at_most: int) -> Needs:
-    """Return what a body of HTML or CSS needs; nothing of any other type."""
+    """Return the requisites of a body of HTML or CSS; none for other types.
+
+    Args:
+        body: The body without content coding.
+        content_type: The value of its header.
+        mime_type: Its media type.
+        at_most: Most requisites that are returned.
+    """
     if mime_type == CSS_TYPE:
         return _bounded("", _css_addresses(css_text(body, content_type)), at_most)
     if mime_type not in HTML_TYPES:
@@ -94,7 +101,7 @@ def needs(body: bytes, content_type: str, mime_type: str, at_most: int) -> Needs
 
 
 def of_html(body_utf8: bytes) -> tuple[str, list[str]]:
-    """Return the base that a page names, "" if none, and what it needs."""
+    """Return (the base that a page names or "", its requisites)."""
     base, has_icon, found = "", False, list[str]()
     for node in LexborHTMLParser(body_utf8).css(_NAMED):
         tag, attrs = (node.tag or "").lower(), node.attributes
@@ -128,7 +135,7 @@ def _of_element(tag: str, attrs: Mapping[str, str | None]) -> list[str]:
 
 
 def of_script(text: str) -> list[str]:
-    """Return the whole addresses that a script quotes of what pages load."""
+    """Return the absolute URLs of requisites that a script quotes."""
     quoted = (found[1].replace("\\/", "/") for found in _QUOTED.finditer(text))
     return [address for address in quoted if address.partition("?")[0].partition("#")[0].lower().endswith(_LOADED)]
 
@@ -157,7 +164,7 @@ def srcset(value: str) -> list[str]:
 
 
 def css_text(body: bytes, content_type: str) -> str:
-    """Decode a style sheet: by its byte order mark, its header, its @charset; as UTF-8 else."""
+    """Decode a style sheet by its byte order mark, its header, or its @charset; else as UTF-8."""
     from tinycss2.bytes import decode_stylesheet_bytes  # of the extra `archive`
 
     charset = content_type.lower().partition("charset=")[2].strip(" \"';")
@@ -166,14 +173,14 @@ def css_text(body: bytes, content_type: str) -> str:
 
 
 def of_css(text: str) -> list[str]:
-    """Return what CSS names, a whole sheet or a `style` attribute."""
+    """Return the addresses in CSS, a whole sheet or a `style` attribute."""
     if "(" not in text and "@import" not in text.lower():
         return []
     return [*_css_addresses(text)]
 
 
 def _css_addresses(text: str) -> Iterator[str]:
-    """Yield the addresses among the tokens of CSS; blocks in blocks take no recursion."""
+    """Yield the addresses among the tokens of CSS; nested blocks need no recursion."""
     from tinycss2 import parse_component_value_list  # of the extra `archive`
 
     pending: list[tuple[Iterator[Any], bool]] = [(iter(parse_component_value_list(text, skip_comments=True)), False)]

@@ -1,17 +1,17 @@
-"""robots.txt: what it means (RFC 9309), what its absence means, and what pages and headers ask of robots.
+"""robots.txt: its meaning (RFC 9309), the meaning of its absence, and what pages and headers ask of robots.
 
-A line filter of ours reads the file and hands protego only the rules of the one group that speaks to us; protego compares them
-with URLs (longest match wins, "*" and "$", one spelling of escapes on both sides). The filter is where we are stricter than
-protego: records other than Allow and Disallow neither end nor begin a group, so an unknown line or a Crawl-delay between two
-User-agent lines hides nothing; a byte order mark, NUL bytes and CR-only line ends hide nothing either.
+Our own line filter reads the file and gives protego only the rules of the one group that applies to us; protego compares them with URLs
+(longest match wins, "*" and "$", one spelling of escapes on both sides). The line filter is stricter than protego: records other than Allow
+and Disallow neither end nor begin a group, so an unknown line or a Crawl-delay between two User-agent lines hides nothing; a byte order
+mark, NUL bytes and CR-only line ends hide nothing either.
 
-A file that cannot be had is not an empty file: 5xx, 429, no answer, a redirect too many, a 2xx that is not 200 and a page of HTML
-in its place all mean that everything is disallowed until the next check (RFC 9309, 2.3.1.4, stricter than its MAYs: no fallback to
-an older copy, and no end after 30 days).
+A file that cannot be fetched is not an empty file: 5xx, 429, no answer, too many redirects, a 2xx that is not 200 and an HTML page instead
+all mean that everything is disallowed until the next check (RFC 9309, 2.3.1.4, stricter than its MAYs: no fallback to an older copy, and no
+end after 30 days).
 
-Cost is bounded whatever the file says: 512,000 bytes are read; rules and wildcards are kept up to a budget, beyond it a Disallow
-counts up to its first wildcard and overrides every Allow, and an Allow is dropped. Time: 60 rules parse in 0.2 ms, the worst of 20
-hostile files in 0.4 s; 7 µs per URL under 60 rules, 4 ms under the most expensive ones.
+Cost is bounded whatever the file says: 512,000 bytes are read; rules and wildcards are kept up to a budget, beyond it a Disallow counts up
+to its first wildcard and overrides every Allow, and an Allow is dropped. Time: 60 rules are parsed in 0.2 ms, the worst of 20 hostile files
+in 0.4 s; 7 µs per URL with 60 rules, 4 ms with the most expensive ones.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from thresher.crawler.core.model import Directives, Failed, Fetched, Flag, Outco
 from thresher.crawler.core.politeness import parse_retry_after
 
 MAX_BYTES = 512_000  # RFC 9309, 2.5 asks for at least 500 KiB
-MAX_RULES = 5_000  # a rule counts as one and one for each "*"
+MAX_RULES = 5_000  # a rule counts as one, plus one for each "*"
 MAX_SITEMAPS = 1_000
 MAX_SIGNALS = 16
-_SHOWN = 200  # characters kept of a detail or a signal
+_SHOWN = 200  # most characters that are kept of a detail or a signal
 _MAX_VALUE = 2_048  # characters of a sitemap's URL
-_MAX_CONTENT = 4_096  # characters read of a meta element's content
+_MAX_CONTENT = 4_096  # most characters that are read of a meta element's content
 _MAX_DELAY = 1e9
 
 RulesKind = Literal["rules", "allow", "unreachable"]
@@ -65,20 +65,20 @@ _FIELDS = {
 }
 _PLAIN = "".join(chr(code) for code in range(0x21, 0x7F))
 _TOKEN = re.compile(r"[A-Za-z_-]*")  # a product token by RFC 9309
-_WIDE_TOKEN = re.compile(r"[A-Za-z0-9._-]*")  # and as some agents are called
+_WIDE_TOKEN = re.compile(r"[A-Za-z0-9._-]*")  # the wider form of some agents' names
 _NUMBER = re.compile(r"\+?(?:[0-9]{1,400}(?:[.,][0-9]{0,400})?|[.,][0-9]{1,400})(?:[eE][+-]?[0-9]{1,400})?")
 _TAG_AT_LINE_START = re.compile(rb"^\s*<(?:!doctype|html|head|body|meta|title|script)\b", re.IGNORECASE | re.MULTILINE)
 _CUT_SHORT = frozenset({Flag.INCOMPLETE, Flag.TRUNCATED_ENCODING, Flag.UNSUPPORTED_ENCODING, Flag.BAD_TRANSFER_ENCODING})
 
 
 class RobotsRecord(msgspec.Struct, array_like=True):
-    """What is known of one origin's robots.txt. Times as `now`."""
+    """What is known about one origin's robots.txt. Times are seconds since the epoch."""
 
     origin: str
     kind: RulesKind
     fetched_at: float
     expires_at: float
-    status: int = 0  # of the last answer, 0 if there was none
+    status: int = 0  # HTTP status of the last answer, 0 if there was none
     file: bytes = b""  # `file_hash` of the body, b"" if there is none
     errors: int = 0  # unreachable checks in a row
     detail: str = ""
@@ -90,7 +90,7 @@ def file_hash(body: bytes) -> bytes:
 
 
 def head_of(body: bytes, limit: int) -> bytes:
-    """Return the first `limit` bytes without the line that the cut falls into: half a rule may say the opposite."""
+    """Return the first `limit` bytes, without the line that is cut: half a rule may mean the opposite."""
     if len(body) <= limit:
         return body
     cut = max(body.rfind(b"\n", 0, limit), body.rfind(b"\r", 0, limit))
@@ -114,10 +114,12 @@ class Rules:
     """One file's rules for one agent. Immutable; shared by all origins with the same file."""
 
     def __init__(self, body: bytes, agent: str, *, max_bytes: int = MAX_BYTES) -> None:
-        """Create the rules.
+        """Create the rules. More than 50 KB are worth a thread.
 
         Args:
-            agent: The product token alone; matched in any case. Over 50 KB worth a thread.
+            body: The file.
+            agent: The product token alone; case does not matter.
+            max_bytes: Most bytes that are read.
         """
         own, everyone, sitemaps = _groups(head_of(body, max_bytes), agent.strip().lower())
         group = own if own.is_named else everyone
@@ -129,7 +131,7 @@ class Rules:
         self._excess = _matcher(excess)
 
     def allows(self, url: str) -> bool:
-        """Tell whether the agent may fetch a canonical URL; /robots.txt itself always."""
+        """Return whether the agent may fetch a canonical URL; /robots.txt itself is always allowed."""
         if self._rules is not None and not self._rules.can_fetch(url, "*"):
             return False
         return self._excess is None or bool(self._excess.can_fetch(url, "*"))
@@ -140,11 +142,11 @@ def _lines(body: bytes) -> Iterator[tuple[str, str]]:
     if body.startswith((b"\xff\xfe", b"\xfe\xff")):
         body = body.decode("utf-16", "replace").encode("utf-8", "replace")
     body = body.replace(b"\xef\xbb\xbf", b"").replace(b"\x00", b"")
-    for raw in body.splitlines():  # of bytes: at CR, LF and CRLF only
+    for raw in body.splitlines():  # for bytes it splits at CR, LF and CRLF only
         line = raw.partition(b"#")[0].decode("utf-8", "surrogateescape")
         name, _, value = line.partition(":")
         kind = _FIELDS.get(name.strip().lower(), "")
-        if not kind:  # "Disallow /x", as Google reads it too
+        if not kind:  # "Disallow /x" without a colon, which Google also accepts
             name, value = [*line.split(None, 1), "", ""][:2]
             kind = _FIELDS.get(name.lower(), "")
         if kind:
@@ -152,14 +154,14 @@ def _lines(body: bytes) -> Iterator[tuple[str, str]]:
 
 
 def _groups(body: bytes, agent: str) -> tuple[_Group, _Group, list[str]]:
-    """Return what the file says to `agent` (lower case), to everyone else, and its sitemaps.
+    """Return (the group for `agent` (lower case), the group for all others, sitemaps).
 
     Only Allow and Disallow end a run of User-agent lines. So "User-agent: *", "Crawl-delay: 5", "User-agent: x", "Disallow: /" forbids
     everything to all (RFC 9309, 2.2.4, as Google reads it); a delay or signal in between is for those named before it.
     """
     own, everyone, sitemaps = _Group(), _Group(), list[str]()
-    addressed: list[_Group] = []  # to which of the two the lines being read belong
-    naming = began = False  # inside a run of User-agent lines; past the first of them
+    addressed: list[_Group] = []  # the groups to which the current lines belong
+    naming = began = False  # (inside a run of User-agent lines, after the first of them)
     for kind, value in _lines(body):
         if kind == "agent":
             if not naming:
@@ -202,12 +204,12 @@ def _plain(value: str) -> str:
 
 
 def _words(value: str) -> str:
-    """Return a value as text for people: what is no UTF-8 replaced, blanks collapsed."""
+    """Return a value as text for people: invalid UTF-8 replaced, blanks collapsed."""
     return " ".join(value.encode("utf-8", "surrogateescape").decode("utf-8", "replace").split())
 
 
 def _longer(known: float | None, value: str) -> float | None:
-    """Return the longer of a known delay and the one a line asks for, in seconds up to 1e9; what is no number asks for nothing."""
+    """Return the longer of a known delay and that of a line, in seconds up to 1e9; a value that is not a number is ignored."""
     number = _NUMBER.match(value)
     if number is None:
         return known
@@ -216,7 +218,7 @@ def _longer(known: float | None, value: str) -> float | None:
 
 
 def _affordable(rules: list[tuple[str, str]]) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-    """Return the rules to keep as they are, and what is left of the others: Disallows up to their first wildcard."""
+    """Return (the rules to keep unchanged, shortened others: Disallows up to their first wildcard)."""
     kept: list[tuple[str, str]] = []
     excess: dict[tuple[str, str], None] = {}
     spent = 0
@@ -231,7 +233,7 @@ def _affordable(rules: list[tuple[str, str]]) -> tuple[list[tuple[str, str]], li
 
 
 def named_rules(body: bytes, agents: Sequence[str]) -> dict[str, Callable[[str], bool]]:
-    """Return for each of these agents that a file names whether it may fetch a URL. One pass over the file."""
+    """Return, for each of these agents that a file names, a function that says whether it may fetch a URL. One pass over the file."""
     low = body.lower()
     wanted = [(agent, agent.lower()) for agent in agents if agent.lower().encode() in low]
     if not wanted:
@@ -248,12 +250,12 @@ def named_rules(body: bytes, agents: Sequence[str]) -> dict[str, Callable[[str],
             naming = False
             for agent in addressed if value else ():
                 rules[agent].append((kind, _plain(value)))
-    alike: dict[tuple[tuple[str, str], ...], Callable[[str], bool]] = {}  # most files say the same to all of them
+    alike: dict[tuple[tuple[str, str], ...], Callable[[str], bool]] = {}  # most files have the same rules for all of them
     return {agent: alike.get(tuple(said)) or alike.setdefault(tuple(said), matcher(said)) for agent, said in rules.items()}
 
 
 def matcher(rules: list[tuple[str, str]]) -> Callable[[str], bool]:
-    """Return what says whether rules allow a URL."""
+    """Return a function that says whether the rules allow a URL."""
     if ("disallow", "/") in rules and all(kind == "disallow" for kind, _ in rules):
         return lambda _url: False
     kept, excess = _affordable(rules)
@@ -262,7 +264,7 @@ def matcher(rules: list[tuple[str, str]]) -> Callable[[str], bool]:
 
 
 def _matcher(rules: list[tuple[str, str]]) -> Protego | None:
-    """Return protego over the rules as one group, None if there are none."""
+    """Return protego with the rules as one group; None if there are none."""
     if not rules:
         return None
     return Protego.parse("User-agent: *\n" + "\n".join(f"{kind}: {pattern}" for kind, pattern in rules))
@@ -272,11 +274,14 @@ def _matcher(rules: list[tuple[str, str]]) -> Protego | None:
 
 
 def judge(origin: str, outcome: Outcome, previous: RobotsRecord | None, settings: RobotsSettings, now: float) -> tuple[RobotsRecord, bytes]:
-    """Return what the answer to an origin's robots.txt means, and the body to store with it (b"" if the record names none).
+    """Return the meaning of the answer to an origin's robots.txt, and the body to store with it (b"" if the record has no file).
 
     Args:
-        outcome: The last of its redirect chain; a `Redirect` means that the chain ends there. An unreachable file is checked again after
-            `error_ttl`, twice that and so on up to `cache_ttl`; a longer Retry-After is respected, up to `cache_ttl` too.
+        outcome: The last outcome of its chain of redirects; a `Redirect` means that the chain ends there.
+        previous: The record before; None if there is none.
+        settings: An unreachable file is requested again after `error_ttl`, then twice as long each time up to `cache_ttl`; a longer
+                Retry-After is respected, also up to `cache_ttl`.
+        now: Seconds since the epoch.
     """
     kind, detail, body = _meaning(outcome, settings)
     status = outcome.head.status if outcome.head is not None else 0
@@ -291,7 +296,7 @@ def judge(origin: str, outcome: Outcome, previous: RobotsRecord | None, settings
 
 
 def _meaning(outcome: Outcome, settings: RobotsSettings) -> tuple[RulesKind, str, bytes]:
-    """Return kind, detail and the body to store."""
+    """Return (kind, detail, the body to store)."""
     match outcome:
         case Failed():
             return "unreachable", f"{outcome.cause}: {outcome.detail}", b""
@@ -312,21 +317,21 @@ def _meaning(outcome: Outcome, settings: RobotsSettings) -> tuple[RulesKind, str
 
 
 def _unusable(answer: Fetched) -> str:
-    """Return why the body of a 200 is no robots.txt, "" if it may be one."""
+    """Return why the body of a 200 is not a robots.txt; "" if it may be one."""
     if answer.refused is not None:
         return f"body refused: {answer.refused}"
     cut_short = answer.flags & _CUT_SHORT
     if cut_short:
         return f"body unusable: {', '.join(sorted(cut_short))}"
     start = answer.body[:1024].replace(b"\x00", b"").lstrip(b"\xef\xbb\xbf\xff\xfe \t\r\n")
-    declared = answer.head.mime_type in ("text/html", "application/xhtml+xml")  # proves nothing alone: many servers send rules so
+    declared = answer.head.mime_type in ("text/html", "application/xhtml+xml")  # not a proof: many servers send rules with this type
     if start.startswith(b"<") or _TAG_AT_LINE_START.search(start) or (declared and b"</" in start):
         return "HTML in place of rules"
     return ""
 
 
 def _asked_wait(outcome: Outcome, now: float) -> float:
-    """Return the seconds that the server asks us to stay away, 0 if it does not."""
+    """Return the seconds that the server asks us to wait, 0 if it does not."""
     asked = outcome.retry_after_s if isinstance(outcome, Failed) else None
     if asked is None and outcome.head is not None:
         asked = parse_retry_after(outcome.head.get(b"retry-after"), now)
@@ -366,7 +371,7 @@ def directives(meta: Iterable[tuple[str, str]], headers: Iterable[str], agent: s
 
 
 def _header_words(value: str, agent: str) -> Iterator[str]:
-    """Yield the words of an X-Robots-Tag value that speak to `agent`: "otherbot: noindex, nofollow, agent: none" has scopes."""
+    """Yield the words of an X-Robots-Tag value that apply to `agent`: "otherbot: noindex, nofollow, agent: none" has scopes."""
     is_ours = True
     for part in value.split(","):
         scope, colon, rest = part.partition(":")

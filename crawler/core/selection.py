@@ -1,8 +1,9 @@
-"""`--where`: which pages a round of revisits asks for again, as conditions that all must hold.
+"""`--where`: which pages a round of revisits visits, as conditions that all must hold.
 
     host=*.example.org   site=example.org   url=https://a.example/docs/*   type=text/html   status=2xx   depth=3   gone=yes
 
-A value may hold * and ?; several values stand between commas. `status` takes classes as 4xx; `gone=yes` asks for pages that are gone.
+A value may contain * and ?; several values are separated by commas. `status` also accepts classes like 4xx; `gone=yes` selects pages that
+are gone.
 """
 
 from __future__ import annotations
@@ -16,23 +17,30 @@ FIELDS = ("url", "host", "site", "type", "status", "depth", "gone")
 
 
 class Selection:
-    """Conditions, each a field and its values."""
+    """Conditions, each with a field and its values."""
 
     def __init__(self, texts: Iterable[str]) -> None:
-        """Read conditions as they are given; raises UsageError."""
+        """Parse conditions.
+
+        Args:
+            texts: "FIELD=VALUES" each.
+
+        Raises:
+            UsageError: If one cannot be parsed.
+        """
         self.texts = list(texts)
         self._conditions = [_parsed(text) for text in self.texts]
 
     @property
     def names(self) -> frozenset[str]:
-        """The fields that are named."""
+        """The fields in the conditions."""
         return frozenset(field for field, _ in self._conditions)
 
     def has(self, values: Mapping[str, str]) -> bool:
         """Return whether all conditions hold.
 
         Args:
-            values: By field.
+            values: Field → value of a page.
         """
         return all(any(fnmatchcase(values[field], glob) for glob in globs) for field, globs in self._conditions)
 

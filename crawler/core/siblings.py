@@ -1,15 +1,16 @@
-"""Brings the visits of a page's siblings forward when it is found changed, as far as they change together (core/co_change.py).
+"""Moves the visits of a page's siblings forward when the page is found changed, as far as they change together (core/co_change.py).
 
     a visit ─► learn: a trial of the bursts of its patterns; how likely the change is its own ─► (changed) sooner: which siblings come when
 
-A page comes sooner by the time after which its own rate would have had as much to show as the burst does: one that changes with every
-request not at all, one that hardly ever does at once. What is due now goes in the order of (chance of a change · weight), behind
-all visits that are due already: so no deadline is put off. Some pages a visit; each sibling that has changed as well brings the next ones
-forward, from there on, so that a burst which was none costs a few visits, and one of a whole site costs no commit more than its part.
+A visit is moved forward by the time in which the page's own rate gives the same probability of change as the burst: a page that changes
+with every request is not moved, one that hardly ever changes is visited at once. Pages that are then due now are visited in the order of
+(probability of a change · weight), after all visits that are due already, so that no deadline is missed. Each visit moves some pages; each
+sibling that is found changed, too, moves the next ones. So a wrong burst costs a few visits, and the work for a burst of a whole site is
+spread over many commits.
 
-Where a place is: the leaf pattern of its URL, a zero byte, its key. So a node's pages are a range of places.
+The place of a page: the leaf pattern of its URL, a zero byte, its key. So a node's pages are a range of places.
 
-Pure: records are read and written through `PlanStore`. Time: 20 µs for each sibling that is looked at, 256 a visit at most.
+Pure: records are read and written through `PlanStore`. Time: 20 µs for each examined sibling, at most 256 a visit.
 """
 
 from __future__ import annotations
@@ -23,25 +24,25 @@ from thresher.crawler.core.co_change import LEAST, Burst, earlier_s, explained
 from thresher.crawler.core.revisit_plans import FamilyPlan, PagePlan, PlanStore, ScheduledPage
 from thresher.crawler.core.url_tree import branch
 
-_LOOKED_AT: Final = 256  # siblings, a visit
-_AT_ONCE: Final = 32  # of them, that come sooner
-_AGAIN: Final = 0.15  # q must have grown by, for siblings to be looked at anew
+_LOOKED_AT: Final = 256  # most siblings that are examined in a visit
+_AT_ONCE: Final = 32  # most of them that are moved forward
+_AGAIN: Final = 0.15  # siblings are examined again when q has grown by this
 _CHUNK: Final = 64
-_NO_NEWS: Final = 0.8  # a page that was as likely to have changed by itself says nothing of others
-_WORTH_IT: Final = 0.1  # of the time until its visit, that it must come sooner by
+_NO_NEWS: Final = 0.8  # if a page was as likely to have changed by its own rate, its change says nothing about others
+_WORTH_IT: Final = 0.1  # a visit is moved only by at least this share of the time until it
 _WAITING: Final = frozenset(("first", "changed", "unchanged", "announced"))
-_PART_S: Final = 1e-3  # apart, so that those that are due at once keep their order
+_PART_S: Final = 1e-3  # seconds between pages that are due at once, so that they keep their order
 
 
 class PatternNode(NamedTuple):
-    """A pattern of a page, and what is known of it."""
+    """A pattern of a page, and its record."""
 
     pattern: str
     family: FamilyPlan
 
 
 class Sooner(NamedTuple):
-    """A page whose visit shall come sooner."""
+    """A page whose visit is moved forward."""
 
     key: bytes
     plan: PagePlan
@@ -54,13 +55,13 @@ class ChangeLook:
     """A visit that has shown whether a page has changed."""
 
     page: ScheduledPage
-    before: float  # visit before it
+    before: float  # time of the visit before it
     now: float
-    rate: float  # of the page's own changes
-    often: float  # share of its visits that saw a change, its own or not
+    rate: float  # rate of the page's own changes
+    often: float  # share of its visits that saw a change, own or common
     is_changed: bool
-    by: str | None  # pattern by whose burst it came sooner
-    since: float = field(init=False)  # the change lies after
+    by: str | None  # pattern because of whose burst it was moved forward
+    since: float = field(init=False)  # the change is after this time
 
     def __post_init__(self) -> None:
         self.since = self.before
@@ -73,7 +74,7 @@ class Siblings:
         self._plans = plans
 
     def learn(self, look: ChangeLook, nodes: Sequence[PatternNode]) -> float:
-        """Note what a visit shows of the bursts of its page's patterns; return how likely its change is its own, 0 to 1."""
+        """Record what a visit shows about the bursts of its page's patterns; return the probability that its change is its own, 0 to 1."""
         expected = max(look.often, -math.expm1(-look.rate * max(1.0, look.now - look.before)))
         q = 0.0
         children = _children(nodes)
@@ -95,7 +96,7 @@ class Siblings:
         return 1.0 - explained(q, expected)
 
     def sooner(self, look: ChangeLook, nodes: Sequence[PatternNode], least_s: float, at_most: int) -> list[Sooner]:
-        """Return which siblings of a page that has changed come sooner: by its narrowest pattern first, what matters most first.
+        """Return the siblings of a changed page to move forward: those of its narrowest pattern first, the most important first.
 
         Args:
             at_most: How many more visits its host has room for.
@@ -125,7 +126,7 @@ class Siblings:
         return [item._replace(due=item.due + i * _PART_S) for i, item in enumerate(ordered)]
 
     def _unseen(self, look: ChangeLook, node: PatternNode, is_leaf: bool, at_most: int) -> Iterator[tuple[bytes, PagePlan]]:
-        """Yield pages of a node that wait for their time, from where the last look ended on; not of the child in which its burst began."""
+        """Yield waiting pages of a node, from where the last examination ended, without those of the child in which its burst began."""
         burst = node.family.together.burst
         assert burst is not None
         prefix = node.pattern.encode() + (b"\0" if is_leaf else b"/")
@@ -152,10 +153,10 @@ class Siblings:
 
 
 def _children(nodes: Sequence[PatternNode]) -> list[str]:
-    """Return below which child of each node a page is, "" for the last one: it is a child itself."""
+    """Return the child of each node below which a page is; "" for the last node, whose child is the page itself."""
     return [node.pattern for node in nodes[1:]] + [""]
 
 
 def place_of(text: str, key: bytes) -> bytes:
-    """Return where the page of a URL stands among its siblings."""
+    """Return the place of a URL's page among its siblings."""
     return branch(text)[-1].encode() + b"\0" + key

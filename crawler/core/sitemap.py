@@ -1,14 +1,15 @@
 """Reads sitemaps and feeds: XML, index, gzip, text; RSS and Atom. Pure, bounded, as a stream [sitemaps.org].
 
-    body ─ gunzip, by steps of 64 KiB ─ what is it? ─ lxml's push parser, a target in place of a tree │ lines ─► chunks of `SitemapEntry`
+    body ─ gunzip, in steps of 64 KiB ─ what is it? ─ lxml's push parser, a target in place of a tree │ lines ─► chunks of `SitemapEntry`
 
 lxml is used because older versions of expat (before 2.6) need quadratic time for a long token. lxml is fed piece by piece, calls a target
 for each element, as `iterparse` does, and builds no tree. It loads no DTD, resolves no entity, opens no connection, and stops at libxml2's
 limits (256 levels, 10 MB in a text). A document with a DTD is refused at the declaration, before any entity can be used. lxml's recovery is
-off: at a bare "&" libxml2 would continue with another URL than was written. Such a file is read a second time with its bare ampersands
+off: after a bare "&" libxml2 would continue with a wrong URL. Such a file is read a second time with its bare ampersands
 escaped.
 
-If a limit cuts a sitemap, a note says so; the entries before the cut count. Memory: what is found, some steps of 64 KiB. Time: 7 µs a URL.
+If a limit cuts a sitemap, a note says so; the entries before the cut count. Memory: the entries, and some steps of 64 KiB. Time: 7 µs a
+URL.
 """
 
 from __future__ import annotations
@@ -24,13 +25,13 @@ from lxml import etree
 
 from thresher.crawler.core.lastmod import parse_time
 
-MAX_CHILDREN: Final = 1_000  # sitemaps that are taken from one index
+MAX_CHILDREN: Final = 1_000  # most sitemaps that are read from one index
 CHUNK: Final = 50  # entries that are admitted together: some milliseconds
 _STEP: Final = 64 << 10
 _MAX_DEPTH: Final = 32
-_MAX_ELEMENTS: Final = 2_000_000  # a second of processor time
+_MAX_ELEMENTS: Final = 2_000_000  # they take a second of CPU time
 _MAX_TEXT: Final = 4_096  # characters of a URL or a date
-_MAX_FAULTS: Final = 1_000  # lines of a text file that are no URLs, before it is given up
+_MAX_FAULTS: Final = 1_000  # a text file with so many lines that are not URLs is not read further
 _GZIP: Final = b"\x1f\x8b"
 _SPACE: Final = b" \t\r\n"
 _BOMS: Final = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
@@ -41,10 +42,10 @@ _FREQUENCIES: Final = frozenset(("always", "hourly", "daily", "weekly", "monthly
 
 
 class SitemapEntry(msgspec.Struct, array_like=True, frozen=True):
-    """One URL that is announced, as it was written."""
+    """One announced URL, as written."""
 
     loc: str
-    kind: str = "page"  # or image, alternate (hreflang)
+    kind: str = "page"  # page, image or alternate (hreflang)
     lastmod: float = 0.0  # seconds since the epoch; 0: none
     changefreq: str = ""
     priority: float = -1.0  # 0 to 1; -1: none
@@ -53,7 +54,7 @@ class SitemapEntry(msgspec.Struct, array_like=True, frozen=True):
 class SitemapLimits(msgspec.Struct, array_like=True, frozen=True):
     """Limits on the size of a sitemap."""
 
-    max_bytes: int  # decoded
+    max_bytes: int  # of the decoded content
     max_urls: int
     feeds: bool = False
 
@@ -67,18 +68,18 @@ class SitemapReading(msgspec.Struct, array_like=True):
     kind: str = ""  # urlset, index, text, rss, atom; "": it is no sitemap
     chunks: list[bytes] = []
     n_urls: int = 0
-    children: list[str] = []  # of an index
-    notes: list[str] = []  # which limits and faults ended it, in words
+    children: list[str] = []  # sitemaps of an index
+    notes: list[str] = []  # messages about the limits and faults that ended it
 
 
-Source = Callable[[], Iterator[bytes]]  # of a body in pieces, from its beginning each time
+Source = Callable[[], Iterator[bytes]]  # returns a body in pieces; each call begins at its start
 
 decode_chunk = msgspec.msgpack.Decoder(list[SitemapEntry]).decode
 _encode = msgspec.msgpack.Encoder().encode
 
 
 class _StopReading(Exception):  # noqa: N818 - no error: enough was read
-    """Nothing further of the document is wanted."""
+    """The rest of the document is not needed."""
 
 
 def read(body: bytes | Source, limits: SitemapLimits) -> SitemapReading:
@@ -107,7 +108,7 @@ class _Reader:
         self._n_beside = 0  # URLs other than a page's own
 
     def run(self, source: Source, *, mends: bool) -> str:
-        """Read as far as the document and the limits go; return what is wrong with its XML, "" if nothing is."""
+        """Read the document up to the limits; return what is wrong with its XML, "" if nothing is."""
         fault = ""
         try:
             self._read(source, mends=mends)
@@ -170,7 +171,7 @@ class _Reader:
             self.tell(f"{n_bad:,} lines are no URLs")
 
     def _line(self, line: bytes) -> bool:
-        """Take a line; return whether it may stand in a sitemap."""
+        """Read a line; return whether it may be part of a sitemap."""
         text = line.strip()
         if not text:
             return True
@@ -180,7 +181,11 @@ class _Reader:
         return True
 
     def add(self, entry: SitemapEntry) -> None:
-        """Take a URL; raises _StopReading when there are enough."""
+        """Add a URL.
+
+        Raises:
+            _StopReading: When there are enough.
+        """
         reading = self.reading
         if entry.kind != "page":
             self._n_beside += 1
@@ -195,7 +200,7 @@ class _Reader:
             self._close_chunk()
 
     def add_child(self, loc: str) -> None:
-        """Take a sitemap of an index."""
+        """Add a sitemap of an index."""
         if len(self.reading.children) >= MAX_CHILDREN:
             raise _StopReading(f"an index of more than {MAX_CHILDREN:,} sitemaps; what came before was taken")
         self.reading.children.append(loc)
@@ -214,7 +219,7 @@ _TEXTS: Final = _DATES | {"loc", "link", "changefreq", "priority"}
 
 
 class _Target:
-    """Takes the SAX events of lxml. An item is a `url`, `sitemap`, `item` or `entry`."""
+    """Receives the SAX events of lxml. An item is a `url`, `sitemap`, `item` or `entry`."""
 
     def __init__(self, reader: _Reader) -> None:
         self._reader = reader
@@ -222,7 +227,7 @@ class _Target:
         self._n_elements = 0
         self._kind = ""
         self._item = 0  # depth of the open item; 0: none
-        self._text: list[str] | None = None  # of the element that is being read
+        self._text: list[str] | None = None  # text of the element that is being read
         self._n_text = 0
         self._said: dict[str, str] = {}
         self._beside: list[SitemapEntry] = []
@@ -298,11 +303,11 @@ class _Target:
                 self._reader.add(entry)
 
     def close(self) -> None:
-        """lxml asks for it."""
+        """Do nothing; lxml calls it."""
 
 
 class _Ampersands:
-    """Escapes ampersands that begin no reference, outside of CDATA; what may go on in the next piece waits for it."""
+    """Escapes ampersands that begin no reference, outside of CDATA. A reference that may continue in the next piece waits for it."""
 
     def __init__(self) -> None:
         self._rest = b""
@@ -345,7 +350,7 @@ def _priority(text: str) -> float:
 
 
 def _first(pieces: Iterator[bytes]) -> bytes:
-    """Return the first piece that is not white space alone, without what leads it."""
+    """Return the first piece that is not only white space, without leading white space."""
     for piece in pieces:
         if start := piece.lstrip(_SPACE):
             return start
@@ -363,7 +368,7 @@ def _steps(body: bytes) -> Iterator[bytes]:
 
 
 def _gunzip(pieces: Iterator[bytes], reader: _Reader) -> Iterator[bytes]:
-    """Yield the content of gzip members in steps; a broken stream ends it, which is noted."""
+    """Yield the content of gzip members in steps; a broken stream ends it, with a note."""
     member, held = None, b""
     for piece in pieces:
         data, held = held + piece, b""
@@ -373,7 +378,7 @@ def _gunzip(pieces: Iterator[bytes], reader: _Reader) -> Iterator[bytes]:
                     held, data = data, b""
                     continue
                 if not data.startswith(_GZIP):
-                    return  # what follows the last member is none of it
+                    return  # data after the last member do not belong to it
                 member = zlib.decompressobj(zlib.MAX_WBITS | 16)
             try:
                 yield from _inflated(member, data)

@@ -1,8 +1,8 @@
-"""From visible text to the hashes of its words, in order. All sketches of a page's content are made from them.
+"""Computes the hashes of the words of a visible text, in order. All sketches of a page's content are made from them.
 
 A word is a run of letters, digits and marks of any script; an ideograph or kana is a word by itself, since these scripts put no space
-between words. Thai, Lao, Burmese and Khmer have no spaces either, but a single letter means little: there each three letters in a row are
-a word, one beginning at every letter. Case is folded where the lower case is one character. Every character beyond U+FFFF (emoji, rare
+between words. Thai, Lao, Burmese and Khmer have no spaces either, but a single letter means little: there every three letters in a row are
+a word, one beginning at each letter. Case is folded where the lower case is one character. Every character beyond U+FFFF (emoji, rare
 ideographs) counts as a letter.
 
 The hash of a word c0 c1 ... is Σ r[ci]·Bⁱ mod 2⁶⁴, scrambled, where r is a table of random numbers. The sums of all words are differences
@@ -54,7 +54,7 @@ def scrambled(values: U64) -> U64:
 
 
 def _powers(base: int) -> U64:
-    """Return base⁰, base¹, ... mod 2⁶⁴ for every place of a text, doubling what is known."""
+    """Return base⁰, base¹, ... mod 2⁶⁴ for every position of a text, each step doubling their number."""
     powers = np.ones(MAX_UNITS, dtype=np.uint64)
     known, factor = 1, base
     while known < MAX_UNITS:
@@ -118,18 +118,18 @@ def _token_hashes(text: str) -> U64:
 
 
 def fingerprint(tokens: U64) -> bytes:
-    """Return 16 bytes that stand for the sequence of words, b"" if there is none."""
+    """Return 16 bytes that identify the sequence of words, b"" if there are no words."""
     return xxhash.xxh3_128_digest(np.ascontiguousarray(tokens, dtype="<u8").data) if tokens.size else b""
 
 
 def _words(units: npt.NDArray[np.uint16]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return where words start and where they end (the place after)."""
+    """Return (positions where words start, positions after their ends)."""
     classes = np.empty(units.size + 2, dtype=np.int8)
-    classes[0] = classes[-1] = _NO_LETTER  # nothing stands before and behind the text
+    classes[0] = classes[-1] = _NO_LETTER  # there is no letter before and after the text
     classes[1:-1] = _CLASSES.take(units)
     is_letter = classes > _NO_LETTER
     is_edge = is_letter[1:] != is_letter[:-1]
-    greatest = classes[classes.argmax()]  # max() and its like are Python around this: half of what a small array costs
+    greatest = classes[classes.argmax()]  # max() and the like are Python code around this, which takes half of the time for a small array
     if greatest < _IDEOGRAPH:
         edges = is_edge.nonzero()[0]
         return edges[0::2], edges[1::2]

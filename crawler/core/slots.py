@@ -1,15 +1,15 @@
 """Which ready host may start a request now: it needs a free connection of its address and of its site at the same time.
 
 A slot is an address (at most `address_connections` in flight, `address_delay` between starts) or a site (at most `site_connections`, and
-no more than what its page budget has left). Hosts that share both an address and a site stand in one *line*, by their precedence in the
-crawl's order. A line stands in exactly one place: the heap of ready lines, or the waiting heap of the slot that blocks it. When
-a slot becomes free, it moves one waiting line to the ready heap; when a line leaves the ready heap for any reason, both its slots move the
-next one. This keeps the invariant:
+no more than its page budget has left). Hosts that share both an address and a site are in one *line*, by their precedence in the crawl's
+order. A line is in exactly one place: the heap of ready lines, or the waiting heap of the slot that blocks it. When a slot becomes free, it
+moves one waiting line to the ready heap; when a line leaves the ready heap for any reason, both its slots move the next one. This keeps the
+invariant:
 
     if a slot has room and a line waits for it, one of its lines is in the ready heap, or a timer is set.
 
-One name on a busy address costs O(log n) per start, and 1,000 hosts of one site on one address cost one line. Outdated items
-of the heaps (a host or a line was moved) are recognised by their ticket and dropped when they reach the top.
+One name on a busy address costs O(log n) per start, and 1,000 hosts of one site on one address take one line. Outdated items of the heaps
+(a host or a line was moved) are recognised by their ticket and dropped when they reach the top.
 
 Memory: ~400 bytes per line and slot in use; an idle slot is forgotten.
 """
@@ -25,8 +25,8 @@ from thresher.config.settings import PolitenessSettings
 from thresher.crawler.core.host_queue import HostQueue, LineKey
 from thresher.crawler.core.ports import AddressUse
 
-_TYPICAL_REQUEST_S = 0.3  # to estimate how long a line will take; too much would leave an address idle, too little crowds the bench
-_FEW = 64  # items of a heap that may be out of date
+_TYPICAL_REQUEST_S = 0.3  # seconds, to estimate the time of a line; too many would leave an address idle, too few would crowd the workbench
+_FEW = 64  # so many items of a heap may be out of date
 _Lines = list[tuple[int, int, "SlotQueue"]]  # heap of (precedence of the first host, ticket, line)
 
 
@@ -39,21 +39,21 @@ class _Slot:
         self.key = key
         self.limit = limit
         self.gap_s = gap_s
-        self.room = room  # pages left of the budget; None: no budget
+        self.room = room  # pages that are left of the budget; None: no budget
         self.in_flight = 0
         self.n_hosts = 0  # in its lines
         self.next_start = 0.0
         self.timer_at = 0.0  # 0: none is set
         self.lines: set[SlotQueue] = set()
         self.waiting: _Lines = []
-        self.waiting_own: _Lines = []  # lines of one's own site, which wait for a place alone
+        self.waiting_own: _Lines = []  # lines of the operator's own site, which only wait for a place
 
     def has_place(self) -> bool:
         limit = self.limit if self.room is None else min(self.limit, self.room)
         return self.in_flight < limit
 
     def estimate_s(self) -> float:
-        """Return about how long a newcomer would wait."""
+        """Return about how many seconds a new line would wait."""
         return self.n_hosts * max(self.gap_s, _TYPICAL_REQUEST_S / self.limit)
 
 
@@ -64,7 +64,7 @@ class SlotQueue:
 
     def __init__(self, key: LineKey, address: _Slot, site: _Slot) -> None:
         self.key = key
-        self.is_own = key[2]  # of one's own site: it neither waits for `address_delay` nor makes others wait
+        self.is_own = key[2]  # whether it is the operator's own site: then `address_delay` does not apply
         self.address = address
         self.site = site
         self.heap: list[tuple[int, int, HostQueue]] = []
@@ -74,7 +74,7 @@ class SlotQueue:
         self.ticket = 0
 
     def first(self) -> HostQueue | None:
-        """Return the host that goes first, None if none is left."""
+        """Return the host that goes first; None if none is left."""
         heap = self.heap
         while heap and heap[0][2].ticket != heap[0][1]:
             heappop(heap)
@@ -87,17 +87,17 @@ class SlotQueue:
 
 
 class Slots:
-    """All hosts that are ready but for address and site, and all reservations."""
+    """All hosts that only wait for an address and a site, and all reservations."""
 
     def __init__(self, settings: PolitenessSettings, room: Callable[[bytes], int | None], connections: Callable[[bytes], int]) -> None:
         """Create the slots.
 
         Args:
             settings: The rules of addresses.
-            room: Pages that a site (8-byte key) has left, None without a budget; asked when a site comes into use, as is
-            connections: how many connections it may have.
+            room: Returns the pages that a site (8-byte key) has left, None without a budget; called when a site comes into use.
+            connections: Returns the number of connections that a site may have; called then, too.
         """
-        self.shared: AddressUse | None = None  # what other agents do at the addresses, if there are any
+        self.shared: AddressUse | None = None  # use of addresses by other agents, if there are any
         self._settings = settings
         self._room = room
         self._connections = connections
@@ -106,7 +106,7 @@ class Slots:
         self._lines: dict[LineKey, SlotQueue] = {}
         self._ready: _Lines = []
         self._timers: list[tuple[float, int, _Slot]] = []  # addresses that lines wait for
-        self._gaps: list[tuple[float, int, _Slot]] = []  # addresses that are to be forgotten
+        self._gaps: list[tuple[float, int, _Slot]] = []  # idle addresses that will be forgotten
         self._tickets = count(1)
         self.n_hosts = 0
 
@@ -139,7 +139,7 @@ class Slots:
         self.n_hosts -= 1
 
     def take(self, now: float) -> HostQueue | None:
-        """Reserve address and site for the first host that both have a place for; None if there is none now."""
+        """Reserve address and site for the first host for which both have a place; return None if there is none now."""
         self._fire(now)
         while (line := self._next(self._ready)) is not None:
             host = line.first()
@@ -157,7 +157,7 @@ class Slots:
         return None
 
     def _elsewhere(self, line: SlotQueue, now: float) -> _Slot | None:
-        """Reserve the address with the other agents; return it if they are in the way."""
+        """Reserve the address among all agents; return its slot if other agents use it up."""
         address = line.address
         wait_s = self.shared.start(str(address.key), is_own=line.is_own) if self.shared is not None else 0.0
         if not wait_s:
@@ -166,9 +166,10 @@ class Slots:
         return address
 
     def release(self, host: HostQueue, now: float, *, n_pages: int, was_used: bool) -> list[HostQueue]:
-        """Release a reservation, as if it had never been if no request was made.
+        """End a reservation; if no request was made, undo its effects.
 
-        Returns the hosts that stand in line although their site's budget is used up: they are to be dropped.
+        Returns:
+            The hosts in lines whose site's budget is used up: the caller drops them.
         """
         address_slot, site_slot = self._addresses[host.address], self._sites[host.key[:8]]
         if self.shared is not None:
@@ -188,17 +189,17 @@ class Slots:
         return spent
 
     def standing(self, site: bytes) -> list[tuple[int, HostQueue]]:
-        """Return the hosts of a site (8-byte key) that stand in line, each with its precedence."""
+        """Return the hosts of a site (8-byte key) that are in lines, each with its precedence."""
         slot = self._sites.get(site)
         lines = slot.lines if slot is not None else ()
         return [(precedence, host) for line in lines for precedence, ticket, host in line.heap if host.ticket == ticket]
 
     def next_at(self) -> float | None:
-        """Return when the next address gets free for a host that waits, None if none waits for a time."""
+        """Return when the next address becomes free for a waiting host; None if no host waits for a time."""
         return self._timers[0][0] if self._timers else None
 
     def waits(self) -> Counter[str]:
-        """Count the hosts that stand in line by the rule that they wait for. Time: O(lines)."""
+        """Count the hosts in lines by the rule for which they wait. Time: O(lines)."""
         found: Counter[str] = Counter()
         of = self._settings
         for line in self._lines.values():
@@ -224,7 +225,7 @@ class Slots:
     def _put(self, line: SlotQueue, place: _Lines, precedence: int) -> None:
         line.place, line.precedence, line.ticket = place, precedence, next(self._tickets)
         heappush(place, (precedence, line.ticket, line))
-        if len(place) > 2 * len(self._lines) + _FEW:  # more than half are out of date, some of lines long gone
+        if len(place) > 2 * len(self._lines) + _FEW:  # more than half are out of date, some of deleted lines
             place[:] = [item for item in place if item[1] == item[2].ticket]
             heapify(place)
 
@@ -281,7 +282,7 @@ class Slots:
         return None if line.site.has_place() else line.site
 
     def _tend(self, slot: _Slot, now: float) -> None:
-        """Wake the first line that waits for the slot if it may go on, or see to it that this happens in time; forget a slot at rest."""
+        """Make the first line that waits for the slot ready if it may go on, or set a timer for it; forget an idle slot."""
         for waiting in (slot.waiting, slot.waiting_own):
             while waiting and waiting[0][1] != waiting[0][2].ticket:
                 heappop(waiting)

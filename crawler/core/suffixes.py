@@ -1,7 +1,7 @@
-"""The public suffix list, read in a fiftieth of the time that its library takes: every process that knows a site reads it.
+"""The public suffix list, read in a fiftieth of the time of its library: every process that works with sites reads it.
 
-Hosts are spelled in ASCII, so a rule in another script is encoded, which takes as long as 10,000 others. Only a host with a label in
-punycode can come under one: these rules are read when the first such host comes.
+Hosts are in ASCII, so rules in other scripts must be encoded, and one takes as long as 10,000 others. Only a host with a label in Punycode
+can match such a rule: these rules are read when the first such host appears.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ _PUNYCODE = "xn--"
 
 
 class Suffixes(PublicSuffixList):
-    """The list's rules as canonical hosts are spelled, in ASCII."""
+    """The list's rules in the form of canonical hosts, in ASCII."""
 
     def __init__(self, *, ascii_only: bool) -> None:
         """Create the list of suffixes.
 
         Args:
-            ascii_only: Without the rules of other scripts.
+            ascii_only: Whether to leave out the rules in other scripts.
         """
         self._ascii_only = ascii_only
         super().__init__()
@@ -39,7 +39,7 @@ class Suffixes(PublicSuffixList):
 
 
 def suffixes(hostname: str) -> Suffixes:
-    """Return the list with every rule that a canonical host may come under."""
+    """Return the list with every rule that a canonical host may match."""
     return _suffixes(ascii_only=_PUNYCODE not in hostname)
 
 

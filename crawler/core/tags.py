@@ -1,12 +1,12 @@
-"""Where the tags of a page may be, read from its source by vector operations, without trusting its comments, scripts and quotes.
+"""Finds where the tags of a page may be, from its source by vector operations, without trusting its comments, scripts and quotes.
 
-A parser sees no start tag where no "<" and a letter stand; whether it sees one that does stand there depends on comments, text modes and
-quotes that a hostile page may arrange. So everything that looks like a tag counts as one. `is_clean`: if the parser reads it as a tag,
-the tag ends at its first ">", before anything else that looks like markup; then it hides nothing that follows.
+A parser sees a start tag only at a "<" before a letter; whether it sees one there depends on comments, text modes and quotes, which a
+hostile page may arrange. So everything that looks like a tag counts as one. `is_clean`: if the parser reads it as a tag, the tag ends at
+its first ">", before anything else that looks like markup; then it hides nothing after it.
 
-    at       of each "<" that a letter, "/", "!" or "?" follows
-    ends     of the first ">" behind it; the length of the body if there is none
-    n_attributes  an upper bound, if it is a tag at all: a quarter of its length when clean and short, else as the tokeniser counts
+    at       position of each "<" before a letter, "/", "!" or "?"
+    ends     position of the next ">"; the length of the body if there is none
+    n_attributes  upper bound, if it is a tag: a quarter of its length if clean and short, else as the tokeniser counts
 
 Time: 60 µs per 25 KB. Memory: 60 bytes a tag.
 """
@@ -26,38 +26,38 @@ I64 = npt.NDArray[np.int64]
 U8 = npt.NDArray[np.uint8]
 Bools = npt.NDArray[np.bool_]
 
-TEXT: Final = 0  # what follows a "<"
+TEXT: Final = 0  # kinds of what follows a "<"
 MARKUP: Final = 1  # no start tag: an end tag or a comment
 START: Final = 2
 FORMATTING: Final = 3  # may be the start of a formatting element
-ANCHOR: Final = 4  # of an a: of these the parser keeps one open
-ROOT: Final = 5  # may be html or body, which gather the attributes of all their start tags
+ANCHOR: Final = 4  # an anchor: the parser keeps only one open
+ROOT: Final = 5  # may be html or body, which collect the attributes of all their start tags
 FORMATTING_NAMES: Final = ("b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u")
 
 FORMAT: Final = 220  # steps to open one formatting element again, and to read it in the tree
 ATTRIBUTE: Final = 50  # steps to copy one attribute of it
 _SHORT: Final = 400  # bytes of a clean tag up to which its attributes are not counted
-BYTES_EACH: Final = 4  # of an attribute at least, space included; there are only some 60 names of one byte
+BYTES_EACH: Final = 4  # least bytes of an attribute with its space; there are only some 60 names of one byte
 ONE_BYTE_NAMES: Final = 64
-_VALUE_BYTES: Final = 5  # of an attribute with a value in quotes, beside it: a= "" and a space
-SHORT_NAMES: Final = 1_000  # distinct names of attributes that take less
-_ROOM: Final = 1 << 16  # bytes beside the page's that may be read to count attributes
-_ENOUGH: Final = 5_000  # attributes of a tag, or of several: the root of their squares added up
-_LEAST_READ: Final = 512  # bytes that a tag counts as for that: reading one takes a while, however short
+_VALUE_BYTES: Final = 5  # bytes of an attribute beside its quoted value: a= "" and a space
+SHORT_NAMES: Final = 1_000  # most distinct names of attributes that take fewer bytes
+_ROOM: Final = 1 << 16  # bytes that may be read to count attributes, beside those of the page
+_ENOUGH: Final = 5_000  # attributes of a tag, or the root of the sum of their squares for several tags
+_LEAST_READ: Final = 512  # least bytes that reading a tag counts as: even a short one takes some time
 
 _U = np.uint64
 _ONES: Final = _U(0x0101010101010101)
 _TOPS: Final = _ONES << _U(7)
 _FROM_A: Final = _ONES * _U(0x80 - ord("A"))
 _PAST_Z: Final = _ONES * _U(0x7F - ord("Z"))
-_SPACES: Final = _ONES * _U(0x21)  # white space is what lies below
+_SPACES: Final = _ONES * _U(0x21)  # white space is what is below
 _SLASHES: Final = _ONES * _U(ord("/"))
 _DE_BRUIJN: Final = _U(0x0218A392CD3D5DBF)
 _ENDS: Final = _ONES * _U(ord(">"))
 
 
 def _eighths() -> I64:
-    """Build the table from a bit at the bottom of a byte, multiplied, to the number of that byte."""
+    """Build the table from the lowest bit of a byte, multiplied, to the number of that byte."""
     places = np.zeros(64, dtype=np.int64)
     for byte in range(8):
         places[((1 << 8 * byte) * int(_DE_BRUIJN) & ((1 << 64) - 1)) >> 58] = byte
@@ -65,7 +65,7 @@ def _eighths() -> I64:
 
 
 def _glance_table() -> I8:
-    """Build the table from the two bytes after a "<" to what may begin there."""
+    """Build the table from the two bytes after a "<" to the kind of what may begin there."""
     glance = np.zeros((256, 256), dtype=np.int8)  # [second byte, first byte]
     letters = np.frombuffer(b"abcdefghijklmnopqrstuvwxyz", dtype=np.uint8)
     glance[:, np.frombuffer(b"/!?", dtype=np.uint8)] = MARKUP
@@ -90,7 +90,7 @@ _ENDS_NAME[list(b"\t\n\f\r />")] = True
 
 
 class Tags(NamedTuple):
-    """What looks like markup, in the order of the page."""
+    """Everything that looks like markup, in the order of the page."""
 
     body: bytes
     data: U8
@@ -98,13 +98,13 @@ class Tags(NamedTuple):
     glance: I8
     ends: I64
     is_clean: Bools
-    n_attributes: I64  # -1 in the first place: too much to count
-    is_outermost: Bools  # may bear attributes, and is not the end of another tag that does
+    n_attributes: I64  # -1 in the first element: too many to count
+    is_outermost: Bools  # may have attributes, and is not the end part of another tag that has some
 
 
 def glances(body: bytes, data: U8) -> tuple[I64, I8]:
-    """Return the places of what looks like markup, and what it looks like."""
-    at = (data[:-24] == ord("<")).nonzero()[0]  # names are read in words of 8 bytes past it
+    """Return (positions of everything that looks like markup, its kinds)."""
+    at = (data[:-24] == ord("<")).nonzero()[0]  # names after it are read in words of 8 bytes
     if not at.size:
         return at, np.empty(0, dtype=np.int8)
     pairs = np.ndarray((len(body) - 1,), dtype="<u2", buffer=body, strides=(1,))
@@ -123,7 +123,7 @@ def read(body: bytes, data: U8, at: I64, glance: I8) -> Tags:
     for quote in (ord('"'), ord("'")):
         quotes = (data == quote).nonzero()[0]
         if quotes.size:
-            last = quotes[quotes.searchsorted(ends) - 1]  # of none before: the last of all, which is not inside either
+            last = quotes[quotes.searchsorted(ends) - 1]  # if there is none before: the last of all, which is not inside either
             inside = (at < last) & (last < ends)
             is_quoted |= inside
             opens_value |= inside & BEFORE_VALUE[data[last - 1]]
@@ -135,9 +135,9 @@ def read(body: bytes, data: U8, at: I64, glance: I8) -> Tags:
 
 
 def _attributes(body: bytes, data: U8, at: I64, ends: I64, is_clean: Bools, is_quoted: Bools) -> tuple[I64, Bools]:
-    """Bound each tag's number of attributes, and find the tags that are part of none that ends where they do.
+    """Bound each tag's number of attributes, and find the tags that are not part of another tag with the same end.
 
-    A tag without quotes ends at its first ">". One that has some and is not clean, or is long, is read as the tokeniser would from there.
+    A tag without quotes ends at its first ">". A tag with quotes that is not clean, or is long, is read as the tokeniser would read it.
     """
     lengths = ends - at
     numbers = np.minimum(lengths // 2, lengths // BYTES_EACH + ONE_BYTE_NAMES)
@@ -145,7 +145,7 @@ def _attributes(body: bytes, data: U8, at: I64, ends: I64, is_clean: Bools, is_q
     bears = (second != ord("!")) & (second != ord("?"))
     plain = (bears & ~is_clean & ~is_quoted).nonzero()[0]
     unsure = ((~is_clean & is_quoted) | (lengths > _SHORT)) & bears
-    unsure[1:] &= (ends[1:] != ends[:-1]) | is_quoted[:-1]  # else the end of a tag that has been read
+    unsure[1:] &= (ends[1:] != ends[:-1]) | is_quoted[:-1]  # otherwise the end part of a tag that has been read
     is_outermost = bears
     left, squares = _ROOM + len(body), 0
     for i in unsure.nonzero()[0].tolist():
@@ -161,7 +161,7 @@ def _attributes(body: bytes, data: U8, at: I64, ends: I64, is_clean: Bools, is_q
 
 
 def counted(tags: Tags) -> tuple[Tags, int]:
-    """Bound attributes more closely: of clean tags whose values all stand in double quotes, these need not be counted.
+    """Bound attributes more closely: in clean tags with all values in double quotes, the bytes of the values do not count.
 
     Returns:
         The tags with their numbers of attributes, and a bound on distinct names of attributes.
@@ -177,7 +177,7 @@ def counted(tags: Tags) -> tuple[Tags, int]:
 
 
 def _name_ends(tags: Tags) -> I64:
-    """Return where the names of tags end, past the tag if they end in what may be no end."""
+    """Return where the names of tags end; after the tag if that is not certain."""
     begins = tags.at + 1 + (tags.data[tags.at + 1] == ord("/"))
     source = _source(tags.body)[begins]
     stops = _stops(source)
@@ -193,7 +193,7 @@ def _name_ends(tags: Tags) -> I64:
 
 
 def _values(tags: Tags, name_ends: I64) -> tuple[I64, I64, Bools]:
-    """Return by tag how many values stand in double quotes, their bytes, and whether every "=" outside them begins one of them."""
+    """Return, for each tag, (number of values in double quotes, their bytes, whether every "=" outside them begins one of them)."""
     data, n = tags.data, tags.at.size
     quotes = (data == ord('"')).nonzero()[0]
     tag = tags.at.searchsorted(quotes) - 1
@@ -207,7 +207,7 @@ def _values(tags: Tags, name_ends: I64) -> tuple[I64, I64, Bools]:
     equals = (data == ord("=")).nonzero()[0]
     hidden = np.bincount(owner, equals.searchsorted(closing) - equals.searchsorted(opening), n)
     shown = equals.searchsorted(tags.ends) - equals.searchsorted(tags.at) - hidden
-    before = data[opening - 2]  # without a name before it a "=" is part of one
+    before = data[opening - 2]  # without a name before it, a "=" is part of a name
     is_value = (data[opening - 1] == ord("=")) & (opening > name_ends[owner] + 1) & _IN_NAME[before]
     n_values = np.bincount(owner, is_value, n)
     is_regular = tags.is_clean & (name_ends <= tags.ends) & (n_values * 2 == n_quotes) & (shown == n_values)
@@ -215,12 +215,14 @@ def _values(tags: Tags, name_ends: I64) -> tuple[I64, I64, Bools]:
 
 
 def weights(tags: Tags) -> I64:
-    """Return the steps to open each tag's element again, 0 where it is not formatting."""
+    """Return the steps to open each tag's element again; 0 if it is not a formatting element."""
     return np.where(tags.glance >= FORMATTING, FORMAT + ATTRIBUTE * tags.n_attributes, 0)
 
 
 def close(tags: Tags, starts: I64, ends: I64) -> Bools:
-    """Return of pairs of tags whether the one is the end tag of the other, both clean; names of 8 bytes and more are not looked at."""
+    """Return, for pairs of tags, whether the second is the end tag of the first and both are clean; names of 8 bytes and more are not
+    compared.
+    """
     at, last = tags.at, tags.at.size - 1
     are_there = ends <= last
     ends = np.minimum(ends, last)
@@ -240,13 +242,13 @@ def _source(body: bytes) -> U64:
 
 
 def words(body: bytes, at: I64) -> tuple[U64, Bools, Bools]:
-    """Return the first 8 bytes of the names at `at`, in lower case; which names may be longer; which end in what may be no end."""
+    """Return (the first 8 bytes of the names at `at` in lower case, which names may be longer, which may not end where they seem to)."""
     source = _source(body)[at]
     stops = _stops(source)
     place = stops >> _U(7)
     stop = (source // np.maximum(place, _U(1))) & _U(0xFF)
     is_odd = (stops > 0) & (stop < _U(ord(" "))) & (stop != _U(9)) & (stop != _U(10)) & (stop != _U(12)) & (stop != _U(13))
-    heptets = source & ~_TOPS  # only A to Z have another case: what else differs is another name
+    heptets = source & ~_TOPS  # only A to Z have another case: any other difference makes another name
     is_upper = (heptets + _FROM_A) ^ (heptets + _PAST_Z)
     lower = source | ((is_upper & ~source & _TOPS) >> _U(2))
     return lower & (place - _U(1)), stops == 0, is_odd
@@ -257,4 +259,4 @@ def _stops(source: U64) -> U64:
     slash, end = source ^ _SLASHES, source ^ _ENDS
     stops = ((source - _SPACES) & ~source) | ((slash - _ONES) & ~slash) | ((end - _ONES) & ~end)
     stops &= _TOPS
-    return stops & (~stops + _U(1))  # the lowest: borrows make only higher ones unsure
+    return stops & (~stops + _U(1))  # only the lowest is sure: borrows may change higher ones

@@ -1,16 +1,16 @@
 """The one canonical form of a URL, and the keys derived from it.
 
-WHATWG parsing by ada decides what a link means, as browsers do; on top of it stand the rules that the URL standard leaves
-out because they are a crawler's: no fragment, no user name or password, no dot at the end of the host, escapes in one
-spelling (RFC 3986 6.2.2: upper case, unreserved characters unescaped), http and https only, bounded length, path depth and
-ports, host names that DNS can hold. Where a stray "%" stands, escapes are only put in upper case: undoing "%%34%31" would
-make a new escape. Queries keep their order, index files and session ids stay: whether those matter is a judgement (filters).
+WHATWG parsing by ada decides what a link means, as in browsers; then come rules that the URL standard does not have, because they are a
+crawler's: no fragment, no user name or password, no dot at the end of the host, escapes in one spelling (RFC 3986 6.2.2: upper case,
+unreserved characters unescaped), http and https only, bounded length, path depth and ports, host names that DNS can hold. If there is a
+stray "%", escapes are only put in upper case: decoding "%%34%31" would make a new escape. Queries keep their order, index files and session
+ids stay: whether those matter is a judgement (filters).
 
-A canonical URL is ASCII, a fixed point (`canonical(canonical(x)) == canonical(x)`), and the very text that scope, robots,
-the seen test and the request line use. Differs from ada in that labels beginning with "xn--" must be valid Punycode
-(ada lets "xn--pokxncvks" pass) and that a host consists of letters, digits, "-", "_" and ".".
+A canonical URL is ASCII, a fixed point (`canonical(canonical(x)) == canonical(x)`), and exactly the text that scope, robots, the seen test
+and the request line use. Differs from ada in that labels beginning with "xn--" must be valid Punycode (ada lets "xn--pokxncvks" pass) and
+that a host consists of letters, digits, "-", "_" and ".".
 
-Time: 1 µs for a clean href by native code; in Python 2.3 µs per distinct href, 1.7 of them ada's, and 0.5 µs for one that was met before
+Time: 1 µs for a clean href by native code; in Python 2.3 µs per distinct href, 1.7 of them ada's, and 0.5 µs for one that was seen before
 in the same place, as in a site's navigation. Memory: caches of at most 65,536 hosts each, and of 50,000 links.
 """
 
@@ -46,12 +46,12 @@ SHOWN = 200  # characters of a refused href that are kept
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _LEEWAY = 16  # a link may be this many times longer than the URL it may become: "../", blanks, escapes
 
-_OF_URLS = b"url"  # the purpose of their hash
+_OF_URLS = b"url"  # separates the hashes of URLs from those of sites and queues
 _SEED_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|https?:", re.IGNORECASE)
 
 
 class BadURL(ValueError):  # noqa: N818 - the noun of the interface; it is a value's property more than an accident
-    """The text is no URL that this crawl may request."""
+    """The text is not a URL that this crawl may request."""
 
     def __init__(self, reason: Reason, detail: str) -> None:
         super().__init__(f"{reason}: {detail}")
@@ -66,10 +66,10 @@ class URLRules:
     max_length: int = 2048
     max_path_segments: int = 64
     ports: frozenset[int] | None = frozenset({80, 443})  # None: any
-    own_ports: frozenset[tuple[str, int]] = frozenset()  # host names and ports of one's own site: beside `ports`
+    own_ports: frozenset[tuple[str, int]] = frozenset()  # host names and ports of the operator's own site, allowed beside `ports`
     schemes: frozenset[str] = frozenset({"http", "https"})
     bare: tuple[str, ...] = ("https", "http")  # schemes that a seed without one stands for, in the order in which they are tried
-    unwanted: Callable[[str], UnwantedParams] | None = None  # the parameters to drop from a URL; None: none from any
+    unwanted: Callable[[str], UnwantedParams] | None = None  # returns the parameters to drop from a URL; None: none are dropped
 
 
 def origin_of(url: str) -> str:
@@ -106,7 +106,7 @@ def port_of(origin: str) -> int:
 def queue_name(origin: str) -> str:
     """Return the name of the host queue: scheme, ports 80 and 443 and a leading "www." dropped.
 
-    "www." stays where it is part of the registrable domain (www.github.io, www.com).
+    "www." stays if it is part of the registrable domain (www.github.io, www.com).
     """
     host, port = _authority(origin)
     if host.startswith("www.") and site_of(host) != host:
@@ -118,7 +118,7 @@ def queue_name(origin: str) -> str:
 def site_of(hostname: str) -> str:
     """Return the registrable domain by the public suffix list, private section included.
 
-    An address, a public suffix and a name without a dot are sites of their own.
+    An address, a public suffix and a name without a dot are their own sites.
     """
     if ":" in hostname or hostname.rpartition(".")[2].isdigit():
         return hostname
@@ -136,7 +136,7 @@ def directory_depth(url: str) -> int:
 
 
 def is_home(url: str) -> bool:
-    """Tell whether the URL is a host's home page: path "/" and no query."""
+    """Return whether the URL is a host's home page: path "/" and no query."""
     return url.endswith("/") and url.count("/") == 3
 
 
@@ -171,7 +171,11 @@ class URLSpace:
     # -- canonical form -----------------------------------------------------------------------------------------------
 
     def canonical(self, text: str, base: str = "") -> str:
-        """Return the canonical form of `text`, read relative to the URL `base` if one is given; raises BadURL."""
+        """Return the canonical form of `text`, relative to the URL `base` if one is given.
+
+        Raises:
+            BadURL: If it is not a URL that may be requested.
+        """
         if len(text) > self._max_input:
             text = text.partition("#")[0]
             if len(text) > self._max_input:
@@ -187,7 +191,7 @@ class URLSpace:
     def base(self, page: str, href: str) -> str:
         """Return the URL that a page's links are relative to: its first <base href> as browsers read it, else the page's own.
 
-        The result is for `resolve` only: it is not canonical, since a base that may not be requested still names what links mean.
+        The result is for `resolve` only: it is not canonical, since links may be relative to a base that may not be requested.
         """
         if not href or len(href) > self._max_input:
             return page
@@ -229,14 +233,14 @@ class URLSpace:
         return list(urls), [(href[:SHOWN], reason) for href, reason in refusals.items()]
 
     def _clean(self, hrefs: Sequence[str], root: str, folder: str) -> Sequence[str | None]:
-        """Return what clean links mean, by native code: "" the page itself, None if that has to be found out."""
+        """Return the canonical forms of clean links, by native code: "" for the page itself, None for a link that is not clean."""
         if not (NATIVE and folder):
             return [None] * len(hrefs)
         rules = self._rules
         return native.join(hrefs, root, folder, self._origins, rules.max_length, rules.max_path_segments, self._unwanted is None)
 
     def _join(self, base: str, href: str, root: str, folder: str) -> str:
-        """Return the canonical form of one link. A clean one needs no parser; an odd one takes the long way, which says why: BadURL."""
+        """Return the canonical form of one link. A clean link needs no parser; any other is parsed, and raises BadURL if it is refused."""
         if len(href) > self._max_input:
             return self.canonical(href, base)
         if folder and (clean := join_clean(href, root, folder, self._origins)) is not None:
@@ -250,7 +254,7 @@ class URLSpace:
         return self._finish(url)
 
     def _finish(self, url: str) -> str:
-        """Put our rules on top of ada's `url`, which has no fragment; raises BadURL."""
+        """Apply our rules to ada's `url`, which has no fragment; raises BadURL."""
         cut = url.find("/", 8)  # the end of the authority in every http and https URL
         raw_origin = url[:cut]
         origin = self._origins[raw_origin]
@@ -259,7 +263,7 @@ class URLSpace:
         return self._within_rules(url)
 
     def _within_rules(self, url: str) -> str:
-        """Put our rules on top of a URL whose origin is canonical; raises BadURL."""
+        """Apply our rules to a URL with a canonical origin; raises BadURL."""
         if "%" in url:
             url = respell_escapes(url)
         if self._unwanted is not None and "?" in url:
@@ -269,7 +273,7 @@ class URLSpace:
         return url
 
     def _measure(self, url: str) -> None:
-        """Refuse what is too long or too deep; raises BadURL."""
+        """Refuse a URL that is too long or too deep; raises BadURL."""
         max_length, max_segments = self._rules.max_length, self._rules.max_path_segments
         if len(url) > max_length:
             raise BadURL(Reason.TOO_LONG, f"{len(url)} characters, at most {max_length}")
@@ -293,7 +297,9 @@ class URLSpace:
         return f"{scheme}://{host}:{port}" if port else f"{scheme}://{host}"
 
     def fault(self, origin: str) -> Reason | None:
-        """Return why a canonical origin may not be requested under these rules, None if it may: it may stem from a life under others."""
+        """Return why a canonical origin may not be requested under these rules; None if it may. It may come from a process with other
+        rules.
+        """
         try:
             self._origins[origin]
         except BadURL as error:
@@ -303,7 +309,11 @@ class URLSpace:
     # -- places and keys ----------------------------------------------------------------------------------------------
 
     def seed(self, text: str) -> CrawlURL:
-        """Return the URL that an operator wrote; a bare "b.example/x" means https first; raises BadURL."""
+        """Return the URL that an operator wrote; a bare "b.example/x" means https first.
+
+        Raises:
+            BadURL: If it is not a URL that may be requested.
+        """
         text = text.strip()
         if not text:
             raise BadURL(Reason.BAD_URL, "empty")
@@ -316,7 +326,7 @@ class URLSpace:
         return self.url(self.canonical(text))
 
     def is_bare(self, text: str) -> bool:
-        """Return whether a good seed has no scheme, and its https form may give way to http: not where the port is that of either."""
+        """Return whether a valid seed has no scheme, and its https form may give way to http: not if its port belongs to one of them."""
         text = text.strip()
         if _SEED_SCHEME.match(text) or len(self._rules.bare) == 1:
             return False
@@ -332,33 +342,47 @@ class URLSpace:
         purpose: Purpose = Purpose.PAGE,
         via: bytes = NO_KEY,
     ) -> CrawlURL:
-        """Return the noun of a canonical URL."""
+        """Return the `CrawlURL` of a canonical URL.
+
+        Args:
+            canonical: The text, in canonical form.
+            seed_distance: Clicks from a seed.
+            site_depth: Clicks from the site's entry.
+            hops: Redirects since the last link.
+            purpose: Why it is requested.
+            via: Key of the page or redirect that named it.
+        """
         origin = origin_of(canonical)
         site, site_key = self._sites[origin]
         key = site_key + _digest(self._url_hash, canonical)
         return CrawlURL(canonical, site, origin, key, seed_distance, site_depth, hops, purpose, via)
 
     def key(self, canonical: str) -> bytes:
-        """Return the 16 bytes that name a URL: 8 of its site, 8 of its own."""
+        """Return the 16 bytes that identify a URL: 8 of its site, 8 of its own."""
         return self._sites[origin_of(canonical)][1] + _digest(self._url_hash, canonical)
 
     def keys(self, texts: Sequence[str], hosts: Sequence[str]) -> list[bytes]:
-        """Return what `key` gives of each canonical URL; hosts: scheme and authority of each."""
+        """Return the `key` of each canonical URL.
+
+        Args:
+            texts: The URLs.
+            hosts: Scheme and authority of each.
+        """
         of_site = {host: self._sites[host][1] for host in set(hosts)}
         if NATIVE:
             return native.keys(texts, [of_site[host] for host in hosts], self._secret, _OF_URLS)
         return [of_site[host] + _digest(self._url_hash, text) for text, host in zip(texts, hosts, strict=True)]
 
     def site_key(self, site: str) -> bytes:
-        """Return the 8 bytes that name a site."""
+        """Return the 8 bytes that identify a site."""
         return self._site_keys[site]
 
     def queue_key(self, origin: str) -> bytes:
-        """Return the 16 bytes that name an origin's host queue: 8 of its site, 8 of `queue_name`."""
+        """Return the 16 bytes that identify an origin's host queue: 8 of its site, 8 of `queue_name`."""
         return self._queue_keys[origin]
 
     def origin_key(self, origin: str) -> bytes:
-        """Return the 16 bytes that name an origin: 8 of its site, 8 of its own."""
+        """Return the 16 bytes that identify an origin: 8 of its site, 8 of its own."""
         return self._origin_keys[origin]
 
     def _place(self, origin: str) -> tuple[str, bytes]:
@@ -367,7 +391,7 @@ class URLSpace:
 
 
 def _digest(keyed: blake2b, text: str) -> bytes:
-    """Return the 8 bytes of `text` under a prepared keyed hash."""
+    """Return 8 bytes of the hash of `text` by a prepared keyed hash."""
     state = keyed.copy()
     state.update(text.encode())
     return state.digest()

@@ -25,7 +25,7 @@ def url_rules(settings: Settings) -> URLRules:
 
 
 def _unwanted(settings: Settings) -> Callable[[str], UnwantedParams] | None:
-    """Return which parameters are dropped from a URL; it lies below a prefix as it stands before that."""
+    """Return a function that gives the parameters to drop from a URL; overrides of prefixes apply to the URL before they are dropped."""
     overriding = Overriding(settings)
     if not overriding.anywhere(lambda of: bool(of.url.strip_params)):
         return None

@@ -1,7 +1,8 @@
 """Rules of the canonical form that need no URL around them: one spelling of escapes, what a host name may be, which links are clean.
 
-Escapes are upper-case and stand only for what needs one (RFC 3986 6.2.2). A host name is what DNS can hold; labels that begin with "xn--"
-are valid Punycode and their own IDNA form. A clean link has nothing that the URL standard would change but the place it is relative to.
+Escapes are in upper case, and only for characters that need one (RFC 3986 6.2.2). A host name must be valid in DNS; labels that begin with
+"xn--" must be valid Punycode and equal to their IDNA form. In a clean link the URL standard would change nothing except to resolve it
+against its base.
 """
 
 from __future__ import annotations
@@ -16,20 +17,20 @@ from thresher.crawler.core.model import Reason
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _AUTHORITY_END = re.compile(r"[/?#\\]")
-_SCHEMES = {"80": "http", "443": "https"}  # by a port that a seed names
-# What makes an escape not canonical: not two upper-case digits, or an unreserved character's code.
+_SCHEMES = {"80": "http", "443": "https"}  # scheme by the port in a seed
+# Escapes that are not canonical: not two upper-case digits, or the code of an unreserved character.
 _NOT_CANONICAL = re.compile(r"%(?:(?![0-9A-F]{2})|2[DE]|3[0-9]|[46][1-9A-F]|5[0-9AF]|7[0-9AE])")
 _ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}")
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _CHARACTERS = r"\-A-Za-z0-9_~$&()*+,;=@!"
-_SEGMENT = rf"[{_CHARACTERS}][{_CHARACTERS}.]*+"  # no dot in front: none of "." and ".."
-# A link that the URL standard would only put behind its base; groups: its scheme and authority or None, "/", "../" some times, or "".
+_SEGMENT = rf"[{_CHARACTERS}][{_CHARACTERS}.]*+"  # no dot at the beginning, so neither "." nor ".."
+# A link that the URL standard would only append to its base. Groups: its scheme and authority or None; then "/", "../" some times, or "".
 _clean = re.compile(
     rf"(?:([Hh][Tt][Tt][Pp][Ss]?://[A-Za-z0-9.-]++(?::[0-9]++)?)(?=/))?((?:\.\./)++|/?)(?:{_SEGMENT}(?:/{_SEGMENT})*+/?)?(?:\?[{_CHARACTERS}./:?]*+)?"
 ).fullmatch
-NO_PAGES = frozenset(("data", "javascript", "mailto", "sms", "tel"))  # schemes that stand in links and would read like a host and its port
-no_page = re.compile(rf"({'|'.join(sorted(NO_PAGES))}):[^/\s]").match  # surely a URL, and surely none that is fetched
-# Depends on the base's folder alone: no scheme, no query of its own, nothing odd.
+NO_PAGES = frozenset(("data", "javascript", "mailto", "sms", "tel"))  # schemes in links that would look like a host and its port
+no_page = re.compile(rf"({'|'.join(sorted(NO_PAGES))}):[^/\s]").match  # certainly a URL, and certainly not one that is fetched
+# Depends only on the base's folder: no scheme, no query, nothing odd.
 plain_relative = re.compile(r"[A-Za-z0-9._~-][^:\\\s]*").fullmatch
 ABSOLUTE = ("http://", "https://")
 _HOST = re.compile(r"[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*")
@@ -43,7 +44,9 @@ def latin1_href(value: bytes) -> str:
 
 
 def root_and_folder(base: str) -> tuple[str, str]:
-    """Return what path-absolute and what plain relative links of a base depend on: its scheme and authority, its folder ("" if odd)."""
+    """Return (scheme and authority of a base, its folder or "" if it is odd): path-absolute links depend on the former, relative links on
+    the latter.
+    """
     cut = base.find("/", 8)
     if not base.startswith(ABSOLUTE) or cut < 0:
         return base, ""
@@ -53,7 +56,7 @@ def root_and_folder(base: str) -> tuple[str, str]:
 
 
 def join_clean(href: str, root: str, folder: str, known: Mapping[str, str]) -> str | None:
-    """Return what a clean link of a page in `folder` at `root` means: canonical but for its length and parameters.
+    """Return the URL of a clean link of a page in `folder` at `root`: canonical except for checks of its length and parameters.
 
     Args:
         href: The link as the page writes it.
@@ -70,7 +73,7 @@ def join_clean(href: str, root: str, folder: str, known: Mapping[str, str]) -> s
     origin, ahead = match.groups()
     if origin is not None:
         lowered = origin.lower()
-        return lowered + href[len(lowered) :] if known.get(lowered) == lowered else None  # as the parser spells it
+        return lowered + href[len(lowered) :] if known.get(lowered) == lowered else None  # as the parser writes it
     if href[0] == "?" or known.get(root) != root:
         return None
     if len(ahead) > 1:
@@ -111,7 +114,7 @@ def _undo_escape(match: re.Match[str]) -> str:
 
 
 def bare_fault(bare: str) -> tuple[Reason, str] | None:
-    """Return why a seed without a scheme cannot be meant as a host, None if it can."""
+    """Return why a seed without a scheme cannot be a host; None if it can."""
     authority = _authority_of(bare)
     host, colon, port = authority.rpartition(":")
     if "@" in authority:
@@ -122,12 +125,12 @@ def bare_fault(bare: str) -> tuple[Reason, str] | None:
 
 
 def with_scheme(bare: str, scheme: str) -> str:
-    """Return a seed without a scheme as a URL, by the scheme that its port stands for or by the one given."""
+    """Return a seed without a scheme as a URL, with the scheme of its port, or else `scheme`."""
     return f"{scheme_of_port(bare) or scheme}://{bare.removeprefix('//')}"
 
 
 def scheme_of_port(bare: str) -> str | None:
-    """Return the scheme that a seed without one names by its port, None if that may be either's."""
+    """Return the scheme of the port in a seed without a scheme; None if the port may belong to both."""
     return _SCHEMES.get(_authority_of(bare).rpartition(":")[2])
 
 
@@ -136,7 +139,9 @@ def _authority_of(bare: str) -> str:
 
 
 def join_mended(base: str, text: str) -> str:
-    """Parse what ada refused once more, lone surrogates replaced (the URL standard's strings have none); return "" if it is no URL."""
+    """Parse once more a link that ada refused, with lone surrogates replaced (the URL standard's strings have none); return "" if it is not
+    a URL.
+    """
     if _SURROGATE.search(text) or _SURROGATE.search(base):
         text, base = (part.encode("utf-16", "surrogatepass").decode("utf-16", "replace") for part in (text, base))
         with suppress(ValueError):

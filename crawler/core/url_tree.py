@@ -3,12 +3,12 @@
     https://a.example/blog/2024/05/some-title.html?p=1
 
     ""                        all of the host
-    /blog                     directories, up to four; digits are #, what is long or has signs of a key is *
+    /blog                     directories, up to four; digits become #, segments that are long or look like keys become *
     /blog/#
     /blog/#/#
     /blog/#/#/*.html?p        the last segment by its kind, with its extension and the names of its parameters
 
-Unlike pattern_yield's patterns (filters/pattern_yield/patterns.py) these need no vocabulary, so a URL has the same ones for ever.
+Unlike the patterns of pattern_yield (filters/pattern_yield/patterns.py) these need no vocabulary, so the patterns of a URL never change.
 Time: 3 µs.
 """
 
@@ -17,8 +17,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-DIRECTORIES: Final = 4  # that have a node of their own
-_LONGEST: Final = 24  # characters of a segment that is a word
+DIRECTORIES: Final = 4  # directories that are nodes
+_LONGEST: Final = 24  # most characters of a segment that is a word
 _MOST_PARAMETERS: Final = 6
 _DIGITS: Final = re.compile(r"\d+")
 _EXTENSION: Final = re.compile(r"\.[a-z][a-z0-9]{0,4}$", re.IGNORECASE)
@@ -26,7 +26,7 @@ _KEY: Final = re.compile(r"[0-9a-f]{8,}|%", re.IGNORECASE)
 
 
 def branch(url: str) -> tuple[str, ...]:
-    """Return the patterns of a canonical URL, its host's first."""
+    """Return the patterns of a canonical URL, that of its host first."""
     path, _, query = url.split("://", 1)[-1].partition("/")[2].partition("?")
     *directories, last = path.split("/")
     nodes, at = [""], ""
@@ -45,7 +45,7 @@ def _shape(segment: str) -> str:
 
 
 def _kind(last: str) -> str:
-    """Return what kind of name ends a path: none, a number, or a word; with its extension."""
+    """Return the kind of the name that ends a path (none, a number, or a word) with its extension."""
     if not last:
         return ""
     found = _EXTENSION.search(last)

@@ -1,16 +1,16 @@
-"""When visits of a host are due: so many in each slice of time that none waits long for its turn.
+"""Spreads the due visits of a host over time: so many in each slice that none waits long for its turn.
 
-A visit that is due waits behind those that were due before it. If all pages of a host were due together, the last would wait for a round,
-in which the host visits each of them once, and pages would have to be due a round before their deadline: a host that can visit each page
-but twice until then could give all of them one interval alone. So a time is given only where the host has room. With n visits due in a
-slice, of which it can make k, those that wait at its end are
+A due visit waits for those that were due before it. If all pages of a host were due together, the last would wait for a whole round, in
+which each page is visited once, and pages would have to be due a round before their deadline: if the host can visit each page only twice
+until then, all pages would have the same interval. So a time is only given where the host has room. With n visits due in a slice, and k
+that can be made, the number of visits that wait at its end is
 
     W = max(0, W before + n - k)
 
-and no time is given by which W exceeded a bound, in any slice to come. So no visit waits for longer than these take, and two slices. Where
-a host can visit all of its pages within the longest interval there is room for each of them.
+No time is given for which W would exceed a bound in any future slice. So no visit waits longer than so many visits take, plus two slices.
+If a host can visit all of its pages within the longest interval, there is room for each of them.
 
-Pure. Memory: 5 bytes a slice that has visits, 128 of them at most but for pages that are gone. Time: 30 µs to look for room.
+Pure. Memory: 5 bytes for each slice with visits, at most 128 slices except for pages that are gone. Time: 30 µs to look for room.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from typing import Final
 import msgspec
 
 SLICES: Final = 128  # of the longest interval
-WAITING: Final = 0.25  # of a host's pages, that may wait for their turn at once; or as many as
-WAITING_S: Final = 1 / 16  # of the longest interval can be visited in
+WAITING: Final = 0.25  # share of a host's pages that may wait for their turn at the same time; or as many as
+WAITING_S: Final = 1 / 16  # can be visited in this share of the longest interval
 
 
 class VisitLoad(msgspec.Struct, array_like=True):
     """How many visits are due in each slice of time."""
 
-    slice_s: float = 0.0  # as long as the longest interval was when the first was given its time
+    slice_s: float = 0.0  # length of a slice, by the longest interval when the first visit got its time
     due: dict[int, int] = {}  # number of the slice since the epoch → visits
 
     def move(self, before: float, to: float) -> None:
-        """Note that a visit is due at another time.
+        """Record that a visit is due at another time.
 
         Args:
-            before: 0 if it is a new one.
-            to: 0 if it is not made any more.
+            before: Its time until now, in seconds since the epoch; 0 for a new visit.
+            to: Its new time; 0 if the visit is not made any more.
         """
         if before:
             at = int(before // self.slice_s)
@@ -48,11 +48,11 @@ class VisitLoad(msgspec.Struct, array_like=True):
             self.due[at] = self.due.get(at, 0) + 1
 
     def room(self, now: float, gap_s: float, n_waiting: float) -> list[float]:
-        """Return for each slice, from that of now on, how many more visits may be due in it.
+        """Return, for each slice from the present one on, how many more visits may be due in it.
 
         Args:
-            gap_s: From one visit to the next.
-            n_waiting: Visits that may wait for their turn at once.
+            gap_s: Seconds from one visit to the next.
+            n_waiting: Most visits that may wait for their turn at the same time.
         """
         first = int(now // self.slice_s)
         n = [self.due.get(first + i, 0) for i in range(SLICES)]
@@ -70,7 +70,7 @@ class VisitLoad(msgspec.Struct, array_like=True):
         return room
 
     def place(self, wanted: float, last: float, now: float, room: list[float]) -> float:
-        """Return the time nearest to a wanted one at which there is room, later rather than sooner; `last` if there is none until then."""
+        """Return the time closest to `wanted` with room, preferably later; `last` if there is no room before it."""
         first, wanted = int(now // self.slice_s), min(wanted, last)
         at, end = int(wanted // self.slice_s) - first, min(SLICES - 1, int(last // self.slice_s) - first)
         for i in range(max(0, at), end + 1):

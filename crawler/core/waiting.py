@@ -1,7 +1,7 @@
-"""The hosts in the store that wait for their turn, ordered by the time they are due, and the cursor that reads each once.
+"""The hosts in the store that wait for their turn, ordered by the time when they are due, and the cursor that reads each once.
 
-The cursor only moves forward. The rows of hosts that are on the workbench or parked lie behind it, so that the next process, whose cursor
-starts at the beginning, finds them again. Due times are distinct and never behind the cursor: a host that is due now is filed after all
+The cursor only moves forward. The rows of hosts that are on the workbench or parked are before it, so that the next process, whose cursor
+starts at the beginning, finds them again. Due times are distinct and never before the cursor: a host that is due now is filed after all
 hosts that were filed as due before. This keeps hosts in the order of their discovery.
 
 Memory: O(1).
@@ -22,7 +22,7 @@ class WaitingHosts:
         self._cursor = (0.0, b"")
         self._last_due = started_at
         self.n_due = store.n_due()
-        self.next_at = 0.0  # nothing past the cursor is due before; inf: nothing is there
+        self.next_at = 0.0  # nothing after the cursor is due before this time; inf: there is nothing
 
     def push_due(self, queue: bytes, record: HostRecord, now: float) -> None:
         """File a host as due now, after all that are due; save its record."""
@@ -55,11 +55,11 @@ class WaitingHosts:
         self.n_due -= 1
 
     def has_due(self, now: float) -> bool:
-        """Return whether hosts past the cursor are due."""
+        """Return whether hosts after the cursor are due."""
         return self.next_at <= max(now, self._last_due)
 
     def read(self, now: float, limit: int) -> list[tuple[float, bytes]]:
-        """Return the next hosts that are due with their places, and move past them."""
+        """Return the next due hosts as (due, queue), and move the cursor after them."""
         rows = self._store.due(self._cursor, max(now, self._last_due), limit)
         if rows:
             self._cursor = rows[-1]

@@ -1,4 +1,4 @@
-"""Rows of URLs that wait in a queue: one is moved forward, or taken out before its turn."""
+"""Moves the row of a waiting URL forward, or takes it out of its queue."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from thresher.crawler.core.ports import Entry, Lane, QueueStore
 from thresher.crawler.core.url import URLSpace
 from thresher.crawler.core.workbench import Workbench
 
-_RETRIES_SEARCHED: Final = 10_000  # rows of a retry lane looked through for one URL
+_RETRIES_SEARCHED: Final = 10_000  # most rows of a lane RETRY that are searched for one URL
 
 
 class WaitingRows:
-    """Finds and moves them, in the store and on the bench at once. What is in flight is left alone."""
+    """Finds and moves rows, in the store and on the workbench. Rows of requests in flight are not moved."""
 
     def __init__(self, store: QueueStore, bench: Workbench, intake: Intake, order: Order, urls: URLSpace) -> None:
         self._store = store
@@ -25,7 +25,7 @@ class WaitingRows:
         self._urls = urls
 
     def raise_rank(self, waiting: Entry, rank: int, now: float) -> bool | None:
-        """Move a waiting URL forward that was found again nearer to its site's entry or a seed, or that has come to be worth more.
+        """Move a waiting URL forward that was found again nearer to its site's entry or a seed, or whose worth has grown.
 
         Args:
             waiting: The row's present lane and rank, with the URL as it is now.
@@ -49,7 +49,7 @@ class WaitingRows:
         return True
 
     def bring_forward(self, waiting: Entry, rank: int, now: float) -> bool:
-        """Give a page's next visit, which waits in DUE, an earlier time; False if it is under way."""
+        """Give a page's next visit, which waits in the lane DUE, an earlier time; return False if it is under way."""
         queue = self._urls.queue_key(waiting.url.host)
         host = self._bench.hosts.get(queue)
         if not self._store.has(queue, waiting) or (host is not None and host.leased is not None and host.leased.seq == waiting.seq):
@@ -67,11 +67,11 @@ class WaitingRows:
         return True
 
     def withdraw(self, url: CrawlURL, seq: int, worth: int, due: int, now: float) -> bool:
-        """Take a waiting URL out of its queue; False if it does not wait there (it may be in flight).
+        """Take a URL out of its queue; return False if it is not in it (it may be in flight).
 
         Args:
-            worth: By which its rank in FRESH was made.
-            due: Its rank in DUE.
+            worth: The worth from which its rank in the lane FRESH was made.
+            due: Its rank in the lane DUE.
         """
         queue = self._urls.queue_key(url.host)
         host = self._bench.hosts.get(queue)

@@ -1,10 +1,10 @@
-"""The workbench: the few hosts in memory, and where each of them stands. All others wait in the store, ordered by the time they are due.
+"""The workbench: the few hosts in memory, each in one place. All others wait in the store, ordered by the time when they are due.
 
-A host on the bench is in exactly one place: leased · a delay (until a time) · a look-up (until its name has an address) · a line (until
+A host on the workbench is in exactly one place: leased · a delay (until a time) · a look-up (until its name has an address) · a line (until
 address and site have room: slots.py). `place` decides which, and is the only way from one to another. [BMSV18: workbench and virtualizer]
 
-A host leaves the bench when its queue is empty; when it is parked; or when hosts wait in the store for its place (waiting.py) and it is
-far from its turn or has used up the rows it came with. So each waiting host gets its turn, and memory is bounded by the bench, not by the
+A host leaves the workbench when its queue is empty; when it is parked; or when hosts wait in the store for its place (waiting.py) and its
+turn is far off or its rows in memory are used up. So each waiting host gets its turn, and memory is bounded by the workbench, not by the
 crawl.
 """
 
@@ -26,9 +26,9 @@ from thresher.crawler.core.slots import Slots
 from thresher.crawler.core.url import hostname_of
 from thresher.crawler.core.waiting import WaitingHosts
 
-FAR_S = 30.0  # a host that waits longer gives its place to one that does not
+FAR_S = 30.0  # seconds: a host that waits longer gives its place to one that waits less
 HOSTS_PER_FETCHER = 11
-_ROUND = 64  # hosts read from the store, and heads examined, at a time: what a pop may cost
+_ROUND = 64  # most hosts that are read from the store, and heads that are examined, in one `pop`
 _ROUNDS = 4
 _RULES_SHOWN = 4
 
@@ -54,7 +54,7 @@ class Delays:
         return heap[0][0] if heap else None
 
     def pop(self, until: float) -> HostQueue | None:
-        """Take the first host whose time is not past `until`."""
+        """Take the first host whose time is not after `until`."""
         at = self.next_at()
         return heappop(self._heap)[2] if at is not None and at <= until else None
 
@@ -88,18 +88,18 @@ class Workbench:
         self.waiting = WaitingHosts(store, started_at)
         self._resumed = self.waiting.n_due > 0
         self._delays = Delays()
-        self._far = Delays()  # by -time: the farthest first
+        self._far = Delays()  # by -time: the latest first
         self.slots = Slots(settings.politeness, self._site_room, self._site_connections)
         self._asked: dict[str, list[tuple[int, HostQueue]]] = {}
         self._to_ask: list[str] = []
         self.n_looking_up = 0
-        self.pages_closed = False  # the crawl has its pages: what they need to be shown is fetched, nothing else
+        self.pages_closed = False  # the crawl has all its pages: only their requisites are fetched
         self._tickets = count(1)
 
     # -- from and to the store
 
     def load(self, queue: bytes, record: HostRecord, now: float) -> HostQueue | None:
-        """Put a host of the store on the bench; None if it is still parked. The caller places it."""
+        """Put a host of the store on the workbench, and return it; None if it is still parked. The caller places it."""
         is_own = self._own.has_queue(record.name)
         rules = self._rulebook.of(record.name, is_own=is_own)
         if record.parked:
@@ -112,11 +112,11 @@ class Workbench:
         if self._resumed:
             self._pace.at_least(record, rules, self._started_at)
         host = self.hosts[queue] = HostQueue(queue, record, rules)
-        host.is_own = is_own  # until its name resolves elsewhere
+        host.is_own = is_own  # unless its name resolves elsewhere
         return host
 
     def _fill(self, now: float) -> bool:
-        """Fetch hosts that are due while there is room; return whether there may be more."""
+        """Load due hosts from the store while there is room; return whether there may be more."""
         if not self.waiting.has_due(now):
             return False
         room = min(_ROUND, self.limit - len(self.hosts))
@@ -143,7 +143,7 @@ class Workbench:
             self.waiting.push(queue, record, record.parked_until)
 
     def _make_room(self, now: float) -> int:
-        """File back hosts that are far from their turn; return how many."""
+        """Move hosts whose turn is far off back to the store; return how many."""
         n = 0
         while n < _ROUND and (host := self._far.pop(-(now + FAR_S))) is not None:
             if not host.hops:
@@ -152,7 +152,7 @@ class Workbench:
         return n
 
     def is_crowded(self, now: float) -> bool:
-        """Return whether hosts that are due wait in the store for a place on the bench."""
+        """Return whether due hosts wait in the store for a place on the workbench."""
         return len(self.hosts) >= self.limit and self.waiting.has_due(now)
 
     def _file_back(self, host: HostQueue, at: float) -> None:
@@ -161,7 +161,7 @@ class Workbench:
         self.waiting.push(host.key, host.record, at)
 
     def park(self, host: HostQueue, why: str, *, until: float = 0.0) -> None:
-        """Fetch nothing more of the host until `until` (0: until it is judged anew in another life, or the operator says so)."""
+        """Fetch nothing more of the host until `until` (0: until another process judges it anew, or the operator unparks it)."""
         self._leave(host)
         del self.hosts[host.key]
         record = host.record
@@ -173,7 +173,7 @@ class Workbench:
             self._store.save_host(host.key, record)
 
     def unpark(self, queue: bytes, record: HostRecord, now: float) -> None:
-        """Let a parked host of the store wait for its turn again."""
+        """Unpark a host in the store: it waits for its turn again."""
         self._count_unparked(record.parked)
         record.parked, record.parked_until, record.failures = "", 0.0, 0
         if record.n_queued:
@@ -182,15 +182,15 @@ class Workbench:
             self._store.save_host(queue, record)
 
     def _count_unparked(self, why: str) -> None:
-        self.parked[why] -= self.parked[why] > 0  # a host parked in an earlier life may never have been counted in this one
+        self.parked[why] -= self.parked[why] > 0  # a host that an earlier process parked may not have been counted by this one
 
     # -- places
 
     def place(self, host: HostQueue, now: float, *, may_leave: bool = False) -> None:
-        """Find out where the host stands now. Not while leased.
+        """Put the host in the place where it belongs now. Not to be called while leased.
 
         Args:
-            may_leave: It has had a turn, so others may have its place.
+            may_leave: Whether it has had a turn, so that others may have its place.
         """
         self._leave(host)
         if host.needs_rows():
@@ -208,7 +208,7 @@ class Workbench:
             needed = host.choose_beside(now, visits_again=bool(why))
             if needed is not None:
                 at, why = needed, ""
-            elif not why:  # its row in the store stays, for another life
+            elif not why:  # its row in the store stays, for the next process
                 del self.hosts[host.key]
                 return
         if why:
@@ -222,19 +222,21 @@ class Workbench:
             self._line_up(host, now)
 
     def _has_its_pages(self, host: HostQueue, why: str) -> bool:
-        """Return whether a budget of pages alone is in the host's way: the crawl's or, by `why` it is to be parked, its own."""
+        """Return whether only a budget of pages stops the host: the crawl's, or its own (by the reason `why` for which it would be
+        parked).
+        """
         if why == Reason.HOST_BUDGET:
             return host.rules.max_bytes is None or host.record.n_bytes < host.rules.max_bytes
         return self.pages_closed and not why
 
     def close_pages(self, now: float) -> None:
-        """Fetch no further page in this life, only what those that were fetched need to be shown."""
+        """Fetch no further page in this process, only requisites of fetched pages."""
         self.pages_closed = True
         for host in [host for host in self.hosts.values() if host.leased is None]:
             self.place(host, now)
 
     def stand_anew(self, site: bytes) -> None:
-        """Let the hosts of a site that stand in line do so by their present precedence."""
+        """Sort the hosts of a site that are in line by their present precedence."""
         for before, host in self.slots.standing(site):
             if (precedence := self._order.precedence(host)) != before:
                 self._leave(host)
@@ -249,7 +251,7 @@ class Workbench:
         host.ticket = next(self._tickets)
 
     def _is_far(self, host: HostQueue, at: float, now: float) -> bool:
-        """File back a host whose turn is far off if others want its place, else remember that it could go."""
+        """Move a host whose turn is far off back to the store if others wait for its place; else remember that this is possible."""
         host.ready_at = at
         if at <= now + FAR_S or host.hops:
             return False
@@ -287,16 +289,16 @@ class Workbench:
         waiting.append((host.ticket, host))
 
     def lookups(self) -> list[str]:
-        """Return the names that are to be looked up, each once."""
+        """Return the names that must be looked up, each once."""
         names, self._to_ask = self._to_ask, []
         return names
 
     def looked_up(self, hostname: str) -> list[HostQueue]:
-        """Return the hosts that have waited for the name."""
+        """Return the hosts that waited for the name."""
         return [host for ticket, host in self._asked.pop(hostname, ()) if host.ticket == ticket]
 
     def take(self, now: float) -> HostQueue | None:
-        """Reserve the host that goes next, with its address and site; None if none can go now."""
+        """Reserve the host that goes next, with its address and site; return None if none can go now."""
         for _ in range(_ROUNDS):
             more = self._advance(now)
             while (host := self.slots.take(now)) is not None:
@@ -322,7 +324,7 @@ class Workbench:
         """Free the reservation of address and site.
 
         Args:
-            was_used: A request was made.
+            was_used: Whether a request was made.
         """
         for spent in self.slots.release(host, now, n_pages=n_pages, was_used=was_used):
             self.park(spent, Reason.SITE_BUDGET)
@@ -347,7 +349,7 @@ class Workbench:
     # -- what is waited for
 
     def next_at(self, now: float) -> float | None:
-        """Return when `take` is worth another try, None if nothing is waited for but requests in flight."""
+        """Return when to call `take` again; None if only requests in flight are waited for."""
         times = [at for at in (self._delays.next_at(), self.slots.next_at()) if at is not None]
         if self.waiting.next_at < inf and len(self.hosts) < self.limit:
             times.append(self.waiting.next_at)
@@ -356,11 +358,11 @@ class Workbench:
         return max(now, min(times)) if times else None
 
     def n_delayed(self, n_in_flight: int) -> int:
-        """Return how many hosts are in none but their own delay."""
+        """Return how many hosts wait only for their own delay."""
         return len(self.hosts) - n_in_flight - self.n_looking_up - self.slots.n_hosts
 
     def why(self, now: float, n_in_flight: int) -> str:
-        """Say in words what is waited for, and by which rules. Time: O(bench)."""
+        """Return a text about what is waited for, and by which rules. Time: O(n), n hosts on the workbench."""
         words = []
         rules = self.slots.waits()
         rules.update(self._delay_of(host, now) for host in self.hosts.values() if not (host.leased or host.line or host.looks_up))
@@ -380,7 +382,7 @@ class Workbench:
         return "; ".join(words) or "nothing is queued"
 
     def _delay_of(self, host: HostQueue, now: float) -> str:
-        """Return the rule for which a host waits that is in none but its own delay."""
+        """Return the rule for which a host waits that only waits for its own delay."""
         if host.blocked_until > max(now, host.record.next_at):
             return host.why
         head = host.head

@@ -209,7 +209,7 @@ class Supervisor:
         with suppress(StoreError):
             self._counted[agent] = await self._places.counted(agent, "starting")
         life = self._lives[agent] = self._places.life(agent, lambda what: self._note(agent, what))
-        self._termination.started(agent)
+        self._termination.on_start(agent)
         code = await life.run(self._signals, lambda report: self._on_report(agent, report))
         await self._places.strike(agent)
         if code in _GRAVEST and code != 1:
@@ -221,7 +221,7 @@ class Supervisor:
 
     def _on_away(self, agent: int, why: str) -> None:
         """Handle that an agent's machine cannot be reached: its hosts wait, and its last report still counts."""
-        self._termination.started(agent)
+        self._termination.on_start(agent)
         self._note(agent, f"cannot be reached: {why}. Its hosts wait")
         if (report := self._reports.get(agent)) is not None and report.state not in _ENDED:
             report.state, report.why, report.in_flight = "waiting", why, 0

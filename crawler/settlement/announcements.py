@@ -175,7 +175,7 @@ class Announcements:
             said.sitemap, said.at = known.sitemap, known.at
         if known != said:
             self._tables.save_announced(key, said)
-            self._coming.announced(key, said.lastmod, now)
+            self._coming.on_lastmod(key, said.lastmod, now)
 
     def on_page(self, url: CrawlURL, head: Head, now: float) -> None:
         """Handle a fetched page: compare the sitemap's date of its last change with what the page says."""

@@ -63,7 +63,7 @@ class Canaries:
             self._part, self._seen, self._wish, self._heard = spec.peer_filter, Seen, Wish, heard
             self._memory = tables.memory(NAME)
 
-    def seen(self, visit: Visit) -> Learned:
+    def on_answer(self, visit: Visit) -> Learned:
         """Report the answer to a URL of the crawl, if it is settled; return what the filter then asks for."""
         url, outcome, queue = visit.lease.entry.url, visit.outcome, visit.lease.queue
         if self._part is None or outcome is None or url.purpose not in _OF_CRAWL:

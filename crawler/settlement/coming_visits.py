@@ -79,7 +79,7 @@ class ComingVisits:
 
     # -- the next time, after each visit
 
-    def visited(self, url: CrawlURL, check: CheckRecord, what: str, n_new: int, now: float) -> None:
+    def on_visit(self, url: CrawlURL, check: CheckRecord, what: str, n_new: int, now: float) -> None:
         """Give a page its next time after a visit.
 
         Args:
@@ -98,7 +98,7 @@ class ComingVisits:
         else:
             is_changed = what in ("changed", "new", "moved") or n_new > 0
             pace_s, haste = self._pace(url, now)
-            for sooner in self._schedule(url).visited(page, plan, now, is_changed=is_changed, n_new=n_new, pace_s=pace_s, haste=haste):
+            for sooner in self._schedule(url).on_visit(page, plan, now, is_changed=is_changed, n_new=n_new, pace_s=pace_s, haste=haste):
                 self._bring_forward(sooner, now)
         self._queue(self._url(row), plan, check, now)
 
@@ -111,21 +111,21 @@ class ComingVisits:
         if self._frontier.bring_forward(Entry(Lane.DUE, _rank(plan.due), plan.seq, 0, url), _rank(sooner.due), now):
             self._schedule(url).bring_forward(self._page(url), plan, sooner.due, siblings=sooner.siblings)
 
-    def ended(self, url: CrawlURL) -> None:
+    def on_end(self, url: CrawlURL) -> None:
         """Handle a page that is visited no more: remove its planned visit."""
         plan = self._store.tables.plans.page(url.key)
         if plan is not None:
             self._schedule(url).drop(self._page(url), plan)
             self._store.tables.plans.forget_page(url.key)
 
-    def announced(self, key: bytes, lastmod: float, now: float) -> None:
+    def on_lastmod(self, key: bytes, lastmod: float, now: float) -> None:
         """Handle a sitemap's date of a page's last change: plan its visit earlier, as far as dates of its host have been true."""
         plan, waiting = self._store.tables.plans.page(key) if self.is_on and lastmod else None, self._store.tables.rounds.revisit(key)
         row = self._store.tables.seen.row(key)
         if plan is None or row is None or waiting is None or waiting.is_audit:
             return
         url = self._url(row)
-        due = self._schedule(url).announced(plan, lastmod, self._belief(url), now)
+        due = self._schedule(url).on_lastmod(plan, lastmod, self._belief(url), now)
         if due is not None and self._frontier.bring_forward(Entry(Lane.DUE, _rank(plan.due), plan.seq, 0, url), _rank(due), now):
             self._schedule(url).bring_forward(self._page(url), plan, due)
 

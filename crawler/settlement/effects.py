@@ -6,7 +6,7 @@
 | Hold    | waits in the holder's class      | leaves the queue for that class   | held: one more holder    |
 | Release | –                                | –                                 | held: queued when no holder is left |
 | ReleaseURL | –                                | –                                 | held: queued when only the asking filter held it |
-| Request | queued first in its host's queue, with all rules of politeness; an audit moves what waits ahead, and queues what does not |||
+| Request | queued first in its host's queue, with all rules of politeness; an audit queues what was held, and moves what waits first |
 | Revise  | –                                | –                                 | page, redirect: the newer verdict is added |
 | Recall  | –                                | –                                 | alias of the rule: queued, as if there were no rule |
 | Study   | what the filter gathered about a site is studied in a child process |||
@@ -255,7 +255,7 @@ class Effector:
 
     def on_end(self, key: bytes, *, was_asked: bool, is_good: bool) -> bool:
         """End the draw of a URL that needs no more request; return whether it was drawn."""
-        return self.tails.settle(key, is_good=is_good) if was_asked else self.tails.unasked(key)
+        return self.tails.settle(key, is_good=is_good) if was_asked else self.tails.on_no_request(key)
 
     def hold_at_turn(self, url: CrawlURL, holds: Sequence[Asked], now: float) -> None:
         """Record a URL whose turn has come as held, or as an alias; its row has left its queue."""

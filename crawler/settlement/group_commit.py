@@ -28,14 +28,14 @@ class Committer:
         settings: StoreSettings,
         *,
         clock: Callable[[], float],
-        failed: Callable[[BaseException], None],
-        committed: Callable[[], None],
+        on_failure: Callable[[BaseException], None],
+        on_commit: Callable[[], None],
     ) -> None:
         self._store = store
         self._settings = settings
         self._clock = clock
-        self._failed = failed
-        self._committed = committed
+        self._on_failure = on_failure
+        self._on_commit = on_commit
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
         self.broken = False  # a commit has failed, or a visit is half written: no further commit is made
@@ -93,8 +93,8 @@ class Committer:
         error = done.exception()
         if error is not None:
             self.broken = True
-            self._failed(error)
+            self._on_failure(error)
             return
-        self._committed()
+        self._on_commit()
         if self._store.pending_visits and not self._store.committing:
             self.flush()

@@ -73,7 +73,7 @@ class NamedURLs:
         if refusal is not None:
             self._totals.skip(refusal)
             self._tables.seen.update(url.key, row._replace(state=State.REFUSED, reason=refusal))
-            self._tails.unasked(url.key)
+            self._tails.on_no_request(url.key)
             self.settled.append(url)
             self.release_aliases(url.key)
 

@@ -98,7 +98,7 @@ class Revisits:
         check.failed, check.at, check.round = why[:300], now, revisit.round
         self._store.tables.rounds.save_check(entry.url.key, check)
         self.count(revisit, "refused", 0, now)
-        self.coming.visited(entry.url, check, "refused", 0, now)
+        self.coming.on_visit(entry.url, check, "refused", 0, now)
 
     def on_rewrite(self, visit: Visit, now: float) -> None:
         """Handle a revisit that is not made, since the URL is now an alias of another, kept page."""
@@ -107,7 +107,7 @@ class Revisits:
         revisit, check = self._ended(visit.lease.entry), self.check(url, now)
         self._aliases.add_visited(url, effect, who)
         put_alias(self._store.tables.rounds, url, check, self._context.urls.canonical(effect.to), revisit.round, now)
-        self.coming.ended(url)
+        self.coming.on_end(url)
         self.count(revisit, "moved", 0, now)
 
     def on_unreachable(self, entry: Entry, failure: Failed, now: float) -> None:
@@ -216,7 +216,7 @@ class _Answer:
         spared = self._was_bytes - self._outcome.wire_bytes if what == "not_modified" else 0
         self._revisits.count(self._revisit, what, self._outcome.wire_bytes, self._now, max(0, spared))
         self._look_after_host(is_lost=is_lost)
-        self._revisits.coming.visited(self._url, check, what, self._n_new, self._now)
+        self._revisits.coming.on_visit(self._url, check, what, self._n_new, self._now)
 
     # -- what it shows; each returns (name of the result, whether the page is lost)
 

@@ -26,7 +26,7 @@ class SeedLabels:
         """Return the label of the first seed on a host; "" if none has one."""
         return self._lookup.of_host(queue)
 
-    def told(self, source: CrawlURL, label: str) -> None:
+    def keep(self, source: CrawlURL, label: str) -> None:
         """Store the label of another agent's page, style sheet or sitemap."""
         if label:
             self._lookup.of_foreign(source.key, label)

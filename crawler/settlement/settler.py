@@ -108,7 +108,7 @@ class Settler:
         if self._archiver is not None:
             self._archiver.add(visit, now)
         self.admission.on_unleased(visit.lease.entry.seq)
-        self.learning.carry_out(self._effects.canaries.seen(visit), now)
+        self.learning.carry_out(self._effects.canaries.on_answer(visit), now)
         self.tail_service.on_settled(visit, now)
         if self._effects.is_in_doubt(visit.lease.queue, now):
             self.learning.carry_out(self._effects.canaries.wish(visit.lease.queue, is_drained=True), now)

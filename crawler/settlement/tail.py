@@ -204,7 +204,7 @@ class Tails:
         self._note(SettledStep(key, is_good), loaded)
         return True
 
-    def unasked(self, key: bytes) -> bool:
+    def on_no_request(self, key: bytes) -> bool:
         """Record that a drawn URL will not be requested: this is no evidence. Return whether it was drawn."""
         found = self._tables.draw(key)
         if found is None:

@@ -1,1 +1,1 @@
-"""Canaries: is a host still answering as it did when its pages were kept, or does a wall answer for it?"""
+"""Canaries: find out whether a host still answers with its own pages, or a wall answers for it."""

@@ -1,4 +1,4 @@
-"""Does a page that is fetched again show the same as the one that was kept?
+"""Decides whether a page that is fetched again shows the same as the one that was kept.
 
 It does if its words are equal, or if it has most of the word pairs of the kept page: an experiment's banner, a notice or the links of a new
 session add words and take none away. The share of its word pairs that a page loses between two fetches of a healthy host is its own noise

@@ -1,6 +1,6 @@
-"""What an answer shows, as eight bytes, and how many alike answers are suspicious.
+"""Reduces what an answer shows to a token of eight bytes, and says how many alike answers are suspicious.
 
-    page of 200     its words, without those that quote its own URL: a login form names the page in whose place it is shown
+    page of 200     its words, without those that quote its own URL: a login form names the page instead of which it is shown
     challenge       always the same, whatever its words
     error           status and words
     redirect        its target without the query: the query tells a login form where to return to
@@ -20,14 +20,14 @@ from thresher.filters.soft_error.kinds import GATES, hint_of
 from thresher.filters.soft_error.looks import text_of
 
 TOKEN: Final = 8
-ALIKE: Final = 3  # answers of one token that are suspicious
-GUARDED: Final = 2  # of errors that deny access, and of pages with few words and links
-AT_ONCE: Final = 1  # of challenges, of login and consent forms, and of requests whose last try failed
+ALIKE: Final = 3  # so many answers with the same token are suspicious
+GUARDED: Final = 2  # the same for errors that deny access, and for pages with few words and links
+AT_ONCE: Final = 1  # the same for challenges, login and consent forms, and requests whose last try failed
 _GUARDS: Final = frozenset((401, 403, 407, 429, 451, 503))
 _SHORT: Final = 300  # words
 _FEW: Final = 80  # a page of fewer words has little to show
 _FEW_LINKS: Final = 3
-_FEWEST: Final = 5  # words that a page needs to be compared
+_FEWEST: Final = 5  # least words of a page that can be compared
 
 
 class Shown(NamedTuple):
@@ -66,7 +66,7 @@ def of_redirect(target: str) -> Shown:
 
 
 def of_failure(cause: str, status: int) -> Shown:
-    """Return what a request shows whose last try has failed.
+    """Return what a request shows if its last try has failed.
 
     Args:
         status: 0 if there was none.
@@ -79,12 +79,12 @@ def _token(kind: bytes, shown: bytes) -> bytes:
 
 
 def is_error(token: bytes) -> bool:
-    """Return whether a token stands for answers that are no pages."""
+    """Return whether a token is one of answers that are not pages."""
     return token[:1] in (b"C", b"E", b"F", b"R")
 
 
 def words_for(token: bytes) -> str:
-    """Return the kind of answer that a token stands for, in a word."""
+    """Return a word for the kind of answer with this token."""
     return _WORDS.get(token[:1], "nothing")
 
 

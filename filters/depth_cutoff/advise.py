@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from thresher.filters.depth_cutoff.evidence import PRIOR, CutRule, PlaceCounts
 from thresher.filters.depth_cutoff.records import Level
 
-_FEW = 8  # fetches at a level, below which its share of new pages is not mentioned
+_FEW = 8  # with fewer fetches, the share of new pages of a level is not mentioned
 _DULL = 0.5  # share of new pages below which a level is mentioned
 
 
@@ -22,7 +22,7 @@ class Advice:
 
     depth: int | None
     why: str
-    cut: tuple[PlaceCounts, ...]  # places whose limit is less than the depth that was met, the most fetched first
+    cut: tuple[PlaceCounts, ...]  # places with a limit below their known depth, most fetched first
 
 
 def advise(levels: Sequence[Level], places: Sequence[PlaceCounts], rule: CutRule) -> Advice:

@@ -1,4 +1,4 @@
-"""Estimates the page views that browsers showed from their caches: no log has them, and depths without them are too large [BC04].
+"""Estimates the page views that browsers showed from their caches: logs do not have them, and without them depths are too large [BC04].
 
 A visitor who clicks back sees a page for which the log has no new entry. If she then clicks a link of that page, the Referer of the next
 entry names it (`Sessions.cached`). If she leaves then, or clicks back twice, nothing in the log shows the view. The missing views are

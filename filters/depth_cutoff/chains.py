@@ -78,7 +78,7 @@ def solve(moves: F64) -> F64:
         moves: [from, to], rows of sum 1.
 
     Raises:
-        ValueError: There is more than one such distribution, or the rows are no probabilities.
+        ValueError: If there is more than one such distribution, or the rows are not probabilities.
     """
     n = len(moves)
     if moves.shape != (n, n) or (moves < 0).any() or not np.allclose(moves.sum(axis=1), 1):

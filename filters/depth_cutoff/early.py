@@ -1,10 +1,10 @@
-"""A site's first pages, listed in its head until its places are needed.
+"""The first pages of a site, only listed in its head record until its places are needed.
 
-As long as every page of a site was kept, followed and new, no place of it can be cut and nothing of it is barren. So of the first `EARLY`
-pages only their words are compared and remembered, and the rest of what the ledger learns from them waits until it is opened: for the next
-page, for a redirect, for a reader. Then it learns from them in their order. Most hosts of the web never have more.
+As long as every page of a site was kept, followed and new, no place of it can be cut and nothing of it is barren. So for the first `EARLY`
+pages only the words are compared and remembered; the ledger learns the rest from them when it is opened for the next page, a redirect, or a
+reader. Then it learns from them in order. Most hosts of the web never have more pages.
 
-Time: 60 µs a page, most of it for its words, in place of 160. Memory: 100 bytes a page.
+Time: 60 µs a page, most of it for its words, instead of 160. Memory: 100 bytes a page.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ EARLY: Final = 8
 
 
 def enter(memory: Memory, site: bytes, url: str, fetch: DepthFetch) -> SiteHead | None:
-    """List a page that every filter kept and followed, if it is one of its site's first and new; return the head then, else None.
+    """List a page that every filter kept and followed, if it is new and among its site's first; then return the head, else None.
 
     Args:
-        fetch: It stands for itself alone.
+        fetch: A fetch that stands only for itself.
     """
     value = memory.get(head_key(site))
     head = HEAD.decode(value) if value else SiteHead()
@@ -50,7 +50,7 @@ def enter(memory: Memory, site: bytes, url: str, fetch: DepthFetch) -> SiteHead 
 
 
 def enter_links(memory: Memory, site: bytes, key: bytes, n_new: int) -> SiteHead | None:
-    """Count the URLs that the page listed last named first; return the head, None if another page was learned from last.
+    """Count the new URLs that the last listed page has named; return the head, None if the ledger learned from another page since.
 
     Args:
         key: The key of its URL within the site.

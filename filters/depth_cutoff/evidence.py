@@ -1,4 +1,5 @@
-"""How deep one place of a site is worth crawling, by its share of new pages on each level: model B with varying probabilities [BC04].
+"""Computes how deep one place of a site is worth crawling, by its share of new pages on each level: model B with varying probabilities
+[BC04].
 
 In [BC04] a surfer goes one level deeper with a probability f; here f rises with the share of new pages. A **place** is a pattern of URLs, a
 parameter, a directory, or the whole host. Its level 0 is what surrounds it, its first pages are level 1. With ν_i the share of new pages
@@ -64,9 +65,9 @@ class PlaceCounts(msgspec.Struct, array_like=True):
     n_ever: int = 0  # fetches, never halved
     first: int = _DEEPEST  # least depth that was fetched, without 0, where sites are entered
     bound: int = UNLIMITED  # greatest depth by visitors' q or the ceiling: holds whatever page names a URL
-    opinion: Opinion = msgspec.field(default_factory=Opinion)  # on whether anything new is found here
-    kept: Recent = msgspec.field(default_factory=Recent)  # fetches that every filter kept and followed
-    standing: Standing = msgspec.field(default_factory=Standing)  # its part of what the host's fetches came to
+    opinion: Opinion = msgspec.field(default_factory=Opinion)  # opinion on whether anything new is found here
+    kept: Recent = msgspec.field(default_factory=Recent)  # latest fetches, whether every filter kept and followed them
+    standing: Standing = msgspec.field(default_factory=Standing)  # its part of the host's results
 
     def learn(self, depth: int, *, is_new: bool, is_good: bool) -> bool:
         """Count one more fetch; return whether the place was held wrongly.
@@ -90,11 +91,11 @@ class PlaceCounts(msgspec.Struct, array_like=True):
         return BELIEF.learn(self.opinion, is_new)
 
     def is_less(self, every: Standing, *, by_kept: bool = False) -> bool:
-        """Return whether less is new here than elsewhere on the host, or nothing was for so long that the place has no end.
+        """Return whether less is new here than elsewhere on the host, or nothing was new for so long that the place counts as endless.
 
         Args:
-            every: What the fetches of the host came to.
-            by_kept: Less must be kept here, too.
+            every: Results of all fetches of the host.
+            by_kept: Whether also less must be kept here.
         """
         self.standing.age(every.at)
         rest = every.without(self.standing)
@@ -137,7 +138,7 @@ class CutRule:
     q: float | None  # probability that a visitor goes deeper, None: unknown
 
     def limit(self, place: PlaceCounts, prior: float, *, is_host: bool) -> tuple[int, int]:
-        """Return the greatest depth at which a place is fetched, and the one that holds whatever page names a URL."""
+        """Return (greatest depth at which a place is fetched, greatest depth whatever page names a URL)."""
         overall = place.share(prior)
         new = _by_level(place, overall)
         limit = place.first - 1 + levels_for_varying(new, self.target, most=UNLIMITED)
@@ -147,7 +148,7 @@ class CutRule:
         return min(limit, bound), bound
 
     def unknown(self) -> int:
-        """Return the greatest depth that is fetched of a place of which nothing was fetched yet."""
+        """Return the greatest depth for a place without any fetch."""
         return self._by_visitors(1, [1.0])
 
     def _by_visitors(self, first: int, new: list[float]) -> int:

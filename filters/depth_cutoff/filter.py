@@ -54,7 +54,7 @@ def rule_of(settings: DepthCutoffSettings) -> CutRule:
 
 
 def drop_of(judgement: Judgement, *, is_ok: bool) -> str:
-    """Return why a page was worth nothing, "" if it is a 200 that every filter kept and followed."""
+    """Return why a page was worth nothing; "" if it is a 200 that every filter kept and followed."""
     if not is_ok:
         return "error"
     if judgement.is_new and judgement.follow:
@@ -64,11 +64,11 @@ def drop_of(judgement: Judgement, *, is_ok: bool) -> str:
 
 
 class PageMeasure(msgspec.Struct, array_like=True, dict=True):
-    """What learning needs of a page. The page itself is at hand but not journaled: most pages are passed over."""
+    """What learning needs of a page. It refers to the page itself, which is not journaled: most pages are skipped."""
 
     url: str
     host: str
-    key: bytes  # b"" of a URL that a filter made: it has no depth
+    key: bytes  # b"" for a URL that a filter made up: it has no depth
     depth: int
     text: int
     is_ok: bool
@@ -97,7 +97,7 @@ class DepthOfPages:
         """
         self._sites = sites
         self._rule = rule_of(settings)
-        self._is_unbound = self._rule.unknown() == UNLIMITED  # nothing is cut of a place that is not known
+        self._is_unbound = self._rule.unknown() == UNLIMITED  # nothing is cut in a place that is not known
         self._samples = samples
 
     def measure(self, page: Page, /) -> PageMeasure:
@@ -146,8 +146,8 @@ class PairMeasure(msgspec.Struct, array_like=True, frozen=True):
     host: str
     key: bytes
     depth: int
-    text: int  # of the target's key: it stands for what the redirect shows
-    is_first: bool  # its target was found through it
+    text: int  # hash of the target's key, used as the text of the redirect
+    is_first: bool  # whether its target was found through it
 
 
 class DepthOfRedirects:
@@ -181,14 +181,14 @@ class DepthOfRedirects:
 class LinksMeasure(msgspec.Struct, array_like=True, dict=True):
     """What learning needs of a page's new links. Deciding also needs their texts: the batch itself is at hand, but is not journaled."""
 
-    key: bytes  # of the page; b"" if the batch is one known URL that is judged again
+    key: bytes  # key of the page; b"" if the batch is one known URL that is judged again
     depth: int
     is_redirect: bool
     n_new: int
-    named: list[bytes] = []  # those on the page's own site, 8 bytes each, if the page was worth nothing
+    named: list[bytes] = []  # keys of links on the page's own site, 8 bytes each, if the page was worth nothing
 
     def count(self, *, is_barren: bool) -> None:
-        """Fill in the fields that are needed of few pages only."""
+        """Fill in the fields that are only needed for few pages."""
         batch: LinkBatch | None = self.__dict__.get("batch")
         if batch is not None:
             self.named = [key[8:] for key in batch.keys if key[:8] == self.key[:8]] if is_barren else []
@@ -225,7 +225,7 @@ class DepthOfLinks:
         return (LinkRuling({**ruling.refused, **beyond}) if beyond else ruling), effects
 
     def _is_beyond(self, batch: LinkBatch, link: HeldLink) -> bool:
-        """Return whether a link is beyond the ceiling, which the user has set: it is then refused, not held."""
+        """Return whether a link is beyond the ceiling that the user has set: then it is refused, not held."""
         return self._ceiling is not None and batch.site_depths[link.at] > self._ceiling
 
     def _least(self, memory: Memory, site: bytes) -> int:
@@ -325,7 +325,7 @@ def spec(settings: DepthCutoffSettings, *, shared: Sites | None = None) -> Filte
 
     Args:
         settings: Its options.
-        shared: What the parts of the same filter under other settings keep of the memory.
+        shared: The cached memory that this filter shares with its variants (other settings by overrides).
     """
     sites, cuts_all = shared or Sites(), rule_of(settings).unknown() < UNLIMITED
     return FilterSpec(
@@ -343,7 +343,7 @@ def spec(settings: DepthCutoffSettings, *, shared: Sites | None = None) -> Filte
 
 
 def _released(released: list[Released], ledger: Ledger) -> Effects:
-    """Return the releases of what was held wrongly, down to the greatest known depth of the site."""
+    """Return the releases of wrongly held URLs, down to the greatest known depth of the site."""
     if not released:
         return NO_EFFECTS
     deepest = min(_DEEPEST, max(LOW, len(ledger.head.levels) + 1))

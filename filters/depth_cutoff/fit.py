@@ -36,8 +36,8 @@ I64 = npt.NDArray[np.int64]
 SHARES = (0.5, 0.8, 0.9, 0.95)
 _GRID = 64
 _CHAIN_LEVELS = 200
-LEAST_STEPS = 50  # moves one level deeper, below which no q is suggested
-WIDEST = 0.1  # widest interval of a q that is suggested
+LEAST_STEPS = 50  # with fewer moves one level deeper, no q is suggested
+WIDEST = 0.1  # a q with a wider interval is not suggested
 _FEWEST_MOVES = 30  # with fewer moves out of a level, it and all deeper ones are taken together
 
 
@@ -72,7 +72,7 @@ class Depths:
     single_share_interval: Interval
     actions: tuple[Mapping[Action, int], ...]  # moves out of each level
     levels: tuple[int, ...]  # measured, for each of SHARES
-    has_referers: bool = True  # else levels, and every q, are larger than they are
+    has_referers: bool = True  # without Referers, levels and every q are estimated too large
 
     @property
     def n_steps(self) -> int:

@@ -91,25 +91,25 @@ class Ledger:
         self.head = HEAD.decode(value) if value else SiteHead()
         self.vocabulary = Vocabulary(self.head.n_counted, self.head.counters)
         self._unknown = rule.unknown()
-        self.is_spent = False  # the place of the last fetch has shown nothing new for so long that it is taken to be endless
+        self.is_spent = False  # the place of the last fetch has shown nothing new for so long that it counts as endless
         self._known: dict[str, PlaceCounts | None] = {}
         self._changed: dict[str, PlaceCounts] = {}
         if self.head.early:
             self._learn_early()
 
-    # -- asking
+    # -- questions
 
     def where(self, parts: Parts) -> UrlPlaces:
         """Return a URL's places by the site's present vocabulary."""
         return places(parts, self.vocabulary.count)
 
     def cut(self, where: UrlPlaces, depth: int, *, is_poor: bool, is_numbered: bool = False) -> PlaceCounts | None:
-        """Return the place that cuts a URL, None if it is to be fetched.
+        """Return the place that cuts a URL; None if the URL is to be fetched.
 
         Args:
-            is_poor: Only worthless pages have named it.
-            is_numbered: It differs from its siblings in numbers alone. If a good page has named it, it is cut only where less is kept, too:
-                the days of a calendar say the same words and are documents.
+            is_poor: Whether only worthless pages have named it.
+            is_numbered: Whether it differs from its siblings only in numbers. If a good page has named it, it is only cut if also less is
+                kept here: the days of a calendar have the same words, and are documents.
         """
         inner = self._get(where.pattern + INNER) if is_poor else None
         if inner is not None and inner.n_ever >= SPEAKS and depth > inner.limit and inner.is_less(self.head.standing):
@@ -137,7 +137,7 @@ class Ledger:
     # -- learning
 
     def learn(self, fetch: DepthFetch) -> list[Released]:
-        """Learn from an answered request; return what was held wrongly."""
+        """Learn from an answered request; return the URLs that were held wrongly."""
         before = self.where(fetch.parts)
         self.vocabulary.add(fetch.parts.words())
         where = self.where(fetch.parts)
@@ -206,7 +206,7 @@ class Ledger:
             return []
         forms = dict.fromkeys(
             (before.directory, before.pattern, before.pattern + INNER, *before.parameters)
-        )  # no set: a replay keeps the order
+        )  # not a set: a replay must have the same order
         gone = [form for form in forms if form not in (now.directory, *now.parameters)]
         known = [place for form in gone if (place := self._get(form)) is not None and place.limit < UNLIMITED]
         return [Released(place.form, UNLIMITED) for place in known]
@@ -244,7 +244,7 @@ class Ledger:
 
     def _is_new(self, directory: str, sampled: bytes) -> bool:
         if not sampled:
-            return True  # a page without words, as one of pictures: nothing can be compared
+            return True  # a page without words, for example of pictures: nothing can be compared
         key = table_key(self._site, directory)
         before = self._memory.get(key) or b""
         is_new, table = look(sampled, before)
@@ -298,7 +298,7 @@ class Ledger:
         return head
 
     def all_places(self) -> list[PlaceCounts]:
-        """Return all that the memory holds, and what has changed."""
+        """Return all places in the memory, with changes."""
         stored = {key: _place.decode(value) for key, value in self._memory.scan(self._site + b"p")}
         return [*{**stored, **{self._key(b"p", form): place for form, place in self._changed.items()}}.values()]
 

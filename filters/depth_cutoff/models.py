@@ -35,7 +35,7 @@ def ratio(model: Model, q: float) -> float:
     """Return the parameter of the geometric distribution: q for B and C, q/(1-q) for A.
 
     Raises:
-        ValueError: There is no stationary distribution.
+        ValueError: If there is no stationary distribution.
     """
     limit = 0.5 if model == "A" else 1.0
     if not 0 <= q < limit:

@@ -1,4 +1,5 @@
-"""What is new on a page compared with similar pages: a sample of its words in threes, and the word pairs that a place has shown before.
+"""Finds what is new on a page compared with similar pages: by a sample of its words in threes, and the word pairs that a place has shown
+before.
 
 Three words in a row are new if neither the first two nor the last two stood together before. (A list of known things in another order has
 new pairs where one thing ends and the next begins, but nothing in it is new.) Generated pages repeat what their place has shown with other

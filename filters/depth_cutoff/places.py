@@ -25,7 +25,7 @@ from thresher.filters.pattern_yield.patterns import NUMBER, Count, Parts, forms
 
 _DIGITS_ALIKE = bytes.maketrans(b"123456789", b"000000000")
 _NO_SHAPE = bytes(set(range(256)) - set(b"/0123456789"))
-_MOST_PARAMETERS = 8  # that have a place of their own
+_MOST_PARAMETERS = 8  # parameters that are places
 
 
 class UrlPlaces(NamedTuple):

@@ -22,7 +22,7 @@ from thresher.filters.dust.rules import LearnedRule, Rule
 from thresher.filters.dust.validate import BOUND, STEP_AGREE, STEP_DISAGREE
 
 
-def heard(url: str, site: bytes, shown: Callable[[], StoredLook], canonizer: Canonizer, memory: Memory) -> Effects:
+def on_page(url: str, site: bytes, shown: Callable[[], StoredLook], canonizer: Canonizer, memory: Memory) -> Effects:
     """Count a page as evidence for or against the rules that make its URL an alias.
 
     Args:

@@ -45,7 +45,7 @@ from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import hostname_of, origin_of
 from thresher.filters.base import NO_EFFECTS, NOTHING_LEARNED, Effects
 from thresher.filters.dust import collisions, families
-from thresher.filters.dust.alarm import heard
+from thresher.filters.dust.alarm import on_page
 from thresher.filters.dust.canonize import Canonizer
 from thresher.filters.dust.links import Books, DustLinkGate
 from thresher.filters.dust.memory import NAME, RuleBook, read_book, version, write_book
@@ -223,7 +223,7 @@ class PageGate:
                 return NOTHING_LEARNED
             write_progress(memory, site, progress)
             return NO_EFFECTS
-        effects = NO_EFFECTS if canonizer is None else heard(measure.url, site, partial(_shown, measure, judgement), canonizer, memory)
+        effects = NO_EFFECTS if canonizer is None else on_page(measure.url, site, partial(_shown, measure, judgement), canonizer, memory)
         if not is_of_list:
             return effects
         look = _shown(measure, judgement)

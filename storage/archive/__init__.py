@@ -1,1 +1,1 @@
-"""Web archives: WARC files that a crawl writes beside its tables, and what is made of them."""
+"""Web archives: WARC files that a crawl writes beside its tables, and formats made from them."""

@@ -1,10 +1,10 @@
-"""The answers of an existing archive, whoever wrote it: Thresher, Heritrix, Common Crawl, wget, warcio [ISO 28500, 2017 and 2009].
+"""Reads the answers of an existing archive of any origin: Thresher, Heritrix, Common Crawl, wget, warcio [ISO 28500, 2017 and 2009].
 
-    response    head and body as they came; Common Crawl's are without chunks and codings, and say so in their heads
-    resource    a body alone: an answer of status 200 of the record's type
-    revisit     the head alone, and where its body lies
+    response    head and body as received; Common Crawl's are without chunks and codings, and say so in their heads
+    resource    only a body: an answer with status 200 and the record's type
+    revisit     only the head, and where its body is
 
-Of a damaged file all readable records are given; `faults` lists what could not be read, and where.
+If a file is damaged, all readable records are returned; `faults` lists what could not be read, and where.
 
 Memory: one record, as far as it is read.
 """
@@ -26,7 +26,7 @@ from thresher.crawler.core.http_message import split
 from thresher.storage.archive.earlier import sha1_of
 
 _GZIP: Final = b"\x1f\x8b"
-_WINDOW: Final = 31  # zlib's number for gzip around the largest window
+_WINDOW: Final = 31  # zlib's number for gzip with the largest window
 _STEP: Final = 1 << 20  # bytes
 _PLAIN: Final = b"WARC/"
 _BLANK_LINE: Final = b"\r\n\r\n"  # ends a head
@@ -44,20 +44,20 @@ class ArchivedAnswer(msgspec.Struct, frozen=True):
     headers: tuple[tuple[bytes, bytes], ...]
     payload: bytes  # without chunks, with content coding
     address: str = ""
-    is_cut: bool = False  # it broke off
+    is_cut: bool = False  # it is incomplete
     same_as: str = ""  # a revisit: the URL of the answer that has its payload
     digest: bytes = b""  # SHA-1 of its payload, 20 bytes, if the record says so
 
 
 class ArchivedAnswers:
-    """Those of one file."""
+    """The answers of one file."""
 
     def __init__(self, path: Path, at_most: int) -> None:
         """Create the answers of a file.
 
         Args:
             path: The file.
-            at_most: Bytes of a record that are read, head and body; the rest is passed over.
+            at_most: Most bytes of a record that are read, head and body; the rest is skipped.
         """
         self._path = path
         self._at_most = at_most
@@ -83,10 +83,10 @@ class ArchivedAnswers:
             self._look_behind(at)
 
     def _look_behind(self, at: int) -> None:
-        """Note a fault if the file ends in the middle of a record, since the reader takes that for the end.
+        """Record a fault if the file ends in the middle of a record, since the reader takes that for the end.
 
         Args:
-            at: The last record's place.
+            at: The position of the last record.
         """
         if self.faults:
             return
@@ -113,7 +113,7 @@ class ArchivedAnswers:
                 data = member.unused_data + data if member.unused_data else data
 
     def _answer(self, record: WarcRecord) -> Iterator[ArchivedAnswer]:
-        """Yield the answer of a record, if it is one of HTTP."""
+        """Yield the answer of a record, if it is an HTTP answer."""
         headers = record.headers
         url, date = (headers.get("WARC-Target-URI") or "").strip("<>"), headers.get("WARC-Date") or ""
         if not url.startswith(("http://", "https://")):
@@ -138,7 +138,7 @@ class ArchivedAnswers:
         if not status:
             self.faults.append(f"{self._path}: the record at byte {record.stream_pos:,} holds no answer of HTTP; it is left out")
             return
-        payload = message.payload if message.is_chunked else message.body + message.excess  # lengths may be of before it was unpacked
+        payload = message.payload if message.is_chunked else message.body + message.excess  # lengths may be those before it was unpacked
         same_as = ""
         if record.record_type == WarcRecordType.revisit:
             same_as = (headers.get("WARC-Refers-To-Target-URI") or url).strip("<>")
@@ -146,7 +146,7 @@ class ArchivedAnswers:
 
 
 def _ends_with_record(stream: BinaryIO) -> bool:
-    """Return whether a file that is not packed ends with the record at whose beginning the stream stands, but for blank lines."""
+    """Return whether an unpacked file ends with the record at whose beginning the stream is, except for blank lines."""
     at, head = stream.tell(), stream.read(_STEP)
     n_head = head.find(_BLANK_LINE) + len(_BLANK_LINE)
     length = _LENGTH.search(head, 0, n_head)
@@ -157,7 +157,7 @@ def _ends_with_record(stream: BinaryIO) -> bool:
 
 
 def _head(head: bytes) -> tuple[int, tuple[tuple[bytes, bytes], ...]]:
-    """Return the status, 0 if there is none, and the fields of a head."""
+    """Return (the status or 0, the fields) of a head."""
     first, _, rest = head.replace(b"\r\n", b"\n").partition(b"\n")
     words = first.split(b" ", 2)
     if not words[0].startswith(b"HTTP/") or len(words) < 2 or not (words[1].isdigit() and len(words[1]) == 3):

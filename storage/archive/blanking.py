@@ -1,8 +1,8 @@
 """Removes records from an archive in place: the bytes of a visit's records become a tombstone of exactly the same length.
 
-So the places of all other records, and the entries of indexes for them, stay valid. A tombstone is one gzip member with one `metadata`
+So the positions of all other records, and the entries of indexes for them, stay valid. A tombstone is one gzip member with one `metadata`
 record that names no URL: the number of its visit, when it was forgotten, and padding. It is written as stored blocks of deflate, whose
-length can be chosen to the byte. If the records were too short for that, it is compressed, and the header of the member is padded.
+length can be chosen to the byte. If the records are too short for that, it is compressed, and the header of the member is padded.
 
     1f 8b 08 .. │ stored block: 00|01, length 2, ~length 2, bytes … │ CRC-32 4 │ length 4        [RFC 1951, 3.2.4; RFC 1952]
 
@@ -39,7 +39,9 @@ _PER_BLOCK: Final = 5
 
 
 def places_of(view: View, is_meant: Callable[[str], bool]) -> Iterator[Blank]:
-    """Yield the visits whose records belong to one of the URLs, and where these lie. Records that cannot be unpacked are skipped."""
+    """Yield the visits whose records belong to one of the URLs, and the places of these records. Records that cannot be unpacked are
+    skipped.
+    """
     name = archive_name(view.path, view.secret)
     for key, packed in view.rows(CAPTURES):
         visit, place = unpack_u64(key), PLACE.decode(packed)
@@ -64,7 +66,7 @@ def blank(path: Path, secret: bytes, places: Iterable[Blank], at: float) -> None
         try:
             descriptor = os.open(file, os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
         except FileNotFoundError:
-            continue  # moved away by its owner: there is nothing left to be blanked
+            continue  # moved away by its owner: there is nothing to blank
         try:
             for place in blanks:
                 write_at(descriptor, tombstone(place.n_bytes, place.visit, at), place.offset)
@@ -74,7 +76,7 @@ def blank(path: Path, secret: bytes, places: Iterable[Blank], at: float) -> None
 
 
 def tombstone(n_bytes: int, visit: int, at: float) -> bytes:
-    """Return a gzip member of `n_bytes` with a record that says of a visit that it was forgotten."""
+    """Return a gzip member of `n_bytes` with a record that says that a visit was forgotten."""
     n_blocks = -(-(n_bytes - _AROUND) // (_STORED + _PER_BLOCK))
     length = n_bytes - _AROUND - _PER_BLOCK * n_blocks
     if (record := _record(visit, at, length)) is not None:
@@ -93,7 +95,7 @@ def _head(flags: int = 0) -> bytes:
 
 
 def _stored(data: bytes, n_blocks: int) -> bytes:
-    """Return data as so many stored blocks; all but the last are full, unless there are more than needed."""
+    """Return data as `n_blocks` stored blocks; all but the last are full, unless there are more than needed."""
     parts, at = [], 0
     for i in range(n_blocks):
         piece = data[at : at + _STORED]
@@ -105,12 +107,12 @@ def _stored(data: bytes, n_blocks: int) -> bytes:
 def _record(visit: int, at: float, length: int | None) -> bytes | None:
     """Return the record, padded to so many bytes if a length is given; None if it is longer."""
     said = fields([("visit", str(visit)), ("forgotten", stamp(at))])
-    record_id = urn(str(uuid.uuid5(uuid.NAMESPACE_OID, f"{visit} {at}")))  # the same when it is written again
+    record_id = urn(str(uuid.uuid5(uuid.NAMESPACE_OID, f"{visit} {at}")))  # the same id when it is written again
     head = f"WARC/1.1\r\nWARC-Type: metadata\r\nWARC-Record-ID: {record_id}\r\nWARC-Date: {stamp(at)}\r\nContent-Type: {FIELDS}\r\n"
     if length is None:
         return f"{head}Content-Length: {len(said)}\r\n\r\n".encode() + said + b"\r\n\r\n"
     around = len(head) + len("Content-Length: \r\n\r\n") + len("\r\n\r\n")
-    for n_digits in range(1, 12):  # the length of the block stands in the head, whose length it changes
+    for n_digits in range(1, 12):  # the length of the block is in the head, and changes the length of the head
         n_block = length - around - n_digits
         if n_block >= len(said) and len(str(n_block)) == n_digits:
             return f"{head}Content-Length: {n_block}\r\n\r\n".encode() + said.ljust(n_block) + b"\r\n\r\n"
@@ -118,7 +120,7 @@ def _record(visit: int, at: float, length: int | None) -> bytes | None:
 
 
 def _targets(path: Path, place: ArchivePlace) -> list[str]:
-    """Return the URLs that the records of one visit are of."""
+    """Return the URLs of the records of one visit."""
     try:
         with path.open("rb") as file:
             file.seek(place.offset)

@@ -1,7 +1,7 @@
-"""The body of an answer, read from its record: what a page's record calls its body lives in the archive where the crawl writes one.
+"""Reads the body of an answer from its WARC record: if the crawl writes an archive, the bodies of pages are there.
 
-A record holds the bytes as they were sent. Its body is what a store would hold: without chunks, and without content coding. `may_hold` says
-of an answer, when it is archived, whether this reading will give the very bytes that the crawl read; any other body stays in LMDB.
+A record has the bytes as they were sent. The body is what the store would have: without chunks, and without content coding. When an answer
+is archived, `may_hold` says whether reading its record will give exactly the bytes that the crawl read; otherwise the body stays in LMDB.
 
 Time: 110 µs for 25 KB. Memory: the records of one visit, unpacked.
 """
@@ -30,7 +30,8 @@ def may_hold(message: HttpMessage, body: bytes, *, is_plain_sailing: bool) -> bo
     """Return whether the body of an answer can be read from its record.
 
     Args:
-        body: As the crawl read it.
+        message: The answer.
+        body: Its body as the crawl read it.
         is_plain_sailing: Whether all of it was read and nothing about it was odd.
     """
     coding = _coding(message.head)
@@ -40,7 +41,7 @@ def may_hold(message: HttpMessage, body: bytes, *, is_plain_sailing: bool) -> bo
 
 
 def body_at(file: Path, place: ArchivePlace) -> bytes | None:
-    """Return the body of the answer whose records lie at a place, None if no answer is there.
+    """Return the body of the answer with records at a place; None if there is no answer.
 
     Raises:
         StoreError: If the file is gone or damaged.

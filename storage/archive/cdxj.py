@@ -1,9 +1,9 @@
-"""CDXJ: an index of an archive, a line for each answer, sorted by SURT key and time [specs.webrecorder.net/cdxj/0.1.0].
+"""CDXJ: an index of an archive, with a line for each answer, sorted by SURT key and time [specs.webrecorder.net/cdxj/0.1.0].
 
     com,example)/a 20261123120000 {"url": "http://example.com/a", "mime": "text/html", "status": "200", "digest": "sha1:…", "length": …}
 
-The files are read as any other program would read them, up to what is committed, so that the index can be made while the crawl runs.
-Memory: 100,000 lines; what is more is sorted in files of its own. Time: 45 µs an answer.
+The files are read as any other program would read them, up to the committed end, so that the index can be made while the crawl runs.
+Memory: 100,000 lines; more lines are sorted in temporary files. Time: 45 µs an answer.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from thresher.storage.schema import META, Meta
 from thresher.storage.shards import ShardsView
 from thresher.storage.view import View
 
-_AT_ONCE: Final = 100_000  # lines
+_AT_ONCE: Final = 100_000  # lines that are sorted in memory
 _ANSWERS: Final = WarcRecordType.response | WarcRecordType.revisit | WarcRecordType.resource
 
 
 class WarcFile(NamedTuple):
-    """A file of an archive, and how much of it is committed."""
+    """A file of an archive, and the length of its committed part."""
 
     path: Path
     n_bytes: int
@@ -84,7 +84,7 @@ def _lines_of(file: WarcFile) -> Iterator[str]:
 
 
 def _told(record: WarcRecord, name: str) -> tuple[dict[str, str], str]:
-    """Return what a line says of a record but its length, and the line's beginning."""
+    """Return (the fields of a record's line without its length, the beginning of the line)."""
     headers = record.headers
     url, date = headers["WARC-Target-URI"], headers["WARC-Date"]
     mime, status = _mime_and_status(record)
@@ -100,7 +100,7 @@ def _mime_and_status(record: WarcRecord) -> tuple[str, str]:
         return (record.headers.get("Content-Type") or "").partition(";")[0].strip(), "200"
     try:
         record.parse_http()
-    except OSError:  # no head of HTTP
+    except OSError:  # not an HTTP head
         return "", ""
     told = record.http_headers
     if told is None:

@@ -1,6 +1,6 @@
 """Checks an archive against its store: the records of every visit are complete at their places, one after the other, and nothing else is.
 
-Each member is unpacked, which compares its checksum, and the last record of each visit is asked for the visit's number.
+Each member is unpacked, which checks its checksum, and the last record of each visit must have the visit's number.
 Memory: the records of one visit, unpacked. Time: about 100 µs a visit.
 """
 
@@ -19,10 +19,10 @@ from thresher.storage.view import View
 
 
 def archive_problems(view: View, *, unpacks: bool) -> Iterator[str]:
-    """Yield what is wrong with the archive of one store, in words.
+    """Yield a message for each fault of the archive of one store.
 
     Args:
-        unpacks: Whether the records are read.
+        unpacks: Whether the records are unpacked.
     """
     value = view.get(META, Meta.ARCHIVE)
     end = ArchiveEnd() if value is None else ARCHIVE_END.decode(value)
@@ -46,7 +46,7 @@ def archive_problems(view: View, *, unpacks: bool) -> Iterator[str]:
 
 
 def _problem(path: Path, place: ArchivePlace, visit: int) -> str:
-    """Return what is wrong with the records of one visit, "" if nothing is."""
+    """Return what is wrong with the records of one visit; "" if nothing is."""
     try:
         with path.open("rb") as file:
             file.seek(place.offset)

@@ -1,8 +1,8 @@
-"""What earlier archives hold: each answer's payload digest, URL and date, so that a new archive may refer to it [WARC 1.1, revisit].
+"""Reads the payload digest, URL and date of each answer in earlier archives, so that a new archive may refer to it [WARC 1.1, revisit].
 
-Read are CDXJ and CDX-like JSON lines (`.cdxj`, packed or not), WARC files, and folders of both: a crawl's own, too. Records that refer to
-others themselves, and answers that broke off, are none to refer to. A file that is torn is read up to where it is; lines and records that
-cannot be used are counted.
+It reads CDXJ and CDX-like JSON lines (`.cdxj`, packed or not), WARC files, and folders of both, also of crawls. Records that themselves
+refer to others, and incomplete answers, cannot be referred to. A damaged file is read up to the damage; unusable lines and records are
+counted.
 
 Time: 5 µs a line; 45 µs an answer of a WARC file, which is unpacked for it. Memory: a line, a record's head.
 """
@@ -28,7 +28,7 @@ _REVISIT: Final = "warc/revisit"
 
 
 class _Line(msgspec.Struct):
-    """What is used of a line's JSON."""
+    """The fields of a line's JSON that are used."""
 
     url: str
     digest: str = ""
@@ -41,7 +41,7 @@ class Earlier:
     def __init__(self, path: Path) -> None:
         self._path = path
         self.n_unusable = 0
-        self.faults: list[str] = []  # files that could not be read to their end, in words
+        self.faults: list[str] = []  # messages about files that could not be read to their end
 
     def __iter__(self) -> Iterator[Capture]:
         for file in sources(self._path):
@@ -62,7 +62,7 @@ class Earlier:
                         yield found
 
     def _archive(self, file: Path) -> Iterator[Capture]:
-        from fastwarc.warc import ArchiveIterator, WarcRecordType  # of the extra `archive`
+        from fastwarc.warc import ArchiveIterator, WarcRecordType  # part of the extra `archive`
 
         with file.open("rb") as stream:
             for record in ArchiveIterator(stream, record_types=WarcRecordType.response, parse_http=False):
@@ -76,14 +76,14 @@ class Earlier:
 
 
 def sources(path: Path) -> list[Path]:
-    """Return the files that are read of a path, in order; [] if there are none."""
+    """Return the files to read at a path, in order; [] if there are none."""
     if path.is_dir():
         return sorted(file for file in path.rglob("*") if file.name.endswith((*_INDEXES, *_ARCHIVES)) and file.is_file())
     return [path] if path.is_file() else []
 
 
 def sha1_of(text: str) -> bytes | None:
-    """Return the 20 bytes of a SHA-1 as archives write it, in Base32 or hexadecimal, labelled or bare; None of anything else."""
+    """Return the 20 bytes of a SHA-1 as archives write it (Base32 or hexadecimal, labelled or bare); None for anything else."""
     label, _, value = text.rpartition(":")
     if label.lower() not in ("", "sha1"):
         return None
@@ -95,7 +95,7 @@ def sha1_of(text: str) -> bytes | None:
 
 
 def _of_line(line: bytes) -> Capture | None:
-    """Return what a line tells; None if it is no line of an index, with an empty digest if it refers to another."""
+    """Return the capture of a line; None if it is not a line of an index. Its digest is empty if it refers to another."""
     _, _, rest = line.partition(b" ")
     stamp, _, said = rest.partition(b" ")
     try:

@@ -1,11 +1,11 @@
 """The WARC files of a store: DIR/archive/NAME-NNNNNN.warc.gz, append-only, each of at most `archive.max_file`.
 
 A group's records are appended and synced before its results are committed, and are valid once its state is committed: the end of the last
-committed record is in `meta`, beside the watermark of the results. The next opening cuts off all bytes past it. So a kill or a full disk in
-the middle of a record leaves no trace, and each visit has its records exactly once.
+committed record is in `meta`, beside the watermark of the results. The next opening cuts off all bytes after it. So a kill or a full disk
+in the middle of a record leaves no trace, and each visit has its records exactly once.
 
-Every file begins with a `warcinfo`. Another configuration, or another version of Thresher, begins another file. Names are unique among
-crawls, so that files of several can lie in one folder.
+Every file begins with a `warcinfo`. A changed configuration or version of Thresher begins a new file. Names are unique among crawls, so
+that files of several crawls can be in one folder.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from thresher.storage.records import ARCHIVE_END, ArchiveEnd, ArchivePlace
 FOLDER: Final = "archive"
 SUFFIX: Final = ".warc.gz"
 
-Packed = list[tuple[int, bytes]]  # visits, and the records of each
+Packed = list[tuple[int, bytes]]  # (visit, its packed records) of each visit
 
 
 class _Part(NamedTuple):
-    """What is to be written to one file."""
+    """The data to write to one file."""
 
     serial: int
     at: int
@@ -40,7 +40,7 @@ class _Part(NamedTuple):
 
 
 def archive_name(path: Path, secret: bytes) -> str:
-    """Return what the names of a store's files begin with.
+    """Return the beginning of the names of a store's files.
 
     Args:
         path: The path of the store.
@@ -54,7 +54,7 @@ def file_path(folder: Path, name: str, serial: int) -> Path:
 
 
 def cut(folder: Path, name: str, end: ArchiveEnd) -> None:
-    """Cut off everything past the committed end."""
+    """Cut off everything after the committed end."""
     current = file_path(folder, name, end.serial)
     for path in sorted(folder.glob(f"{name}-*{SUFFIX}")):
         if path > current or (path == current and not end.n_bytes):
@@ -79,13 +79,13 @@ def open_archive(path: Path, secret: bytes, settings: ArchiveSettings, end: byte
 
 
 class ArchiveWriter:
-    """Appends the records of visits. Used by the writer thread alone, after construction. Its file stays open."""
+    """Appends the records of visits. After construction only the writer thread uses it. Its file stays open."""
 
     def __init__(self, folder: Path, name: str, end: ArchiveEnd, *, max_file: int) -> None:
-        """Cut everything past the committed end."""
+        """Cut off everything after the committed end."""
         folder.mkdir(mode=0o700, exist_ok=True)
         cut(folder, name, end)
-        self.info = b"software: Thresher\r\n"  # the block of each file's first record; to be set before anything is appended
+        self.info = b"software: Thresher\r\n"  # the block of each file's first record; must be set before anything is appended
         self._folder = folder
         self._name = name
         self._end = end
@@ -93,16 +93,16 @@ class ArchiveWriter:
         self._descriptor, self._serial = self._open(end.serial), end.serial
 
     def pack(self, visits: Iterable[tuple[int, Sequence[ArchiveRecord]]]) -> Packed:
-        """Return the records of visits as they are written: once, however often the disk refuses them."""
-        from thresher.storage.archive.member import member  # what it needs is of an extra
+        """Return the records of visits as bytes; called once, however often the disk refuses them."""
+        from thresher.storage.archive.member import member  # it needs an extra
 
         return [(visit, b"".join(map(member, records))) for visit, records in visits]
 
     def append(self, packed: Packed) -> tuple[ArchiveEnd, list[tuple[int, ArchivePlace]]]:
-        """Write and sync; return the end that makes it count, and where each visit's records lie. A failed append is overwritten by the
-        next one.
+        """Write and sync. Return (the end to commit, which makes the records valid; the place of each visit's records). The next append
+        overwrites a failed one.
 
-        The records of a visit are never parted.
+        The records of a visit are always in the same file.
         """
         config = hashlib.blake2b(self.info, digest_size=8).digest()
         serial, at, n_bytes = self._end.serial, self._end.n_bytes, self._end.n_bytes

@@ -14,7 +14,7 @@ from isal import isal_zlib
 
 from thresher.storage.archive.record import ArchiveRecord, labelled, sha1, urn
 
-_LEVEL: Final = 1  # ISA-L knows 0 to 3
+_LEVEL: Final = 1  # ISA-L has levels 0 to 3
 _GZIP: Final = 31  # zlib's number for gzip around the largest window
 
 

@@ -1,9 +1,9 @@
-"""What the other agents of a crawl on this machine have archived, so that a payload is kept once by all of them.
+"""Looks up payloads that other agents on this machine have archived, so that all agents together store a payload once.
 
-Each lookup is a short read of the peer's own table: what is found there is committed, and a crawl's records are never deleted, so that a
-record may refer to it. Stores on other machines, and those that cannot be read, count as empty.
+Each lookup is a short read of the peer's own table: its rows are committed, and a crawl's records are never deleted, so a record may refer
+to them. Stores on other machines, and those that cannot be read, count as empty.
 
-Time: 15 µs a peer and payload that this agent does not have. Memory: none but the map.
+Time: 15 µs a peer and payload that this agent does not have. Memory: only the map.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from thresher.storage.view import View
 
 
 class PeerCaptures:
-    """The captures of other agents' stores, opened when they are first asked for."""
+    """The captures in other agents' stores, which are opened at the first look-up."""
 
     def __init__(self, paths: Iterable[Path]) -> None:
         self._paths = list(paths)

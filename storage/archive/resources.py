@@ -1,6 +1,6 @@
-"""A WARC file of a crawl that wrote no archive: `resource` records of the bodies that its store has.
+"""Writes a WARC file for a crawl without an archive: `resource` records of the bodies in its store.
 
-The bytes of the wire are not stored: there are no heads and no requests, and bodies are decoded. A `resource` record states just that. A
+The bytes of the wire are not stored: there are no heads and no requests, and bodies are decoded. A `resource` record means just that. A
 `metadata` record beside it has the status and the headers as they were parsed.
 """
 

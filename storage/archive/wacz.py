@@ -1,11 +1,12 @@
-"""WACZ: an archive with its index and its list of pages in one ZIP file, as players open it [specs.webrecorder.net/wacz/1.1.1].
+"""WACZ: an archive with its index and its list of pages in one ZIP file, which players open [specs.webrecorder.net/wacz/1.1.1].
 
-    archive/*.warc.gz       the files as they are, up to what is committed
-    indexes/index.cdx.gz    the CDXJ, a gzip member for every 3,000 lines      index.idx: the first line of each, and where it lies
+    archive/*.warc.gz       the files, up to their committed end
+    indexes/index.cdx.gz    the CDXJ, a gzip member for every 3,000 lines      index.idx: the first line of each, and its position
     pages/pages.jsonl       the pages of the crawl, seeds marked
-    datapackage.json        name, size and SHA-256 of all these                datapackage-digest.json: its own
+    datapackage.json        name, size and SHA-256 of all these                datapackage-digest.json: its own SHA-256
 
-Files that are packed already are stored, as the specification asks, so that a player can read parts of them. Memory: a member of the index.
+Compressed files are stored without further compression, as the specification requires, so that a player can read parts of them. Memory: a
+member of the index.
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ from thresher.storage.export.pages import current_pages
 from thresher.storage.view import View
 
 VERSION: Final = "1.1.1"
-_LINES: Final = 3000  # of a member of the index
+_LINES: Final = 3000  # lines of a member of the index
 _BLOCK: Final = 1 << 20
 _HTML: Final = ("text/html", "application/xhtml+xml")
 
 
 def write_wacz(view: View, files: list[WarcFile], out: BinaryIO, *, software: str) -> int:
-    """Write a crawl's archive; return how many pages its list has."""
+    """Write a crawl's archive; return the number of pages in its list."""
     created = datetime.fromtimestamp(view.clock, UTC)
     with zipfile.ZipFile(out, "w") as package:
         writer = _Package(package, created)
@@ -47,7 +48,7 @@ def write_wacz(view: View, files: list[WarcFile], out: BinaryIO, *, software: st
 
 
 class _Package:
-    """The ZIP file, and what its `datapackage.json` is to say."""
+    """The ZIP file, and the content of its `datapackage.json`."""
 
     def __init__(self, package: zipfile.ZipFile, created: datetime) -> None:
         self._package = package
@@ -90,7 +91,7 @@ def _blocks(file: WarcFile) -> Iterator[bytes]:
 
 
 def _members(lines: Iterator[str], members: list[str]) -> Iterator[bytes]:
-    """Yield the index, packed; add to `members` what index.idx says of each."""
+    """Yield the compressed index; add the lines of index.idx to `members`."""
     offset = 0
     while chunk := list(islice(lines, _LINES)):
         packed = gzip.compress("".join(chunk).encode(), 9, mtime=0)

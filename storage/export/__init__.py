@@ -1,1 +1,1 @@
-"""A store's contents as lines that other programs read: tables of fields by kind, two formats, output that is whole or absent."""
+"""Exports of a store's content for other programs: tables of fields by kind, several formats, output files that are complete or absent."""

@@ -1,11 +1,11 @@
-"""What has changed, in the order in which it was found: for an index or a corpus that follows a crawl.
+"""The stream of changes, in the order in which they were found: for an index or a corpus that follows a crawl.
 
-A row is a page that is new, has changed, has moved or is gone. New pages are read from their records, all else from `changes`, so a first
-crawl writes nothing for this. A place in the stream is a visit of each shard; it stays good over kills and resumes, since visits are
-numbered in the order of their commits. A row supersedes what was said of its URL before: with `store.versions: 1` a page that was new and
-has changed since is shown as changed only.
+A row is a page that is new, has changed, has moved or is gone. New pages are read from their records, all others from `changes`, so a first
+crawl writes nothing for this. A position in the stream is a visit of each shard; it stays valid after kills and resumes, since visits are
+numbered in the order of their commits. A row replaces earlier rows of its URL: with `store.versions: 1` a page that was new and has changed
+since is only shown as changed.
 
-Time: 5 µs a row that is passed over. Memory: a chunk of each shard.
+Time: 5 µs a skipped row. Memory: a chunk of each shard.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ class Row(msgspec.Struct, kw_only=True, omit_defaults=True):
     at: str | None
     round: int
     status: int
-    amount: float | None = None  # changed: share of the text that is other, 0 to 1; left out if not known
-    to: str = ""  # moved: where
+    amount: float | None = None  # changed: share of the text that differs, 0 to 1; left out if not known
+    to: str = ""  # moved: target
     by: str = ""  # moved: redirect; alias, by a rule on URLs; copy, its text has become that of the other page
-    visit: int = 0  # new, changed: of the version that is there now
+    visit: int = 0  # new, changed: visit of the present version
     before: int = 0  # visit of the version that it replaces, if there was one
     kept: bool = True  # new: False if a filter dropped it
-    cursor: str  # --since this goes on behind the row
+    cursor: str  # `--since` with this value goes on after the row
 
 
 class _Found(msgspec.Struct):
@@ -56,13 +56,13 @@ class _Found(msgspec.Struct):
 
 
 class Changes:
-    """The stream of a crawl."""
+    """The stream of changes of a crawl."""
 
     def __init__(self, view: View) -> None:
         self._shards: Sequence[View] = view.shards if isinstance(view, ShardsView) else [view]
 
     def since(self, text: str) -> tuple[list[int], float]:
-        """Return a place in the stream, and the time from which rows count.
+        """Return (a position in the stream, the time from which rows count).
 
         Args:
             text: A round, a cursor, or a date.
@@ -94,13 +94,13 @@ class Changes:
         return [found[0] if found else 0 for found in places]
 
     def _of_date(self, at: float) -> list[int]:
-        """Return a place before which nothing is of that time or a later one."""
+        """Return a position before which all rows are earlier than that time."""
         return [
             max((record.first_visit for record in shard.tables.rounds.all() if record.began_at <= at), default=0) for shard in self._shards
         ]
 
     def rows(self, place: list[int], after: float = 0.0) -> Iterator[Row]:
-        """Yield what is committed from a place on, and move the place along.
+        """Yield committed rows from a position on, and move the position.
 
         Args:
             after: Seconds since the epoch: older rows are left out.
@@ -113,7 +113,7 @@ class Changes:
                 yield found.row
 
     def _of_shard(self, number: int, shard: View, first: int) -> Iterator[_Found]:
-        """Yield the rows of one shard in the order of its visits, up to what is committed now."""
+        """Yield the rows of one shard in the order of its visits, up to the last commit."""
         end, rounds = shard.visit, shard.tables.rounds.all()
         starts = [record.first_visit for record in rounds]
         while first < end:

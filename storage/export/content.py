@@ -9,7 +9,7 @@ MARKUP = frozenset(("text/html", "application/xhtml+xml", "text/plain", ""))
 
 
 def text_of(body: bytes, page: PageRecord, agent: str) -> str | None:
-    """Return the visible text; None for what is no document, and for one that only an isolated parser may be given."""
+    """Return the visible text; None if the body has no text, or may only be parsed in a child process."""
     if page.mime_type not in MARKUP:
         return None
     parsed = html.read(body, content_type_of(page), page.mime_type, agent=agent, max_links=1)

@@ -28,14 +28,18 @@ class Field(Generic[R]):
 
 @dataclass(frozen=True, slots=True)
 class ExportKind(Generic[R]):
-    """One kind of export. `rows` gets the names of the wanted fields, so that it need not read what the others need."""
+    """One kind of export. `rows` gets the names of the wanted fields, so that it need not read data for others."""
 
     name: str
     rows: Callable[[View, frozenset[str]], Iterator[R]]
     fields: tuple[Field[R], ...]
 
     def choose(self, names: Sequence[str]) -> tuple[Field[R], ...]:
-        """Return the named fields in that order, all but those on request for no names; raises UsageError on a name that is none."""
+        """Return the fields with these names, in order; without names all except those on request.
+
+        Raises:
+            UsageError: If there is no field of a name.
+        """
         known = {field.name: field for field in self.fields}
         for name in names:
             if name not in known:
@@ -46,7 +50,7 @@ class ExportKind(Generic[R]):
 
 
 def iso(at: float) -> str | None:
-    """Return a time as ISO 8601 in UTC with milliseconds, None if there is none."""
+    """Return a time (seconds since the epoch) as ISO 8601 in UTC with milliseconds; None for 0."""
     if not 0 < at < 253402300800:
         return None
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,4 +1,4 @@
-"""`forgotten`: the tombstones of what the operator has had taken down."""
+"""`forgotten`: the tombstones of URLs and hosts that the operator has had taken down."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """`hostgraph` and `sitegraph`: which host or site links to which other, and by how many links of pages.
 
-Memory: 30 bytes a link across groups, and what storage/graph.py takes. Time: 0.2 µs a link, 2 µs a URL.
+Memory: 30 bytes a link between groups, and that of storage/graph.py. Time: 0.2 µs a link, 2 µs a URL.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def _rows(view: View, level: Literal["host", "site"]) -> Iterator[GroupLink]:
     """Yield (source, target, links) of each pair of groups, in the order in which they were found."""
     links = read_links(view)
     n = len(links.known.states)
-    seqs = array("q")  # in one pass with the texts: several agents may number URLs below n meanwhile
+    seqs = array("q")  # read together with the texts: other agents may number URLs below n meanwhile
     found = places(_texts(view, n, seqs), level)
     groups = np.zeros(n, dtype=np.int64)
     groups[np.frombuffer(seqs, dtype=np.int64)] = found.of

@@ -13,7 +13,7 @@ _KEY = re.compile("[0-9a-f]{32}")
 
 
 class NewestVerdict(NamedTuple):
-    """A filter's newest verdict on a page. `revised_at` is 0 for the one that was given with the page."""
+    """A filter's newest verdict on a page. `revised_at` is 0 for the verdict that was given with the page."""
 
     verdict: VerdictRecord
     revised_at: float
@@ -27,17 +27,19 @@ def standing(page: PageRecord, revisions: Iterable[RevisionRecord]) -> list[Newe
 
 
 def keeps(page: PageRecord, verdicts: Sequence[NewestVerdict]) -> bool:
-    """Return whether the page is kept, with revised verdicts in place of earlier ones."""
+    """Return whether the page is kept, by the newest verdicts."""
     return _stands(page.keep, [(standing.verdict.keep, standing.revised_at) for standing in verdicts])
 
 
 def follows(page: PageRecord, verdicts: Sequence[NewestVerdict]) -> bool:
-    """Return whether the page's links are followed, with revised verdicts in place of earlier ones."""
+    """Return whether the page's links are followed, by the newest verdicts."""
     return _stands(page.follow, [(standing.verdict.follow, standing.revised_at) for standing in verdicts])
 
 
 def _stands(was: bool, words: Sequence[tuple[bool, float]]) -> bool:
-    """A revision decides, since only enforcing filters revise; a refused page is released when no filter refuses it any more."""
+    """Return the present decision: a revision decides, since only enforcing filters revise; a refused page is kept once no filter refuses
+    it any more.
+    """
     revised = [word for word, at in words if at]
     if not all(revised):
         return False
@@ -45,7 +47,7 @@ def _stands(was: bool, words: Sequence[tuple[bool, float]]) -> bool:
 
 
 def named_keys(verdicts: Iterable[NewestVerdict]) -> list[bytes]:
-    """Return the keys of URLs in the evidence of the verdicts, as the original of a copy."""
+    """Return the keys of URLs in the evidence of the verdicts, for example the original of a copy."""
     values = [value for standing in verdicts for value in standing.verdict.evidence.values()]
     return [bytes.fromhex(value) for value in values if isinstance(value, str) and _KEY.fullmatch(value)]
 
@@ -66,5 +68,5 @@ def verdict_object(standing: NewestVerdict, texts: Mapping[bytes, str]) -> dict[
 
 
 def is_new(verdicts: Iterable[VerdictRecord]) -> bool:
-    """Return whether no filter that had the page stored said that it knew what it shows; of what was dropped that is plain."""
+    """Return whether no filter that kept the page said that its text is known already. (A dropped page is not new anyway.)"""
     return all(verdict.new or not verdict.keep for verdict in verdicts)

@@ -27,7 +27,7 @@ _ALL: tuple[ExportKind[Any], ...] = (
     REQUISITES_KIND,
 )
 KINDS: dict[str, ExportKind[Any]] = {kind.name: kind for kind in _ALL}
-TIMED = frozenset(("pages", "texts", "urls", "skipped", "redirects", "links", "sitemaps", "announced"))  # of which there is a part `since`
+TIMED = frozenset(("pages", "texts", "urls", "skipped", "redirects", "links", "sitemaps", "announced"))  # for `--since`
 
 
 def write_all(view: View, kind: ExportKind[Any], fields: Sequence[Field[Any]], lines: LineWriter) -> int:

@@ -1,9 +1,9 @@
-"""Labels of seeds, for all URLs that were found from them: a URL has the label of the seed at which its first path in the crawl began.
+"""Labels of seeds for all URLs that were found from them: a URL has the label of the seed where its first path in the crawl began.
 
 The path is followed backwards, from each URL to the page, style sheet or sitemap that named it first; a page of another agent has the label
-that came with what it named. A sitemap has the label of the seed at the host whose robots.txt names it. A seed with a label keeps its own
-label, whichever page links to it. Without labels in the configuration nothing is read. Time: one read for each URL that is no neighbour of
-one before it. Memory: 100,000 answers.
+that came with its message. A sitemap has the label of the seed at the host whose robots.txt names it. A seed with a label keeps its own
+label, whichever page links to it. Without labels in the configuration nothing is read. Time: one read for each URL that is not adjacent to
+the one before. Memory: 100,000 answers.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from thresher.storage.tables.urls import Urls
 from thresher.storage.view import View
 
 _MOST = 100_000
-_LONGEST_WAY = 10_000  # pages; no crawl goes as deep
+_LONGEST_WAY = 10_000  # pages; no crawl is as deep
 _CHUNK = 1000
 R = TypeVar("R")
 
@@ -45,7 +45,7 @@ class LabelLookup:
         return cls(view, view.settings, view.secret)
 
     def __bool__(self) -> bool:
-        """Whether any seed has a label."""
+        """Return whether any seed has a label."""
         return bool(self._of_seeds)
 
     def of(self, keys: Iterable[bytes]) -> dict[bytes, str]:
@@ -55,7 +55,7 @@ class LabelLookup:
         if len(self._known) > _MOST:
             self._known.clear()
         wanted = {key for key in keys if key}
-        ways = {key: [key] for key in wanted if not self._is_known(key)}  # each with the keys that it has passed
+        ways = {key: [key] for key in wanted if not self._is_known(key)}  # key → keys on its path so far
         for _ in range(_LONGEST_WAY):
             if not ways:
                 break
@@ -71,16 +71,16 @@ class LabelLookup:
         return {key: label for key in wanted if (label := self._known.get(key)) is not None}
 
     def of_url(self, key: bytes, via: bytes) -> str:
-        """Return the label of a URL, which need not be known yet, that another has named; "" if it has none."""
+        """Return the label of a URL that another URL (`via`) has named; it need not be known yet. "" if it has none."""
         known = self.of((key, via))
         return known.get(key) or known.get(via, "")
 
     def of_host(self, queue: bytes) -> str:
-        """Return the label of the first seed at a host, "" if none has one."""
+        """Return the label of the first seed on a host; "" if none has one."""
         return self._of_hosts.get(queue, "")
 
     def of_foreign(self, key: bytes, label: str) -> None:
-        """Note what label another agent's page has."""
+        """Store the label of another agent's page."""
         if self._rows.get(FOREIGN_LABELS, key) is None:
             self._rows.put(FOREIGN_LABELS, key, label.encode())
             self._known[key], self._has_foreign = label, True
@@ -93,7 +93,7 @@ class LabelLookup:
         return key in self._known
 
     def _named_by(self, keys: list[bytes]) -> dict[bytes, bytes]:
-        """Return for each URL's key the key of what named it first."""
+        """Return, for each URL's key, the key of the URL that named it first."""
         distinct = list(dict.fromkeys(keys))
         rows = [*zip(distinct, self._rows.get_many(SEEN, distinct), strict=True)]
         seen = [(key, unpack_seen(value).seq) for key, value in rows if value]
@@ -119,7 +119,7 @@ def with_label(kind: ExportKind[R], key_of: Callable[[R], bytes]) -> ExportKind[
     """Return a kind of export whose rows have the label of a URL, too.
 
     Args:
-        key_of: Returns the key of the URL that a row is of.
+        key_of: Returns the key of the row's URL.
     """
 
     def rows(view: View, wanted: frozenset[str]) -> Iterator[Labelled]:
@@ -136,7 +136,7 @@ def _within(field: Field[R]) -> Field[Labelled]:
 
 
 def _of_seeds(rows: Rows, settings: Settings, secret: bytes) -> tuple[dict[bytes, str], dict[bytes, str]]:
-    """Return the labels of seeds by the seeds' keys, of http forms that may stand for them too, and by their host queues."""
+    """Return (labels by the keys of seeds and of their http forms, labels by host queue)."""
     if not settings.labels:
         return {}, {}
     space, bare = URLSpace(secret, url_rules(settings)), BareSeeds.of(rows).urls

@@ -1,9 +1,10 @@
-"""One record as one line: JSON that any strict parser accepts, CSV by RFC 4180, and TSV. No cell is executed by a spreadsheet.
+"""One record as one line: JSON that any strict parser accepts, CSV by RFC 4180, and TSV. No cell is executed as a formula by a spreadsheet.
 
 A crawled text may contain line ends, lone surrogates, and formulas of a spreadsheet. JSON is written in ASCII without control
 characters, with lone surrogates replaced and numbers that JSON lacks as null. In CSV and TSV a cell that begins with = + - @ TAB CR or LF,
-blanks aside, or has a line that does, gets a ' before it; numbers are never touched. TSV has no quotes, but spreadsheets read them:
-there a cell that begins with " gets the ' too, since otherwise it could hide a formula and would swallow tabs and lines up to the next ".
+apart from blanks, or has a line that does, gets a ' before it; numbers are never changed. TSV has no quotes, but spreadsheets interpret
+them: there a cell that begins with " gets the ' too, since otherwise it could hide a formula, and would include tabs and lines up to the
+next ".
 
 Time: 4 µs for a record of 34 fields as JSON, 20 as CSV.
 """
@@ -21,14 +22,14 @@ from typing import Any, Protocol, TextIO
 import msgspec
 
 _encode = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode
-# A full-width sign is what a spreadsheet set to Chinese or Japanese takes for the sign itself.
+# Full-width signs, which a spreadsheet in Chinese or Japanese treats like the sign itself.
 _FORMULA = re.compile("(^|[\r\n])((?:(?![\r\n])[\\s\u00a0\u200b\ufeff])*)(?=[=+\\-@\t\uff1d\uff0b\uff0d\uff20])")
 _SUSPECT = frozenset("=+-@\uff1d\uff0b\uff0d\uff20\u200b\ufeff" + "".join(c for c in map(chr, range(1 << 16)) if c.isspace()))
 _BREAKS = re.compile("[\t\r\n]")
 _LEADING_CONTROL = re.compile("^[ \u00a0\u200b\ufeff]*[\t\r\n]")
 _LEADING_QUOTE = re.compile('^[\\s\u00a0\u200b\ufeff]*"')
 _ESCAPED = "thresher.json"  # handler of encoding errors
-_DELETE = "\x7f"  # the one control character that JSON lets stand
+_DELETE = "\x7f"  # the one control character that JSON does not escape
 
 
 def json_line(value: Any) -> str:
@@ -41,7 +42,7 @@ def json_line(value: Any) -> str:
 
 
 def _escape(error: UnicodeError) -> tuple[str, int]:
-    """Return the characters that are not ASCII as JSON escapes them: the handler of encoding errors."""
+    """Return characters that are not ASCII as JSON escapes; used as handler of encoding errors."""
     assert isinstance(error, UnicodeEncodeError)
     units = error.object[error.start : error.end].encode("utf-16-be")
     return "".join([f"\\u{units[i : i + 2].hex()}" for i in range(0, len(units), 2)]), error.end
@@ -73,7 +74,7 @@ def whole_text(text: str) -> str:
 
 
 def neutral(text: str) -> str:
-    """Return a cell that a spreadsheet takes for text, in each of its lines."""
+    """Return a cell that a spreadsheet treats as text, in each of its lines."""
     if (not text or text[0] not in _SUSPECT) and "\n" not in text and "\r" not in text:
         return text
     if _LEADING_CONTROL.match(text):
@@ -85,7 +86,7 @@ def cell(value: Any, *, raw: bool) -> str:
     """Return a value as the text of a CSV or TSV cell; nested values as JSON.
 
     Args:
-        raw: For machines, formulas and all.
+        raw: Whether formulas are kept unchanged, for other programs.
     """
     match value:
         case None:

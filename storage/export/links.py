@@ -1,7 +1,7 @@
-"""`links`: the link graph as pairs of known URLs, page by page; a page's targets in the order in which they were found first.
+"""`links`: the link graph as pairs of known URLs, page by page; a page's targets in the order in which the crawl found them first.
 
 Anchors (the words of a link, its `rel`, its element) are read on request from the page's stored body. None: no body is stored, a filter
-wrote the link to another URL, or the page is none that may be parsed here (crawler/core/anchors.py).
+rewrote the link to another URL, or the page may not be parsed here (crawler/core/anchors.py).
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ class KnownLink(msgspec.Struct, gc=False):
 
     source: str
     target: str
-    label: str | None  # of the source
+    label: str | None  # label of the source
     anchor: Anchor | None
 
 
 def rows(view: View, wanted: frozenset[str]) -> Iterator[KnownLink]:
-    """Yield every link of every page that is its URL's newest."""
+    """Yield every link of the newest page of each URL."""
     texts, labels = TextLookup(view), LabelLookup.of_view(view)
     anchors_of = _anchors_of(view) if wanted & _ANCHORS else _no_anchors
     for visit, page in current_pages(view):
@@ -54,7 +54,7 @@ def _no_anchors(_visit: int, _page: PageRecord) -> Mapping[str, Anchor]:
 
 
 def _anchors_of(view: View) -> Callable[[int, PageRecord], Mapping[str, Anchor]]:
-    """Return what reads the anchors of a page from its body."""
+    """Return a function that reads the anchors of a page from its body."""
     space = URLSpace(view.secret, url_rules(view.settings))
 
     def read(visit: int, page: PageRecord) -> Mapping[str, Anchor]:

@@ -1,10 +1,10 @@
-"""`texts`: one row for each page that is kept: its text, in what language it is, and by what both were made.
+"""`texts`: one row for each page that is kept: its text, its language, and the libraries that gave both.
 
-Pages are those of `pages` that have a document as their body, answered 2xx, and that no filter dropped. Their texts are taken out of the
-bodies by an extractor that the caller gives, since pages may be hostile: it has processes that may be killed. A page that one was
-killed over has a row too, with the `fault` in place of a text.
+Pages are those of `pages` with a document as their body and status 2xx, which no filter dropped. The caller gives an extractor of texts,
+with child processes that may be killed, since pages may be hostile. A page over which a child was killed has a row, too, with a `fault` and
+no text.
 
-Memory: the rows of a chunk, and the bodies that the extractor has under way.
+Memory: the rows of a chunk, and the bodies that the extractor is working on.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Source = tuple[bytes, str, str]  # body, Content-Type, media type
 
 
 class Taken(Protocol):
-    """What an extractor makes of a body."""
+    """The text that an extractor took from a body."""
 
     @property
     def text(self) -> str | None: ...
@@ -43,7 +43,7 @@ class Taken(Protocol):
 
 
 class Extractor(Protocol):
-    """Takes texts out of bodies, in their order."""
+    """Extracts texts from bodies, in order."""
 
     text_by: str  # with version
     language_by: str
@@ -62,7 +62,7 @@ class TextRow:
 
 
 def texts_kind(extractor: Extractor) -> ExportKind[TextRow]:
-    """Return the kind whose texts an extractor takes."""
+    """Return the kind of export with the texts of an extractor."""
     return replace(TEXTS_KIND, rows=partial(_rows, extractor))
 
 
@@ -72,7 +72,7 @@ def _rows(extractor: Extractor, view: View, wanted: frozenset[str]) -> Iterator[
 
 
 def _sources(view: View, wanted: frozenset[str]) -> Iterator[tuple[PageRow, Source | None]]:
-    """Yield the pages that have a text, each with what it is taken from."""
+    """Yield the pages that have a text, each with the source of its text."""
     for row in described_pages(view, wanted & _OF_PAGES | {"keep"}):
         page = row.page
         is_text = page.mime_type in MARKUP or page.mime_type in DOCUMENTS

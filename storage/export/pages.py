@@ -1,4 +1,4 @@
-"""`pages`: the records of the crawl's pages, one for each URL: that of its newest visit, with the verdicts as they stand now."""
+"""`pages`: the records of the crawl's pages, one for each URL: that of its newest visit, with the newest verdicts."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ _JUDGED = frozenset(("keep", "follow", "verdicts"))
 
 @dataclass(slots=True)
 class PageRow:
-    """One page, and beside its record what the wanted fields need."""
+    """One page: its record, and further data for the wanted fields."""
 
     visit: int
     page: PageRecord
     agent: str
     via: str | None = None
     verdicts: list[NewestVerdict] = field(default_factory=list)
-    texts: dict[bytes, str] = field(default_factory=dict)  # of the URLs that the verdicts name
+    texts: dict[bytes, str] = field(default_factory=dict)  # texts of the URLs that the verdicts name
     label: str | None = None
     body: bytes | None = None
 
 
 def current_pages(view: View) -> Iterator[tuple[int, PageRecord]]:
-    """Yield (visit, record) of each page that is its URL's newest, each URL once, while a crawl may go on.
+    """Yield (visit, record) of the newest page of each URL, each URL once; a crawl may go on meanwhile.
 
-    A URL that is settled again after this began is given as it was, at the end. Memory: a key for each of those.
+    A URL that is settled again after this began is given at the end, as it was. Memory: a key for each of these.
     """
     end = view.visit
     settled_since: dict[bytes, int] = {}
@@ -64,7 +64,7 @@ def current_pages(view: View) -> Iterator[tuple[int, PageRecord]]:
 
 
 def rows(view: View, wanted: frozenset[str]) -> Iterator[PageRow]:
-    """Yield the rows of the export. A body is there only until the next row is asked for."""
+    """Yield the rows of the export. A body is only available until the next row is read."""
     for row in described_pages(view, wanted):
         if row.page.has_body and wanted & _OF_BODY:
             row.body = view.tables.bodies.get(row.visit)
@@ -82,7 +82,7 @@ def described_pages(view: View, wanted: frozenset[str]) -> Iterator[PageRow]:
 
 
 def page_object(view: View, visit: int, page: PageRecord) -> dict[str, Any]:
-    """Return one page as the export shows it, without what is read from its body."""
+    """Return one page as the export shows it, without fields that need its body."""
     row = PageRow(visit, page, view.settings.identity.agent)
     fields = PAGES_KIND.choose(())
     _complete(view, [row], frozenset(field.name for field in fields), TextLookup(view), LabelLookup.of_view(view))
@@ -90,7 +90,7 @@ def page_object(view: View, visit: int, page: PageRecord) -> dict[str, Any]:
 
 
 def _complete(view: View, chunk: list[PageRow], wanted: frozenset[str], texts: TextLookup, labels: LabelLookup) -> None:
-    """Read what the wanted fields need beside the records, for many rows at a time."""
+    """Read the further data for the wanted fields, for many rows at a time."""
     if "via" in wanted:
         found = texts.of_keys(row.page.via for row in chunk)
         for row in chunk:
@@ -111,7 +111,7 @@ def _add_verdicts(view: View, chunk: list[PageRow], texts: TextLookup) -> None:
 
 
 def ai_objects(page: PageRecord) -> list[dict[str, Any]]:
-    """Return what is said of a page's use by AI, each with where and when."""
+    """Return the statements about a page's use by AI, each with its source and time."""
     return [{"source": source, "says": says, "at": iso(at or page.fetched_at)} for source, says, at in page.ai]
 
 

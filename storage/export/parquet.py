@@ -1,6 +1,6 @@
 """Parquet: every kind of export with typed columns. Needs the extra `parquet` (pyarrow).
 
-Schema 2, which stands in each file's metadata as `thresher.schema`, beside `thresher.kind`:
+Schema 2; each file's metadata has it as `thresher.schema`, beside `thresher.kind`:
 
     timestamp[ms, UTC]      fetched_at, found_at, failed_at, at, announced_at, lastmod, checked_at
     int64                   status, depth, site_depth, hops, bytes, wire_bytes, links, visit, attempts, n, final_status, urls,
@@ -10,9 +10,9 @@ Schema 2, which stands in each file's metadata as `thresher.schema`, beside `thr
     dictionary of strings   type, charset, state, reason, purpose, failed, failure, address, by, end, kind, changefreq,
                             language, fault, text_by, language_by, label, rel, element
     binary                  body
-    string                  all others; what is a list or a mapping (verdicts, headers, signals, flags) as JSON
+    string                  all others; lists and mappings (verdicts, headers, signals, flags) as JSON
 
-Memory: a row group, which is closed at 100,000 rows or 64 MiB of values, whatever comes first; compressed with zstd.
+Memory: a row group, which is closed at 100,000 rows or 64 MiB of values, whichever comes first; compressed with zstd.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from thresher.storage.export.lines import json_line, whole_text
 
 SCHEMA: Final = "2"
 ROWS_PER_FILE: Final = 1_000_000
-BYTES_PER_FILE: Final = 1 << 30  # of values, before compression
+BYTES_PER_FILE: Final = 1 << 30  # bytes of values, before compression
 _GROUP_ROWS: Final = 100_000
 _GROUP_BYTES: Final = 64 << 20
-_CHUNK_ROWS: Final = 1000  # that become columns together
+_CHUNK_ROWS: Final = 1000  # rows that are converted to columns together
 _CHUNK_BYTES: Final = 1 << 20
-_LARGE: Final = frozenset(("text", "html", "body"))  # columns whose values may be
-_OF_LENGTH: Final = frozenset(("text", "word", "bytes"))  # what is counted in bytes
+_LARGE: Final = frozenset(("text", "html", "body"))  # columns whose values may be large
+_OF_LENGTH: Final = frozenset(("text", "word", "bytes"))  # types that are counted in bytes
 _NAMES: Final = {
     "time": ("fetched_at", "found_at", "failed_at", "at", "announced_at", "lastmod", "checked_at"),
     "int": (
@@ -63,7 +63,7 @@ _NAMES: Final = {
     "bytes": ("body",),
 }
 _BY_NAME: Final = {name: held for held, names in _NAMES.items() for name in names}
-_OF_KIND: Final = {  # what elsewhere is something else
+_OF_KIND: Final = {  # columns that have another type in other kinds
     ("urls", "final"): "bool",
     ("forgotten", "pages"): "int",
     ("forgotten", "captures"): "int",
@@ -72,7 +72,7 @@ _OF_KIND: Final = {  # what elsewhere is something else
 
 
 def column_type(kind: str, field: str) -> str:
-    """Return what a column holds: time, int, float, bool, word, bytes or text."""
+    """Return the type of a column: time, int, float, bool, word, bytes or text."""
     return _OF_KIND.get((kind, field)) or _BY_NAME.get(field, "text")
 
 
@@ -80,7 +80,11 @@ class _Columns:
     """The typed columns of some fields of a kind."""
 
     def __init__(self, kind: str, names: Sequence[str]) -> None:
-        """Raises ImportError without pyarrow."""
+        """Create the columns.
+
+        Raises:
+            ImportError: Without pyarrow.
+        """
         import pyarrow
 
         types = {
@@ -100,7 +104,7 @@ class _Columns:
         self.schema = pyarrow.schema([(name, types[held]) for name, held in zip(names, holds, strict=True)], metadata=about)
 
     def add(self, records: Iterable[Sequence[Any]], columns: Sequence[list[Any]]) -> int:
-        """Append the values of records to columns, as these take them; return how many bytes of text they are."""
+        """Append the values of records to columns, converted; return their bytes of text."""
         n_bytes = 0
         for column, read, held, values in zip(columns, self._read, self._holds, zip(*records, strict=True), strict=False):
             if held == "text" and (n_characters := _plain_length(values)) is not None:
@@ -114,7 +118,7 @@ class _Columns:
         return n_bytes
 
     def table(self, columns: Sequence[list[Any]]) -> Any:
-        """Return columns of such values as a table."""
+        """Return columns of converted values as a table."""
         arrays = [self._array(column, field.type) for column, field in zip(columns, self.schema, strict=True)]
         return self._arrow.Table.from_arrays(arrays, schema=self.schema)
 
@@ -125,10 +129,15 @@ class _Columns:
 
 
 def arrow_table(kind: str, names: Sequence[str], records: Iterable[Sequence[Any]]) -> Any:
-    """Return records as one table, in memory. Raises ImportError without pyarrow.
+    """Return records as one table, in memory.
 
     Args:
-        kind, names: Of the export and its fields.
+        kind: The kind of export.
+        names: The names of its fields.
+        records: The values of each row, in the order of `names`.
+
+    Raises:
+        ImportError: Without pyarrow.
     """
     columns = _Columns(kind, names)
     values: list[list[Any]] = [[] for _ in names]
@@ -139,20 +148,25 @@ def arrow_table(kind: str, names: Sequence[str], records: Iterable[Sequence[Any]
 
 
 class ParquetRows:
-    """Writes records as the other formats' writers do; the file is whole once it is closed."""
+    """Writes records like the writers of other formats; the file is complete once it is closed."""
 
     def __init__(self, out: BinaryIO, kind: str, names: Sequence[str]) -> None:
-        """Raises ImportError without pyarrow.
+        """Create a writer.
 
         Args:
-            kind, names: Of the export and its fields.
+            out: The open file.
+            kind: The kind of export.
+            names: The names of its fields.
+
+        Raises:
+            ImportError: Without pyarrow.
         """
         from pyarrow.parquet import ParquetWriter
 
         self._columns = _Columns(kind, names)
         self._writer = ParquetWriter(out, self._columns.schema, compression="zstd")
-        self._values: list[list[Any]] = [[] for _ in names]  # by column: rows would be as many objects for the garbage collector
-        self._records: list[Sequence[Any]] = []  # the last ones
+        self._values: list[list[Any]] = [[] for _ in names]  # by column: rows would be many more objects for the garbage collector
+        self._records: list[Sequence[Any]] = []  # the last records
         self._large = [at for at, name in enumerate(names) if name in _LARGE]
         self._n_large = 0  # characters in them
         self._n_rows = 0
@@ -169,7 +183,7 @@ class ParquetRows:
             self._take()
 
     def _take(self) -> None:
-        """Turn the last records into columns."""
+        """Convert the last records to columns."""
         n_bytes = self._columns.add(self._records, self._values)
         self._n_rows += len(self._records)
         self._n_bytes += n_bytes
@@ -202,7 +216,9 @@ class ParquetFolder:
         """Create the parquet folder.
 
         Args:
-            folder: An empty one.
+            folder: An empty folder.
+            kind: The kind of export.
+            names: The names of its fields.
         """
         self._folder, self._kind, self._names = folder, kind, names
         self._n_files = 0
@@ -241,10 +257,10 @@ def _plain_length(values: Sequence[Any]) -> int | None:
 
 
 def _text(value: Any) -> str:
-    """Return text as UTF-8 has it; lists and mappings as JSON."""
+    """Return text that UTF-8 can encode; lists and mappings as JSON."""
     if value.__class__ is str:
         return whole_text(value)
-    if value == []:  # most are
+    if value == []:  # most values are
         return "[]"
     try:
         return msgspec.json.encode(value).decode()

@@ -1,4 +1,4 @@
-"""A view of a store for commands: any error of a damaged file becomes one message with an exit code."""
+"""A view of a store for commands: an error of a damaged file becomes one message with an exit code."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from thresher.storage.view import View
 
 @contextmanager
 def reading_shard(path: Path, *, at_once: bool = False) -> Iterator[View]:
-    """Open the store of one agent for reading; raises `StoreError` for a damaged one, whenever that is noticed.
+    """Open the store of one agent for reading; if it is damaged, `StoreError` is raised whenever that is noticed.
 
     Args:
-        at_once: Whether all reads are of one moment.
+        at_once: Whether all reads see the store as of one moment.
     """
     with damage_as_ours(path), View(path, at_once=at_once) as view:
         yield view
@@ -31,10 +31,10 @@ def reading_shard(path: Path, *, at_once: bool = False) -> Iterator[View]:
 
 @contextmanager
 def reading(path: Path, *, walks: bool = False) -> Iterator[View]:
-    """Open a store for reading; raises `StoreError` for a damaged one, whenever that is noticed.
+    """Open a store for reading; if it is damaged, `StoreError` is raised whenever that is noticed.
 
     Args:
-        walks: Whether the pages of a small store that nobody writes are looked at first, for who must miss no row.
+        walks: Whether the pages of a small store that no process writes are checked first, so that no row is missed.
     """
     with damage_as_ours(path), open_view(path) as view:
         if walks and not lock_holder(path):

@@ -1,4 +1,4 @@
-"""`redirects`: every redirect that was answered, with the end of its chain where that has settled, and how the chain stands where not.
+"""`redirects`: every redirect that was answered, with the end of its chain if that has settled, or else the state of the chain.
 
 `end` is one of `ChainEnd`; a loop has no `final`, and its hops are those until it meets a URL again.
 """
@@ -23,7 +23,7 @@ _OF_PAIR = frozenset(("final", "final_status", "hops", "end"))
 
 @dataclass(slots=True)
 class RedirectRow:
-    """One edge, and the pair that its original came to."""
+    """One redirect, and the pair of its original if its chain has ended."""
 
     url: str | None
     edge: EdgeRecord

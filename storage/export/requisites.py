@@ -1,4 +1,4 @@
-"""`requisites`: everything that pages need to be shown, and what became of it: why an archive has or lacks a file."""
+"""`requisites`: every requisite of pages, and what became of it: why an archive has or lacks a file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class RequisiteRow(NamedTuple):
 
 
 def rows(view: View, wanted: frozenset[str]) -> Iterator[RequisiteRow]:
-    """Yield every requisite that was asked for, or was to be."""
+    """Yield every requisite that was requested, or should have been."""
     texts, every = TextLookup(view), view.rows(REQUISITES)
     while chunk := [(key, REQUISITE.decode(value)) for key, value in islice(every, _CHUNK)]:
         known = texts.of_keys(record.via for _, record in chunk) if "via" in wanted else {}
@@ -34,7 +34,7 @@ def rows(view: View, wanted: frozenset[str]) -> Iterator[RequisiteRow]:
 
 
 def _other(view: View, key: bytes) -> str | None:
-    """Return the URL of a source that is no page: a style sheet, or another requisite that redirects."""
+    """Return the URL of a source that is not a page: a style sheet, or another requisite that redirects."""
     record = view.tables.requisites.get(key)
     return record.text if record is not None else None
 

@@ -11,7 +11,7 @@ from thresher.storage.view import View
 
 
 def hosts(view: View) -> Iterator[tuple[bytes, HostRecord]]:
-    """Yield (queue, record) of every host queue; the hosts of a site lie together."""
+    """Yield (queue, record) of every host queue; the hosts of a site are adjacent."""
     for queue, value in view.rows(HOSTS):
         yield queue, HOST.decode(value)
 

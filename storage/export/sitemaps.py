@@ -1,7 +1,7 @@
-"""What sitemaps say, beside what links say: `sitemaps`, `announced`, `orphans` and `unannounced`.
+"""What sitemaps say, compared with links: `sitemaps`, `announced`, `orphans` and `unannounced`.
 
-An orphan is announced and named by no link of another page and no redirect, nor is it a seed. An unannounced page is one of a host that
-announces pages, and is not among them.
+An orphan is an announced URL that no link of another page and no redirect names, and that is not a seed. An unannounced page is on a host
+that announces pages, and is not announced.
 
 Memory: 150 bytes for each URL that is announced.
 """
@@ -63,12 +63,12 @@ def announced(view: View, _wanted: frozenset[str] = frozenset()) -> Iterator[Ann
 
 
 def orphans(view: View, _wanted: frozenset[str] = frozenset()) -> Iterator[AnnouncedRow]:
-    """Yield what is announced and never named by a link."""
+    """Yield announced URLs that no link names."""
     return (row for row in announced(view) if not row.is_linked)
 
 
 def unannounced(view: View, _wanted: frozenset[str] = frozenset()) -> Iterator[PageRecord]:
-    """Yield the pages that their hosts' sitemaps leave out, of hosts that announce any."""
+    """Yield the pages that the sitemaps of their hosts leave out, for hosts that announce any."""
     hosts, space = {key for key, value in view.rows(ANNOUNCERS) if ANNOUNCER.decode(value).n_urls}, _space(view)
     announcing = hosts | _announcing_hosts(view, space)
     for chunk in _chunks(page for _, page in current_pages(view)):
@@ -83,7 +83,7 @@ def sitemaps(view: View, _wanted: frozenset[str] = frozenset()) -> Iterator[Site
 
 
 class Believed:
-    """How far the lastmods of hosts are to be believed."""
+    """How far the lastmods of hosts can be trusted."""
 
     def __init__(self, view: View) -> None:
         self._view = view
@@ -91,11 +91,11 @@ class Believed:
         self._known: dict[bytes, float] = {}
 
     def record(self, url: str) -> AnnouncerRecord | None:
-        """Return what is known of the host of a URL."""
+        """Return the record of a URL's host."""
         return self._view.tables.sitemaps.announcer(self._space.queue_key(origin_of(url)))
 
     def of(self, url: str) -> float:
-        """Return the share, 0 to 1, for the host of a URL."""
+        """Return how far the lastmods of a URL's host can be trusted, 0 to 1."""
         queue = self._space.queue_key(origin_of(url))
         if queue not in self._known:
             if len(self._known) >= _CHUNK:
@@ -138,13 +138,13 @@ def _linked(view: View) -> set[bytes]:
         named = {number: unnamed[number] for number in numbers if number in unnamed}
         source = view.tables.pages.read(visit) if named else None
         for number, key in named.items():
-            if source is None or source.key != key:  # a page that names itself is no easier to find
+            if source is None or source.key != key:  # a link of a page to itself does not make it easier to find
                 found.add(unnamed.pop(number))
     return found
 
 
 def _announcing_hosts(view: View, space: URLSpace) -> set[bytes]:
-    """Return the host queues for which a sitemap that was read may speak."""
+    """Return the host queues whose URLs a sitemap that was read may announce."""
     return {space.queue_key(f"https://{host}") for record in sitemaps(view) if record.n_urls for host in record.hosts}
 
 

@@ -1,4 +1,4 @@
-"""`skipped`: the log of URLs that were not admitted, oldest first, each as it was written when it was refused."""
+"""`skipped`: the log of URLs that were not admitted, oldest first, each as it was logged when it was refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An output file that is whole or absent: written beside its place, synced, then renamed into it.
+"""An output file that is complete or absent: written under another name, synced, then renamed.
 
 Only its owner may read it, since it contains what a crawl found, unless it replaces a file that others may read.
 """
@@ -20,10 +20,11 @@ from thresher.storage.private import MODE
 
 @contextmanager
 def replacing(path: Path, *, force: bool) -> Iterator[BinaryIO]:
-    """Give a file to write that takes `path`'s place when the block ends well, and leaves no trace when it does not.
+    """Yield a file to write; it replaces `path` if the block ends without an exception, and is deleted otherwise.
 
     Raises:
-        UsageError: When there is a file already and `force` is not set, DiskError on a symbolic link and on what the disk refuses.
+        UsageError: If there is a file already and `force` is not set.
+            DiskError: If `path` is a symbolic link, or the disk refuses.
     """
     _check(path, force=force)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
@@ -53,10 +54,11 @@ def replacing(path: Path, *, force: bool) -> Iterator[BinaryIO]:
 
 @contextmanager
 def replacing_folder(path: Path, *, force: bool) -> Iterator[Path]:
-    """Give an empty folder to fill, that takes `path`'s place when the block ends well, and leaves no trace when it does not.
+    """Yield an empty folder to fill; it replaces `path` if the block ends without an exception, and is deleted otherwise.
 
-    Raises UsageError when there is something already and `force` is not set, or when it holds other files than such a folder's; DiskError
-    as `replacing` does.
+    Raises:
+        UsageError: If there is something already and `force` is not set, or it contains files of another kind.
+        DiskError: As for `replacing`.
 
     """
     _check_folder(path, force=force)

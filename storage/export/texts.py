@@ -8,7 +8,7 @@ from thresher.storage.packing import unpack_seen
 from thresher.storage.schema import SEEN
 from thresher.storage.view import View
 
-_MOST = 50_000  # texts remembered, about 10 MB
+_MOST = 50_000  # texts in the cache, about 10 MB
 
 
 class TextLookup:
@@ -20,7 +20,7 @@ class TextLookup:
         self._by_seq: dict[int, str] = {}
 
     def of_keys(self, keys: Iterable[bytes]) -> dict[bytes, str]:
-        """Return the text of each key that is of a known URL."""
+        """Return {key: text} for the keys of known URLs."""
         wanted = {key for key in keys if key}
         if len(self._by_key) + len(wanted) > _MOST:
             self._by_key.clear()
@@ -31,7 +31,7 @@ class TextLookup:
         return {key: self._by_key[key] for key in wanted if key in self._by_key}
 
     def of_seqs(self, seqs: Iterable[int]) -> dict[int, str]:
-        """Return the text of each number that is of a known URL."""
+        """Return {number: text} for the numbers of known URLs."""
         wanted = set(seqs)
         if len(self._by_seq) + len(wanted) > _MOST:
             self._by_seq.clear()
@@ -40,5 +40,5 @@ class TextLookup:
         return {seq: self._by_seq[seq] for seq in wanted if seq in self._by_seq}
 
     def _read(self, seqs: list[int]) -> list[str]:
-        """Return the text of each number, "" where there is none."""
+        """Return the text of each number, "" if there is none."""
         return ["" if url is None else url.text for url in self._view.tables.urls.get_many(seqs)]

@@ -22,7 +22,7 @@ _OF_FAILURE = frozenset(("attempts", "failure", "failure_detail", "failed_at", "
 
 @dataclass(slots=True)
 class ExportedUrl:
-    """One known URL, and beside its rows what the wanted fields need."""
+    """One known URL: its rows, and further data for the wanted fields."""
 
     url: UrlRecord
     seen: SeenRow

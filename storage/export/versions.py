@@ -1,4 +1,4 @@
-"""`versions`: every record of a page that is kept, in the order of the visits; of each URL the last is the newest."""
+"""`versions`: every stored record of pages, in the order of the visits; the last one of each URL is the newest."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from thresher.storage.view import View
 
 @dataclass(slots=True)
 class VersionRow:
-    """One version, and what the visit that found it has shown."""
+    """One version, and the result of the visit that found it."""
 
     visit: int
     page: PageRecord
     round: int
     is_newest: bool
-    checked_at: float  # the last visit that found it unchanged, or that found it
+    checked_at: float  # time of the last visit that found it or found it unchanged
     change: ChangeRecord | None
 
 

@@ -1,10 +1,10 @@
-"""One moment of a crawl that goes on: transactions that keep LMDB from using anew the pages of that moment, and which pages those are.
+"""Freezes one moment of a running crawl: transactions that keep LMDB from reusing the pages of that moment.
 
-While the write locks of all shards' states are held (for milliseconds), nobody commits. So what the shards say of each other fits together:
-no message is acknowledged that its receiver does not have, none has arrived that its sender does not know of. Results are cut later than
-their state, and what is past the state's watermark does not count; the same holds for logs and archives, which only grow.
+While the write locks of all shards' states are held (for milliseconds), no process commits. So the shards are consistent with each other:
+no message is acknowledged that its receiver does not have, and none has arrived that its sender does not know. Results are frozen later
+than their state, and rows after the state's watermark do not count; the same holds for logs and archives, which only grow.
 
-While the transactions are open, no page of the moment is written over. Files are read plainly, without a map.
+While the transactions are open, no page of the moment is overwritten. Files are read without a map.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from thresher.storage.check import check_data_file, meta_pages
 from thresher.storage.export.reading import damage_as_ours
 from thresher.storage.schema import RESULTS, STATE
 
-_SPARE_BYTES = 1 << 30  # of address space: the file may grow until the lock is ours
+_SPARE_BYTES = 1 << 30  # bytes of address space: the file may grow until we have the lock
 
 
 class Frozen(NamedTuple):
-    """An LMDB file at the moment: its first two pages as they were, and how long it was."""
+    """An LMDB file at the moment: its first two pages, and its length."""
 
     path: Path
     head: bytes
@@ -33,7 +33,7 @@ class Frozen(NamedTuple):
 
 @contextmanager
 def frozen(shards: Sequence[Path]) -> Iterator[list[Frozen]]:
-    """Give the LMDB files of all shards, as of one moment, while the block lasts."""
+    """Yield the LMDB files of all shards as of one moment, which stay so while the block lasts."""
     with ExitStack() as held, damage_as_ours(shards[0]):
         with ExitStack() as locks:
             states = [_freeze(shard / STATE, held, locks) for shard in shards]

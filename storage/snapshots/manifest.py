@@ -1,10 +1,10 @@
-"""What a snapshot consists of.
+"""The content of a snapshot.
 
-    snapshots/000012   files of the crawl, each as its chunks: digest, pack, place in it. zstd
+    snapshots/000012   files of the crawl, each as its chunks: digest, pack, position in it; zstd
     packs/000012-0003  chunks that were new in that snapshot, each compressed alone
 
-A file's chunks are `CHUNK_BYTES` long, the last one is shorter. A snapshot names chunks of earlier packs where the file has not changed
-at that place: LMDB leaves pages where they are, and all other files only grow. So each snapshot is whole by itself, and costs what has
+A file's chunks are `CHUNK_BYTES` long, the last one is shorter. A snapshot refers to chunks of earlier packs if the file has not changed at
+that position: LMDB does not move pages, and all other files only grow. So each snapshot is complete, and only takes the space of what has
 changed.
 
 Memory and size: 36 bytes a chunk, 58 MB for 100 GB.
@@ -30,9 +30,9 @@ _PLACE: Final = struct.Struct(">20sIIII")
 
 
 class ChunkPlace(NamedTuple):
-    """Where a chunk lies.
+    """The place of a chunk.
 
-    digest: of the content    snapshot, pack: that it was new in, and which of its packs    offset, n_bytes: in there, compressed
+    digest: of the content; snapshot, pack: in which it was new; offset, n_bytes: its place in the pack, compressed
     """
 
     digest: bytes
@@ -48,7 +48,7 @@ class ChunkPlace(NamedTuple):
 
 
 class FileChunks(msgspec.Struct, frozen=True):
-    """A file of the crawl. name: below its directory    chunks: their places, one after the other"""
+    """A file of the crawl. name: path below its directory; chunks: their places, one after the other"""
 
     name: str
     n_bytes: int
@@ -59,7 +59,7 @@ class FileChunks(msgspec.Struct, frozen=True):
         return map(ChunkPlace._make, _PLACE.iter_unpack(self.chunks))
 
     def place(self, number: int) -> ChunkPlace | None:
-        """Return the place of a chunk, None past the end."""
+        """Return the place of a chunk; None after the end."""
         at = number * _PLACE.size
         return ChunkPlace._make(_PLACE.unpack_from(self.chunks, at)) if at < len(self.chunks) else None
 
@@ -67,9 +67,9 @@ class FileChunks(msgspec.Struct, frozen=True):
 class Manifest(msgspec.Struct, frozen=True):
     """One snapshot.
 
-    crawl: names the crawl, so that no other one is kept beside it    at: Unix time of the moment that it shows
-    owners: names the table of its agents' partitions
-    pages: that the crawl had fetched    new_bytes: that were written for it
+    crawl: id of the crawl, so that no other crawl is kept in the same target; at: Unix time of its moment
+    owners: id of the table of its agents' partitions
+    pages: fetched pages of the crawl; new_bytes: bytes that were written for it
     """
 
     format: int
@@ -83,12 +83,12 @@ class Manifest(msgspec.Struct, frozen=True):
 
 
 def packed(place: ChunkPlace) -> bytes:
-    """Return a place as it stands in a manifest."""
+    """Return a place in the format of a manifest."""
     return _PLACE.pack(*place)
 
 
 def digest_of(content: bytes) -> bytes:
-    """Return what a chunk is known by."""
+    """Return the digest of a chunk."""
     return hashlib.blake2b(content, digest_size=20).digest()
 
 
@@ -105,7 +105,11 @@ def encode(manifest: Manifest) -> bytes:
 
 
 def decode(name: str, content: bytes) -> Manifest:
-    """Return a snapshot; raises StoreError."""
+    """Return a snapshot.
+
+    Raises:
+        StoreError: If it is damaged.
+    """
     try:
         manifest = msgspec.msgpack.decode(zstd.decompress(content), type=Manifest)
     except (zstd.ZstdError, msgspec.MsgspecError) as error:

@@ -1,6 +1,6 @@
-"""Up to which message of each sender the last snapshot of a shard goes. Senders keep what comes after.
+"""The last message of each sender that the last snapshot of a shard has. Senders keep later messages.
 
-A shard that is restored needs it again. SHARD/kept.json is written once the snapshot is there, and says at most what that holds.
+A restored shard needs the later messages again. SHARD/kept.json is written once the snapshot is complete, and never says more than it has.
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ import msgspec
 from thresher.storage.durable import replace_file
 
 FILE: Final = "kept.json"
-Kept = dict[int, int]  # by sender
+Kept = dict[int, int]  # sender → number of its last message in the snapshot
 
 
 def write_marks(shard: Path, kept: Kept) -> None:
-    """Say what a shard's snapshot holds."""
+    """Write the marks of a shard's snapshot."""
     replace_file(shard / FILE, msgspec.json.encode(kept))
 
 
 class Marks:
-    """What the snapshot of one shard holds, read again when it has changed."""
+    """The marks of one shard's snapshot; the file is read again when it has changed."""
 
     def __init__(self, shard: Path) -> None:
         self._path = shard / FILE
-        self._read_at = 0  # the file's time
+        self._read_at = 0  # the file's time when it was read
         self._kept: Kept = {}
 
     def kept(self, sender: int) -> int:
-        """Return the number of the last message of a sender that the snapshot holds, 0 if there is none."""
+        """Return the number of the last message of a sender that the snapshot has, 0 if there is none."""
         try:
             at = self._path.stat().st_mtime_ns
             if at != self._read_at:

@@ -1,4 +1,6 @@
-"""Makes a crawl of a snapshot: each chunk is read, compared with its digest and written; the directory appears once all is on the disk."""
+"""Restores a crawl from a snapshot: each chunk is read, compared with its digest and written; the directory appears once all is on the
+disk.
+"""
 
 from __future__ import annotations
 
@@ -22,10 +24,17 @@ def snapshots(target: Target) -> list[Manifest]:
 
 
 def restore(target: Target, directory: Path, number: int | None = None) -> Manifest:
-    """Make the crawl that a snapshot shows, in a new or empty directory; raises StoreError, UsageError, DiskError.
+    """Restore the crawl of a snapshot in a new or empty directory.
 
     Args:
-        number: Of the snapshot; None: the last one.
+        target: Where snapshots are kept.
+        directory: The new directory.
+        number: Number of the snapshot; None: the last one.
+
+    Raises:
+        StoreError: If the snapshot is damaged or missing.
+        UsageError: If the directory is not empty.
+        DiskError: If the disk refuses.
     """
     if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
         raise UsageError(f"{directory}: expected a new or empty directory, found something in it. Name another one")
@@ -35,10 +44,10 @@ def restore(target: Target, directory: Path, number: int | None = None) -> Manif
 
 
 def restore_shard(target: Target, directory: Path, agent: int, owners: str) -> None:
-    """Make a shard of the last snapshot of its machine, in place of what an earlier try has left; raises StoreError, UsageError, DiskError.
+    """Restore a shard from the last snapshot of its machine; remains of an earlier try are replaced. Raises as `restore` does.
 
     Args:
-        owners: Names the table of partitions that it must be of.
+        owners: Id of the table of partitions to which it must belong.
     """
     manifest, place = _chosen(target, None), shard_path(directory, agent)
     files = {file.name.removeprefix(f"{place.name}/"): file for file in manifest.files if file.name.startswith(f"{place.name}/")}
@@ -48,7 +57,7 @@ def restore_shard(target: Target, directory: Path, agent: int, owners: str) -> N
 
 
 def _write_all(target: Target, files: dict[str, FileChunks], directory: Path) -> None:
-    """Make a directory of files by their names in it, at once."""
+    """Write a directory with these files; it appears when all are written."""
     coming = directory.with_name(f"{directory.name}.coming")
     try:
         shutil.rmtree(coming, ignore_errors=True)
@@ -78,7 +87,7 @@ def _chosen(target: Target, number: int | None) -> Manifest:
 
 
 class _Reading:
-    """Reads chunks, and for one its whole pack: the next chunks of a file mostly lie there, too."""
+    """Reads chunks. For a chunk its whole pack is read: the next chunks of a file are mostly in it, too."""
 
     def __init__(self, target: Target) -> None:
         self._target = target
@@ -86,7 +95,11 @@ class _Reading:
         self._pack = b""
 
     def chunk(self, place: ChunkPlace) -> bytes:
-        """Return a chunk; raises StoreError if it is not what it was."""
+        """Return a chunk.
+
+        Raises:
+            StoreError: If it does not have its digest.
+        """
         if place.name != self._name:
             self._name, self._pack = place.name, self._target.get(place.name)
         try:

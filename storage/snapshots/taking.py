@@ -1,11 +1,11 @@
 """Takes a snapshot of a crawl, while it runs or after it: all shards of this machine, their results, logs and archives, as of one moment.
 
-    frozen      which pages of the LMDB files are those of the moment (cut.py)
-    chunks      every file is read; what is not as in the last snapshot, at the same place of the same file, is written to packs
-    manifest    is written last: without it there is no snapshot, and its packs are deleted by the next
-    keep        snapshots before the last `keep` are deleted, and packs that none of the others names
+    frozen      the LMDB files of one moment (cut.py)
+    chunks      every file is read; chunks that differ from the last snapshot at the same position of the same file are written to packs
+    manifest    written last: without it there is no snapshot, and the next snapshot deletes its packs
+    keep        snapshots before the last `keep` are deleted, and packs that no other snapshot needs
 
-A pack of which a quarter or less is still needed is given up: its chunks are written again.
+If a quarter or less of a pack is still needed, these chunks are written again, and the pack is deleted.
 
 Time: all files are read. The crawl goes on meanwhile, and its files grow by what it changes.
 """
@@ -51,12 +51,18 @@ from thresher.storage.unfinished import FOLDERS
 
 PACK_BYTES: Final = 32 << 20
 _LOCK = "snapshot.lock"
-_STAYS: Final = frozenset(("crawl.lock", "lock.mdb", "data.mdb", "working", MARKS, _LOCK))  # of processes, or frozen
-_WORN: Final = 0.25  # of a pack
+_STAYS: Final = frozenset(("crawl.lock", "lock.mdb", "data.mdb", "working", MARKS, _LOCK))  # files of processes, or frozen ones
+_WORN: Final = 0.25  # share of a pack
 
 
 def take(directory: Path, target: Target, *, keep: int) -> Manifest:
-    """Take a snapshot of a crawl and delete those before the last `keep`; raises StoreError, UsageError, DiskError."""
+    """Take a snapshot of a crawl, and delete snapshots before the last `keep`.
+
+    Raises:
+        StoreError: If the crawl cannot be read.
+        UsageError: If the target has snapshots of another crawl.
+        DiskError: If the target refuses.
+    """
     require_crawl(directory)
     require_store(directory)
     return take_shards(directory, shard_paths(directory), target, keep=keep)
@@ -66,7 +72,7 @@ def take_shards(directory: Path, shards: Sequence[Path], target: Target, *, keep
     """Take a snapshot of the shards of one machine.
 
     Args:
-        marks: Whether the shards' senders hear what is in it, and keep what is not.
+        marks: Whether to write marks, by which senders keep messages that are not in the snapshot.
     """
     with _alone(directory):
         crawl, pages, heard = "", 0, list[Kept]()
@@ -92,14 +98,14 @@ def take_shards(directory: Path, shards: Sequence[Path], target: Target, *, keep
 
 
 def owners_digest(directory: Path) -> str:
-    """Return what names the table of a crawl's partitions: a shard that has had others cannot take its place."""
+    """Return an id of the table of a crawl's partitions: a shard with another table cannot be restored into it."""
     table = read_partitions(directory)
     return "" if table is None else hashlib.blake2b(table.table(), digest_size=8).hexdigest()
 
 
 @contextmanager
 def _alone(directory: Path) -> Iterator[None]:
-    """Be the only process that takes a snapshot of this crawl."""
+    """Lock the crawl, so that no other process takes a snapshot meanwhile."""
     with open(directory / _LOCK, "wb", opener=private) as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -160,7 +166,7 @@ class _Taking:
 
 
 def worn(files: Iterable[FileChunks]) -> set[str]:
-    """Return the packs of which little is still needed; how long a pack is, its last needed chunk tells."""
+    """Return the packs of which little is still needed; the length of a pack is taken from its last needed chunk."""
     needed, ends = Counter[str](), dict[str, int]()
     for file in files:
         for place in file.places():
@@ -170,7 +176,7 @@ def worn(files: Iterable[FileChunks]) -> set[str]:
 
 
 def _others(shards: Sequence[Path]) -> Iterator[Path]:
-    """Yield the files of shards that are no LMDB files: logs, archives, tables."""
+    """Yield the files of shards that are not LMDB files: logs, archives, tables."""
     for shard in shards:
         yield from (path for path in sorted(shard.iterdir()) if path.is_file() and path.name not in _STAYS and path.suffix != ".tmp")
         for name in FOLDERS:
@@ -178,10 +184,10 @@ def _others(shards: Sequence[Path]) -> Iterator[Path]:
 
 
 def _chunks(path: Path, n_bytes: int, head: bytes = b"") -> Iterator[bytes]:
-    """Yield the first bytes of a file in chunks; what the file does not have of them (free pages at its end) is zero.
+    """Yield the first bytes of a file in chunks; bytes after its end (free pages) are zero.
 
     Args:
-        head: Stands in place of what the file begins with.
+        head: Replaces the beginning of the file.
     """
     try:
         with path.open("rb") as file:

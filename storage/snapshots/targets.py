@@ -1,4 +1,4 @@
-"""Where snapshots are kept: objects by their names, each written once and whole."""
+"""Where snapshots are kept: objects by name, each written once and completely."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from thresher.storage.durable import replace_file, sync_folder
 
 
 class Target(Protocol):
-    """A place for objects. Errors of the place are a DiskError, an object that is not there is a StoreError."""
+    """A place for objects. Errors of the place raise DiskError, a missing object raises StoreError."""
 
     def put(self, name: str, content: bytes) -> None:
-        """Write an object; it is there for good when this returns, or not at all."""
+        """Write an object durably and completely, or not at all."""
         ...
 
     def get(self, name: str, offset: int = 0, n_bytes: int | None = None) -> bytes:
@@ -92,7 +92,7 @@ class FolderTarget:
 
 
 class FsspecTarget:
-    """A folder, or what stands for one, of a file system of fsspec."""
+    """A folder of a file system of fsspec."""
 
     def __init__(self, system: Any, root: str, where: str) -> None:
         self._system = system
@@ -127,10 +127,10 @@ class FsspecTarget:
 
     @contextmanager
     def _errors_as_ours(self, name: str, done: str, advice: str = "") -> Iterator[None]:
-        """Tell what a file system raises as a DiskError, but for an object that is not there.
+        """Translate the errors of a file system to DiskError, except for a missing object.
 
         Args:
-            done: What cannot be done with it.
+            done: What cannot be done with the object, for the message.
         """
         try:
             yield

@@ -1,6 +1,6 @@
-"""The tables of a store; each class owns some of them and their meaning.
+"""The tables of a store; each class reads and writes some of them.
 
-`Store` has them while a crawl writes, `View` for those who only look.
+`Store` has these objects while a crawl writes, `View` for readers.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from thresher.storage.tables.verdicts import Verdicts
 
 
 class Tables:
-    """What reads and writes which tables."""
+    """All classes of tables of one store."""
 
     def __init__(self, rows: Rows, settings: Settings, *, writes: bool = False) -> None:
         self._rows = rows
@@ -84,6 +84,6 @@ class Tables:
         return memory
 
     def save_memories(self) -> None:
-        """Write what the memories keep back until a flush to the open group."""
+        """Write the changes that the memories have collected to the open group."""
         for memory in self._memories.values():
             memory.save()

@@ -4,7 +4,7 @@ aliases     key 16                       → AliasRecord
 alias_of    key of the target 16 ‖ key   → (empty)
 letting_go  key of the target 16         → (empty)        its aliases are released a part at a time, in as many commits
 
-An alias depends on its target: when that comes to nothing, the alias is an ordinary URL again.
+An alias depends on its target: if that gives no page, the alias becomes an ordinary URL again.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ _KEY = 16
 
 
 class Aliases:
-    """One row per alias; a rule's rows are capped by `thresher.storage.tables.rules`."""
+    """One row per alias; `thresher.storage.tables.rules` limits the rows of a rule."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
-        self._may_release = True  # until it is seen that no target's aliases are being released
+        self._may_release = True  # False once no target's aliases are being released
 
     def put(self, key: bytes, to_text: str, rule: str, to_key: bytes = b"") -> None:
         """Record an alias.
 
         Args:
-            to_key: Key of the target, on which the alias depends; b"": it depends on none.
+            to_key: Key of the target on which the alias depends; b"": none.
         """
         self._rows.put(ALIASES, key, ALIAS.encode(AliasRecord(to_text, rule, to_key)))
         if to_key:
@@ -45,7 +45,7 @@ class Aliases:
             yield key, ALIAS.decode(value)
 
     def forget(self, key: bytes) -> None:
-        """Drop an alias; of a URL that is none, nothing."""
+        """Delete an alias; nothing happens if the URL is none."""
         alias = self.get(key)
         if alias is not None:
             self._rows.delete(ALIASES, key)

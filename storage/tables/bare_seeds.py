@@ -1,8 +1,8 @@
-"""Seeds given without a scheme: https first, then http where no connection by https can be made.
+"""Seeds given without a scheme: https is tried first, then http if no https connection can be made.
 
-Which seeds those are stands in the store, so that a crawl that was killed before their turn still knows. One that cannot be reached by
-https is refused as `no_https` in the visit that found out, and its http form is queued in its place, at the pace of their common host
-queue. What answers by https, a certificate that does not hold included, is taken at its word.
+The store has the list of these seeds, so that a crawl that was killed before their turn still knows them. A seed that cannot be reached by
+https is refused as `no_https` in the visit that found out, and its http form is queued instead, in the same host queue. If there is any
+answer by https, also an invalid certificate, http is not tried.
 
 Memory: the text of each such seed.
 """
@@ -33,18 +33,18 @@ class BareSeeds:
 
     @classmethod
     def of(cls, store: Rows) -> BareSeeds:
-        """Return those that a store knows."""
+        """Return the bare seeds of a store."""
         content = store.get(META, Meta.BARE)
         return cls(msgspec.msgpack.decode(content, type=list[str]) if content else ())
 
     def encoded(self) -> bytes:
-        """Return what the store keeps, b"" if there are none."""
+        """Return the value for the store, b"" if there are none."""
         return msgspec.msgpack.encode(sorted(self.urls)) if self.urls else b""
 
     def gives_way(self, url: CrawlURL, outcome: Outcome) -> bool:
-        """Return whether the http form of a URL is to be asked for in its place."""
+        """Return whether the http form of a URL must be requested instead, after this outcome."""
         return isinstance(outcome, Failed) and outcome.cause in _NO_TLS and url.text in self.urls
 
     def http_forms(self) -> list[str]:
-        """Return what may come to be asked for."""
+        """Return the http forms that may be requested."""
         return [http_form(url) for url in sorted(self.urls)]

@@ -1,11 +1,10 @@
-"""Which keys were certainly never met: a Bloom filter [BLO70] of one hash, so that asking for what is not there costs no read.
+"""A Bloom filter [BLO70] with one hash: knows which keys were certainly never added, so that looking up missing keys needs no read.
 
-Most of what filters ask for is not there, the more so the longer a crawl runs and the more such a read costs. When a bitmap has taken
-as many keys as one in 16 of its bits, a bitmap of eight times its size takes the following ones; all of them are asked. Its hash is
-Python's own, which differs between processes: nothing of this is kept.
+Most keys that filters look up do not exist. When a bitmap has as many keys as a sixteenth of its bits, a new bitmap of eight times its size
+takes the following keys; a look-up tests all bitmaps. The hash is Python's own, which differs between processes, so bitmaps are not stored.
 
-Memory: 128 KiB up to 65,536 keys, 1.1 MiB up to half a million, 9 MiB up to five million. Time: .3 µs. One key in 16 at most is taken
-for one that was met.
+Memory: 128 KiB up to 65,536 keys, 1.1 MiB up to half a million, 9 MiB up to five million. Time: .3 µs. At most one key in 16 is wrongly
+taken as added.
 """
 
 from __future__ import annotations
@@ -18,11 +17,11 @@ _BITS_PER_KEY: Final = 16
 
 
 class Met:
-    """A Bloom filter of keys: it may answer that a key was added which was not, never the reverse."""
+    """A Bloom filter of keys: it may say of a key that it was added although it was not, but never the reverse."""
 
     def __init__(self) -> None:
-        self._bitmaps: list[tuple[bytearray, int]] = []  # and the mask of its places, the latest last
-        self._n_free = 0  # keys that the latest takes yet
+        self._bitmaps: list[tuple[bytearray, int]] = []  # (bitmap, mask of its positions), the newest last
+        self._n_free = 0  # keys that still fit into the newest bitmap
 
     def add(self, key: bytes) -> None:
         if not self._n_free:

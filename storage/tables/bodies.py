@@ -1,7 +1,7 @@
-"""Page bodies by visit: the decoded bytes, compressed by the writer thread, proved by their sha256 in the page's record.
+"""Page bodies by visit: the decoded bytes, compressed by the writer thread, checked by the sha256 in the page's record.
 
-Where the crawl writes an archive, a body lives once: in its record there, and `captures` says where. A row of its own has a body that the
-archive has under another visit, or not byte by byte (storage/archive/bodies.py).
+If the crawl writes an archive, a body is stored only there, and `captures` says where. A body has a row here if the archive has it with
+another visit, or not byte by byte (storage/archive/bodies.py).
 """
 
 from __future__ import annotations
@@ -25,20 +25,23 @@ def digest(body: bytes) -> bytes:
 
 
 class Bodies:
-    """25 KB cost the crawling thread 2 µs; the writer 90 µs."""
+    """Bodies by visit. Time for 25 KB: 2 µs in the crawling thread, 90 µs in the writer."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
 
     def put(self, body: bytes) -> None:
-        """Store the body of the visit being settled."""
+        """Store the body of the current visit."""
         self._rows.put(BODIES, pack_u64(self._rows.visit), Raw(body))
 
     def get(self, visit: int) -> bytes | None:
-        """Return the body of a visit, None if it has none. Raises StoreError if it lies in an archive that is gone or damaged.
+        """Return the body of a visit, None if it has none.
 
         Args:
-            visit: Of a page whose record has a body: of any other it may be what the archive has.
+            visit: That of a page whose record has a body; for any other the result may be what the archive has.
+
+        Raises:
+            StoreError: If the body is in an archive that is missing or damaged.
         """
         value = self._rows.get(BODIES, pack_u64(visit))
         if value is not None:

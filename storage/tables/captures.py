@@ -1,4 +1,4 @@
-"""Where the archive has each visit's records, and what has been captured before: by its bytes, and by its URL."""
+"""Where each visit's records are in the archive, and earlier captures by payload and by URL."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from thresher.storage.schema import CAPTURED, CAPTURES
 
 
 class Captures:
-    """Used where a crawl writes an archive; else its tables are empty."""
+    """Used if a crawl writes an archive; otherwise its tables are empty."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
 
     def place(self, visit: int) -> ArchivePlace | None:
-        """Return where a visit's records lie, None if it has none."""
+        """Return the place of a visit's records; None if it has none."""
         value = self._rows.get(CAPTURES, pack_u64(visit))
         return None if value is None else PLACE.decode(value)
 
     def earlier(self, key: bytes) -> Capture | None:
-        """Return an earlier capture.
+        """Return an earlier capture; None if there is none.
 
         Args:
-            key: The SHA-1 of its payload, or that of its URL.
+            key: The SHA-1 of its payload, or the key of its URL.
         """
         value = self._rows.get(CAPTURED, key)
         return None if value is None else CAPTURE.decode(value)

@@ -1,10 +1,11 @@
-"""The durable ends of the channels between agents: messages that were sent and not acknowledged, and each sender's last received number.
+"""The durable ends of the channels between agents: messages that were sent and not yet acknowledged, and the last received number of each
+sender.
 
 A message to an agent is a row of `outbox`, written in the commit of the visit that makes it, under the channel's next number from 1. The
 receiver carries it out and moves its watermark for that sender in one commit; then it acknowledges up to there, and the sender deletes.
 No number is used twice or skipped; so each message is carried out once, in order, even if either agent dies at any moment.
 
-What is sent must be read from disk, not from the open group: a number that a crash took back would be given to another message.
+Messages to send are read from disk, not from the open group: after a crash, the number of an uncommitted message is given to another one.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _HEARD = "channel:heard:"
 
 
 class Durable(Protocol):
-    """Reads what is on disk, and no row that is still to be committed."""
+    """Reads committed rows only."""
 
     def committed(self, table: str, key: bytes) -> bytes | None: ...
 
@@ -28,7 +29,7 @@ class Durable(Protocol):
 
 
 class ChannelTable:
-    """Both ends, at one agent, of its channels to and from the others."""
+    """Both ends, at one agent, of its channels to and from the other agents."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
@@ -52,11 +53,11 @@ class ChannelTable:
         return {int(name.removeprefix(_HEARD)): n for name, n in self._rows.counters.all(_HEARD).items()}
 
     def succeed(self, to: int, heard: int) -> None:
-        """Let the next message to another agent be one that it has not had: this shard is older than what it has heard from here."""
+        """Set the number of the next message to another agent after those that it has received: this restored shard is older than these."""
         self._rows.counters.add(f"{_SENT}{to}", max(0, heard - self.sent(to)))
 
     def hear(self, sender: int) -> None:
-        """Say that the sender's next message is being carried out, by the visit that ends next."""
+        """Record that the current visit carries out the sender's next message."""
         self._rows.counters.add(f"{_HEARD}{sender}")
 
     def forget(self, to: int, first: int, through: int) -> None:

@@ -1,4 +1,4 @@
-"""Named totals, exact after any crash: committed with what they count, and recomputable (storage/verify.py)."""
+"""Named totals, exact after any crash: committed together with the rows that they count, and checked by storage/verify.py."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from thresher.storage.schema import COUNTERS
 
 
 class Counters:
-    """All counters in memory; those that changed join each group."""
+    """All counters, in memory; changed ones are written with each group."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows

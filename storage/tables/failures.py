@@ -1,4 +1,4 @@
-"""Why a URL has no page: the last failure of each, replaced by the next."""
+"""Why a URL has no page: its last failure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Failures:
         self._rows.put(FAILURES, key, FAILURE.encode(record))
 
     def forget(self, key: bytes) -> None:
-        """Forget why a URL has no page that is fetched once more."""
+        """Delete the failure of a URL that is fetched once more."""
         if self._rows.get(FAILURES, key) is not None:
             self._rows.delete(FAILURES, key)
 

@@ -1,8 +1,8 @@
-"""What the operator has had taken down: a row for each URL or host with who, when and why, which also prevents that it is fetched again.
+"""Takedowns by the operator: a row for each URL or host with who, when and why, which also prevents that it is fetched again.
 
 forgotten   key of the URL 16, or of the host queue 16 → ForgottenRecord
 
-A URL's key and a host queue's begin with the site's hash both, and are hashes of different things behind it: the kind stands in the record.
+The key of a URL and that of a host queue both begin with the site's hash; the record says which kind it is.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from thresher.storage.schema import FORGOTTEN
 
 
 class Blank(msgspec.Struct, array_like=True, frozen=True):
-    """The records of one visit that are to be blanked in the archive."""
+    """The records of one visit to blank in the archive."""
 
     visit: int
     serial: int
@@ -27,25 +27,25 @@ class Blank(msgspec.Struct, array_like=True, frozen=True):
 
 
 class ForgottenRecord(msgspec.Struct, array_like=True):
-    """One takedown. Also its audit: rows are never deleted."""
+    """One takedown. Rows are never deleted, so that it can be audited."""
 
     text: str  # a URL, or the name of a host queue
     is_host: bool
     at: float
     by: str
     why: str
-    is_done: bool = False  # False: it was begun, and a kill or a full disk has kept it from its end
+    is_done: bool = False  # False: it has begun, and was interrupted by a kill or a full disk
     n_urls: int = 0  # known URLs that it covers
     n_pages: int = 0  # records of pages that were deleted
     n_captures: int = 0  # visits whose records were blanked in the archive
-    blanks: list[Blank] = []  # of these, until it is done
+    blanks: list[Blank] = []  # places of these records, until it is done
 
 
 _FORGOTTEN: Final = Codec(ForgottenRecord)
 
 
 class Forgotten:
-    """The takedowns of a crawl, few: all of them are read when a crawl starts."""
+    """The takedowns of a crawl. There are few: all are read when a crawl starts."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows

@@ -2,7 +2,7 @@
 
 held       holder hash 8 ‖ key 16 → holder        release walks one holder's rows
 held_by    key 16 ‖ holder hash 8 → holder        who holds this URL?
-releasing  holder hash 8 → holder                 what it holds is released a part at a time, in as many commits
+releasing  holder hash 8 → holder                 its URLs are released a part at a time, in several commits
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from thresher.storage.schema import HELD, HELD_BY, RELEASING
 
 
 class Held:
-    """The holds, in two tables with the same content: by holder and by URL."""
+    """Held URLs, in two tables with the same content: by holder and by URL."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
-        self._may_release = True  # until it is seen that no holder is being released
+        self._may_release = True  # False once no holder is being released
 
     def hold(self, key: bytes, holder: str) -> None:
         """Add a holder to a URL."""
@@ -62,7 +62,7 @@ class Held:
             self._rows.delete(HELD, row[16:] + key)
 
     def drop(self, key: bytes, prefix: str) -> list[bytes]:
-        """Drop the holds on one URL by holders whose names begin so; return its key in a list if they alone held it."""
+        """Drop the holds on one URL by holders whose names begin with `prefix`; return [key] if no other holds it, else []."""
         rows = self._rows.scan(HELD_BY, key)
         dropped = [row for row, holder in rows if holder.startswith(prefix.encode())]
         for row in dropped:
@@ -71,11 +71,11 @@ class Held:
         return [key] if dropped and len(dropped) == len(rows) else []
 
     def holders(self, key: bytes) -> list[str]:
-        """Return who holds a URL."""
+        """Return the holders of a URL."""
         return [holder.decode() for _, holder in self._rows.scan(HELD_BY, key)]
 
     def keys(self, holder: str) -> list[bytes]:
-        """Return what one holder holds."""
+        """Return the keys of the URLs that one holder holds."""
         return [row[8:] for row, _ in self._rows.scan(HELD, _tag(holder))]
 
 

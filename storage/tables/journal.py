@@ -11,7 +11,7 @@ from thresher.storage.records import JOURNAL_ENTRIES, Codec, JournalEntry
 from thresher.storage.rows import Rows
 from thresher.storage.schema import JOURNAL
 
-TAIL = "tail"  # stands for a filter's name where an entry is about postponed URLs
+TAIL = "tail"  # replaces a filter's name in entries about held URLs
 _AT_ONCE = 1000
 _LAYOUT = Codec(list[msgspec.Struct])
 
@@ -23,7 +23,7 @@ class Journal:
         self._rows = rows
 
     def put(self, records: Sequence[msgspec.Struct]) -> None:
-        """Write the records, of the layout of `JournalEntry`, of the visit being settled; once a visit."""
+        """Write the records of the current visit, with the layout of `JournalEntry`; once per visit."""
         self._rows.put(JOURNAL, pack_u64(self._rows.visit), _LAYOUT.encode(list(records)))
 
     def read(self, visit: int) -> list[JournalEntry]:

@@ -1,7 +1,7 @@
 """The link graph: the known URLs that each stored page links to, by number, sorted and distinct. 1 to 2 bytes a link.
 
-Fetched or not: a URL that still waits, or was refused, has a number too. Which links lead to another site is no part of a row, as both
-ends' sites stand in `seen`: storage/graph.py marks them.
+Fetched or not: a URL that still waits, or was refused, has a number too. A row does not say which links lead to another site, since `seen`
+has the sites of both ends: storage/graph.py marks them.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ _FEW: Final = 1000  # bytes: of more, numpy is faster
 
 
 class Links:
-    """Rows by visit, as pages have them."""
+    """Links by visit."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
 
     def put(self, seqs: Iterable[int]) -> None:
-        """Store the targets of the visit being settled; numbers below 1 are of URLs without a row and are left out."""
+        """Store the targets of the current visit; numbers below 1 belong to URLs without a row, and are left out."""
         known = sorted({seq for seq in seqs if seq > 0})
         if known:
             self._rows.put(LINKS, pack_u64(self._rows.visit), pack_links(known))

@@ -2,17 +2,17 @@
 
     filter hash 2 ‖ key (its first 8 bytes are the site's) → weight f32 ‖ touched u32 ‖ value
 
-When a site's records outgrow the cap, those of least weight go, among equals the longest untouched, then by key, until a tenth of the
-cap is free: so that the sorting is paid once for many puts. `touched` is the number of the visit that wrote the record last; the same
-visits therefore always leave the same records.
+When a site's records exceed the cap, those of least weight are deleted (of equal weight the longest unwritten, then by key), until a tenth
+of the cap is free, so that many puts share one sort. `touched` is the number of the visit that wrote the record last; the same visits
+therefore always leave the same records.
 
-What was read or written lately is remembered (record_cache.py): the pages of one host ask for the same records again and again. Of a
-memory that was empty when it was opened it is known, besides, what it never met.
+Recently read or written records are cached (record_cache.py): the pages of one host read the same records again and again. If a memory was
+empty when it was opened, it also knows which keys were never written.
 
-What is written waits here until its group closes (`save`), or until somebody scans: a record that is written again meanwhile is one row.
+Written records are collected here until the group closes (`save`) or a scan begins: a record that is written several times is one row.
 
-Memory: 8,192 to 16,384 records remembered a filter, what the open group writes, and bloom.py. Time: .5 µs per put, .1 µs per read of what
-is remembered or was never met, else 4; an eviction costs 2 µs per record of the site.
+Memory: 8,192 to 16,384 cached records per filter, the records written by the open group, and bloom.py. Time: .5 µs per put, .1 µs per read
+of a record that is cached or was never written, else 4; an eviction costs 2 µs per record of the site.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _SITE: Final = 8
 _TAG: Final = 2
 _KEPT_SHARE = 0.9
 _GENERATION = 8_192
-_MET_SITES = 10_000  # whose bytes used are remembered; about 1 MB
+_MET_SITES = 10_000  # sites whose used bytes are cached; about 1 MB
 
 
 def filter_tag(filter_name: str) -> bytes:
@@ -48,29 +48,29 @@ class StoredMemory:
         """Create the memory.
 
         Args:
-            writes: Whatever is written of this filter, it is written here.
+            writes: Whether all writes of this filter's records are made by this object.
         """
         self._rows = rows
         self._tag = filter_tag(filter_name)
         begins_empty = writes and not rows.scan(MEMORY, self._tag, limit=1)
         self._sites = Met() if begins_empty else None
         self._site_bytes = site_bytes
-        self._ahead: dict[bytes, bytes | None] = {}  # records that were read many at once, until the cache has asked for each
+        self._ahead: dict[bytes, bytes | None] = {}  # records that were read together, until the cache has taken each
         self._cache = RecordCache(self._read, _GENERATION, begins_empty, rows, self._grow, self._tag, site_bytes)
         self._remember = self._cache.put
         self._unwritten, self._used, self._unsaved = self._cache.unwritten, self._cache.used, self._cache.unsaved
         self.get: Callable[[bytes], bytes | None] = self._cache.get
-        self.put = self._cache.write  # may push out lighter records of the site, or what it has written if that is the lightest
+        self.put = self._cache.write  # may evict lighter records of the site, or the written record itself if it is the lightest
 
     def noting(self, name: str, noted: dict[bytes, set[bytes]], changes: dict[bytes, list[Change]], /) -> Put | None:
-        """Return a `put` as `thresher.crawler.core.ports.NotingMemory` has it, which the native code offers."""
+        """Return a `put` that records earlier values (see `thresher.crawler.core.ports.NotingMemory`), if there is native code."""
         if not NATIVE or not isinstance(self._cache, native.RecordCache):
             return None
         self._cache.note_in(name, noted, changes)
         return self._cache.write_noted
 
     def _read(self, key: bytes) -> bytes | None:
-        """Return a record that is not remembered."""
+        """Return a record that is not cached."""
         if key in self._ahead:
             return self._ahead[key]
         name = self._tag + key
@@ -88,7 +88,7 @@ class StoredMemory:
         return found
 
     def _grow(self, site: bytes, grown: int) -> int:
-        """Return the bytes that a site's records take now that they have grown."""
+        """Return the bytes of a site's records after they have grown by `grown`."""
         used = self.used(site)
         if not used and self._sites is not None:
             self._sites.add(site)
@@ -104,7 +104,7 @@ class StoredMemory:
             self._unsaved.add(site)
 
     def scan(self, prefix: bytes, /) -> Iterator[tuple[bytes, bytes]]:
-        """Yield (key, value) in key order; what is written meanwhile may be missed."""
+        """Yield (key, value) in key order; records written meanwhile may be missed."""
         if self._sites is not None and len(prefix) >= _SITE and prefix[:_SITE] not in self._sites:
             return
         self._write()
@@ -121,7 +121,7 @@ class StoredMemory:
         return used
 
     def save(self) -> None:
-        """Write what was put since the last flush to the open group, and the bytes used, once for all of it."""
+        """Write the records put since the last flush to the open group, and once the bytes used."""
         self._write()
         used, tag = self._used, self._tag
         for site in [site for site in self._unsaved if not used[site]]:
@@ -133,7 +133,7 @@ class StoredMemory:
             self._used.clear()
 
     def _write(self) -> None:
-        """Write what waits to the open group."""
+        """Write the collected records to the open group."""
         puts = {name: row for name, row in self._unwritten.items() if row is not None}
         for name in self._unwritten.keys() - puts.keys():
             self._rows.delete(MEMORY, name)
@@ -142,7 +142,7 @@ class StoredMemory:
             self._rows.put_many(MEMORY, puts)
 
     def _evict(self, site: bytes, used: int) -> int:
-        """Drop the site's least records until a tenth of the cap is free; return the bytes used now."""
+        """Delete the site's records of least weight until a tenth of the cap is free; return the bytes used now."""
         self._write()
         records = self._rows.scan(MEMORY, self._tag + site)
         records.sort(key=lambda record: (*unpack_memory(record[1]), record[0]))

@@ -1,4 +1,4 @@
-"""Page records by visit; the newest visit of a URL stands in its seen row."""
+"""Page records by visit; the newest visit of a URL is in its row of `seen`."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _N_ROWS = "rows:pages"
 
 
 class Pages:
-    """The results proper: append-only."""
+    """The records of pages: append-only."""
 
     def __init__(self, rows: Rows, bodies: Bodies) -> None:
         self._rows = rows
         self._bodies = bodies
 
     def put(self, record: PageRecord, body: bytes | None) -> None:
-        """Store the record of the visit being settled, and its body unless that is None."""
+        """Store the record of the current visit, and its body unless that is None."""
         record.has_body = body is not None
         if body is not None:
             record.sha256 = digest(body)
@@ -29,7 +29,7 @@ class Pages:
         self._rows.counters.add(_N_ROWS)
 
     def read(self, visit: int) -> PageRecord | None:
-        """Return the record of a visit, None if it left none."""
+        """Return the record of a visit; None if it has none."""
         value = self._rows.get(PAGES, pack_u64(visit))
         return None if value is None else PAGE.decode(value)
 

@@ -8,7 +8,7 @@ from thresher.storage.schema import POLICIES
 
 
 class Policies:
-    """One record for each origin that was asked."""
+    """One record for each requested origin."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
@@ -18,6 +18,6 @@ class Policies:
         self._rows.put(POLICIES, origin_key, POLICY.encode(record))
 
     def record(self, origin_key: bytes) -> PolicyRecord | None:
-        """Return what is known of an origin."""
+        """Return the record of an origin; None if there is none."""
         value = self._rows.get(POLICIES, origin_key)
         return None if value is None else POLICY.decode(value)

@@ -1,8 +1,8 @@
-"""Work that killed its process: what it is accused of, and, once it is guilty, the work itself, quarantined instead of being done.
+"""Work that killed its process: the deaths counted against it and, once it is guilty, the quarantined work itself.
 
 A message of another agent is quarantined in the visit that moves its sender's watermark, a filter's answer in the one that ends the
-request: so nothing is acknowledged that is neither done nor kept here. Rows are numbered by the shard that they were quarantined in, and
-keep their key where they move to another. What is here is counted by what it is, for `thresher status`.
+request: so nothing is acknowledged that is neither done nor stored here. Rows are numbered by the shard in which they were quarantined, and
+keep their key if they move to another shard. Quarantined work is counted by kind, for `thresher status`.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from thresher.storage.rows import Rows
 from thresher.storage.schema import QUARANTINE, TRIALS
 
 COUNTED = "quarantined:"
-ACCUSED = "accused"  # counter: how much work has come to be guilty so far
+ACCUSED = "accused"  # counter: how much work was found guilty so far
 _LAST = "quarantine:last"  # counter: number of the shard's last row
 _MOST_DEATHS = 2
 
 
 class DeathTrials:
-    """Nearly always empty."""
+    """Deaths of processes, by the work at hand. Nearly always empty."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
@@ -29,8 +29,8 @@ class DeathTrials:
     def guilty(self, work: bytes) -> TrialRecord | None:
         """Return the proof that work kills the process that does it, None if there is none.
 
-        An exception is proof: the same work raises it again. A process that is gone without a word may have been killed by another; of
-        two that are gone over the same work, so short a time each, it is to blame.
+        An exception is proof: the same work raises it again. A process that dies without an exception may have been killed by something
+        else; if two die over the same work, which takes so little time, the work is guilty.
         """
         trial = self.get(work)
         return trial if trial is not None and _is_proof(trial) else None
@@ -76,16 +76,16 @@ def _is_proof(trial: TrialRecord) -> bool:
 
 
 class Quarantine:
-    """What was quarantined, in the order in which it was."""
+    """Quarantined work, in the order in which it was quarantined."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
 
     def add(self, shard: int, record: QuarantineRecord) -> bytes:
-        """Set work aside; return its key.
+        """Quarantine work; return its key.
 
         Args:
-            shard: The agent's own.
+            shard: The number of the agent's own shard.
         """
         counters = self._rows.counters
         counters.add(_LAST)
@@ -98,7 +98,7 @@ class Quarantine:
         return [(key, QUARANTINED.decode(value)) for key, value in self._rows.scan(QUARANTINE)]
 
     def has_finding(self, who: str, site: bytes) -> bool:
-        """Return whether a filter's finding on a site is here."""
+        """Return whether a filter's finding on a site is quarantined."""
         return any((record.kind, record.who, record.site) == ("finding", who, site) for _, record in self.all())
 
     def change(self, key: bytes, record: QuarantineRecord) -> None:
@@ -106,21 +106,21 @@ class Quarantine:
         self._rows.put(QUARANTINE, key, QUARANTINED.encode(record))
 
     def offer(self, key: bytes, record: QuarantineRecord) -> None:
-        """Have work tried once more at the next start."""
+        """Mark work to be tried once more at the next start."""
         self.change(key, replace(record, offered=True))
 
     def take(self, key: bytes, record: QuarantineRecord) -> None:
-        """Delete a row, which is being done."""
+        """Delete a row whose work is being done."""
         self._rows.delete(QUARANTINE, key)
         self._rows.counters.add(COUNTED + record.what, -1)
 
     def adopt(self, key: bytes, record: QuarantineRecord) -> None:
-        """Take a row over from another shard, unless that was done before."""
+        """Add a row of another shard, unless that was done before."""
         if self._rows.get(QUARANTINE, key) is None:
             self.change(key, record)
             self._rows.counters.add(COUNTED + record.what)
 
 
 def name_of(key: bytes) -> str:
-    """Return what an operator calls a row: shard and number."""
+    """Return the name of a row for the operator: shard and number."""
     return f"{int.from_bytes(key[:2], 'big')}.{unpack_u64(key[2:])}"

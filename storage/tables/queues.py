@@ -1,14 +1,14 @@
 """The host queues on disk: implements `thresher.crawler.core.ports.QueueStore`.
 
-A queue's rows lie together in the order in which they are served: lane, rank, discovery. Hosts with waiting rows stand in `due`, by the
-time of their turn. The text of a waiting URL stands once, in `urls`.
+A queue's rows are adjacent, in the order in which they are served: lane, rank, discovery. Hosts with waiting rows are in `due`, sorted by
+the time of their turn. The text of a waiting URL is stored once, in `urls`.
 
 New links of a page that wait in one queue at one rank are one row of the lane FRESH; its key has a number that is not above that of its
 first. Rows of a rank do not overlap: a URL that is moved there goes into the row around its number, if there is one. One that is fetched,
 moved or withdrawn leaves its row.
 
 Records of hosts and sites are changed many times in a group, by each new URL and each request: they are encoded once, when it is flushed.
-Recent ones stay decoded: each caller gets the same object and saves it after every change.
+Recently used records stay decoded: each caller gets the same object, and saves it after every change.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ from thresher.storage.tables.urls import Urls
 
 _N_HOSTS = "hosts"
 _N_DUE = "rows:due"
-_RANK_ENDS = 25  # byte of a key: up to there all rows of a queue, lane and rank are alike
-_PAST = 4  # bytes of a number past the key's
-_FIRST_ROWS = 4  # read to begin with: most have many URLs
+_RANK_ENDS = 25  # bytes of a key that all rows of one queue, lane and rank share
+_PAST = 4  # bytes of a number relative to the key's
+_FIRST_ROWS = 4  # rows that are read at first: most have many URLs
 _MORE_ROWS = 64
 _MET = 10_000  # records of hosts, and of sites, that stay decoded; 5 MB
 
@@ -57,9 +57,9 @@ class Queues:
     def __init__(self, rows: Rows, urls: Urls) -> None:
         self._rows = rows
         self._urls = urls
-        self._hosts: dict[bytes, HostRecord] = {}  # saved since the last flush
+        self._hosts: dict[bytes, HostRecord] = {}  # records saved since the last flush
         self._sites: dict[bytes, SiteRecord] = {}
-        self._met_hosts: dict[bytes, HostRecord] = {}  # as they are in the store
+        self._met_hosts: dict[bytes, HostRecord] = {}  # decoded records as they are in the store
         self._met_sites: dict[bytes, SiteRecord] = {}
 
     def head(self, queue: bytes, lane: Lane, limit: int) -> list[Entry]:
@@ -90,13 +90,13 @@ class Queues:
             start, n = rows[-1][0] + b"\0", _MORE_ROWS
 
     def put(self, queue: bytes, entry: Entry) -> None:
-        """Let a URL wait, whose text is known by its number."""
+        """Queue a URL; its text is stored under its number."""
         lane, rank, seq, attempt, url = entry
         place = QueueKey(queue, lane, rank, seq)
         self.put_waiting(place, PackedUrl(0, attempt, url.purpose, url.hops, url.site_depth, url.seed_distance))
 
     def put_waiting(self, place: QueueKey, waiting: PackedUrl) -> None:
-        """Let a URL wait under its number: in the row that has numbers on both sides of it, else in one of its own."""
+        """Queue a URL by its number: in the row with numbers on both sides of it, else in a new row."""
         key, value = pack_queue_key(*place), pack_waiting(0, *waiting[1:])
         row = self._row(key) if place.lane == Lane.FRESH else None
         if row is not None:
@@ -109,7 +109,7 @@ class Queues:
         self._rows.put(QUEUE, key, value)
 
     def put_links(self, queue: bytes, rows: Iterable[tuple[int, int, int]], *, seed_distance: int, hops: int) -> None:
-        """Let new links of a page wait: rank, number and site_depth of each, by rising numbers. Those of one rank are one row."""
+        """Queue new links of a page: rank, number and site_depth of each, by ascending numbers. Links of one rank are one row."""
         values: dict[int, tuple[int, list[bytes]]] = {}
         at_depth: dict[int, bytes] = {}
         for rank, seq, depth in rows:
@@ -121,7 +121,7 @@ class Queues:
             self._rows.put(QUEUE, pack_queue_key(queue, Lane.FRESH, rank, first), b"".join(row))
 
     def delete(self, queue: bytes, entry: Entry) -> None:
-        """Let a URL wait no longer."""
+        """Remove a URL from its queue."""
         self.take(QueueKey(queue, entry.lane, entry.rank, entry.seq))
 
     def take(self, place: QueueKey) -> None:
@@ -152,7 +152,7 @@ class Queues:
         return at < len(row[1]) and _past(row[1], at) == past
 
     def _row(self, key: bytes) -> tuple[bytes, bytes] | None:
-        """Return the row of FRESH that a URL waits in, if it waits there."""
+        """Return the row of the lane FRESH in which a URL waits; None if it is in none."""
         return self._rows.floor(QUEUE, key, _RANK_ENDS)
 
     def host(self, queue: bytes) -> HostRecord | None:
@@ -168,7 +168,7 @@ class Queues:
         self._hosts[queue] = record
 
     def forget_host(self, queue: bytes, record: HostRecord) -> None:
-        """Delete a host that another shard has now."""
+        """Delete a host that now belongs to another shard."""
         self.file(queue, record.due, 0.0)
         self._hosts.pop(queue, None)
         self._met_hosts.pop(queue, None)
@@ -224,12 +224,12 @@ class Queues:
 
 
 def _past(values: bytes, at: int) -> int:
-    """Return the number, past the key's, of the URL whose value begins there."""
+    """Return the number, relative to the key's, of the URL whose value begins at `at`."""
     return int.from_bytes(values[at : at + _PAST], "big")
 
 
 def _place(values: bytes, past: int) -> int:
-    """Return where the value of the first URL begins whose number, past the key's, is not below this one."""
+    """Return where the value of the first URL begins whose relative number is not below `past`."""
     return WAITING_BYTES * bisect_left(range(len(values) // WAITING_BYTES), past, key=lambda at: _past(values, at * WAITING_BYTES))
 
 

@@ -1,11 +1,12 @@
-"""The records of a filter that were read or written lately, those that wait to be written, and which were certainly never met.
+"""A cache of a filter's records: recently read or written ones, those that wait to be written, and knowledge of keys that were never
+written.
 
-They are remembered in two generations of a dict. A cache that began empty knows which keys it never met (bloom.py), so that nothing is read
-for them; one that did not remembers what was lately not there. A record that is written waits as the row that it will be, and is counted
-for the bytes of its site.
+Records are kept in two generations of a dict. A cache that began empty knows which keys were never written (bloom.py), and reads nothing
+for them; any other cache remembers recent keys without a record. A written record waits in the form of its row, and its bytes are counted
+for its site.
 
-`RecordCache` is C where it was built (thresher.crawler.native), for it is asked a hundred times a page and written to 25 times;
-`PythonCache` says the same.
+`RecordCache` is written in C if that was built (thresher.crawler.native), since it is read a hundred times per page and written 25 times;
+`PythonCache` does the same.
 """
 
 from __future__ import annotations
@@ -28,14 +29,14 @@ class Visits(Protocol):
 
 
 class _Unread(bytes):
-    """Stands for a record that is not remembered."""
+    """Stands for a record that is not in the cache."""
 
 
 _UNREAD: Final = _Unread()
 
 
 class PythonCache:
-    """What is remembered of one filter's records."""
+    """The cache of one filter's records, in Python."""
 
     def __init__(
         self,
@@ -51,26 +52,26 @@ class PythonCache:
         """Create the cache.
 
         Args:
-            read: Reads a record that is not remembered.
+            read: Reads a record that is not in the cache.
             generation: Records of a generation.
-            begins_empty: Whatever is there, it was `put` here.
-            visits: Whose visit a row is written with.
-            grow: Returns the bytes that a site's records take once they have grown by so many; asked if none are known, or too many.
-            tag: Begins the key of each row.
+            begins_empty: Whether all records were `put` through this cache.
+            visits: Gives the number of the visit that is written to a row.
+            grow: Returns the bytes of a site's records after they have grown by so many; called if they are not known, or too many.
+            tag: The beginning of each row's key.
             most: Bytes that a site's records may take.
         """
         self._read = read
         self._generation = generation
         self._visits, self._grow, self._tag, self._most = visits, grow, tag, most
         self.unwritten: dict[bytes, bytes | None] = {}  # row's key → row (None: deleted)
-        self.used: dict[bytes, int] = {}  # bytes that the records of sites met lately take; nobody else writes these records
-        self.unsaved: set[bytes] = set()  # sites of which that has changed since the last flush
+        self.used: dict[bytes, int] = {}  # site → bytes of its records, for recently used sites; no other object writes these records
+        self.unsaved: set[bytes] = set()  # sites whose bytes have changed since the last flush
         self._met = Met() if begins_empty else None
         self._young: dict[bytes, bytes | None] = {}
         self._old: dict[bytes, bytes | None] = {}
 
     def get(self, key: bytes, /) -> bytes | None:
-        """Return the value of a record, None if there is none."""
+        """Return the value of a record; None if there is none."""
         value = self._remembered(key)
         if value is _UNREAD:
             if self._met is not None and key not in self._met:
@@ -80,7 +81,7 @@ class PythonCache:
         return value
 
     def put(self, key: bytes, value: bytes | None, /) -> bytes | None:
-        """Remember what is written, None for what is deleted; return what was there before."""
+        """Cache a written value, None for a deleted one; return the value before."""
         before = self.get(key)
         self._remember(key, value)
         if before is None and value is not None and self._met is not None:
@@ -88,7 +89,7 @@ class PythonCache:
         return before
 
     def write(self, key: bytes, value: bytes, /, weight: float = 0.0) -> None:
-        """Remember a record, let its row wait, and count it for its site."""
+        """Cache a record, let its row wait, and count its bytes for its site."""
         if len(key) < _SITE:
             raise ValueError(f"write: a key begins with the 8 bytes of its site, found {key!r}")
         earlier = self.put(key, value)
@@ -101,7 +102,7 @@ class PythonCache:
             self.unsaved.add(site)
 
     def unread(self, keys: Iterable[bytes], /) -> list[bytes]:
-        """Return those of some keys that `get` would read."""
+        """Return the keys that `get` would have to read."""
         met = self._met
         return [key for key in keys if self._remembered(key) is _UNREAD and (met is None or key in met)]
 

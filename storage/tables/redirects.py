@@ -1,4 +1,4 @@
-"""The redirect log: one edge per original, kept whatever becomes of its target; and originals with the end of their chain.
+"""The redirect log: one edge per original, whatever becomes of its target; and pairs of an original with the end of its chain.
 
 Edges are indexed both ways, so that the originals that end at a target are found from the target: a hundred originals of one page are
 a hundred pairs although the page is fetched once [LEE09].
@@ -14,12 +14,12 @@ from thresher.storage.rows import Rows
 from thresher.storage.schema import EDGES, EDGES_IN, PAIRS
 from thresher.storage.tables.bloom import Met
 
-MAX_ORIGINS = 10_000  # of one target that are followed at once
-MAX_HOPS = 5  # of a chain that makes a pair
-_LONGEST_LOOK = 100  # hops after which no loop is looked for any more
+MAX_ORIGINS = 10_000  # most originals of one target that are followed together
+MAX_HOPS = 5  # most hops of a chain that makes a pair
+_LONGEST_LOOK = 100  # hops after which the search for a loop ends
 
-# How a chain stands: its end has settled, it comes back to a URL of its own, it has more hops than a pair, its first target is no URL, or
-# its end is still to come.
+# The state of a chain: its end has settled, it comes back to one of its URLs, it has more hops than a pair may have, its first target is
+# not a URL, or # its end has not settled yet.
 ChainEnd = Literal["settled", "loop", "too_long", "no_url", "open"]
 
 
@@ -30,7 +30,7 @@ class Redirects:
         """Create the log.
 
         Args:
-            writes: Nobody else writes these tables while it is used: targets are looked for only if one was written.
+            writes: Whether no other object writes these tables meanwhile: then targets are only looked up if one was written.
         """
         self._rows = rows
         self._met = Met() if writes and not rows.scan(EDGES_IN, limit=1) else None
@@ -56,12 +56,12 @@ class Redirects:
                 self._rows.delete(table, key)
 
     def edge(self, key: bytes) -> EdgeRecord | None:
-        """Return where an original redirects to."""
+        """Return the redirect of an original; None if there is none."""
         value = self._rows.get(EDGES, key)
         return None if value is None else EDGE.decode(value)
 
     def chain_end(self, key: bytes) -> tuple[ChainEnd, int]:
-        """Return how the chain of an original without a pair stands, and its hops so far; those of a loop, until it meets a URL again."""
+        """Return (state of the chain of an original without a pair, its hops so far; for a loop, until a URL repeats)."""
         met = {key}
         for hops in range(_LONGEST_LOOK):
             edge = self.edge(key)
@@ -80,7 +80,7 @@ class Redirects:
         return [row[16:] for row, _ in self._rows.scan(EDGES_IN, key, limit=limit)]
 
     def put_in(self, key: bytes, to_key: bytes) -> None:
-        """Write that an original whose own row another agent has redirects to this target."""
+        """Write that an original of another agent, which has its own row, redirects to this target."""
         self._rows.put(EDGES_IN, to_key + key, b"")
         if self._met is not None:
             self._met.add(to_key)
@@ -93,7 +93,7 @@ class Redirects:
         An original has one edge, so it is met once, and a loop is one that comes back to the target.
 
         Args:
-            is_own: Whether an original is this agent's; what leads to another's is that agent's to know.
+            is_own: Returns whether an original belongs to this agent; originals that lead to another agent's URL are known there.
         """
         found: dict[bytes, int] = {}
         ring = [key]

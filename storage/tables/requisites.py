@@ -1,7 +1,7 @@
-"""Requisites: what pages need to be shown, and what became of each.
+"""Requisites of pages (images, style sheets, scripts), and what became of each.
 
 requisites       key of a URL 16 → RequisiteRecord
-requisite_hosts  host queue 16   → how many of the host were asked for 8
+requisite_hosts  host queue 16   → number of requested ones of the host 8
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from thresher.storage.rows import Rows
 from thresher.storage.schema import REQUESTS, REQUISITE_HOSTS, REQUISITES
 from thresher.storage.tables.requests import Requester
 
-REQUESTER: Final = Requester("requisites")  # in `requests`; no filter is called so
+REQUESTER: Final = Requester("requisites")  # name in `requests`; no filter has it
 _AT_ONCE = 10_000
 
 
 class RequisiteTables:
-    """Rows of requisites. A URL may be known as a page, too: the two do not know of each other."""
+    """Rows of requisites. A URL may also be known as a page, independently."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
@@ -30,23 +30,23 @@ class RequisiteTables:
         return None if value is None else REQUISITE.decode(value)
 
     def are_known(self, keys: Sequence[bytes]) -> list[bool]:
-        """Return of each key whether its URL is known as a requisite."""
+        """Return, for each key, whether its URL is known as a requisite."""
         return [value is not None for value in self._rows.get_many(REQUISITES, keys)]
 
     def save(self, key: bytes, record: RequisiteRecord) -> None:
         self._rows.put(REQUISITES, key, REQUISITE.encode(record))
 
     def n_of_host(self, queue: bytes) -> int:
-        """Return how many requisites of a host were asked for."""
+        """Return the number of requested requisites of a host."""
         value = self._rows.get(REQUISITE_HOSTS, queue)
         return 0 if value is None else unpack_u64(value)
 
     def count_host(self, queue: bytes) -> None:
-        """Count one more of a host."""
+        """Count one more requisite of a host."""
         self._rows.put(REQUISITE_HOSTS, queue, pack_u64(self.n_of_host(queue) + 1))
 
     def n_waiting(self) -> int:
-        """Count what waits to be fetched. Time: O(requests that wait)."""
+        """Return the number of requisites that wait to be fetched. Time: O(waiting requests)."""
         n, start = 0, b""
         while rows := self._rows.scan(REQUESTS, start=start, limit=_AT_ONCE):
             n += sum(who == REQUESTER.stored.encode() for _, who in rows)

@@ -2,14 +2,14 @@
 
 state
     rounds      number 8          → RoundRecord; the first crawl is round 1 and has none
-    revisits    kh 16             → RevisitRecord, while a revisit of the URL waits; its request stands in `requests`
+    revisits    kh 16             → RevisitRecord, while a revisit of the URL waits; its request is in `requests`
     checks      kh 16             → CheckRecord, once the URL was visited again
     watches     q 16              → WatchRecord, of each host that was visited again
-    outdated    visit 8           → the visit that came in its place 8: what is to be deleted of versions that are too many
+    outdated    visit 8           → the visit that replaced it 8: versions beyond the limit, to be deleted
 results
-    changes     visit 8           → ChangeRecord: what a revisit has shown; a page that is new has none
+    changes     visit 8           → ChangeRecord: the result of a revisit; a new page has none
 
-A version is a page's record, with body and links, by its visit; the newest one's stands in the URL's row of `seen`, as ever. Old versions
+A version is a page's record, with body and links, by its visit; the newest visit is in the URL's row of `seen`. Old versions
 are deleted only once the commit that replaced them is on disk (`prune`), so a kill between the two environments' commits loses none.
 """
 
@@ -26,30 +26,30 @@ from thresher.storage.rows import Rows
 from thresher.storage.schema import BODIES, CHANGES, CHECKS, LINKS, OUTDATED, PAGES, REVISITS, ROUNDS, WATCHES
 from thresher.storage.tables.requests import Requester
 
-REQUESTER: Final = Requester("recrawl")  # in `requests`; no filter is called so
+REQUESTER: Final = Requester("recrawl")  # name in `requests`; no filter has it
 _N_ROWS = "rows:pages"
 _PRUNED_AT_ONCE = 20
 
 
 class RoundRecord(msgspec.Struct, array_like=True):
-    """One round of revisits: whom it asks, how far it has come, and what it has shown."""
+    """One round of revisits: which URLs it visits, its progress, and its results."""
 
     number: int  # from 2
     began_at: float
-    cutoff: float  # asks for what was visited before this time
+    cutoff: float  # URLs that were visited before this time are visited
     where: list[str]
     first_visit: int  # number of its first visit
-    stage: str = "hosts"  # then "urls", while revisits are queued; then "asking", then "done"; "closing": while they are taken back
-    cursor: bytes = b""  # up to where the table of its stage is done
+    stage: str = "hosts"  # "hosts"; "urls" while revisits are queued; "asking"; "done"; "closing" while they are removed
+    cursor: bytes = b""  # key up to which the table of its stage is done
     ended_at: float = 0.0
-    pages_before: int = 0  # what earlier rounds have used of limits that count for a round
+    pages_before: int = 0  # pages and bytes of earlier rounds, which do not count for the limits of this one
     bytes_before: int = 0
-    n_queued: int = 0  # revisits
+    n_queued: int = 0  # number of revisits
     n_settled: int = 0
-    counts: dict[str, int] = {}  # of answers by what they have shown
-    bytes_received: int = 0  # of revisits
-    bytes_spared: int = 0  # of pages that were not sent again, as they came last time
-    is_continuous: bool = False  # of `schedule: continuous`: it has no end, and asks for each page when it is due
+    counts: dict[str, int] = {}  # answers by their result
+    bytes_received: int = 0  # bytes received by revisits
+    bytes_spared: int = 0  # bytes of unchanged pages that were not sent again
+    is_continuous: bool = False  # the round of `schedule: continuous`: it has no end, and visits each page when it is due
 
 
 class RevisitRecord(msgspec.Struct, array_like=True):
@@ -57,53 +57,53 @@ class RevisitRecord(msgspec.Struct, array_like=True):
 
     round: int
     is_audit: bool = False  # a second request, without conditions
-    said_at: float = 0.0  # when the 304 came that it is to prove true or false
-    first_look: bytes = b""  # fingerprint of what the first request showed, where it differed by little
+    said_at: float = 0.0  # time of the 304 that it checks
+    first_look: bytes = b""  # fingerprint of what the first request showed, if it differed by little
 
 
 class CheckRecord(msgspec.Struct, array_like=True):
-    """What the visits of a URL have shown so far. Validators, digest and sketch are of its newest version."""
+    """The results of a URL's visits so far. Validators, digest and sketch are of its newest version."""
 
     at: float  # of its last visit
     round: int
-    status: int = 0  # of the last answer; 0: none came
-    standing: str = "page"  # what the URL is known as: page, redirect, alias, gone; none: it never had an answer that counts
-    n_visits: int = 0  # revisits
+    status: int = 0  # HTTP status of the last answer; 0: none
+    standing: str = "page"  # what the URL is: page, redirect, alias, gone; none: it never had a valid answer
+    n_visits: int = 0  # number of revisits
     n_changes: int = 0
     changed_at: float = 0.0
     etag: str = ""
     last_modified: str = ""
     sha256: bytes = b""
     fingerprint: bytes = b""
-    sketch: bytes = b""  # where bodies are not stored
+    sketch: bytes = b""  # if bodies are not stored
     wire_bytes: int = 0
     missing_since: float = 0.0  # first of its 404s in a row
     gone_at: float = 0.0
-    is_restless: bool = False  # every request sees it a little otherwise
-    failed: str = ""  # why the last revisit gave no answer that counts
+    is_restless: bool = False  # it differs a little at every request
+    failed: str = ""  # why the last revisit gave no valid answer
     versions: list[int] = []  # visits whose records are kept, oldest first; the last is the newest
-    copy_of: bytes = b""  # key of the page whose text it has come to show
+    copy_of: bytes = b""  # key of the page whose text it now shows
 
 
 class WatchRecord(msgspec.Struct, array_like=True):
-    """What a host's answers to revisits were like."""
+    """A host's answers to revisits."""
 
     name: str
     round: int = 0
     n_answers: int = 0  # in that round
-    history: int = 0  # a bit for each of its last answers in that round, 1: a page lost
-    last_target: str = ""  # where the last page has moved to, in this round
+    history: int = 0  # a bit for each of its last answers in that round, 1: a lost page
+    last_target: str = ""  # where the last moved page has moved to, in this round
     last_text: bytes = b""  # fingerprint of the last changed page, in this round
-    n_not_modified: int = 0  # 304s, in all
+    n_not_modified: int = 0  # number of 304s
     n_audited: int = 0
-    lied_at: float = 0.0  # its 304 was false: asked without conditions since
-    is_doubted: bool = False  # halted, and not believed yet that its pages are gone
-    parked: str = ""  # why, in words; "": it is not
-    trusted: int = 0  # the round in which an operator believes it
+    lied_at: float = 0.0  # time when a 304 of it was false: requested without conditions since
+    is_doubted: bool = False  # it was parked for sudden losses: its 404s do not count yet
+    parked: str = ""  # why it is parked; "": it is not
+    trusted: int = 0  # the round in which the operator trusts it
 
 
 class ChangeRecord(msgspec.Struct, array_like=True):
-    """What one revisit has shown to be otherwise."""
+    """A change that one revisit has found."""
 
     url: str
     key: bytes
@@ -112,9 +112,9 @@ class ChangeRecord(msgspec.Struct, array_like=True):
     round: int
     status: int
     amount: float | None = None  # changed: share of the text, 0 to 1
-    to: str = ""  # moved: where
+    to: str = ""  # moved: target
     before: int = 0  # visit of the version that it replaces; 0: there was none
-    by: str = ""  # moved: "alias", by a rule; "copy", it shows the text of the other page; "": by a redirect
+    by: str = ""  # moved: "alias": by a rule; "copy": it shows the text of the other page; "": by a redirect
 
 
 _ROUND = Codec(RoundRecord)
@@ -129,7 +129,7 @@ class Rounds:
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
-        self._may_prune = True  # until it is seen that nothing is outdated
+        self._may_prune = True  # False once nothing is outdated
 
     # -- rounds
 
@@ -145,7 +145,7 @@ class Rounds:
     def save(self, record: RoundRecord) -> None:
         self._rows.put(ROUNDS, pack_u64(record.number), _ROUND.encode(record))
 
-    # -- revisits that wait
+    # -- waiting revisits
 
     def revisit(self, key: bytes) -> RevisitRecord | None:
         value = self._rows.get(REVISITS, key)
@@ -157,7 +157,7 @@ class Rounds:
     def forget_revisit(self, key: bytes) -> None:
         self._rows.delete(REVISITS, key)
 
-    # -- what visits have shown
+    # -- results of visits
 
     def check(self, key: bytes) -> CheckRecord | None:
         value = self._rows.get(CHECKS, key)
@@ -167,7 +167,7 @@ class Rounds:
         self._rows.put(CHECKS, key, _CHECK.encode(record))
 
     def forget_check(self, key: bytes, *, keeps_versions: bool) -> None:
-        """Forget what the visits of a URL have shown: it is fetched as for the first time."""
+        """Delete the results of a URL's visits: it is fetched as for the first time."""
         check = self.check(key)
         if check is not None:
             self._rows.delete(CHECKS, key)
@@ -175,7 +175,7 @@ class Rounds:
                 self.outdate(visit)
 
     def watch(self, queue: bytes, name: str = "") -> WatchRecord:
-        """Return what is known of a host queue, an empty record if nothing is."""
+        """Return the record of a host queue, an empty one if there is none."""
         value = self._rows.get(WATCHES, queue)
         return WatchRecord(name) if value is None else _WATCH.decode(value)
 
@@ -189,7 +189,7 @@ class Rounds:
     # -- changes
 
     def put_change(self, record: ChangeRecord) -> None:
-        """Write what the visit being settled has shown."""
+        """Write the change that the current visit has found."""
         self._rows.put(CHANGES, pack_u64(self._rows.visit), _CHANGE.encode(record))
 
     def change(self, visit: int) -> ChangeRecord | None:
@@ -203,7 +203,7 @@ class Rounds:
     # -- versions
 
     def outdate(self, visit: int) -> None:
-        """Have a version, which has a record, deleted once the visit being settled is on disk."""
+        """Mark a version to be deleted once the current visit is on disk."""
         self._rows.put(OUTDATED, pack_u64(visit), pack_u64(self._rows.visit))
         self._may_prune = True
 
@@ -211,7 +211,7 @@ class Rounds:
         """Delete some outdated versions whose successors are on disk; return how many.
 
         Args:
-            first_uncommitted: Number of a visit.
+            first_uncommitted: Number of the first visit that is not on disk.
         """
         if not self._may_prune:
             return 0
@@ -219,16 +219,16 @@ class Rounds:
         self._may_prune = bool(rows)
         ready = [key for key, by in rows if unpack_u64(by) < first_uncommitted]
         for key in ready:
-            self._rows.counters.add(_N_ROWS, -1)  # also of a record that is gone already: a kill came between results and state
+            self._rows.counters.add(_N_ROWS, -1)  # also if the record is gone: a kill came between two commits
             for table in (PAGES, BODIES, LINKS):
                 self._rows.delete(table, key)
             self._rows.delete(OUTDATED, key)
         return len(ready)
 
-    # -- as a request needs it
+    # -- for requests
 
     def conditions(self, key: bytes, queue: bytes) -> tuple[tuple[bytes, bytes], ...]:
-        """Return the headers that make a revisit conditional; none for an audit, or at a host whose 304s lie."""
+        """Return the headers that make a revisit conditional; none for an audit, or for a host that sent a false 304."""
         waiting, check = self.revisit(key), self.check(key)
         if waiting is None or waiting.is_audit or check is None or check.standing != "page" or check.missing_since:
             return ()
@@ -238,7 +238,7 @@ class Rounds:
 
 
 def validators_of(headers: list[tuple[bytes, bytes]], at: float) -> Validators:
-    """Return what the headers of an answer allow to ask conditionally."""
+    """Return the validators in the headers of an answer."""
     found: dict[bytes, str] = {}
     for name, value in headers:
         found.setdefault(name.lower(), value.decode("latin-1").strip())
@@ -246,14 +246,14 @@ def validators_of(headers: list[tuple[bytes, bytes]], at: float) -> Validators:
 
 
 def moved_check(value: bytes) -> bytes:
-    """Return a row of `checks` as another shard has it: results stay where they are, so their visits say nothing there."""
+    """Return a row of `checks` for another shard, without the numbers of visits: results stay in this shard."""
     check = _CHECK.decode(value)
     check.versions = []
     return _CHECK.encode(check)
 
 
 def first_check(page: PageRecord, visit: int) -> CheckRecord:
-    """Return what the first visit of a page has shown, as its record says."""
+    """Return the result of a page's first visit, from its record."""
     if not 200 <= page.status < 300 or page.failed_cause:
         return CheckRecord(page.fetched_at, 1, page.status, "none", versions=[visit])
     known = validators_of(page.headers, page.fetched_at)

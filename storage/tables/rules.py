@@ -1,4 +1,4 @@
-"""How many rows each rule has written: what a rule can derive again is recorded up to a cap, and only counted beyond it."""
+"""Counts the rows that each rule has written: rows that a rule can derive again are stored up to a limit, and only counted beyond it."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ ROWS_PER_RULE = 10_000
 
 
 class RuleCounts:
-    """Counts by rule; a trap of a million aliases costs ten thousand rows."""
+    """Counts by rule; a trap of a million aliases takes only ten thousand rows."""
 
     def __init__(self, rows: Rows, cap: int = ROWS_PER_RULE) -> None:
         self._rows = rows
         self._cap = cap
 
     def may_record(self, rule: str) -> bool:
-        """Count one derivation of the rule; return whether it may have a row."""
+        """Count a row of the rule; return whether it may be stored."""
         n = self.count(rule) + 1
         self._rows.put(RULES, rule.encode()[:500], pack_u64(n))
         return n <= self._cap
 
     def count(self, rule: str) -> int:
-        """Return how often the rule was derived."""
+        """Return the number of rows that the rule asked for."""
         value = self._rows.get(RULES, rule.encode()[:500])
         return 0 if value is None else unpack_u64(value)
 

@@ -1,10 +1,10 @@
 """When pages are visited again, for `schedule: continuous`: implements `thresher.crawler.core.revisit_schedule.PlanStore`.
 
-plans       kh 16              → PagePlan, while a visit of the URL has a time; its request stands in `requests` and in the lane DUE
+plans       kh 16              → PagePlan, while a visit of the URL is planned; its request is in `requests` and in the lane DUE
 host_plans  q 16               → HostPlan
-families    q 16 ‖ pattern 8   → FamilyPlan: what the pages of a pattern have shown, by the pattern's keyed hash
+families    q 16 ‖ pattern 8   → FamilyPlan of a pattern's pages, by the pattern's keyed hash
             q 16 ‖ eight times 0 ‖ leaf pattern of a URL ‖ 0 ‖ kh 16
-                               → (empty): by which the pages below a pattern are found, while they have a plan
+                               → (empty): for finding the pages below a pattern, while they have a plan
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class SchedulePlans:
         return [(key, _PAGE.decode(value)) for key, value in self._rows.scan(PLANS, start=start, limit=limit)]
 
     def host(self, queue: bytes) -> HostPlan:
-        """Return what is known of a host queue, an empty record if nothing is."""
+        """Return the plan of a host queue, an empty one if there is none."""
         value = self._rows.get(HOST_PLANS, queue)
         return HostPlan() if value is None else _HOST.decode(value)
 
@@ -51,7 +51,7 @@ class SchedulePlans:
         self._rows.put(HOST_PLANS, queue, _HOST.encode(plan))
 
     def hosts(self) -> list[tuple[bytes, HostPlan]]:
-        """Return every host with pages that have a time. Memory: 1 KB each."""
+        """Return every host with planned visits. Memory: 1 KB each."""
         return [(key, _HOST.decode(value)) for key, value in self._rows.scan(HOST_PLANS)]
 
     def family(self, queue: bytes, pattern: str) -> FamilyPlan | None:

@@ -1,7 +1,7 @@
 """The seen set: every known URL, in exactly one state.
 
-Rows of pages that are being linked to over and over are kept decoded in two generations of a dict: what was not asked for during a
-whole generation is forgotten. Below them lie the store's unwritten rows, then LMDB.
+Rows of pages with many links stay decoded in two generations of a dict: a row that was not used during a whole generation is dropped. Below
+this cache are the store's unwritten rows, then LMDB.
 
 Memory: about 350 bytes per hot row, 2 × 32,768 rows. Time for 60 known keys: 5 µs hot, 70 µs from disk.
 """
@@ -24,7 +24,7 @@ _COUNTER = {state: f"state:{state.name.lower()}" for state in State}
 
 
 class SeenSet:
-    """Who knows which URLs there are, what became of them, and their numbers."""
+    """All known URLs, their states, and their numbers."""
 
     def __init__(self, rows: Rows, urls: Urls) -> None:
         self._rows = rows
@@ -33,12 +33,12 @@ class SeenSet:
         self._old: dict[bytes, SeenRow] = {}
 
     def row(self, key: bytes) -> SeenRow | None:
-        """Return what is known of a URL, None if it is new."""
+        """Return the row of a URL; None if it is new."""
         row = self._young.get(key)
         return row if row is not None else self._colder([key])[0]
 
     def rows(self, keys: Sequence[bytes]) -> list[SeenRow | None]:
-        """Return what is known of each URL, in order."""
+        """Return the row of each URL, in order; None if it is new."""
         found = [*map(self._young.get, keys)]
         cold = [at for at, row in enumerate(found) if row is None]
         if cold:
@@ -75,9 +75,9 @@ class SeenSet:
         return seq
 
     def add_links(self, links: LinkBatch, at: slice, state: State, worth: int, now: float) -> int:
-        """Make new links of a page known, all in one state; return the number of the first, which those of the others follow.
+        """Make new links of a page known, all in one state; return the number of the first; the others follow in order.
 
-        None of their keys may be known. Their rows are not kept decoded: hardly any is asked for soon.
+        None of their keys may be known. Their rows are not cached: few are read soon.
         """
         keys, depths = links.keys[at], links.site_depths[at]
         assert not any(map(self._young.__contains__, keys)), "a new link is known"
@@ -89,14 +89,14 @@ class SeenSet:
         return first
 
     def adopt(self, record: UrlRecord, row: SeenRow) -> None:
-        """Make a URL known as another shard knows it, under a number of ours. Its key must not be known."""
+        """Make a URL of another shard known, with a number of this shard. Its key must not be known."""
         seq = self._rows.take_seq()
         self._rows.put(SEEN, record.key, pack_seen(row._replace(seq=seq)))
         self._urls.add(seq, [record.text], [record.key], record.via, record.found_at)
         self._rows.counters.add(_COUNTER[row.state])
 
     def update(self, key: bytes, row: SeenRow) -> None:
-        """Replace what is known of a URL; its number never changes."""
+        """Replace the row of a URL; its number never changes."""
         old = self.row(key)
         assert old is not None, f"{key.hex()} is not known"
         assert old.seq == row.seq, f"{key.hex()}: number {old.seq} would become {row.seq}"
@@ -107,7 +107,7 @@ class SeenSet:
         self._keep(key, row)
 
     def settle(self, key: bytes, state: State, reason: Reason | None = None) -> None:
-        """Give a known URL its state and reason by the visit being settled."""
+        """Set the state and reason of a known URL, by the current visit."""
         row = self.row(key)
         assert row is not None, f"{key.hex()} is not known"
         self.update(key, row._replace(state=state, reason=reason, visit=self._rows.visit))

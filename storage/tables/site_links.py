@@ -1,6 +1,6 @@
-"""Which sites link to which: counted while the crawl runs, under an order that asks for it (crawler/core/order).
+"""Which sites link to which: counted while the crawl runs, if its order needs it (crawler/core/order).
 
-A table that was empty when it was opened knows which pairs it never met (bloom.py), and reads nothing for them.
+A table that was empty when it was opened knows which pairs are certainly new (bloom.py), and reads nothing for them.
 """
 
 from __future__ import annotations
@@ -15,19 +15,21 @@ _REMEMBERED = 100_000
 
 
 class SiteLinks:
-    """A row for each pair, 16 bytes; a site's record counts those that link to it. Pairs met lately are remembered: at most 10 MB."""
+    """A row for each pair, 16 bytes; a site's record counts the sites that link to it. Recent pairs are cached: at most 10 MB."""
 
     def __init__(self, rows: Rows, queues: Queues) -> None:
         self._rows = rows
         self._queues = queues
-        self._lately: dict[bytes, set[bytes]] = {}  # by source
+        self._lately: dict[bytes, set[bytes]] = {}  # source → targets
         self._n_lately = 0
         self._met = None if rows.scan(SITE_LINKS, limit=1) else Met()
 
     def add(self, source: bytes, targets: set[bytes]) -> list[bytes]:
-        """Note that pages of one site link to those of others, perhaps itself too; 8 bytes each. One without a record does not count.
+        """Record that pages of one site link to pages of other sites (8 bytes each, perhaps itself). A site without a record does not
+        count.
 
-        Returns the sites of whose rank others may think anew: half as many again link to them as when they were last returned.
+        Returns:
+            The sites whose rank may have changed: their number of linking sites has grown by about half since they were last returned.
         """
         added: list[bytes] = []
         known = self._lately.get(source)
@@ -45,7 +47,7 @@ class SiteLinks:
         return added
 
     def is_first(self, source: bytes, target: bytes) -> bool:
-        """Note that a site links to another, maybe one of another agent; return whether that was not known."""
+        """Record that a site links to another, which may belong to another agent; return whether this is new."""
         pair = target + source
         if (self._met is None or pair in self._met) and self._rows.get(SITE_LINKS, pair) is not None:
             return False

@@ -1,4 +1,4 @@
-"""Sitemaps, what they announce, and what of that is still to be admitted.
+"""Sitemaps, the URLs they announce, and chunks that wait to be admitted.
 
 sitemaps    key of the sitemap 16            → SitemapRecord
 announcers  host queue 16                    → AnnouncerRecord
@@ -16,7 +16,7 @@ from thresher.storage.rows import Rows
 from thresher.storage.schema import ANNOUNCED, ANNOUNCERS, ANNOUNCING, SITEMAPS
 from thresher.storage.tables.requests import Requester
 
-REQUESTER: Final = Requester("sitemaps")  # in `requests`; no filter is called so
+REQUESTER: Final = Requester("sitemaps")  # name in `requests`; no filter has it
 _NUMBER = 4  # bytes
 
 
@@ -25,8 +25,8 @@ class SitemapTables:
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
-        self._after = b""  # the last chunk that was taken: those before it are gone
-        self._may_have_chunks = True  # until it is seen that there are none
+        self._after = b""  # key of the last chunk that was taken; earlier ones are deleted
+        self._may_have_chunks = True  # False once there are none
 
     def sitemap(self, key: bytes) -> SitemapRecord | None:
         value = self._rows.get(SITEMAPS, key)
@@ -56,7 +56,7 @@ class SitemapTables:
         self._after, self._may_have_chunks = b"", True
 
     def take_chunk(self) -> tuple[bytes, bytes] | None:
-        """Remove the next chunk; returns the key of its sitemap and the chunk, None if there is none."""
+        """Remove the next chunk; return (key of its sitemap, chunk), None if there is none."""
         rows = self._rows.scan(ANNOUNCING, start=self._after, limit=1) or self._rows.scan(ANNOUNCING, limit=1)
         if not rows:
             return None
@@ -67,7 +67,7 @@ class SitemapTables:
 
     @property
     def has_chunks(self) -> bool:
-        """Whether anything waits to be admitted."""
+        """Whether a chunk waits to be admitted."""
         if self._may_have_chunks:
             self._may_have_chunks = bool(self._rows.scan(ANNOUNCING, limit=1))
         return self._may_have_chunks

@@ -1,7 +1,7 @@
-"""URLs that were not taken up: all of them counted by reason (by the crawl's totals), the first of each host and reason written down.
+"""The log of skipped URLs: all are counted by reason (in the crawl's totals); the first of each host and reason are logged.
 
-Beyond `store.skip_sample` lines of one host and reason one in a hundred is written, with its number, so that a reader can weigh it.
-The numbers start anew with each life, and when more hosts than can be remembered have been skipped.
+Beyond `store.skip_sample` lines of one host and reason, one in a hundred is logged, with its number, so that a reader can estimate the
+total. The numbers start anew with each process, and when too many hosts have been skipped to count each.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from thresher.storage.rows import Rows
 
 _SAMPLE_EVERY = 100
 _MOST_COUNTS = 100_000
-_SHOWN = 2_048  # characters of a URL that are kept: what was refused may be of any length
+_SHOWN = 2_048  # characters of a URL that are logged: a refused URL may have any length
 
 _encode = msgspec.json.Encoder().encode
 

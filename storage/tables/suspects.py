@@ -1,4 +1,4 @@
-"""Pages that were being worked on when a process died, with how often."""
+"""Pages that were being worked on when a process died, and how often."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from thresher.storage.schema import SUSPECTS
 
 
 class SuspectTable:
-    """Nearly always empty."""
+    """Crashes of processes, by the page at hand. Nearly always empty."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
 
     def crashes(self, key: bytes) -> int:
-        """Return how many lives ended while this page was worked on."""
+        """Return how many processes died while this page was worked on."""
         value = self._rows.get(SUSPECTS, key)
         return 0 if value is None else SUSPECT.decode(value).crashes
 
     def add_crash(self, key: bytes) -> int:
-        """Count one more; returns how many there are now."""
+        """Count one more crash; return their number."""
         n = self.crashes(key) + 1
         self._rows.put(SUSPECTS, key, SUSPECT.encode(SuspectRecord(n)))
         return n

@@ -1,12 +1,12 @@
 """The tails of hosts: URLs that an opinion of a filter held, by class and in the order in which they are drawn.
 
-tail_hosts    queue 16                                  → what the host's tail came to
-tail_classes  queue 16 ‖ class 8                        → one class: what it is, what was drawn of it
+tail_hosts    queue 16                                  → state of the host's tail
+tail_classes  queue 16 ‖ class 8                        → one class: its holder, and what was drawn from it
 tail_members  queue 16 ‖ class 8 ‖ cohort 2 ‖ order 8   → key 16        a scan of a cohort is the order of drawing
 tail_places   key 16 → queue's last 8 ‖ class 8 ‖ cohort 2 ‖ order 8 ‖ inherited 1        where a held URL waits
 tail_draws    key 16 → queue's last 8 ‖ what was drawn                                    until its fetch is settled
 
-The first 8 bytes of a queue are its site's, as those of its URLs' keys are. Records are bytes here: what they mean is in filters/tail.
+The first 8 bytes of a queue are its site's, as those of its URLs' keys are. Records are bytes here; filters/tail decodes them.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ class TailPlace(NamedTuple):
     tag: bytes  # 8: of its class
     cohort: int
     order: bytes  # 8: smallest first
-    is_inherited: bool  # no opinion holds it: only pages of the class have named it
+    is_inherited: bool  # it is held only because no page outside the class has named it
 
 
 def class_tag(holder: str) -> bytes:
-    """Return the 8 bytes that stand for a class in keys."""
+    """Return the 8 bytes that identify a class in keys."""
     return blake2b(holder.encode(), digest_size=8).digest()
 
 
 class TailTables:
-    """Hosts, classes and members always tell the same."""
+    """Hosts, classes and members are always consistent."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
@@ -51,7 +51,7 @@ class TailTables:
         self._rows.put(TAIL_HOSTS, queue, record)
 
     def queues(self, after: bytes, limit: int) -> list[bytes]:
-        """Return up to `limit` queues that have a tail, in order, those past `after`."""
+        """Return up to `limit` queues that have a tail, in order, after the queue `after`."""
         return [queue for queue, _ in self._rows.scan(TAIL_HOSTS, start=after + b"\0", limit=limit)]
 
     def classes(self, queue: bytes) -> list[bytes]:
@@ -70,7 +70,7 @@ class TailTables:
         self._rows.put(TAIL_PLACES, key, _PLACE.pack(place.queue[8:], place.tag, place.cohort, place.order, place.is_inherited))
 
     def place(self, key: bytes) -> TailPlace | None:
-        """Return where a URL waits, None if it does not."""
+        """Return where a held URL waits; None if it is in no class."""
         value = self._rows.get(TAIL_PLACES, key)
         if value is None:
             return None
@@ -88,7 +88,7 @@ class TailTables:
         return [key for _, key in self._rows.scan(TAIL_MEMBERS, prefix, limit=limit)]
 
     def draw(self, key: bytes) -> tuple[bytes, bytes] | None:
-        """Return the queue of a drawn URL and what was drawn, None if it is not one, or is settled."""
+        """Return (queue of a drawn URL, record of the draw); None if it is not drawn, or is settled."""
         value = self._rows.get(TAIL_DRAWS, key)
         return None if value is None else (key[:8] + value[:8], value[8:])
 
@@ -99,7 +99,7 @@ class TailTables:
         self._rows.delete(TAIL_DRAWS, key)
 
     def hosts(self) -> Iterator[tuple[bytes, bytes]]:
-        """Yield every host that has a tail: queue, record. Of a store on disk."""
+        """Yield (queue, record) of every host with a tail, from disk."""
         start = b""
         while rows := self._rows.scan(TAIL_HOSTS, start=start, limit=1000):
             yield from rows

@@ -1,8 +1,8 @@
 """The log of discovered URLs: a row for each page with new URLs, by the number of the first.
 
-A URL's number is found again as a row and a place in it: the last row that does not begin behind it has it. Numbers in a row follow each
-other by `Rows.stride`, which is more than 1 where several shards are read as one crawl. A row is never changed; that of a filter's own
-request, which is alone in it, goes when the request is answered.
+A URL is found by its number: it is in the last row with a first number that is not above it. Numbers in a row differ by `Rows.stride`,
+which is more than 1 if several shards are read as one crawl. A row is never changed; the row of a filter's own request, which has one URL,
+is deleted when the request is answered.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ class Urls:
         """Write the row of new URLs.
 
         Args:
-            first: Number of the first of them, which those of the others follow.
+            first: Number of the first of them; the others follow in order.
             texts: The URLs.
             keys: Their keys.
-            via: Key of what named them; b"" of a seed.
+            via: Key of the page that named them; b"" for a seed.
             found_at: When, in seconds.
         """
         self._rows.put(URLS, pack_u64(first), pack_urls(texts, keys, via, found_at))
 
     def forget(self, seq: int) -> None:
-        """Delete the row of a request, which has the number alone."""
+        """Delete the row of a request, which has no other URL."""
         self._rows.delete(URLS, pack_u64(seq))
 
     def get(self, seq: int) -> UrlRecord | None:
-        """Return the URL of a number, None if it is of none."""
+        """Return the URL of a number; None if there is none."""
         return self.get_many([seq])[0]
 
     def get_many(self, seqs: Sequence[int]) -> list[UrlRecord | None]:

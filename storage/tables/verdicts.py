@@ -1,4 +1,4 @@
-"""Verdicts against redirects, and those that were revised after their page had been stored: pages are append-only."""
+"""Verdicts against redirects, and revised verdicts on stored pages, whose records are append-only."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ def verdict_records(verdicts: Iterable[Verdict]) -> list[VerdictRecord]:
 
 
 class Verdicts:
-    """By the page's key, oldest first."""
+    """Verdicts by the page's key, oldest first."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
 
     def revise(self, key: bytes, verdict: Verdict, now: float) -> None:
-        """Let `verdict` replace what its filter said of the page; what was said stays on record."""
+        """Let `verdict` replace its filter's earlier verdict on the page; the earlier one stays stored."""
         revisions = [*self.revisions(key), RevisionRecord(now, verdict_records([verdict])[0])]
         self._rows.put(VERDICTS, key, REVISIONS.encode(revisions))
 
     def forget(self, key: bytes) -> None:
-        """Forget what was said of a page that is fetched once more."""
+        """Delete the verdicts on a page that is fetched once more."""
         if self._rows.get(VERDICTS, key) is not None:
             self._rows.delete(VERDICTS, key)
 

@@ -43,7 +43,7 @@ class End:
         self.store = Store.open(self.path, None, 0.0)
         ownership = Ownership(divided(2), self.me)
         self.channels = PeerTransport(
-            self.directory, self.store, ownership, carry_out=self._carry_out, behind=lambda: False, failed=self.failures.append
+            self.directory, self.store, ownership, carry_out=self._carry_out, behind=lambda: False, on_failure=self.failures.append
         )
         self.task = asyncio.ensure_future(self.channels.run(lambda: None))
 

@@ -111,7 +111,7 @@ def test_no_end_while_a_message_is_on_its_way_or_an_agent_is_dead() -> None:
         stage.deliver()
     stage.agents[1].report.received = {"0": 5}
     stage.hear(1)
-    stage.termination.started(0)
+    stage.termination.on_start(0)
     stage.deliver()
     assert stage.hear(1) == "", "the other has not reported in its new life"
 
@@ -129,7 +129,7 @@ def test_a_shared_limit_is_reached_exactly_and_never_passed() -> None:
                 stage.agents[agent].work()
             if rng.random() < 0.01:
                 stage.agents[agent].report.may_have = stage.agents[agent].report.grant = 0
-                stage.termination.started(agent)
+                stage.termination.on_start(agent)
             if rng.random() < 0.3:
                 stage.deliver()
             stage.agents[agent].work()

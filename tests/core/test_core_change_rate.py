@@ -18,7 +18,7 @@ VISITS = st.lists(st.tuples(st.floats(1.0, 1e8), st.booleans()), max_size=40)
 def evidence(visits: list[tuple[float, bool]]) -> Evidence:
     made = Evidence()
     for interval_s, is_changed in visits:
-        made.visited(interval_s, is_changed=is_changed)
+        made.on_visit(interval_s, is_changed=is_changed)
     return made
 
 
@@ -58,10 +58,10 @@ def test_a_change_seen_after_an_hour_says_more_than_one_seen_after_a_month() -> 
 
 def test_a_date_of_the_last_change_is_one_change_in_the_time_since() -> None:
     dated = Evidence()
-    dated.dated(10 * DAY_S)
+    dated.on_date(10 * DAY_S)
     assert math.isclose(estimate(dated, NOTHING), 1 / (10 * DAY_S), rel_tol=1e-6)
     doubted = Evidence()
-    doubted.dated(10 * DAY_S, 0.1)
+    doubted.on_date(10 * DAY_S, 0.1)
     assert estimate(doubted, Prior(1 / DAY_S)) > estimate(dated, Prior(1 / DAY_S))
 
 

@@ -33,7 +33,7 @@ class Site:
 
     def visit(self, path: str, now: float, *, is_changed: bool, haste: float = 1.0) -> list[Sooner]:
         plan = self.plan(path)
-        return self.schedule.visited(page(path), plan, now, is_changed=is_changed, n_new=0, pace_s=40_000.0, haste=haste)
+        return self.schedule.on_visit(page(path), plan, now, is_changed=is_changed, n_new=0, pace_s=40_000.0, haste=haste)
 
     def bring_forward(self, sooner: Sooner) -> None:
         path = sooner.key.decode().strip()

@@ -32,7 +32,7 @@ def test_a_commit_that_ends_after_its_agent_died_complains_of_nothing(caplog: py
 
     async def die() -> None:
         committer = Committer(
-            cast("Store", cast("Any", store)), StoreSettings(), clock=lambda: 0.0, failed=heard.append, committed=lambda: None
+            cast("Store", cast("Any", store)), StoreSettings(), clock=lambda: 0.0, on_failure=heard.append, on_commit=lambda: None
         )
         committer.flush()
 

@@ -97,7 +97,7 @@ class TailModel(RuleBasedStateMachine):
         if self.drawn:
             key = sorted(self.drawn)[pick % len(self.drawn)]
             del self.drawn[key]
-            assert self.tails.settle(key, is_good=is_good) if was_asked else self.tails.unasked(key)
+            assert self.tails.settle(key, is_good=is_good) if was_asked else self.tails.on_no_request(key)
 
     @rule(pick=picks)
     def redirect(self, pick: int) -> None:

@@ -30,7 +30,7 @@ def page(path: str) -> ScheduledPage:
 
 def visit_often(schedule: Schedule, at: ScheduledPage, plan: PagePlan, *, times: int, is_changed: bool) -> None:
     for i in range(1, times + 1):
-        schedule.visited(at, plan, plan.visited_at + DAY_S * (0.9 + 0.01 * (i % 20)), is_changed=is_changed, n_new=0, pace_s=1.0)
+        schedule.on_visit(at, plan, plan.visited_at + DAY_S * (0.9 + 0.01 * (i % 20)), is_changed=is_changed, n_new=0, pace_s=1.0)
 
 
 def test_a_page_seen_once_inherits_its_siblings_interval() -> None:
@@ -60,7 +60,7 @@ def test_a_visit_waits_for_its_turn_for_a_tenth_of_a_round_so_that_its_host_is_n
         if plan.due > now:
             n_idle += turn > 60
             continue
-        schedule.visited(page(key.decode()), plan, now, is_changed=turn % 3 == 0, n_new=0, pace_s=10_000.0)
+        schedule.on_visit(page(key.decode()), plan, now, is_changed=turn % 3 == 0, n_new=0, pace_s=10_000.0)
     assert n_idle <= 14
 
 
@@ -85,7 +85,7 @@ def test_every_page_is_visited_within_the_longest_interval_if_its_host_has_time_
             if round_share < 0.8 or plan.visited_at >= NOW + 30 * gap_s:
                 longest = max(longest, now - plan.visited_at)
             is_changed = key[1:2] in b"01" or (key[1:2] in b"2" and turn % 90 < 30)  # always, or together with others
-            for sooner in schedule.visited(page(key.decode()), plan, now, is_changed=is_changed, n_new=0, pace_s=gap_s):
+            for sooner in schedule.on_visit(page(key.decode()), plan, now, is_changed=is_changed, n_new=0, pace_s=gap_s):
                 schedule.bring_forward(page(sooner.key.decode()), sooner.plan, sooner.due, siblings=sooner.siblings)
     assert longest <= BOUNDS.most_s
     assert schedule.is_in_time(plans.host(b"q"))
@@ -107,7 +107,7 @@ def test_a_page_that_leads_to_new_pages_is_visited_more_often() -> None:
     for name, n_new in (("/hub", 5), ("/leaf", 0)):
         plan = schedule.begin(page(name), NOW, pace_s=DAY_S)
         for i in range(20):
-            schedule.visited(page(name), plan, NOW + (i + 1) * DAY_S, is_changed=i % 2 == 0, n_new=n_new, pace_s=DAY_S)
+            schedule.on_visit(page(name), plan, NOW + (i + 1) * DAY_S, is_changed=i % 2 == 0, n_new=n_new, pace_s=DAY_S)
         plans.append(plan)
     hub, leaf = plans
     assert hub.interval_s < leaf.interval_s / 1.5
@@ -137,10 +137,10 @@ def test_a_sitemap_brings_a_visit_forward_as_far_as_it_is_believed() -> None:
         at = page(f"/{belief}")
         plan = schedule.begin(at, NOW, pace_s=DAY_S)
         before, changed_at = plan.due, NOW + 0.1 * (plan.due - NOW)
-        sooner = schedule.announced(plan, changed_at, belief, changed_at + 1)
+        sooner = schedule.on_lastmod(plan, changed_at, belief, changed_at + 1)
         assert (sooner is not None) == (belief > 0)
         due[belief] = ((sooner or before) - NOW) / (before - NOW)
-        assert schedule.announced(plan, NOW - 1, belief, changed_at + 1) is None, "said of a change that the visit has seen"
+        assert schedule.on_lastmod(plan, NOW - 1, belief, changed_at + 1) is None, "said of a change that the visit has seen"
     assert due[0.0] == 1.0
     assert due[0.5] == pytest.approx(0.5)
     assert due[1.0] == pytest.approx(0.1, abs=0.01)
@@ -162,7 +162,7 @@ def test_hosts_count_their_pages_rightly_and_no_page_waits_beyond_the_longest_in
         elif what in ("failed", "gone"):
             schedule.defer(at, plan, now, why=what)
         else:
-            schedule.visited(at, plan, now, is_changed=what == "changed", n_new=number, pace_s=5.0)
+            schedule.on_visit(at, plan, now, is_changed=what == "changed", n_new=number, pace_s=5.0)
             assert BOUNDS.least_s <= plan.due - now <= BOUNDS.most_s
             assert BOUNDS.least_s <= plan.interval_s <= BOUNDS.most_s
     counted = [plan for plan in plans.pages.values() if plan.bin is not None]

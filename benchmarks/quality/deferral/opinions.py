@@ -71,7 +71,7 @@ class Opinions:
         parts = urlsplit(url)
         return forms(parse(url, f"{parts.scheme}://{parts.netloc}"), self._words.__getitem__)
 
-    def met(self, url: str) -> None:
+    def on_url(self, url: str) -> None:
         """Count the words of a URL that was met for the first time."""
         parts = urlsplit(url)
         self._words.update(parse(url, f"{parts.scheme}://{parts.netloc}").words())

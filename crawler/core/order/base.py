@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 class Order(Protocol):
-    """An order of the crawl. Pure but for reads from the store. Called when a row is written, and when a host becomes ready."""
+    """An order of the crawl. Pure except for reads from the store. Called when a row is written, and when a host becomes ready."""
 
     name: str
-    cash_steps: int  # levels of cash to a doubling; 0: pages give none to their links
-    counts_sites: bool  # count how many other sites link to each site
+    cash_steps: int  # levels of cash per doubling; 0: pages give no cash
+    counts_sites: bool  # whether the crawl counts how many other sites link to each site
 
     def rank(self, site_depth: int, worth: int) -> int:
         """Return the place of a new URL in its host's queue, 0 or more; smaller is sooner."""

@@ -1,12 +1,12 @@
 """Breadth-first: by depth within the site; within a depth by cash, then by discovery [NW01, APC03].
 
 A site's entries and the pages one click away from them are one level. The reason: any page that two other sites link to is an entry, too,
-and it is no nearer to a seed than the pages that the home page links to. Fetching entries first would lose a twentieth of the PageRank that
-the first tenth of the demo web gives, and would be no closer to the depth of [NW01], clicks from a seed.
+and it is no nearer to a seed than the pages that the home page links to. Fetching entries first would lose a twentieth of the PageRank in
+the first tenth of a crawl of the demo web, and would be no closer to the depth of [NW01], clicks from a seed.
 
 Of the ready hosts, those whose site has the most linking sites per fetched page go first, as in host_rank.py, but compared by powers of
 two; hosts of equal power go in the order in which their next URLs were found. So a host keeps its place until its number of pages has
-doubled, and the crawl does not switch hosts after every page, which would defeat the caches of what is known of each site.
+doubled, and the crawl does not switch hosts after every page, which would make the caches of each site useless.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _FRACTION_BITS = 20
 
 
 class BreadthFirst:
-    """The default."""
+    """The default order."""
 
     name = "breadth_first"
     cash_steps = 2

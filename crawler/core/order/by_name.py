@@ -1,4 +1,4 @@
-"""The order that a configuration names."""
+"""Returns the order that a configuration names."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def order_by_name(name: str, store: QueueStore) -> Order:
     """Return an order.
 
     Args:
-        store: Where it reads what it needs to know of sites.
+        store: The store, from which it reads the records of sites.
     """
     match name:
         case "opic":

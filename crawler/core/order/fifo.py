@@ -6,7 +6,7 @@ from thresher.crawler.core.host_queue import HostQueue
 
 
 class Fifo:
-    """Breadth-first over the whole crawl, as far as politeness allows."""
+    """First in, first out over the whole crawl, as far as politeness allows."""
 
     name = "fifo"
     cash_steps = 0

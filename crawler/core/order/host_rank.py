@@ -1,4 +1,4 @@
-"""Host rank: of the hosts that are ready, one of a site that many other sites link to and that has given few pages yet.
+"""Host rank: of the ready hosts, first one whose site has many linking sites and few fetched pages.
 
 IRLbot sets the budget of a site by its in-degree in the graph of sites, counted exactly while the crawl runs [LLWL08, STAR]: links within
 one site add nothing to it. Here the in-degree is divided by the number of pages fetched so far, since a site's later pages are worth less
@@ -17,7 +17,7 @@ _FRACTION_BITS = 20
 
 
 class HostRank:
-    """By linking sites and pages, as of when the host got ready."""
+    """By linking sites and pages, as of the time when the host became ready."""
 
     name = "host_rank"
     cash_steps = 2
@@ -35,6 +35,6 @@ class HostRank:
 
 
 def _links_per_page(host: HostQueue, store: QueueStore) -> int:
-    """Return how many sites link to the host's for each page that it has given and the next one, times 2^20."""
+    """Return the number of sites that link to the host's site, divided by its pages (the next one included), times 2^20."""
     site = store.site(host.key[:8])
     return (site.n_linking << _FRACTION_BITS) // (host.record.n_pages + 1) if site else 0

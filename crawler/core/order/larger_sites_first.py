@@ -1,6 +1,6 @@
-"""Larger sites first: of the hosts that are ready, the one with the most URLs waiting [BCMR05].
+"""Larger sites first: of the ready hosts, first the one with the most waiting URLs [BCMR05].
 
-Within a host breadth-first. It does well only under politeness, which keeps the largest host from taking every turn.
+Within a host breadth-first. It only works well with politeness, which keeps the largest host from taking every turn.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from thresher.crawler.core.host_queue import HostQueue
 
 
 class LargerSitesFirst:
-    """By the number of URLs that wait, as of when the host got ready."""
+    """By the number of waiting URLs, as of the time when the host became ready."""
 
     name = "larger_sites_first"
     cash_steps = 0

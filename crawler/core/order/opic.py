@@ -1,4 +1,4 @@
-"""OPIC: the URL with the most cash, wherever it lies [APC03]; of equal ones the one found first."""
+"""OPIC: first the URL with the most cash, on any host [APC03]; of equal ones the one found first."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _SEQ_BITS = 64
 
 
 class Opic:
-    """Greedy by cash, to the level that cash.py keeps."""
+    """Greedy by the level of cash (cash.py)."""
 
     name = "opic"
     cash_steps = 2
