@@ -1,4 +1,4 @@
-"""Pages a CPU second of an export: `python -m benchmarks.speed.exporting [DIR…] [--pages 4000] [--short]`.
+"""Pages a CPU second of an export: `python -m benchmarks.speed.exporting [DIR…] [--pages 4000] [--only plain|texts|files] [--short]`.
 
 Crawls of the demo web's ordinary pages (25 KB, 60 links), a large and a small one; both are exported by `thresher export` as a user does,
 in each format, without text, with visible and with main text and language. A rate is the difference in pages by the difference in CPU
@@ -40,6 +40,8 @@ _WAYS = {
     "pages as Parquet": ("--format", "parquet"),
     "URLs as Parquet": ("--what", "urls", "--format", "parquet"),
     "links as Parquet": ("--what", "links", "--format", "parquet"),
+    "skipped as Parquet": ("--what", "skipped", "--format", "parquet"),
+    "redirects as Parquet": ("--what", "redirects", "--format", "parquet"),
     "visible text as Parquet": ("--what", "texts", "--text", "visible", "--fields", "url,text", "--format", "parquet"),
     "main text as Parquet": ("--what", "texts", "--fields", "url,text", "--format", "parquet"),
     "main text and language as Parquet": ("--what", "texts", "--format", "parquet"),
@@ -110,9 +112,26 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", nargs="*", type=Path, default=[_DOCS])
     parser.add_argument("--pages", type=int, default=4_000)
+    parser.add_argument(
+        "--only", choices=("plain", "texts", "files"), help="what takes no texts, what does, or the files below DIR; default: all"
+    )
     parser.add_argument("--short", action="store_true", help="60 pages and 10 files: to see that it runs; figures mean nothing")
     options = parser.parse_args()
-    n_large = 60 if options.short else options.pages
+    if options.only != "files":
+        measure_exports(60 if options.short else options.pages, options.only, is_short=options.short)
+    files = files_below(options.folders)[: 10 if options.short else _MOST] if options.only in (None, "files") else []
+    if files:
+        rate, size = max(text_rate(files) for _ in range(1 if options.short else _TIMES_OF_TEXTS))
+        print(f"main text and language, {len(files)} files of {size:,.1f} KB {rate:>10,.0f} pages a CPU second")
+    return 0
+
+
+def measure_exports(n_large: int, only: str | None, *, is_short: bool) -> None:
+    """Print the rates of exports of a crawl of so many pages, less those of a twentieth of them.
+
+    Args:
+        only: "plain" or "texts", if the others are left out.
+    """
     n_small = max(10, n_large // 20)
     with tempfile.TemporaryDirectory() as folder:
         stores = [(n, Path(folder) / str(n)) for n in (n_small, n_large)]
@@ -123,14 +142,11 @@ def main() -> int:
         walk = walked[1] - walked[0]
         print(f"{'look at the files of a small store':<36} {said(counts[1] - counts[0], walk)}", flush=True)
         for name, words in _WAYS.items():
-            n_times = 1 if options.short else _TIMES_OF_TEXTS if "texts" in words else _TIMES
+            if only and ("texts" in words) is not (only == "texts"):
+                continue
+            n_times = 1 if is_short else _TIMES_OF_TEXTS if "texts" in words else _TIMES
             spent = [min(exported_s(path, Path(folder) / "out" / f"{n}-{name}", words) for _ in range(n_times)) for n, path in stores]
             print(f"{name:<36} {said(counts[1] - counts[0], spent[1] - spent[0] - walk)}", flush=True)
-    files = files_below(options.folders)[: 10 if options.short else _MOST]
-    if files:
-        rate, size = max(text_rate(files) for _ in range(1 if options.short else _TIMES_OF_TEXTS))
-        print(f"main text and language, {len(files)} files of {size:,.1f} KB {rate:>10,.0f} pages a CPU second")
-    return 0
 
 
 if __name__ == "__main__":

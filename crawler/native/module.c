@@ -231,7 +231,7 @@ static PyObject *py_least(PyObject *self, PyObject *args) {
     (void)self;
     if (!PyArg_ParseTuple(args, "y*ni", &tokens, &shingle, &bits)) return NULL;
     PyObject *out = NULL;
-    if (bits < 1 || bits > 16 || shingle < 1 || tokens.len % 8 || (uintptr_t)tokens.buf % 8) {
+    if (bits < 1 || bits > 16 || shingle < 1 || !are_words(tokens.buf, tokens.len)) {
         PyErr_SetString(PyExc_ValueError, "least: expected aligned uint64, shingles of a word or more, 1 to 16 bits");
     } else if ((out = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)8 << bits))) {
         int64_t *least = (int64_t *)(void *)PyByteArray_AS_STRING(out);
@@ -254,7 +254,7 @@ static PyObject *py_slots(PyObject *self, PyObject *args) {
     PyObject *found = NULL;
     (void)self;
     if (!PyArg_ParseTuple(args, "y*nin", &tokens, &shingle, &bits, &step)) return NULL;
-    if (bits < 1 || bits > MOST_BITS || shingle < 1 || step < 1 || tokens.len % 8 || (uintptr_t)tokens.buf % 8) {
+    if (bits < 1 || bits > MOST_BITS || shingle < 1 || step < 1 || !are_words(tokens.buf, tokens.len)) {
         PyErr_Format(PyExc_ValueError, "slots: expected aligned uint64, shingles of a word or more, 1 to %d bits, steps", MOST_BITS);
         PyBuffer_Release(&tokens);
         return NULL;

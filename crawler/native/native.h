@@ -35,6 +35,10 @@ typedef struct {
     size_t n, room;
 } Buffer;
 
+/* Return whether bytes from Python are a row of uint64. One of none may lie anywhere: since 3.12 an empty bytes object is at an odd place. */
+static inline int are_words(const void *at, ptrdiff_t n_bytes) {
+    return n_bytes % 8 == 0 && (n_bytes == 0 || (uintptr_t)at % 8 == 0);
+}
 void make_kinds(void);
 /* Make room for `more` bytes; returns 0 if there is no memory. */
 int reserve(Buffer *b, size_t more);

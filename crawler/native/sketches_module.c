@@ -10,7 +10,7 @@
 
 /* Return whether a buffer is a row of words; sets the error if not. */
 static int is_row(const Py_buffer *b, const char *name) {
-    if (b->len % 8 == 0 && (uintptr_t)b->buf % 8 == 0 && (size_t)b->len / 8 < UINT32_MAX) return 1;
+    if (are_words(b->buf, b->len) && (size_t)b->len / 8 < UINT32_MAX) return 1;
     PyErr_Format(PyExc_ValueError, "%s: expected aligned uint64", name);
     return 0;
 }

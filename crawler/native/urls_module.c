@@ -235,7 +235,7 @@ static PyObject *py_endings(PyObject *self, PyObject *args) {
     (void)self;
     if (!PyArg_ParseTuple(args, "Oy*", &urls, &sorted)) return NULL;
     PyObject *row = PySequence_Tuple(urls);
-    if (row && (sorted.len % 8 || (uintptr_t)sorted.buf % 8)) PyErr_Format(PyExc_ValueError, "endings: expected aligned uint64");
+    if (row && !are_words(sorted.buf, sorted.len)) PyErr_Format(PyExc_ValueError, "endings: expected aligned uint64");
     else if (row) found = PyList_New(0);
     for (Py_ssize_t i = 0; found && i < PyTuple_GET_SIZE(row); i++) {
         Bytes at;

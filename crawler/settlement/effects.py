@@ -6,14 +6,17 @@
 | Hold    | waits in the holder's class      | leaves the queue for that class   | held: one more holder    |
 | Release | –                                | –                                 | held: queued when no holder is left |
 | ReleaseURL | –                                | –                                 | held: queued when only the asking filter held it |
-| Request | queued first in its host's queue, with all rules of politeness; an audit queues a held or refused URL, and moves a queued one to
-the front | | Revise  | –                                | –                                 | page, redirect: the newer verdict is added |
-| Recall  | –                                | –                                 | alias of the rule: queued, as if there were no rule | |
-Study   | what the filter gathered about a site is studied in a child process ||| | Worthless | the page counts as a useless fetch for the
-class from which it was drawn ||| | Park    | the host's URLs stay queued, none of them is fetched for a day ||| | Rest    | the host's URLs
-stay queued, none of them is fetched for a while ||| | Again   | –                                | – | done: queued, its answer is
-forgotten | | Void    | tails and filters forget what they learned about a host ||| | Well    | decisions that waited for a good canary are
-made ||| | Tell | the filter learns it at the agent that has the site |||
+| Request | queued first in its host's queue, with all rules of politeness; an audit queues what was held, and moves what waits first |
+| Revise  | –                                | –                                 | page, redirect: the newer verdict is added |
+| Recall  | –                                | –                                 | alias of the rule: queued, as if there were no rule |
+| Study   | what the filter gathered about a site is studied in a child process |||
+| Worthless | the page counts as a useless fetch for the class from which it was drawn |||
+| Park    | the host's URLs stay queued, none of them is fetched for a day |||
+| Rest    | the host's URLs stay queued, none of them is fetched for a while |||
+| Again   | –                                | –                                 | done: queued, its answer is forgotten |
+| Void    | tails and filters forget what they learned about a host |||
+| Well    | decisions that waited for a good canary are made |||
+| Tell    | the filter learns it at the agent that has the site |||
 
 Aliases are made and released in aliases.py; the panel drops a Rewrite to a URL that has given no page. An audit of a new URL gets the place
 in the crawl of the other URL that the effect names. A Request that cannot be queued is answered at once. A Request to a host of another

@@ -1,7 +1,7 @@
-"""Makes the bytes of a record: formatted by FastWARC, compressed by ISA-L as one gzip member.
+"""The bytes of a record: formatted by FastWARC, compressed by ISA-L as a gzip member of its own.
 
-ISA-L packs HTML of 22 KB in 42 µs to 5.4 KB; zlib's fastest level takes 159 µs and 5.6 KB, its usual one 319 µs and 4.8 KB, zlib-ng's 61 µs
-and 6.8 KB, or 186 µs and 4.8 KB (`python -m benchmarks.speed.archiving`). Memory: three times the block.
+ISA-L packs HTML of 25 KB in 65 µs to 6.9 KB; zlib's fastest level takes 242 µs and 7.1 KB, its usual one 534 µs and 6.1 KB, zlib-ng's
+110 µs and 8.6 KB, or 364 µs and 6.1 KB (`python -m benchmarks.speed.archiving`). Memory: three times the block.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from isal import isal_zlib
 
 from thresher.storage.archive.record import ArchiveRecord, labelled, sha1, urn
 
-_LEVEL: Final = 2  # ISA-L has levels 0 to 3
-_GZIP: Final = 31  # zlib's number for gzip with the largest window
+_LEVEL: Final = 1  # ISA-L has levels 0 to 3
+_GZIP: Final = 31  # zlib's number for gzip around the largest window
 
 
 def member(record: ArchiveRecord) -> bytes:
@@ -25,7 +25,7 @@ def member(record: ArchiveRecord) -> bytes:
 
 
 def plain(record: ArchiveRecord) -> bytes:
-    """Return a record as bytes before compression."""
+    """Return a record as it is before it is packed."""
     made = WarcRecord()
     made.init_headers(getattr(WarcRecordType, record.kind))
     headers = made.headers

@@ -7,7 +7,9 @@ rewrote the link to another URL, or the page may not be parsed here (crawler/cor
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import NamedTuple
+from operator import attrgetter
+
+import msgspec
 
 from thresher.crawler.core.anchors import Anchor, anchors
 from thresher.crawler.core.url import URLSpace, hostname_of, origin_of, site_of
@@ -24,7 +26,7 @@ _ANCHORS = frozenset(("anchor", "rel", "element"))
 _HTML = frozenset(("text/html", "application/xhtml+xml", ""))
 
 
-class KnownLink(NamedTuple):
+class KnownLink(msgspec.Struct, gc=False):
     """One link between two known URLs."""
 
     source: str
@@ -71,10 +73,10 @@ LINKS_KIND = ExportKind(
     "links",
     rows,
     (
-        Field("source", lambda link: link.source),
-        Field("target", lambda link: link.target),
+        Field("source", attrgetter("source")),
+        Field("target", attrgetter("target")),
         Field("cross_site", _is_cross_site, on_request=True),
-        Field("label", lambda link: link.label, on_request=True),
+        Field("label", attrgetter("label"), on_request=True),
         Field("anchor", lambda link: None if link.anchor is None else link.anchor.text, on_request=True),
         Field("rel", lambda link: None if link.anchor is None else link.anchor.rel, on_request=True),
         Field("element", lambda link: None if link.anchor is None else link.anchor.element, on_request=True),

@@ -107,6 +107,10 @@ class _Columns:
         """Append the values of records to columns, converted; return their bytes of text."""
         n_bytes = 0
         for column, read, held, values in zip(columns, self._read, self._holds, zip(*records, strict=True), strict=False):
+            if held == "text" and (n_characters := _plain_length(values)) is not None:
+                column.extend(values)
+                n_bytes += n_characters
+                continue
             made = values if read is None else [None if value is None else read(value) for value in values]
             column.extend(made)
             if held in _OF_LENGTH:
@@ -241,6 +245,15 @@ class ParquetFolder:
 
     def __exit__(self, *_: object) -> None:
         self._close()
+
+
+def _plain_length(values: Sequence[Any]) -> int | None:
+    """Return how many characters values have if all are text of ASCII, as most URLs are; else None."""
+    try:
+        joined = "".join(values)
+    except TypeError:
+        return None
+    return len(joined) if joined.isascii() else None
 
 
 def _text(value: Any) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 
 from thresher.crawler.core.ports import SeenRow
@@ -15,6 +16,7 @@ from thresher.storage.schema import FAILURES
 from thresher.storage.view import View
 
 _CHUNK = 1000
+_iso = lru_cache(16)(iso)  # what one page made known was found at one time
 _OF_FAILURE = frozenset(("attempts", "failure", "failure_detail", "failed_at", "final"))
 
 
@@ -60,7 +62,7 @@ URLS_KIND = ExportKind(
         Field("hops", lambda row: row.seen.hops),
         Field("purpose", lambda row: PURPOSES[row.seen.purpose]),
         Field("via", lambda row: row.via),
-        Field("found_at", lambda row: iso(row.url.found_at)),
+        Field("found_at", lambda row: _iso(row.url.found_at)),
         Field("attempts", lambda row: row.failure and row.failure.attempts),
         Field("failure", lambda row: row.failure and row.failure.reason),
         Field("failure_detail", lambda row: row.failure and row.failure.detail),

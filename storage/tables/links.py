@@ -7,10 +7,13 @@ has the sites of both ends: storage/graph.py marks them.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
-from thresher.storage.packing import pack_links, pack_u64, unpack_links
+from thresher.storage.packing import pack_links, pack_u64, unpack_few_links, unpack_links
 from thresher.storage.rows import Rows
 from thresher.storage.schema import LINKS
+
+_FEW: Final = 1000  # bytes: of more, numpy is faster
 
 
 class Links:
@@ -28,4 +31,6 @@ class Links:
     def read(self, visit: int) -> list[int]:
         """Return the numbers of a visit's targets, ascending."""
         value = self._rows.get(LINKS, pack_u64(visit))
-        return [] if value is None else unpack_links([value])[1].tolist()
+        if value is None:
+            return []
+        return unpack_few_links(value) if len(value) < _FEW else unpack_links([value])[1].tolist()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from thresher.storage.packing import (
     pack_links_in_python,
     pack_new,
     pack_seen,
+    unpack_few_links,
     unpack_links,
     unpack_seen,
 )
@@ -33,9 +35,16 @@ def test_every_reason_has_a_code_of_its_own() -> None:
 def test_links_are_what_they_were_packed_from(pages: list[set[int]]) -> None:
     packed = [pack_links(sorted(page)) for page in pages]
     assert packed == [pack_links_in_python(sorted(page)) for page in pages], "C says the same"
+    assert [unpack_few_links(one) for one in packed] == [sorted(page) for page in pages]
     counts, seqs = unpack_links(packed)
     assert counts.tolist() == [len(page) for page in pages]
     assert seqs.tolist() == [seq for page in pages for seq in sorted(page)]
+
+
+@pytest.mark.parametrize("unpack", [unpack_few_links, lambda row: unpack_links([row])])
+def test_links_that_end_within_a_number_are_no_row(unpack: Callable[[bytes], object]) -> None:
+    with pytest.raises(ValueError, match="ends within a number"):
+        unpack(pack_links([1, 300])[:-1])
 
 
 ROWS = st.builds(
