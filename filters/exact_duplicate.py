@@ -34,7 +34,7 @@ from thresher.filters.spec import FilterSpec
 
 NAME = "exact_duplicate"
 _FOOT: Final = 32  # words
-_WITH_FOOT: Final = 100  # words from which a text may end on a time
+_WITH_FOOT: Final = 100  # a text with at least so many words may end with a time
 _CLOCK: Final = 3  # numbers in a row: a time with seconds, or a date with more
 _NO_TIME: Final = np.uint64(0)
 
@@ -49,7 +49,7 @@ class DigestMeasure(msgspec.Struct, array_like=True, frozen=True):
 
     cell: bytes  # memory key: the site's 8 bytes, then the fingerprint; b"" if the page is no text to compare
     page: bytes  # key of the page
-    kind: bytes  # of URL, as copy_links.py tells kinds
+    kind: bytes  # kind of its URL, as copy_links.py distinguishes them
     via: bytes  # key of the page that led to it, b"" for none
     names_itself: bool  # rel=canonical is the page's own URL
     exempt: bool
@@ -85,7 +85,7 @@ class ExactDuplicateFilter:
 
     def decide(self, measure: DigestMeasure, memory: Memory, /) -> tuple[Verdict, Effects]:
         if measure.cell:
-            memory.get_many((measure.cell, *copy_links.keys(measure.via)))  # read at once what is asked for from here on
+            memory.get_many((measure.cell, *copy_links.keys(measure.via)))  # read all records that are needed below at once
         kept = self._kept(measure, memory)
         if kept is None or measure.exempt:
             return Verdict(NAME), NO_EFFECTS
@@ -99,7 +99,7 @@ class ExactDuplicateFilter:
             return NO_EFFECTS
         kept = self._kept(measure, memory)
         replaces = kept is not None and measure.names_itself and not kept[1]
-        if judgement.keep and (kept is None or replaces):  # of a near copy that is kept there may be copies, too
+        if judgement.keep and (kept is None or replaces):  # a near copy that is kept may have exact copies, too
             memory.put(measure.cell, measure.page + bytes([measure.names_itself]))
         if kept is None:
             copy_links.pay(measure.via, memory)
@@ -136,7 +136,7 @@ def _times(words: list[int]) -> list[int]:
     found: list[int] = []
     run: list[int] = []
     numbers = _numbers()
-    if numbers.isdisjoint(words[_CLOCK - 1 :: _CLOCK]):  # of nearly every page: so many numbers in a row have one there
+    if numbers.isdisjoint(words[_CLOCK - 1 :: _CLOCK]):  # nearly every page: a run of `_CLOCK` numbers would include one
         return found
     for place, word in enumerate([*words, 0]):
         if word in numbers:

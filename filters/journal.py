@@ -1,4 +1,4 @@
-"""What the journal keeps of each round of the panel, so that empty memories can be taught the same again (`Panel.replay`)."""
+"""The journal's records of the panel: from them, filters with empty memories can learn the same again (`Panel.replay`)."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _encode = msgspec.msgpack.Encoder().encode
 
 
 class JournalRecord(msgspec.Struct, array_like=True, frozen=True):
-    """What the journal keeps of one deliberation: enough to replay what was learned from it."""
+    """The journal's record of one deliberation: enough to learn from it again."""
 
     gate: int
     judgement: bytes
     measures: list[tuple[str, bytes]]  # filter, msgpack of its measure
-    subject: str = ""  # URL of what was judged, if filters differ by URL
+    subject: str = ""  # URL of the judged subject, if the filters' settings differ by URL
 
 
 def encode_judgement(judgement: Judgement | LinkJudgement) -> bytes:

@@ -1,7 +1,7 @@
-"""Who in an access log is no visitor, for whoever learns from logs: filters/dust its URLs, filters/depth_cutoff sessions.
+"""Finds the clients in an access log that are not visitors. Used by filters/dust (URLs) and filters/depth_cutoff (sessions).
 
-Robots say so in their agent or ask for robots.txt; attacks carry their marks in what they ask for. Both follow links that no visitor uses,
-or make them up. Agents and Referers repeat: what was found of one is remembered.
+Robots name themselves in the User-Agent or request robots.txt; attacks are recognised by the URLs that they request. Both follow links that
+no visitor uses, or invent URLs. Since User-Agents and Referers repeat, results are cached.
 """
 
 from __future__ import annotations
@@ -25,7 +25,12 @@ _AGENTS = 1 << 16
 
 
 def is_robot(agent: str | None, target: str) -> bool:
-    """Return whether a request tells that its client is a robot."""
+    """Return whether a request shows that its client is a robot.
+
+    Args:
+        agent: The User-Agent; None if it was not logged.
+        target: The requested path.
+    """
     return _says_robot(agent) or target.startswith("/robots.txt")
 
 
@@ -35,11 +40,11 @@ def _says_robot(agent: str | None) -> bool:
 
 
 def is_attack(target: str) -> bool:
-    """Return whether what was asked for carries an attack's marks."""
+    """Return whether the requested path looks like an attack."""
     return _ATTACK.search(target) is not None
 
 
 def of_referer(referer: str | None) -> tuple[str, str, str] | None:
-    """Return origin, host and path with query of a Referer ("/" if it has none), None if it names no page."""
+    """Return (origin, host, path with query) of a Referer; None if it names no page. The path is "/" if the Referer has none."""
     found = _REFERER.match(referer) if referer else None
     return (found[1], found[2], found[3] or "/") if found else None

@@ -1,13 +1,13 @@
-"""Media: leaves out what is not a document, by the URL before it is requested and by the headers before the body is read.
+"""The filter media: leaves out what is not a document, by the URL before the request and by the headers before the body is read.
 
 A URL whose path ends in an extension of `skip_extensions` is not queued. A response whose declared type is not in `fetch.accept_types`,
 or whose declared size is above `max_declared_size`, ends after its headers. A response without a declared type passes: the parser looks at
 the body.
 
 A link may announce a type, too (`<link rel="alternate" type="application/rss+xml">`, oEmbed, JSON: half of the links of a page of
-WordPress). If that type is in `skip_announced` and would not be read, the link is not followed. This refuses the link and not the URL:
-another link to the same URL that announces nothing, or a type that is read, is followed as usual. So a page that is announced wrongly is
-lost only if no other link names it, and nothing has to be remembered.
+WordPress). If that type is in `skip_announced` and would not be read, the link is not followed. This refuses the link, not the URL: if
+another link to the same URL announces no type, or a type that is read, it is followed as usual. So a page that is announced wrongly is lost
+only if no other link names it, and nothing has to be remembered.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ class ExtensionFilter:
         extensions = {extension.lower().lstrip(".") for extension in settings.skip_extensions}
         extensions -= EXTENSIONS if documents else frozenset()
         self._skipped = frozenset(extension for extension in extensions if len(extension) <= _LONGEST_EXTENSION and "/" not in extension)
-        names = [name.encode() for name in self._skipped if name.isascii()]  # as a canonical URL is
+        names = [name.encode() for name in self._skipped if name.isascii()]  # canonical URLs are ASCII
         self._numbers = np.sort(np.array([int.from_bytes(name.ljust(8, b"\0"), "big") for name in names], dtype=np.uint64))
 
     def refuses(self, links: LinkColumns, /) -> Mapping[int, Reason]:
-        # what follows the last dot before the query is no extension if a "/" stands in it, and then none of ours
+        # a text after the last dot that contains "/" is not an extension, and is not in the set
         if NATIVE:
             return dict.fromkeys(native.endings(links.texts, self._numbers), Reason.BAD_TYPE)
         skipped = self._skipped
@@ -67,7 +67,7 @@ class AnnouncedTypes:
         """Return whether a link that announces this type is not followed.
 
         Args:
-            announced: As the page writes it.
+            announced: The `type` attribute as the page contains it.
         """
         known = self._known.get(announced)
         if known is None:

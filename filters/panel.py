@@ -58,9 +58,9 @@ class Panel:
         Args:
             specs: The filters, in the order in which they are asked.
             memory_of: The memory of a filter, by its name.
-            audit_share: Of what is refused, what passes as an audit.
+            audit_share: Share of refused links that pass as audits, 0 to 1.
             audit_share_of: That share for a URL, if it differs by URL.
-            stands: Whether what a URL is rewritten to may still come to a page; the rewrite is dropped otherwise.
+            stands: Returns whether the target of a rewrite may still lead to a page; if not, the rewrite is dropped.
         """
         self.specs = tuple(specs)
         self._stands = stands
@@ -83,11 +83,14 @@ class Panel:
         self._varies = any(spec.by_url is not None for spec in specs)
 
     def _memory(self, spec: FilterSpec, memory: Memory) -> Memory:
-        """Return a filter's memory, which can go back to what it was; not that of the filter that says when."""
+        """Return a filter's memory, wrapped so that its changes can be undone.
+
+        The memory of the filter that asks for the undoing is not wrapped.
+        """
         return memory if self._undo is None or spec.voids else self._undo.over(spec.name, memory)
 
     def enforces(self, name: str, text: str | None = None) -> bool:
-        """Return whether the filter of this name may change what becomes of a URL, or of any if none is given."""
+        """Return whether the filter of this name is in mode `enforce` for a URL; if no URL is given, for any URL."""
         return name in self._enforcing and (text is None or self._spec_of[name].mode_of(text) is Mode.ENFORCE)
 
     def varies(self, name: str) -> bool:
@@ -102,7 +105,7 @@ class Panel:
         return None if find is None else find(holder, self._memories[name])
 
     def static(self, links: LinkColumns) -> dict[int, tuple[Reason, str]]:
-        """Return which links are refused, why and by which filter. Pure: a caller may remember the answer for a URL."""
+        """Return the refused links: position → (reason, filter). Pure: a caller may cache the answer for a URL."""
         refused: dict[int, tuple[Reason, str]] = {}
         for spec in self._static:
             for i, reason in refused_by(spec, links, Mode.ENFORCE):
@@ -110,7 +113,7 @@ class Panel:
         return refused
 
     def head(self, head: Head) -> tuple[Reason, str] | None:
-        """Return why the body is not wanted and by which filter, or None."""
+        """Return the reason why the body is not wanted and the filter that says so; None if it is wanted."""
         return next(((reason, name) for name, reason in self._of_head(head, Mode.ENFORCE)), None)
 
     def static_said(self, links: LinkColumns) -> list[str]:
@@ -122,7 +125,7 @@ class Panel:
         return [name for name, _ in self._of_head(head, Mode.OBSERVE)]
 
     def _of_head(self, head: Head, mode: Mode) -> Iterator[tuple[str, Reason]]:
-        """Yield the filters that refuse a body where they have a mode, and why."""
+        """Yield (filter, reason) for the filters in this mode that refuse a body."""
         for spec in self._head:
             of = spec.of(head.url.text)
             if of.mode is mode and of.head is not None and (reason := of.head.refuses(head)):
@@ -239,7 +242,7 @@ class Panel:
         return tuple(effects), JournalRecord(gate, encode_judgement(judgement), measures, said)
 
     def void(self, site: bytes) -> JournalRecord | None:
-        """Let the filters forget what they learned of a site since it was last believed; return what the journal keeps of it."""
+        """Let the filters forget what they learned about a site since it was last believed; return the record for the journal."""
         if self._undo is None:
             return None
         self._undo.void(site)
@@ -249,14 +252,14 @@ class Panel:
         return JournalRecord(Gate.VOID, site, [])
 
     def believe(self, site: bytes) -> JournalRecord | None:
-        """Take what the filters have learned of a site for true; return what the journal keeps of it."""
+        """Believe what the filters have learned about a site; return the record for the journal."""
         if self._undo is None:
             return None
         self._undo.believe(site)
         return JournalRecord(Gate.BELIEVED, site, [])
 
     def save(self) -> None:
-        """Write what may have to be undone to the open group; at the end of each visit."""
+        """Write the notes for a later undo to the open group. Called at the end of each visit."""
         if self._undo is not None:
             self._undo.save()
 
@@ -264,7 +267,7 @@ class Panel:
         """Teach the filters from the journal what they learned when it was written."""
         for record in records:
             match Gate(record.gate):
-                case Gate.TAIL:  # in no filter's memory: crawler/analysis/tail_replay.py reads it
+                case Gate.TAIL:  # changes no filter's memory; crawler/analysis/tail_replay.py replays it
                     pass
                 case Gate.STUDY:
                     for name, finding in record.measures:

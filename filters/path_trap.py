@@ -56,7 +56,7 @@ NAME = "path_trap"
 LATELY: Final = 8  # latest texts that a shape remembers
 YIELDS: Final = 0.05  # share of new answers from which a shape is never closed
 GENEROUS: Final = 10  # times `max_calendar` answers close a calendar, new ones or not
-_LOOKS_FROM: Final = 100  # a hundredth of the bound: the texts of smaller shapes are not looked at
+_LOOKS_FROM: Final = 100  # texts are compared from a hundredth of the bound on
 _MIN_TOKENS = 20  # words that a text needs to be compared
 _CLOSED_WEIGHT = 1e12
 _MOST_HELD = 4_096  # classes
@@ -69,7 +69,7 @@ def spec(settings: PathTrapSettings, *, judges: Collection[str] = (), shared: di
     Args:
         settings: Its options.
         judges: Filters that drop pages.
-        shared: What the parts of the same filter under other settings keep of what they have held.
+        shared: Counts of held classes, shared with the parts of the same filter under other settings.
     """
     held: dict[str, Recent] = {} if shared is None else shared
     links, pages = YieldTrap(settings, held), YieldCount(settings, judges=judges)
@@ -99,7 +99,12 @@ class ShapeBounds(NamedTuple):
     max_params: int
 
     def refusal(self, text: str, host: str) -> Reason | None:
-        """Return why a canonical URL of an origin is refused, None if it is not."""
+        """Return the reason why a canonical URL is refused; None if it is not.
+
+        Args:
+            text: The URL.
+            host: Its origin (scheme and authority).
+        """
         path, _, query = text[len(host) :].partition("?")
         if query and query.count("&") >= self.max_params:
             return Reason.PATH_TRAP
@@ -119,7 +124,8 @@ class ShapeTrap:
 
     def __init__(self, settings: PathTrapSettings) -> None:
         self._bounds = ShapeBounds(*(getattr(settings, key) for key in ShapeBounds._fields))
-        self._most_slashes = min(settings.max_segment_repeats, settings.max_segments) + len("//")  # a URL with no more passes all bounds
+        # a URL with more slashes may be beyond a bound
+        self._most_slashes = min(settings.max_segment_repeats, settings.max_segments) + len("//")
 
     def refuses(self, links: LinkColumns, /) -> Mapping[int, Reason]:
         most_slashes, most_params = self._most_slashes, self._bounds.max_params
@@ -136,7 +142,7 @@ class Shape(msgspec.Struct, array_like=True):
     answered: int = 0
     barren: int = 0
     new: int = 0
-    lately: list[int] = []  # latest texts, 4 bytes of each one's hash
+    lately: list[int] = []  # hashes of the latest texts, 4 bytes each
 
     def learn(self, *, shows: int, is_old: bool, is_new: bool) -> None:
         """Count one answer.

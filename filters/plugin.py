@@ -36,7 +36,7 @@ class FilterPlugin(msgspec.Struct, frozen=True):
     Attributes:
         settings: Class of its options: a frozen msgspec Struct with `mode` ("off", "observe" or "enforce"), and a default for each option.
         spec: Builds the filter from its options; called in each process of a crawl, and once more for each combination of overrides that
-            changes them: these have one memory, so nothing of it may be kept outside.
+            changes the options. All of these share one memory, so state must be kept in that memory only.
     """
 
     settings: type[Any]
@@ -47,7 +47,7 @@ def check() -> None:
     """Check every installed plug-in.
 
     Raises:
-        UsageError: For the first that cannot be used at all.
+        UsageError: If a plug-in cannot be used; it names the first one.
     """
     for plugin in plugins():
         if plugin.fault:
@@ -58,7 +58,7 @@ def plugged(settings: Settings) -> list[FilterSpec]:
     """Build the configured filters of other distributions.
 
     Raises:
-        UsageError: A plug-in is not what it must be.
+        UsageError: If a plug-in has not the required form.
     """
     built = [with_variants(settings, [f"filters.{plugin.name}"], partial(_built, plugin)) for plugin in plugins() if not plugin.fault]
     return [spec for spec in built if spec is not None]

@@ -28,7 +28,7 @@ def specs(settings: Settings, seeds: Sequence[str], owners: Ownership | None = N
 
     Args:
         settings: The configuration.
-        seeds: Of the crawl.
+        seeds: The crawl's seeds.
         owners: The owners of sites, where there are several agents.
     """
     of = strongest(settings)
@@ -56,7 +56,7 @@ def static_specs(settings: Settings, seeds: Sequence[str]) -> tuple[FilterSpec, 
 
 
 def _of_links(settings: Settings, seeds: Sequence[str]) -> tuple[FilterSpec | None, ...]:
-    """Build the filters that judge a link by its URL. None of the later ones has a static gate, plug-ins excepted."""
+    """Build the filters that judge a link by its URL. Of the other filters only plug-ins may have a static gate."""
     told_by = judges(strongest(settings))
 
     def of_scope(of: Settings, shared: Danger | None) -> FilterSpec:
@@ -88,12 +88,12 @@ def _exact_duplicate(of: Settings, _shared: object) -> FilterSpec | None:
 
 
 def _package(name: str, *, shares: bool = True, **others: Any) -> Build:
-    """Return what builds the filter that has a package of its own.
+    """Return the builder of a filter that is a package.
 
     Args:
-        name: Of the package and of the filter.
-        shares: Its parts keep something of the memory, which its variants share.
-        others: What its `spec` is given.
+        name: Name of the package, which is also the name of the filter.
+        shares: Whether its parts cache some of the memory; its variants then share the cache.
+        others: More arguments of its `spec`.
     """
 
     def build(of: Settings, shared: Any) -> FilterSpec | None:

@@ -1,7 +1,6 @@
-"""What filters hear beside what they judge: answers to their own requests, findings of studies, news from their like at other agents.
+"""Reports to filters, besides judgements: answers to their own requests, findings of studies, news from other agents.
 
-None of it is a judgement, so there is no verdict: each report goes to the one filter that it is for, which learns from it and may ask for
-effects. The journal keeps the report as it came.
+There is no verdict: each report goes to one filter, which learns from it and may ask for effects. The journal keeps the report unchanged.
 """
 
 from __future__ import annotations
@@ -24,14 +23,14 @@ _encode = msgspec.msgpack.Encoder().encode
 
 
 class Reports:
-    """Hands reports to the filters that they are for."""
+    """Delivers reports to the filters that they are for."""
 
     def __init__(self, specs: Sequence[FilterSpec], memories: Mapping[str, Memory]) -> None:
         """Create the reports of a panel.
 
         Args:
             specs: The panel's filters.
-            memories: Of each filter, by its name.
+            memories: Name of a filter → its memory.
         """
         self._memories = memories
         self._spec_of = {spec.name: spec for spec in specs}
@@ -102,12 +101,12 @@ class Reports:
         return may_have(self._spec_of[name], effect)
 
     def _of(self, name: str, said: Any) -> FilterSpec:
-        """Return the variant for the URL of which an answer or a message tells, if it tells of one."""
+        """Return the filter's variant for the URL that an answer or a message is about, if it is about one."""
         url = getattr(said, "url", "")
         return self._spec_of[name].of(url) if url else self._spec_of[name]
 
     def adopts(self, learner: str, site: bytes, finding: bytes) -> bool:
-        """Return whether a finding would decide something for good, as adopting a rule does."""
+        """Return whether a finding would have permanent effects, for example the adoption of a rule."""
         spec, part = self._spec_of.get(learner), self._concluders.get(learner)
         if spec is None or spec.adopts is None or part is None or spec.mode is not Mode.ENFORCE:
             return False
@@ -122,7 +121,10 @@ class Reports:
         return self._learners[learner].study
 
     def on_finding(self, learner: str, site: bytes, finding: bytes) -> Learned:
-        """Give a filter its finding; return what it asks for and what the journal keeps. An observer may only ask to study."""
+        """Give a filter its finding; return its effects and the record for the journal.
+
+        A filter in mode `observe` may only ask for a study.
+        """
         part = self._concluders.get(learner)
         if part is None:
             return (), None

@@ -32,10 +32,10 @@ class ScopeFilter:
         """Create the filter.
 
         Args:
-            settings: What the scope is.
-            overrides: Those that skip something are used.
-            seeds: Of the crawl.
-            danger: That of the settings, if it was made already: its patterns take a tenth of a second.
+            settings: The scope's settings.
+            overrides: The overrides; only those that skip URLs are used.
+            seeds: The crawl's seeds.
+            danger: The filter built from `settings`, if there is one already: compiling its patterns takes a tenth of a second.
         """
         self._type = settings.type
         self._danger = danger or Danger(settings.danger)
@@ -47,14 +47,14 @@ class ScopeFilter:
         self._hosts: set[str] = set()
         self._sites: set[str] = set()
         self._prefixes: dict[str, set[str]] = {}
-        self._whole_hosts: dict[str, bool] = {}  # origin → whether all of it belongs, where that follows from the host alone
+        self._whole_hosts: dict[str, bool] = {}  # origin → whether all its URLs belong to the crawl, if the host alone decides that
         for seed in seeds:
             self._add_seed(seed)
 
     def refuses(self, links: LinkColumns, /) -> Mapping[int, Reason]:
-        """Return which links are outside, and why.
+        """Return the links outside the scope: position → reason.
 
-        If no pattern can concern them, the links of a host that belongs as a whole pass together, but for those that may be dangerous.
+        If no pattern can match them, all links of a host that belongs as a whole pass together, except those that may be dangerous.
         """
         texts, hosts, sites = links
         if self._skipped or self._exclude or self._type in ("prefix", "page"):
@@ -69,7 +69,7 @@ class ScopeFilter:
         return host[: host.index(":")] in self._schemes and self._belongs("", host, site)
 
     def _refusal(self, text: str, host: str, site: str) -> Reason | None:
-        """Return why a link is outside, or None."""
+        """Return the reason why a link is outside the scope; None if it is inside."""
         if text[: text.index(":")] not in self._schemes:
             return Reason.BAD_SCHEME
         if self._skipped and any(covers(rule, text, host) for rule in self._skipped):

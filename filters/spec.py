@@ -41,19 +41,19 @@ class FilterSpec(msgspec.Struct, frozen=True):
     relinks: RelinkListener | None = None
     prober: Prober | None = None
     learner: BackgroundLearner | None = None
-    concluder: Concluder | None = None  # not beside a `learner`, which takes its findings up itself
+    concluder: Concluder | None = None  # not together with a `learner`, which uses its findings itself
     peer_filter: PeerFilter | None = None  # used only where there are several agents
     again: Again | None = None  # given a URL's key before it is requested: whether `learned` judges it once more
-    recent: Callable[[str, Memory], Recent | None] | None = None  # what the fetches of a class gave before its URLs were held
-    adopts: Callable[[bytes, Any, Memory], bool] | None = None  # given a site and a study's finding: whether that decides anything for good
-    stale: Callable[[bytes], None] | None = None  # given a site whose records have gone back: drop what is kept of them
-    voids: bool = False  # it may find that what all others have learned is no evidence (filters/evidence/undo.py)
+    recent: Callable[[str, Memory], Recent | None] | None = None  # returns the yield of a class's fetches before its URLs were held
+    adopts: Callable[[bytes, Any, Memory], bool] | None = None  # (site, finding, memory) → whether the finding would have permanent effects
+    stale: Callable[[bytes], None] | None = None  # called with a site whose records were restored: drops what is cached of them
+    voids: bool = False  # it may ask to undo what all other filters learned (filters/evidence/undo.py)
     by_url: Callable[[str], FilterSpec] | None = None  # the filter as overrides make it for a URL; `mode` is then the strongest of all
-    shared: Any = None  # what its parts keep of the memory, which the parts of the same filter under other settings must keep too
+    shared: Any = None  # cached memory that it must share with its variants under other settings
     unread: bool = False  # `page` also observes answers whose body was refused: pages that have no text and are not kept
 
     def of(self, text: str) -> FilterSpec:
-        """Return the filter as it is for a canonical URL: its parts have the same memory and other settings."""
+        """Return the filter's variant for a canonical URL: it has the same memory and maybe other settings."""
         return self if self.by_url is None else self.by_url(text)
 
     def mode_of(self, text: str) -> Mode:

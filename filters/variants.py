@@ -1,8 +1,8 @@
-"""A filter as each URL has it: built once for each combination of overrides that changes something of it, with one memory for all.
+"""Variants of a filter for different URLs: one for each combination of overrides that changes the filter, all with one memory.
 
-The panel (panel.py) asks the variant of a page's URL, of the URL that a link leads to, of the URL that redirects. A filter as a whole has
-the strongest mode that it has for any URL. What a variant has learned is in the memory of all; where it observes or is off, nothing that
-another has learned has an effect.
+The panel (panel.py) asks the variant for the page's URL, for the URL that a link leads to, or for the URL that redirects. The mode of the
+filter as a whole is the strongest that it has for any URL. All variants learn into the same memory; but for URLs where a variant observes
+or is off, nothing that another variant has learned has an effect.
 
 Time: none if no override changes the filter; else 1 µs a URL. Memory: the parts of each variant.
 """
@@ -25,7 +25,7 @@ from thresher.crawler.core.url import origin_of, queue_name
 from thresher.filters.base import Gate, LinkColumns
 from thresher.filters.spec import FilterSpec
 
-Build = Callable[[Settings, Any], FilterSpec | None]  # from settings and what variants share; None: it is off
+Build = Callable[[Settings, Any], FilterSpec | None]  # (settings, state that variants share) → the filter; None: it is off
 _NONE: Final[Mapping[int, Verdict]] = MappingProxyType({})
 _ORDER: Final = (Mode.OFF, Mode.OBSERVE, Mode.ENFORCE)
 
@@ -37,16 +37,16 @@ class Variants:
         """Create the variants.
 
         Args:
-            base: In the strongest mode.
-            overriding: The overrides that change something of the filter.
+            base: The filter in its strongest mode.
+            overriding: The overrides that change the filter.
             build: Makes a variant.
-            is_of_hosts: A host has one variant.
+            is_of_hosts: Whether all URLs of a host have one variant.
         """
         self._base, self._overriding, self._build, self._is_of_hosts = base, overriding, build, is_of_hosts
         self._made: dict[Which, FilterSpec] = {}
 
     def __call__(self, text: str) -> FilterSpec:
-        """Return the filter as it is for a canonical URL."""
+        """Return the filter's variant for a canonical URL."""
         overriding = self._overriding
         which = overriding.which_of_host(queue_name(origin_of(text))) if self._is_of_hosts else overriding.which(text)
         made = self._made.get(which)
@@ -63,7 +63,7 @@ def with_variants(settings: Settings, concerns: Sequence[str], build: Build, *, 
         settings: The configuration.
         concerns: Options, and sections of options, on which it depends.
         build: Makes the filter.
-        is_of_hosts: It judges hosts, which overrides change as a whole.
+        is_of_hosts: Whether the filter judges hosts, so that all URLs of a host have one variant.
     """
     changing = [
         one for one in settings.overrides if any(key == name or key.startswith(f"{name}.") for key in one.options for name in concerns)
@@ -91,7 +91,7 @@ def strongest(settings: Settings) -> FilterSettings:
 
 
 def grouped(spec: FilterSpec, texts: Sequence[str]) -> Iterator[tuple[FilterSpec, Sequence[int]]]:
-    """Yield the variants of a filter that some URLs have, each with the positions of its URLs, ascending."""
+    """Yield the variants of a filter for some URLs, each with the positions of its URLs, ascending."""
     if spec.by_url is None:
         yield spec, range(len(texts))
         return
@@ -103,7 +103,7 @@ def grouped(spec: FilterSpec, texts: Sequence[str]) -> Iterator[tuple[FilterSpec
 
 
 def refused(spec: FilterSpec, links: LinkColumns, mode: Mode) -> Iterable[tuple[int, Reason]]:
-    """Return which links a filter's static part refuses where it has a mode, and why."""
+    """Return the (position, reason) of links that a filter's static part refuses, for URLs where the filter has this mode."""
     if spec.by_url is not None:
         return _refused_by_variants(spec, links, mode)
     return spec.static.refuses(links).items() if spec.mode is mode and spec.static is not None else ()
@@ -136,12 +136,12 @@ def may_have(spec: FilterSpec, effect: Effect, subject: str = "") -> bool:
 
 
 class Ruled(NamedTuple):
-    """What a filter says of links at the learned gate."""
+    """A filter's answer about links at the learned gate."""
 
-    measure: Any  # from which it learns
-    refused: Mapping[int, Verdict]  # by position
-    said: Mapping[int, Verdict]  # what it would refuse where it only observes
-    effects: Sequence[Effect]  # that it may have
+    measure: Any  # the measure from which it learns
+    refused: Mapping[int, Verdict]  # position → verdict
+    said: Mapping[int, Verdict]  # position → verdict, for links that it only observes
+    effects: Sequence[Effect]  # effects that it may have
 
 
 def ruling_on(spec: FilterSpec, batch: LinkBatch, memory: Memory) -> Ruled:

@@ -2,7 +2,8 @@
 
 A session is a series of requests of one client (address and agent) with pauses below 30 minutes. Left out are: robots (by their agent, or
 because the client asked for robots.txt), attacks, objects embedded in pages, everything but GETs answered 200 or 304, and targets that
-`exclude` matches, such as webmail. A frame is merged into its page: that is a page requested within a second of the page that refers to it.
+`exclude` matches, such as webmail. A frame is merged into its page: a frame is a page requested within a second of the page that refers to
+it.
 
 **Level.** The first page of a session is on level 0. A page is one level below the page that refers to it, and keeps the level on which it
 was first seen. If the Referer is a page of the site but not the page before, the visitor has seen it in between, from the browser's cache:
@@ -32,7 +33,7 @@ from thresher.filters.log_visitors import is_attack, is_robot, of_referer
 I32 = npt.NDArray[np.int32]
 I8 = npt.NDArray[np.int8]
 PAUSE_S: Final = 1800
-FRAME_S: Final = 1  # no visitor clicks that fast
+FRAME_S: Final = 1  # pages requested within so many seconds are frames: no visitor clicks that fast
 
 _EMBEDDED: Final = re.compile(
     r"[^?]*\.(?:css|js|mjs|map|png|gif|jpe?g|jpeg|ico|svg|webp|avif|bmp|xbm|xpm|tiff?|woff2?|ttf|eot|otf|swf|class|jar|mp[34eg]|mpe?g|mov|"
@@ -67,9 +68,9 @@ class Sessions:
     levels: I32
     reached_by: I8  # START for the first view of a session
     starts: npt.NDArray[np.int64]
-    n_filled: int = 0  # views that only a Referer, or a click back, shows
-    cached: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))  # positions of those that only a Referer names
-    has_referers: bool = True  # if not, levels are too large
+    n_filled: int = 0  # views that are known only from a Referer or a click back
+    cached: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))  # positions of views known only from a Referer
+    has_referers: bool = True  # if False, levels are too large
     dropped: DroppedRequests = field(default_factory=DroppedRequests)
     own_host: str = ""
 

@@ -17,7 +17,7 @@ from thresher.crawler.core.access_log import LoggedRequest
 from thresher.filters.dust.urllist import Sighting
 from thresher.filters.log_visitors import is_attack, is_robot, of_referer
 
-_NO_REQUEST: Final = 408  # the connection sent no request in time: browsers open some ahead
+_NO_REQUEST: Final = 408  # the status if a connection sent no request in time: browsers open some connections in advance
 _SCANNER: Final = (10, 0.5)  # a client with at least so many requests, of which more than this share failed
 
 

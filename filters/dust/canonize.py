@@ -32,7 +32,7 @@ class Canonized(NamedTuple):
 
     @property
     def names(self) -> str:
-        """The names of the rules that changed it, as they are written in an alias's record."""
+        """The names of the rules that changed it, as an alias's record contains them."""
         return "+".join(dict.fromkeys(rule.name for rule in self.by))
 
 

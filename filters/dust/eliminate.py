@@ -21,14 +21,14 @@ from typing import Final, NamedTuple
 from thresher.filters.dust.substrings import LikelyPair
 from thresher.filters.dust.tokens import common, tokens
 
-_FIRST_CODE: Final = 0xE000  # behind the surrogates
+_FIRST_CODE: Final = 0xE000  # the first code point after the surrogates
 
 
 class Elimination(NamedTuple):
     """Parameters of phase 2, with the paper's values."""
 
     max_relative: float = 0.05  # MRD: difference of sizes, as a share of the larger
-    max_absolute: float = 1.0  # MAD: or in instances
+    max_absolute: float = 1.0  # MAD: difference of sizes in instances; one of the two limits is enough
     window: int = 1100  # MW: pairs further down the list that are looked at
 
 

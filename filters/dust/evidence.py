@@ -9,8 +9,7 @@ In a crawl, URLs that a rule leads to one place are compared with each other if 
 sessions, say, when no link without a session was ever met. There the rule saves the fetches of all linked URLs but the first for each
 place; if only one form is linked, it saves nothing.
 
-The standing of a rule is an interval [WIL27] over agreeing and disagreeing pairs: it is wide at first and is updated as long as audits go
-on.
+The standing of a rule is an interval [WIL27] of the share of agreeing pairs: it is wide at first, and is updated as long as audits go on.
 """
 
 from __future__ import annotations
@@ -90,7 +89,7 @@ def wilson(agree: int, disagree: int, z: float = Z) -> tuple[float, float]:
 
 
 def is_refuted(agree: int, disagree: int) -> bool:
-    """Return whether more pairs disagree than may, even by the bound of the interval that is best for the rule."""
+    """Return whether too many pairs disagree, even at the end of the interval that is best for the rule."""
     return wilson(agree, disagree)[1] < 1 - MOST_DISSENT
 
 

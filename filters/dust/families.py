@@ -1,4 +1,4 @@
-"""Families of aliases: an opinion from collisions of single pages, before any rule is proved [MaybeDont; DUSTER].
+"""Families of aliases: an opinion from pairs of pages that show the same, before any rule is proved [MaybeDont; DUSTER].
 
 Each fetched page is compared with fetched pages whose URLs differ from its own at one place (places.py): does any of them show the same?
 The answer is counted for the value at the place (a language, a branch, a print view), for the group (the sessions of one page), and for the
@@ -59,7 +59,7 @@ _SAMPLE: Final = 8
 _PEERS: Final = 8  # pages of a group that the next one is compared with
 _ENTRY: Final = 2 * HASH
 _MOST_PLACES: Final = 64  # places of a site that may have an opinion
-_LASTING: Final = 1.0  # weight of answers: groups are dropped before them
+_LASTING: Final = 1.0  # weight of the records of answers: records of groups are dropped before them
 _LONGEST: Final = 100  # characters of a class's name
 _NONE: Final = b"\0\0"
 _GROUP: Final = b"g"
@@ -78,12 +78,12 @@ class ShownPage(NamedTuple):
     """What a page shows, for comparing."""
 
     text: bytes  # hash of its words
-    original: bytes  # of the key of the page of which it is said to be a copy, else of its own
+    original: bytes  # hash of the key of the page that it is said to copy; else of its own key
     is_copy: bool
 
     @classmethod
     def of(cls, words: bytes, key: bytes, original: bytes = b"") -> ShownPage:
-        """Cut to what is stored.
+        """Build it from hashes and keys, cut to the stored lengths.
 
         Args:
             words: Hash of the page's words.
@@ -112,7 +112,7 @@ class Alias(NamedTuple):
 
     holder: str  # the class in which it is held
     bound: float  # lower bound of the share of pages alike
-    compared: int  # answers that it rests on
+    compared: int  # number of answers behind the opinion
     alike: int
 
 
@@ -127,7 +127,7 @@ def learn(memory: Memory, site: bytes, url: str, origin: str, shown: ShownPage) 
     """Compare a fetched page with those whose URLs differ at one place, and remember it for later ones.
 
     Returns:
-        Alike pages of the largest family of which it is a member by now, itself counted; 0 if it is in none.
+        Number of alike pages in its largest family, with the page itself; 0 if it is in no family.
     """
     listed = memory.get(site + _FIRST)
     if listed != _LEARNED:
@@ -177,7 +177,7 @@ def _learn(memory: Memory, site: bytes, url: str, origin: str, shown: ShownPage,
         if stored is None and _is_skipped(memory, site, place, origin, believed, key):
             continue
         bare = memory.get(_group(site, place.bare)) if place.bare else None
-        if stored is None and bare is None:  # the first of its group, as most are
+        if stored is None and bare is None:  # the first page of its group: this is the usual case
             memory.put(key, _NONE + shown.text + shown.original)
             continue
         stored = stored or _NONE

@@ -74,14 +74,14 @@ from thresher.filters.evidence.blocks import BLOCK
 from thresher.filters.spec import FilterSpec
 
 _SITE: Final = 8
-_ASK_EVERY: Final = 64  # pages after which a study is asked for again: the last one may have been lost
-_JUDGE_EVERY: Final = 16  # pages after which rules that miss pages are judged again: some pages never come
+_ASK_EVERY: Final = 64  # pages after which a study is requested again: the last request may have been lost
+_JUDGE_EVERY: Final = 16  # pages after which rules that lack pages are judged again: some requested pages never come
 _AT_ONCE: Final = 100  # pages requested at once
 _GROWTH: Final = 1.2  # growth of the list until it is mined again, while it has copies that no rule explains
 _FEWEST_COPIES: Final = 3  # fewer copies cannot support a rule
 _MOST_REVISED: Final = 500  # records that one study may revise, of pages fetched under an alias
 _FEWEST_PAGES: Final = 20  # pages that a list must have to be studied
-_APART: Final = 20  # between two studies because of copies the list must grow by a twentieth
+_APART: Final = 20  # the list must grow by a twentieth between two studies that copies caused
 _COUNTED: Final = 8  # the links of one page in so many are counted
 _SAMPLE: Final = 4  # while a site shows no copies, one title in so many enters the list
 _OTHERS: Final = 16  # and one page in so many of other titles

@@ -69,7 +69,7 @@ class DustLinkGate:
 
     def decide(self, batch: LinkBatch, memory: Memory, /) -> tuple[LinkRuling, Effects]:
         if batch.source.seed_distance == 0 and len(batch) == 1 and batch.keys[0] == batch.source.key:
-            return NOTHING_REFUSED, NO_EFFECTS  # a seed that is about to be requested: the user wants it
+            return NOTHING_REFUSED, NO_EFFECTS  # a seed before its request: the user wants it as it is
         effects = self._rewrites(batch, memory)
         ruling, holds = hold_links(batch, list(_believed(batch, memory)), only_observes=self._only_observes)
         return ruling, (*effects, *holds)

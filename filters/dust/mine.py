@@ -62,7 +62,7 @@ class Mining:
     limits: SubstringLimits | None = None  # of phase 1; None: the paper's, or OF_TEXTS where texts are known
     elimination: Elimination = AS_PUBLISHED
     at_most: int = 300  # rules returned
-    pooled: bool = False  # URLs with one target are compared with each other, as in a crawl that goes on
+    pooled: bool = False  # compare URLs with one target with each other, as in a running crawl
 
 
 def mine(known: UrlList, how: Mining = Mining()) -> list[LearnedRule]:
@@ -111,7 +111,7 @@ def oriented(pair: LikelyPair) -> Substitution:
 
 
 def _towards_more(learned: LearnedRule, known: UrlList, order: Shuffled) -> LearnedRule:
-    """Return a rule between hosts in the direction of the host that the site uses more: so fewer pages are fetched again."""
+    """Return a rule between hosts in the direction of the host that the site uses more: so that fewer pages must be fetched again."""
     turned = reversed_rule(learned) if _leads_to_less(learned.rule, known, order) else None
     return learned if turned is None else turned
 
@@ -169,7 +169,7 @@ def _with_standing(learned: LearnedRule, found: RuleEvidence) -> JudgedRule:
 
 
 def _keep_best(found: dict[int, JudgedRule], judged: JudgedRule) -> None:
-    """Of rules that change the list in the same way, keep the plainest."""
+    """Keep the plainest of all rules that change the list in the same way."""
     effect = judged.effect
     if effect not in found or _bounds(judged.learned) < _bounds(found[effect].learned):
         found[effect] = judged
@@ -183,7 +183,7 @@ def _bounds(learned: LearnedRule) -> tuple[int, int, int]:
 
 
 def _adding(ranked: Iterable[JudgedRule]) -> list[LearnedRule]:
-    """Leave out rules that join only URLs which earlier rules join, if those hold wherever pages are known."""
+    """Return the rules without those that join only URLs which earlier rules join, if the earlier rules hold wherever pages are known."""
     kept: list[LearnedRule] = []
     clean: list[Rule] = []
     canonical = Canonizer(clean)
@@ -198,7 +198,7 @@ def _adding(ranked: Iterable[JudgedRule]) -> list[LearnedRule]:
 
 
 def _distinct(rules: Iterable[LearnedRule]) -> list[LearnedRule]:
-    """Return each rule once, as it came with most support."""
+    """Return each rule once, in its form with most support."""
     best: dict[Rule, LearnedRule] = {}
     for learned in rules:
         earlier = best.get(learned.rule)

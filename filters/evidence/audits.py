@@ -19,14 +19,14 @@ def draw_order(secret: bytes, holder: bytes, url_key: bytes) -> bytes:
     """Return the position of a URL in the order of its class: 8 bytes, smallest first.
 
     Args:
-        secret: The crawl's, at most 64 bytes.
+        secret: The crawl's secret, at most 64 bytes.
         holder: Name of the class, so that a URL of two classes has two positions.
     """
     return blake2b(url_key, digest_size=ORDER_BYTES, key=secret, salt=blake2b(holder, digest_size=16).digest()).digest()
 
 
 def audits_due(known: int, audited: int, share: float) -> int:
-    """Return how many URLs of a class are to be drawn now, so that `share` of its known URLs has been audited."""
+    """Return how many URLs of a class must be drawn now, so that `share` of its known URLs has been audited."""
     return max(0, int(known * share) - audited)
 
 

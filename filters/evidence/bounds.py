@@ -1,4 +1,4 @@
-"""When is the rest of a host's held URLs worth nothing? One bound over all of its classes, valid at every look.
+"""Decides when the rest of a host's held URLs is worth nothing: by one bound over all of its classes, valid at every look.
 
 **Strata.** A stratum is a set of URLs that was known before the first of them was drawn. They are drawn without replacement in the order
 of a keyed hash (audits.py), so that the drawn ones are a random sample, however the site ordered its links. If m of `size` URLs are good,
@@ -34,9 +34,9 @@ from math import ceil, exp, inf, lgamma, log, log1p
 import msgspec
 
 _BELIEFS = ((0.0, 0.8), (0.15, 0.1), (0.4, 0.06), (0.7, 0.04))  # (the yield as a share of τ, its share of the capital)
-_FIRST = 0.9  # of α, for the first test
-MOST_BETS = 8  # rows of bets of one stratum and test
-_STEPS = 26  # of the bisection: the slope to 1e-6
+_FIRST = 0.9  # share of α for the first test
+MOST_BETS = 8  # runs of bets that one stratum may have in one test
+_STEPS = 26  # steps of the bisection: they find the slope with an error of 1e-6
 
 
 class Bets(msgspec.Struct, array_like=True):

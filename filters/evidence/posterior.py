@@ -1,4 +1,4 @@
-"""The expected yield of a class: that of its own fetches, drawn towards that of similar classes.
+"""The expected yield of a class: the yield of its own fetches, drawn towards the yield of similar classes.
 
 It is the mean of a Beta posterior, (κ μ + s)/(κ + n): μ is the yield of all classes of the host, and the prior counts as κ fetches. So a
 class with few fetches is ordered by the classes around it, one with many by its own [EM75: shrinkage; as the order of a crawl it is the
@@ -44,7 +44,7 @@ def lower_share(n: float, s: float, z: float = 1.64) -> float:
 
 
 def upper_share(n: float, s: float, z: float = 0.84) -> float:
-    """Return an upper bound of a share of which s of n draws were seen, as `lower_share` a lower one.
+    """Return an upper bound of a share of which s of n draws were seen; the counterpart of `lower_share`.
 
     Args:
         z: 0.84 for one error in five, on one side.

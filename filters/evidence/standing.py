@@ -1,9 +1,9 @@
-"""How a class compares with all else that its site serves: shares of one count that forgets.
+"""Compares the yield of a class with the yield of the rest of its site, by counts that decay.
 
-A site counts its fetches that no opinion held, and each class its part of them. Both forget by one clock, the site's, so that what all
-others came to is the difference. A class yields less than the rest if its interval lies below that of the rest (`wilson`). Fetches may
-weigh more than one, where one of many was learned from: then they are worth as many as fetches of equal weight would need to say as much
-[KIS65: effective size of a sample, (Σw)² / Σw²].
+A site counts its fetches that no opinion held, and each class counts its part of them. Both counts decay with the site's number of fetches,
+so the rest is the difference of the two. A class yields less than the rest if its interval (`wilson`) lies below the interval of the rest.
+If the filter learns only from a sample, a fetch has a weight above one. Such fetches count as the number of equally weighted fetches with
+the same information [KIS65: effective size of a sample, (Σw)² / Σw²].
 
 Memory: 4 numbers. Time: 1 µs.
 """
@@ -19,38 +19,46 @@ _Z = 0.84  # one error in five on each side: what is held is only fetched later
 
 
 class Standing(msgspec.Struct, array_like=True):
-    """What fetches that nothing held came to lately: of a site, or of one class of it."""
+    """The decayed counts of fetches that no opinion held: of a site, or of one class of it."""
 
-    n: float = 0.0  # fetches, by what is left of their weight
-    s: float = 0.0  # of them good
-    squares: float = 0.0  # of the weights
+    n: float = 0.0  # sum of the fetches' remaining weights
+    s: float = 0.0  # the part of `n` that was good
+    squares: float = 0.0  # sum of the squared weights
     at: int = 0  # the site's clock when this was last changed
 
     def age(self, clock: int) -> None:
-        """Forget as much as the site has since."""
+        """Let the counts decay by the fetches of the site since the last change.
+
+        Args:
+            clock: The site's number of fetches by now.
+        """
         if clock > self.at:
             kept = (1 - 1 / LATELY) ** (clock - self.at)
             self.n, self.s, self.squares, self.at = self.n * kept, self.s * kept, self.squares * kept**2, clock
 
     def learn(self, weight: int, share: float) -> None:
-        """Take one more fetch into account, or, if its weight is negative, take one back. Call `age` before.
+        """Count one more fetch; if its weight is negative, remove one. Call `age` first.
 
         Args:
-            weight: Fetches that it stands for.
-            share: How good it was, 0 to 1.
+            weight: Number of fetches that it represents.
+            share: How good the fetch was, 0 to 1.
         """
         self.n = max(0.0, self.n + weight)
         self.s = max(0.0, min(self.n, self.s + weight * share))
         self.squares = max(0.0, self.squares + weight * abs(weight))
 
     def without(self, part: Standing) -> Standing:
-        """Return what all others came to.    part: of the same age"""
+        """Return the counts of all other fetches.
+
+        Args:
+            part: Counts of the same age.
+        """
         n = max(0.0, self.n - part.n)
         return Standing(n, min(n, max(0.0, self.s - part.s)), max(0.0, self.squares - part.squares), self.at)
 
     @property
     def size(self) -> float:
-        """Fetches of equal weight that would say as much."""
+        """Number of fetches of equal weight with the same information."""
         return self.n * self.n / self.squares if self.squares > 0 else 0.0
 
     def lower(self, z: float = _Z) -> float:

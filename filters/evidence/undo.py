@@ -1,14 +1,14 @@
-"""Evidence that turns out to be none: what filters remember of a site goes back to what they remembered when it was last believed.
+"""Undoes what filters learned about a site: their memories return to the state in which the site was last believed.
 
-Behind a wall every filter learns wrongly, each in its own records: a barren pattern, a spent shape, an alias, a text that was "kept".
-So none of them undoes it by itself. Their memories (`Undo.over`) note, with the first change of a record since its site was last
-believed, what the record was before. When a good canary says that a site's hosts are themselves, the notes are dropped (`believe`); when
-a canary fails, they are played back, the newest first (`void`). A note that is written twice, as after a restart, does no harm: the older
-one wins.
+If a wall answers instead of a site, every filter learns wrong things, each in its own records: a barren pattern, a spent shape, an alias, a
+text that was "kept". No filter can undo that by itself. So their memories (`Undo.over`) write a note when a record changes for the first
+time since its site was last believed: the value before the change. If a good canary shows that a site's hosts answer themselves, the notes
+are deleted (`believe`). If a canary fails, the old values are restored, the newest note first (`void`). If a note is written twice, for
+example after a restart, the older one is used.
 
-The notes are records of a memory of their own, under their site: they are committed with the visit that made them, and move with the
-site to another agent. Of a site that is never believed, since no page of it may be a canary, the oldest notes go first: what they speak
-of is believed. Records that belong to no site, and what a memory has pushed out to make room, stay as they are.
+The notes are records of a separate memory, under their site: they are committed with the visit that made them, and move with the site to
+another agent. If no page of a site can be a canary, the site is never believed; then the oldest notes are dropped first, and the changes
+that they describe become permanent. Records that belong to no site, and records that a memory has dropped to make room, are not restored.
 
     site 8 ‖ number 4 → [(filter, key, value before or nil, weight)]
 
@@ -29,14 +29,14 @@ NAME: Final = "undo"
 _SITE: Final = 8
 _NO_SITE: Final = bytes(3)  # ends the first eight bytes of a record that belongs to no site
 _MOST_NOTED: Final = 1 << 16
-_DELETED: Final = 0.0  # weight of a record that comes back; a memory does not tell it
+_DELETED: Final = 0.0  # weight of a restored record: a memory does not tell the old weight
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(list[Change]).decode
 
 
 class Undo:
-    """What became of the records of each site since it was last believed."""
+    """The changes of each site's records since the site was last believed."""
 
     def __init__(self, log: Memory) -> None:
         self._log = log
@@ -51,7 +51,7 @@ class Undo:
         return found
 
     def save(self) -> None:
-        """Write what was noted since the last save."""
+        """Write the notes made since the last save."""
         for site, changes in self._unsaved.items():
             n = self._number(site)
             self._log.put(site + n.to_bytes(4, "big"), _encode(changes), weight=float(n))
@@ -64,7 +64,7 @@ class Undo:
                 memory.noted.clear()
 
     def believe(self, site: bytes) -> None:
-        """Take what is remembered of a site for true."""
+        """Believe what the filters remember about a site: delete its notes."""
         for key in [key for key, _ in self._log.scan(site)]:
             self._log.delete(key)
         n_unsaved = len(self._unsaved.pop(site, ()))
@@ -73,13 +73,13 @@ class Undo:
         self._next.pop(site, None)
 
     def void(self, site: bytes) -> None:
-        """Bring a site's records back to what they were when it was last believed."""
+        """Restore a site's records as they were when it was last believed."""
         written = [_decode(value) for _, value in self._log.scan(site)]
         for changes in reversed([*written, self._unsaved.get(site, [])]):
             for name, key, value, weight in reversed(changes):
                 memory = self._memories.get(name)
                 if memory is None:
-                    continue  # of a filter that is off by now
+                    continue  # the filter is now off
                 if value is None:
                     memory.memory.delete(key)
                 else:
@@ -97,16 +97,16 @@ class Undo:
 
 
 class UndoableMemory:
-    """A filter's memory whose changes are noted. Reads are those of the memory itself."""
+    """A filter's memory that notes its changes. Reads go to the memory itself."""
 
     def __init__(self, name: str, memory: Memory, changes: dict[bytes, list[Change]]) -> None:
         """Create the memory over another one.
 
         Args:
-            changes: By site; gets what each record was before its first change.
+            changes: Site → its notes; the value of each record before its first change is added here.
         """
-        self.memory = memory  # in which nothing is noted
-        self.noted: dict[bytes, set[bytes]] = {}  # by site: keys of records whose earlier value is noted
+        self.memory = memory  # the memory itself: changes made here are not noted
+        self.noted: dict[bytes, set[bytes]] = {}  # site → keys of the records whose earlier value is noted
         self._name, self._changes = name, changes
         noting = memory.noting(name, self.noted, changes) if isinstance(memory, NotingMemory) else None
         self.put: Put = noting or self._put
@@ -123,7 +123,7 @@ class UndoableMemory:
         self.memory.delete(key)
 
     def _note(self, key: bytes, weight: float) -> None:
-        """Note what a record is before it changes, unless it is noted already or belongs to no site."""
+        """Note the value of a record before it changes, unless there is a note already or the record belongs to no site."""
         site = key[:_SITE]
         if site.endswith(_NO_SITE):
             return

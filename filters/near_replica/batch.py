@@ -40,9 +40,9 @@ Bools = npt.NDArray[np.bool_]
 
 _DEFAULTS: Final = NearReplicaSettings()
 _MOST_LEADERS: Final = 512  # a page is compared with so many cluster heads of its class: the latest
-_MOST_LOOKED_AT: Final = 16  # and with the links of so many of these: the nearest by HM
+_MOST_LOOKED_AT: Final = 16  # and its links are compared with those of so many of these heads: the nearest by HM
 _WIDTH: Final = 3.0  # least width of the scale of R̂: that of some thousand pages, words counted 1 + ln n, vectors of length 1
-_CHANCE: Final = 0.5  # texts with a smaller share of the wanted resemblance in common slots are not compared
+_CHANCE: Final = 0.5  # texts are not compared if their common slots give less than this share of the wanted resemblance
 
 
 class Candidates(StrEnum):
@@ -117,7 +117,7 @@ class Cluster:
     members: list[Replica] = field(default_factory=list)
 
     def copies(self, resemblance: float = _DEFAULTS.drop_resemblance) -> list[int]:
-        """Return the representative and the members that resemble it enough to be dropped; by these, mirrors are found."""
+        """Return the representative and the members that resemble it enough to be dropped: the pages by which mirrors are found."""
         return [self.representative, *(member.page for member in self.members if member.resemblance >= resemblance)]
 
 

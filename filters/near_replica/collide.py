@@ -24,7 +24,7 @@ from thresher.crawler.native import NATIVE, native
 from thresher.filters.near_replica.hyperlink_map import I64
 from thresher.filters.near_replica.random_projection import F64
 
-_NATIVE: Final = NATIVE and sys.byteorder == "little"  # as rows are
+_NATIVE: Final = NATIVE and sys.byteorder == "little"  # native code reads rows as little-endian numbers
 _MAX_AXES: Final = 5  # 2^5 boxes are looked up for each page
 _BLOCK: Final = 1 << 20  # candidates compared at a time
 _ODD: Final = np.array([pow(0x9E3779B97F4A7C15, power, 1 << 64) for power in range(1, 1 + _MAX_AXES)], dtype=np.uint64)
@@ -126,9 +126,9 @@ class Grid:
         Args:
             signature: f4 × K, each 0 to 1.
             tags: 8 bytes or more each; the first 8 take the place of a site in the memory's keys.
-            brief: With what ends a page's name it must agree in `fewest` bytes at least.
+            brief: A found page's name must end with bytes of which at least `fewest` are equal to these.
         """
-        keys = tags if self._is_one_box else self._keys(signature, tags, self._tolerance * (1.0 + 1e-9))  # rounding loses no page
+        keys = tags if self._is_one_box else self._keys(signature, tags, self._tolerance * (1.0 + 1e-9))  # so that rounding loses no page
         found = b"".join([value for value in map(memory.get, keys) if value])
         if not found:
             return []

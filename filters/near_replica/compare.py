@@ -1,4 +1,4 @@
-"""Does a page replicate a kept one, by what is known of both today?
+"""Decides whether a page replicates a kept page, by what is known about both now.
 
 **Text.** The signatures must be within D of one another, and the sketches must agree in so many slots that the resemblance reaches the
 threshold for a report. For one page to be dropped, the resemblance must reach that threshold with a confidence of 95 %: of 256 slots, 239
@@ -55,7 +55,7 @@ _TAG_PLACES: Final = (0, 4, 2, 6, 1, 3, 5, 7)  # the slots that may be tags, in 
 _FIRST_TAGS: Final = _TAG_PLACES[:_N_TAGS]
 _NO_SITE: Final = bytes(7)
 _N_BRIEF: Final = 16
-_BRIEF: Final = slice(1, 1 + _N_BRIEF)  # none of the tags
+_BRIEF: Final = slice(1, 1 + _N_BRIEF)  # slots that are never tags
 NAME_IN_GRID: Final = NAME + _N_BRIEF  # bytes
 _SURE: Final = 1.645  # standard deviations: 95 %, one-sided
 _FEWEST: Final = 25  # slots, or shingles of the shorter text, needed to conclude anything
@@ -89,7 +89,7 @@ def nearest(page: KnownPage, minima: bytes, grid: Grid, limits: CompareLimits, m
     """Return the kept page that a page replicates or may replicate, the surest and most similar one; None if no kept page is similar.
 
     Args:
-        minima: Of the slots that may be tags (`tags_of`).
+        minima: Minima of the slots that may be tags (`tags_of`).
     """
     template = memory.get(template_key(page)) or b""
     tags = tags_of(page, minima, template, asks=True)
@@ -132,7 +132,7 @@ def name_in_grid(page: KnownPage) -> bytes:
 
 @lru_cache(maxsize=8)
 def fewest_alike(least: float) -> int:
-    """Return in how many of the slots that a name has two pages of this resemblance agree at least; 999 of 1,000 replicas do."""
+    """Return in how many slots of their names two pages of this resemblance agree at least, for 999 of 1,000 replicas."""
     return math.ceil(_N_BRIEF * least - 3.0 * math.sqrt(_N_BRIEF * least * (1.0 - least)))
 
 
@@ -142,9 +142,10 @@ def _are_told_apart(page: KnownPage, known: KnownPage) -> bool:
 
 
 def tags_of(page: KnownPage, minima: bytes, template: bytes, *, asks: bool = False) -> list[bytes]:
-    """Return the tags of a page: the first two slots that are not in its host's template, else all pages of the host would share a tag.
+    """Return the tags of a page: the first two slots that are not in its host's template.
 
-    Two pages are compared if they have a tag in common. At a resemblance of .9, 99 of 100 pairs have.
+    With slots of the template, all pages of the host would share a tag. Two pages are compared if they have a tag in common.
+    At a resemblance of .9, 99 of 100 pairs have.
 
     Args:
         minima: u8, little-endian, of every `TAG_STEP`th slot.
@@ -167,7 +168,7 @@ def _tag(minima: bytes, place: int) -> bytes:
 
 
 def _order(found: Likeness) -> tuple[int, float, float]:
-    """Return a sort key: the greatest is that of the kept page which is most surely replicated."""
+    """Return a sort key: it is greatest for the kept page that is most surely replicated."""
     settled = 0 if not found.sure else 3 if found.same else 1 if found.same is False else 2
     return settled, found.resemblance, -abs(found.hyperlink_map)
 

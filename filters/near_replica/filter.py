@@ -228,7 +228,7 @@ class ReplicaGate:
         """Count a page for its host; report the host if it is a mirror by now."""
         host = read(memory, host_key(page), HostCounts) or HostCounts()
         host.n_pages += 1
-        is_new = original is None or float(own.evidence["resemblance"]) < 1.0  # a page that is shown again and again is no template
+        is_new = original is None or float(own.evidence["resemblance"]) < 1.0  # many copies of one page are not a template
         if is_new and host.n_voters < compare.ENOUGH_VOTERS:
             compare.vote(host, page, memory)
         is_mirrored = original is not None and original[4:] == page.name[4:] and original[:4] != page.name[:4]
@@ -240,7 +240,7 @@ class ReplicaGate:
         return host, effects
 
     def _mirror(self, page: KnownPage, own: Verdict, host: HostCounts) -> Effects:
-        """Ask for a host to be taken for a mirror, if it seems to be one."""
+        """Ask for the decision that a host is a mirror, if it seems to be one."""
         if not host.replicates or host.mirror_of or host.n_pages < _MIN_MIRROR:
             return NO_EFFECTS
         origin, n = max(host.replicates.items(), key=lambda item: item[1])
@@ -303,7 +303,10 @@ def _replace(older: bytes, kept: bytes, memory: Memory) -> None:
 
 
 def _report(page: KnownPage, found: Likeness) -> Verdict:
-    """Return that a page looks like a kept one, and is kept. The pages of a series are alike by their template: that says less of them."""
+    """Return the verdict that a page looks like a kept one, and is kept.
+
+    The verdict is marked if both pages belong to a series: such pages share a template, so their likeness says less.
+    """
     of_series = {"of_series": 1} if page.series == found.original.series != b"" else {}
     said = {"looks_like": found.original.page.hex(), **_measured(found), **of_series}
     return Verdict(NAME, score=round(found.resemblance, 4), evidence=said)

@@ -31,7 +31,7 @@ def same_children(sketches: Sketches, r: F64, *, of_texts: float, least: int = 3
         r: Signatures, (n, K).
         of_texts: Resemblance from which texts are the same.
         least: Children that a page must have.
-        resemblance: Of children, from which they are the same.
+        resemblance: Resemblance of the sets of children from which they are the same.
     """
     links, starts = without_menus(sketches)
     wanted = np.flatnonzero(np.diff(starts) >= least)

@@ -86,27 +86,27 @@ def has_mirrors(key: bytes, memory: Memory, /) -> bool:
 class MirrorFinding(msgspec.Struct, array_like=True, frozen=True):
     """A host seems to be a mirror."""
 
-    key: bytes  # of its HostRecord
+    key: bytes  # memory key of its HostCounts
     host: str  # origin
     of: str  # origin that it mirrors
     page: bytes  # key of the page by which that was found
-    verdict: Verdict  # on this page, with what was found
+    verdict: Verdict  # verdict on this page, with the evidence
 
 
 class Mirrors:
-    """Takes hosts for mirrors that seem to be."""
+    """Decides that hosts which seem to be mirrors are mirrors."""
 
     name = NAME
     finding_type: type[Any] = MirrorFinding
 
     @staticmethod
     def adopts(_site: bytes, finding: MirrorFinding, memory: Memory, /) -> bool:
-        """Return whether a host is not taken for a mirror yet."""
+        """Return whether the host of a finding is not yet known as a mirror."""
         host = read(memory, finding.key, HostCounts)
         return host is not None and not host.mirror_of
 
     def on_finding(self, site: bytes, finding: MirrorFinding, memory: Memory, /) -> Effects:
-        """Take a host for a mirror, and say so of the page by which that was found."""
+        """Record that a host is a mirror; return the revised verdict on the page by which that was found."""
         host = read(memory, finding.key, HostCounts)
         if host is None or host.mirror_of:
             return NO_EFFECTS
@@ -117,13 +117,13 @@ class Mirrors:
 
 
 class MirrorMeasure(msgspec.Struct, array_like=True, dict=True):
-    """What the accounts of links on copies need. Deciding also needs the links: the batch itself is at hand, but is not journaled."""
+    """The data for counting links of copies. Decisions also need the links: the batch is available then, but is not journaled."""
 
     source: bytes
 
 
 class MirrorGate:
-    """Learned gate: holds or refuses the links to mirrors, and keeps the accounts of links on copies."""
+    """Learned gate: holds or refuses links to mirrors, and counts the links of copies."""
 
     name = NAME
     measure_type = MirrorMeasure

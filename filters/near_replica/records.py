@@ -1,4 +1,4 @@
-"""What the inline filter keeps behind its memory, and under which keys; and its measure, for the journal.
+"""The records of the inline filter in its memory, with their keys; and its measure, for the journal.
 
 | key                                    | value       | of                                                                   |
 |----------------------------------------|-------------|----------------------------------------------------------------------|
@@ -113,7 +113,7 @@ class ReplicaMeasure(msgspec.Struct, array_like=True, frozen=True):
     known: KnownPage | None  # None: no text to compare
     exempt: bool
     minima: bytes = b""  # of the slots that may be tags, u8 each
-    kind: bytes = b""  # of URL, as copy_links.py tells kinds
+    kind: bytes = b""  # kind of its URL, as copy_links.py distinguishes them
     via: bytes = b""  # key of the page that led to it, b"" for none
 
 
@@ -139,12 +139,12 @@ class PendingPage(msgspec.Struct, array_like=True):
     """A page that looks like a kept one, while it is not known whether it is a replica."""
 
     original: bytes  # name
-    merged: bool  # it counts as a replica until now
+    merged: bool  # whether it has counted as a replica so far
     tries: int = 0
 
 
 def judged(memory: Memory, name: bytes) -> KnownPage | None:
-    """Return a page that can be compared, None if there is none: one that another agent has lent (sharing.py) has only its signature."""
+    """Return a page that can be compared; None if there is none. (A page lent by another agent, see sharing.py, has only its signature.)"""
     known = read(memory, page_key(name), KnownPage)
     return known if known is not None and known.minima else None
 

@@ -50,7 +50,7 @@ from thresher.filters.near_replica.records import (
 
 _SITE: Final = 8
 _BAND: Final = 64  # pages in a box of a band
-_PLACE: Final = b"\0\0\0band"  # with a byte before it, in place of a site
+_PLACE: Final = b"\0\0\0band"  # key prefix, after one more byte: stands where other keys have a site
 _encode = msgspec.msgpack.Encoder().encode
 _Key = Annotated[bytes, Meta(min_length=16, max_length=16)]
 _Name = Annotated[bytes, Meta(min_length=NAME, max_length=NAME)]
@@ -62,10 +62,10 @@ class Sought(msgspec.Struct, array_like=True, frozen=True, tag=1):
     """A kept page, as it is sent to the owner of a band."""
 
     page: _Key
-    name: _Found  # with a few slots, as in the grid of compare.py
+    name: _Found  # its name with a few slots, as in the grid of compare.py
     signature: bytes
     tags: list[_Tag]  # tags under which it is entered
-    asked: list[_Tag]  # tags under which others are searched, those of `tags` among them
+    asked: list[_Tag]  # tags under which others are searched; they include `tags`
 
     def __post_init__(self) -> None:
         require_signature(self.signature)
@@ -77,7 +77,7 @@ class ReplicaHint(msgspec.Struct, array_like=True, frozen=True, tag=2):
     name: _Name  # of yours
     page: _Key  # of the other one
     other: _Name  # its name
-    tags: list[_Tag]  # by which it was found
+    tags: list[_Tag]  # tags by which it was found
 
 
 class OfferedPage(msgspec.Struct, array_like=True, frozen=True, tag=3):
@@ -109,7 +109,7 @@ class LocalGate(Filter[Page, ReplicaMeasure, Verdict, Judgement], Protocol):
 class Shared:
     """The messages about pages between agents, and how they are handled.
 
-    A message that no agent would write is refused when it is decoded. A forged one can do no more than have pages compared here.
+    A malformed message is refused when it is decoded. A forged one can only cause comparisons of pages here.
     """
 
     def __init__(self, gate: LocalGate, settings: NearReplicaSettings, owners: Ownership) -> None:
@@ -223,5 +223,5 @@ def _order(page: KnownPage) -> tuple[bool, bool, float, bytes]:
 
 
 def _bands(tags: list[bytes]) -> list[bytes]:
-    """Return the place where an owner keeps bands: not the one of its own pages' tags, and in the partition of the tag."""
+    """Return the keys under which an owner keeps bands: separate from the tags of its own pages, and in the partition of the tag."""
     return [tag[:1] + _PLACE + tag[_SITE:] for tag in tags]

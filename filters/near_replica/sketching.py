@@ -1,6 +1,6 @@
 """The sketch of each page, by which replicas are found: a few hundred bytes, computed once from its words and links.
 
-All pages are collected before they are sketched, since only then is it known what those of a host share (boilerplate.py): the first pages
+All pages are collected before they are sketched, since the boilerplate of a host (boilerplate.py) is known only then: the first pages
 of a manual are its prefaces, and most of its pages have another template. If the collected pages take too much memory, the host with the
 most of them is sketched with what is known; later pages of that host are sketched as they come.
 

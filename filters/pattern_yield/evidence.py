@@ -3,10 +3,10 @@
 A pattern is barren as long as an opinion (filters/evidence/opinion.py) holds its URLs. A coarser pattern stands for all patterns below it:
 it needs more barren fetches, from several of them.
 
-**Surpassed.** A most specific pattern that yields something, and less than all else that its site serves, is held too: every second page
-of a kind may be worth it, and is fetched once what is always worth it is done (filters/evidence/standing.py). Both are compared from
-`barren` fetches on. It is free again when what is drawn of it yields as much as the rest by its lower bound; if `barren` draws in a row
-give nothing it is held as any other.
+**Surpassed.** A most specific pattern that yields something, but less than the rest of its site, is held too
+(filters/evidence/standing.py): if only every second page of a kind is worth its fetch, the pages that are always worth it go first. The two
+are compared from `barren` fetches on. The pattern is released when its draws yield as much as the rest, by the lower bound; if `barren`
+draws in a row give nothing, it is held like any barren pattern.
 
 Memory: 35 bytes a pattern. Time: 4 µs per fetch.
 """
@@ -26,9 +26,9 @@ from thresher.filters.evidence.standing import Standing
 SEVERAL = 3  # a coarser pattern needs so many times as many barren fetches
 _OWN = 8  # fetches from which a pattern's own counts go before a coarser one's; fewer, if it is surely good
 _MOST_DOUBLED = 5  # times that a comparison which was wrong doubles the fetches that the next one needs
-_FREED = 1.64  # one error in twenty on one side: of the bound of all else that its draws must reach
-_OF_WORDS = 3  # times that they double for each word that stands for any, but the first
-_SPARED = 0.1  # share of the last fetches that must then have been worth it
+_FREED = 1.64  # one error in twenty on one side: for the bound that the draws must reach
+_OF_WORDS = 3  # doublings for each word after the first that stands for any word
+_SPARED = 0.1  # share of its last fetches that must have been worth it when it is free again
 
 
 class YieldEvidence(msgspec.Struct, array_like=True):
@@ -38,8 +38,8 @@ class YieldEvidence(msgspec.Struct, array_like=True):
     worth: int = 0  # fetches that were new, or led to something new
     opinion: Opinion = msgspec.field(default_factory=Opinion)
     n_barren: int = 0  # how often it became barren
-    standing: Standing = msgspec.field(default_factory=Standing)  # its part of what its site came to while it was not held
-    is_surpassed: bool = False  # held since it yields less than the rest of its site
+    standing: Standing = msgspec.field(default_factory=Standing)  # its share of the site's fetches while it was not held
+    is_surpassed: bool = False  # held because it yields less than the rest of its site
 
     @property
     def barren(self) -> bool:
@@ -78,9 +78,9 @@ class HoldRule:
         """Hold a pattern that yields less than the rest of its site; return whether one that was held for that is to be released.
 
         Args:
-            rest: What all else came to, of the same age as the pattern's own.
-            n_words: Words in it that stand for any. Where there are several, one of them may name the kind of page: until it is a literal
-                the pattern mixes kinds, so eight times as many fetches are asked for with each.
+            rest: Counts of the rest of the site, of the same age as the pattern's own.
+            n_words: Number of `<w>` in the pattern. If there are several, one of them may name the kind of page: until it is a literal, the
+                pattern mixes kinds, so each one requires eight times as many fetches.
         """
         opinion = of.opinion
         if of.is_surpassed:

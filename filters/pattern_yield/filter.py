@@ -165,7 +165,7 @@ class YieldOfPages:
         parts = parse(url, origin_of(url))
         worth = self._worth(measure, word, tree, parts)
         if not is_usual or word.is_barren:
-            counts = worth or url == measure.url  # a copy under an alias does not count against the pattern of its canonical URL
+            counts = worth or url == measure.url  # a copy under an alias is no evidence against the pattern of its canonical URL
             tree.learn(_fetch(measure, parts, worth if counts else None, may_lead=judgement.follow and measure.has_links))
         effects = _credit(tree, via, memory, self._sites, self._rule, worth=worth) if may_credit and worth is not None else _released(tree)
         self._sites.save(memory, tree)
@@ -178,7 +178,7 @@ class YieldOfPages:
         return self._sites.enter(memory, measure.key[:8], measure.url, news)
 
     def _word(self, word: Said, measure: PageMeasure, memory: Memory) -> Said:
-        """Return the panel's judgement as this filter uses it; if no other filter finds exact copies, this one does."""
+        """Return the panel's judgement as this filter uses it. If no other filter finds exact copies, this filter looks for them."""
         if self._tells_copies and word is Said.NEW and measure.has_text and self._is_copy(measure, memory):
             return Said.OLD
         return word
@@ -212,7 +212,7 @@ class PairMeasure(msgspec.Struct, array_like=True, frozen=True):
 
     url: str
     key: bytes
-    text: int  # of the target's key: it stands for what the redirect shows
+    text: int  # hash of the target's key, used as the text of the redirect
 
 
 class YieldOfRedirects:

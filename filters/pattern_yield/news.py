@@ -27,8 +27,8 @@ from thresher.crawler.core.model import U64, Judgement, Reason, Verdict
 
 TELLS_COPIES: Final = "exact_duplicate"  # the filter whose verdict alone is enough
 _ALIASES: Final = "dust"  # the filter that knows of aliases
-_LOOKS_LIKE: Final = "looks_like"  # evidence that a page resembles a kept one
-_OF_SERIES: Final = "of_series"  # and that their URLs differ in numbers alone
+_LOOKS_LIKE: Final = "looks_like"  # key in a verdict's evidence: the page resembles a kept one
+_OF_SERIES: Final = "of_series"  # key in a verdict's evidence: the two URLs differ only in numbers
 _ALIKE: Final = 0.9  # resemblance from which a page is like another one of its series
 
 
@@ -58,7 +58,7 @@ def said(judgement: Judgement, judges: Collection[str]) -> Said:
         judges: Filters whose verdicts on pages count: those that enforce.
     """
     if judgement.is_new and judgement.follow:
-        told = [verdict for verdict in judgement.verdicts if verdict.evidence]  # of nearly every page none
+        told = [verdict for verdict in judgement.verdicts if verdict.evidence]  # empty for nearly every page
         return Said.LIKE if any(_looks_like(verdict) for verdict in told if verdict.filter in judges) else Said.NEW
     against = [verdict for verdict in judgement.standing if verdict.filter in judges and verdict.is_against]
     is_doubtful = len(against) == 1 and against[0].reason is not Reason.DUPLICATE_CONTENT and (against[0].new or not against[0].keep)

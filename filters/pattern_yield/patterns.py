@@ -65,7 +65,7 @@ _A_NUMBER = Value(NUMBER, 0)
 class Parts(NamedTuple):
     """What patterns are made of."""
 
-    host: str  # name of its queue: http, https, www and bare of a name are one
+    host: str  # name of its host queue: one for http, https, www and bare of a name
     path: tuple[Value, ...]
     params: tuple[tuple[str, Value], ...]  # by name
     hashes: tuple[int, ...]  # of the words and prefixes

@@ -79,7 +79,7 @@ class SiteHead(msgspec.Struct, array_like=True):
     """What a site's patterns share. Of most sites only the first fields are needed (`Glance`)."""
 
     n_barren: int = 0
-    awaits: bytes = b""  # 8 bytes: the page learned from last, if its admitted links are still to be counted
+    awaits: bytes = b""  # 8 bytes: the last learned page, if its admitted links are not counted yet
     good_run: int = 0  # fetches in a row that were worth it
     n_sources: int = 0
     run_text: int = 0
@@ -87,10 +87,10 @@ class SiteHead(msgspec.Struct, array_like=True):
     run_forms: list[str] = []  # patterns that all URLs of the run have in common
     n_worth: int = 0  # fetches that were worth it, about
     pending: list[PendingFetch] = []
-    leading: list[str] = []  # patterns of the page learned from last, if it was barren and its links are followed
+    leading: list[str] = []  # patterns of the last learned page, if it was barren and its links are followed
     n_counted: int = 0
     counters: bytes = b""
-    fresh: Standing = msgspec.field(default_factory=Standing)  # what its fetches came to that nothing held; its clock counts them
+    fresh: Standing = msgspec.field(default_factory=Standing)  # counts of its fetches that nothing held; `at` is their number
     early: list[tuple[str, int]] = []  # URLs and news of its first pages, if no tree was needed yet; `good_run` is their number
 
 

@@ -1,4 +1,4 @@
-"""What the gates of the filter share of each site that was met lately; the lists of first pages (filters/pattern_yield/tree.py)."""
+"""State of recently met sites that the gates of the filter share; the lists of first pages (filters/pattern_yield/tree.py)."""
 
 from __future__ import annotations
 
@@ -45,15 +45,15 @@ class Sites:
         return found
 
     def stale(self, site: bytes, /) -> None:
-        """Drop what is kept of a site: its records are others now."""
+        """Drop the cached state of a site: its records were restored to earlier ones."""
         self._glances.pop(site, None)
 
     def tree(self, memory: Memory, site: bytes, rule: HoldRule) -> Tree:
         """Return a site's tree.
 
         Args:
-            memory: The filter's.
-            site: First 8 bytes of its keys.
+            memory: The filter's memory.
+            site: First 8 bytes of the keys of the site's URLs.
             rule: Decides when a pattern is barren.
         """
         return Tree(memory, site, rule)

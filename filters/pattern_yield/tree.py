@@ -121,8 +121,8 @@ class Tree:
     def on_page(self, parts: Parts, news: int, *, is_kept: bool) -> bool:
         """Record what a page shows apart from what its URL repeats; return whether its pattern or the next coarser one showed that lately.
 
-        The next one too, since a word that becomes a literal makes a new pattern, which has shown nothing yet. A text that a pattern shows
-        for the twentieth time is an empty form: its first page was not worth its fetch either, and is counted so.
+        The next coarser pattern is checked too: when a word becomes a literal, a new pattern begins, which has shown nothing yet. A text
+        that a pattern shows for the twentieth time is an empty form: its first page was not worth its fetch either, and is counted so.
 
         Args:
             is_kept: Whether the panel keeps the page.
@@ -196,7 +196,7 @@ class Tree:
         """Count for the patterns of a URL whether a fetch was worth it.
 
         Args:
-            is_open: Something that it named may be worth it still.
+            is_open: Whether a URL that the page named may still be worth its fetch.
         """
         self._compare(self._known[texts[0]])
         if not is_open:
@@ -205,7 +205,7 @@ class Tree:
         for i, text in enumerate(texts):
             pattern = self._known[text]
             before = pattern.evidence.barren
-            if spoke and before:  # its own counts go first: the fetch was none of those that the coarser pattern holds
+            if spoke and before:  # the pattern's own counts decided: the fetch was not one that the coarser pattern holds
                 return
             if not taught and not (worth and before):  # a barren pattern always counts fetches that were worth it
                 return
@@ -217,7 +217,13 @@ class Tree:
             pattern.n_taught += taught
 
     def _count(self, texts: Sequence[str], *, worth: bool, weight: int = 1) -> None:
-        """Count a fetch that nothing held for its site, and for its most specific pattern.    weight: −1 takes a barren one back"""
+        """Count a fetch that nothing held, for its site and for its most specific pattern.
+
+        Args:
+            texts: The patterns of its URL, the most specific first.
+            worth: Whether the fetch was worth it.
+            weight: 1, or −1 to remove a barren fetch.
+        """
         self.load(texts)
         if not texts or self.barren(texts) is not None:
             return
@@ -229,11 +235,11 @@ class Tree:
         self._changed[texts[0]] = pattern
 
     def _is_sampled(self) -> bool:
-        """Return whether of the fetches that were worth it one in many is learned from."""
+        """Return whether the filter learns only from a sample of the fetches that were worth it."""
         return self.head.good_run > GOOD_RUN and not self.head.n_barren
 
     def _compare(self, pattern: Pattern) -> None:
-        """Compare a pattern with the rest of its site, by what was settled when its next fetch is learned from."""
+        """Compare a pattern with the rest of its site, by the settled fetches; called before its next fetch is learned from."""
         of, fresh = pattern.evidence, self.head.fresh
         before = of.barren
         of.standing.age(fresh.at)
@@ -305,7 +311,11 @@ class Tree:
                 self._judged(pattern, before, is_wrong=is_wrong)
 
     def _is_pending(self, key: bytes) -> bool:
-        """Return whether a page waits for another text.    key: 16 bytes"""
+        """Return whether a page waits for another text.
+
+        Args:
+            key: 16 bytes.
+        """
         return any(entry.key == key[8:] for entry in self.head.pending)
 
     def take(self, key: bytes) -> LinkSource | None:

@@ -29,16 +29,16 @@ Labels = npt.NDArray[np.bool_]
 
 MIN_LABELLED = 10  # pairs with a proxy label, below which nothing is calibrated
 MIN_J = 0.3  # recall - false-positive rate that a chosen threshold must reach; a coin reaches 0
-_FLAT = 0.98  # of the largest J
+_FLAT = 0.98  # share of the largest J that the chosen threshold must reach
 _K1 = (1.0, 0.75, 0.5, 0.25)
 
 
 class Roc(NamedTuple):
-    """What each threshold would flag, from the highest score to the lowest; one entry a distinct score."""
+    """The numbers of pairs that each threshold would flag; one entry for each distinct score, highest first."""
 
     thresholds: F64
     n_true: I64  # labelled pairs at or above the threshold
-    n_false: I64  # others at or above it
+    n_false: I64  # unlabelled pairs at or above it
 
     @property
     def recall(self) -> F64:
@@ -54,7 +54,7 @@ class Roc(NamedTuple):
 
 
 class Quality(NamedTuple):
-    """How one threshold does on labels; shares 0 to 1."""
+    """The quality of one threshold by the labels; shares 0 to 1."""
 
     threshold: float
     precision: float
@@ -80,7 +80,7 @@ def area(curve: Roc) -> float:
 
 
 def quality(scores: F64, labels: Labels, threshold: float) -> Quality:
-    """Return how flagging every score of at least `threshold` does; NaN where nothing is flagged or labelled."""
+    """Return the quality if every score of at least `threshold` is flagged; NaN if nothing is flagged or labelled."""
     flagged = scores >= threshold
     n_true, n_flagged, n_labelled = int((flagged & labels).sum()), int(flagged.sum()), int(labels.sum())
     return Quality(

@@ -35,8 +35,8 @@ def spec(settings: SoftErrorSettings, owners: Ownership | None = None, *, shared
 
     Args:
         settings: Its options.
-        owners: The owners of sites, where there are several agents.
-        shared: What the parts of the same filter under other settings keep of the memory.
+        owners: The owners of sites, if there are several agents.
+        shared: Cached memory, shared with the parts of the same filter under other settings.
     """
     faults = shared or FaultySites()
     redirect, prober = RedirectGate(settings, faults), ProbeLearner(settings, faults)
@@ -79,7 +79,10 @@ class SoftErrorLinkGate:
         return NO_EFFECTS
 
     def _refuses(self, batch: LinkBatch, i: int, memory: Memory) -> Verdict | None:
-        """Return why a link is not to be followed: its directory is closed, or soft errors lead to URLs of its form."""
+        """Return the verdict against a link, None if it may be followed.
+
+        It is refused if its directory is closed, or if soft errors lead to URLs of its form.
+        """
         text, key, source = batch.texts[i], batch.keys[i], batch.source
         is_again = key == source.key  # a known URL that is about to be requested
         if is_again and source.seed_distance == 0:

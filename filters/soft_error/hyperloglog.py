@@ -1,4 +1,4 @@
-"""How many different things were seen, in a cell of at most 4,096 bytes: exact below 512, HyperLogLog from there.
+"""Counts different things in a cell of at most 4,096 bytes: exactly below 512, as a HyperLogLog from there.
 
 A thing is 8 bytes of a hash. A cell is plain bytes; its length shows its form:
 
@@ -73,7 +73,7 @@ def count(cell: bytes) -> int:
 
 def _has(cell: bytes, thing: bytes) -> bool:
     at = cell.find(thing)
-    while at % _HASH and at > 0:  # the match begins inside a hash: no match
+    while at % _HASH and at > 0:  # a match that begins inside a hash is not a match
         at = cell.find(thing, at + 1)
     return at >= 0
 

@@ -24,7 +24,7 @@ from thresher.filters.soft_error.url_kind import UrlKind
 
 
 class ErrorKind(StrEnum):
-    """What a soft error hides, or what bars the way. The value is written to records and output."""
+    """What a soft error hides, or the gate that blocks access. The value is written to records and output."""
 
     NOT_FOUND = "soft_404"
     FORBIDDEN = "soft_403"
@@ -37,7 +37,7 @@ class ErrorKind(StrEnum):
     SHELL = "js_shell"
 
 
-WALLS = frozenset((ErrorKind.CHALLENGE, ErrorKind.CONSENT, ErrorKind.SHELL))  # a host all of whose pages are such is parked
+WALLS = frozenset((ErrorKind.CHALLENGE, ErrorKind.CONSENT, ErrorKind.SHELL))  # if a host shows only such pages, it is parked
 GATES = WALLS | {ErrorKind.LOGIN, ErrorKind.PARKED}  # a home page may be one, too
 ERRORS = frozenset((ErrorKind.NOT_FOUND, ErrorKind.FORBIDDEN, ErrorKind.SERVER_ERROR))
 
@@ -53,7 +53,7 @@ class WordHint(NamedTuple):
     """What a page's words suggest."""
 
     kind: str = ""  # a Kind; "": nothing
-    is_strong: bool = False  # its title says it, or two phrases do and there is hardly any other text
+    is_strong: bool = False  # the title says it, or two phrases say it and there is hardly any other text
 
 
 NO_HINT = WordHint()

@@ -33,7 +33,7 @@ from thresher.crawler.native import NATIVE, native
 
 N_KEPT = 64
 NEARLY_EQUAL = 0.02  # distance
-AKIN = 0.2  # distance of two pages that differ in a clock, a name or a few links
+AKIN = 0.2  # largest distance of two pages that differ in a clock, a name or a few links
 UNLIKE = 0.5  # distance from which a second probe would be useless
 MOST_SPREAD = 0.15  # distance of two probes of one template
 _CLOCK = 6  # word pairs that a time of day, a name or a count changes in equal texts
@@ -69,7 +69,7 @@ class ProbeLikeness(Enum):
     """The result of comparing a page with probes."""
 
     SAME = 1
-    UNSURE = 2  # one probe is known and it is near, but not equal
+    UNSURE = 2  # only one probe is known; it is near, but not equal
     OTHER = 3
 
 

@@ -60,9 +60,9 @@ _MOST_TEXTS = 4  # texts of a host's error pages that are remembered
 _ENOUGH_WORDS = 12  # words that an error page needs to be compared with others
 _ECHOED = 600  # words of a page, at most, to be tested for a template around a name
 _OF_A_FORM = 300  # words of a login form, at most
-_SAID_BY_FORM = 3  # addresses that show one login form, from which it needs no probe
+_SAID_BY_FORM = 3  # from so many addresses with one login form on, no probe is needed
 _MOST_NAMED = 8  # words by which pages of one template differ, at most
-_SHARE_NAMED = 5  # or a fifth of them
+_SHARE_NAMED = 5  # the same as a share of the words: one fifth
 _SAYS_SO = {404: ErrorKind.NOT_FOUND, 410: ErrorKind.NOT_FOUND, 403: ErrorKind.FORBIDDEN}
 
 
@@ -78,13 +78,13 @@ class PageLooks(msgspec.Struct, array_like=True, dict=True):
     is_strong: bool
     is_exempt: bool
     is_target: bool  # a redirect led to it
-    url: str = ""  # of pages that may become suspects
+    url: str = ""  # canonical URL, only for pages that may become suspects
     made_directory: bytes = b""
     made_look: Look | None = None
     is_home: bool = False
-    form: str = ""  # what its form asks for
+    form: str = ""  # kind of input that its form asks for
     may_echo: bool = False  # its words may be a template around its name
-    is_echo: bool = False  # and it quotes its URL, or asks for a password
+    is_echo: bool = False  # as `may_echo`, and it quotes its URL or asks for a password
     n_own: int = -1  # words without those that quote its URL; -1: not counted
 
     @property
@@ -206,11 +206,11 @@ class PageGate:
         if directory.answers_everything:
             directory.n_soft += 1
             DIRECTORIES.put(memory, measure.directory, directory)
-        if kind in WALLS and not measure.is_target and measure.url:  # if one led to it, it is the wall of the redirects' hosts
+        if kind in WALLS and not measure.is_target and measure.url:  # if a redirect led to it, the wall belongs to the hosts that redirect
             yield from count_walls(memory, measure.host, host, 1, origin_of(measure.url))
 
     def _echo(self, measure: PageLooks, host: ProbedHost, memory: Memory) -> Iterator[Effect]:
-        """Check whether a page's text equals another page's but for its name; remember how long the pages of its place are."""
+        """Check whether a page's text equals another page's text except for its name; remember the lengths of the pages of its place."""
         if _is_first_of_its_length(measure, memory):
             is_second = LENGTHS.get(memory, measure.directory) is not None
             LENGTHS.put(memory, measure.directory, 0 if is_second else measure.own)
@@ -279,7 +279,7 @@ def _is_copy(judgement: Judgement) -> bool:
 
 
 def _is_news(measure: PageLooks, memory: Memory) -> bool:
-    """Return whether a page that may be a template's can be learned from."""
+    """Return whether a page that may be a template around its name says something new about its place."""
     return measure.is_echo or _is_first_of_its_length(measure, memory)
 
 
@@ -290,7 +290,7 @@ def _is_first_of_its_length(measure: PageLooks, memory: Memory) -> bool:
 
 
 def _repeated(measure: PageLooks, memory: Memory) -> Echo:
-    """Return the pages with the same text, apart from words that quote their URLs, this one among them."""
+    """Return the pages with the same text apart from words that quote their URLs; this page is one of them."""
     key = echo_key(measure.host, measure.look)
     echo = ECHOES.get(memory, key) or Echo([])
     if measure.page not in echo.pages and len(echo.pages) < _SAID_BY_FORM:
@@ -300,14 +300,18 @@ def _repeated(measure: PageLooks, memory: Memory) -> Echo:
 
 
 def _is_suspect(measure: PageLooks, host: ProbedHost) -> bool:
-    """Return whether a page's words make it a suspect. If no probe is needed to tell it from an error, only gates are."""
+    """Return whether a page is a suspect by its words: they hint at an error or a gate.
+
+    A login form is one only if a redirect led to it, a shell only while its host has shown no good page, an exempt page only as
+    `_may_convict_exempt` allows.
+    """
     if (measure.hint == ErrorKind.LOGIN and not measure.is_target) or (measure.hint == ErrorKind.SHELL and host.is_good):
         return False
     return bool(measure.hint) and (not measure.is_exempt or _may_convict_exempt(measure))
 
 
 def _may_convict_exempt(measure: PageLooks) -> bool:
-    """Return whether a home page or a seed can be called what its words say: an application's shell is its home page."""
+    """Return whether a home page or a seed can be judged by its words. Not as a shell: an application's home page is its shell."""
     return measure.is_strong and measure.hint in GATES and measure.hint != ErrorKind.SHELL
 
 
@@ -323,7 +327,7 @@ def _learn_error_page(measure: PageLooks, host: ProbedHost, memory: Memory) -> N
 
 
 def _has_shown(measure: PageLooks, host: ProbedHost) -> bool:
-    """Return whether a good page can add nothing to what is known of the host."""
+    """Return whether a good page adds nothing to the knowledge about its host."""
     return host.is_good and not _is_better_home(measure, host)
 
 

@@ -1,7 +1,7 @@
 """Probes: a request for a sibling of a suspect that cannot exist shows how its place answers missing pages [BBKT04].
 
-A probe must change the part of the URL that names the page. Which part that is, is unknown; so a URL has several places, tried in this
-order:
+A probe must change the part of the URL that names the page. The filter does not know which part that is; so a URL has several places, tried
+in this order:
 
     /p?ref=a&id=17    /p?id=*      the parameter with the longest value that names no visit (spelling.py), then the next one
                       /p?ref=*
@@ -51,9 +51,9 @@ _MOST_PARAMETERS = 2  # parameters of a URL that are tried
 class NamingPart(NamedTuple):
     """A part of a URL that may name its page."""
 
-    directory: str  # with its origin; of a parameter: up to its name, included
+    directory: str  # with its origin; for a parameter: the URL up to the end of its name
     control: str  # the URL without the name
-    url: str  # from which siblings are made
+    url: str  # the URL from which siblings are made
 
     @property
     def is_parameter(self) -> bool:
@@ -165,7 +165,7 @@ def sibling(place: NamingPart, site_key: bytes, day: int, n: int = 0) -> str:
 
 
 def is_probed(directory: ProbedPlace, day: int) -> bool:
-    """Return whether the answer of a place's probe is recent enough, or not there yet."""
+    """Return whether a place's probe was answered recently, or is not answered yet."""
     if directory.outcome in (ProbeOutcome.NONE, ProbeOutcome.FAILED):
         return directory.day == day
     return day - directory.day < TRUST_DAYS
@@ -252,7 +252,7 @@ def _letters(number: int) -> str:
 
 
 def _with_value(query: str, value: str) -> str:
-    """Put a value in place of the one that names the page."""
+    """Replace the value that names the page."""
     fields = query.split("&")
     naming = _naming(fields)
     name, equals, _ = fields[naming].partition("=")

@@ -51,9 +51,9 @@ from thresher.filters.soft_error.url_kind import is_root, url_kind
 
 _SITE = 8
 _MOST_HOPS = 4  # redirects of a request that are followed
-_MOST_LANDINGS = 8  # of a host
+_MOST_LANDINGS = 8  # redirect targets of probes that are remembered for a host
 _MOST_TEXTS = 4
-_MOST_IDLE = 16  # parameters of a host
+_MOST_IDLE = 16  # parameters that name nothing, remembered for a host
 
 
 class Reduced(msgspec.Struct, array_like=True, frozen=True):
@@ -66,9 +66,9 @@ class Reduced(msgspec.Struct, array_like=True, frozen=True):
     day: int
     status: int
     failure: str
-    target: str = ""  # of a redirect
-    target_key: bytes = b""  # its own
-    counted_as: bytes = b""  # its key in the redirect log
+    target: str = ""  # target of a redirect
+    target_key: bytes = b""  # key of the target
+    counted_as: bytes = b""  # the target's key in the redirect log
     is_home: bool = False
     look: Look | None = None
     hint: str = ""
@@ -154,10 +154,10 @@ class ProbeLearner:
         else:
             yield from self._on_landing(case)
 
-    # of controls
+    # -- controls
 
     def _on_control(self, case: _Case, key: bytes) -> Iterator[Effect]:
-        """Learn what a place shows without a name; go on with the suspects that needed it."""
+        """Learn what a place shows without a name; judge the suspects that waited for that."""
         answer, asked, landings, memory = case
         directory = DIRECTORIES.get(memory, key) or ProbedPlace()
         directory.control = Control.FAILED if answer.failure else Control.DONE
@@ -186,7 +186,7 @@ class ProbeLearner:
         """Go on with redirects of URLs with a parameter.
 
         Args:
-            is_itself: They lead to the URL without the parameter, so it names nothing.
+            is_itself: Whether they lead to the URL without the parameter, so that it names nothing.
         """
         answer, asked, landings, memory = case
         suspect = directory.suspect
@@ -206,7 +206,7 @@ class ProbeLearner:
     def _key(self, place: probe.NamingPart, case: _Case) -> bytes:
         return probe.key_of_directory(place.directory, origin_of(place.url), case.asked.host)
 
-    # of probes
+    # -- probes
 
     def _on_failure(self, case: _Case) -> Iterator[Effect]:
         """A request failed: nothing is learned. If it was the second of two probes, the first one's answer is used."""
@@ -262,16 +262,17 @@ class ProbeLearner:
             found = SoftErrorEvidence(target.hint, "same_text")
             yield from relabel(case.memory, directory.suspect, found, host=case.keys[1])
 
-    # of suspects
+    # -- suspects
 
     def _settle_suspects(self, case: _Case, key: bytes) -> Iterator[Effect]:
         """Judge the pages for which the answer was requested, or request the next probe or control.
 
-        Of suspects with the same parameter one is tried: what its answer says of the parameter may clear the others, which wait for it.
+        Of several suspects with the same parameter, one is tried first and the others wait: its answer may show that the parameter names
+        nothing.
         """
         memory, host_key = case.memory, case.asked.host
         soft: list[tuple[SuspectPage, SuspectStanding]] = []
-        tried: dict[str, bytes] = {}  # parameter → key of the place at which it was asked for
+        tried: dict[str, bytes] = {}  # parameter → key of the place where a probe for it was requested
         for suspect in _forget_suspects(key, memory):
             host = HOSTS.get(memory, host_key) or ProbedHost()
             standing = stand(suspect, host, case.answer.day, memory)
@@ -339,7 +340,7 @@ def _revise_first(suspect: SuspectPage, host: bytes, kind: str, memory: Memory) 
 
 
 def _is_landing(suspect: SuspectPage, case: _Case) -> bool:
-    """Return whether redirects of the crawl and of the probe led to a page. The probe's alone may lead to a good page."""
+    """Return whether redirects of the crawl and of the probe led to a page. If only the probe's do, the page may be good."""
     return suspect.is_target and suspect.page in case.landings
 
 
@@ -378,7 +379,7 @@ def _forget_suspects(directory: bytes, memory: Memory) -> list[SuspectPage]:
 def _alike(host_key: bytes, host: ProbedHost, memory: Memory) -> list[tuple[SuspectPage, str]]:
     """Forget the suspects of all places of a host that look like one of its error pages; return them with its kind.
 
-    The probes for which they wait may never be made, as the host may be parked now.
+    The probes that they wait for may never be made, since the host may be parked now.
     """
     waiting = [(key, suspect) for key, suspect in SUSPECTS.scan(memory, host_key[:_SITE]) if not suspect.is_gate]
     found = []
@@ -392,7 +393,7 @@ def _alike(host_key: bytes, host: ProbedHost, memory: Memory) -> list[tuple[Susp
 
 
 def _landing_kind(landings: Sequence[bytes], answer: Reduced, memory: Memory) -> str:
-    """Return the kind of what is missing by where it leads: that of the page's words, else a home page, else a missing page."""
+    """Return the kind of a missing page by its redirect's target: by the target's words, else a home page, else a missing page."""
     hints = [target.hint for landing in landings if (target := TARGETS.get(memory, landing)) is not None and target.hint]
     hint = answer.hint or next(iter(hints), "")
     if hint not in GATES and (answer.is_home or (answer.target and is_root(answer.target))):

@@ -41,10 +41,10 @@ _SITES_REMEMBERED = 65_536
 class ProbeOutcome(IntEnum):
     """The result of the probe of a directory."""
 
-    NONE = 0  # not asked, or not answered yet
+    NONE = 0  # not requested, or not answered yet
     HONEST = 1  # an error status: a missing page is answered as missing
     TARGET = 2  # a redirect: a missing page leads there
-    TEXT = 3  # a page answered 200: a missing page looks so
+    TEXT = 3  # a page with status 200: this is how a missing page looks
     FAILED = 4  # no useful answer
     IGNORED = 5  # no probe was made: without the parameter the page is the same
 
@@ -75,7 +75,7 @@ class ProbedPlace(msgspec.Struct, array_like=True):
     target: bytes = b""  # key of the redirect's target
     looks: list[Look] = []  # of the probes' pages
     kind: str = ""  # kind by the words of those pages
-    suspect: bytes = b""  # key of the target for which it was requested; b"" if for a page
+    suspect: bytes = b""  # key of the target for which the probe was requested; b"" if it was for a page
     n_soft: int = 0  # soft errors since then
     n_good: int = 0  # other pages and redirects since then
     control: int = Control.NONE
@@ -119,7 +119,7 @@ class SuspectPage(msgspec.Struct, array_like=True, frozen=True):
     is_strong: bool  # the hint
     is_target: bool  # a redirect led to it
     is_gate: bool = False  # it was called a gate at once: an honest answer to the probe takes that back
-    form: str = ""  # what it asks its reader for
+    form: str = ""  # kind of input that its form asks for
 
 
 class OpenRequest(msgspec.Struct, array_like=True):
@@ -145,14 +145,14 @@ class RedirectLabel(msgspec.Struct, array_like=True, frozen=True):
     directory: bytes
     is_soft: bool
     is_exempt: bool
-    threshold: float = THRESHOLD  # of σ, for this URL: overrides may set others elsewhere; rows written before had none
+    threshold: float = THRESHOLD  # threshold of σ for this URL; overrides may set others for other URLs. Missing in old rows
 
 
 class Echo(msgspec.Struct, array_like=True):
     """Pages of a host with the same text, apart from words that quote their URLs."""
 
     pages: list[bytes]  # keys of the first of them, three at most
-    is_judged: bool = False  # their text proved to be an error's
+    is_judged: bool = False  # their text was proved to be an error page
 
 
 class FollowedRedirect(msgspec.Struct, array_like=True, frozen=True):
@@ -220,7 +220,7 @@ class FaultySites:
         _FAULTY.put(memory, key[:_SITE], True)
 
     def stale(self, site: bytes, /) -> None:
-        """Drop what is kept of a site: its records are others now."""
+        """Drop the cached state of a site: its records were restored to earlier ones."""
         self._known.pop(site, None)
 
     def has(self, key: bytes, memory: Memory) -> bool:

@@ -56,7 +56,7 @@ from thresher.filters.soft_error.spelling import same_page
 from thresher.filters.soft_error.stream import PairKeys, RedirectEvidence
 from thresher.filters.soft_error.url_kind import UrlKind, is_root, url_kind
 
-N_WALLS = 3  # pages that are challenges, consent pages or empty shells, and no other: their host is parked
+N_WALLS = 3  # a host is parked if it has shown so many challenges, consent pages or empty shells, and nothing else
 _SAID_BY_TARGET = 3  # originals from which on a target's own words suffice
 _FEW = 8  # up to so many originals, all are judged again with each new one
 _SITE = 8
@@ -76,9 +76,9 @@ class PairFeatures(msgspec.Struct, array_like=True, frozen=True):
     """What judging a pair needs of it."""
 
     keys: PairKeys | None  # None: one URL in another spelling
-    url: str = ""  # of the original
-    target: bytes = b""  # its key; `keys` has the key of the form under which it is counted
-    directory: bytes = b""  # of the original
+    url: str = ""  # canonical URL of the original
+    target: bytes = b""  # key of the target; `keys` has the key of the form under which it is counted
+    directory: bytes = b""  # key of the original's directory
     day: int = 0
     url_kind: str = ""
     is_exempt: bool = False  # the original is a home page or a seed
@@ -92,7 +92,7 @@ class SoftErrorEvidence(msgspec.Struct, frozen=True):
 
     kind: str = ""  # a Kind; "": nothing
     probe: str = ""
-    is_said: bool = False  # by the target's own words: an honest answer to the probe does not count against it
+    is_said: bool = False  # found by the target's own words: an honest answer to the probe does not refute it
 
 
 class RedirectGate:
@@ -169,7 +169,7 @@ class RedirectGate:
     def _find(
         self, measure: PairFeatures, keys: PairKeys, evidence: RedirectEvidence, memory: Memory, threshold: float
     ) -> SoftErrorEvidence:
-        """Judge a pair by the present memory."""
+        """Judge a pair by what the memory contains now."""
         if 400 <= measure.status < 600:
             return SoftErrorEvidence()
         directory, host = read_places(memory, measure.directory, keys.host)
@@ -233,7 +233,7 @@ def count_walls(memory: Memory, key: bytes, host: ProbedHost, n: int, origin: st
 def relabel(memory: Memory, target: bytes, found: SoftErrorEvidence, *, host: bytes) -> Iterator[Effect]:
     """Give earlier originals of a target the verdict that was found for one of `host`.
 
-    They are those whose σ suffices where they lie; and all of that host, unless it was found by σ.
+    These originals get it: those whose σ reaches the threshold for their URL; and all of `host`, unless the verdict was found by σ.
     """
     is_by_score = not found.is_said and found.probe not in _BY_TEXT
     of_host = dict(stream.originals(memory, target))

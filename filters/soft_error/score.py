@@ -7,9 +7,9 @@
     M_h  different targets of host h
     H_h  different hosts of those targets  large: a directory or a shortener, whose job it is to redirect
 
-The log L is a set of pairs (original, end of its chain within 5 hops). An original counts once in each of N, M, H and I: log.py leaves it
-its last target where a log of years has several. The "1" of 1/H is lost in the poster's text; its sign follows from the third heuristic
-and the curves of figure 1. With k = 1: -log10 H ≤ σ ≤ log10 I + log10 N.
+The log L is a set of pairs (original, end of its chain within 5 hops). An original counts once in each of N, M, H and I: if a log of years
+has several targets of it, log.py keeps only the last one. The "1" of 1/H is lost in the poster's text; its sign follows from the third
+heuristic and the curves of figure 1. With k = 1: -log10 H ≤ σ ≤ log10 I + log10 N.
 
 Host: http, https, www. and bare of a name are one (`thresher.crawler.core.url.queue_name`), ports other than 80 and 443 are hosts of their
 own. The poster says "host" and no more; scheme and www are spellings, and a host that answers under four of them is one program.

@@ -50,7 +50,7 @@ class Counted(msgspec.Struct, array_like=True, frozen=True, tag=1):
 class TargetTally(msgspec.Struct, array_like=True, frozen=True, tag=2):
     """The owner's state of a target."""
 
-    target: Key  # under which it is counted
+    target: Key  # key under which it is counted
     cell: bytes
     form: str  # kind of soft error, "" for none
     page: Key
@@ -93,7 +93,7 @@ class Shared:
                 return NO_EFFECTS
 
     def observed(self, measure: PairFeatures, keys: PairKeys, n_before: int, memory: Memory) -> Iterator[Effect]:
-        """Send a pair of this agent's that was counted here to the target's owner."""
+        """Send a pair that this agent has counted to the target's owner."""
         _LAST.put(memory, keys.target, measure)
         n = stream.n_to_target(memory, keys.target)
         if not self.is_own(keys.target):
@@ -187,7 +187,7 @@ class SharedProber:
 
     def on_answer(self, reduced: Any, memory: Memory, /) -> Effects:
         if not self._shared.is_own(reduced.key) and HOPS.get(memory, reduced.key) is None:
-            return NO_EFFECTS  # a hop of a probe, on sites that another agent has now
+            return NO_EFFECTS  # a hop of a probe on a site that another agent owns now
         if not reduced.counted_as:
             return self._prober.on_answer(reduced, memory)
         return self._shared.form_of(reduced.counted_as, lambda: self._prober.on_answer(reduced, memory), memory)

@@ -46,9 +46,9 @@ class PairKeys(msgspec.Struct, array_like=True, frozen=True):
     """A redirect pair as the stream counts it; a msgspec type, for a filter's measure."""
 
     original: Key
-    host: Key  # of the original's host: its site's key 8, hash of its name 8
+    host: Key  # key of the original's host: 8 bytes of its site's key, 8 of the hash of its name
     target: Key
-    target_host: Key  # as `host`
+    target_host: Key  # key of the target's host, in the same form
 
 
 class RedirectEvidence(NamedTuple):
@@ -95,14 +95,14 @@ def observe(memory: Memory, keys: PairKeys, *, weights: Weights = ONE_EACH) -> R
 
 
 def evidence(memory: Memory, keys: PairKeys, *, weights: Weights = ONE_EACH) -> RedirectEvidence:
-    """Return what `observe` would, and change nothing."""
+    """Return what `observe` would return, and change nothing."""
     host_before, to_target_before = _read(memory, keys)
     host, to_target = _counted(host_before, to_target_before, keys)
     return _evidence(host, to_target, weights, hyperloglog.count(to_target_before))
 
 
 def count_abroad(memory: Memory, keys: PairKeys) -> None:
-    """Count a pair of another agent's: for its target only, since its host is that agent's."""
+    """Count a pair of another agent, for its target only: the other agent counts for the original's host."""
     before = target_cell(memory, keys.target)
     add_to_target(memory, keys.target, hyperloglog.add(before, xxhash.xxh3_64_digest(keys.original)))
     if hyperloglog.count(before) < MAX_ORIGINALS:
@@ -161,7 +161,7 @@ def relabels(memory: Memory, target: bytes, *, weights: Weights = ONE_EACH) -> I
     for original, host_key_ in originals(memory, target):
         if host_key_ not in of_host:
             host = _unpack(memory.get(host_key_[:_SITE] + b"h" + host_key_[_SITE:]))
-            if not host.originals:  # dropped: there is no evidence against it any more
+            if not host.originals:  # the record was dropped: there is no evidence against the original any more
                 continue
             of_host[host_key_] = _evidence(host, to_target, weights)
         yield original, of_host[host_key_]

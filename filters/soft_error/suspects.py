@@ -1,6 +1,6 @@
 """Suspects: pages answered 200 whose words or structure hint at an error or a gate, and the evidence needed to call them so.
 
-A suspect is tried at one place of its URL after the other (probe.py), those of its path first. It is a soft error if at one of them
+A suspect is tested at the places of its URL (probe.py), one after the other, those of its path first. It is a soft error if at one place
 
     a sibling that cannot exist looks like it, and
     the place without a name does not (the control), and
@@ -34,7 +34,7 @@ from thresher.filters.soft_error.probe import NamingPart
 from thresher.filters.soft_error.records import DIRECTORIES, LENGTHS, SUSPECTS, Control, ProbedHost, ProbedPlace, ProbeOutcome, SuspectPage
 
 _MOST_PROBES = 2
-_IDLE = 2  # URLs at which a parameter names nothing, after which this host is not asked about it any more
+_IDLE = 2  # after so many URLs at which a parameter names nothing, it is not probed on this host any more
 _MARGIN = 2  # a control is another page if it is farther from the probes than they are from each other, by this factor
 
 
@@ -54,7 +54,7 @@ class SuspectStanding(NamedTuple):
 
     step: ProbeStep
     place: NamingPart
-    key: bytes  # of the place
+    key: bytes  # key of the place
     directory: ProbedPlace
 
 
@@ -64,7 +64,7 @@ def is_gate(hint: str, *, is_strong: bool) -> bool:
 
 
 def stand(suspect: SuspectPage, host: ProbedHost, day: int, memory: Memory) -> SuspectStanding:
-    """Return the state of a suspect by what is known today; change nothing."""
+    """Return the state of a suspect by what is known now; change nothing."""
     gate = is_gate(suspect.hint, is_strong=suspect.is_strong)
     origin, last = origin_of(suspect.url), None
     places = probe.places(suspect.url)
@@ -108,7 +108,7 @@ def try_suspect(
 ) -> Iterator[Effect]:
     """Request what is needed to judge a suspect, and record the suspect for the answer.
 
-    It can wait: most suspects are honest, and until then the links of each are followed as those of any page.
+    This is not urgent: most suspects are honest, and until the answer comes their links are followed like those of any page.
     """
     step, place, key, directory = standing
     asked: tuple[Request, ...] = ()
@@ -174,7 +174,7 @@ def _step_of_parameter(look: Look, place: NamingPart, directory: ProbedPlace, da
         return ProbeStep.NEXT
     if directory.control != Control.DONE:
         return ProbeStep.WAIT if directory.control == Control.ASKED else ProbeStep.GOOD
-    if directory.base != place.base:  # asked of URLs with other values in the query: no answer for this one
+    if directory.base != place.base:  # the probe was made from a URL with other values in the query: it says nothing about this one
         return ProbeStep.NEXT if directory.is_idle else ProbeStep.GOOD
     if is_idle(look, directory):
         return ProbeStep.NEXT

@@ -1,4 +1,4 @@
-"""What kind of soft error a redirect looks like, judged by its two URLs alone.
+"""Finds the kind of soft error that a redirect looks like, by its two URLs alone.
 
 A word counts if the target has it and the original has not: the label by which [LEE09] finds "highly suspected" redirects. It is a
 proxy: most redirects to a home page have no such word. Words are English with the commonest of other languages. They are read in names,
@@ -26,7 +26,7 @@ from thresher.filters.soft_error.score import I32
 class UrlKind(StrEnum):
     """Kinds that a URL can name, the most specific first. The value is written to records and output."""
 
-    NOT_FOUND = "soft_404"  # also an error that is not named further
+    NOT_FOUND = "soft_404"  # also an error without a more specific name
     FORBIDDEN = "soft_403"
     SERVER_ERROR = "soft_5xx"
     LOGIN = "login"
@@ -106,7 +106,7 @@ def url_kind(original: str, target: str) -> UrlKind | None:
 def url_kinds(originals: Sequence[str], targets: Sequence[str], from_: I32, to: I32) -> list[UrlKind | None]:
     """Return `url_kind` of many pairs.
 
-    Takes 0.5 µs a URL and 0.1 µs a pair, and as `url_kind` for URLs that may contain a word.
+    Takes 0.5 µs a URL and 0.1 µs a pair; for URLs that may contain a word, as much as `url_kind`.
 
     Args:
         originals: Canonical URLs.

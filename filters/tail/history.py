@@ -1,7 +1,7 @@
 """The history of tails in the journal: enough to rebuild them from nothing, and to explain what happened to a URL.
 
-Each visit has one `Note` of what it did to tails, in order. A step is a call to the tails with its result. The result follows from the
-earlier calls; it is written all the same, for `explain`.
+Each visit has one `Note` of what it did to tails, in order. A step is a call to the tails with its result. The result could be computed
+from the earlier calls; it is written for `explain`.
 
 Memory: 16 bytes a held URL, some 60 more for each page whose links were held.
 """
@@ -14,7 +14,7 @@ from thresher.filters.evidence.decay import Recent
 
 
 class RuledStep(msgspec.Struct, frozen=True, array_like=True, tag="rules"):
-    """The policy of the tails of which the next steps tell: a host may have its own."""
+    """The policy of the tails in the next steps: a host may have its own."""
 
     tail_yield: float
     share: float
@@ -27,7 +27,7 @@ class HeldStep(msgspec.Struct, frozen=True, array_like=True, tag="held"):
     queue: bytes
     holder: str
     is_inherited: bool
-    n_useful: int  # of the host, if it had no tail yet
+    n_useful: int  # the host's useful fetches so far, if it had no tail yet
     recent: Recent | None  # the class's counts before it was held, if it is new
     keys: list[bytes]
     audited: list[bytes]
@@ -108,14 +108,14 @@ class History:
 
     def __init__(self) -> None:
         self._steps: list[Step] = []
-        self._rules: RuledStep | None = None  # that were written last
+        self._rules: RuledStep | None = None  # the policy that was written last
 
     def add(self, step: Step, rules: RuledStep) -> None:
         """Add a step; consecutive URLs that join one class become one step.
 
         Args:
-            step: What has happened.
-            rules: Those of its host: written before the first step, and where they are others than those of the step before.
+            step: The step.
+            rules: The policy of its host. It is written before the first step, and whenever it differs from that of the step before.
         """
         if rules != self._rules:
             self._steps.append(rules)

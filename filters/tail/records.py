@@ -9,8 +9,8 @@ its name, as everywhere else.
 
 A **cohort** is the part of a class that was known before the first of it was drawn. URLs found later join the next cohort, so that the
 draws from a cohort stay a random sample of it. URLs are drawn from the newest cohort only when it is as large as what is left in the older
-ones (for audits), or a sixteenth of it (when the host has nothing else): so a class has O(log size) cohorts. A smaller one is drawn from
-when it alone keeps the rest from being left alone.
+ones (for audits), or a sixteenth of it (when the host has nothing else): so a class has O(log size) cohorts. URLs are drawn from a smaller
+cohort if it is the only reason why the tail cannot be closed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class TailPolicy:
 
     tail_yield: float = 0.02  # share of good URLs below which a tail may be closed; 0: fetch all, 1: nothing
     error: float = 0.01  # probability that a host is ever closed wrongly
-    share: float = 0.1  # barren fetches for each useful one of the host: for small classes, and again for the bound
+    share: float = 0.1  # barren fetches allowed per useful fetch of the host: once for small classes, once more for the bound
     audit_share: float = 0.02  # share of a class that is drawn at once
     worthwhile: float = 0.03  # expected yield from which a class is worth its fetches
     window: float = 60.0  # fetches over which a class's yield is measured
@@ -46,7 +46,7 @@ class TailPolicy:
 class Cohort(msgspec.Struct, array_like=True):
     """URLs of one class that were known when the first of them was drawn."""
 
-    known: int = 0  # ever
+    known: int = 0  # URLs that ever joined it
     drawn: int = 0
     hits: int = 0  # of them good
     gone: int = 0  # left without being drawn: released or refused
@@ -107,9 +107,9 @@ class HostTail(msgspec.Struct, array_like=True):
 class Cost(Enum):
     """The account that a barren draw is charged to."""
 
-    NONE = 0  # none: its class is worth its fetches, or it is an audit
-    WHOLE = 1  # that of small classes
-    SHARED = 2  # that of the bound
+    NONE = 0  # no account: its class is worth its fetches, or it is an audit
+    WHOLE = 1  # the account of small classes
+    SHARED = 2  # the account of the bound
 
 
 class Draw(msgspec.Struct, frozen=True, array_like=True):

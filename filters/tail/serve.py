@@ -1,4 +1,4 @@
-"""Which class of a host is served next, and when its tail is closed.
+"""Decides which class of a host is served next, and when its tail is closed.
 
 When a host has nothing else to fetch, a batch of its best class is promoted: *between* classes by expected yield (posterior.py), *within* a
 class in the order of the keyed hash, so that each fetch is evidence. While a class is worth its fetches, its draws are not bet on: the
@@ -34,7 +34,7 @@ from thresher.filters.tail.records import Cohort, Cost, Draw, HostTail, TailClas
 
 _LOST_CAPITAL = -3.0  # log wealth below which a new test is cheaper than winning this one
 _AUDITED = 1.0  # size of the newest cohort, as a share of the older ones', from which it is audited
-_SERVED = 1 / 16  # and from which it is served, when the host has nothing else and finds few new links
+_SERVED = 1 / 16  # the same, from which it is served when the host has nothing else and finds few new links
 
 
 class TailEnd(Enum):
@@ -47,7 +47,7 @@ class TailEnd(Enum):
 
 
 class _Proof(Enum):
-    """What the draws say of the rest."""
+    """What the draws prove about the rest."""
 
     OPEN = "not enough was drawn"
     UNEVEN = "enough was drawn, but what was found last and never drawn from could hold all that is good"
@@ -62,7 +62,7 @@ class Promotion(NamedTuple):
 
 
 class HostCrawl(NamedTuple):
-    """What decides whether a host may serve its tail now."""
+    """The state that decides whether a host may serve its tail now."""
 
     has_due: bool  # the host has anything else to fetch: fresh URLs, retries, probes
     backs_off: bool
@@ -71,7 +71,7 @@ class HostCrawl(NamedTuple):
 
 
 def may_serve(crawl: HostCrawl) -> bool:
-    """Return whether a host may serve its tail. If the whole crawl has a budget, not while any host has fresh URLs."""
+    """Return whether a host may serve its tail. If the whole crawl has a budget, it may not while any host has fresh URLs."""
     return not crawl.has_due and not crawl.backs_off and not (crawl.is_budgeted and crawl.others_fresh)
 
 
@@ -81,7 +81,7 @@ def promote(host: HostTail, classes: Collection[TailClass], policy: TailPolicy, 
     Args:
         classes: All of the host, by holder; equals are served in the order of the holders. Classes that were fetched whole must be there
             too while the host's test lasts.
-        may_close: No wall is suspected, so that the outcomes of the draws are evidence.
+        may_close: Whether no wall is suspected, so that the outcomes of the draws are evidence.
     """
     waiting = [of for of in classes if of.waiting]
     if not waiting:
