@@ -1,32 +1,35 @@
 """Pages a CPU second of an export: `python -m benchmarks.speed.exporting [DIR…] [--pages 4000] [--only plain|texts|files] [--short]`.
 
-Crawls of the demo web's ordinary pages (25 KB, 60 links), a large and a small one; both are exported by `thresher export` as a user does,
-in each format, without text, with visible and with main text and language. A rate is the difference in pages by the difference in CPU
-seconds of all processes, children included, so that what a start costs is left out. What takes no texts is exported seven times, what does
-three times, and the least counts: a start varies by more than an export without texts takes, and a CPU second on a shared machine is not
-always worth the same. Before it reads a store of less than 128 MiB an export looks at every page of its files (storage/rot.py), since it
-may be damaged: that costs at most two seconds, grows with small stores alone, and has a line of its own. Then main text and language of the
-HTML files below DIR…, at most 400 by chance, by the same children: by default those of the manuals that Debian has installed.
+Crawls of the demo web's ordinary pages (25 KB, 60 links), a large and a small one; both are exported by the code of `thresher export`, in
+each format, without text, with visible and with main text and language. A rate is the difference in pages by the difference in CPU
+seconds of this process and its children, so that what a start costs is left out. What takes no texts is exported seven times, what does
+three times, and the least counts, as a CPU second on a shared machine is not always worth the same. Before it reads a store of less than
+128 MiB an export looks at every page of its files (storage/rot.py), since it may be damaged: that costs at most two seconds, grows with
+small stores alone, and has a line of its own. Then main text and language of the HTML files below DIR…, at most 400 by chance, by the same
+children: by default those of the manuals that Debian has installed.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import io
 import random
 import resource
-import subprocess
 import sys
 import tempfile
 import time
+from contextlib import redirect_stderr
 from pathlib import Path
+from unittest import mock
 
 from thresher.config.settings import ParseSettings, Settings
 from thresher.crawler.agent.agent import Agent
 from thresher.crawler.bench.crawl_bench import bench_settings
-from thresher.crawler.children import python
 from thresher.crawler.children.text_extractor import TextExtractor
+from thresher.crawler.cli import thresher
 from thresher.crawler.demo.process import ServerProcess
+from thresher.storage.export import reading
 from thresher.storage.rot import require_sound_pages
 from thresher.storage.store import Store
 
@@ -61,24 +64,24 @@ async def crawl_into(path: Path, settings: Settings) -> int:
 
 
 def cpu_s() -> float:
-    """Return the CPU seconds of all children that have ended."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+    """Return the CPU seconds of this process and of all children that have ended."""
+    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + ended.ru_utime + ended.ru_stime
 
 
-def exported_s(store: Path, out: Path, options: tuple[str, ...]) -> float:
-    """Return the CPU seconds of an export."""
+def exported_s(store: Path, out: Path, options: tuple[str, ...]) -> tuple[float, float]:
+    """Return the CPU seconds of an export by the command's own code, in this process: without the look at the store's files, and of it."""
+    looked: list[float] = []
+
+    def look(path: Path) -> None:
+        began = time.process_time()
+        require_sound_pages(path)
+        looked.append(time.process_time() - began)
+
     before = cpu_s()
-    command = python.command("thresher", "export", str(store), *options, "-o", str(out), "--force")
-    subprocess.run(command, check=True, stderr=subprocess.DEVNULL, env=python.environment())
-    return cpu_s() - before
-
-
-def walk_s(store: Path) -> float:
-    """Return the CPU seconds that it takes to look at every page of a store's files."""
-    before = time.process_time()
-    require_sound_pages(store)
-    return time.process_time() - before
+    with redirect_stderr(io.StringIO()), mock.patch.object(reading, "require_sound_pages", look):
+        thresher.main(["export", str(store), *options, "-o", str(out), "--force"], standalone_mode=False)
+    return cpu_s() - before - sum(looked), sum(looked)
 
 
 def files_below(folders: list[Path]) -> list[Path]:
@@ -138,15 +141,18 @@ def measure_exports(n_large: int, only: str | None, *, is_short: bool) -> None:
         with ServerProcess("bench_median", changes={"n_sites": 100, "n_seeds": 200}) as server:
             counts = [asyncio.run(crawl_into(path, bench_settings(server, n))) for n, path in stores]
         (Path(folder) / "out").mkdir()
-        walked = [min(walk_s(path) for _ in range(_TIMES)) for _, path in stores]
-        walk = walked[1] - walked[0]
-        print(f"{'look at the files of a small store':<36} {said(counts[1] - counts[0], walk)}", flush=True)
+        looked: list[list[float]] = [[], []]
         for name, words in _WAYS.items():
             if only and ("texts" in words) is not (only == "texts"):
                 continue
             n_times = 1 if is_short else _TIMES_OF_TEXTS if "texts" in words else _TIMES
-            spent = [min(exported_s(path, Path(folder) / "out" / f"{n}-{name}", words) for _ in range(n_times)) for n, path in stores]
-            print(f"{name:<36} {said(counts[1] - counts[0], spent[1] - spent[0] - walk)}", flush=True)
+            spent = []
+            for (n, path), looks in zip(stores, looked, strict=True):
+                exports = [exported_s(path, Path(folder) / "out" / f"{n}-{name}", words) for _ in range(n_times)]
+                spent.append(min(export for export, _ in exports))
+                looks += [look for _, look in exports]
+            print(f"{name:<36} {said(counts[1] - counts[0], spent[1] - spent[0])}", flush=True)
+        print(f"{'look at the files of a small store':<36} {said(counts[1] - counts[0], min(looked[1]) - min(looked[0]))}")
 
 
 if __name__ == "__main__":

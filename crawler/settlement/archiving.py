@@ -1,23 +1,23 @@
-"""From a visit to the records that the archive keeps of it [WARC 1.1]: every request and answer as it was on the wire, and why.
+"""Makes the archive's records of a visit [WARC 1.1]: every request and answer as it was on the wire, and why it was made.
 
-    response | revisit   head and body as they came: chunked stays chunked, gzip stays gzip. A revisit has the head alone: its payload is
-                         that of an earlier record, or the server says that its document has not changed (304)
-    request              as it was sent
-    metadata             answers of status 1xx as they came, if there were any
+    response | revisit   head and body as received: chunked stays chunked, gzip stays gzip. A revisit has only the head: its payload equals
+                         that of an earlier record, or the server says that the document has not changed (304)
+    request              as sent
+    metadata             answers of status 1xx as received, if there were any
     metadata             where the URL came from (its seed's label, too), what became of it, each filter's verdict, which of its links
                          are not followed, and why
 
-The four are written together, in the visit's own commit, whatever filters say of the answer: redirects, errors and robots.txt too. Of a
-request without any answer, and of a URL that is refused when its turn comes, the last one says so.
+The four are written together, in the commit of the visit, whatever filters decide about the answer; also for redirects, errors and
+robots.txt. A request without any answer, or a URL that is refused when its turn comes, is recorded in the last one.
 
-The payload digest is of the body without its chunks, as the standard has it; programs that take it of the body as transferred, such as
-`warcio check`, call it wrong for chunked answers. An answer that broke off has `WARC-Truncated` and no payload digest.
+The payload digest is of the body without its chunks, as the standard has it; programs that compute it from the body as transferred, for
+example `warcio check`, report it as wrong for chunked answers. An incomplete answer has `WARC-Truncated` and no payload digest.
 
-The body of a page is left to the record of its answer where that has the same bytes: the store keeps where it lies. The body of a revisit
-is the store's own, so that a takedown of the URL that it refers to takes nothing from it.
+If the record of the answer has the same bytes as the page's body, the store does not store the body again, but where the record is. The
+body of a revisit is always in the store, so that a takedown of the URL to which it refers does not delete it.
 
-Time: 6 % of the CPU of an ordinary page, packing in the writer's thread another 8 (`python -m benchmarks.speed.archiving`).
-Memory: what was received, until it is committed.
+Time: 6 % of the CPU of an ordinary page, compression in the writer's thread takes another 8 (`python -m benchmarks.speed.archiving`).
+Memory: the received bytes, until they are committed.
 """
 
 from __future__ import annotations
@@ -54,11 +54,11 @@ from thresher.storage.store import Store
 
 _PROFILE: Final = "http://netpreserve.org/warc/1.1/revisit/"
 _CONFORMS_TO: Final = "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/"
-_REMEMBERED: Final = 1000  # URLs
+_REMEMBERED: Final = 1000  # URLs whose texts are cached
 _IDS_AT_ONCE: Final = 64
-_MOST_LINKS: Final = 1000  # links of one page that are told not to be followed; the others are counted
-_LONGEST: Final = 2048  # characters of one of them
-_MOST_CONFIG: Final = 1 << 20  # bytes of a configuration with its seeds
+_MOST_LINKS: Final = 1000  # links of one page that are listed as not followed; further ones are counted
+_LONGEST: Final = 2048  # most characters of one of them
+_MOST_CONFIG: Final = 1 << 20  # most bytes of a configuration with its seeds
 _TRUNCATED: Final = {
     **dict.fromkeys((Cause.CONN_RESET, Cause.DISCONNECTED, Cause.INCOMPLETE), "disconnect"),
     **dict.fromkeys((Cause.TIMEOUT_FIRST_BYTE, Cause.TIMEOUT_HEADERS, Cause.TIMEOUT_TOTAL, Cause.TOO_SLOW), "time"),
@@ -71,7 +71,7 @@ Fields = list[tuple[str, str]]
 
 
 class Archiver:
-    """Writes what each visit gave to the archive of a store that has one."""
+    """Writes the records of each visit to the archive of a store."""
 
     def __init__(self, store: Store, settings: Settings, version: str, labels: SeedLabels, peers: PeerCaptures) -> None:
         assert store.archive is not None
@@ -80,7 +80,7 @@ class Archiver:
         self._labels = labels
         self._peers = peers
         self._ids = _record_ids()
-        self._texts: dict[bytes, str] = {}  # of URLs that named others lately
+        self._texts: dict[bytes, str] = {}  # texts of URLs that recently named others
 
     def add(self, visit: Visit, now: float) -> None:
         """Add the records of the visit being settled; none if it neither made a request nor refused its URL."""
@@ -92,16 +92,16 @@ class Archiver:
             self._store.capture([self._record("metadata", stamp(now), FIELDS, fields(said), _target(url))])
 
     def _exchanged(self, visit: Visit, outcome: Outcome, wire: Wire) -> list[ArchiveRecord]:
-        """Return what the archive says of a request and what came for it."""
+        """Return the archive's records of a request and its answer."""
         url, date = outcome.url, stamp(wire.sent_at)
         received = b"".join(wire.received)
         message = split(received, wire.n_interim)
         records: list[ArchiveRecord] = []
         target, connection = _target(url), _connection(wire, message)
         if message.head:
-            whole = received if not (message.interim or message.excess) else message.head + message.body  # one copy less
+            whole = received if not (message.interim or message.excess) else message.head + message.body  # avoids a copy
             records.append(self._answer(outcome, wire, message, whole, date, [*target, *connection]))
-            connection = []  # the answer has told of it
+            connection = []  # the answer's record has it
             if records[0].kind == "response" and wire.is_whole and message.has_head:
                 is_plain_sailing = isinstance(outcome, Fetched) and not outcome.flags
                 self._store.leave_body_to_archive(partial(may_hold, message, is_plain_sailing=is_plain_sailing))
@@ -109,7 +109,10 @@ class Archiver:
         if wire.request:
             records.append(self._record("request", date, HTTP_REQUEST, wire.request, [*target, *connection]))
         if message.interim:
-            beside = [("WARC-Target-URI", f"urn:interim:{url.text}"), *target[1:]]  # so that nobody takes it for a capture of the URL
+            beside = [
+                ("WARC-Target-URI", f"urn:interim:{url.text}"),
+                *target[1:],
+            ]  # so that it does not look like a capture of the URL
             records.append(self._record("metadata", date, HTTP_RESPONSE, message.interim, beside))
         more = [("excess", f"{len(message.excess)} bytes behind the end of the answer, left out")] if message.excess else []
         records.append(self._record("metadata", date, FIELDS, fields([*self._story(visit), *more]), target))
@@ -120,7 +123,7 @@ class Archiver:
 
         Args:
             whole: Head and body.
-            headers: That any record of it has.
+            headers: Those that every record of it has.
         """
         url, captures = outcome.url, self._store.tables.captures
         if not (wire.is_whole and message.has_head):
@@ -146,13 +149,13 @@ class Archiver:
         return ArchiveRecord(kind, next(self._ids), date, content_type, block, headers)
 
     def _story(self, visit: Visit) -> Fields:
-        """Return where a URL came from and what became of it."""
+        """Return the fields about where a URL came from and what became of it."""
         outcome = visit.outcome
         url = outcome.url if outcome is not None else visit.lease.entry.url
         said: Fields = [("visit", str(self._store.visit)), ("purpose", url.purpose.name.lower())]
         if url.via != NO_KEY and (via := self._text(url.via)):
             said.append(("via", via))
-        if label := self._labels.of(visit.lease.entry.url):  # of robots.txt that of the page in whose place it was requested
+        if label := self._labels.of(visit.lease.entry.url):  # for a robots.txt: the label of the page before which it was requested
             said.append(("label", label))
         if path := _hops(url):
             said.append(("hopsFromSeed", path))
@@ -170,7 +173,7 @@ class Archiver:
         return said + _judged(visit)
 
     def _text(self, key: bytes) -> str:
-        """Return the text of a known URL, "" of any other."""
+        """Return the text of a known URL; "" for any other."""
         text = self._texts.get(key)
         if text is None:
             row, needed = self._store.tables.seen.row(key), self._store.tables.requisites.get(key)
@@ -182,7 +185,7 @@ class Archiver:
 
 
 def _judged(visit: Visit) -> Fields:
-    """Return what filters said of a page, and which of its links are not followed."""
+    """Return the fields about what filters decided about a page, and which of its links are not followed."""
     said: Fields = []
     if visit.deliberation is not None:
         judgement = visit.deliberation.judgement
@@ -197,7 +200,7 @@ def _judged(visit: Visit) -> Fields:
 
 
 def _record_ids() -> Iterator[str]:
-    """Yield UUIDs of version 4, made of what the kernel is asked for once for many: one by one they would take three times as long."""
+    """Yield UUIDs of version 4. The kernel is asked for the bytes of many at once: one by one they would take three times as long."""
     while True:
         digits = secrets.token_hex(16 * _IDS_AT_ONCE)
         for at in range(0, len(digits), 32):
@@ -210,12 +213,12 @@ def _target(url: CrawlURL) -> Fields:
 
 
 def _connection(wire: Wire, message: HttpMessage) -> Fields:
-    """Return where the bytes came from, and by which protocols."""
+    """Return the fields about the peer and the protocols."""
     said = [("WARC-IP-Address", wire.address)] if wire.address else []
     said.append(("WARC-Protocol", "http/1.0" if message.head.startswith(b"HTTP/1.0") else "http/1.1"))
     if wire.tls:
         said.append(("WARC-Protocol", _TLS.get(wire.tls, wire.tls.lower())))
-    if wire.cipher.startswith("TLS_"):  # names of TLS 1.3 are those of its standard; OpenSSL has its own for older ones
+    if wire.cipher.startswith("TLS_"):  # TLS 1.3 uses the standard's names; for older versions OpenSSL has its own names
         said.append(("WARC-Cipher-Suite", wire.cipher))
     return said
 
@@ -230,7 +233,7 @@ def _refers(capture: Capture, profile: str) -> Fields:
 
 
 def _why(outcome: Outcome, wire: Wire) -> str:
-    """Return in the standard's words why an answer has no end."""
+    """Return why an answer is incomplete, in the standard's words."""
     cause = wire.broken or (outcome.cause if isinstance(outcome, Failed) else None)
     if isinstance(outcome, Fetched) and (Flag.TRUNCATED_SIZE in outcome.flags or outcome.refused is Reason.TOO_LARGE):
         return "length"
@@ -238,13 +241,15 @@ def _why(outcome: Outcome, wire: Wire) -> str:
 
 
 def _hops(url: CrawlURL) -> str:
-    """Return the way from a seed: L a click, E what a page or style sheet needs, R a redirect since; P is what a fetch needs before it."""
+    """Return the way from a seed as letters: L a click, E a requisite of a page or style sheet, R a redirect after these, P a prerequisite
+    (robots.txt).
+    """
     needs = "E" * url.site_depth if url.purpose is Purpose.REQUISITE else ""
     return "P" if url.purpose is Purpose.ROBOTS else "L" * url.seed_distance + needs + "R" * url.hops
 
 
 def _warcinfo(settings: Settings, version: str) -> bytes:
-    """Return the block of the record that begins each file."""
+    """Return the block of the `warcinfo` record that begins each file."""
     identity, config = settings.identity, msgspec.json.encode(settings)
     if len(config) > _MOST_CONFIG:
         config = msgspec.json.encode(msgspec.structs.replace(settings, seeds=[]))

@@ -77,8 +77,7 @@ class Canaries:
         via, look, speaks, words = url.via if url.hops else b"", None, 0, b""
         if page is not None:
             speaks, words = self._heard(self._memory, queue, page, is_kept=is_kept)
-            is_wanted = is_kept and self._part.wants_look(queue, self._memory, is_own=speaks == 1)
-            look = look_of(page) if is_wanted else None
+            look = look_of(page) if is_kept and self._part.wants_look(queue, self._memory, speaks) else None
         return self._told(self._seen(queue, url.key, url.text, shown.token, shown.least, via, is_kept, look, speaks, words))
 
     def wish(self, queue: bytes, *, is_drained: bool = False) -> Learned:

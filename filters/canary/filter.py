@@ -18,7 +18,8 @@ one is good again, URLs are queued again if their answer was the wall's. If no a
 answers differ, all URLs of that time are; of a wall in another language those between the last and the next answer in the host's words.
 
 **A wall that has fallen.** If the canary is good, one of the answers that were alike is fetched again. If it shows something else now, and
-the canary is good still, a wall was there, and the URLs that it answered are queued again. If not, the site is like that, and the next
+the canary is good still, a wall was there, and the URLs that it answered are queued again; so are they if two canaries have failed and the
+first is good again. If not, the site is like that, and the next
 canary for this answer is asked for only after four times as many. The other answers that were alike stay in doubt (doubts.py) until one of
 them was fetched again, too.
 
@@ -37,7 +38,7 @@ from thresher.crawler.core.effects import Again, Answer, Effect, Request, Rest, 
 from thresher.crawler.core.model import Cause, Mode, Purpose
 from thresher.crawler.core.ports import Memory
 from thresher.filters.base import NO_EFFECTS, Effects
-from thresher.filters.canary import doubts, records, tongue
+from thresher.filters.canary import doubts, early, records, tongue
 from thresher.filters.canary.likeness import is_changing, is_like, lost
 from thresher.filters.canary.news import Found, Seen, Wish
 from thresher.filters.canary.records import NAME, Candidate, HostState, Stage, SuspectAnswer
@@ -77,14 +78,14 @@ class CanaryFilter:
 
     # -- questions of other parts
 
-    def wants_look(self, queue: bytes, memory: Memory, *, is_own: bool) -> bool:
+    def wants_look(self, queue: bytes, memory: Memory, speaks: Speech) -> bool:
         """Return whether the next page of a host that is kept becomes a candidate.
 
         Args:
-            is_own: It uses its host's words.
+            speaks: Whether it uses its host's words.
         """
         watch = records.find_watch(memory, queue)
-        return watch is None or watch.n_kept + 1 in _SLOTS_AT or (is_own and not watch.has_own)
+        return watch is None or watch.n_kept + 1 in _SLOTS_AT or (speaks is Speech.OWN and not watch.has_own)
 
     def hosts_of(self, site: bytes, memory: Memory) -> list[bytes]:
         """Return the queues of a site's hosts; first those with the most answers since their last good canary."""
@@ -104,13 +105,19 @@ class CanaryFilter:
 
     def is_in_doubt(self, queue: bytes, memory: Memory) -> bool:
         """Return whether answers of a host that has nothing else to fetch are to be cleared by requests."""
+        if records.first_answers(memory, queue):
+            return False
         watch = records.find_watch(memory, queue)
         return watch is not None and watch.stage is Stage.IDLE and self._may_clear(watch) and bool(doubts.groups(memory, queue))
 
     # -- the crawl's own answers
 
     def on_news(self, news: Seen | Wish, memory: Memory, /) -> Effects:
-        watch = records.read_watch(memory, news.queue)
+        if isinstance(news, Seen) and (n := early.enter(memory, news, self._share)):
+            if news.look is not None:
+                self._keep(news, HostState(n), memory)
+            return NO_EFFECTS
+        watch = self._opened(memory, news.queue)
         if isinstance(news, Wish):
             why = doubts.worth_a_request(memory, news.queue, small_too=True)[0] if news.is_drained else b""
             is_idle = watch.stage is Stage.IDLE
@@ -120,7 +127,22 @@ class CanaryFilter:
         records.write_watch(memory, news.queue, watch)
         return effects
 
+    def _opened(self, memory: Memory, queue: bytes) -> HostState:
+        """Return a host's state, after its first answers were learned from."""
+        first = early.take(memory, queue)
+        watch = records.read_watch(memory, queue)
+        for news in first:
+            self._learn_seen(news, watch, memory)
+        return watch
+
     def _seen(self, news: Seen, watch: HostState, memory: Memory) -> Effects:
+        token, n_alike, wanted = self._learn_seen(news, watch, memory)
+        if watch.stage not in (Stage.IDLE, Stage.WALLED) and watch.n_answers - watch.asked_at > _LOST_AFTER:
+            watch.stage = Stage.IDLE
+        return self._ask_for(token, n_alike, wanted, news, watch, memory) if watch.stage is Stage.IDLE else NO_EFFECTS
+
+    def _learn_seen(self, news: Seen, watch: HostState, memory: Memory) -> tuple[bytes, int, int]:
+        """Learn from an answer; return its token, how many answers have that, and how many ask for a canary."""
         queue = news.queue
         watch.n_answers += 1
         speaks = news.speaks
@@ -141,10 +163,7 @@ class CanaryFilter:
                 self._keep(news, watch, memory)
             if news.words and tongue.learn(memory, queue, news.words):
                 self._hear(watch, queue, memory)
-        if watch.stage not in (Stage.IDLE, Stage.WALLED) and watch.n_answers - watch.asked_at > _LOST_AFTER:
-            watch.stage = Stage.IDLE
-        wanted = least if is_walls else doubts.wanted(least, watch.n_honest)
-        return self._ask_for(token, n_alike, wanted, news, watch, memory) if watch.stage is Stage.IDLE else NO_EFFECTS
+        return token, n_alike, least if is_walls else doubts.wanted(least, watch.n_honest)
 
     def _ask_for(self, token: bytes, n_alike: int, wanted: int, news: Seen, watch: HostState, memory: Memory) -> Effects:
         """Ask for a canary if there are as many alike answers as are wanted for it, or if the last one was long ago."""
@@ -231,8 +250,9 @@ class CanaryFilter:
         queue = records.take_asked(memory, reduced.key)
         if not queue:
             return NO_EFFECTS
-        watch = records.read_watch(memory, queue)
+        watch = self._opened(memory, queue)
         effects = self._learn(reduced, watch, queue, memory)
+        watch.has_own = any(one.speaks == Speech.OWN for one in records.candidates(memory, queue).values())
         records.write_watch(memory, queue, watch)
         return effects
 
@@ -270,6 +290,8 @@ class CanaryFilter:
             candidate.spread = max(candidate.spread, lost(candidate.look, found.look))
             records.put_candidate(memory, queue, watch.slot, candidate)
         if watch.stage is Stage.CONFIRM:
+            watch.failed = [watch.why]
+        if watch.stage in (Stage.CONFIRM, Stage.TWICE):
             return self._fallen(watch, queue, memory)
         if watch.is_walled:
             return self._release(watch, queue, memory, is_well=True)
@@ -301,13 +323,13 @@ class CanaryFilter:
             return self._clear_next(watch, queue, memory)
         watch.failed = []
         if watch.slot not in records.candidates(memory, queue):
+            watch.failed = [watch.why]
             return self._fallen(watch, queue, memory)
         return self._fetch(watch, queue, watch.slot, Stage.CONFIRM, memory)
 
     def _fallen(self, watch: HostState, queue: bytes, memory: Memory) -> Effects:
         """Queue again what a wall had answered for that has fallen before a canary could see it."""
-        watch.failed = [watch.why]
-        watch.told, watch.n_walls, watch.n_honest = words_for(watch.why), watch.n_walls + 1, 0
+        watch.told, watch.n_walls, watch.n_honest = words_for(watch.why or watch.failed[0]), watch.n_walls + 1, 0
         return (Void(queue), *self._fetch_again(watch, queue, memory), *self._clear_next(watch, queue, memory))
 
     def _bad(self, found: Found, watch: HostState, queue: bytes, memory: Memory, *, is_walls: bool) -> Effects:

@@ -30,6 +30,9 @@ class Seen(msgspec.Struct, array_like=True, tag=0, frozen=True):
     speaks: Annotated[int, Meta(ge=0, le=2)] = 0  # whether a page uses its host's words: tongue.Speech
     words: _Words = b""  # of a page of which its host's words are learned
 
+    def __post_init__(self) -> None:
+        _check(self.words)
+
 
 class Wish(msgspec.Struct, array_like=True, tag=1, frozen=True):
     """A canary is wanted: a decision for good about a host is pending, or it has nothing else to fetch and answers are in doubt."""
@@ -49,3 +52,11 @@ class Found(msgspec.Struct, array_like=True, frozen=True):
     told: str
     was_asked: bool  # False: the request may not be made
     words: _Words = b""  # of a page
+
+    def __post_init__(self) -> None:
+        _check(self.words)
+
+
+def _check(words: bytes) -> None:
+    if len(words) % 4:
+        raise ValueError(f"expected words of 4 bytes, found {len(words)} bytes")

@@ -1,6 +1,7 @@
 """The filter's records of each host, under its queue's 16 bytes, of which the first 8 are its site's.
 
     queue ‖ "H"                → Watch: the host's state, and the request under way
+    queue ‖ "E"                → its first answers, in place of all the others but "K" (early.py)
     queue ‖ "K" ‖ slot 1       → Candidate: a page that was kept and may be a canary
     queue ‖ "T" ‖ token 8      → Count: answers alike since the last good canary
     queue ‖ "S" ‖ key 8        → Suspect: a URL that was answered since then
@@ -36,7 +37,7 @@ N_CANDIDATES: Final = 3
 _SECOND: Final = 2
 SITE: Final = 8
 QUEUE: Final = 16
-_WATCH, _CANDIDATE, _COUNT, _SUSPECT, _AGAIN, _HONEST, _OF_WALL, _ASKED = b"H", b"K", b"T", b"S", b"N", b"Q", b"B", b"A?"
+_WATCH, _EARLY, _CANDIDATE, _COUNT, _SUSPECT, _AGAIN, _HONEST, _OF_WALL, _ASKED = b"H", b"E", b"K", b"T", b"S", b"N", b"Q", b"B", b"A?"
 
 _encode = msgspec.msgpack.Encoder().encode
 _T = TypeVar("_T")
@@ -121,12 +122,50 @@ class SuspectAnswer(msgspec.Struct, array_like=True):
     at: int = 0  # answers of its host until then
 
 
+class EarlyAnswer(msgspec.Struct, array_like=True, frozen=True):
+    """One of a host's first answers, as far as it is needed to learn from it later."""
+
+    key: bytes
+    url: str
+    token: bytes
+    least: int
+    via: bytes
+    is_kept: bool
+    words: bytes  # u32 each; of a kept page
+
+
 def read_watch(memory: Memory, queue: bytes) -> HostState:
-    return _read(memory, queue + _WATCH, _WATCHES) or HostState()
+    return find_watch(memory, queue) or HostState()
 
 
 def find_watch(memory: Memory, queue: bytes) -> HostState | None:
+    """Return a host's state, None if it was never asked for anything."""
+    if first := first_answers(memory, queue):
+        return _state_after(first)
     return _read(memory, queue + _WATCH, _WATCHES)
+
+
+def first_answers(memory: Memory, queue: bytes) -> list[EarlyAnswer]:
+    """Return a host's first answers, if they are not learned from yet."""
+    return _read(memory, queue + _EARLY, _FIRST_ANSWERS) or []
+
+
+def put_first_answers(memory: Memory, queue: bytes, first: list[EarlyAnswer]) -> None:
+    memory.put(queue + _EARLY, _encode(first), weight=KEPT)
+
+
+def drop_first_answers(memory: Memory, queue: bytes) -> None:
+    memory.delete(queue + _EARLY)
+
+
+def is_new(memory: Memory, queue: bytes) -> bool:
+    """Return whether nothing but first answers is known of a host."""
+    return memory.get(queue + _WATCH) is None
+
+
+def _state_after(first: list[EarlyAnswer]) -> HostState:
+    n_kept = sum(answer.is_kept for answer in first)
+    return HostState(len(first), n_kept, n_suspects=len({answer.key for answer in first}))
 
 
 def write_watch(memory: Memory, queue: bytes, watch: HostState) -> None:
@@ -138,6 +177,8 @@ def watches(memory: Memory, site: bytes = b"") -> Iterator[tuple[bytes, HostStat
     for key, value in memory.scan(site):
         if len(key) == QUEUE + 1 and key[QUEUE:] == _WATCH:
             yield key[:QUEUE], _WATCHES.decode(value)
+        elif len(key) == QUEUE + 1 and key[QUEUE:] == _EARLY:
+            yield key[:QUEUE], _state_after(_FIRST_ANSWERS.decode(value))
 
 
 def candidates(memory: Memory, queue: bytes) -> dict[int, Candidate]:
@@ -281,6 +322,7 @@ def _read(memory: Memory, key: bytes, decoder: msgspec.msgpack.Decoder[_T]) -> _
 
 
 _WATCHES = msgspec.msgpack.Decoder(HostState)
+_FIRST_ANSWERS = msgspec.msgpack.Decoder(list[EarlyAnswer])
 _CANDIDATES = msgspec.msgpack.Decoder(Candidate)
 _COUNTS = msgspec.msgpack.Decoder(Count)
 _SUSPECTS = msgspec.msgpack.Decoder(SuspectAnswer)

@@ -127,7 +127,7 @@ class DepthOfPages:
         stands_for = SAMPLE if is_usual else 1
         sampled = measure.asked_for_sample()
         fetch = DepthFetch(parts, measure.depth, measure.text, sampled, drop, measure.n_links, key[8:], kind, stands_for, poor)
-        may_be_early = self._is_unbound and not (is_usual or drop or poor or glance.n_old or glance.n_limited)
+        may_be_early = self._is_unbound and not (drop or poor or glance.n_old or glance.n_limited)
         if may_be_early and (head := early.enter(memory, site, measure.url, fetch)) is not None:
             self._sites.saved(memory, site, head)
             return NO_EFFECTS

@@ -152,7 +152,7 @@ class Ledger:
             parts = parse(page.url, origin_of(page.url))
             before = self.where(parts)
             self.vocabulary.add(parts.words())
-            fetch = DepthFetch(parts, page.depth, page.text, b"", n_links=page.n_links, key=page.key)
+            fetch = DepthFetch(parts, page.depth, page.text, b"", n_links=page.n_links, key=page.key, stands_for=page.stands_for)
             self._learn(fetch, before, self.where(parts), is_new=True)
             self._level(page.depth).new_links += page.new_links
 

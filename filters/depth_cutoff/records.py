@@ -80,6 +80,7 @@ class EarlyPage(msgspec.Struct, array_like=True):
     n_links: int
     key: bytes  # 8
     new_links: int = 0
+    stands_for: int = 1
 
 
 class SiteHead(Glance, array_like=True):

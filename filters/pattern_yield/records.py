@@ -29,7 +29,7 @@ SOURCE_WEIGHT: Final = 0.5
 GOOD_RUN: Final = 8  # answers in a row that were worth it, from which only a sample is learned from
 SAMPLE: Final = 16  # one answer in so many
 LATELY: Final = 8  # latest texts that a pattern remembers
-EARLY: Final = GOOD_RUN - 1  # first pages of a site that may wait for its tree
+EARLY: Final = 2 * GOOD_RUN  # first pages that are learned from of a site that may wait for its tree
 
 
 class ShownText(msgspec.Struct, array_like=True):

@@ -103,7 +103,10 @@ _BY_NAME: dict[str, st.SearchStrategy[Any]] = {
     "cell": st.one_of(
         st.lists(_eights, max_size=9).map(b"".join), st.binary(min_size=4096, max_size=4096).map(lambda cell: bytes(at % 54 for at in cell))
     ),
-    "sketch": st.lists(st.integers(0, 9), max_size=9, unique=True).map(lambda found: struct.pack(f"<{len(found)}I", *sorted(found))),
+    **dict.fromkeys(
+        ("sketch", "words"),
+        st.lists(st.integers(0, 9), max_size=9, unique=True).map(lambda found: struct.pack(f"<{len(found)}I", *sorted(found))),
+    ),
     **dict.fromkeys(("target_key", "counted_as"), st.sampled_from(_KEYS)),
     "n_words": st.integers(0, 300),
     "day": st.integers(0, 20_000),

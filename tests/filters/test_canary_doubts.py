@@ -5,8 +5,13 @@ from __future__ import annotations
 import pytest
 from dict_memory import DictMemory
 
+from thresher.config.settings import CanarySettings
+from thresher.crawler.core.effects import Again, Void, Well
 from thresher.filters.canary import doubts, records, tongue
-from thresher.filters.canary.records import HostState, SuspectAnswer
+from thresher.filters.canary.filter import CanaryFilter
+from thresher.filters.canary.news import Found
+from thresher.filters.canary.records import Candidate, HostState, Stage, SuspectAnswer
+from thresher.filters.soft_error.looks import Look
 
 QUEUE = b"q" * 16
 SPEAKS = {"o": tongue.Speech.OWN, "s": tongue.Speech.STRANGE, "?": tongue.Speech.UNKNOWN}
@@ -53,3 +58,19 @@ def test_the_second_of_strange_answers_in_a_row_is_fetched_again() -> None:
     assert named() == (9, "http://a/32")
     row(40, 12)
     assert named() == (12, "http://a/32"), "in doubt already"
+
+
+def test_a_wall_that_two_canaries_have_met_has_stood_there_if_the_first_is_good_again() -> None:
+    """One suspect decided before whether it had: a page of the site's own in another language, so that four listings were lost.
+
+    Mutation: the suspect is fetched again as if both canaries had been good.
+    """
+    memory, part, home = DictMemory(), CanaryFilter(CanarySettings()), Look(bytes(4), 40, b"")
+    records.put_candidate(memory, QUEUE, 0, Candidate("http://a/", key(0), b"Phomepag", home, 1, speaks=tongue.Speech.OWN))
+    records.put_suspect(memory, QUEUE, key(2), SuspectAnswer(b"Pforeign", b"", tongue.Speech.STRANGE, 9))
+    records.count_run(memory, QUEUE, tongue.STRANGE, tongue.LEAST, "http://a/own", key(3), tongue.LEAST)
+    failed = [b"Pfirst..", b"Psecond."]
+    records.write_watch(memory, QUEUE, HostState(20, 9, stage=Stage.TWICE, why=tongue.STRANGE, failed=failed, is_foreign=True))
+    records.note_asked(memory, QUEUE, key(0))
+    effects = part.on_answer(Found(key(0), 1.0, b"Phomepag", 200, home, "", was_asked=True), memory)
+    assert effects == (Void(QUEUE), Again(QUEUE, (key(2),)), Well(QUEUE))

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 import numpy as np
+import pytest
 from dict_memory import DictMemory
 from msgspec.structs import replace
 from subjects import LONG_TEXT, SPACE, batch, page, pair
@@ -24,12 +25,13 @@ from thresher.filters.evidence.decay import Recent
 from thresher.filters.evidence.opinion import Opinion
 from thresher.filters.journal import JournalRecord
 from thresher.filters.panel import Panel
+from thresher.filters.pattern_yield import sites
 from thresher.filters.pattern_yield.evidence import YieldEvidence
 from thresher.filters.pattern_yield.filter import holder, rule_of, spec
 from thresher.filters.pattern_yield.news import Said, news
 from thresher.filters.pattern_yield.news import said as word_on
 from thresher.filters.pattern_yield.patterns import parse
-from thresher.filters.pattern_yield.records import EARLY, HEAD, Pattern, SiteHead, encode, head_key, pattern_key
+from thresher.filters.pattern_yield.records import EARLY, GOOD_RUN, HEAD, Pattern, SiteHead, encode, head_key, pattern_key
 from thresher.filters.pattern_yield.tree import Tree, patterns_of
 from thresher.filters.pattern_yield.vocabulary import Vocabulary
 from thresher.filters.spec import FilterSpec
@@ -332,10 +334,12 @@ def test_pages_that_look_like_kept_ones_hold_their_pattern_and_are_documents_all
     assert [(pattern.evidence.barren, pattern.evidence.worth) for pattern in patterns_of(memory, SITE)] == [(True, 0)]
 
 
-def test_the_first_pages_are_learned_from_as_if_there_had_been_a_tree() -> None:
+@pytest.mark.parametrize("most", [7, EARLY])
+def test_the_first_pages_are_learned_from_as_if_there_had_been_a_tree(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever comes after them. Broken once (a page that shows what an earlier one showed was listed): fails."""
-    for seed in range(30):
-        n_new = seed % 10
+    monkeypatch.setattr(sites, "EARLY", most)
+    for seed in range(24):
+        n_new = seed % 12 if seed % 3 else 60  # of those after `GOOD_RUN`, one in sixteen is learned from
         first = [told(f"http://a.example/wiki/{i}", f"new{i}") for i in range(n_new)]
         lazy, eager = DictMemory(), DictMemory()
         one, other = Crawl(lazy), Crawl(eager)
@@ -344,8 +348,8 @@ def test_the_first_pages_are_learned_from_as_if_there_had_been_a_tree() -> None:
             one.sit(subject)
             other.sit(subject)
             assert one.asked == other.asked
-            if i < min(n_new, EARLY):
-                assert len(HEAD.decode(lazy.rows[head_key(SITE)]).early) == i + 1
+            if i < min(n_new, most):
+                assert len(HEAD.decode(lazy.rows[head_key(SITE)]).early) >= min(i + 1, GOOD_RUN)
             Tree(eager, SITE, rule_of(TIGHT)).save()
         assert by_form(lazy) == by_form(eager)
 
