@@ -5,9 +5,9 @@
     growth    `benchmarks.speed.growth`: seen set and frontier up to 50 million URLs in three regimes
     agents    `benchmarks.speed.agents`: one agent and one for each core
 
-Each part runs in a process of its own, one after the other, on the whole machine. Its files are put into the folder of --out once it has
-ended well, and the table beside them as speed.json; of a part that fails nothing is kept but a line that says why. All of it takes most of
-a day; --short takes minutes, shows that everything runs, gives figures that mean nothing, and keeps them only where --out says so.
+Each part runs in a separate process, one after the other, on the whole machine. If it succeeds, its files are put into the folder of
+--out, with the table as speed.json. If it fails, nothing is kept except a line in the table that says why. All parts together take most of
+a day. --short takes minutes and only shows that everything runs: its figures mean nothing, and are kept only if --out is given.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Line(NamedTuple):
     part: str
     case: str
     size: str = ""
-    figure: float | None = None  # none: there is no result
+    figure: float | None = None  # None: there is no result
     unit: str = ""
     peak_mib: int | None = None
     note: str = ""
@@ -48,9 +48,9 @@ class Line(NamedTuple):
 class Part(NamedTuple):
     """One of the benchmarks."""
 
-    command: tuple[str, ...]  # to which a folder for its files is added
-    short: tuple[str, ...]  # what else, to be done soon
-    lines: Callable[[Path], list[Line]]  # of the files in a folder
+    command: tuple[str, ...]  # the command line; a folder for its files is added at the end
+    short: tuple[str, ...]  # more arguments with --short
+    lines: Callable[[Path], list[Line]]  # reads the files in a folder and returns lines of the table
 
 
 def _webs(out: Path) -> list[Line]:
@@ -119,7 +119,13 @@ def _parts(peers: Path, directory: Path | None) -> dict[str, Part]:
 
 
 def run(parts: Mapping[str, Part], out: Path | None, *, short: bool) -> list[Line]:
-    """Run parts one after the other; return the table. out: for their files; none keeps none"""
+    """Run parts one after the other; return the table.
+
+    Args:
+        parts: Name → part.
+        out: Folder for their files; None: keep none.
+        short: Whether they only show that they run.
+    """
     lines = []
     for name, part in parts.items():
         with tempfile.TemporaryDirectory(prefix="thresher-bench-") as temporary:
@@ -135,7 +141,7 @@ def run(parts: Mapping[str, Part], out: Path | None, *, short: bool) -> list[Lin
 
 
 def _why_failed(command: tuple[str, ...]) -> str:
-    """Run a benchmark, its progress passed on; return why it has no result, "" if it has one."""
+    """Run a benchmark and show its progress; return why it has no result, "" if it has one."""
     last = "it said nothing"
     with started(command, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
         assert process.stderr is not None

@@ -5,15 +5,16 @@ recordings (recordings.py, replayed.py), `… walls` puts walls before sites (wa
 that a site's own software makes (sitemaps.py).
 
 Real software that Debian packages is started on loopback addresses, each site is crawled from one seed by the command line, first with all
-filters off (but media), then with each set of filters: with all but depth_cutoff, which saves what is far and not what is redundant, and
-with all. Politeness is at its lowest, but that the crawls with filters wait --delay seconds between two requests, a twentieth of what they
-would by default: what is learnt beside the crawl, in another process, would else come when most of the site is fetched. Where packages are
-missing, it says which. A crawl is cut at 5,000 pages, which none of them reaches.
+filters off (but media), then with each set of filters: with all but depth_cutoff (which leaves out what is far away, not what is
+redundant), and with all. Crawls wait as little as possible between requests. Only the crawls with filters wait --delay seconds, a twentieth
+of the default: without that, results of studies in another process would come when most of the site is fetched. If packages are missing, it
+says which. A crawl ends after 5,000 pages, which no site reaches.
 
 The table: requests of the crawl; answers 200 among them and how many distinct documents they show; duplicates fetched; coverage (share of
 the duplicate fetches avoided), reduction (share of the requests avoided); documents lost, and of these those without a near copy that was
-kept; probes and validations, which are among the requests; audits. Then whose doing the losses were, with examples, and for the wiki how
-many of the missing pages were recorded as soft errors. Exit 1 if documents are lost beyond 0.5 % with the last set of filters.
+kept; probes and validations, which are among the requests; audits. Then the filters that caused the losses, with examples; and for the wiki
+how many of the missing pages were recorded as soft errors. Exit code 1 if more than 0.5 % of the documents are lost with the last set of
+filters.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ _COLUMNS = ["filters", *_COUNTS, "probes", "validations", "audits", "CPU-s"]
 
 def main() -> int:
     """Serve, crawl, compare, print; return 0 if nothing is lost, 2 if packages are missing."""
-    signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))  # so that the servers end with it
+    signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))  # so that the servers are stopped
     if sys.argv[1:2] and sys.argv[1] in _COMMANDS:
         return _COMMANDS[sys.argv[1]](sys.argv[2:])
     options = _options()
@@ -77,7 +78,7 @@ def _options() -> argparse.Namespace:
 
 
 def measure(site: Site, directory: Path, sets: Mapping[str, Sequence[str]], delay_s: float) -> bool:
-    """Crawl a site without filters and with each set; print what that came to; return whether too much is lost with the last."""
+    """Crawl a site without filters and with each set; print the results; return whether too much is lost with the last set."""
     with served(site, directory) as place:
         print(f"\n{site.name}: {site.about}\n{place.url(site.hosts[0], site.seed)}", flush=True)
         is_empty = site.empty(place.directory) if site.empty else anytime.never
@@ -114,7 +115,7 @@ def _row(name: str, found: Comparison) -> list[str]:
 
 
 def _losses(site: Site, found: Comparison) -> list[str]:
-    """Say whose doing the lost documents are and what they show, with examples of each cause."""
+    """Return lines that say which filters lost documents and what these show, with examples of each cause."""
     n_served, n_requests = found.other.n_served, found.other.requests.total()
     lines = [f"the server counted {n_served:,} requests, the crawl {n_requests:,}"] if n_served != n_requests else []
     for is_gone, label in ((True, "lost"), (False, "lost, but a near copy was kept")):
@@ -128,7 +129,7 @@ def _losses(site: Site, found: Comparison) -> list[str]:
 
 
 def _soft_errors(site: Site, place: Place, found: Comparison) -> list[str]:
-    """Hold the recorded soft errors against the truth: only the wiki answers 200 for what is missing."""
+    """Compare the recorded soft errors with the truth: only the wiki answers missing pages with 200."""
     is_missing = site.missing(place.directory) if site.missing else anytime.never
     truth = {answer.url for answer in found.base.answers if is_missing(answer.url)}
     fetched = {answer.url for answer in found.other.answers}

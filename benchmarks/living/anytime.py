@@ -1,18 +1,18 @@
 """Anytime curves of living sites: `python -m benchmarks.living anytime [SITE…] [--seeds N] [--set KEY=VALUE]… [--filters SET]`.
 
-Each site is crawled plainly (every learned filter off) and with the default configuration, or with what --set changes of it, or with the
-filters of --filters enforced and no others. The seeds of a crawl's choices are drawn anew by the product for each crawl, and no option
-sets them; so each of the N runs of a site differs in them. A crawl with filters has no budget, but on sites of several hosts the curve is
-that of one more crawl with the plain crawl's requests as its budget. robots.txt is counted for neither.
+Each site is crawled plainly (every learned filter off) and a second time: with the default configuration, with the changes of --set, or
+with only the filters of --filters enforced. Each crawl draws new random seeds for its choices, and no option sets them; so the N runs of a
+site differ. A crawl with filters has no budget, but on sites of several hosts the curve is that of one more crawl with the plain crawl's
+requests as its budget. Requests for robots.txt are not counted.
 
-A line a site and run: documents found by 10, 25, 50, 75 and 100 % of the plain crawl's requests over what plain has by then, and after the
-slash what an oracle has, near copies counted once, by the clusters of `thresher replicas` over the plain crawl, and so are texts of the
-same words in another order, as a folder's list shows them when it is sorted otherwise; `gain`: the share of the oracle's logarithmic gain
-at half; the same curve by bytes; requests; documents lost (the texts that plain has and this crawl did not
-keep), without and with a near copy that was kept; the tail: the end of the crawl, most of which went to what filters had put off. Then
-what was lost, and to which kinds of URLs the requests went that brought nothing new, before the tail and in it. Exit 1 if a goal is
-missed: 75 % of the oracle's gain at half over all sites, 50 % on each where it has 1.1 times or more, nowhere below plain by more than
-max(2 %, 5 documents), lost .1 % over all sites and .5 % on the worst.
+A line a site and run: documents found by 10, 25, 50, 75 and 100 % of the plain crawl's requests divided by what plain has by then, and
+after the slash the same for an oracle. Near copies count once (by the clusters of `thresher replicas` over the plain crawl), and so do
+texts of the same words in another order, such as a folder's list in another sort order; `gain`: the share of the oracle's logarithmic gain
+at half; the same curve by bytes; requests; documents lost (the texts that plain has and this crawl did not keep), without and with a near
+copy that was kept; the tail: the end of the crawl, most of which went to URLs that filters had held. Then the lost documents, and the kinds
+of URLs whose requests brought nothing new, before the tail and in it. Exit 1 if a goal is missed: 75 % of the oracle's gain at half over
+all sites, 50 % on each where it has 1.1 times or more, nowhere below plain by more than max(2 %, 5 documents), lost .1 % over all sites and
+.5 % on the worst.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def told(curves: Sequence[Curve]) -> int:
-    """Print what the curves came to together and the goals that are missed; return 1 if any is."""
+    """Print the sums of all curves and the goals that are missed; return 1 if any is missed."""
     goals, (ours, oracles) = missed(curves), (sum(curve.gains[i] for curve in curves) for i in (0, 1))
     lost, documents = sum(curve.lost for curve in curves), sum(curve.documents for curve in curves)
     gain = f"{ours / oracles:.0%} of the oracle's gain at half" if oracles > 0 else "no gain to be had"
@@ -75,14 +75,14 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 def measure(site: Site, directory: Path, settings: Sequence[str], delay_s: float, n_runs: int) -> list[Curve]:
-    """Serve a site, crawl it plainly and otherwise, print and return the curves."""
+    """Serve a site, crawl it plainly and with filters, print and return the curves."""
     with served(site, directory) as place:
         print(f"\n{site.name}: {site.about}", flush=True)
         return [one_run(site, place, directory, settings, delay_s, number) for number in range(1, n_runs + 1)]
 
 
 def one_run(site: Site, place: Place, directory: Path, settings: Sequence[str], delay_s: float, number: int) -> Curve:
-    """Crawl a site that is served already, plainly and otherwise; print and return the curve."""
+    """Crawl a site that is served already, plainly and with filters; print and return the curve."""
     base = crawl_as(site, place, directory / f"{site.name}-plain-{number}", enforced(()))
     is_empty = site.empty(place.directory) if site.empty else never
     other = crawl_as(site, place, directory / f"{site.name}-filters-{number}", settings, delay_s)
@@ -97,7 +97,7 @@ def one_run(site: Site, place: Place, directory: Path, settings: Sequence[str], 
 
 
 def never(url: str) -> bool:
-    """Return whether a URL shows a page that does not exist, where a site answers 404 for it: no."""
+    """Return False: on a site that answers missing pages with 404, no answer 200 is a missing page."""
     return False
 
 
@@ -131,7 +131,12 @@ def clusters(base: Crawl) -> dict[str, int]:
 
 
 def reordered(clusters: Mapping[str, int], texts: Mapping[str, str]) -> dict[str, int]:
-    """Return the clusters with those in one that hold a text of the same words in another order.    texts: by document"""
+    """Return the clusters; those with a text of the same words in another order are joined.
+
+    Args:
+        clusters: Document → number of its cluster.
+        texts: Document → its text.
+    """
     by_words: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for document, text in texts.items():
         by_words[tuple(sorted(text.split()))].append(document)
@@ -159,7 +164,7 @@ def _losses(site: Site, found: Comparison) -> list[str]:
 
 
 def wasted(site: Site, run: Run) -> list[str]:
-    """Return to which kinds of URLs the requests went that brought no new document, before the tail and in it."""
+    """Return lines with the kinds of URLs whose requests brought no new document, before the tail and in it."""
     seen, tail_from = set[str](), tail_start(run)
     barren: dict[str, Counter[str]] = defaultdict(Counter)
     for at, request in enumerate(run.requests):

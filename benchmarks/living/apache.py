@@ -1,4 +1,4 @@
-"""Apache as a child process: one address of loopback, a configuration of a site's own, everything it writes in one directory."""
+"""Apache as a child process: on one loopback address, with a configuration for each site; it writes only into one directory."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ DirectoryIndex index.html index.php doku.php
 
 @dataclass(frozen=True)
 class Place:
-    """Where a site is served from and to."""
+    """The directory and the address from which a site is served."""
 
-    directory: Path  # its own, for what it writes
+    directory: Path  # directory of the site, for all that the server writes
     address: str
-    port: int  # of the site's addresses
-    own_port: int = 0  # where Apache itself listens if something else stands before it; 0: there, too
+    port: int  # port of the site's addresses
+    own_port: int = 0  # Apache's own port if a proxy listens on `port`; 0: the same as `port`
 
     @property
     def listens(self) -> int:
@@ -65,9 +65,15 @@ class Place:
 
 @contextmanager
 def serving(place: Place, site: str, *, modules: str = "") -> Iterator[None]:
-    """Serve until the block ends; raises RuntimeError with the server's own words if it does not start.
+    """Serve until the block ends.
 
-    site: directives. modules: names beyond those that every site has; "php" is whichever version is installed.
+    Args:
+        place: Directory and port.
+        site: Apache directives of the site.
+        modules: Names of modules besides those that every site has; "php": the installed version.
+
+    Raises:
+        RuntimeError: If the server does not start; with its own message.
     """
     config = place.directory / "apache.conf"
     user = f"User {_SERVER_USER}\nGroup {_SERVER_USER}" if os.geteuid() == 0 else ""
@@ -76,7 +82,7 @@ def serving(place: Place, site: str, *, modules: str = "") -> Iterator[None]:
     config.write_text(_CONFIG.format(**values, user=user, site=site))
     _give_to_server(place.directory)
     command = [str(PROGRAM), "-f", str(config), "-D", "FOREGROUND"]
-    server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)  # it ends its whole process group
+    server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)  # the server ends its process group
     try:
         _wait(server, place)
         yield
@@ -88,7 +94,7 @@ def serving(place: Place, site: str, *, modules: str = "") -> Iterator[None]:
 
 
 def php_module() -> Path:
-    """Return the file of whichever version of PHP is installed for Apache."""
+    """Return the file of Apache's PHP module, whichever version is installed."""
     return next(MODULES.glob("libphp*.so"), MODULES / "libphp.so")
 
 
@@ -97,7 +103,7 @@ def _file(module: str) -> Path:
 
 
 def _give_to_server(directory: Path) -> None:
-    """Let the server's user read and write what is in the directory; started by root, the server gives that up."""
+    """Let the server's user read and write the directory: if root starts the server, it changes to that user."""
     if os.geteuid() != 0:
         return
     subprocess.run(["chown", "-Rh", f"{_SERVER_USER}:{_SERVER_USER}", str(directory)], check=True)

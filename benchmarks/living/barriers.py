@@ -1,7 +1,8 @@
-"""What a whole site may answer for a while instead of its pages, and when: thirteen kinds of walls, put up and taken down by a seed.
+"""Walls: answers that a whole site gives for a while instead of its pages. Thirteen kinds, at times that a seed decides.
 
-A wall stands for a number of requests, or of seconds if fewer come (a crawler that backs off sends none); then the site is itself again for
-a number of requests. Everything is decided by the seed and by what was asked: `Schedule` reads the clock that it is given.
+A wall lasts for a number of requests, or of seconds if fewer requests come (a crawler that backs off sends none). Then the site answers
+normally for a number of requests. Everything depends only on the seed and the requests; `Schedule` reads time from the clock that it is
+given.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from enum import StrEnum
 
 
 class Kind(StrEnum):
-    """What stands before the site."""
+    """The kind of wall that answers instead of the site."""
 
     LOGIN_FORM = "login form, 200"
     LOGIN_REDIRECT = "302 to a login form"
@@ -34,8 +35,8 @@ class Kind(StrEnum):
 LOGIN_PATH = "/login"
 SESSION = "sid"
 RETRY_AFTER_S = 2
-_OPEN = (25, 70)  # requests between two walls
-_STANDS = (10, 40)  # requests that a wall answers
+_OPEN = (25, 70)  # requests between two walls: least, most
+_STANDS = (10, 40)  # requests that a wall answers: least, most
 _LONGEST_S = 5.0
 
 _LOGIN = """<html><head><title>Log in</title></head><body><h1>Log in</h1><p>You must log in to see this page.</p>
@@ -52,7 +53,7 @@ _CHALLENGE = """<html><head><title>Just a moment</title></head><body><h1>Checkin
 <noscript>Enable JavaScript to continue.</noscript></body></html>"""
 _BANNER = '<div class="banner"><p>Now in a new design: tell us what you think of variant {n}.</p><p><a href="/">Home</a></p></div>'
 
-_BANNERS = re.compile(r"(?:Now in a new design tell us what you think of variant \d Home ?)+")  # as words, in a text
+_BANNERS = re.compile(r"(?:Now in a new design tell us what you think of variant \d Home ?)+")  # banners as words of a page's text
 _LINK = re.compile(r"""(<a\b[^>]*?\bhref=["'])([^"'#]+)""", re.IGNORECASE)
 _TEXT = re.compile(r">([^<]+)<")
 _SHIFTED = str.maketrans("aeioubcdfglmnprst", "eiouadfgbcmlrnpts")
@@ -60,7 +61,7 @@ _SHIFTED = str.maketrans("aeioubcdfglmnprst", "eiouadfgbcmlrnpts")
 
 @dataclass(frozen=True)
 class Answer:
-    """What is sent."""
+    """The answer that is sent."""
 
     status: int
     headers: dict[str, str]
@@ -70,7 +71,7 @@ class Answer:
 
 @dataclass
 class Schedule:
-    """Which wall stands at a request. One request at a time."""
+    """Decides which wall answers a request; called once for each request."""
 
     seed: int
     now: Callable[[], float]  # seconds
@@ -86,7 +87,7 @@ class Schedule:
         self._left = self.rng.randint(*_OPEN)
 
     def next(self) -> Kind | None:
-        """Return what stands before this request; each kind once before any again."""
+        """Return the wall that answers this request, None for the site itself. Each kind comes once before any comes again."""
         if not self.kinds:
             return None
         is_over = self.standing is not None and self.now() - self._since > _LONGEST_S
@@ -105,7 +106,7 @@ class Schedule:
 
 
 def instead(kind: Kind, path: str) -> Answer | None:
-    """Return what a wall answers without asking the site, None for a kind that changes the site's own answer."""
+    """Return the answer of a wall that does not ask the site; None for a kind that changes the site's own answer."""
     page = {"Content-Type": "text/html; charset=utf-8"}
     timed = page | {"Retry-After": str(RETRY_AFTER_S)}
     match kind:
@@ -130,7 +131,7 @@ def instead(kind: Kind, path: str) -> Answer | None:
 
 
 def changed(kind: Kind, html: str, rng: random.Random) -> str:
-    """Return a page of the site as it is while a wall of this kind stands."""
+    """Return a page of the site as a wall of this kind changes it."""
     match kind:
         case Kind.VARIANTS:
             n = rng.randint(1, 4)
@@ -145,12 +146,12 @@ def changed(kind: Kind, html: str, rng: random.Random) -> str:
 
 
 def without_banners(text: str) -> str:
-    """Return the words of a page without the banners of an experiment, which leave the page what it is."""
+    """Return the words of a page without the banners of an experiment, which do not make it another page."""
     return _BANNERS.sub("", text)
 
 
 def without_session(path: str) -> str:
-    """Return the path that the site is asked for."""
+    """Return the path without a session id, as the site itself is asked for it."""
     return re.sub(rf"[?&;]{SESSION}=[0-9a-f]{{16}}$", "", path)
 
 

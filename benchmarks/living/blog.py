@@ -1,7 +1,7 @@
 """WordPress over MariaDB: posts with categories, tags, authors, comments and archives by day; each with feeds and two JSON views announced.
 
-As Debian packages it, with dated addresses. A post is there under its name, its number (`?p=`), as part of five kinds of archives, and as
-the target of `?replytocom=` for each comment; its head announces an oEmbed answer in two formats and its record of the REST API.
+The Debian package, with dated addresses. A post is found under its name, under its number (`?p=`), in five kinds of archives, and under
+`?replytocom=` for each comment. Its head announces an oEmbed answer in two formats, and its record of the REST API.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ php_admin_flag display_errors off
 
 
 def build(place: Place) -> str:
-    """Copy the program, make the database, write the posts, return Apache's directives."""
+    """Copy the program, make the database and write the posts; return Apache's directives."""
     root, data = place.directory / "root", place.directory / "db"
     shutil.copytree(ROOT, root, ignore=shutil.ignore_patterns("languages"), ignore_dangling_symlinks=True)
     host = f"{BLOG.hosts[0]}:{place.port}"
@@ -104,7 +104,7 @@ def behind(place: Place) -> Iterator[None]:
 
 
 def _posts() -> list[dict[str, object]]:
-    """Return the pages of the manual as posts, two a week; their prefixes are categories, words of their titles tags."""
+    """Return the pages of the manual as posts, two a week. The prefix of a page's name is its category, words of its title are its tags."""
     found: list[dict[str, object]] = []
     for n, name in enumerate(text.pages(_SKIPPED + N_POSTS)[_SKIPPED:]):
         blocks = text.blocks_of(name)

@@ -1,7 +1,8 @@
-"""django-scheduler: a calendar of releases, one entry for each of a package's changelog; years, months, weeks and days without end.
+"""django-scheduler: a calendar of releases, one entry for each entry of a package's changelog; with years, months, weeks and days without
+end.
 
-Every view leads to the one before and the one after, by `?year=…&month=…&day=…` with the hour and more behind; most months are empty, and
-an empty month says nothing but its name. Adding or changing an entry wants a login, so that each such link answers 302 to one form.
+Every view links to the previous and the next one, by `?year=…&month=…&day=…`, followed by the hour and more. Most months are empty: they
+show only their name. To add or change an entry one must log in, so each such link is redirected (302) to one form.
 """
 
 from __future__ import annotations
@@ -100,7 +101,7 @@ def behind(place: Place) -> AbstractContextManager[None]:
 
 
 def entries() -> list[dict[str, str]]:
-    """Return the newest entries of changelogs: title, words, time."""
+    """Return the newest entries of changelogs, each with title, words and time."""
     found: list[dict[str, str]] = []
     for file in sorted(_DOCS.glob("*/changelog.Debian.gz")):
         words = gzip.decompress(file.read_bytes()).decode("utf-8", "replace")
@@ -138,5 +139,5 @@ CALENDAR = Site(
     behind=behind,
     kind=kind,
     modules="proxy proxy_http",
-    settings=("limits.max_depth=3",),  # there is no end of months
+    settings=("limits.max_depth=3",),  # the months have no end
 )

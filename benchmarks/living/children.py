@@ -1,6 +1,6 @@
-"""What stands behind Apache: a database or a web application, as a child process that ends with the site.
+"""Programs behind Apache: a database or a web application, as a child process that ends with the site.
 
-An application of PyPI lives in a virtual environment of its own, so that its packages are none of the crawler's: `environment(NAME)`.
+An application from PyPI has a separate virtual environment, `environment(NAME)`, so that its packages do not mix with the crawler's.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 ENVIRONMENTS = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "thresher-living"
-SERVER = "waitress"  # the package that serves WSGI applications on a socket of the file system
+SERVER = "waitress"  # the package that serves WSGI applications on a Unix socket
 _WAIT_S = 30.0
 
 
 def environment(name: str) -> Path:
-    """Return the virtual environment of an application, there or not."""
+    """Return the path of an application's virtual environment, whether it exists or not."""
     return ENVIRONMENTS / name
 
 
@@ -34,14 +34,18 @@ def is_installed(name: str, packages: Sequence[str]) -> bool:
 
 
 def how_to_install(name: str, packages: Sequence[str]) -> str:
-    """Return the shell command that makes the environment."""
+    """Return the shell command that creates the environment."""
     names = " ".join(f"'{package}'" for package in packages)
     return f"python3 -m venv {environment(name)} && {python_of(name)} -m pip install {names}"
 
 
 @contextmanager
 def running(command: Sequence[str], socket: Path, log: Path, variables: Mapping[str, str] | None = None) -> Iterator[None]:
-    """Run a child until the block ends; raise RuntimeError with the end of its log if the socket does not appear."""
+    """Run a child until the block ends.
+
+    Raises:
+        RuntimeError: If its socket does not appear; with the end of its log.
+    """
     with log.open("wb") as out:
         child = subprocess.Popen(command, stdout=out, stderr=out, env=os.environ | dict(variables or {}), start_new_session=True)
         try:
@@ -54,7 +58,14 @@ def running(command: Sequence[str], socket: Path, log: Path, variables: Mapping[
 
 @contextmanager
 def application(name: str, wsgi: str, directory: Path, variables: Mapping[str, str]) -> Iterator[None]:
-    """Serve a WSGI application of an environment at `directory`/wsgi.sock. wsgi: module:function that makes it."""
+    """Serve a WSGI application of an environment at `directory`/wsgi.sock.
+
+    Args:
+        name: The environment's name.
+        wsgi: `module:function` that makes the application.
+        directory: For the socket and the log.
+        variables: Environment variables.
+    """
     socket = directory / "wsgi.sock"
     command = [str(python_of(name)), "-m", "waitress", f"--unix-socket={socket}", "--unix-socket-perms=666", "--threads=4", "--call", wsgi]
     with running(command, socket, directory / "application.log", {**variables, "PYTHONPATH": str(directory), "PYTHONHASHSEED": "0"}):
@@ -62,12 +73,16 @@ def application(name: str, wsgi: str, directory: Path, variables: Mapping[str, s
 
 
 def proxied(directory: Path) -> str:
-    """Return the directives by which Apache hands everything to the application."""
+    """Return the directives by which Apache passes every request to the application."""
     return f"ProxyPreserveHost On\nProxyPass / unix:{directory}/wsgi.sock|http://localhost/"
 
 
 def run(name: str, directory: Path, variables: Mapping[str, str], *arguments: str, words: str | None = None) -> None:
-    """Run the environment's Python; raise RuntimeError with its words if that fails."""
+    """Run the environment's Python.
+
+    Raises:
+        RuntimeError: If that fails; with its output.
+    """
     all_variables = os.environ | {"PYTHONPATH": str(directory)} | dict(variables)
     command = [str(python_of(name)), *arguments]
     done = subprocess.run(command, cwd=directory, env=all_variables, input=words, capture_output=True, text=True, check=False)

@@ -1,8 +1,8 @@
-"""A crawl with filters held against the crawl without: what was saved, what was lost and by whom.
+"""Compares a crawl with filters with the crawl without: what was saved, what was lost, and by which filters.
 
-A document is a distinct text of the crawl without filters, among its answers of status 200 that are no view of a missing page. It is lost
+A document is a distinct text of the crawl without filters, among its answers of status 200 that do not show a missing page. It is lost
 if no page that the other crawl kept has that text. A lost one may have a near copy among what was kept: resemblance of at least 0.9 between
-their four-word shingles, those left out that a fifth of the site's documents share.
+their four-word shingles, without those that a fifth of the site's documents share.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from benchmarks.living.crawls import Answer, Crawl, holders, refusals
 from benchmarks.living.site import Judge
 
 _NEAR = 0.9
-_SHARED = 0.2  # of the documents, from which a shingle is boilerplate
+_SHARED = 0.2  # a shingle on this share of the documents is boilerplate
 _WIDTH = 4
 
 
@@ -24,9 +24,9 @@ class Loss:
     """A document that the filtered crawl did not keep."""
 
     document: str
-    urls: list[str]  # of the crawl without filters
-    fates: list[str]  # what became of each in the filtered one
-    resemblance: float  # with the most similar document that was kept
+    urls: list[str]  # its URLs in the crawl without filters
+    fates: list[str]  # what became of each URL in the filtered crawl
+    resemblance: float  # resemblance with the most similar document that was kept
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Comparison:
 
     @property
     def reduction(self) -> float:
-        """Share of all requests saved, those that filters made for themselves counted."""
+        """Share of all requests that was saved; requests of the filters themselves count as requests."""
         return 1 - self.other.requests.total() / self.base.requests.total()
 
     @property
@@ -57,7 +57,7 @@ class Comparison:
 
     @property
     def n_duplicates(self) -> int:
-        """Fetched answers of the filtered crawl that show what another one shows."""
+        """Number of fetched answers of the filtered crawl that show the same as another one."""
         by_print = {answer.fingerprint: answer.document for answer in self.base.answers}
         shown = [
             answer.document or self.by_url.get(answer.url) or by_print.get(answer.fingerprint, answer.fingerprint)
@@ -82,7 +82,7 @@ class Comparison:
         return [Loss(document, found, [self._fate(url) for url in found], near[document]) for document, found in urls.items()]
 
     def is_lost(self, loss: Loss) -> bool:
-        """Is the document itself gone: no near copy was kept, and it was not merely out of reach of `limits.max_pages`?"""
+        """Return whether the document itself is lost: no near copy was kept, and `limits.max_pages` was not the reason."""
         return loss.resemblance < _NEAR and not (self.other.is_cut and all(fate in ("queued", "not met") for fate in loss.fates))
 
     def _good(self, crawl: Crawl) -> list[Answer]:
@@ -117,7 +117,7 @@ def causes(losses: list[Loss]) -> Counter[str]:
 
 
 def _nearest(lost: dict[str, str], kept: dict[str, str]) -> dict[str, float]:
-    """Return lost document → its greatest resemblance with a kept one."""
+    """Return lost document → its greatest resemblance with a kept document."""
     shingles = {document: _shingles(text) for document, text in {**kept, **lost}.items()}
     n_in = Counter(shingle for found in shingles.values() for shingle in found)
     common = {shingle for shingle, n in n_in.items() if n > max(2, _SHARED * len(shingles))}

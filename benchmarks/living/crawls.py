@@ -1,4 +1,4 @@
-"""One crawl of a site by the command line, and what its store and its log of requests say."""
+"""One crawl of a site by the command line, with the results from its store and its log of requests."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from thresher.crawler.core.url_rules import url_rules
 from thresher.storage.view import View
 
 MAX_PAGES = 5_000
-_ALWAYS_ON = "media"  # what is no page is fetched by none of the crawls
+_ALWAYS_ON = "media"  # files that are not pages are fetched by none of the crawls
 _QUICK = (
     "politeness.delay_factor=0",
     "politeness.jitter=0",
@@ -41,7 +41,11 @@ _CLOCK = re.compile(r"\d{1,2}:\d{2}(?::\d{2})?")
 
 
 def filters_of(name: str) -> list[str]:
-    """Return the filters of a set: "a+b", or "all", or "all-c": all but c; raises ValueError on a name that is none."""
+    """Return the filters of a set: "a+b", or "all", or "all-c": all but c.
+
+    Raises:
+        ValueError: If a name is unknown.
+    """
     first, *without = name.split("-")
     chosen = filter_names() if first == "all" else first.split("+")
     unknown = {*chosen, *without} - set(filter_names())
@@ -62,8 +66,8 @@ class Answer:
 
     url: str
     status: int
-    text: str  # its visible words, without times of day, which some servers put under every page, as `Site.shown` has it; "" if not stored
-    fingerprint: str  # of the text as it came
+    text: str  # its visible words, as `Site.shown` returns them: without the times of day that some servers add; "" if not stored
+    fingerprint: str  # fingerprint of the unchanged text
     is_kept: bool
     verdicts: list[dict[str, Any]]
 
@@ -73,24 +77,24 @@ class Answer:
         return blake2b(self.text.encode(), digest_size=12).hexdigest() if self.text else ""
 
     def dropped_by(self) -> list[str]:
-        """Return the filters that dropped it and why."""
+        """Return the filters that dropped it, with their reasons."""
         return [f"{verdict['filter']}:{verdict['reason']}" for verdict in self.verdicts if not verdict["keep"]]
 
 
 @dataclass(frozen=True)
 class Crawl:
-    """What one crawl came to."""
+    """The results of one crawl."""
 
     directory: Path
     answers: list[Answer]
     states: dict[str, tuple[str, str]]  # URL → state, reason
-    requests: Counter[str]  # by purpose, robots.txt left out
+    requests: Counter[str]  # requests by purpose, without robots.txt
     n_audited: int
-    n_served: int  # requests by the server's own log
+    n_served: int  # requests in the server's own log
     cpu_s: float
-    is_cut: bool  # by limits.max_pages
-    log: Path = Path()  # of requests
-    seconds: float = 0.0  # of wall clock
+    is_cut: bool  # ended by limits.max_pages
+    log: Path = Path()  # log of requests
+    seconds: float = 0.0  # wall-clock seconds
 
 
 def enforced(filters: Sequence[str]) -> list[str]:
@@ -102,14 +106,14 @@ def add_settings(parser: argparse.ArgumentParser, *, of: str) -> None:
     """Add the options that change a configuration.
 
     Args:
-        of: What is configured by it.
+        of: What they configure, for the help text.
     """
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help=f"change the configuration of {of}")
     parser.add_argument("--filters", default="", metavar="SET", help="A+B, all, all-A: enforce these and no others; default: the defaults")
 
 
 def chosen_settings(options: argparse.Namespace) -> list[str] | None:
-    """Return what these options set; None if a filter has no such name, which is printed."""
+    """Return the settings that these options make; None if the name of a filter is unknown, which is then printed."""
     try:
         return [*(enforced(filters_of(options.filters)) if options.filters else []), *options.set]
     except ValueError as error:
@@ -118,12 +122,20 @@ def chosen_settings(options: argparse.Namespace) -> list[str] | None:
 
 
 def crawl(site: Site, place: Place, directory: Path, filters: Sequence[str], delay_s: float = 0.0) -> Crawl:
-    """Crawl the site with these filters enforced and all others off. delay_s: from the end of an answer to the next request."""
+    """Crawl the site with these filters enforced and all others off.
+
+    Args:
+        site: The site.
+        place: Where it is served.
+        directory: For the crawl's files.
+        filters: Names of the filters.
+        delay_s: Seconds from the end of an answer to the next request.
+    """
     return crawl_as(site, place, directory, (*enforced(filters), f"limits.max_pages={MAX_PAGES}"), delay_s)
 
 
 def crawl_as(site: Site, place: Place, directory: Path, settings: Sequence[str], delay_s: float = 0.0) -> Crawl:
-    """Crawl the site with these settings besides those of every crawl here."""
+    """Crawl the site with these settings, in addition to those that all crawls of this benchmark have."""
     log, access = directory.with_suffix(".log"), place.directory / "access.log"
     pace = f"politeness.min_delay={delay_s}"
     own = (pace, f'dns.static={{".example": "{place.address}"}}', f"log.requests={log}")
@@ -158,14 +170,14 @@ def thresher(*arguments: str) -> str:
 
 
 def holders(directory: Path, urls: Iterable[str]) -> dict[str, list[str]]:
-    """Return held URL → the filters that hold it, with the pattern or rule that each names."""
+    """Return held URL → the filters that hold it, each with its pattern or rule."""
     with View(directory) as view:
         space = URLSpace(view.secret, url_rules(view.settings))
         return {url: view.tables.held.holders(space.key(url)) for url in urls}
 
 
 def refusals(directory: Path) -> dict[str, list[str]]:
-    """Return URL → what the log of skipped URLs says of it: reason and filter."""
+    """Return URL → its entries in the log of skipped URLs: reason and filter."""
     found: dict[str, list[str]] = defaultdict(list)
     for row in _rows(directory, "skipped", "url,reason,by"):
         found[row["url"]].append(f"{row['by'] or 'core'}:{row['reason']}")
@@ -184,7 +196,7 @@ def _rows(directory: Path, what: str, fields: str) -> Iterator[dict[str, Any]]:
 
 
 def _count(access: Path) -> int:
-    """Return the lines of the server's log, without robots.txt and what the server asks itself."""
+    """Return the number of lines of the server's log, without robots.txt and the server's requests to itself."""
     lines = access.read_text("utf-8", "replace").splitlines() if access.exists() else []
     return sum(".example /" in line and ".example /robots.txt" not in line for line in lines)
 

@@ -1,8 +1,8 @@
-"""Anytime curves: how many documents a crawl has after so many requests, or bytes, of a plain crawl's; pure arithmetic.
+"""Anytime curves: how many documents a crawl has after a share of a plain crawl's requests or bytes. Pure arithmetic.
 
 A document is a page's text, times of day left out. `Run` has the requests of a crawl in order, each with the document that its answer
-shows if it was kept, or "". The oracle fetches nothing but new documents from the first request on. Near copies, by the clusters that the
-caller gives, count once: of these a filter may keep one. What is lost is counted by text.
+shows if it was kept, or "". The oracle fetches only new documents from the first request on. Near copies (by the clusters that the caller
+gives) count once, since a filter may keep only one of them. Lost documents are counted by text.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class CurveRequest:
 
     url: str
     purpose: str
-    n_bytes: int  # as they came over the wire
+    n_bytes: int  # bytes as transferred
     ended_at: float  # seconds since the epoch
     document: str = ""
 
@@ -41,7 +41,11 @@ class Run:
         return {request.document for request in self.requests} - {""}
 
     def near_as_one(self, clusters: Mapping[str, int]) -> Run:
-        """Return the run with near copies as one document.    clusters: document → its cluster; a document without is alone"""
+        """Return the run with near copies as one document.
+
+        Args:
+            clusters: Document → its cluster; a document without one is alone.
+        """
         one = {document: f"cluster {number}" for document, number in clusters.items()}
         return Run([replace(request, document=one.get(request.document, request.document)) for request in self.requests])
 
@@ -50,11 +54,11 @@ class Run:
         return sum(request.n_bytes for request in self.requests)
 
     def by_requests(self, n_requests: int) -> list[int]:
-        """Return how many documents it had at each point of so many requests."""
+        """Return how many documents it had at each of `POINTS`, as shares of so many requests."""
         return [self._found(int(n_requests * point)) for point in POINTS]
 
     def by_bytes(self, n_bytes: int) -> list[int]:
-        """Return how many documents it had at each point of so many bytes."""
+        """Return how many documents it had at each of `POINTS`, as shares of so many bytes."""
         ends = list(accumulate(request.n_bytes for request in self.requests))
         return [self._found(sum(end <= n_bytes * point for end in ends)) for point in POINTS]
 
@@ -80,19 +84,19 @@ class Curve:
     oracle: list[int]
     n_plain: int  # requests
     n_requests: int
-    documents: int  # of the plain crawl, by text
-    lost: int  # of these, without a near copy that was kept
-    near: int  # of these, with one
-    tail: tuple[int, float, int]  # requests after the last that was no tail, their seconds, their documents
+    documents: int  # documents of the plain crawl, by text
+    lost: int  # lost documents without a near copy that was kept
+    near: int  # lost documents with a near copy that was kept
+    tail: tuple[int, float, int]  # of the tail at the end: requests, seconds, new documents
 
     @property
     def gains(self) -> tuple[float, float]:
-        """Logarithmic gain over plain at half: ours, the oracle's."""
+        """Logarithmic gain over plain at half of its requests: (this crawl's, the oracle's)."""
         return log(max(1, self.found[HALF]) / max(1, self.plain[HALF])), log(max(1, self.oracle[HALF]) / max(1, self.plain[HALF]))
 
     @property
     def below(self) -> list[str]:
-        """Return where plain has more than the goal allows, in words."""
+        """Return the points at which plain has more documents than the goal allows, in words."""
         pairs = {"requests": (self.plain, self.found), "bytes": (self.plain_by_bytes, self.found_by_bytes)}
         return [
             f"{f} documents for plain's {p} at {point:.0%} of its {unit}"
@@ -115,7 +119,15 @@ class Curve:
 
 
 def compared(site: str, plain: Run, other: Run, clusters: Mapping[str, int], *, capped: Run | None = None) -> Curve:
-    """Return the curve of `other`.    clusters: document → number of its near copies; capped: one with plain's requests as its budget"""
+    """Return the curve of `other`.
+
+    Args:
+        site: Name of the site.
+        plain: The plain crawl.
+        other: The crawl with filters.
+        clusters: Document → number of its cluster of near copies.
+        capped: A crawl with filters whose budget is plain's number of requests.
+    """
     n, base, budget = len(plain.requests), plain.near_as_one(clusters), (capped or other).near_as_one(clusters)
     lost = near_lost(plain.documents - other.documents, other.documents, clusters)
     return Curve(
@@ -135,8 +147,10 @@ def compared(site: str, plain: Run, other: Run, clusters: Mapping[str, int], *, 
 
 
 def tail_start(run: Run) -> int:
-    """Return the index at which a crawl's tail starts: from there on, audits exceed other requests by most. What a crawl draws of what
-    filters held is an audit, and pages that these name are ordinary ones again.
+    """Return the index at which a crawl's tail starts.
+
+    From there on, audits exceed other requests by the largest number. A URL drawn from a tail is an audit; the pages that it names are
+    ordinary ones again.
     """
     best, start, ahead = 0, len(run.requests), 0
     for index in range(len(run.requests) - 1, -1, -1):
@@ -147,14 +161,20 @@ def tail_start(run: Run) -> int:
 
 
 def near_lost(lost: set[str], kept: set[str], clusters: Mapping[str, int]) -> tuple[int, int]:
-    """Return how many lost documents have no near copy among the kept ones, and how many have one.    clusters: document → its cluster"""
+    """Return how many lost documents have no near copy among the kept ones, and how many have one.
+
+    Args:
+        lost: Documents that are lost.
+        kept: Documents that were kept.
+        clusters: Document → its cluster.
+    """
     there = {clusters[document] for document in kept if document in clusters}
     near = sum(clusters.get(document, -1) in there for document in lost)
     return len(lost) - near, near
 
 
 def missed(curves: Sequence[Curve]) -> list[str]:
-    """Return the goals that are missed, in words; a site's seeds are taken together."""
+    """Return the goals that are missed, in words; the runs of a site are taken together."""
     found, sites = [], {curve.site: [other for other in curves if other.site == curve.site] for curve in curves}
     ours, oracles = (sum(curve.gains[i] for curve in curves) for i in (0, 1))
     if oracles > 0 and ours < GAIN * oracles:

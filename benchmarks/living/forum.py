@@ -1,7 +1,7 @@
-"""Spirit: a forum of some hundred topics; each comment has an address of its own that leads to its topic's page, and a member has a page.
+"""Spirit: a forum of some hundred topics; each comment has an address that is redirected to its topic's page, and each member has a page.
 
-Replying, reporting, moving and following want a login, each with its own address to come back to, so that a hundred addresses show one
-form. Lists of topics are there by category, by activity and by member.
+To reply, report, move or follow one must log in. Each such link contains the address to return to, so a hundred addresses show one form.
+There are lists of topics by category, by activity and by member.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def behind(place: Place) -> AbstractContextManager[None]:
 
 
 def _topics() -> list[tuple[str, list[str]]]:
-    """Return title and comments of each topic: the blocks of a page, two or three to a comment."""
+    """Return (title, comments) of each topic: a comment is two or three blocks of a page of the manual."""
     found = []
     for name in text.pages(_SKIPPED + N_TOPICS)[_SKIPPED:]:
         blocks = [block.words for block in text.blocks_of(name)]
@@ -91,7 +91,7 @@ def _escaped(words: str) -> str:
 
 
 def kind(url: str) -> str:
-    """Return the view, numbers and names left out, and which fields choose what it shows."""
+    """Return the view, without numbers and names, and the query fields that choose what it shows."""
     parts = urlsplit(url)
     view = "/".join(re.sub(r"\d+", "N", part) for part in parts.path.strip("/").split("/")[:3] if "-" not in part)
     return f"{view} {'&'.join(sorted(parse_qs(parts.query)))}"
@@ -109,5 +109,5 @@ FORUM = Site(
     behind=behind,
     kind=kind,
     modules="proxy proxy_http",
-    settings=("robots.nofollow_links=true", "limits.max_depth=6"),  # each login form names itself as where to go next
+    settings=("robots.nofollow_links=true", "limits.max_depth=6"),  # each login form names its own address as the next page
 )

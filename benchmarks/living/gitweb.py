@@ -1,7 +1,7 @@
-"""gitweb: a repository of a hundred commits, each with its page, its differences, its tree, and every file as it was then.
+"""gitweb: a repository of a hundred commits, each with its page, its differences, its tree, and every file in that version.
 
-Everything is a query: `?p=REPOSITORY;a=ACTION;h=HASH;hb=COMMIT;f=FILE`, its fields divided by semicolons. A blob is reached by its hash
-and by its name in a commit; the log, the short log and the history show the same commits. As Debian configures it.
+Every address is a query: `?p=REPOSITORY;a=ACTION;h=HASH;hb=COMMIT;f=FILE`, with semicolons between the fields. A blob is reached by its
+hash and by its name in a commit; the log, the short log and the history show the same commits. The configuration is Debian's.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def build(place: Place) -> str:
 
 
 def kind(url: str) -> str:
-    """Return the action, and which other fields choose what it shows."""
+    """Return the action, and the other fields that choose what it shows."""
     fields = dict(field.partition("=")[::2] for field in urlsplit(url).query.replace("&", ";").split(";") if field)
     return f"{fields.pop('a', 'projects')} {'&'.join(sorted(set(fields) - {'p'}))}"
 
@@ -64,5 +64,5 @@ GITWEB_SITE = Site(
     needs={PROGRAM: PACKAGE, GITWEB: "gitweb", Path("/usr/bin/git"): "git", Path("/usr/share/perl5/CGI.pm"): "libcgi-pm-perl"},
     build=build,
     kind=kind,
-    settings=("robots.meta=false", "limits.max_depth=3"),  # its pages ask for nofollow; farther out are all commits' trees
+    settings=("robots.meta=false", "limits.max_depth=3"),  # its pages contain nofollow; the trees of all commits are at greater depths
 )

@@ -1,7 +1,8 @@
-"""Apache's own manual in eleven languages, as Debian's package serves it: what is not translated is the English page again.
+"""Apache's own manual in eleven languages, as Debian's package serves it: a page without a translation shows the English text.
 
-Two of three URLs show what another one shows: `/manual/da/caching.html` is `/manual/en/caching.html` word for word, and one of Danish's
-244 pages is not. French differs in all but 14. So a language's pages are aliases, or are not, and one rule for all languages is wrong.
+Two of three URLs show the same as another one: `/manual/da/caching.html` is `/manual/en/caching.html` word for word; only one of the 244
+Danish pages is translated. In French all but 14 are. So the pages of some languages are aliases and of others are not; one rule for all
+languages is wrong.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ def build(place: Place) -> str:
 
 
 def kind(url: str) -> str:
-    """Return the language of a page, "" for what is none of the manual's."""
+    """Return the language of a page, "" for a page outside the manual."""
     return ([*urlsplit(url).path.split("/"), "", ""])[2]
 
 

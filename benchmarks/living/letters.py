@@ -1,4 +1,4 @@
-"""mhonarc: the archive of a mailing list. Nothing in it is there twice, so that every saved fetch is a loss: the control."""
+"""mhonarc: the archive of a mailing list. Nothing in it exists twice, so every saved fetch is a loss: this site is the control."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PEOPLE = ["Ada", "Grace", "Alan", "Edsger", "Barbara", "Donald", "Tony", "Franc
 
 
 def build(place: Place) -> str:
-    """Write the letters into a mailbox, have mhonarc make the archive, return Apache's directives."""
+    """Write the letters into a mailbox and make the archive with mhonarc; return Apache's directives."""
     archive, mailbox = place.directory / "archive", place.directory / "list.mbox"
     archive.mkdir()
     mailbox.write_text(
@@ -33,7 +33,7 @@ def build(place: Place) -> str:
 
 
 def letters() -> list[EmailMessage]:
-    """Return letters of a few paragraphs of the manual each, two of three in answer to an earlier one."""
+    """Return letters, each of a few paragraphs of the manual; two of three answer an earlier one."""
     rng = random.Random(5)
     sources = text.pages(N_LETTERS)
     written: list[EmailMessage] = []

@@ -1,7 +1,7 @@
 """Directory listings: the folders of a system's documentation as Apache lists them, each in four columns and two orders.
 
-A listing's eight orders are one document, but for the order of its lines; the files are copyrights, changelogs and pages, and some of them
-are there again under another name, through a link.
+The eight orders of a listing are one document with its lines in different order. The files are copyrights, changelogs and pages; some exist
+a second time under another name, through a link.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Documentation as Apache serves it: manuals in several languages, each under two paths and on two hosts, with sortable listings.
 
-The handbook's folders of languages have no index of their own, so Apache lists them, and its listings can be sorted by four columns in two
-orders. An old path of the handbook and one of the reference still work (Alias), and a mirror shows everything again. Pages that a
-translation lacks are copies of the English ones with other headings.
+The handbook's folders of languages have no index page, so Apache lists them; its listings can be sorted by four columns in two orders. Old
+paths of the handbook and of the reference still work (Alias), and a mirror host shows everything again. Pages that a translation lacks are
+copies of the English ones with other headings.
 """
 
 from __future__ import annotations

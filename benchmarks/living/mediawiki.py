@@ -1,7 +1,7 @@
 """MediaWiki over SQLite: pages of a manual with three revisions each, categories, redirects, and links to pages that nobody wrote.
 
-As Debian installs it, pages at `/index.php/TITLE`, everything else at `/index.php?title=TITLE&…`: history, single revisions, differences,
-source, what links here, related changes, information, a printable view; a page that is not there is answered 404, and its edit form 200.
+Installed as by Debian: pages at `/index.php/TITLE`, everything else at `/index.php?title=TITLE&…`: history, single revisions, differences,
+source, what links here, related changes, information, a printable view. A missing page is answered with 404, its edit form with 200.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ php_admin_flag display_errors off
 
 
 def build(place: Place) -> str:
-    """Install the wiki, import the pages, return Apache's directives."""
+    """Install the wiki and import the pages; return Apache's directives."""
     (place.directory / "cache").mkdir()
     server = place.url(MEDIAWIKI.hosts[0]).rstrip("/")
     install = ["--dbtype", "sqlite", "--dbname", "notes", "--dbpath", str(place.directory / "data"), "--confpath", str(place.directory)]
@@ -66,11 +66,11 @@ def _maintain(place: Place, script: str, *arguments: str) -> None:
 
 
 def _dump() -> str:
-    """Return the pages in MediaWiki's own form of export."""
+    """Return the pages in MediaWiki's export format."""
     names = text.pages(_SKIPPED + N_PAGES)[_SKIPPED:]
     titles = {name: _title(name) for name in text.pages(_SKIPPED + 2 * N_PAGES)[_SKIPPED:]}
     pages = [_page(titles[name], list(_versions(name, titles)), at) for at, name in enumerate(names)]
-    start = "\n".join(f"* [[{titles[name]}]]" for name in names)  # all, so that Special:Random leads nowhere else
+    start = "\n".join(f"* [[{titles[name]}]]" for name in names)  # links to all pages, so that Special:Random leads to no other page
     pages.append(_page("Contents", [f"Notes on a database, by those who use it.\n\n{start}"], 0))
     pages += [_page(f"{titles[name]} (old)", [f"#REDIRECT [[{titles[name]}]]"], at) for at, name in enumerate(names[::7])]
     head = '<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/" version="0.11" xml:lang="en">'
@@ -88,7 +88,7 @@ def _page(title: str, versions: list[str], at: int) -> str:
 
 
 def _versions(name: str, titles: dict[str, str]) -> list[str]:
-    """Return the page as it grew."""
+    """Return the revisions of a page, each longer than the one before."""
     blocks = [_wiki(block, titles) for block in text.blocks_of(name)]
     prefix = name.partition("-")[0].removesuffix(".html").capitalize()
     tail = f"\n\n[[Category:{prefix}]]\n"
@@ -115,7 +115,7 @@ def _plain(words: str) -> str:
 
 
 def kind(url: str) -> str:
-    """Return which view of which kind of page a URL is."""
+    """Return the view and the kind of page of a URL."""
     parts = urlsplit(url)
     fields = parse_qs(parts.query)
     title = fields.pop("title", [parts.path.partition("/index.php/")[2]])[0]

@@ -1,4 +1,4 @@
-"""A proxy before a site: what the site answers, but for the times at which a wall stands (barriers.py)."""
+"""A proxy before a site: it passes the site's answers on, except while a wall answers instead (barriers.py)."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from benchmarks.living.apache import Place
 from benchmarks.living.barriers import Answer, Kind, Schedule, changed, instead, without_session
 
 _HOP = frozenset(["connection", "keep-alive", "transfer-encoding", "content-length", "content-encoding", "upgrade", "te", "trailer"])
-_EVER_OPEN = ("/robots.txt",)  # else a site that answers it 503 is not crawled at all for a while
+_EVER_OPEN = ("/robots.txt",)  # walls never answer it: a site that answers it with 503 is not crawled for a while
 
 
 class Walls:
-    """The proxy's state: what stands, and which wall answered which URL."""
+    """The proxy's state: the present wall, and which wall answered which URL."""
 
     def __init__(self, schedule: Schedule) -> None:
-        self.met: defaultdict[str, list[str]] = defaultdict(list)  # host and path → what stood when it was asked for; "" for nothing
+        self.met: defaultdict[str, list[str]] = defaultdict(list)  # host and path → the wall at each request; "" for none
         self._schedule = schedule
         self._lock = threading.Lock()
 
     def next(self, name: str, path: str) -> Kind | None:
-        """Return what stands before this request."""
+        """Return the wall that answers this request, None for none."""
         with self._lock:
             kind = None if path in _EVER_OPEN else self._schedule.next()
             self.met[name + path].append(kind or "")
@@ -39,7 +39,7 @@ class Walls:
 
 @contextmanager
 def walled(place: Place, seed: int, kinds: list[Kind]) -> Iterator[Walls]:
-    """Stand at the place's port until the block ends, before the server at its own port."""
+    """Run the proxy at the place's port until the block ends; the server listens at its own port."""
     walls = Walls(Schedule(seed, time.monotonic, kinds))
 
     class Handler(BaseHTTPRequestHandler):
@@ -52,7 +52,7 @@ def walled(place: Place, seed: int, kinds: list[Kind]) -> Iterator[Walls]:
             _send(self, answer or _asked(place, self, walls, kind))
 
         def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
-            """Keep still."""
+            """Log nothing."""
 
     server = ThreadingHTTPServer((place.address, place.port), Handler)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
@@ -66,7 +66,7 @@ def walled(place: Place, seed: int, kinds: list[Kind]) -> Iterator[Walls]:
 
 
 def _asked(place: Place, handler: BaseHTTPRequestHandler, walls: Walls, kind: Kind | None) -> Answer:
-    """Return the site's answer, changed if such a wall stands."""
+    """Return the site's answer, changed if there is a wall that changes answers."""
     connection = HTTPConnection(place.address, place.listens, timeout=60)
     try:
         headers = {name: value for name, value in handler.headers.items() if name.lower() not in {*_HOP, "accept-encoding"}}

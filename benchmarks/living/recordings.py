@@ -1,8 +1,8 @@
 """Recordings of living sites: `python -m benchmarks.living record DIR [SITE…] [--pages N]`.
 
-Each site is crawled plainly, every learned filter off, and kept: DIR/NAME is the store of the crawl, DIR/NAME.log its log of requests,
-DIR/NAME.json what the requests showed. `python -m benchmarks.living replay DIR` crawls the recordings again with filters (replayed.py), in
-minutes and without the sites' software. A site that is recorded already is left as it is.
+Each site is crawled plainly (every learned filter off), and these files are kept: DIR/NAME is the store of the crawl, DIR/NAME.log its log
+of requests, DIR/NAME.json the documents that the requests showed. `python -m benchmarks.living replay DIR` crawls the recordings again with
+filters (replayed.py), in minutes and without the sites' software. A site that is recorded already is left as it is.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from benchmarks.living.sites import SITES, served, there
 
 
 class Recording(msgspec.Struct, frozen=True):
-    """What a plain crawl's requests showed."""
+    """The documents that a plain crawl's requests showed."""
 
     requests: list[CurveRequest]
     clusters: Mapping[str, int]  # document → its cluster of near copies
@@ -35,7 +35,7 @@ class Recording(msgspec.Struct, frozen=True):
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Serve and crawl what is not recorded yet; return 2 if no site's software is there."""
+    """Serve and crawl the sites that are not recorded yet; return 2 if no site's software is installed."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.living record", description="Record plain crawls of living sites.")
     parser.add_argument("directory", type=Path, metavar="DIR", help="where the recordings are kept")
     parser.add_argument("sites", nargs="*", metavar="SITE", choices=[*SITES, []], help=f"of {', '.join(SITES)}; default: all")
@@ -52,7 +52,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def record(site: Site, place: Place, directory: Path, *, n_pages: int = MAX_PAGES) -> Recording:
-    """Crawl a site that is served already; return the recording, which is kept in the directory."""
+    """Crawl a site that is served already; return the recording, after it was written to the directory."""
     base = crawl_as(site, place, directory / site.name, (*enforced(()), f"limits.max_pages={n_pages}"))
     is_empty = site.empty(place.directory) if site.empty else never
     found = Recording(list(run_of(base, is_empty).requests), clusters(base))
@@ -61,7 +61,7 @@ def record(site: Site, place: Place, directory: Path, *, n_pages: int = MAX_PAGE
 
 
 def recorded(directory: Path, names: Sequence[str] = ()) -> dict[str, Recording]:
-    """Return the recordings of these sites, by name; of all if there are none."""
+    """Return name → recording of these sites; of all sites if no names are given."""
     found = {}
     for name in names or SITES:
         with suppress(FileNotFoundError):
