@@ -196,7 +196,7 @@ class ReplayedCrawl:
             return
         while host.fresh:
             number = host.fresh.popleft()
-            if number not in host.exempt and self._is_set_aside(host, number):
+            if number not in host.exempt and self._is_skipped(host, number):
                 continue
             self._fetch(host, number, _NOTHING)
             return
@@ -212,7 +212,7 @@ class ReplayedCrawl:
         if host.lane:
             self._fetch(host, *host.lane.popleft())
 
-    def _is_set_aside(self, host: ReplayedHost, number: int) -> bool:
+    def _is_skipped(self, host: ReplayedHost, number: int) -> bool:
         """Return whether a URL whose turn has come is not requested: it is held, refused, or an alias of another."""
         ruling = self._filters.turn(number) if self._filters is not None else None
         holder = (ruling.holder if ruling is not None else "") or host.opinions.holder(self._graph.urls[number])

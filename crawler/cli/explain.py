@@ -80,7 +80,7 @@ def _print(story: Story) -> None:
         ("", _identity(story)),
         ("the way from a seed", _way(story)),
         ("waiting", _waiting(story)),
-        ("postponed", _postponed(story)),
+        ("held", _held(story)),
         ("requests", _requests(story)),
         ("page", _page(story)),
         ("verdicts", _verdicts(story)),
@@ -129,7 +129,7 @@ def _way(story: Story) -> Iterator[_Row]:
         yield f"{hop.how} from", f"{hop.url} (depth {hop.depth})"
 
 
-def _postponed(story: Story) -> Iterator[_Row]:
+def _held(story: Story) -> Iterator[_Row]:
     for event in story.history:
         yield str(event.at), event.what
 
