@@ -56,7 +56,8 @@ class Browser:
         end = asyncio.get_running_loop().time() + _LOADS_S
         while asyncio.get_running_loop().time() < end:
             try:
-                event = await asyncio.wait_for(self._socket.receive_json(), _IDLE_S)
+                async with asyncio.timeout(_IDLE_S):
+                    event = await self._socket.receive_json()
             except TimeoutError:
                 if is_loaded and not under_way:
                     break
@@ -77,7 +78,8 @@ class Browser:
     async def _call(self, method: str, params: dict[str, Any], session: str = "") -> dict[str, Any]:
         number = await self._send(method, params, session)
         while True:
-            said = await asyncio.wait_for(self._socket.receive_json(), _LOADS_S)
+            async with asyncio.timeout(_LOADS_S):
+                said = await self._socket.receive_json()
             if said.get("id") == number:
                 if "error" in said:
                     raise RuntimeError(f"{method}: {said['error']}")

@@ -274,7 +274,8 @@ class Agent:
         assert self._stop.ending is not None
         if self._leases.in_flight and self._stop.ending.code in _GENTLE:
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._stop.quiet.wait(), _GRACE_S)
+                async with asyncio.timeout(_GRACE_S):
+                    await self._stop.quiet.wait()
         for worker in workers:
             worker.cancel()
         await asyncio.gather(*workers, return_exceptions=True)

@@ -90,7 +90,8 @@ class FarPlaces:
             if is_over():
                 return False
             with suppress(TimeoutError):
-                await asyncio.wait_for(link.came.wait(), _LOOK_S)
+                async with asyncio.timeout(_LOOK_S):
+                    await link.came.wait()
         return not is_over()
 
     async def progress(self, agent: int) -> int:

@@ -161,9 +161,11 @@ class Machine:
         while not self._over.is_set():
             asked_at = boot_s()
             try:
-                answer = await asyncio.wait_for(self._ask("renew", self.life), LEASE_S)
+                async with asyncio.timeout(LEASE_S):
+                    answer = await self._ask("renew", self.life)
                 if answer.is_granted and (answer.directory != self._granted_by or asked_at > self._lease_until):
-                    await asyncio.wait_for(self._turns.declare(), LEASE_S)  # it may not know them, or have given them to others
+                    async with asyncio.timeout(LEASE_S):
+                        await self._turns.declare()  # it may not know them, or have given them to others
                     self._granted_by = answer.directory
             except Exception as error:  # noqa: BLE001 - whatever it is: nothing was granted
                 answer = DirectoryAnswer(why=f"the directory on the head cannot be reached ({type(error).__name__})")
@@ -194,7 +196,8 @@ class Machine:
         if not self._events:
             self._happened.clear()
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._happened.wait(), EVENTS_S)
+                async with asyncio.timeout(EVENTS_S):
+                    await self._happened.wait()
         self._shown = self._first + len(self._events) - 1
         return Events(self.life, self._first, [*self._events])
 

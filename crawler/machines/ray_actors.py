@@ -155,7 +155,8 @@ class MachineActor:
         try:
             if name not in self._handles:
                 self._handles[name] = await asyncio.to_thread(ray.get_actor, name, namespace(self._begin.run))
-            answer = await asyncio.wait_for(getattr(self._handles[name], method).remote(*arguments), within_s)
+            async with asyncio.timeout(within_s):
+                answer = await getattr(self._handles[name], method).remote(*arguments)
         except BaseException:
             self._handles.pop(name, None)
             raise

@@ -286,7 +286,8 @@ async def _within(machine: str, ref: Any, within_s: float) -> Any:
         Away: If there is none within `within_s` seconds.
     """
     try:
-        return await asyncio.wait_for(ref, within_s)
+        async with asyncio.timeout(within_s):
+            return await ref
     except TimeoutError:
         raise Away(f"machine {machine} has not answered for {within_s:.0f} s") from None
     except RayError as error:

@@ -271,7 +271,8 @@ async def test_a_crawl_that_waits_for_the_disk_can_be_stopped(store: Path) -> No
     await until(lambda: running.done() or "refuses writes" in status(store)["why"])
     assert not running.done()
     os.kill(os.getpid(), signal.SIGTERM)
-    assert await asyncio.wait_for(running, 300) == 74
+    async with asyncio.timeout(300):
+        assert await running == 74
     assert verify(store) == []
 
 
@@ -386,7 +387,12 @@ def test_a_jump_of_the_wall_clock_neither_hurries_nor_stalls_the_crawl(store: Pa
     for code in (stops, stops + ahead):
         (store / "unused").unlink(missing_ok=True)
         assert asyncio.run(Supervisor(store, Display(), agent=agent(code + "main()")).run()) == 3
-    assert asyncio.run(asyncio.wait_for(Supervisor(store, Display(), agent=agent("main()")).run(), 300)) == 0
+
+    async def ends() -> int:
+        async with asyncio.timeout(300):
+            return await Supervisor(store, Display(), agent=agent("main()")).run()
+
+    assert asyncio.run(ends()) == 0
     assert differences(whole, findings(store)) == NOTHING
     assert shortest_gap(server.read_log()) >= DELAY_S - 0.001
     assert verify(store) == []
