@@ -30,8 +30,11 @@ from typing import Any, NoReturn
 from forking import AGENT_NAME
 from injecting import FOLDER, has_faults
 
-import thresher.crawler.process.agent_process  # noqa: F401 - what is forked has it
+import thresher.crawler.machines.reading
+import thresher.crawler.process.agent_process
+import thresher.storage.verify  # noqa: F401 - what is forked has it
 from thresher.crawler.children import python
+from thresher.crawler.cli.verify import CHECK
 from thresher.crawler.process.supervisor import AGENT
 
 _PR_SET_NAME = 15
@@ -44,9 +47,12 @@ _codes: dict[tuple[str, ...], str] = {}  # by the beginnings of the commands tha
 
 
 def fork_agents() -> None:
-    """From now on this process runs agents and demo servers in processes that it forks, where `subprocess` would execute them."""
+    """From now on this process runs agents, demo servers and a store's checks in processes that it forks, where `subprocess` would execute
+    them.
+    """
     for command in (AGENT, SERVER):
         _fork(command, f"from {command[-1]} import main; main()")
+    _fork(tuple(python.code(CHECK)), CHECK)
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from thresher.crawler.terminal.printable import printable
 from thresher.storage.directory import require_store
 from thresher.storage.partitions import is_moving, require_crawl
 
-_CHILD = """
+CHECK = """
 import sys
 from pathlib import Path
 import msgspec
@@ -63,7 +63,7 @@ def verified(directory: str, *, bodies: bool) -> list[str]:
     """Return what is wrong with a store, one message each. A child process reads it: if a file is cut, reading a missing page kills the
     reader.
     """
-    command = python.code(_CHILD, directory, str(bodies))
+    command = python.code(CHECK, directory, str(bodies))
     child = subprocess.run(command, env=python.environment(), stdout=subprocess.PIPE, check=False)  # noqa: S603 - our own interpreter and code
     if child.returncode < 0:
         return [f"{directory}: damaged: reading it kills the reader (signal {-child.returncode}). Restore it from a backup"]

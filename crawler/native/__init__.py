@@ -9,7 +9,7 @@ filters ask of a page's words (filters/depth_cutoff/novelty.py, filters/soft_err
 `front_coded` and `front_decoded` pack the URLs of a row (storage/url_rows.py), `steps` and `new_rows` a page's links and new URLs
 (storage/packing.py); `sealed` and `opened` are storage/seal.py's, `RecordCache` is storage/tables/record_cache.py, `near` compares
 signatures (filters/near_replica/collide.py).
-They are None where the extension was not built, and with THRESHER_NATIVE=0 in the environment: then everything runs in Python.
+They are not called where the extension was not built, nor with THRESHER_NATIVE=0 in the environment: then everything runs in Python.
 
 The pass is a tokeniser and a stack of open elements, by the HTML Standard, and no tree: its time is linear in the page, so that no page
 need be scanned for what would hold up a parser. Where the tree would change what is found, the pass gives the page up, and says why; such a
@@ -39,6 +39,7 @@ _INTERFACE: Final = 17  # of the C code that fits this file: an editable install
 try:
     from thresher.crawler.native import _native as native
 except ImportError:
+    native = None  # type: ignore[assignment]  # nothing of it is called where NATIVE is False
     _is_there = False
 else:
     _is_there = native.INTERFACE == _INTERFACE

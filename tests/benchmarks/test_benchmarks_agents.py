@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from injecting import FOLDER
+from long import shortened
 
 from benchmarks.speed import agents
 
@@ -66,7 +67,9 @@ if any(word.endswith("agent_process") for word in sys.orig_argv):
 
 
 @needs_nginx
-@pytest.mark.parametrize(("victim", "says"), [(b"agent_process", "agent died (SIGKILL, "), (b"worker process", "the server ended")])
+@pytest.mark.parametrize(
+    ("victim", "says"), shortened([(b"agent_process", "agent died (SIGKILL, "), (b"worker process", "the server ended")], 1)
+)
 def test_an_agent_or_a_server_that_is_killed_in_the_middle_leaves_no_table(victim: bytes, says: str, tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text(STRIKES.format(folder=str(FOLDER), victim=victim))
     environ = {**os.environ, "PYTHONPATH": str(tmp_path)}

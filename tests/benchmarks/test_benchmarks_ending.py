@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from harness import ROOT, children, hear_signals, running, wait_until
+from long import shortened
 
 from benchmarks.peers import __main__ as peers
 from benchmarks.speed import growth
@@ -35,7 +36,7 @@ def test_growth_leaves_neither_processes_nor_stores(tmp_path: Path, number: sign
     assert not any(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(("number", "n_agents"), [(signal.SIGINT, 2), (signal.SIGTERM, 1)])
+@pytest.mark.parametrize(("number", "n_agents"), shortened([(signal.SIGINT, 2), (signal.SIGTERM, 1)], 1))
 def test_bench_crawl_leaves_nothing_and_its_exit_code_says_why(tmp_path: Path, number: signal.Signals, n_agents: int) -> None:
     """Mutation: with several agents it was exit 2, as if the command line were wrong."""
     command = [

@@ -52,6 +52,7 @@ def test_a_crawler_is_judged_by_the_servers_log_on_one_core_too_and_a_missing_on
     assert result["versions"]["thresher"]
 
 
+@pytest.mark.long
 def test_on_a_web_of_new_links_a_crawler_is_stopped_by_its_budget_with_far_more_pages_than_the_finite_web_has() -> None:
     (links,) = [of for of in CONTESTANTS if of.name == "thresher"]
     found = peers.measure([links], "small", 4, 1, Path("nowhere"), Budget(cpu_s=2.0), new_links=10)[0]["thresher"][0]

@@ -33,6 +33,7 @@ from harness import (
     write_config,
 )
 from injecting import crash_at
+from long import shortened
 from server_log import n_robots, refetches, shortest_gap, unlabelled
 
 from thresher.config.load import load
@@ -135,7 +136,7 @@ def agent(code: str) -> tuple[str, ...]:
 # -- signals --------------------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("n_agents", [1, 2])
+@pytest.mark.parametrize("n_agents", shortened([1, 2], 1))
 def test_a_signal_stops_gracefully_and_resume_finds_the_rest(tmp_path: Path, port: int, whole: Findings, n_agents: int) -> None:
     """F82, P1, P40, P55: exit 3, twice; nothing is asked for again, robots.txt neither, and the delay holds across the stops."""
     store = tmp_path / "store"
@@ -157,7 +158,7 @@ def test_a_signal_stops_gracefully_and_resume_finds_the_rest(tmp_path: Path, por
     assert shortest_gap(log) >= DELAY_S - 0.001
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("number", "code"), shortened([(signal.SIGINT, 130), (signal.SIGTERM, 143)], 1))
 def test_a_second_signal_ends_the_crawl_at_once(tmp_path: Path, number: signal.Signals, code: int) -> None:
     """F82: what is in flight is given up and stays queued."""
     with stopping_demo("kill", tmp_path, 12, **WEB) as server:  # what is in flight then is not answered

@@ -25,7 +25,7 @@ from thresher.storage.store import Store
 from thresher.storage.view import View
 
 SMALL: dict[str, Any] = {"n_sites": 4, "pages_per_host": [16, 24]}  # 8 hosts, some 240 URLs
-KILLS = 5
+KILLS = 3
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 from forking_agents import planted
 from harness import Findings, demo, differences, findings, free_port, options, write_config
+from long import shortened
 
 from thresher.config.load import load
 from thresher.config.settings import Settings
@@ -115,7 +116,7 @@ def thresher(*words: object) -> Result:
     return CliRunner().invoke(group, [*map(str, words)])
 
 
-@pytest.mark.parametrize(("kills", "deaths"), [(RAISES, 1), (DIES, 2)])
+@pytest.mark.parametrize(("kills", "deaths"), shortened([(DIES, 2), (RAISES, 1)], 1))
 def test_a_message_that_kills_its_receiver_is_quarantined_and_done_when_it_is_offered_again(
     tmp_path: Path, whole: Findings, port: int, kills: str, deaths: int
 ) -> None:

@@ -13,6 +13,7 @@ import pytest
 from forking_agents import forked_script
 from harness import ROOT, Life, crawl, demo, hear_signals, options, resume, running, state_of, stopping_demo, wait_until, write_config
 from harness import status as status_of
+from long import shortened
 
 from thresher.crawler.process import supervisor as supervising
 from thresher.crawler.process.supervisor import Supervisor
@@ -59,7 +60,7 @@ def test_nohup_is_respected(tmp_path: Path) -> None:
             assert life.end() == 0, life.said
 
 
-@pytest.mark.parametrize("environ", [{}, {"PYTHONUNBUFFERED": "1"}])
+@pytest.mark.parametrize("environ", shortened([{}, {"PYTHONUNBUFFERED": "1"}], 1))
 def test_a_closed_terminal_stops_gracefully_by_its_own_name(tmp_path: Path, environ: dict[str, str]) -> None:
     """The exit code is that of the stop, although nothing can be written to the terminal any more, with and without text in a buffer.
 

@@ -6,6 +6,7 @@ from collections import Counter
 from functools import cache
 
 import numpy as np
+import pytest
 from labelling import check_purity, check_truth, fetch, labelled, links
 
 from thresher.crawler.demo.demo_settings import PROFILES
@@ -42,6 +43,7 @@ def test_the_graph_is_what_the_pages_link() -> None:
         assert list(out) == links(url, fetch(web, url))
 
 
+@pytest.mark.long
 def test_every_page_of_every_site_is_reached_from_three_seeds() -> None:
     web, graph = _whole()
     assert len(web.seeds()) == 3

@@ -16,6 +16,7 @@ from urllib.parse import quote, urldefrag, urljoin, urlsplit
 from urllib.robotparser import RobotFileParser
 
 import pytest
+from long import shortened
 
 from thresher.crawler.core.url import URLRules, URLSpace
 from thresher.crawler.demo.demo_settings import PROFILES, DemoSettings, profile
@@ -130,7 +131,7 @@ class Walker:
         return self._robots[host].can_fetch("thresher", url)
 
 
-@pytest.mark.parametrize("demo_settings", [profile("story"), EVERYTHING], ids=["story", "everything"])
+@pytest.mark.parametrize("demo_settings", shortened([profile("story"), EVERYTHING], 1), ids=["story", "everything"])
 def test_truth_is_what_an_independent_walk_over_the_pages_finds(demo_settings: DemoSettings) -> None:
     web = Web(demo_settings, port=PORT)
     truth = web.truth()

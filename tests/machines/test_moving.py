@@ -13,6 +13,7 @@ import pytest
 from half_crawled import half_a_crawl, known
 from hypothesis import given
 from hypothesis import strategies as st
+from long import shortened
 
 from thresher.config.settings import SnapshotSettings
 from thresher.crawler.cluster.lease import LEASE_S
@@ -118,7 +119,7 @@ def test_machines_come_and_go_and_nothing_that_was_known_is_lost(crawled: Path, 
         assert view.settings.limits.max_pages == 99
 
 
-@pytest.mark.parametrize("n_steps", range(1, 12, 2))
+@pytest.mark.parametrize("n_steps", shortened((3, 7, 1, 5, 9, 11), 2))
 def test_whenever_the_command_dies_the_next_one_goes_on(crawled: Path, tmp_path: Path, n_steps: int) -> None:
     """Each dies after another step: with half of the shards made, between copy and deletion, with a shard on two disks."""
     disks = Disks(tmp_path, crawled)

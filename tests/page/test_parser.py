@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from long import shortened
 
 from thresher.config.settings import ParseSettings
 from thresher.crawler.core import html
@@ -148,7 +149,7 @@ HANGS: dict[str, Callable[[], bytes]] = {
 }
 
 
-@pytest.mark.parametrize("name", HANGS)
+@pytest.mark.parametrize("name", shortened([*HANGS], 2))
 async def test_a_page_that_hangs_its_parser_costs_the_parser_only(name: str) -> None:
     """F64, F66: the child dies when its time is used up, the page keeps the links of a scan, others go on."""
     async with parsing(patience_s=300.0) as harness:
@@ -287,7 +288,7 @@ async def test_a_caller_cancelled_while_the_child_starts_leaves_none_behind() ->
         assert len(children()) == 1
 
 
-@pytest.mark.parametrize("processes", [1, 2])
+@pytest.mark.parametrize("processes", shortened([2, 1], 1))
 async def test_callers_wait_their_turn(processes: int) -> None:
     async with parsing(processes=processes, timeout=5.0) as harness:
         bodies = [b"<a href=/%d>" % i * 2000 for i in range(20)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+import pytest
 from fake_queues import Addresses
 from frontier_world import NO_CIRCUIT, START, World, configured, failure, flaky, page, steady
 from hypothesis import given, settings
@@ -13,7 +14,7 @@ from thresher.crawler.core.model import Cause, CrawlURL, Outcome
 from thresher.crawler.core.slots import SlotQueue
 
 seeds = st.integers(min_value=0, max_value=2**32)
-fewer = settings(max_examples=5, deadline=None)
+fewer = settings(max_examples=2, deadline=None)
 
 
 @fewer
@@ -64,6 +65,7 @@ def test_a_host_that_waits_gets_its_turn_when_those_before_it_have_used_up_their
     assert place <= 12
 
 
+@pytest.mark.long
 def test_five_thousand_hosts_are_crawled_from_a_bench_of_two_hundred() -> None:
     """Law H at size: memory is bounded by the bench."""
     world = World(configured(frontier={"workbench": 200}), concurrency=64)

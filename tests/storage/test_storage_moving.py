@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from half_crawled import half_a_crawl, known
+from long import shortened
 
 from thresher.crawler.cli import thresher
 from thresher.crawler.cluster.resharding import reshard
@@ -59,7 +60,7 @@ def of_no_site(path: Path) -> dict[bytes, bytes]:
         return {key: value for key, value in view.rows(MEMORY) if key[7:10] == bytes(3)}
 
 
-@pytest.mark.parametrize("n_commits", [1, 3, 6])
+@pytest.mark.parametrize("n_commits", shortened([3, 1, 6], 1))
 def test_a_move_that_was_cut_short_is_ended_by_the_next(
     crawled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n_commits: int
 ) -> None:

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 
 import lmdb
 import pytest
+from long import shortened
 
 from thresher.config.settings import Settings
 from thresher.crawler.core.errors import StoreError, StoreLockedError
@@ -92,7 +93,7 @@ def test_a_store_of_another_version_is_refused_and_one_that_has_none_may_be_dama
         Store.open(tmp_path, None, 0.0)
 
 
-@pytest.mark.parametrize("env", ["state", "results"])
+@pytest.mark.parametrize("env", shortened(["state", "results"], 1))
 @pytest.mark.parametrize("damage", ["empty", "one page", "half", "zeroed metas", "not lmdb"])
 def test_damaged_files_are_refused_without_mapping_them(tmp_path: Path, env: str, damage: str) -> None:
     """F88: exit 6 with advice; opened in a child, so that a SIGBUS would be seen."""

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 from little_web import Crawled, LittleWeb, crawl, settings
+from long import shortened
 
 from thresher.config.settings import DnsSettings, FetchSettings, FilterSettings, NearReplicaSettings
 from thresher.crawler.core.minhash import shingles
@@ -100,7 +101,7 @@ async def crawl_replicas(path: Path, *, part_pages: int = 46, turn: int = 1, **o
     return Outcome(crawled, web, replica_of, reported, mirror_of)
 
 
-@pytest.mark.parametrize("turn", [1, -1])
+@pytest.mark.parametrize("turn", shortened([-1, 1], 1))
 async def test_replicas_are_named_and_pages_of_one_text_with_other_children_are_not(turn: int, tmp_path: Path) -> None:
     """Of two pages of one document the one that came second is named, whichever it is: hosts are crawled at the same time."""
     outcome = await crawl_replicas(tmp_path / "c", mirrors="keep", turn=turn)

@@ -8,6 +8,7 @@ import sys
 
 import pytest
 from depth_told import HOST, Crawled, day_text, prose
+from long import shortened
 
 from thresher.crawler.core.effects import Release
 
@@ -30,7 +31,7 @@ def released() -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("seed", ["1", "2"])
+@pytest.mark.parametrize("seed", shortened(["1", "2"], 1))
 def test_what_is_released_comes_in_one_order_under_any_hash_seed(seed: str) -> None:
     """Mutation: the forms that a place had before stood in a set."""
     variables = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)}
