@@ -124,6 +124,7 @@ def _become(program: str, words: tuple[str, ...], env: dict[str, str], before: s
         if AGENT[-1] in program:
             ctypes.CDLL(None).prctl(_PR_SET_NAME, AGENT_NAME.encode())
         exec(program, {"__name__": "__main__"})
+        sys.stdout.flush()
         code = 0
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else int(end.code is not None)

@@ -13,6 +13,7 @@ from benchmarks.speed import bomb_scan
 from thresher.crawler.core import html
 
 
+@pytest.mark.long
 def test_a_search_of_a_moment_reads_pages_and_finds_nothing(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(sys, "argv", ["bomb_search", "--seconds", "0.5", "--limit-ms", "100000"])
     assert bomb_search.main() == 0

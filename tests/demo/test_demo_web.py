@@ -193,6 +193,7 @@ def _digest(web: Web, urls: list[str]) -> str:
     return digest.hexdigest()
 
 
+@pytest.mark.long
 def test_a_reply_depends_on_the_url_alone_not_on_what_was_asked_before_or_in_which_process() -> None:
     urls = list(Web(EVERYTHING, port=PORT).truth().urls)[::3]
     here = _digest(Web(EVERYTHING, port=PORT), urls)
@@ -273,6 +274,7 @@ def test_a_fault_fails_as_often_as_planted_then_shows_its_page() -> None:
         assert (dict(replies[0].headers).get("retry-after") == "2") == (fault.error == 503)
 
 
+@pytest.mark.long
 def test_sessions_calendars_and_farms_never_end() -> None:
     web = Web(EVERYTHING, port=PORT)
     traps = web.traps()

@@ -225,6 +225,7 @@ def test_bad_input_gets_one_clear_message_and_its_exit_code(name: str, tmp_path:
 # -- input that a crawl can use, or finds out about as it goes
 
 
+@pytest.mark.long
 def test_a_million_lines_of_seeds_are_read_and_repeats_told(tmp_path: Path) -> None:
     lines = b"".join(b"http://h%d.example/%d\n" % (i % 1000, i) for i in range(20_000))
     (tmp_path / "s.txt").write_bytes(lines + b"http://h.example/\n" * 980_000)

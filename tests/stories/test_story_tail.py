@@ -83,7 +83,7 @@ async def test_with_a_threshold_of_one_nothing_that_was_held_is_fetched(tmp_path
 
 async def test_a_budget_of_the_whole_crawl_is_spent_on_other_hosts_before_a_tail_is_served(tmp_path: Path) -> None:
     """The first host is done long before the second, a chain of pages. Mutation: a host's tail was served as soon as it was drained."""
-    n_chain = 400
+    n_chain = 200
     async with LittleWeb() as web:
         forum(web)
         for i in range(n_chain):

@@ -54,6 +54,7 @@ def area_of(judged: Judged, weights: Weights = ONE_EACH) -> float:
     return area(roc(judged.counts.score(weights), judged.truth))
 
 
+@pytest.mark.long
 def test_the_score_separates_soft_errors_on_a_large_log(large: Judged) -> None:
     """The paper reports AUC .95, and at threshold 3 recall .736 and false-positive rate .039."""
     assert area_of(large) >= 0.95
