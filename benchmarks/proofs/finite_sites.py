@@ -132,8 +132,8 @@ class Served:
     n: Counter[str] = field(default_factory=Counter)
     n_walled: int = 0
 
-    def heard(self, place: str) -> None:
-        """Put what a place is answered."""
+    def on_request(self, place: str) -> None:
+        """Put the page that a request for a place gets."""
         host = place.partition("/")[0]
         if place.endswith("/robots.txt"):
             return
@@ -165,12 +165,12 @@ async def judged(seed: int, directory: Path, n: int) -> Outcome:
     rng = random.Random(-seed)
     async with LittleWeb() as little:
         served = Served(web, little)
-        little.on_request = served.heard
+        little.on_request = served.on_request
         plain = await crawl(directory / f"{seed}-off", _settings(little, enforced=False))
         first = rng.randint(16, 30)
         wall, host, stands = rng.choice(_WALLS), rng.choice(_HOSTS[:2]), range(first, first + rng.randint(6, 25))
         served = Served(web, little, wall, host, stands)
-        little.on_request = served.heard
+        little.on_request = served.on_request
         ends = sorted(rng.sample(range(5, len(plain.pages)), rng.randint(0, 2)))
         for end in ends:
             await crawl(directory / f"{seed}-on", _settings(little, max_pages=end))

@@ -1,4 +1,4 @@
-"""`thresher patterns`: what the shapes of a site's URLs have yielded, and which of them are set back."""
+"""`thresher patterns`: what the shapes of a site's URLs have yielded, and which of them are held."""
 
 from __future__ import annotations
 

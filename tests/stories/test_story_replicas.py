@@ -120,7 +120,7 @@ async def test_replicas_are_named_and_pages_of_one_text_with_other_children_are_
 
 
 async def test_mirrors_are_held_and_next_to_nothing_is_lost(tmp_path: Path) -> None:
-    outcome = await crawl_replicas(tmp_path / "c", tail_yield=1.0)  # what is set back is left alone
+    outcome = await crawl_replicas(tmp_path / "c", tail_yield=1.0)  # what is held is left alone
     assert outcome.crawled.status.hosts_parked == {}
     lost = outcome.web.truth().documents().keys() - {outcome.document(url) for url in outcome.crawled.pages}
     assert len(lost) <= 0.02 * len(outcome.web.truth().documents())

@@ -36,7 +36,7 @@ def crawled(
 
 
 def plain(graph: RecordedGraph) -> Result:
-    """Crawl breadth-first, nothing postponed."""
+    """Crawl breadth-first, without holding any URL."""
     never = Beliefs(has_shapes=False, has_families=False, has_lineage=False)
     return crawled(graph, TailPolicy(), never)
 
