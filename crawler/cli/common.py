@@ -35,7 +35,7 @@ config_option = click.option(
     type=click.Path(),
     multiple=True,
     metavar="YAML",
-    help="Configuration file, - for standard input; a later one wins.",
+    help="Configuration file, - for standard input; later ones win.",
 )
 
 
@@ -48,11 +48,11 @@ def _keys(_ctx: click.Context, _option: click.Parameter, typed: str) -> list[Com
 
 
 set_option = click.option(
-    "--set", "sets", multiple=True, metavar="KEY=VALUE", shell_complete=_keys, help="Set one option, as in --set politeness.min_delay=2."
+    "--set", "sets", multiple=True, metavar="KEY=VALUE", shell_complete=_keys, help="Set one option, such as politeness.min_delay=2."
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, one object a line.")
 top_option = click.option(
-    "--top", type=click.IntRange(0), default=None, metavar="N", help="Print the first N rows, 0 for all.  [default: 50; with --json all]"
+    "--top", type=click.IntRange(0), default=None, metavar="N", help="Print N rows at most, 0 for all.  [default: 50; with --json all]"
 )
 directory_argument = click.argument("directory", type=click.Path(), metavar="DIR")
 
@@ -84,29 +84,35 @@ def flag_options(command: F) -> F:
     """Give a command the flags of the most used options; `given_flags` returns those that were given."""
     for flag in reversed(
         (
-            _flag("--contact", "identity.contact", metavar="WHO", help="E-mail address or URL of who runs the crawl."),
-            _flag("--profile", "profile", metavar=None, words=words_of("profile"), help="Whose site it is: anybody's, or one of your own."),
+            _flag("--contact", "identity.contact", metavar="WHO", help="E-mail address or URL of those who run the crawl."),
+            _flag("--profile", "profile", metavar=None, words=words_of("profile"), help="Crawl your own site, or anybody's."),
             _flag(
                 "--scope",
                 "scope.type",
-                metavar=None,
+                metavar="TYPE",
                 words=words_of("scope.type"),
-                help="Which URLs belong to the crawl: a seed's page, directory (prefix), host or domain, or any.",
+                help="page, prefix (directory), host or domain of each seed; or any URL.",
             ),
-            _flag("--include", "scope.include", metavar="RE2", multiple=True, help="Add URLs that match to the scope; may be repeated."),
-            _flag("--exclude", "scope.exclude", metavar="RE2", multiple=True, help="Never fetch URLs that match; may be repeated."),
-            _flag("--max-pages", "limits.max_pages", metavar="N", help="Stop after so many pages."),
-            _flag("--max-depth", "limits.max_depth", metavar="N", help="Follow links up to so many clicks from a seed."),
-            _flag("--max-time", "limits.max_time", metavar="TIME", help="Stop after so long: 600, or 10min."),
-            _flag("--delay", "politeness.min_delay", "own_site.delay", metavar="TIME", help="Least gap at a host: 2, or 500ms."),
+            _flag("--include", "scope.include", metavar="RE2", multiple=True, help="Also crawl URLs that match; repeatable."),
+            _flag("--exclude", "scope.exclude", metavar="RE2", multiple=True, help="Never fetch URLs that match; repeatable."),
+            _flag("--max-pages", "limits.max_pages", metavar="N", help="Stop after this many pages."),
+            _flag("--max-depth", "limits.max_depth", metavar="N", help="Follow links up to N clicks from a seed."),
+            _flag("--max-time", "limits.max_time", metavar="TIME", help="Stop after this time: 600, or 10min."),
+            _flag(
+                "--delay",
+                "politeness.min_delay",
+                "own_site.delay",
+                metavar="TIME",
+                help="Shortest time between two requests to a host: 2, or 500ms.",
+            ),
             _flag(
                 "--dedup",
                 "archive.dedup",
                 metavar="CDXJ|DIR",
                 multiple=True,
-                help="Refer to an earlier archive's payloads; repeatable.",
+                help="Refer to what an earlier archive has; repeatable.",
             ),
-            _flag("--agents", "agents", metavar="N|auto", help="Processes that crawl at once."),
+            _flag("--agents", "agents", metavar="N|auto", help="Number of processes that crawl; auto: one a core."),
         )
     ):
         command = flag(command)
