@@ -9,22 +9,19 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 import msgspec
 from click.shell_completion import CompletionItem
-from rich.cells import cell_len
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
-from thresher.config.load import Loaded, OptionFlag, load
-from thresher.config.options import options, words_of
-from thresher.config.settings import Settings
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.terminal.printable import printable
 from thresher.storage.export.lines import json_line
+
+if TYPE_CHECKING:
+    from thresher.config.load import Loaded, OptionFlag
+    from thresher.config.settings import Settings
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -41,6 +38,8 @@ config_option = click.option(
 
 def _keys(_ctx: click.Context, _option: click.Parameter, typed: str) -> list[CompletionItem]:
     """Return completions of --set: keys of options, and after the = the words that an option takes."""
+    from thresher.config.options import options, words_of
+
     key, equals, value = typed.partition("=")
     if equals:
         return [CompletionItem(f"{key}={word}") for word in words_of(key) if word.startswith(value)]
@@ -64,6 +63,8 @@ _FLAGS = "thresher.flags"  # key in a command's context
 
 def _note(keys: tuple[str, ...], ctx: click.Context, option: click.Parameter, value: str | tuple[str, ...] | None) -> None:
     if value not in (None, ()):
+        from thresher.config.load import OptionFlag
+
         ctx.meta.setdefault(_FLAGS, []).append(OptionFlag(option.opts[0], keys, value))
 
 
@@ -82,6 +83,8 @@ def _flag(name: str, *keys: str, metavar: str | None, help: str, words: Sequence
 
 def flag_options(command: F) -> F:
     """Give a command the flags of the most used options; `given_flags` returns those that were given."""
+    from thresher.config.options import words_of
+
     for flag in reversed(
         (
             _flag("--contact", "identity.contact", metavar="WHO", help="E-mail address or URL of those who run the crawl."),
@@ -126,6 +129,8 @@ def given_flags() -> list[OptionFlag]:
 
 def load_config(configs: Sequence[str], sets: Sequence[str]) -> Loaded:
     """Load the configuration that the command line asks for."""
+    from thresher.config.load import load
+
     return load(configs, sets=sets, environ=os.environ, stdin=sys.stdin.read, flags=given_flags())
 
 
@@ -142,6 +147,8 @@ def crawl_config(own: Settings, configs: Sequence[str], sets: Sequence[str]) -> 
         return found if found.seeds else msgspec.structs.replace(found, seeds=own.seeds)
     if not sets:
         return own
+    from thresher.config.load import load
+
     text = msgspec.json.encode(msgspec.structs.replace(own, seeds=[])).decode()
     return msgspec.structs.replace(load(["-"], sets=sets, stdin=lambda: text).settings, seeds=own.seeds)
 
@@ -209,6 +216,10 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Non
     if not sys.stdout.isatty():
         _print_plain([list(columns), *cells] if any(columns) else cells, numeric)
         return
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
     table = Table(show_header=any(columns), box=None, header_style="bold", padding=(0, 2, 0, 0))
     for column, is_numeric in zip(columns, numeric, strict=True):
         table.add_column(column, justify="right" if is_numeric else "left", overflow="fold")
@@ -218,6 +229,8 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Non
 
 
 def _print_plain(rows: list[list[str]], numeric: Sequence[bool]) -> None:
+    from rich.cells import cell_len
+
     widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         padded = []
