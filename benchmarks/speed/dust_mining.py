@@ -1,8 +1,8 @@
-"""What mining costs: CPU seconds and peak memory of a process that mines one list, and how they grow.
+"""The cost of mining: CPU seconds and peak memory of a process that mines one list, and how they grow.
 
-python -m benchmarks.speed.dust_mining               1,500 and 15,000 URLs of five kinds of lists: with texts, with sizes, with URLs alone
-python -m benchmarks.speed.dust_mining --urls 80000  another size; --kinds aliases,listing: some of the lists
-(benchmarks/support/dust_lists.py)
+    python -m benchmarks.speed.dust_mining [--urls N …] [--kinds aliases,listing]
+
+Lists of five kinds (benchmarks/support/dust_lists.py) with 1,500 and 15,000 URLs, or --urls: with texts, with sizes, with URLs alone.
 
 Bars: 15,000 URLs in under 5 CPU seconds and 300 MB; in a longer list, a URL costs at most one and a half times as much. Exits with 1 if a
 bar is missed. While others use the cores, CPU seconds can double.
