@@ -130,7 +130,7 @@ async def test_mirrors_are_held_and_next_to_nothing_is_lost(tmp_path: Path) -> N
 
 @pytest.mark.parametrize(("mirrors", "state"), [("hold", State.HELD), ("drop", State.REFUSED)])
 async def test_the_queue_of_a_mirror_is_held_or_dropped(mirrors: str, state: State, tmp_path: Path) -> None:
-    """Broken once (nobody asked again when a URL's turn comes): fails."""
+    """Mutation: nobody asked again when a URL's turn comes."""
     async with LittleWeb() as web:
         for host in ("a.test", "b.test"):
             web.page(f"{host}/", *(f"{host}/{i}" for i in range(50)))
@@ -169,7 +169,7 @@ async def test_content_of_replicas_is_kept_unless_it_is_to_be_dropped(tmp_path: 
 async def test_a_verdict_is_revised_in_the_background_when_the_neighbourhood_has_become_known(tmp_path: Path) -> None:
     """Two lists of one text; what they lead to turns out to be the same, under other names, once both have been judged.
 
-    Broken once (no pass): fails.
+    Mutation: no pass.
     """
     words = {name: " ".join(f"{name}{i}" for i in range(80)) for name in ("list", "item0", "item1", "item2")}
     async with LittleWeb() as web:
