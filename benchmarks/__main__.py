@@ -1,4 +1,4 @@
-"""All of the speed in one table: `python -m benchmarks [PART…] [--short] [--peers DIR] [--directory DIR] [--out DIR]`.
+"""All measurements of speed in one table: `python -m benchmarks [PART…] [--short] [--peers DIR] [--directory DIR] [--out DIR]`.
 
     webs      `thresher bench webs --ablate`: pages per CPU second on five webs, with each filter left out in turn
     peers     `benchmarks.peers`: other crawlers and two floors on the same web

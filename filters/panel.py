@@ -247,8 +247,8 @@ class Panel:
             return None
         self._undo.void(site)
         for spec in self.specs:
-            if spec.stale is not None:
-                spec.stale(site)
+            if spec.on_restored is not None:
+                spec.on_restored(site)
         return JournalRecord(Gate.VOID, site, [])
 
     def believe(self, site: bytes) -> JournalRecord | None:

@@ -53,7 +53,7 @@ def as_readers(path: Path, error: BaseException) -> ThresherError:
     """Translate an error that stopped a reader of the store in `path`."""
     if isinstance(error, lmdb.MemoryError):
         ours: ThresherError = UsageError(
-            f"{error}: {address_space_in_words()}, and whoever reads a store maps its files, which takes no memory. Raise the limit, "
+            f"{error}: {address_space_in_words()}, and reading a store maps its files, which takes addresses, not memory. Raise the limit, "
             "as by `ulimit -v unlimited`. Nothing is damaged"
         )
     elif is_disk(error):

@@ -70,7 +70,7 @@ class Seals:
         found, value = [], self.value
         for key, stored in rows:
             if key < after:
-                raise StoreError(f"{self._path}: damaged: the keys of its table `{table}` do not rise at {key.hex()}. {_ADVICE}")
+                raise StoreError(f"{self._path}: damaged: the keys of its table `{table}` are not in order at {key.hex()}. {_ADVICE}")
             found.append((key, value(table, key, stored)))
             after = key
         return found

@@ -72,7 +72,7 @@ def spans_since(views: Sequence[Shard], cursor: str) -> list[Span]:
         raise UsageError("--since: a cursor of another crawl. Give the one that an export of this crawl ended with, or `start`")
     if len(starts) != len(ends) or not all(_is_of(start, view) for start, view in zip(starts, views, strict=True)):
         raise UsageError(
-            "--since: the crawl has been divided anew among its agents since this cursor was made, and numbers its findings otherwise. "
+            "--since: since this cursor was made, the crawl was divided anew among its agents, so its rows have other numbers. "
             "Export once more from `start`"
         )
     return [Span(start, end) for start, end in zip(starts, ends, strict=True)]

@@ -137,7 +137,7 @@ class View:
             if len(chunk) < _CHUNK:
                 return
             if chunk[-1] < first:
-                raise self._damaged(table, "has keys that do not rise")
+                raise self._damaged(table, "has keys that are not in order")
             first = chunk[-1] + b"\x00"
 
     def _begin(self, env: str) -> lmdb.Transaction[bytes]:

@@ -57,12 +57,12 @@ def _docstrings(module: ast.Module) -> Iterator[tuple[str, str]]:
 
 
 def test_every_row_that_a_test_names_stands_in_the_table() -> None:
-    """Broken once (a row taken out of the table): fails."""
+    """Mutation: a row taken out of the table."""
     assert {row: tests for row, tests in covered().items() if row not in rows()} == {}
 
 
 def test_every_test_that_the_table_names_is_there_and_names_the_row() -> None:
-    """Broken once (a test renamed): fails. The table may name fewer tests than there are; the command above adds them."""
+    """Mutation: a test renamed. The table may name fewer tests than there are; the command above adds them."""
     stale = {(row, proof) for row, said in rows().items() for proof in said.proofs if proof not in covered().get(row, ())}
     assert stale == set()
 

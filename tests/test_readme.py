@@ -199,12 +199,16 @@ def test_every_setting_that_a_readme_names_exists() -> None:
 
 
 @pytest.mark.parametrize("command", sorted(COMMANDS))
-def test_every_command_has_help_with_an_example(command: str) -> None:
+def test_every_command_has_short_help_with_an_example(command: str) -> None:
     found = thresher.get_command(click.Context(thresher), command)
     assert found is not None
     assert found.help
-    examples = [found, *(found.commands.values() if isinstance(found, click.Group) else [])]
-    assert any("Example: " in (each.epilog or "") for each in examples)
+    all_of_it = [found, *(found.commands.values() if isinstance(found, click.Group) else [])]
+    assert any("Example: " in (each.epilog or "") for each in all_of_it)
+    for each in all_of_it:
+        shown = each.get_help(click.Context(each, info_name=f"thresher {command}", terminal_width=80)).splitlines()
+        assert (len(shown) <= 45, max(map(len, shown)) <= 80) == (True, True), each.name
+        assert not each.get_short_help_str(63).endswith("..."), "the line of the list of commands is whole"
 
 
 def test_the_code_map_is_the_tree() -> None:

@@ -1,1 +1,1 @@
-"""Crawlers beside ours: one web, one server, one core, one after the other in turns, pages counted from the server's log."""
+"""Other crawlers beside ours: the same web, server and core; they take turns, and pages are counted in the server's log."""

@@ -1,14 +1,16 @@
 """Thresher beside other crawlers: `python -m benchmarks.peers --peers DIR [--profile median] [--runs 3] [--cpu-seconds 10]`.
 
-One web for all: HOSTS hosts on 127.x.y.z, 50 pages each, each page 25,000 bytes and 60 links (median) or 4,000 and 15 (small), printed
-before the first request. In turns, so that a slow minute of the machine hits all, each crawler crawls it on the first core; the server has
-the last. Pages are the different ones that the server answered with 200. The figure is pages per CPU second of the crawler's processes,
-the median of its runs, its start among it; "later half" is that of the second half of its CPU seconds, where a start and what compiles at
-run time weigh nothing. The server's own limit is stated below: requests per second of its CPU, the most that any crawler got out of it.
+All crawl the same web: HOSTS hosts on 127.x.y.z with 50 pages each; a page has 25,000 bytes and 60 links (median) or 4,000 and 15 (small),
+and is printed before the first request. The crawlers take turns, so that a slow minute of the machine hits all of them. The crawler runs on
+the first core, the server on the last. A page is a URL that the server answered with 200, counted once. The figure is the median over the
+runs of pages per CPU second of the crawler's processes, with its start. "later half" is the same for the second half of its CPU seconds,
+without the start and most of what is compiled at run time. Below the table stands the server's own limit: the most requests per second of
+its CPU that any crawler made.
 
-With `--new-links N`, N links of each page are such as no other page has, as in a crawl's first days, and the web never ends.
+With `--new-links N`, N links of each page are on no other page, as in a crawl's first days, and the web never ends.
 
-DIR is where `python -m benchmarks.peers.install DIR` put the others; one that is not there is skipped, and said so.
+DIR is the folder in which `python -m benchmarks.peers.install DIR` has installed the others. A crawler that is not there is skipped, with a
+message.
 """
 
 from __future__ import annotations
@@ -67,14 +69,14 @@ def one_run(of: Contestant, server: ServerProcess, peers: Path, budget: Budget, 
 
 
 def _host_by_host(urls: list[str]) -> list[str]:
-    """Return URLs that come in blocks of a host in turns: one of each host, then the next of each."""
+    """Reorder URLs that come in blocks of a host: the first of each host, then the second of each, and so on."""
     return [url for i in range(PAGES_OF_A_HOST) for url in urls[i::PAGES_OF_A_HOST]]
 
 
 def measure(
     chosen: Sequence[Contestant], profile: str, hosts: int, runs: int, peers: Path, budget: Budget, *, new_links: int = 0
 ) -> tuple[dict[str, list[Run]], dict[str, str]]:
-    """Run each in turn, so many rounds; return the runs by name, and why others were skipped. Raises ServerStoppedError."""
+    """Run each crawler in turn, for some rounds; return the runs by name, and why others were skipped. Raises ServerStoppedError."""
     cores = sorted(os.sched_getaffinity(0))
     skipped = {of.name: word for of in chosen if (word := of.missing(peers))}
     found: dict[str, list[Run]] = {of.name: [] for of in chosen if of.name not in skipped}
@@ -94,7 +96,7 @@ def measure(
 
 
 def row(name: str, runs: Sequence[Run]) -> dict[str, Any]:
-    """Return the line of the table: of the valid runs; where one failed, no figure."""
+    """Return the line of the table, from the valid runs. If one failed, there is no figure."""
     rates = [run.rate for run in runs if run.rate is not None]
     failed = next((run.ended for run in runs if not run.is_valid), None)
     middle = sorted(runs, key=lambda run: run.rate or 0.0)[len(runs) // 2]

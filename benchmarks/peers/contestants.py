@@ -1,8 +1,8 @@
 """The crawlers that are compared, each with the settings that its own documentation recommends for throughput.
 
-A contestant returns the command of a run in an empty directory, or what must be installed first. `python -m benchmarks.peers.install`
-installs the other crawlers in a directory of their own; they are no dependencies of ours. All of them obey robots.txt, except the floors.
-They start at every host's home page and make 100 requests at once, where they have options for that.
+A contestant returns the command of a run in an empty directory, or says what must be installed first. `python -m benchmarks.peers.install`
+installs the other crawlers in a directory of their own; they are no dependencies of Thresher. All of them obey robots.txt, except the
+floors. They start at every host's home page and make 100 requests at once, where they have options for that.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ class Job:
 @dataclass(frozen=True, slots=True)
 class Contestant:
     name: str
-    what: str  # it does, so that nobody takes unlike for like
-    command: Callable[[Path, Job], list[str]]  # of the peers' directory and a run
-    missing: Callable[[Path], str | None]  # what is not there, in words; None: it can run
+    what: str  # what it does, since not all do the same work
+    command: Callable[[Path, Job], list[str]]  # (the peers' directory, the run) → command
+    missing: Callable[[Path], str | None]  # returns what is missing, in words; None: it can run
     ok_codes: tuple[int, ...] = (0,)
 
 
@@ -58,7 +58,7 @@ def _ours(on: str) -> Callable[[Path, Job], list[str]]:
         settings = bench_settings(job.server, None)
         settings = settings if on == "default" else with_filters(without_tail(settings), names() if on == "every" else [])
         create_store(job.directory / "crawl", settings)
-        # a shell, so that standard input stays open: its end would tell the agent that its supervisor is gone
+        # a shell keeps standard input open: if it ended, the agent would take its supervisor for dead
         agent = shlex.join(python.command("thresher.crawler.process.agent_process", str(job.directory / "crawl")))
         return ["bash", "-c", f"exec {agent} < <(sleep infinity) > /dev/null"]
 
@@ -82,7 +82,7 @@ def _binary(path: str) -> Callable[[Path, Job], list[str]]:
 
 
 def _spider(peers: Path, job: Job) -> list[str]:
-    """Start at one URL; the star lets the crawler enter every other host."""
+    """Start at one URL; the star allows the crawler every other host."""
     start = job.directory / "start"
     start.write_text(job.seeds.read_text("utf-8").split("\n")[0] + "\n*\n", "utf-8")
     return [str(peers / "spider/peer"), str(start), str(CONCURRENCY)]

@@ -1,8 +1,8 @@
 """Two floors: aiohttp on given URLs, and aiohttp with a parser and a set. `python -m benchmarks.peers.floors fetch|links FILE`.
 
 fetch: every URL of the file once, 100 at a time, bodies read and dropped.
-links: the file's URLs are seeds; links by lexbor, joined by ada, a set of what was met, first come, first served, 100 at a time.
-Neither reads robots.txt, waits, retries, stores or ends gracefully: what they cost is what a crawler on aiohttp cannot go below.
+links: the file's URLs are seeds; lexbor finds links, ada joins them, a set has the known ones; first come, first served, 100 at a time.
+Neither reads robots.txt, waits, retries, stores or ends gracefully: no crawler on aiohttp can cost less.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _CONCURRENCY = 100
 
 
 async def crawl(urls: list[str], *, follow: bool) -> int:
-    """Fetch the URLs, and with `follow` what they lead to; return how many were fetched."""
+    """Fetch the URLs, and with `follow` those that they link to; return how many were fetched."""
     waiting, known, n = deque(urls), set(urls), 0
     idle = asyncio.Semaphore(0)
     n_open = 0

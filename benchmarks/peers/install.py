@@ -1,7 +1,7 @@
 """Install the other crawlers: `python -m benchmarks.peers.install DIR [NAME…]`, of python (Scrapy, Crawlee), colly, spider, bubing, wget2.
 
-Each goes to a folder of DIR by the ordinary client of its registry: pip, go, cargo, mvn, apt-get. What cannot be installed is named with
-the client's last words, and the others go on; the exit code is 1 then. Some 1.5 GB while spider is compiled, 400 MB after.
+Each is installed into a folder of DIR by the ordinary client of its registry: pip, go, cargo, mvn, apt-get. If one fails, its last message
+is printed, the others go on, and the exit code is 1. Some 1.5 GB while spider is compiled, 400 MB after.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _DEBIAN = ("wget2", "libwget0", "libgpgme11", "libassuan0")
 
 
 class InstallError(Exception):
-    """A client could not do what it was asked to; its last words."""
+    """A client has failed; the text is its last message."""
 
 
 def _do(folder: Path, *command: str) -> None:
@@ -76,7 +76,7 @@ _INSTALLERS: dict[str, Callable[[Path], None]] = {
 
 
 def install(directory: Path, names: list[str]) -> int:
-    """Install the named peers; return how many could not be."""
+    """Install the named peers; return how many failed."""
     n_failed = 0
     for name in names:
         (directory / name).mkdir(parents=True, exist_ok=True)

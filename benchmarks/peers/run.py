@@ -1,11 +1,11 @@
 """One crawler on one web: started, watched, stopped, and judged by the server's log.
 
 A run ends when the crawler ends, when it has used its CPU seconds, or when the server has seen nothing new from it for a while. Only the
-first two give a figure; a crawler that failed, hung, or fetched next to nothing is named with what it was. If the server ends, so does the
-benchmark: nothing measured beside a dying server is kept.
+first two give a figure; a crawler that failed, hung, or fetched next to nothing is listed with the reason. If the server ends, the
+benchmark ends too, without a result.
 
-CPU: user and system of the crawler's processes from start to end, its start included. Memory: the most that its processes held together,
-looked at ten times a second; pages of files that they share are counted once for each.
+CPU: user and system time of the crawler's processes from start to end. Memory: the largest sum over its processes, measured ten times a
+second; mapped files that they share count once for each process.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from thresher.crawler.demo.log import ROBOTS, ServerLog
 from thresher.crawler.demo.process import ServerProcess
 
 STALLED_S = 20.0
-FEWEST_PAGES = 100  # of which a figure is made
+FEWEST_PAGES = 100  # with fewer there is no figure
 _LOOK_S = 0.1
 _GRACE_S = 5.0
 _TICK = os.sysconf("SC_CLK_TCK")
@@ -43,15 +43,15 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What one run came to."""
+    """The result of one run."""
 
     ended: str  # "finished", "budget", or why there is no figure
-    pages: int  # different ones, answered with 200; robots.txt is none
+    pages: int  # different URLs answered with 200, without robots.txt
     requests: int
     again: int  # pages fetched more than once
-    hosts: int  # that gave a page
+    hosts: int  # hosts that gave a page
     hosts_without_robots: int  # whose first request was not for robots.txt
-    per_connection: float  # requests
+    per_connection: float  # requests for each connection
     cpu_s: float
     later_rate: float  # pages per CPU second of the second half of the CPU seconds: start-up and compilers at run time left out
     server_cpu_s: float
@@ -64,7 +64,7 @@ class Run:
 
     @property
     def rate(self) -> float | None:
-        """Return pages per CPU second; None where a figure would mean nothing."""
+        """Return pages per CPU second; None if a figure would mean nothing."""
         return self.pages / self.cpu_s if self.is_valid else None
 
 
@@ -132,7 +132,7 @@ class _Watched:
         self.peak_bytes = max(self.peak_bytes, sum(_resident(pid) for pid in pids))
 
     def end(self) -> float:
-        """Stop what still runs, kindly first; return the CPU seconds of it all."""
+        """Stop the processes that still run, first by SIGTERM; return the CPU seconds of all."""
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         for number in (signal.SIGTERM, signal.SIGKILL):
             if not _session(self._process.pid):
@@ -158,7 +158,7 @@ def _session(leader: int) -> list[int]:
 
 
 def _stat(pid: int) -> list[str]:
-    """Return the fields of a process from its state on; none where it is gone."""
+    """Return the fields of a process from its state on; none if it has ended."""
     try:
         return Path(f"/proc/{pid}/stat").read_text("latin-1").rpartition(") ")[2].split()
     except (FileNotFoundError, ProcessLookupError):
@@ -176,7 +176,7 @@ def _resident(pid: int) -> int:
 
 
 def _last_words(output: Path) -> str:
-    """Return the last line that is not indented: of a stack trace, what it is about."""
+    """Return the last line that is not indented: in a stack trace, that is the error."""
     lines = [line for line in output.read_text("utf-8", "replace").splitlines() if line[:1].strip(" \t|+")]
     return lines[-1][:200] if lines else "it said nothing"
 

@@ -1,4 +1,4 @@
-"""What a result was measured with: the machine, its load, and the versions of the crawlers."""
+"""What a result was measured on: the machine, its load, and the versions of the crawlers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from thresher.crawler.version import VERSION
 
 
 def machine() -> dict[str, object]:
-    """Return what a reader must know of the machine."""
+    """Return what a reader must know about the machine."""
     cpu = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text("utf-8"))
     memory = re.search(r"MemTotal:\s*(\d+)", Path("/proc/meminfo").read_text("ascii"))
     cores = sorted(os.sched_getaffinity(0))

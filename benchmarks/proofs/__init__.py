@@ -1,1 +1,1 @@
-"""Longer proofs of what must always hold: kills, politeness, rot, hostile pages and messages."""
+"""Longer proofs of what must always hold: after kills, damage, hostile pages and hostile messages; and politeness."""

@@ -3,7 +3,8 @@
     python -m benchmarks.proofs.archive_kill [--seeds 5] [--first 1] [--kills 8] [--agents 1] [--changes '{"n_sites": 12}']
 
 Kills come at random and at fail points, in the middle of a record too; after each life the store is verified, which unpacks every record
-of its archive. In the end another program's reader reads all files. Prints a line per seed; exit 1 if anything is wrong. About 30 s a seed.
+of its archive. At the end the reader of another program reads all files. Prints a line per seed; exit 1 if anything is wrong. About 30 s a
+seed.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """Search for a page that the bomb scan lets through and that holds the loop: `python -m benchmarks.proofs.bomb_search --seconds 3600`.
 
-Recipes of the grammar (nestings.py) are drawn, and the slowest changed again and again. Each is grown to the longest page under 512 KiB
-that the scan lets through; it is read by the batch reader's own stages, from the scan to the filters, with the default settings, and the
-processor time of the thread is taken. The reader goes on in a next round of the loop after 5 ms, so what counts is the longest round: the
-stages that fall into one. A page or a scan above --limit-ms counts by the quickest of up to eight times, a moment apart: where others load
-the machine, the same page takes up to four times the processor time for seconds on end.
+Recipes of the grammar (nestings.py) are drawn at random, and the slowest ones are changed again and again. Each recipe is grown to the
+longest page under 512 KiB that the scan lets through. The batch reader's own stages, from the scan to the filters, read that page with the
+default settings, and the processor time of the thread is measured. The reader goes on in a next round of the loop after 5 ms, so what
+counts is the longest round: the stages that fall into one. A page or a scan above --limit-ms is measured up to eight times, with a pause
+between two tries, and the shortest time counts: on a machine that others use, the same page can take four times as long for some seconds.
 
-Each minute's pages are read by a process of their own, which measures the slowest of before again: what kills it is a find, too. Prints the
-slowest pages and the number of finds; exits 1 if there are any. --keep DIR writes the finds there.
+For each minute there is a process of its own, which first measures the slowest pages of the minutes before again. A page that kills this
+process is a find, too. Prints the slowest pages and the number of finds; exits 1 if there are any. --keep DIR writes the finds there.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _LAST_LIVES: Final = 3
 _NEW: Final = 0.3  # share of recipes that are drawn anew
 _HALVINGS: Final = 7
 _TRIES: Final = 8
-_APART_S: Final = 0.2  # between two tries, and as much again between the next two
+_APART_S: Final = 0.2  # pause between the first two tries; each later pause is longer by as much
 _PR_SET_PDEATHSIG: Final = 1
 
 
@@ -81,7 +81,7 @@ def longest_page(recipe: Recipe) -> bytes:
 
 
 def scan_rounds(body: bytes) -> list[float]:
-    """Scan a page that is refused thereupon; return the processor time of that one round of the loop in seconds."""
+    """Scan a page that the scan refuses; return the processor time of that one round of the loop in seconds."""
     began = time.thread_time()
     html.bomb(body)
     return [time.thread_time() - began]
@@ -109,7 +109,7 @@ def rounds(batch_reader: BatchReader, body: bytes) -> list[float]:
 
 
 def measured(once: Callable[[], list[float]], limit_s: float) -> tuple[float, float]:
-    """Return the longest round and all of them, in seconds; the quickest of some tries if the first is above the limit."""
+    """Return the longest round and all rounds, in seconds. If the first try is above the limit, these are of the quickest of some tries."""
     times = [once()]
     while max(min(times, key=max)) > limit_s and len(times) < _TRIES:
         time.sleep(_APART_S * (len(times) - 1))
@@ -119,7 +119,9 @@ def measured(once: Callable[[], list[float]], limit_s: float) -> tuple[float, fl
 
 
 def search(rng: random.Random, seconds: float, limit_s: float, seeds: list[Recipe], current: Path) -> dict[str, Any]:
-    """Search for so long from what was slowest before; return the slowest recipes with their times, and how many were tried."""
+    """Search for some seconds, starting from the slowest recipes so far; return the slowest recipes with their times, and how many were
+    tried.
+    """
     best: list[tuple[float, float, int, Recipe]] = []
     ends, n_tried, n_read = time.monotonic() + seconds, 0, 0
     with reading() as batch_reader:
@@ -179,7 +181,7 @@ def main() -> int:
             left = ends - time.monotonic()
             if left <= 0 and not (n_again and _finds(best, options.limit_ms)):
                 break
-            n_again -= left <= 0  # what was found last is measured again, too
+            n_again -= left <= 0  # what was found in this life is measured again in the next one, too
             current = Path(directory) / "current.html"
             found = one_life(random.Random(f"{options.seed} {life}"), min(_LIFE_S, left), options.limit_ms / 1e3, seeds, current)
             if isinstance(found, int):
@@ -202,7 +204,7 @@ def main() -> int:
 
 
 def _merged(before: list[Any], found: list[Any]) -> list[Any]:
-    """Return the slowest pages, the slowest first; of a page that was measured again the quickest time counts."""
+    """Return the slowest pages, the slowest first. If a page was measured again, its shortest time counts."""
     times = sorted([*before, *found], key=lambda each: each[0])
     return [each for i, each in enumerate(times) if each[3] not in [other[3] for other in times[:i]]][-_BEST:][::-1]
 

@@ -1,12 +1,12 @@
 """Which branches the tests take: `python -m benchmarks.proofs.coverage [--whole [--keep DIR]] [--lowest N] [-- PYTEST'S OPTIONS…]`.
 
-Without `--whole`: the rooms of `UNITS` and the tests of what is in them, but for those that simulate whole crawls (tests/simulations); a
-short step of CI. With it: all tests, and every process that they start and that ends by itself; a process that is killed leaves no record.
+Without `--whole`: the folders in `UNITS` and their own tests, without those that simulate whole crawls (tests/simulations). This is a short
+step of CI. With `--whole`: all tests, and every process that they start and that ends by itself; a process that is killed leaves no record.
 Prints the share of lines and branches taken, and the files with the lowest shares.
 
 While branches are recorded tests take two to three times the CPU time: some 17 minutes of it for the whole suite. So the whole suite is run
-folder by folder, and with `--keep DIR` the record of each folder stays in DIR: the next call with the same DIR goes on with those that are
-missing. (Python 3.14 records branches at less cost.)
+folder by folder, and with `--keep DIR` the record of each folder stays in DIR: the next call with the same DIR runs only the folders that
+are missing. (Python 3.14 records branches at less cost.)
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from benchmarks.support.ending import exit_with
 from thresher.crawler.children import python
 
 PRODUCT = ("config", "crawler", "filters", "storage")
-UNITS = {  # the folder of tests, and the room that they are about
+UNITS = {  # folder of tests: folder of the code that they test
     "config": "config",
     "core": "crawler/core",
     "graph": "crawler/graph",
@@ -50,7 +50,7 @@ exclude_also =
 
 
 class Share(NamedTuple):
-    """What of a file, or of all, is run: of lines and branches together."""
+    """The share of a file, or of all files, that the tests run: lines and branches together."""
 
     name: str
     percent: float
@@ -59,7 +59,7 @@ class Share(NamedTuple):
 
 
 def parts(*, is_whole: bool) -> dict[str, list[str]]:
-    """Return the tests that are run together, by the name of their record."""
+    """Return the tests that run together: name of their record → paths."""
     if not is_whole:
         return {"units": [f"tests/{name}" for name in UNITS]}
     tests = ROOT / "tests"
@@ -68,7 +68,7 @@ def parts(*, is_whole: bool) -> dict[str, list[str]]:
 
 
 def run(tests: Mapping[str, Sequence[str]], rooms: Sequence[str], options: Sequence[str], folder: Path) -> int:
-    """Run each part whose record is not in the folder yet, with the branches of rooms recorded; write all to `coverage.json` there.
+    """Run each part whose record is not in the folder yet, and record branches; write the result to `coverage.json` there.
 
     Returns:
         The first exit code of pytest that is not 0, of this call's parts; else 0.
@@ -104,7 +104,7 @@ def _coverage(step: str, config: Path, *words: str) -> int:
 
 
 def read(report: bytes) -> tuple[Share, list[Share]]:
-    """Return the share of all, and of each file that is not run whole, lowest first, from `coverage json`."""
+    """Return the share of all files, and of each file that is not run completely, lowest first, from the output of `coverage json`."""
     found = json.loads(report)
     files = [_share(name, of["summary"]) for name, of in found["files"].items()]
     return _share("all", found["totals"]), sorted((of for of in files if of.percent < 100), key=lambda of: (of.percent, of.name))

@@ -2,11 +2,12 @@
 
     python -m benchmarks.proofs.finite_sites [--webs 30] [--seed 1] [--keep DIR]
 
-Each web is drawn from a seed: two sites on three hosts, of which one shows the pages of another (aliases over hosts), documents in trees,
-print views, sessions, near copies, calendars with something at their end, forms that return to each page, and a wall before one host that
-stands for some requests and falls. It is crawled without filters and walls, then with every filter on in lives that are ended at drawn
-pages and resumed. Everything that the first crawl has found must be found by the second, by text, or by a near copy of it; nothing is held
-at the end, and every URL is in one state (`thresher verify`). Prints a row a web; exit 1 if a document is lost. Two seconds of CPU a web.
+Each web is made from a seed: two sites on three hosts, of which one shows the pages of another (aliases over hosts), documents in trees,
+print views, sessions, near copies, calendars with something at their end, forms that return to each page, and a wall that answers for one
+host for some requests and then ends. It is crawled without filters and walls, then with every filter on, and this second crawl is stopped
+at random pages and resumed. The second crawl must find every text that the first has found, or a near copy of it. At the end nothing is
+held, and every URL is in one state (`thresher verify`). Prints a row for each web; exits with 1 if a document is lost. Two seconds of CPU a
+web.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ class Web:
 
     rng: random.Random
     places: dict[str, Shown] = field(default_factory=dict)
-    clusters: dict[str, int] = field(default_factory=dict)  # text → number of what its near copies share
+    clusters: dict[str, int] = field(default_factory=dict)  # text → number of the cluster of its near copies
 
     def document(self, near: str = "") -> str:
         """Return a new text, or one with a word changed."""
@@ -86,7 +87,7 @@ class Web:
 
 
 def generated(seed: int, n: int) -> Web:
-    """Return the web of a seed.    n: documents of a host, about"""
+    """Return the web of a seed.    n: about how many documents a host has"""
     web = Web(random.Random(seed))
     for host in _HOSTS[:2]:
         _site(web, host, web.rng.randint(n // 2, n))
@@ -128,12 +129,12 @@ class Served:
     little: LittleWeb
     wall: str = ""
     host: str = ""
-    stands: range = range(0)  # requests of the host
+    stands: range = range(0)  # numbers of the host's requests that the wall answers
     n: Counter[str] = field(default_factory=Counter)
     n_walled: int = 0
 
-    def heard(self, place: str) -> None:
-        """Put what a place is answered."""
+    def on_request(self, place: str) -> None:
+        """Put the page that a request for a place gets."""
         host = place.partition("/")[0]
         if place.endswith("/robots.txt"):
             return
@@ -165,12 +166,12 @@ async def judged(seed: int, directory: Path, n: int) -> Outcome:
     rng = random.Random(-seed)
     async with LittleWeb() as little:
         served = Served(web, little)
-        little.on_request = served.heard
+        little.on_request = served.on_request
         plain = await crawl(directory / f"{seed}-off", _settings(little, enforced=False))
         first = rng.randint(16, 30)
         wall, host, stands = rng.choice(_WALLS), rng.choice(_HOSTS[:2]), range(first, first + rng.randint(6, 25))
         served = Served(web, little, wall, host, stands)
-        little.on_request = served.heard
+        little.on_request = served.on_request
         ends = sorted(rng.sample(range(5, len(plain.pages)), rng.randint(0, 2)))
         for end in ends:
             await crawl(directory / f"{seed}-on", _settings(little, max_pages=end))

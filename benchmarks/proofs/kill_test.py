@@ -2,9 +2,9 @@
 
     python -m benchmarks.proofs.kill_test [--seeds 20] [--first 1] [--kills 5 40] [--changes '{"n_sites": 6}'] [--agents 3]
 
-Prints a line per seed and exits with 1 if a crawl lost or invented anything, was not sound after a life, asked a host too soon or more
-often than its kills explain; or if a broken design was not found out. The reference is one agent's crawl that nobody killed, however many
-agents there are then. What is done and judged: tests/crash/killing.py. About 40 s a seed.
+Prints a line per seed. Exits with 1 if a crawl lost or invented anything, if its store was not sound after a life, if it asked a host too
+soon or more often than its kills explain, or if the test did not notice a broken design. The reference is always a crawl by one agent
+without kills. tests/crash/killing.py says what is done and how it is judged. About 40 s a seed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from harness import Findings
 from killing import CONCURRENCY, GROUP, Bench, Tally, bench, torment  # found where the suite finds it
 
 _COLUMNS = "seed   URLs lives kills  missing extra  other twice  refetches  per kill  robots  shortest gap   wall"
-_DESIGNS = {"dispatch_delete": 1, "split_txn": 20}  # and within how many seeds each must be found out
+_DESIGNS = {"dispatch_delete": 1, "split_txn": 20}  # design → number of seeds within which the test must notice it
 
 
 def main() -> None:

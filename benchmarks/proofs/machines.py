@@ -3,13 +3,13 @@
     python -m benchmarks.proofs.machines [--faults 8] [--seed 1] [--sites 30] [--pause 12] [--only WORD]
 
 The web is served to all three from one process, so its log says who asked what and when. Faults come one after another while the crawl
-runs: an agent, what runs on a machine, the directory or all of a machine's part of Ray is killed; a machine is stopped, or cut off, for
-longer than a lease; the crawl's command is stopped by a signal, or killed, and resumed; a machine gives its shards to others at a resume,
-and takes part again at a later one; a disk is lost, and restored from a snapshot, and every other one comes back. Then the crawl goes on to
-its end. The reference is one agent's crawl on one machine, without Ray and without a fault.
+runs. An agent, everything of the crawl on a machine, the directory process, or a machine's whole part of Ray is killed. A machine is
+stopped or cut off for longer than a lease. The crawl's command is stopped by a signal, or killed, and resumed. A machine gives its shards
+to others at a resume, and takes part again at a later one. A disk is lost and its data restored from a snapshot; every second lost disk
+comes back. Then the crawl goes on to its end. The reference is one agent's crawl on one machine, without Ray and without a fault.
 
-Prints what was done and what came of it; exits with 1 if a page is missing or extra, the store is not sound, or two requests to a host
-overlap or follow each other too soon. Where no three machines can be had, it says why and exits with 0.
+Prints each fault and the results. Exits with 1 if a page is missing or extra, if the store is not sound, or if two requests to a host
+overlap or follow each other too soon. If this machine cannot make the three network namespaces, it says why and exits with 0.
 """
 
 from __future__ import annotations
@@ -92,8 +92,8 @@ class Proof:
         self._done: Counter[str] = Counter()
         self._log = directory / "server.log"
         self._store = "store"
-        self._kept = directory / "kept"  # no machine's disk
-        self._begun_at = 0.0  # the last run of the command
+        self._kept = directory / "kept"  # on the disk of no machine
+        self._begun_at = 0.0  # when the last run of the command began
         self._n_lost = 0  # requests since the snapshots of disks that were lost
 
     def run(self, n_faults: int) -> list[str]:
@@ -115,7 +115,7 @@ class Proof:
         return machines.disk / "crawl.yaml"
 
     def _crawl(self, machines: Machines, config: Path, n_faults: int) -> None:
-        """Crawl to the end, with faults on the way."""
+        """Crawl to the end, and do the faults meanwhile."""
         store, faults = str(machines.disk / self._store), self._chosen(n_faults)
         words = ["crawl", "-c", str(config), "-o", store]
         machines.wait_for_cluster()
@@ -143,7 +143,7 @@ class Proof:
         return self._log.read_bytes().count(b"\n") if self._log.exists() else 0
 
     def _is_running(self, machines: Machines, command: subprocess.Popen[bytes]) -> bool:
-        """Wait until the crawl has got on by some requests; return whether it still runs."""
+        """Wait until the crawl has made some more requests; return whether it still runs."""
         until = self._n_requests() + self._rng.randint(50, 200)
         return self._wait(machines, command, lambda: self._n_requests() >= until)
 
@@ -156,7 +156,7 @@ class Proof:
         return command.poll() is None
 
     def _do(self, fault: str, machines: Machines, command: subprocess.Popen[bytes]) -> None:
-        """Do one fault, and undo it where it is one that ends."""
+        """Do one fault; if it is one that ends, undo it later."""
         name, other = self._rng.choice(NAMES), self._rng.choice(NAMES[1:])
         print(f"after {self._n_requests():,} requests: {fault} ({other if 'machine' in fault else name})", flush=True)
         self._done[fault] += 1
@@ -193,7 +193,9 @@ class Proof:
                 machines.cores[other] = 1 - machines.cores[other]
 
     def _lose(self, name: str, machines: Machines, command: subprocess.Popen[bytes]) -> None:
-        """Take a machine's disk away while it crawls; others restore what it had. It joins again, with an empty disk or the old one."""
+        """Take away a machine's disk while it crawls; other machines restore its data. Then it joins again, with an empty disk or the old
+        one.
+        """
         if not machines.cores[name] or not self._wait(machines, command, lambda: self._snapshot_at(name) > self._begun_at):
             return
         before = self._n_requests()

@@ -1,9 +1,9 @@
-"""Whatever one agent may write to another, in any order and twice: no exception ends the agent that reads it, and its store stays sound.
+"""Any message of one agent to another, in any order and twice: no exception ends the agent that reads it, and its store stays sound.
 
     python -m benchmarks.proofs.message_fuzz [--stories 5000] [--seed 1]
 
-Prints what was found, each fault once with its traceback, and exits with 1 if there was any. 50 ms of CPU a story.
-What a story is: tests/filters/messages_fuzz.py.
+A story is a random sequence of messages (tests/filters/messages_fuzz.py). Prints each fault once with its traceback, and exits with 1 if
+there was any. 50 ms of CPU for each story.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from messages_fuzz import Step, stories, told  # found where the suite finds it
 
 
 def main() -> None:
-    """Tell the stories; exit 0 only if nothing was found."""
+    """Run the stories; exit 0 only if no fault was found."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.proofs.message_fuzz", description="Fuzz the messages between agents.")
     parser.add_argument("--stories", type=int, default=5000)
     parser.add_argument("--seed", type=int, default=1)

@@ -1,7 +1,7 @@
 """The native pass under AddressSanitizer and UndefinedBehaviorSanitizer: `python -m benchmarks.proofs.native_fuzz --seconds 3600`.
 
-Builds crawler/native with both and feeds it, in a process of its own, pages that are mutated, cut anywhere, made of random markup or of
-random bytes, and texts of every script; each page is taken once whole and once with few links. The first fault ends it with the
+Builds crawler/native with both. A child process gives it pages that are mutated, cut anywhere, made of random markup or of random bytes,
+and texts of every script; each page is read once with all links and once with few. At the first fault the benchmark ends with the
 sanitizer's report, exit code 1 and the seed. Needs gcc and its sanitizers' libraries.
 """
 
@@ -79,7 +79,7 @@ def pages() -> list[bytes]:
 
 
 def mutated(real: list[bytes], rng: random.Random) -> bytes:
-    """Return a page that nobody wrote."""
+    """Return a page, changed at random."""
     kind = rng.random()
     if kind < 0.1:
         return rng.randbytes(rng.randrange(400))
@@ -99,7 +99,7 @@ def mutated(real: list[bytes], rng: random.Random) -> bytes:
 
 
 def feed_sketches(native: Any, words: bytearray, rng: random.Random) -> None:
-    """Ask of the words of a page what filters ask."""
+    """Call the functions that filters call with the words of a page."""
     n = len(words) // 8
     met = [int.from_bytes(words[8 * i : 8 * i + 8], sys.byteorder) for i in (rng.randrange(n) for _ in range(min(n, 12)))]
     wanted = [*met, *(rng.getrandbits(64) for _ in range(rng.randrange(9)))]
@@ -156,7 +156,7 @@ def feed_cache(native: Any, rng: random.Random) -> None:
 
 
 def feed_urls(native: Any, text: str, rng: random.Random) -> None:
-    """Ask of links and URLs what the crawl and its filters ask."""
+    """Call the functions that the crawl and its filters call with links and URLs."""
     cuts = [rng.randrange(len(text) + 1) for _ in range(rng.randrange(9))]
     for at in cuts:
         native.word(text[at : at + rng.randrange(40)])
@@ -207,7 +207,7 @@ def feed_urls(native: Any, text: str, rng: random.Random) -> None:
 
 
 def fuzz(library: Path, seconds: float, seed: int) -> None:
-    """Feed the module until the time is over; it aborts at the first fault."""
+    """Give the module random input until the time is over; it aborts at the first fault."""
     native, real = loaded(library), pages()
     native.entities(html5)
     native.letters(bytes(n % 4 for n in range(1 << 16)), bytes(random.Random(1).randbytes(8 << 16)), 0x9E3779B97F4A7C15)
@@ -242,7 +242,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=900.0)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--library", type=Path, help=argparse.SUPPRESS)  # in the child: what to feed
+    parser.add_argument("--library", type=Path, help=argparse.SUPPRESS)  # for the child process: the module to test
     chosen = parser.parse_args()
     if chosen.library is not None:
         fuzz(chosen.library, chosen.seconds, chosen.seed)

@@ -1,9 +1,9 @@
-"""Politeness on 200 hosts, judged by the server's log alone, while the agent is killed again and again.
+"""Politeness on 200 hosts, judged only by the server's log, while the agent is killed several times.
 
     python -m benchmarks.proofs.politeness_test [--min-delay 1] [--kills 3] [--seed 1] [--agents 1]
 
 A made-up web with shared addresses, www and bare names, slow hosts, Crawl-delay and every kind of robots.txt is crawled to its end. Prints
-each rule with what broke it and exits with 1 if anything did. About a minute and a half.
+each rule with the requests that broke it, and exits with 1 if a rule was broken. About a minute and a half.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ class Seen(NamedTuple):
 
     log: ServerLog
     web: Web
-    kills: list[float]  # in the log's time
-    n_over: int  # requests for what had been asked for before
+    kills: list[float]  # times, by the log's clock
+    n_over: int  # requests for URLs that were requested before
 
 
 def main() -> None:
@@ -70,7 +70,7 @@ def main() -> None:
 
 
 def _crawl(directory: Path, min_delay_s: float, n_kills: int, rng: random.Random, n_agents: int) -> Seen:
-    """Crawl to the end, through so many kills."""
+    """Crawl to the end, with this number of kills."""
     polite = {"min_delay": min_delay_s, "address_connections": ADDRESS_CONNECTIONS, "address_delay": ADDRESS_DELAY_S}
     with demo("story", directory, **WEB) as server:
         sections = options(server, politeness=polite, fetch={"concurrency": CONCURRENCY}, limits={"max_wait": 15.0})
@@ -88,7 +88,7 @@ def _crawl(directory: Path, min_delay_s: float, n_kills: int, rng: random.Random
 
 
 def _judge(seen: Seen, min_delay_s: float) -> int:
-    """Print each rule with what broke it; return how many were broken."""
+    """Print each rule with the requests that broke it; return how many rules were broken."""
     log, web, kills, n_over = seen
     n_kills = len(kills)
     broken = {

@@ -1,7 +1,7 @@
-"""The test suite on every Python that we say runs it: `python -m benchmarks.proofs.pythons [INTERPRETER…] [-- PYTEST'S OPTIONS…]`.
+"""The test suite on every supported Python: `python -m benchmarks.proofs.pythons [INTERPRETER…] [-- PYTEST'S OPTIONS…]`.
 
-INTERPRETER is a path or a name; without any, those of python3.11 to python3.14 that are found. Each gets an environment of its own in a
-temporary folder, with this checkout installed into it as the README says.
+INTERPRETER is a path or a name. The default is every one of python3.11 to python3.14 that is installed. Each gets an environment of its own
+in a temporary folder, with this checkout installed into it as the README says.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _VERSION = "import platform; print(platform.python_version())"
 
 
 def version_of(interpreter: str) -> str:
-    """Return an interpreter's version, "" where there is none or it does not start."""
+    """Return an interpreter's version, or "" if it does not exist or does not start."""
     found = shutil.which(interpreter)
     if found is None:
         return ""

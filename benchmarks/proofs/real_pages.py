@@ -1,4 +1,4 @@
-"""Crawl pages that nobody here wrote, and count what is missing: `python -m benchmarks.proofs.real_pages`.
+"""Crawl real manuals, and count the pages that are missing: `python -m benchmarks.proofs.real_pages`.
 
 Needs Debian's nginx-light, postgresql-doc-15 and python3-doc. nginx serves the two manuals on two loopback addresses, each is crawled
 from one seed by the command line, and the store is compared with a walk over the files on disk that shares no code with the crawler
@@ -90,7 +90,7 @@ def crawl(seed: str, directory: Path) -> list[dict[str, str]]:
 
 
 def kinds(directory: Path, seed: str, root: Path, truth: set[str]) -> dict[str, tuple[str, str]]:
-    """Return a URL of each kind that the crawl met, with a phrase that `explain` must answer it with."""
+    """Return a URL of each kind that the crawl met, with a phrase that the answer of `explain` must contain."""
     fields = "url,status,type,depth,keep"
     pages = [json.loads(line) for line in _thresher("export", str(directory), "--fields", fields).splitlines()]
     skipped = [json.loads(line) for line in _thresher("export", str(directory), "--what", "skipped", "--fields", "url,reason").splitlines()]
@@ -117,7 +117,7 @@ def kinds(directory: Path, seed: str, root: Path, truth: set[str]) -> dict[str, 
 
 
 def explain(directory: Path, seed: str, root: Path, truth: set[str]) -> int:
-    """Ask `explain` for a URL of every kind and print its answers; return how many were not what they must be, or missing."""
+    """Run `explain` for a URL of every kind and print its answers; return how many were wrong or missing."""
     asked = kinds(directory, seed, root, truth)
     wrong = max(0, 10 - len(asked))
     for kind, (url, phrase) in asked.items():

@@ -80,7 +80,7 @@ class Site:
         return f"http://{self.host(page)}:{self.port}/{page if page >= self.n_hosts else ''}"
 
     def body(self, page: int) -> bytes:
-        """Return a page: words of its own, links to those below it in a tree, a clock at its foot."""
+        """Return a page: its own words, links to the pages below it in a tree, and a clock at its end."""
         rng = random.Random(page * 1_000_003 + self.versions[page])
         words = " ".join(f"w{rng.randrange(20_000)}" for _ in range(WORDS))
         below = range(page * LINKS + 1, min(self.n_pages, page * LINKS + LINKS + 1))
@@ -123,7 +123,7 @@ class Site:
             yield
 
     def change(self, rng: random.Random) -> set[str]:
-        """Change one page in a hundred and have as many sent again; return the URLs that have changed."""
+        """Change one page in a hundred, and let as many others get a new ETag; return the URLs of the changed pages."""
         n = max(1, round(self.n_pages * CHANGED_SHARE))
         chosen = rng.sample(range(self.n_pages), 2 * n)
         for page in chosen[:n]:
@@ -164,14 +164,14 @@ def changed_by(store: Path, number: int) -> dict[str, str]:
 
 
 def n_audited(store: Path) -> int:
-    """Return how many 304s the crawl says it has checked."""
+    """Return how many answers 304 the crawl has checked, by its own count."""
     with open_view(store) as view:
         shards = view.shards if isinstance(view, ShardsView) else [view]
         return sum(watch.n_audited for shard in shards for _, watch in shard.tables.rounds.watches())
 
 
 def prove(directory: Path, *, n_pages: int, n_hosts: int, n_kills: int, n_agents: int = 1, seed: int = 1) -> list[str]:
-    """Crawl three rounds, print what each was like, and return what is not as it should be."""
+    """Crawl three rounds, print the figures of each, and return what is wrong."""
     site, rng, store = Site(n_pages, n_hosts), random.Random(seed), directory / "store"
     faults: list[str] = []
     with site.serving():
@@ -196,7 +196,7 @@ def prove(directory: Path, *, n_pages: int, n_hosts: int, n_kills: int, n_agents
 
 
 def _taken(site: Site, number: int) -> Round:
-    """Return what was asked since this was called last, and print it."""
+    """Return the requests since the last call, and print their figures."""
     found = Round(list(site.log))
     site.log.clear()
     statuses = Counter(asked.status for asked in found.pages)
@@ -220,7 +220,7 @@ def judge(
         faults.append(f"{len(counts)} of {n_pages} pages were asked")
     if not 0 <= over <= n_lost:
         faults.append(f"{len(found.pages)} requests for {n_pages} pages and {n_audits} audits, and kills may have cost {n_lost}")
-    if abs(n_audits - AUDITED_SHARE * n_pages) > 7 * math.sqrt(AUDITED_SHARE * n_pages):  # of a Poisson distribution: once in ten million
+    if abs(n_audits - AUDITED_SHARE * n_pages) > 7 * math.sqrt(AUDITED_SHARE * n_pages):  # 7 sigma: by chance once in ten million
         faults.append(f"{n_audits} audits of {n_pages} pages, expected about {AUDITED_SHARE * n_pages:g}")
     if told != dict.fromkeys(planted, "changed"):
         missed, wrong = planted - told.keys(), told.keys() - planted
@@ -242,7 +242,7 @@ def recrawl(store: Path) -> Life:
 
 
 def _wait_for(site: Site, n_requests: int, life: Life) -> None:
-    """Wait until the site has been asked so often, or the life is over."""
+    """Wait until the site has had this number of requests, or the life is over."""
     wait_until(lambda: len(site.log) >= n_requests or not life.running, 3600)
 
 

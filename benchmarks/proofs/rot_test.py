@@ -1,10 +1,11 @@
-"""Damaged stores, case after case: no command prints anything false about one, crashes on it, or shows a traceback.
+"""Damaged stores: no command prints anything false about one, crashes on it, or shows a traceback.
 
     python -m benchmarks.proofs.rot_test [--cases 200] [--first 1] [--no-resume]
 
 Each case overwrites one to three pages of one of the two files of a small store with zeros, noise, text, other pages or flipped bytes, and
 runs `verify`, `status`, `stats`, `hosts`, three exports and `resume` in processes of their own. Prints each broken promise and the exit
-codes of the commands; exits with 1 if a promise was broken. tests/crash/rotting.py damages and judges. About 2 CPU seconds for each case.
+codes of the commands; exits with 1 if a promise was broken. tests/crash/rotting.py makes the damage and judges. About 2 CPU seconds for
+each case.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ BUDGET: Final = 100  # limits.max_sitemaps_per_host
 _PAGE: Final = b"<html><title>home</title>the one page of this site, which has some words"
 _PIECE: Final = 1 << 20
 
-Body = Callable[[str], Iterator[bytes]]  # of a path
+Body = Callable[[str], Iterator[bytes]]  # path → pieces of the body
 
 
 class Bomb(NamedTuple):
@@ -43,7 +43,7 @@ class Bomb(NamedTuple):
     name: str
     body: Body
     headers: str
-    word: str  # that must be said of it
+    word: str  # that a note of the crawl about it must contain
 
 
 def bombs(scale: float) -> list[Bomb]:
@@ -134,7 +134,7 @@ class Server:
                     await writer.drain()
             await writer.drain()
         except (ConnectionError, asyncio.IncompleteReadError):
-            pass  # the crawler has had enough
+            pass  # the crawler has closed the connection
         finally:
             writer.close()
 
@@ -151,13 +151,13 @@ def serving(bomb: Bomb | None) -> Iterator[Server]:
 
 
 class Run(NamedTuple):
-    """What a crawl came to."""
+    """The figures of one crawl."""
 
     code: int
     cpu_s: float
-    most_mb: float  # of the crawling process
+    most_mb: float  # peak memory of the crawling process
     server: Server
-    notes: str  # all that is said of sitemaps
+    notes: str  # all notes about sitemaps
 
 
 def run(bomb: Bomb | None, directory: Path) -> Run:

@@ -1,1 +1,1 @@
-"""What the filters save and lose, and how well their algorithms judge."""
+"""What filters save and lose, and how good their algorithms are."""

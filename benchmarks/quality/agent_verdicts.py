@@ -1,10 +1,10 @@
-"""Do several agents judge as one does? The labelled web crawled by one agent twice, then by several, with all filters on.
+"""Do several agents judge as one does? One agent crawls the labelled web twice, then several agents do, with all filters on.
 
     python -m benchmarks.quality.agent_verdicts [--agents 3] [--pages 20] [--sites 3] [--part soft ...]
 
-What is said of a page may depend on the order of the crawl, so two crawls by one agent differ too: the column "one again" is that noise. A
-URL counts for a filter if the filter dropped its page, refused, rewrote or held it, in one crawl and not in the other. Which of two
-replicas is kept depends on which was fetched first; so there is a row for pages that are replicas or have one. A minute.
+Verdicts can depend on the order of the crawl, so two crawls by one agent differ too: the column "one again" shows this noise. A URL counts
+for a filter if, in one crawl and not in the other, the filter dropped its page, refused it, rewrote it or held it. Of two replicas the one
+that is fetched first is kept; so pages that are replicas or have one are a row of their own. A minute.
 """
 
 from __future__ import annotations

@@ -1,15 +1,15 @@
-"""Do other programs find our archives sound? `python -m benchmarks.quality.archive_tools [--jwarc JAR] [--wacz COMMAND]`.
+"""Do other programs accept our archives? `python -m benchmarks.quality.archive_tools [--jwarc JAR] [--wacz COMMAND]`.
 
 A gallery (benchmarks/quality/replay.py) and a host of odd answers (chunked, gzip in chunks, HTTP/1.0 without a length, an interim answer
-before the answer, a body that breaks off, an empty one, a redirect, a page twice) are archived from loopback. Then four programs of others
+before the answer, a body that breaks off, an empty one, a redirect, a page twice) are archived from loopback. Then four programs by others
 read every file: `warcio check`, `fastwarc check`, jwarc's `validate` (Java) and, of the export, `wacz validate`.
 
-jwarc is fetched by Maven (`mvn`) unless --jwarc names its jar; wacz is a command of the package of that name, in whatever environment. What
-is not there is left out with a word. `warcio check` takes the payload digest of a chunked answer of the body as it was transferred, where
-the standard wants it without its chunks: it finds one fault in each. jwarc calls an answer that broke off, kept as it came, wrong in its
-length, whatever `WARC-Truncated` says: three lines. Those are counted and must be no more.
+Maven (`mvn`) fetches jwarc unless --jwarc names its jar; wacz is a command of the package of that name, in any environment. A program that
+is missing is left out, with a message. `warcio check` computes the payload digest of a chunked answer over its chunks, while the standard
+wants it without them: it reports one fault in each. jwarc reports three lines for an answer that broke off, although `WARC-Truncated` marks
+it. These known reports are counted, and there must be no more.
 
-Printed for each program: files and faults. Exit 1 if any program finds a fault, or if none could be asked.
+Prints files and faults for each program. Exits with 1 if a program finds a fault, or if none could run.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def _chunked(body: bytes, *more: bytes) -> bytes:
     return _OK + b"".join(line + b"\r\n" for line in more) + b"Transfer-Encoding: chunked\r\n\r\n" + chunks + b"0\r\n\r\n"
 
 
-_ODD: Final = {  # path → answer, and whether the connection ends behind it
+_ODD: Final = {  # path → answer, and whether the connection is closed after it
     "/chunked": (_chunked(_TEXT + b"chunked"), False),
     "/chunked-gzip": (_chunked(gzip.compress(_TEXT + b"both"), b"Content-Encoding: gzip"), False),
     "/gzip": (_sized(gzip.compress(_TEXT + b"gzip"), b"Content-Encoding: gzip"), False),
@@ -79,13 +79,13 @@ async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) ->
 
 @contextmanager
 def odd() -> Iterator[str]:
-    """Serve the odd answers; give their origin."""
+    """Serve the odd answers; yield their origin."""
     with serving(_answer, "127.0.0.4") as port:
         yield f"http://127.0.0.4:{port}"
 
 
 def judged(name: str, run: list[str], at_most: int = 0) -> bool:
-    """Run a program, print how it judged, return whether it found no more faults than it may.    at_most: lines to expect"""
+    """Run a program, print its judgement, return whether it found no more faults than allowed.    at_most: lines to expect"""
     ran = subprocess.run(run, capture_output=True, text=True, check=False)
     lines = (ran.stdout + ran.stderr).splitlines() if ran.returncode else []
     said = [line for line in lines if "fail" in line.lower() or "error" in line.lower()]
@@ -97,7 +97,7 @@ def judged(name: str, run: list[str], at_most: int = 0) -> bool:
 
 
 def jar(named: str, folder: Path) -> str:
-    """Return the jar of jwarc, "" if there is none to be had."""
+    """Return the jar of jwarc, or "" if it cannot be had."""
     if named or not (shutil.which("mvn") and shutil.which("java")):
         return named
     fetch = ["mvn", "-q", "dependency:copy", f"-Dartifact={_JWARC}", f"-DoutputDirectory={folder}"]
@@ -106,7 +106,7 @@ def jar(named: str, folder: Path) -> str:
 
 
 def run(work: Path, jwarc: str, wacz: str) -> bool:
-    """Archive both webs and have every program judge; print and return whether all found them sound."""
+    """Archive both webs and let every program check them; print and return whether all found them sound."""
     (shop := work / "gallery").mkdir()
     with served(shop, "127.0.0.3") as other:
         gallery(shop, other)

@@ -1,11 +1,12 @@
-"""Is the schedule fooled by sites whose pages seem to change together, and does it find those that do?
+"""Does the schedule find sites whose pages change together, and is it misled by sites whose pages only seem to?
 
     python -m benchmarks.quality.change_kinds [KIND …]
 
-Ten honest and ten hostile kinds of change, each a site of 60 pages in three directories over 60 days, whose host has time to spare: so
-whatever the schedule asks beyond its need shows in its requests. Each is run as crawls are (crawler/core/siblings.py) and, beside it, with
-no page ever brought forward for its siblings; requests of the first divided by those of the second, and copies' stale time likewise. 5 %
-more requests are in vain where the stale time has not fallen by more. Exits with 1 if a kind draws some, or if a change is missed.
+There are ten honest and ten hostile kinds of change. Each is a site of 60 pages in three directories over 60 days. Its host has time to
+spare, so that requests beyond the need show in the figures. Each kind runs twice: as crawls do (crawler/core/siblings.py), and with no
+visit ever brought forward for siblings. Printed are the requests of the first divided by those of the second, and the same for the time
+that copies are stale. More requests, by over 5 %, are in vain if the stale time has not fallen in proportion. Exits with 1 if a kind causes
+requests in vain, or if a change is missed.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ Changes = dict[str, list[float]]
 
 
 class Alone(Ours):
-    """The scheduler that crawls, but that lets no page come sooner for its siblings."""
+    """The scheduler of real crawls, but no visit is brought forward for siblings."""
 
     def _bring_forward(self, sooner: list[Sooner]) -> dict[str, float]:
         return {}
@@ -116,7 +117,7 @@ def clocks(_: random.Random) -> Changes:
 
 
 def counters(rng: random.Random) -> Changes:
-    """Every page counts its visitors, one each few minutes."""
+    """Every page counts its visitors, one every few minutes."""
     return _each(lambda _: poisson(rng, 900.0, SPAN_S))
 
 
@@ -146,7 +147,7 @@ def in_turn(_: random.Random) -> Changes:
 
 
 def bait(rng: random.Random) -> Changes:
-    """Two pages of a directory change together, at random, so that the others be visited."""
+    """Two pages of a directory change together, at random, to make the schedule visit the others."""
     times = poisson(rng, 2 * DAY_S, SPAN_S)
     return _each(lambda url: times if url[3:] in ("0.html", "1.html") else [])
 
@@ -178,7 +179,7 @@ def compared(kind: Callable[[random.Random], Changes], seed: int = 1) -> tuple[f
 
 
 def main() -> None:
-    """Run the kinds; exit 1 if one draws requests in vain."""
+    """Run the kinds; exit 1 if one causes requests in vain."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.quality.change_kinds", description="Is the schedule fooled?")
     parser.add_argument("kinds", nargs="*", help="by name; all if none is given")
     chosen = parser.parse_args().kinds

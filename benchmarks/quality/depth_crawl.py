@@ -1,14 +1,16 @@
-"""What depth cutoffs save on the demo's endless spaces, and what they lose: the same crawl without them, and with a fixed depth of 5.
+"""What the filter depth_cutoff saves and loses on the demo's endless spaces, compared with a crawl without it and one to a fixed depth of
+5.
 
     python -m benchmarks.quality.depth_crawl [--pages 400] [--budget 4000] [--filters none|all] [--q 0.6]
 
 The profile "depth": a calendar beside documents and a chain of 40 chapters, an endless catalogue with facets, notes under ever new session
-ids, a plain tree of seven levels. Documents and traps are told by the web's own labels. Path traps are off, which would end the calendar
-by themselves; with `--filters none` all other learning filters but exact duplicates are off too, so that the figures are this filter's own.
+ids, a plain tree of seven levels. The web's own labels say what is a document and what a trap. The filter path_trap is off, since it would
+end the calendar by itself. With `--filters none` all other learning filters but exact_duplicate are off too, so that the figures are those
+of depth_cutoff alone.
 
-Trap requests are those that gave no document, or one that was fetched before: audits too, and what was fetched to find out. They are shown
-as a share of the budget and of the requests that the crawl made. Exit 1 if with cutoffs traps cost more than 5 % of the budget or less than
-99 % of the documents were fetched.
+Trap requests are those that gave no document, or one that was fetched before; audits and the requests from which the filter learns are
+among them. They are shown as a share of the budget and of the requests of the crawl. Exits with 1 if, with the filter, traps cost more than
+5 % of the budget, or less than 99 % of the documents were fetched.
 """
 
 from __future__ import annotations
@@ -42,14 +44,14 @@ _FIXED_DEPTH = 5
 
 @dataclass(frozen=True, slots=True)
 class Crawl:
-    """What one crawl came to."""
+    """The figures of one crawl."""
 
     name: str
     n_requests: int  # URLs that were answered
-    n_wasted: int  # of them: no document, or one fetched before
+    n_wasted: int  # requests of these that gave no document, or one fetched before
     by_trap: dict[str, int]
     documents: int  # fetched
-    missed: Counter[str]  # documents that were not, by variant
+    missed: Counter[str]  # documents that were not fetched, by variant
     n_held: int
     cpu_s: float
 
@@ -63,7 +65,7 @@ def settings_of(server: ServerProcess, budget: int, *, others: bool, cutoff: Dep
     base = bench_settings(server, budget)
     modes = {name: _in_mode(getattr(base.filters, name), "enforce" if others else "off") for name in _learners(base)}
     modes["path_trap"] = _in_mode(base.filters.path_trap, "off")
-    filters = msgspec.structs.replace(base.filters, **modes, tail_yield=1.0, depth_cutoff=cutoff)  # what is held stays so
+    filters = msgspec.structs.replace(base.filters, **modes, tail_yield=1.0, depth_cutoff=cutoff)  # held URLs are never fetched
     limits = msgspec.structs.replace(base.limits, max_wait=5.0, max_pages_per_host=None, max_depth=max_depth)
     return msgspec.structs.replace(base, filters=filters, limits=limits)
 
@@ -107,7 +109,7 @@ async def _run(path: Path, settings: Settings) -> None:
 
 
 def compare(directory: Path, n_pages: int, budget: int, *, others: bool, q: float | None = None) -> tuple[int, list[Crawl]]:
-    """Make the three crawls; return the number of documents that there are, and what they came to."""
+    """Make the three crawls; return the number of documents of the web, and the figures of each crawl."""
     off, on = DepthCutoffSettings(mode="off"), DepthCutoffSettings(mode="enforce", q=q)
     with ServerProcess("depth", changes={"part_pages": n_pages}) as server:
         web = server.web
@@ -126,7 +128,7 @@ def compare(directory: Path, n_pages: int, budget: int, *, others: bool, q: floa
 
 
 def main() -> None:
-    """Print the comparison; exit 0 only if both bars are reached."""
+    """Print the comparison; exit 0 only if both bars are met."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.quality.depth_crawl", description="What depth cutoffs save and lose.")
     parser.add_argument("--pages", type=int, default=400, help="size of each site")
     parser.add_argument("--budget", type=int, default=4_000, help="pages a crawl may fetch")

@@ -2,9 +2,10 @@
 
     python -m benchmarks.quality.depth_fits [FILE…]
 
-Without files: the click paths and access logs of ../shared/data. [BC04] found nine tenths of the page views of 13 sites within three to
-five clicks, half of the sessions of one page, errors below 5 %, and model C best for blogs. Levels count from 0, so that five levels end at
-k = 4. Click paths of a game go deeper than visits, as players search for a page; a log without Referers makes depths larger than they are.
+Without files: the click paths and access logs of ../shared/data. [BC04] found that nine tenths of the page views of 13 sites lie within
+three to five clicks, that half of the sessions have one page, errors below 5 %, and that model C is best for blogs. Levels count from 0, so
+that five levels end at k = 4. The click paths of a game go deeper than those of visitors, as players search for a page. A log without
+Referers makes depths seem larger.
 """
 
 from __future__ import annotations

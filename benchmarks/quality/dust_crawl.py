@@ -1,12 +1,13 @@
 """DUST on the demo web's planted aliases: a crawl with and without the filter, judged by the web's own labels.
 
-python -m benchmarks.quality.dust_crawl [--pages 5000] [--delay 0.01]    documents of a site, of three sites; seconds between requests to a
-host
+    python -m benchmarks.quality.dust_crawl [--pages 5000] [--delay 0.01]
 
-Bars: ≥ 90 % of the planted redundancy saved, ≤ 0.5 % of documents lost, requests for validation ≤ 5 % of those saved; audits counted apart.
+--pages is the number of documents of each of the three sites, --delay the seconds between two requests to a host.
 
-The share saved depends on the size of a site: until its twelve rules are known, each by 20 to 35 pairs of pages, some hundred documents are
-fetched under two of their URLs, however many there are.
+Bars: ≥ 90 % of the planted redundancy saved, ≤ 0.5 % of documents lost, requests for validation ≤ 5 % of those saved (without audits).
+
+The share saved depends on the size of a site: its twelve rules are known after 20 to 35 pairs of pages each, so some hundred documents
+are fetched under two of their URLs, however many there are.
 """
 
 from __future__ import annotations

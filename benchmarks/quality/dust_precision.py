@@ -1,9 +1,9 @@
-"""How many of the first ten rules that `thresher dust mine` prints hold: `python -m benchmarks.quality.dust_precision [DIR…]`.
+"""How many of the first ten rules from `thresher dust mine` are right: `python -m benchmarks.quality.dust_precision [DIR…]`.
 
-Rules are mined from every third page of a site by a hash, as of a crawl that has seen no more, and judged by all of them. A rule holds if
-of the pairs of pages that it joins, both known, 19 of 20 show the same; it is wrong if more differ, if it leads to what is an error, or if
-no pair is known even so. Of planted webs all that a rule leads to is known, whether anything links to it or not. Each DIR is a recorded
-crawl with the filters off, as `python -m benchmarks.living --keep DIR` leaves it. Sites of 300 pages or more.
+Rules are mined from a third of a site's pages, chosen by a hash, as if a crawl had seen no more. They are judged by all pages. A rule is
+right if 19 of 20 pairs of known pages that it joins show the same. It is wrong if more differ, if it leads to an error, or if no pair is
+known. In planted webs every URL that a rule leads to is known, whether something links to it or not. Each DIR is a recorded crawl with the
+filters off, as `python -m benchmarks.living --keep DIR` leaves it. Sites of 300 pages or more.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from thresher.filters.dust.rules import Rule
 from thresher.filters.dust.urllist import Sighting, UrlList
 
 _FIRST = 10
-_SHARE = 3  # one page of so many is mined
-_FEWEST = 300  # pages of a site
+_SHARE = 3  # one page in three is mined
+_FEWEST = 300  # least pages of a site
 _MOST_DISSENT = 0.05
 _PLANTED = ("aliases", "patterns", "depth")
 
 
 class Case(NamedTuple):
-    """A site's pages, and what every other URL of it would show, "" for an error; None: only what the pages say is known."""
+    """A site's pages, and a function that returns what any other URL would show, "" for an error; None: only the pages are known."""
 
     name: str
     pages: list[Sighting]
@@ -60,7 +60,7 @@ def recorded(directory: str) -> Iterator[Case]:
 
 
 def holds(rule: Rule, case: Case, known: UrlList) -> bool:
-    """Return whether a rule holds on its site."""
+    """Return whether a rule is right on its site."""
     if case.web is None:
         found = gather(rule, known, in_chance_order(known), most=len(known))
         agree, disagree = found.agree, found.disagree
@@ -72,7 +72,7 @@ def holds(rule: Rule, case: Case, known: UrlList) -> bool:
 
 
 def measure(case: Case) -> Mapping[str, int]:
-    """Mine a site and judge the first rules; print what that came to."""
+    """Mine a site and judge the first rules; print the result."""
     sample = [page for page in case.pages if xxhash.xxh3_64_intdigest(page.url.encode()) % _SHARE == 0]
     first = mine(UrlList.of(sample))[:_FIRST]
     known = UrlList.of(case.pages)

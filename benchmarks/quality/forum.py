@@ -1,4 +1,4 @@
-"""Is a large forum found whole, and does an endless space beside it end? `python -m benchmarks.quality.forum [--topics 4331]`.
+"""Are all pages of a large forum found, and does an endless space beside it end? `python -m benchmarks.quality.forum [--topics 4331]`.
 
 All topics of the forum lie in one directory. It is crawled twice in the default configuration, but without delays: once with topics as
 paths (topic-17.html), once as queries (viewtopic.php?t=17). A list page names fifty topics, so that all topics are known long before most
@@ -29,7 +29,7 @@ _DAYS, _MONTHS = 28, 12
 
 
 def main() -> int:
-    """Serve, crawl, print; return 1 if anything was lost, or did not end."""
+    """Serve, crawl, print; return 1 if a topic was lost, or if an endless space did not end."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.quality.forum", description="A large forum beside endless spaces.")
     parser.add_argument("--topics", type=int, default=4_331, metavar="N", help="topics of the forum; default 4331")
     n_topics = parser.parse_args().topics
@@ -37,7 +37,7 @@ def main() -> int:
 
 
 async def measure(name: str, spelling: str, n_topics: int) -> int:
-    """Crawl one forum; return 1 if it was not found whole, or an endless space did not end."""
+    """Crawl one forum; return 1 if a topic was not found, or if an endless space did not end."""
     bounds = PathTrapSettings()
     async with LittleWeb() as web:
         topics = list(map(spelling.format, range(n_topics)))

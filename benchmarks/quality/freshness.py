@@ -1,30 +1,30 @@
-"""How fresh does `schedule: continuous` keep its copies, against visiting all pages alike and against an adaptive interval like Nutch's?
+"""How fresh does `schedule: continuous` keep its copies, compared with uniform visits and with an adaptive interval like Nutch's?
 
     python -m benchmarks.quality.freshness [--seeds 2] [--pages 100] [--git DIR …] [--versions 30] [--policy harmonic]
 
 A virtual clock drives the scheduler that real crawls use (crawler/core/revisit_schedule.py), on one host. Ours makes no request while no
-page is due. Equal requests: in each longest interval the others make as many visits as ours made in it, at even distances. Uniform visits
-the page that was visited longest ago, Nutch's and the oracle the page that is due first. All find a new page as soon as it is there. The
-oracle knows how often each page changes over its life, and distributes visits so that as many copies as possible are fresh (policy
-`fresh`): it is the best policy that visits each page at intervals, but it does not know which pages change together.
+page is due. All make equally many requests: in each period of the longest interval the others make as many visits as ours, evenly spread.
+Uniform visits the page that was visited longest ago, Nutch's and the oracle the page that is due first. All find a new page as soon as it
+is there. The oracle knows how often each page changes over its life, and distributes visits so that as many copies as possible are fresh
+(policy `fresh`): it is the best policy that visits each page at intervals, but it does not know which pages change together.
 
-Webs, of each at most `--pages` pages in whole directories, the same each time, and more where pages hardly change, or a handful of changes
-would decide: planted processes of change (a tenth of the pages differs with every request: no policy keeps these fresh); planted manuals
-whose pages change together; this project's own git history (`--git` names others); the changelogs of the Debian packages of this machine;
-and files of five PyPI packages over their released versions, which pip downloads once: examples, two manuals as their sites show them, a
-file for each country, and one for each time zone. Each is run with rounds of 1/32, 1/8 and 1/2 of the longest interval, in which all pages,
-when there are most, could be visited once (as crawls are by default, that is a host of 80,000, 320,000 or 1,300,000 pages); and, with
-rounds of an eighth, so that requests may follow each other eight times as fast for a while (x8; a smaller host with
-`recrawl.visits_per_day`).
+The webs have at most `--pages` pages each, in whole directories, the same ones in each run; they have more if pages hardly change, since
+otherwise a few changes would decide. They are: planted processes of change (a tenth of the pages differs with every request: no policy
+keeps these fresh); planted manuals whose pages change together; this project's own git history (`--git` names others); the changelogs of
+the Debian packages of this machine; and files of five PyPI packages over their released versions, which pip downloads once: examples, two
+manuals as their sites show them, a file for each country, and one for each time zone. Each web is run with four hosts. A round is the time
+in which the host could be asked once for every page, when there are most. In three runs a round is 1/32, 1/8 and 1/2 of the longest
+interval (with a crawl's defaults, a host of 80,000, 320,000 or 1,300,000 pages). In the fourth it is 1/8, and requests may come eight times
+as fast for a while (x8: a smaller host with `recrawl.visits_per_day`).
 
     fresh     share of the pages' time for which the copy was as the page was, after a warm-up of a quarter of the span
     stale     the rest; printed as ours divided by uniform's, by Nutch's, and the oracle's divided by uniform's
     missed    changes that no visit followed within the longest interval
     gap       the longest time between two visits of a page by ours, in longest intervals
 
-Where most pages hardly change, every policy is fresh most of the time, and 15 % more of it is more than there is: so what a policy is worth
-is told by the time that copies are stale, for each run and as the mean of the runs' quotients. Exits with 1 if a change is missed, or if by
-that mean our copies are not stale for 15 % less time than uniform's and Nutch's. Some ten minutes, and the downloads.
+Where most pages hardly change, every policy is fresh most of the time, and cannot be fresh for 15 % more. So policies are compared by the
+time that copies are stale: the quotient for each run, and the mean of the quotients. Exits with 1 if a change is missed, or if by this mean
+our copies are not stale for 15 % less time than uniform's and Nutch's. Some ten minutes, and the downloads.
 """
 
 from __future__ import annotations
@@ -61,21 +61,21 @@ _PACKAGES = (  # name, folder, whether it is in the source archive
     ("phonenumbers", "phonenumbers/data/", False),
     ("pytz", "pytz/zoneinfo/", False),
 )
-_LESS_STALE = 0.15  # than others, at least
+_LESS_STALE = 0.15  # least share by which our copies are stale for less time
 _SHOWN = ("uniform", "nutch", "ours", "oracle")
 
 
 class Scheduler(Protocol):
     """Decides when a page is visited."""
 
-    is_patient: bool  # makes no request before a page is due
+    is_patient: bool  # whether it makes no request before a page is due
 
     def begin(self, url: str, now: float) -> float:
-        """Return when a page is due that was visited first."""
+        """Return when a page is due after its first visit."""
         ...
 
     def on_visit(self, url: str, now: float, *, is_changed: bool) -> dict[str, float]:
-        """Return when the page is due again, and pages whose visits come sooner for it."""
+        """Return when the page is due again, and other pages that are now due earlier, with their times."""
         ...
 
     def on_gone(self, url: str) -> None: ...
@@ -96,7 +96,7 @@ class Uniform:
 
 
 class NutchLike:
-    """Nutch's AdaptiveFetchSchedule: an interval grows by .4 of it with each visit that sees no change, and shrinks by .2 with one."""
+    """Nutch's AdaptiveFetchSchedule: an interval grows by .4 with each visit that sees no change, and shrinks by .2 with one that does."""
 
     is_patient = False
 
@@ -118,7 +118,7 @@ class NutchLike:
 
 
 class Oracle:
-    """Knows each page's rate of change, and distributes the visits in the best way for these rates."""
+    """Knows each page's rate of change, and distributes visits in the best way for these rates."""
 
     is_patient = False
 
@@ -140,7 +140,7 @@ class Oracle:
 
 
 class Ours:
-    """The scheduler that crawls."""
+    """The scheduler of real crawls."""
 
     is_patient = True
 
@@ -171,12 +171,12 @@ def _page(url: str) -> ScheduledPage:
 
 
 class Outcome(NamedTuple):
-    """What came of one run."""
+    """The result of one run."""
 
     fresh: float
     n_requests: int  # after the warm-up
     n_missed: int
-    longest_s: float  # between two visits of a page
+    longest_s: float  # longest time between two visits of a page
 
 
 class _Run:
@@ -215,7 +215,7 @@ class _Run:
         return Outcome(self._fresh_s / exists_s, sum(at >= self._warm_s for at in self.visits), self._n_missed, self._longest_s)
 
     def _next(self, now: float) -> bool:
-        """Return whether there is a page to visit, the first of those that wait."""
+        """Return whether a page is to be visited now: the first of `_due`."""
         while self._due and self._at.get(self._due[0][2]) != self._due[0][0]:
             heappop(self._due)
         return bool(self._due) and not (self._scheduler.is_patient and self._due[0][0] > now)
@@ -229,7 +229,7 @@ class _Run:
     def _wait(self, i: int, due: float) -> None:
         self._n += 1
         self._at[i] = due
-        heappush(self._due, (due, self._n, i))  # of those that are due alike, the one that waits longest
+        heappush(self._due, (due, self._n, i))  # of two that are due at once, the one that waits longer
 
     def _visit(self, i: int, now: float) -> None:
         page = self._web.pages[i]
@@ -261,7 +261,8 @@ def run_of(web: Web, scheduler: Scheduler, pace_s: float, bounds: Intervals) -> 
 
 
 def compare(web: Web, bounds: Intervals, round_s: float, policy: Policy, haste: float = 1.0) -> dict[str, Outcome]:
-    """Run the schedulers, at equal requests, on a web whose host could visit every page once in `round_s` when there are most.
+    """Run the schedulers with equally many requests on a web whose host could be asked for every page once in `round_s`, when there are
+    most.
 
     Args:
         haste: How many times as fast requests may follow each other for a while.
@@ -276,13 +277,13 @@ def compare(web: Web, bounds: Intervals, round_s: float, policy: Policy, haste: 
 
 
 def evenly(visits: Sequence[float], window_s: float) -> list[float]:
-    """Return as many times as there were visits, as many in each window, evenly spread over it."""
+    """Return as many times as there were visits: as many in each window, evenly spread."""
     counts = Counter(int(at // window_s) for at in visits)
     return [(window + (i + 0.5) / n) * window_s for window, n in sorted(counts.items()) for i in range(n)]
 
 
 def most_at_once(web: Web) -> int:
-    """Return how many pages there are when there are most."""
+    """Return the largest number of pages that exist at one time."""
     events = sorted([(page.begins, 1) for page in web.pages] + [(page.ends, -1) for page in web.pages])
     return max(accumulate(change for _, change in events))
 

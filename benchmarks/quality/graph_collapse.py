@@ -1,4 +1,4 @@
-"""What the filters do for PageRank: `python -m benchmarks.quality.graph_collapse [PAGES SITES]` (of each part of the web; 60 and 20).
+"""How filters improve PageRank: `python -m benchmarks.quality.graph_collapse [PAGES SITES]` (of each part of the web; default 60 and 20).
 
 The demo web of all parts, with aliases, soft errors, replicas and traps beside honest pages, is crawled once with all filters on. Its
 pages are ranked twice: once by URL, and once after each URL is replaced by the page that it stands for, as filters and redirects say
@@ -58,7 +58,7 @@ def crawl(server: ServerProcess, directory: Path) -> None:
 
 
 def judge(web: LabelledWeb, subject: Subject, truth: list[str]) -> list[tuple[int, int, int, float]]:
-    """Return for each N: URLs without a document, of a document that stands above, and the share of the truth's best N among them."""
+    """Return for each N: URLs without a document, URLs of a document that stands higher, and the share of the true best N in the list."""
     ranks = pagerank(subject.graph).ranks
     documents = [web.label(url).document for url in subject.urls(best(ranks, max(TOPS)).tolist())]
     rows = []

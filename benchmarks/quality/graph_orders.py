@@ -70,7 +70,7 @@ def cnr() -> None:
 
 
 def polite(web: KnownWeb, order: str, concurrency: int, ranks: F64, seed: int = 0) -> tuple[list[float], I64]:
-    """Return the shares that an order captures, and its fetches.    seed: of the clock"""
+    """Return the shares of PageRank that an order has after parts of its fetches, and the fetches.    seed: of the clock"""
     n_pages = web.graph.n_nodes
     others: dict[str, str | Order] = {"plain": PlainBreadthFirst(), "oracle": Oracle(ranks)}
     chosen = others.get(order, order)
@@ -131,7 +131,7 @@ def without_farms(web: KnownWeb) -> KnownWeb:
 
 
 def _days(web: KnownWeb, fetched: I64) -> None:
-    """Print when good pages come, by each PageRank; pages of farms, which link to each other, should come late."""
+    """Print when good pages are fetched, by each variant of PageRank; pages of farms, which link to each other, should come late."""
     tops = [max(1, web.graph.n_nodes // 1000), web.graph.n_nodes]
     for variant in VARIANTS:
         ranks = pagerank(layers(web.graph, variant, web.hosts)).ranks
@@ -145,7 +145,7 @@ def _days(web: KnownWeb, fetched: I64) -> None:
 
 
 def farms(web: KnownWeb) -> None:
-    """Print which PageRank puts local-link farms first, and which orders fetch them early."""
+    """Print which variants of PageRank rank local-link farms high, and which orders fetch them early."""
     hosts = web.hosts
     print("local-link farms: pages among the best N")
     for variant in VARIANTS:

@@ -1,6 +1,6 @@
 """Histories of pages for `python -m benchmarks.quality.freshness`: when each page began, changed and ended. Times in seconds.
 
-Planted: five processes of change, none of which but the first is what the estimator assumes; and manuals whose pages change together.
+Planted: five processes of change, of which only the first is what the estimator assumes; and manuals whose pages change together.
 Real: commits of a git repository to its files; the changelogs of Debian's packages, a page each, at the times of their entries; and the
 files of a PyPI package over its released versions, at their times: of a folder of its wheels, or the HTML pages in its source archives.
 """
@@ -27,12 +27,12 @@ from typing import NamedTuple
 from thresher.crawler.children import python
 
 HOUR_S, DAY_S = 3_600.0, 86_400.0
-_CHANGES = 4  # of a web, for each page that was asked for
+_CHANGES = 4  # changes that a web must have for each page of `n_pages`
 _SIGNED = re.compile(r"^ -- .*>  ?(\w{3}, .*)$", re.MULTILINE)  # the last line of an entry of a Debian changelog
 
 
 class History(NamedTuple):
-    """What became of one page."""
+    """When one page began, changed and ended."""
 
     url: str
     begins: float
@@ -49,7 +49,7 @@ class Web(NamedTuple):
 
 
 def poisson(rng: random.Random, mean_s: float, span_s: float, start: float = 0.0) -> list[float]:
-    """Return times from `start` to `span_s`, at random."""
+    """Return random times from `start` to `span_s`."""
     times, at = [], start
     while (at := at + rng.expovariate(1 / mean_s)) < span_s:
         times.append(at)
@@ -80,7 +80,9 @@ def planted(seed: int, n: int = 400, span_s: float = 120 * DAY_S) -> Web:
 
 
 def planted_together(seed: int, n: int = 400, span_s: float = 120 * DAY_S) -> Web:
-    """Return a web of manuals: commits change some pages of a chapter or one page, releases a whole manual; a tenth by itself."""
+    """Return a web of manuals: commits change some pages of a chapter or one page, releases a whole manual; a tenth of the pages change
+    alone.
+    """
     rng = random.Random(seed)
     changes: dict[str, set[float]] = {}
     per_chapter = max(2, round(0.9 * n / 12))
@@ -97,7 +99,7 @@ def planted_together(seed: int, n: int = 400, span_s: float = 120 * DAY_S) -> We
 
 
 def of_git(repository: Path) -> Web | None:
-    """Return the files of a repository's history, None if there is none. Renamed files are new ones."""
+    """Return the files of a repository's history, None if there is none. A renamed file is a new one."""
     command = ["git", "-C", str(repository), "log", "--reverse", "--no-renames", "--name-status", "--format=@%ct", "--no-merges"]
     try:
         lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
@@ -144,7 +146,7 @@ def _date(text: str) -> datetime | None:
 
 
 def sampled(web: Web, n_pages: int) -> Web:
-    """Return a web of some of the pages, the same each time: whole directories, since pages of one may change together.
+    """Return a web of some of the pages, the same ones each time: whole directories, since pages of one may change together.
 
     Args:
         n_pages: At most; of a web whose pages hardly change more, until they have four changes for each of `n_pages`, or chance decides.
@@ -163,12 +165,12 @@ def sampled(web: Web, n_pages: int) -> Web:
 
 
 def of_pypi(package: str, folder: str, n_versions: int, cache: Path, *, is_source: bool = False) -> Web | None:
-    """Return the files below a folder of a package, of versions evenly spread over its history, None if they cannot be had.
+    """Return the files below a folder of a package, in versions evenly spread over its history; None if they cannot be downloaded.
 
-    What the cache lacks is downloaded by pip. A version is as old as its metadata.
+    pip downloads what the cache lacks. The time of a version is that of its metadata.
 
     Args:
-        is_source: The folder is in its source archive, and not in its wheel.
+        is_source: Whether the folder is in the source archive, not in the wheel.
     """
     cache.mkdir(parents=True, exist_ok=True)
     try:
@@ -203,7 +205,7 @@ def _archive(package: str, version: str, cache: Path, *, is_source: bool) -> Pat
 
 
 def _cached(cache: Path, pattern: str) -> Path | None:
-    """Return a file of the cache by its name in lower case, as an index spells a package now so and now so."""
+    """Return a file of the cache by its name in lower case, since an index spells one package in several ways."""
     return next((path for path in sorted(cache.iterdir()) if fnmatchcase(path.name.lower(), pattern)), None)
 
 
@@ -229,7 +231,7 @@ def _unzipped(wheel: Path, folder: str) -> tuple[float, dict[str, str]]:
 
 
 def _of_states(name: str, states: Iterable[tuple[float, dict[str, str]]]) -> Web | None:
-    """Return the history of files of which each version's digests are known."""
+    """Return the history of files from the digests of each version."""
     events: list[tuple[float, str, bool]] = []
     before: dict[str, str] = {}
     for at, state in states:
@@ -240,7 +242,7 @@ def _of_states(name: str, states: Iterable[tuple[float, dict[str, str]]]) -> Web
 
 
 def _web(name: str, events: list[tuple[float, str, bool]]) -> Web:
-    """Make pages of what happened to files: (time, path, whether it was deleted), in order."""
+    """Make pages from events of files: (time, path, whether it was deleted), in order."""
     start, pages, lives, n_lives = events[0][0], list[History](), dict[str, History](), Counter[str]()
     for at, path, is_deleted in events:
         life = lives.get(path)
@@ -248,7 +250,7 @@ def _web(name: str, events: list[tuple[float, str, bool]]) -> Web:
             if life is not None:
                 pages.append(lives.pop(path)._replace(ends=at - start))
         elif life is None:
-            n_lives[path] += 1  # one that comes again is another page
+            n_lives[path] += 1  # a file that comes back is another page
             again = f"?{n_lives[path]}" if n_lives[path] > 1 else ""
             lives[path] = History(f"http://a.test/{path}{again}", at - start, [], math.inf)
         else:

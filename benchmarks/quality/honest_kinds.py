@@ -1,4 +1,4 @@
-"""Kinds of small sites for honest_sites.py: what each answers. A page of an honest kind is no error, whatever it looks like."""
+"""Kinds of small sites for honest_sites.py, and the answers of each. A page of an honest kind is no error, whatever it looks like."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from hashlib import blake2b
 
 @dataclass(frozen=True)
 class Answer:
-    """What a site answers."""
+    """One answer of a site."""
 
     body: str = ""
     status: int = 200
     title: str = "Our site"
     location: str = ""
-    has_menu: bool = False  # links to all pages of the site
+    has_menu: bool = False  # the page links to all pages of the site
 
 
 Server = Callable[[str, dict[str, str], int], Answer]  # path, query, number of pages → answer
@@ -26,10 +26,10 @@ class Site:
     """A kind of site."""
 
     name: str
-    paths: Callable[[int], list[str]]  # of its pages, but for the home page
+    paths: Callable[[int], list[str]]  # number of pages → paths of all but the home page
     answer: Server
-    is_faulty: bool = False  # its pages from the second half on are missing
-    is_app: bool = False  # its links are written by a script: other sites know its pages
+    is_faulty: bool = False  # the second half of its pages is missing
+    is_app: bool = False  # a script writes its links: only other sites link to its pages
 
 
 HOME = Answer("Welcome to our little site. Here is what we have, and where to find us.", has_menu=True)
@@ -38,7 +38,7 @@ LOST = "Sorry, the page that you asked for could not be found. It may have been 
 
 
 def words(seed: str, n: int) -> str:
-    """Return n words that are another text's too only by chance."""
+    """Return n words; another text has the same ones only by chance."""
     digest = blake2b(seed.encode(), digest_size=32).hexdigest()
     return " ".join(f"w{digest[i % 60 : i % 60 + 4]}{i // 60}" for i in range(n))
 
@@ -58,7 +58,7 @@ def numbered(pattern: str) -> Callable[[int], list[str]]:
 
 
 def pages(text: Callable[[int], Answer], *, prefix: str = "/p", suffix: str = ".html", missing: Answer = NOTHING) -> Server:
-    """Return a server of pages by their paths, whatever the query."""
+    """Return a server that shows pages by their paths and ignores the query."""
 
     def answer(path: str, query: dict[str, str], n: int) -> Answer:
         if path == "/":
@@ -70,7 +70,7 @@ def pages(text: Callable[[int], Answer], *, prefix: str = "/p", suffix: str = ".
 
 
 def by_parameter(name: str, text: Callable[[int], Answer], missing: Answer, bare: Answer = HOME) -> Server:
-    """Return a script whose pages one parameter names."""
+    """Return a server whose pages are named by one parameter."""
 
     def answer(path: str, query: dict[str, str], n: int) -> Answer:
         if path == "/":
@@ -86,7 +86,7 @@ def by_parameter(name: str, text: Callable[[int], Answer], missing: Answer, bare
 
 
 def _suffixed(path: str, query: dict[str, str], n: int) -> Answer:
-    """The first segment names the page, whatever follows."""
+    """The first segment of the path names the page; the rest is ignored."""
     first = path.split("/")[1]
     return _stub(number_of(first, n, "mug")) if number_of(first, n, "mug") >= 0 else HOME if path == "/" else NOTHING
 
@@ -102,7 +102,7 @@ def _languages(path: str, query: dict[str, str], n: int) -> Answer:
 
 
 def _gallery(path: str, query: dict[str, str], n: int) -> Answer:
-    """Pages of pictures: a page that is not there is the first one."""
+    """Pages of pictures: for a page that does not exist, the first one is shown."""
     if path != "/gallery":
         return HOME if path == "/" else NOTHING
     i = max(0, number_of(query.get("page", "0"), n, ""))
@@ -110,7 +110,7 @@ def _gallery(path: str, query: dict[str, str], n: int) -> Answer:
 
 
 def _said(path: str, query: dict[str, str], n: int) -> Answer:
-    """A saying of its own on each page, and for whatever else is asked."""
+    """Each page shows a saying of its own, and so does every other URL."""
     return HOME if path == "/" else Answer(f"Not found in any book: {words(path, 12)}", title="Sayings")
 
 
@@ -119,25 +119,25 @@ def _greeting(path: str, query: dict[str, str], n: int) -> Answer:
 
 
 def _shop(path: str, query: dict[str, str], n: int) -> Answer:
-    """Stubs; what was never sold leads home."""
+    """Short pages of products; a product that was never sold redirects to the home page."""
     i = number_of(path, n, "/p")
     return HOME if path == "/" else _stub(i) if i >= 0 else Answer(status=302, location="/")
 
 
 def _fallback(path: str, query: dict[str, str], n: int) -> Answer:
-    """What was never sold leads to the first that was."""
+    """A product that was never sold redirects to the first product."""
     i = number_of(path, n, "/p")
     return HOME if path == "/" else _stub(i) if i >= 0 else Answer(status=302, location="/p0")
 
 
 def _canonical(path: str, query: dict[str, str], n: int) -> Answer:
-    """A page with parameters leads to the page."""
+    """A page with parameters redirects to the page without."""
     i = number_of(path, n, "/p")
     return HOME if path == "/" else NOTHING if i < 0 else Answer(status=301, location=path) if query else _stub(i)
 
 
 def _calendar(path: str, query: dict[str, str], n: int) -> Answer:
-    """Every other day is empty; what is no day is today."""
+    """Every second day is empty; for what is no day, today is shown."""
     if path != "/calendar":
         return HOME if path == "/" else NOTHING
     i = max(0, number_of(query.get("day", "0"), n, ""))
@@ -145,7 +145,7 @@ def _calendar(path: str, query: dict[str, str], n: int) -> Answer:
 
 
 def _path_info(path: str, query: dict[str, str], n: int) -> Answer:
-    """A script that reads its page from the path, and shows the front for what it does not know."""
+    """A script that reads the page's name from the path, and shows the home page for an unknown one."""
     parts = path.split("/")
     i = number_of(parts[2], n) if len(parts) > 2 else -1
     return (
@@ -166,7 +166,7 @@ TALKING = Answer("Loading... Our application for all who count sheep. Inbox, out
 CATCH_ALL = Answer("OK", title="")
 HELP = ("404 not found", "403 access denied", "503 service unavailable", "Log in", "Security check", "Before you continue")
 
-SIDEBAR = words("sidebar", 230)  # in no language that has phrases
+SIDEBAR = words("sidebar", 230)  # in a language for which soft_error knows no phrases
 BOX = "<form><input name=user><input type=password name=word></form>"
 
 
@@ -180,7 +180,7 @@ def _guide(i: int) -> Answer:
 
 
 def _profile(path: str, query: dict[str, str], n: int) -> Answer:
-    """Members of whom nothing is told but the name."""
+    """Members of whom only the name is shown."""
     i = number_of(path, n, "/member")
     return HOME if path == "/" else NOTHING if i < 0 else Answer(f"member{i}. {words('profile', 40)}. Ask member{i}. <textarea></textarea>")
 
@@ -191,7 +191,7 @@ def _long_greeting(path: str, query: dict[str, str], n: int) -> Answer:
 
 
 def _forum(path: str, query: dict[str, str], n: int) -> Answer:
-    """A box to log in on each page; links to posts lead to their topic."""
+    """Each page has a box to log in; links to posts lead to their topic."""
     if path == "/":
         return Answer(f"{HOME.body} {BOX}", has_menu=True)
     i = number_of(path, n, "/post")
@@ -202,7 +202,7 @@ def _forum(path: str, query: dict[str, str], n: int) -> Answer:
 
 
 def _account(path: str, query: dict[str, str], n: int) -> Answer:
-    """One form to log in, by many addresses that carry where to go on; the rest is open."""
+    """One login form under many URLs, each with the page to return to; the rest is open."""
     if path == "/login":
         return Answer(f"{words('account', 20)} {BOX}", title="w1")
     i = number_of(path, n, "/p")
@@ -259,7 +259,7 @@ HONEST = (
 
 
 def _half(text: Server) -> Server:
-    """Return a server whose second half of pages is missing."""
+    """Return a server for which the second half of the pages is missing."""
     return lambda path, query, n: text(path, query, n // 2)
 
 
@@ -287,7 +287,7 @@ FAULTY = (
 
 
 def _unwritten(path: str, query: dict[str, str], n: int) -> Answer:
-    """A wiki of a language without phrases: what nobody wrote shows its name in a template."""
+    """A wiki in a language without phrases: a page that does not exist shows its name in a template."""
     i = number_of(path, n, "/wiki/p")
     if path == "/" or not path.startswith("/wiki/"):
         return HOME if path == "/" else NOTHING
@@ -296,7 +296,7 @@ def _unwritten(path: str, query: dict[str, str], n: int) -> Answer:
 
 
 def _edit_forms(path: str, query: dict[str, str], n: int) -> Answer:
-    """A wiki's script: pages nobody wrote are forms to write them, with a sidebar longer than what is read for phrases."""
+    """A wiki's script: a page that does not exist is a form to write it, with a sidebar longer than what is searched for phrases."""
     if path != "/index.php":
         return HOME if path == "/" else NOTHING
     name = query.get("title", "")
@@ -309,7 +309,7 @@ def _edit_forms(path: str, query: dict[str, str], n: int) -> Answer:
 
 
 def _walled(path: str, query: dict[str, str], n: int) -> Answer:
-    """What is closed to guests shows a form to log in, in no language that has phrases."""
+    """Pages that are closed to guests show a login form, in a language without phrases."""
     i = number_of(path, n, "/p")
     if path == "/" or i >= 0:
         return HOME if path == "/" else _text(i)

@@ -1,4 +1,4 @@
-"""Small honest sites, each with and without tracking parameters: no page of theirs may be dropped as an error.
+"""Small honest sites, each with and without tracking parameters: none of their pages may be dropped as an error.
 
     python -m benchmarks.quality.honest_sites [--pages 20] [--keep DIR]
 
@@ -71,12 +71,12 @@ _PORTAL = "portal.test"
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a crawl of one site came to."""
+    """The result for one site."""
 
     name: str
-    n_pages: int  # URLs that are honest, with those that track
-    lost: list[str]  # of them
-    n_copies: int  # of them that exact_duplicate dropped
+    n_pages: int  # honest URLs, with those that have a tracking parameter
+    lost: list[str]  # honest URLs that were lost
+    n_copies: int  # honest URLs that exact_duplicate dropped
     n_missing: int  # URLs of missing pages
     n_found: int  # of them
     n_probes: int
@@ -92,7 +92,7 @@ async def run(path: Path, n_pages: int = N_PAGES, sites: Sequence[Site] = (*HONE
 
 
 def served(web: LittleWeb, hosts: Mapping[str, Site], n_pages: int, filters: FilterSettings) -> Settings:
-    """Let a web answer as these sites do; return the configuration of a crawl of them all, with these filters."""
+    """Let a web answer as these sites do; return the configuration of a crawl of all of them, with these filters."""
     for host, site in hosts.items():
         web.missing[f"{host}/"] = _Served(web, host, site, n_pages)
     apps = [host + link for host, site in hosts.items() if site.is_app for link in links(site, host, n_pages)]
@@ -121,7 +121,7 @@ class _Served:
 
 
 def links(site: Site, host: str, n_pages: int) -> Iterator[str]:
-    """Yield the links of a site; on one that tracks, each link is followed by the same one with a tracking parameter."""
+    """Yield the links of a site; on a site that tracks, after each link comes the same one with a tracking parameter."""
     for i, path in enumerate(site.paths(n_pages)):
         yield path
         if host.endswith(f"{_TRACKED}.test"):

@@ -1,8 +1,8 @@
-"""Which library tells languages best: `python -m benchmarks.quality.languages [--library py3langid] DIR [--pages 40]`.
+"""Which library detects languages best: `python -m benchmarks.quality.languages [--library py3langid] DIR [--pages 40]`.
 
 DIR holds one manual in many languages: a folder for each language, named by its code, and the folder `en`. Debian packages GIMP's manual
-like that (gimp-help-de, gimp-help-fr …, in /usr/share/gimp/2.0/help). Translations are often incomplete, so that only translated paragraphs
-are used: a paragraph is left out if the English page has it too, or if half of its words are in the English manual.
+like that (gimp-help-de, gimp-help-fr …, in /usr/share/gimp/2.0/help). Translations are often incomplete, so only translated paragraphs are
+used: a paragraph is left out if the English page has it too, or if half of its words are in the English manual.
 
 For texts of 60, 200, 1,000 and 2,000 characters the benchmark prints the share of pages whose language is right, µs of CPU for a text, and
 the memory of the library. Libraries: py3langid (extra `text`), and lingua with all its languages, if `lingua-language-detector` is
@@ -25,7 +25,7 @@ from lxml import html
 
 _LENGTHS = (60, 200, 1_000, 2_000)
 _WORD = re.compile(r"[^\W\d_]{3,}")
-_LEAST = 400  # characters of a page
+_LEAST = 400  # least characters of a page
 _NORWEGIAN = {"nn": "no", "nb": "no"}
 
 
@@ -93,7 +93,7 @@ def main() -> int:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     tell = teller(options.library)
     for _, text in pages[:50]:
-        tell(text)  # what is loaded when it is first needed
+        tell(text)  # the first call loads the library's data
     print(f"{options.library}: {len(pages)} pages in {len({language for language, _ in pages})} languages")
     for length in _LENGTHS:
         wrong: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""What pattern yield saves on the demo's planted patterns, and what it loses: crawls with it and without it, and its CPU time.
+"""What the filter pattern_yield saves and loses on the demo's planted patterns: crawls with it and without it, and its CPU time.
 
     python -m benchmarks.quality.patterns_crawl [--pages 1200] [--judge labels|filters]
 
@@ -13,10 +13,10 @@ share of new texts is below .05 and its Wilson bound below .10; 3 % are audited.
 a site saves less than the prototype saved on real software of its kind. Links that do something (`scope.danger`) are followed by both
 crawls, since most of what is barren in the wiki are its edit forms.
 
-`saved_by_site` tells of the requests of the whole crawl. What the filter holds is fetched last, until it is proved that the rest is not
-worth it; the proof costs some 230 requests a host, and a pattern is fetched whole of which a tenth of the pages are documents.
-`sooner_by_site` tells of those until nine tenths of the site's documents are there, in both crawls. The manual is judged by it: a third of
-it are two languages that nobody translated, of which the proof takes up a third at 1,200 pages, and all at 400.
+`saved_by_site` compares the requests of the whole crawls. URLs that the filter holds are fetched last, until it is proved that the rest is
+not worth it. That proof costs some 230 requests for each host, and a pattern is fetched completely if a tenth of its pages are documents.
+`sooner_by_site` compares the requests until each crawl has nine tenths of the site's documents. The manual is judged by this: a third of it
+are two languages without translations, and the proof fetches a third of these at 1,200 pages, and all at 400.
 """
 
 from __future__ import annotations
@@ -58,23 +58,23 @@ from thresher.storage.view import View
 
 MAX_LOST = 0.001
 BARS = {"booking": 0.76, "wiki": 0.44, "forum": 0.39, "docs": 0.23}  # what the prototype saved on real software of this kind
-BY_ORDER = ("docs",)  # judged by how much sooner its documents are there, since a proof costs as much as it saves
-_MOST = 0.9  # of the documents
+BY_ORDER = ("docs",)  # judged by how much sooner its documents are found, as a proof costs what it saves
+_MOST = 0.9  # share of the documents
 
 
 @dataclass
 class Crawl:
-    """What one crawl came to."""
+    """The figures of one crawl."""
 
     fetched: list[str]  # URLs that were requested, in the order of their answers
     n_requests: int
     cpu_s: float
-    filter_s: float  # of them in the filter's own code
+    filter_s: float  # CPU seconds of these in the filter's own code
     answers: list[tuple[str, int, int | None]] = field(default_factory=list)  # URL, status, text
 
 
 class Labelled:
-    """Page gate: drops what the web's labels call no document, or one that was fetched before; its links are followed."""
+    """A filter of pages: drops a page that is no document by the web's labels, or one that was fetched before. Its links are followed."""
 
     name = "labels"
     measure_type: type[Any] = tuple[str, bytes]
@@ -148,7 +148,7 @@ def crawl(path: Path, server: ServerProcess, mode: str, judge: str) -> Crawl:
 
 
 def _filters(mode: Any, judge: str) -> FilterSettings:
-    """Return the filters that judge pages and the one that is measured; no other filter that holds URLs."""
+    """Return the filters that judge pages, and the filter that is measured; others that hold URLs are off."""
     default = FilterSettings(pattern_yield=PatternYieldSettings(mode=mode))
     kept = {"pattern_yield", "media", "exact_duplicate", *(("near_replica", "soft_error") if judge == "filters" else ())}
     others = {name for name in default.__struct_fields__ if hasattr(getattr(default, name), "mode")} - kept
@@ -259,7 +259,7 @@ def measure(directory: Path, n_pages: int, judge: str = "labels") -> Report:
     documents = {labels[url].document for url in off.fetched} - {""}
     prototype = Prototype()
     answered = {url for url, _, _ in off.answers}
-    unread = [(url, 200, None) for url in off.fetched if url not in answered]  # whose body was refused
+    unread = [(url, 200, None) for url in off.fetched if url not in answered]  # URLs whose body was refused
     kept = []
     for url, status, text in [*off.answers, *unread]:
         shown = xxhash.xxh3_64_intdigest((labels[url].document or labels[url].kind).encode()) if judge == "labels" else text
@@ -288,7 +288,7 @@ def _by_site(every: list[str], fetched: list[str]) -> dict[str, float]:
 
 
 def _sooner(every: list[str], fetched: list[str], document_of: dict[str, str]) -> dict[str, float]:
-    """Return how many of a site's requests are spared until most of its documents are there, as a share of those without the filter."""
+    """Return the share of a site's requests that the filter saves until most of its documents are found."""
     found = {}
     for site in sorted(set(map(site_of_demo, every))):
         without, with_it = ([document_of[url] for url in urls if site_of_demo(url) == site] for urls in (every, fetched))
@@ -298,7 +298,7 @@ def _sooner(every: list[str], fetched: list[str], document_of: dict[str, str]) -
 
 
 def _until(shown: list[str], enough: int) -> int:
-    """Return the number of the fetch that shows the last of so many documents."""
+    """Return the number of the fetch after which this many documents are found."""
     met = set[str]()
     for n, document in enumerate(shown, 1):
         met |= {document} - {""}
@@ -308,7 +308,7 @@ def _until(shown: list[str], enough: int) -> int:
 
 
 def main() -> None:
-    """Print the comparison; exit 0 only if every bar is reached."""
+    """Print the comparison; exit 0 only if every bar is met."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.quality.patterns_crawl", description="What pattern yield saves and loses.")
     parser.add_argument("--pages", type=int, default=1200, help="size of each site")
     parser.add_argument("--judge", choices=["labels", "filters"], default="labels", help="who says what is new")

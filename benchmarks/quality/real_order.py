@@ -1,11 +1,12 @@
-"""Sets of Debian's documentation crawled together, by each order: `python -m benchmarks.quality.real_order [--orders A,B] [--keep DIR]`.
+"""Manuals of Debian crawled together, in each order: `python -m benchmarks.quality.real_order [--orders A,B] [--keep DIR]`.
 
-nginx serves the sets that are installed, each under a host name of its own on one loopback address; a crawl by the command line begins at
-every set's first page, filters off but media, and ends when nothing is left. So that orders have a choice there is one fetcher for every
-four hosts; a host's gap is Mercator's, ten times what its last response took. What each order had got of all PageRank after a share of
-its fetches is printed beside the same graph in strict order, at random and at best; then, of the default, the measures of [NW01].
+nginx serves the manuals that are installed, each under a host name of its own on one loopback address. A crawl by the command line starts
+at the first page of each, with all filters off but media, and ends when nothing is left. There is one fetcher for four hosts, so that an
+order has a choice. The gap between requests to a host is Mercator's: ten times what its last response took. For each order it prints the
+share of all PageRank that the crawl had after parts of its fetches, beside the same graph in strict order, in random order, and at best.
+For the default order it also prints the measures of [NW01].
 
-No set links to another: what one host's pages say of another's is what this crawl cannot show. benchmarks/quality/graph_orders.py does.
+No manual links to another one, so this crawl does not show the effect of links between hosts. benchmarks/quality/graph_orders.py does.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ _WIDTH = 30
 
 
 class Manual(NamedTuple):
-    """A set of documentation."""
+    """One manual."""
 
     name: str
     package: str
@@ -64,18 +65,18 @@ FEWEST = 4
 
 
 class Crawl(NamedTuple):
-    """What a crawl to its end knows. order: nodes as they were fetched."""
+    """The data of a crawl at its end.    order: nodes in the order in which they were fetched"""
 
     measures: CrawlMeasures
     ranks: F64
     order: I64
     seeds: I64
-    curves: dict[str, list[float]]  # of other orders over the same graph
-    bytes_per_link: float  # rows of the link table, keys included
+    curves: dict[str, list[float]]  # of other orders, over the same graph
+    bytes_per_link: float  # rows of the link table, with keys
 
 
 def crawl(manuals: Sequence[Manual], order: str, directory: Path) -> None:
-    """Crawl the sets with the command line."""
+    """Crawl the manuals with the command line."""
     sets = {
         "frontier.order": order,
         "fetch.concurrency": max(1, len(manuals) // HOSTS_PER_FETCHER),
@@ -97,7 +98,7 @@ def crawl(manuals: Sequence[Manual], order: str, directory: Path) -> None:
 
 
 def read(directory: Path) -> Crawl:
-    """Rank what a crawl knows and judge its order, and others over the same graph."""
+    """Rank the URLs that a crawl knows; judge its order, and others over the same graph."""
     with View(directory) as view:
         subject = of_store(view, collapsed=False)
         found = measure(subject)
@@ -125,7 +126,7 @@ def show(name: str, shares: Sequence[float]) -> None:
 
 
 def show_measures(crawl: Crawl) -> None:
-    """Print what [NW01] asks of a crawl: when good pages came, and how soon the ranks were known."""
+    """Print the measures of [NW01]: when good pages came, and how soon their ranks were known."""
     found, slices = crawl.measures, mean_by_slice(crawl.ranks, crawl.order)
     quarters = ", ".join(f"{part.mean():.2f}" for part in np.array_split(slices, 4))
     print(f"  mean rank of slice 1 of 58: {slices[0]:.2f}, slice 2: {slices[1]:.2f}; of quarters of the crawl: {quarters}")
@@ -138,7 +139,7 @@ def show_measures(crawl: Crawl) -> None:
 
 
 def main() -> int:
-    """Serve, crawl by each order, print; return 2 if too few sets are installed."""
+    """Serve, crawl in each order, print; return 2 if too few manuals are installed."""
     options = _options()
     manuals = [manual for manual in MANUALS if (manual.root / manual.first).is_file()]
     missing = " ".join(manual.package for manual in MANUALS if manual not in manuals)

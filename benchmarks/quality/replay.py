@@ -1,12 +1,12 @@
 """Does an archive replay? `python -m benchmarks.quality.replay [FOLDER…] [--pages 20] [--wayback PATH]`.
 
 Each FOLDER, by default Debian's python3-doc and debian-handbook, is served on loopback, and so is a gallery of 20 pages with 400 images,
-styles within styles and fonts on a second host. Some pages of each are archived with what they need; then pywb (`wayback`, of the package
-pywb, in whatever environment) replays the files on loopback, without the servers. Every page of the archive is asked for there, and
-whatever it needs, three hops far, as Python's own html.parser and a plain search in the styles find it: another reader than the crawler's.
-No browser takes part, so that what scripts would ask for is not counted.
+styles within styles and fonts on a second host. Some pages of each are archived with their requisites. Then the servers end, and pywb
+(`wayback`, of the package pywb, in any environment) replays the files on loopback. Every page of the archive is requested there, with its
+requisites up to three hops away. Python's own html.parser and a plain search in the styles find these, not the crawler's code. There is no
+browser, so requests by scripts are not counted.
 
-Printed for each: pages, requisites that the live servers have, those that the replay has, and which are missing. Exit 1 below 99 %.
+Prints for each: pages, requisites on the live servers, requisites in the replay, and those that are missing. Exits with 1 below 99 %.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class _Quiet(SimpleHTTPRequestHandler):
 
 @contextmanager
 def served(folder: Path, address: str) -> Iterator[str]:
-    """Serve a folder; give its origin."""
+    """Serve a folder; yield its origin."""
     server = ThreadingHTTPServer((address, 0), functools.partial(_Quiet, directory=str(folder)))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
@@ -60,7 +60,7 @@ def served(folder: Path, address: str) -> Iterator[str]:
 
 
 class _Needs(HTMLParser):
-    """Collects what a page needs."""
+    """Collects the requisites of a page."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -107,7 +107,7 @@ def get(origin: str, path: str) -> tuple[int, str, bytes]:
 
 
 def needed(pages: list[str]) -> set[str]:
-    """Return all that live pages need, three hops far, as far as the live servers have it."""
+    """Return the requisites of live pages, up to three hops away, that the live servers have."""
     found: set[str] = set()
     for page in pages:
         step = _of_body(page, *_live(page)[1:])
@@ -137,7 +137,7 @@ def _of_body(url: str, kind: str, body: bytes) -> set[str]:
 
 
 def gallery(folder: Path, other: str) -> None:
-    """Put 20 pages with 20 images each, of two sizes, on two hosts, styles that import styles, and fonts."""
+    """Put 20 pages on two hosts: with 20 images each, of two sizes, styles that import styles, and fonts."""
     for name, text in (
         ("a.css", f"@import url(b.css); body {{ background: url('{other}/ground.png') }}"),
         ("b.css", "@font-face { src: url(font.woff2) format('woff2') } li { list-style-image: url(dot.png) }"),
@@ -206,7 +206,7 @@ def archive(seed: str, store: Path, pages: int, more: dict[str, str] | None = No
 
 @contextmanager
 def replayed(stores: list[Path], wayback: str, folder: Path) -> Iterator[str]:
-    """Let pywb replay the archives of some crawls; give its origin."""
+    """Let pywb replay the archives of some crawls; yield its origin."""
     files = [str(file) for store in stores for file in store.rglob("archive/*.warc.gz")]
     manager = str(Path(wayback).with_name("wb-manager"))
     for words in (["init", "c"], ["add", "c", *files]):
@@ -245,7 +245,7 @@ def main() -> None:
 
 
 def run(folders: list[Path], pages: int, wayback: str, work: Path) -> bool:
-    """Archive each folder and the gallery, replay all; print and return whether enough was found."""
+    """Archive each folder and the gallery, and replay all; print the figures, and return whether enough was found."""
     (shop := work / "gallery").mkdir()
     (replay := work / "replay").mkdir()
     asked: dict[str, tuple[list[str], set[str]]] = {}

@@ -1,15 +1,15 @@
-"""Does a browser see in an archive what it saw live?
+"""Does a browser see the same in an archive as live?
 
 `python -m benchmarks.quality.replay_browser [FOLDER…] [--pages 20] [--wayback PATH]`. Each FOLDER, by default Debian's python3-doc, is
 served on loopback, so is the gallery of benchmarks/quality/replay.py, and so is WordPress as Debian packages it, with its theme's
-paintings in every post, in the sizes that WordPress makes of them. Some pages of each are archived with what they need and opened in
-headless Chromium, which has no cache. Then the servers are gone: pywb (`wayback`, of the package pywb, in whatever environment) is the
-browser's proxy, and each page is opened again at its own URL. It rewrites nothing, so that a page is compared with itself. Nothing but
-loopback is reached: the browser knows the address of no other name.
+paintings in every post, in the sizes that WordPress makes of them. Some pages of each are archived with their requisites, and opened in
+headless Chromium, which has no cache. Then the servers end; pywb (`wayback`, of the package pywb, in any environment) is the browser's
+proxy, and each page is opened again at its own URL. pywb rewrites nothing, so a page is compared with itself. Only loopback is reached: the
+browser has the address of no other name.
 
-Printed for each: pages, what was asked for live and answered, how much of it the replay has, which is missing, and how many screenshots are
-the same to the last pixel. What a page asked for elsewhere is counted and left out. Exit 1 below 99 % of the requests, or if a page that
-has all of them looks different. Where Chromium or pywb is missing, one line says so, and the exit code is 0; so is what WordPress needs.
+Prints for each: pages, live requests that were answered, how many of them the replay answers, those that are missing, and how many
+screenshots are equal in every pixel. Requests to other hosts are counted and left out. Exits with 1 below 99 % of the requests, or if a
+page that has all of them looks different. If Chromium, pywb or what WordPress needs is missing, one line says so, and the exit code is 0.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def main() -> None:
 
 
 def missing(wayback: str) -> str:
-    """Return what cannot be found and how to get it, "" if all is there."""
+    """Return what is missing and how to get it, or "" if nothing is."""
     if chromium.found() is None:
         return "no chromium on the path: apt-get install --no-install-recommends chromium"
     if not wayback:
@@ -87,7 +87,7 @@ def missing(wayback: str) -> str:
 
 
 def run(folders: list[Path], pages: int, wayback: str, work: Path) -> bool:
-    """Archive every site and look at all live and replayed; print, and return whether they are the same."""
+    """Archive every site, and open all pages live and replayed; print the figures, and return whether they are the same."""
     for name in ("gallery", "replay"):
         (work / name).mkdir()
     live: dict[str, dict[str, Shown]] = {}
@@ -116,7 +116,7 @@ def run(folders: list[Path], pages: int, wayback: str, work: Path) -> bool:
 
 
 def with_paintings(place: Place) -> str:
-    """Build WordPress; give every post three paintings and a thumbnail, in the sizes that WordPress makes."""
+    """Build WordPress, and add three paintings and a thumbnail to every post, in the sizes that WordPress makes."""
     directives = blog.build(place)
     script, root = place.directory / "hang.php", place.directory / "root"
     script.write_text(_HANG)
@@ -127,13 +127,13 @@ def with_paintings(place: Place) -> str:
 
 
 async def look(urls: list[str], folder: Path, proxy: str = "", *, hosts: dict[str, str] | None = None) -> dict[str, Shown]:
-    """Open pages one after another in a browser of their own."""
+    """Open pages one after another in a new browser."""
     async with chromium.browser(folder, proxy.removeprefix("http://"), hosts) as browser:
         return {url: await browser.show(url) for url in urls}
 
 
 def told(what: str, live: dict[str, Shown], replay: dict[str, Shown]) -> bool:
-    """Print how a replay compares; return whether it is sound."""
+    """Print the figures of a replay; return whether it is sound."""
     n, missing, other, elsewhere = 0, list[str](), list[str](), set[str]()
     for page, shown in live.items():
         elsewhere |= {url for url, status in shown.status.items() if not status}

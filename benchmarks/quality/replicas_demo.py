@@ -1,8 +1,10 @@
-"""RP, and RP with HM, where every replica was planted: `python -m benchmarks.quality.replicas_demo [PAGES A BOOK]` (200 unless told).
+"""Random projections, alone and with hyperlink maps, on planted replicas: `python -m benchmarks.quality.replicas_demo [PAGES A BOOK]`
+(200).
 
 The part "replicas" of the demo: pages with a known share of their words changed in two languages, two mirrors, twins of equal text with
-children of their own, pages of equal text without children, indexes of one archive. Two pages replicate each other when they show one
-document; every other pair is none. Prints break-even for each way to find candidates, with the tolerances where it lies.
+children of their own, pages of equal text without children, indexes of one archive. Two pages replicate each other if they show the same
+document, and no other pair does. For each way to find candidates, it prints the point at which precision equals recall, and the tolerances
+there.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ RESEMBLANCES = (0.0, 0.5, 0.6, 0.7, 0.8)
 
 
 def sketched(web: LabelledWeb, recipe: Recipe) -> Sketches:
-    """Print every page that answers with success, parse it, and sketch it as a crawl would."""
+    """Generate every page that answers with success, parse it, and sketch it as a crawl would."""
     sketcher, urls = Sketcher(recipe), url_space()
     for url in web.truth().urls:
         reply = web.respond(*split(url))
@@ -52,7 +54,7 @@ def replicas_of(web: LabelledWeb, sketches: Sketches) -> set[tuple[int, int]]:
 
 
 def best(judged: LabelledPairs, cs: tuple[float, ...]) -> PrecisionPoint:
-    """Return the point where the lesser of precision and recall is greatest."""
+    """Return the point at which the smaller of precision and recall is largest."""
     points = [judged.at(d, c) for d in DS for c in cs]
     return max(points, key=lambda point: (min(point.precision, point.recall), point.f1))
 

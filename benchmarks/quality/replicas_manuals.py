@@ -1,9 +1,10 @@
-"""Near-replicas at the defaults, on manuals that nothing was chosen on: `python -m benchmarks.quality.replicas_manuals DIR`.
+"""Near-replicas with the default options, on manuals that were not used to choose these: `python -m benchmarks.quality.replicas_manuals
+DIR`.
 
 The manuals of libstdc++ 11 and 12, of LLVM 14 and 15 with Clang, and of GTK 2, 3 and 4 are served by nginx on loopback and crawled, with
-the filter near_replica in observe mode. Then `thresher replicas` prints pairs, at .8 as it does by default and at .9, and they are judged
-against every pair of pages there is: exact resemblance of five-word shingles, once what most pages of a host share is removed. Pairs within
-.02 of the threshold are left out. The filter is judged by what it reported: a page of 50 words or more, and the kept one that it named.
+the filter near_replica in observe mode. Then `thresher replicas` prints pairs, with the default resemblance of .8 and with .9. They are
+compared with all pairs of pages, by the exact resemblance of five-word shingles without what most pages of a host share. Pairs within .02
+of the threshold are left out. The filter is judged by its reports: a page of 50 words or more, and the kept page that it resembles.
 
 Exit 1 if precision or recall of the command is below .95 anywhere. Needs nginx-light, and in DIR what `apt-get download` fetched, each
 package unpacked by `dpkg -x FILE.deb DIR/PACKAGE`: libstdc++-11-doc, libstdc++-12-doc, llvm-14-doc, llvm-15-doc, clang-14-doc,
@@ -58,13 +59,13 @@ PARTS: dict[str, dict[str, tuple[str, ...]]] = {  # part → package → root, p
 }
 MARGIN = 0.02
 BAR = 0.95
-_TINY = 1e-9  # of shares of whole numbers
+_TINY = 1e-9  # tolerance for rounding
 
 
 def resembling(sets: Sequence[U64], least: float) -> dict[tuple[int, int], float]:
     """Return every pair of sets that resemble by `least` or more, with its resemblance [BMS07: prefix filter].
 
-    sets: sorted, distinct; empty ones resemble none    Two such sets share one of the rarest ⌊(1 − least)·n⌋ + 1 members of each.
+    sets: sorted, distinct; an empty one resembles none    Two such sets share one of the rarest ⌊(1 − least)·n⌋ + 1 members of each.
     """
     groups: dict[bytes, list[int]] = defaultdict(list)
     for number, one in enumerate(sets):
@@ -89,7 +90,7 @@ def resembling(sets: Sequence[U64], least: float) -> dict[tuple[int, int], float
 
 
 def truth(tokens: dict[str, U64], least: float) -> dict[Pair, float]:
-    """Return every pair of pages that resemble by `least` or more behind their hosts' boilerplate.    tokens: URL → words"""
+    """Return every pair of pages that resemble by `least` or more, without their hosts' boilerplate.    tokens: URL → words"""
     by_host: dict[str, list[str]] = defaultdict(list)
     for url in tokens:
         by_host[url.split("/")[2]].append(url)
@@ -103,7 +104,7 @@ def truth(tokens: dict[str, U64], least: float) -> dict[Pair, float]:
 
 
 def score(found: Iterable[Pair], true: dict[Pair, float], threshold: float) -> dict[str, float]:
-    """Return precision and recall, the pairs within `MARGIN` of the threshold left out."""
+    """Return precision and recall, without the pairs within `MARGIN` of the threshold."""
     left_out = {pair for pair, share in true.items() if abs(share - threshold) < MARGIN - _TINY}
     wanted = {pair for pair, share in true.items() if share >= threshold} - left_out
     taken = {_named(*pair) for pair in found} - left_out
@@ -136,7 +137,7 @@ def _command(directory: Path, *options: str) -> tuple[list[Pair], float]:
 
 
 def _reported(view: View) -> dict[str, tuple[str, bool]]:
-    """Return page → kept page that the filter found it to resemble, and whether it would have dropped it."""
+    """Return page → the kept page that it resembles, by the filter, and whether the filter would have dropped it."""
     texts = {row.key.hex(): row.text for row, _ in view.all_urls()}
     found = {}
     for _, page in current_pages(view):
@@ -148,7 +149,7 @@ def _reported(view: View) -> dict[str, tuple[str, bool]]:
 
 
 def _tell_filter(part: str, reported: dict[str, tuple[str, bool]], tokens: dict[str, U64], true: dict[Pair, float]) -> None:
-    """Print how many of the pages that resemble one fetched before were reported, and how many of those reported do resemble it."""
+    """Print how many of the pages that resemble an earlier one were reported, and how many of the reported ones do resemble it."""
     place = {url: number for number, url in enumerate(tokens)}
     long = {url for url, words in tokens.items() if words.size >= 50}
     later = {max(pair, key=place.__getitem__) for pair, share in true.items() if share >= 0.8 + MARGIN and long.issuperset(pair)}
@@ -188,7 +189,7 @@ def _tell(directory: Path) -> int:
 
 
 def main() -> int:
-    """Serve, crawl, tell; return 2 if the manuals are not there."""
+    """Serve, crawl, print; return 2 if the manuals are missing."""
     base = Path(sys.argv[1]) if len(sys.argv) > 1 else Path()
     hosts = _hosts()
     manuals = {package: of for part in PARTS.values() for package, of in part.items()}

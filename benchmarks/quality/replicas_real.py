@@ -1,9 +1,9 @@
-"""Near-replicas among pages that nobody here wrote: `python -m benchmarks.quality.replicas_real DIR [CURVES.png]`.
+"""Near-replicas among the pages of real manuals: `python -m benchmarks.quality.replicas_real DIR [CURVES.png]`.
 
 Four Debian manuals in two versions each, and one of them once more as an exact mirror, are served by nginx on nine loopback addresses,
 crawled together by the command line, and read back from the store. A pair of the same path on the two hosts is a replica if its
 resemblance of five-word shingles is at least .9; every pair returned is judged by that same resemblance. C and D are chosen on Boost and
-tried on the other manuals, and the other way round; the exact mirror counts only for being named.
+tested on the other manuals, and the other way round. The exact mirror must only be found as a mirror.
 
 Needs nginx-light, and in DIR what `apt-get download PACKAGE=VERSION` fetched, unpacked by `dpkg -x FILE.deb DIR/NAME`, for each NAME below.
 """
@@ -52,7 +52,7 @@ MANUALS = (  # name of the unpacked package, root within it, page to start from;
     ("linux-6.1.192", "usr/share/doc/linux-doc-6.1/html", "index.html"),
     ("postgresql-15.20", "usr/share/doc/postgresql-doc-15/html", "index.html"),  # the exact mirror
 )
-PARTS = {"boost": range(2), "postgresql, python, linux": range(2, 8)}  # each is chosen on while the other is tried
+PARTS = {"boost": range(2), "postgresql, python, linux": range(2, 8)}  # tolerances are chosen on one and tested on the other
 REPLICA = 0.9
 DS = (0.003, 0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.06)
 CS = (0.005, 0.01, 0.02, 0.03, 0.05, 0.1, 1.0)
@@ -60,7 +60,7 @@ RESEMBLANCES = (0.0, 0.75, 0.8, 0.85, 0.9)
 
 
 class Truth:
-    """Exact resemblance of five-word shingles, computed once a pair."""
+    """Exact resemblance of five-word shingles, computed once for each pair."""
 
     def __init__(self, tokens: dict[str, U64], urls: list[str]) -> None:
         self._sets = [np.unique(shingles(tokens[url], 5)) for url in urls]
@@ -121,7 +121,7 @@ class Trial:
         self.positives = self.truth.positives(sketches)
 
     def points(self, rule: Tolerance, ds: Iterable[float] = DS, cs: Iterable[float] = CS) -> list[PrecisionPoint]:
-        """Return precision (every pair returned, judged by its texts) and recall (of the same paths on two hosts)."""
+        """Return precision (of all pairs found, judged by their texts) and recall (of pairs of the same path on two hosts)."""
         space = Space(self.sketches, rule)
         blocks = list(space.pairs(space.text_pairs()))
         if not blocks:
@@ -157,7 +157,7 @@ def tokens_of(view: View) -> dict[str, U64]:
 
 
 def _compare(all_sketches: Sketches, tokens: dict[str, U64], k: int, *, strip: bool, figure: Path | None) -> None:
-    """Choose on one part and try on the other, for each way to find candidates."""
+    """Choose tolerances on one part and test them on the other, for each way to find candidates."""
     trials = {name: Trial(_only(all_sketches, part), tokens) for name, part in PARTS.items()}
     ways = [(Candidates.GRID, 0.0), *((Candidates.BANDS, resemblance) for resemblance in RESEMBLANCES)]
     for candidates, resemblance in ways:
@@ -171,7 +171,7 @@ def _compare(all_sketches: Sketches, tokens: dict[str, U64], k: int, *, strip: b
 
 
 def _carried(chosen: list[PrecisionPoint], tried: list[PrecisionPoint]) -> dict[str, object]:
-    """Return what the best tolerances of one part come to on the other, for RP alone and with HM."""
+    """Return the figures that the best tolerances of one part have on the other, for RP alone and with HM."""
     found: dict[str, object] = {}
     for name, is_meant in (("RP", lambda point: point.c >= 1.0), ("RP+HM", lambda point: point.c < 1.0)):
         best = _best(filter(is_meant, chosen))
@@ -182,7 +182,7 @@ def _carried(chosen: list[PrecisionPoint], tried: list[PrecisionPoint]) -> dict[
 
 
 def _figure(path: Path, trial: Trial) -> None:
-    """Draw the paper's figure 1 on the pages that nothing was chosen on, as the paper does it: by the grid, without shingles."""
+    """Draw figure 1 of the paper for the pages on which nothing was chosen, as the paper does: by the grid, without shingles."""
     rule = Tolerance(d=max(DS), c=1.0, candidates=Candidates.GRID, resemblance=0.0)
     points = trial.points(rule)
     curves = {f"D = {d:g}": [point for point in points if point.d == d] for d in (0.01, 0.02, 0.04)}
@@ -202,7 +202,7 @@ def crawl(directory: Path, seeds: Iterable[str], *options: str) -> None:
 
 
 def main() -> int:
-    """Serve, crawl, tell; return 2 if the manuals are not there."""
+    """Serve, crawl, print; return 2 if the manuals are missing."""
     base = Path(sys.argv[1]) if len(sys.argv) > 1 else Path()
     figure = Path(sys.argv[2]) if len(sys.argv) > 2 else None
     roots = [(base / name / root).resolve() for name, root, _ in MANUALS]

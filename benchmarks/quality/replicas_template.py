@@ -1,9 +1,9 @@
-"""What the removal of boilerplate gains: `python -m benchmarks.quality.replicas_template [WORDS OF AN ARTICLE]` (60 unless told).
+"""The gain by the removal of boilerplate: `python -m benchmarks.quality.replicas_template [WORDS OF AN ARTICLE]` (default: 60).
 
-Ten hosts of forty articles under a template each, and a copy of every host whose articles have one word changed. A pair of an article and
-its copy is a replica, two articles of one host are none. The longer the template, the more alike are articles without it
-[HEN06]. For each length of template: precision and recall by shingles alone (resemblance of .7 and more), and by shingles
-and projections (D = .1), of whole pages and with boilerplate removed.
+Ten hosts of forty articles under a template each, and a copy of every host whose articles have one word changed. An article and its copy
+are replicas, two articles of one host are not. The longer the template, the more alike are articles without it [HEN06]. For each length of
+template: precision and recall by shingles alone (resemblance of .7 and more), and by shingles and projections (D = .1), of whole pages and
+with boilerplate removed.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def sketched(n_words: int, n_template: int, recipe: Recipe) -> tuple[Sketches, s
         for copy, name in enumerate((f"http://a{host}.test", f"http://b{host}.test")):
             for number, article in enumerate(articles):
                 shown = article.copy()
-                shown[number % n_words] += np.uint64(copy)  # another word on the copy
+                shown[number % n_words] += np.uint64(copy)  # the copy has another word here
                 text = np.concatenate((template[: n_template // 2], shown, template[n_template // 2 :]))
                 sketcher.add(f"{name}/{number}", name, text, [])
         replicas |= {(first + number, first + _N_ARTICLES + number) for number in range(_N_ARTICLES)}

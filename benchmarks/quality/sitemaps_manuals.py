@@ -1,4 +1,4 @@
-"""Real manuals crawled with and without a sitemap: what only one of the two finds: `python -m benchmarks.quality.sitemaps_manuals`.
+"""Real manuals crawled with and without a sitemap; prints what only one of the two finds: `python -m benchmarks.quality.sitemaps_manuals`.
 
     [--min-delay 0.02]   politeness of the crawls, judged by the server's log
 
@@ -6,8 +6,8 @@ Needs Debian's nginx-light, postgresql-doc-15 and python3-doc. nginx serves each
 files: an index of gzipped parts of 500 pages, with the files' own dates as lastmod, named by robots.txt. Each is crawled from its home
 page, without sitemaps and with them. Prints what only links found and the sitemap leaves out, and what only the sitemap found (orphans).
 
-Exits with 1 if a sitemap lost a page, an orphan was not fetched, more than their share came before the last page that a link names, or
-if the server's log shows a gap below the delay, or a URL twice but for canaries.
+Exits with 1 if a page is lost with a sitemap, if an orphan was not fetched, or if more than their share of orphans came before the last
+page that a link names; and if the server's log shows a gap below the delay, or a URL twice that is no canary.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ SITES: Final = {
 }
 _PART: Final = 500
 _SHOWN: Final = 10
-_PURPOSE: Final = 4  # column of the log of requests
+_PURPOSE: Final = 4  # column of the request log
 _LINE: Final = re.compile(r'(\d+\.\d+) (\d+\.\d+) "(\S+)"')
 
 
@@ -82,7 +82,7 @@ def exported(directory: Path, what: str) -> list[dict[str, object]]:
 
 
 def pages(directory: Path) -> set[str]:
-    """Return the pages that were there."""
+    """Return the pages that answered 200."""
     return {str(page["url"]) for page in exported(directory, "pages") if page["status"] == 200}
 
 
@@ -93,7 +93,7 @@ def requests(log: Path) -> list[tuple[float, float, str]]:
 
 
 def compare(seed: str, root: Path, directory: Path, delay: float) -> int:
-    """Crawl a manual both ways and print what differs; return how many promises broke."""
+    """Crawl a manual both ways and print the differences; return how many promises were broken."""
     aside, log = directory / "aside", directory / "access.log"
     aside.mkdir(parents=True)
     n_named = sitemap(seed, root, aside)
@@ -132,7 +132,7 @@ def _early(asked: list[tuple[float, float, str]], orphans: set[str]) -> int:
 
 
 def main() -> int:
-    """Compare every manual; return 1 if a promise broke."""
+    """Compare every manual; return 1 if a promise was broken."""
     parser = argparse.ArgumentParser(description="Real manuals with and without a sitemap.")
     parser.add_argument("--min-delay", type=float, default=0.02)
     options = parser.parse_args()
@@ -142,7 +142,7 @@ def main() -> int:
         return 2
     n_broken = 0
     with tempfile.TemporaryDirectory(prefix="sitemaps-manuals-") as temporary:
-        Path(temporary).chmod(0o755)  # nginx reads as nobody
+        Path(temporary).chmod(0o755)  # nginx reads files as the user nobody
         for n, (seed, root) in enumerate(SITES.items()):
             n_broken += compare(seed, root, Path(temporary) / str(n), options.min_delay)
     print(f"{n_broken} broken promises")

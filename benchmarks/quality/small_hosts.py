@@ -1,11 +1,11 @@
-"""Many small hosts, as most hosts of a large crawl are: by how much filters' own requests put their pages off.
+"""Many small hosts, as most hosts of a large crawl are: how much do the filters' own requests delay their pages?
 
     python -m benchmarks.quality.small_hosts [--pages 20]
 
 One host of each kind of small honest sites (honest_kinds.py) answers on loopback. All are crawled twice, without filters and in the default
 configuration. Prints how many documents (texts) each crawl has found after a tenth, a quarter, half, three quarters and all of the requests
-of the crawl without filters, and the requests of the other by what they were for. Exit 1 if the default has found fewer at any of these by
-more than 2 % and 5 documents, or loses one. Five seconds of CPU.
+of the crawl without filters, and the purposes of the other crawl's requests. Exit 1 if the default has found fewer at any of these by more
+than 2 % and 5 documents, or loses one. Five seconds of CPU.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ _ALWAYS_ON = "media"
 
 
 class Made(NamedTuple):
-    """What a crawl asked for and what was shown."""
+    """The requests of a crawl, and the documents that it got."""
 
-    requests: list[tuple[str, str]]  # what each was for, and its URL, in order; robots.txt left out
+    requests: list[tuple[str, str]]  # purpose and URL of each in order, without robots.txt
     shown: dict[str, bytes]  # URL → document
 
     def found(self, n_requests: int) -> int:
-        """Return the documents that the first so many requests have shown."""
+        """Return the documents that the first requests have shown."""
         return len({self.shown[url] for _, url in self.requests[:n_requests] if url in self.shown})
 
 
@@ -53,7 +53,7 @@ async def made(path: Path, n_pages: int, filters: FilterSettings) -> Made:
 
 
 def without_filters() -> FilterSettings:
-    """Return settings in which every filter that can be off is."""
+    """Return settings in which every filter is off that can be."""
     of = FilterSettings()
     named = [name for name in of.__struct_fields__ if hasattr(getattr(of, name), "mode") and name != _ALWAYS_ON]
     return replace(of, **{name: replace(getattr(of, name), mode="off") for name in named})

@@ -1,4 +1,5 @@
-"""Soft errors inline, on a web whose truth is known: 50 hosts of 300 URLs, nine kinds of soft errors, honest hosts that look like them.
+"""The filter soft_error in a crawl of a web whose truth is known: 50 hosts of 300 URLs, nine kinds of soft errors, and honest hosts like
+them.
 
     python -m benchmarks.quality.soft_errors_crawl [--pages 300] [--keep DIR]
 

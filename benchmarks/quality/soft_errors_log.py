@@ -1,9 +1,10 @@
-"""Soft errors from logs: the score on a simulated log of known truth, on real redirects, and what a million pairs cost.
+"""Soft errors from logs: the score on a simulated log whose truth is known, and on real redirects; and the cost of a million pairs.
 
-python -m benchmarks.quality.soft_errors_log                        the simulated log (demo/redirect_truth.py): ablations, thresholds,
-samples python -m benchmarks.quality.soft_errors_log --real FILE.tsv[.gz]   the 30 highest-scored targets of a real log, and its one-to-one
-moves python -m benchmarks.quality.soft_errors_log --million              CPU seconds and peak memory of `thresher soft-errors` on 1,000,000
-pairs
+    python -m benchmarks.quality.soft_errors_log                        the simulated log (demo/redirect_truth.py): ablations, thresholds
+    python -m benchmarks.quality.soft_errors_log --real FILE.tsv[.gz]   the 30 targets of a real log with the highest scores, and its moves
+    python -m benchmarks.quality.soft_errors_log --million              `thresher soft-errors` on 1,000,000 pairs: CPU seconds, peak memory
+
+A move is a target to which only one URL redirects. Samples of the simulated log are printed, too.
 """
 
 from __future__ import annotations
@@ -118,7 +119,7 @@ def _long(i: int) -> str:
 
 
 def _print_run(name: str, path: Path, options: Sequence[str]) -> None:
-    """Run the command as a child; print what it used."""
+    """Run the command as a child process; print the CPU seconds and memory that it used."""
     with open(os.devnull, "wb") as null:
         child = subprocess.Popen(
             python.command("thresher", "soft-errors", str(path), *options), env=python.environment(), stdout=null, stderr=null

@@ -1,1 +1,1 @@
-"""What things cost: CPU seconds, memory, pages a second."""
+"""Measurements of speed: CPU seconds, memory, pages a second."""

@@ -120,7 +120,7 @@ def _arguments() -> argparse.Namespace:
 
 
 def _row(n: int, found: list[Run], first: list[Run], n_cores: int) -> dict[str, Any]:
-    """Return the medians over the runs of one number of agents, and the rate as a multiple of the first number's."""
+    """Return the medians over the runs with one number of agents, and the rate as a multiple of the rate with the first number."""
     rate, base = (statistics.median(run.pages / run.wall_s for run in runs) for runs in (found, first))
     return {
         "agents": n,

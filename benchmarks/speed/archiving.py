@@ -1,12 +1,12 @@
 """What an archive costs a crawl: `python -m benchmarks.speed.archiving [DIR…] [--pages 3000] [--pairs 3]`.
 
-Pairs of crawls of the demo web's ordinary pages (25 KB, 60 links), one without an archive and one with it, in turn, in this process: CPU
-seconds a page, the store's writer thread included. Beside that the archive's own steps, each by the CPU time of its thread, as a share of
-all that the same crawl took: `records` (cut, digest, describe) in the loop, `pack` and `append` in the writer's thread. A figure that does
-not hang on the noise of a shared machine is the share of the steps.
+Pairs of crawls of the demo web's ordinary pages (25 KB, 60 links), without an archive and with one, take turns in this process: CPU seconds
+for each page, with the store's writer thread. It also prints the CPU time of the archive's own steps, each measured in its thread, as a
+share of the whole crawl: `records` (cut, digest, describe) in the loop, `pack` and `append` in the writer's thread. This share does not
+depend on what else the machine does.
 
-Then what packing costs by ISA-L, which is used, zlib, and zlib-ng as FastWARC has it: µs and bytes a file of the HTML files below DIR…,
-by default those of the manuals that Debian has installed, at most 400 by chance.
+Then it compares packing by ISA-L (which the archive uses), by zlib, and by zlib-ng (as FastWARC does): µs and bytes for each of the HTML
+files below DIR…, at most 400 chosen at random. The default are the manuals that Debian has installed.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _STEPS = ((Archiver, "add", "records"), (ArchiveWriter, "pack", "pack"), (Archiv
 
 
 def clock(spent: Counter[str]) -> None:
-    """Put a clock on each step of the archive, for good."""
+    """Measure each step of the archive from now on."""
     for owner, method, name in _STEPS:
         setattr(owner, method, _clocked(getattr(owner, method), name, spent))
 
@@ -72,7 +72,7 @@ def crawls(n_pages: int, n_pairs: int) -> None:
     more, shares = [], []
     with ServerProcess("bench_median", changes={"n_sites": 100, "n_seeds": 200}) as server:
         with_archive = ("archive.format=warc",)
-        crawl(bench_settings(server, 300, with_archive))  # so that the first one does not pay for what is loaded once
+        crawl(bench_settings(server, 300, with_archive))  # the first crawl that counts must not pay for imports
         for _ in range(n_pairs):
             without, _, _ = crawl(bench_settings(server, n_pages))
             spent.clear()
@@ -86,7 +86,7 @@ def crawls(n_pages: int, n_pairs: int) -> None:
 
 
 def packers(folders: list[Path]) -> None:
-    """Print what each library takes for the same files."""
+    """Print the time and the bytes of each library for the same files."""
     paths = sorted(path for folder in folders for path in folder.rglob("*.html") if path.is_file())
     chosen = random.Random(1).sample(paths, min(400, len(paths)))
     files = [data for path in chosen if (data := path.read_bytes())]

@@ -1,8 +1,10 @@
-"""What the bomb scan costs, and how many honest pages it sends apart: `python -m benchmarks.speed.bomb_scan DIR… [--most 4000]`.
+"""The CPU time of the bomb scan, and the number of honest pages that it sends to the parser process: `python -m benchmarks.speed.bomb_scan
+DIR… [--most 4000]`.
 
 Reads the HTML files of at most 512 KiB below the directories, for instance Debian's manuals (python3-doc, postgresql-doc-15,
-libboost1.74-doc in /usr/share/doc), or --most of them drawn at random; each is decoded, scanned three times and parsed once. Prints by
-size the processor time of the scan, the quickest of three, beside that of the parse, per 25 KB, and what was sent apart, by reason.
+libboost1.74-doc in /usr/share/doc), at most --most of them, chosen at random. Each is decoded, scanned three times and parsed once. Prints
+for each size the processor time of the scan (the shortest of three) and of the parse, per 25 KB, and how many pages were sent to the parser
+process, by reason.
 """
 
 from __future__ import annotations

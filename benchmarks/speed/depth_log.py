@@ -1,7 +1,7 @@
 """CPU and memory of `thresher depth fit` on a large access log: `python -m benchmarks.speed.depth_log [--lines 1000000]`.
 
-The log is made: visitors in combined format who go deeper, back and home, with robots, images and torn lines among them, packed. Exit 1 if
-reading it takes more than 30 CPU seconds.
+The log is generated and packed: in combined format, with visitors who go deeper, back and home, and with robots, images and torn lines.
+Exits with 1 if reading it takes more than 30 CPU seconds.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def _page(path: list[int]) -> str:
 
 
 def main() -> int:
-    """Write the log, read it, print what that cost."""
+    """Write the log, read it, and print CPU seconds and memory."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.speed.depth_log", description="What it costs to fit models to a large log.")
     parser.add_argument("--lines", type=int, default=1_000_000)
     n = parser.parse_args().lines

@@ -1,11 +1,11 @@
-"""What mining costs: CPU seconds and peak memory of a process that mines one list, and how they grow.
+"""The cost of mining: CPU seconds and peak memory of a process that mines one list, and how they grow.
 
-python -m benchmarks.speed.dust_mining               1,500 and 15,000 URLs of five kinds of lists: with texts, with sizes, with URLs alone
-python -m benchmarks.speed.dust_mining --urls 80000  another size; --kinds aliases,listing: some of the lists
-(benchmarks/support/dust_lists.py)
+    python -m benchmarks.speed.dust_mining [--urls N …] [--kinds aliases,listing]
 
-Bars: 15,000 URLs in under 5 CPU seconds and 300 MB; above that size a URL of a longer list costs no more than one and a half times as
-much. Exit 1 where one is missed. Where others keep the cores busy, CPU seconds are up to twice as many.
+Lists of five kinds (benchmarks/support/dust_lists.py) with 1,500 and 15,000 URLs, or --urls: with texts, with sizes, with URLs alone.
+
+Bars: 15,000 URLs in under 5 CPU seconds and 300 MB; in a longer list, a URL costs at most one and a half times as much. Exits with 1 if a
+bar is missed. While others use the cores, CPU seconds can double.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _SECTIONS = ("forum", "wiki", "shop", "blog", "docs", "news", "archive", "people
 
 
 def site(n: int, *, with_texts: bool) -> Iterator[Sighting]:
-    """Yield a site's URLs: 15 to 30 tokens each, half of them copies by five rules, numbers and words that are none."""
+    """Yield a site's URLs: 15 to 30 tokens each; half of them are copies by five rules, and others look alike but are no copies."""
     rng = random.Random(n)
     words = [f"w{rng.randrange(10**6)}" for _ in range(2_000)]
     for i in range(n // 2):
@@ -90,7 +90,7 @@ def main() -> int:
 
 
 def _is_within(kind: str, known: str, sizes: list[int]) -> bool:
-    """Measure one list at several sizes; return whether it keeps to the bars."""
+    """Measure one list at several sizes; return whether it meets the bars."""
     per_url = []
     is_within = True
     for n in sizes:

@@ -1,12 +1,12 @@
 """Pages a CPU second of an export: `python -m benchmarks.speed.exporting [DIR…] [--pages 4000] [--only plain|texts|files] [--short]`.
 
-Crawls of the demo web's ordinary pages (25 KB, 60 links), a large and a small one; both are exported by the code of `thresher export`, in
-each format, without text, with visible and with main text and language. A rate is the difference in pages by the difference in CPU
-seconds of this process and its children, so that what a start costs is left out. What takes no texts is exported seven times, what does
-three times, and the least counts, as a CPU second on a shared machine is not always worth the same. Before it reads a store of less than
-128 MiB an export looks at every page of its files (storage/rot.py), since it may be damaged: that costs at most two seconds, grows with
-small stores alone, and has a line of its own. Then main text and language of the HTML files below DIR…, at most 400 by chance, by the same
-children: by default those of the manuals that Debian has installed.
+A large and a small crawl of the demo web's ordinary pages (25 KB, 60 links) are exported by the code of `thresher export`, in each format:
+without text, with visible text, and with main text and language. A rate is the difference in pages divided by the difference in CPU seconds
+of this process and its children, so that the cost of a start is left out. Exports without texts run seven times, those with texts three
+times, and the fastest counts, because other work on the machine makes CPU seconds longer. If a store is smaller than 128 MiB, an export
+first reads every page of its files to find damage (storage/rot.py). That takes at most two seconds, and is printed in a line of its own.
+Then the same children take main text and language from the HTML files below DIR…, at most 400 chosen at random. The default are the manuals
+that Debian has installed.
 """
 
 from __future__ import annotations
@@ -70,7 +70,9 @@ def cpu_s() -> float:
 
 
 def exported_s(store: Path, out: Path, options: tuple[str, ...]) -> tuple[float, float]:
-    """Return the CPU seconds of an export by the command's own code, in this process: without the look at the store's files, and of it."""
+    """Return the CPU seconds of an export by the command's own code, in this process, and those of the check of the store's files before
+    it.
+    """
     looked: list[float] = []
 
     def look(path: Path) -> None:
@@ -85,19 +87,19 @@ def exported_s(store: Path, out: Path, options: tuple[str, ...]) -> tuple[float,
 
 
 def files_below(folders: list[Path]) -> list[Path]:
-    """Return HTML files below some folders, at most 400 by chance."""
+    """Return the HTML files below some folders, at most 400 of them, chosen at random."""
     found = sorted(path for folder in folders for path in folder.rglob("*.html") if path.is_file() and not path.is_symlink())
     random.Random(1).shuffle(found)
     return found[:_MOST]
 
 
 def text_rate(files: list[Path]) -> tuple[float, float]:
-    """Return pages a CPU second and KB a page of main text and language of files."""
+    """Return how many pages a CPU second main text and language are taken from, and the mean KB of a page."""
     bodies = [path.read_bytes() for path in files]
     with TextExtractor(ParseSettings(), is_main=True, tells_language=True, processes=1) as extractor:
         list(extractor.each([(0, (bodies[0], "text/html", "text/html"))]))
         start = cpu_s()
-    start = cpu_s() - start  # of a child that ends at once
+    start = cpu_s() - start  # what a child costs that ends at once
     before = cpu_s()
     with TextExtractor(ParseSettings(), is_main=True, tells_language=True, processes=1) as extractor:
         list(extractor.each((0, (body, "text/html", "text/html")) for body in bodies))
@@ -105,7 +107,7 @@ def text_rate(files: list[Path]) -> tuple[float, float]:
 
 
 def said(n_pages: int, cpu_s: float) -> str:
-    """Return a rate in words; of what takes less than a start varies by there is none."""
+    """Return a rate in words. There is none if the difference is smaller than what starts vary by."""
     if cpu_s < _LEAST_S:
         return "lost in the noise: take more pages, or a quiet machine"
     return f"{n_pages / cpu_s:>10,.0f} pages a CPU second"
@@ -130,7 +132,7 @@ def main() -> int:
 
 
 def measure_exports(n_large: int, only: str | None, *, is_short: bool) -> None:
-    """Print the rates of exports of a crawl of so many pages, less those of a twentieth of them.
+    """Print the rates of exports: from a crawl of this many pages, and one of a twentieth of them.
 
     Args:
         only: "plain" or "texts", if the others are left out.

@@ -1,13 +1,13 @@
-"""What one filter costs a crawl: `python -m benchmarks.speed.filter_cost [FILTER] [--pages 6000] [--pairs 3]` (near_replica unless told).
+"""The cost of one filter in a crawl: `python -m benchmarks.speed.filter_cost [FILTER] [--pages 6000] [--pairs 3]` (default: near_replica).
 
-`all` in place of a filter: the own steps of every filter in one crawl with all of them on, µs a page, and their share of a page's time.
-The scope, which is always on, is among them; so is what canaries are told of each visit (crawler/settlement/canaries.py).
+With `all` in place of a filter, it prints the own steps of every filter in one crawl with all of them on: µs for each page, and their share
+of a page's time. They include the scope, which is always on, and the reports of each visit to the filter canary
+(crawler/settlement/canaries.py).
 
-Pairs of crawls of the demo web's ordinary pages (25 KB, 60 links; `--new-links` as `thresher bench crawl` has it), one without the filter
-and one with it, in turn, in this process, whose loop and garbage collector are an agent's: CPU seconds a page, the store's writer thread
-included, and how much more the second took, which on a shared machine is mostly noise. Beside that the filter's own steps, each clocked by
-the CPU time of the crawling thread, as a share of all else that the same crawl took: both are slowed alike by whatever else the machine
-does.
+Pairs of crawls of the demo web's ordinary pages (25 KB, 60 links; `--new-links` as in `thresher bench crawl`), without the filter and with
+it, take turns in this process, which has the loop and the garbage collector of an agent. It prints CPU seconds for each page, with the
+store's writer thread, and how much more the second crawl took; on a shared machine that is mostly noise. It also prints the filter's own
+steps, by the CPU time of the crawling thread, as a share of the rest of the same crawl: other work on the machine slows both alike.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ async def _crawl(path: Path, settings: Settings, filters: tuple[FilterSpec, ...]
 
 
 def crawl(settings: Settings, modes: dict[str, str], spent: Counter[str]) -> tuple[float, int]:
-    """Crawl with some filters in other modes, these with clocks; return CPU seconds a page, and pages."""
+    """Crawl with some filters in other modes, and measure their steps; return CPU seconds for each page, and the number of pages."""
     parts = {name: msgspec.structs.replace(getattr(settings.filters, name), mode=mode) for name, mode in modes.items()}
     settings = msgspec.structs.replace(settings, filters=msgspec.structs.replace(settings.filters, **parts))
     asked = {*modes, "scope"} if len(modes) > 1 else modes
@@ -65,7 +65,7 @@ def crawl(settings: Settings, modes: dict[str, str], spent: Counter[str]) -> tup
 
 @contextmanager
 def clocked_canaries(spent: Counter[str]) -> Iterator[None]:
-    """Clock what canaries are told, which no gate tells them."""
+    """Measure the reports to the filter canary, which do not come through a gate."""
     told = Canaries.on_answer
 
     def seen(self: Canaries, visit: Visit) -> Learned:
@@ -95,7 +95,7 @@ def main() -> None:
         if of.filter == "all":
             _all(settings)
             return
-        crawl(bench_settings(server, 500), {of.filter: "off"}, Counter())  # so that the first one does not pay for what is loaded once
+        crawl(bench_settings(server, 500), {of.filter: "off"}, Counter())  # the first crawl that counts must not pay for imports
         for _ in range(of.pairs):
             spent: Counter[str] = Counter()
             without, _ = crawl(settings, {of.filter: "off"}, spent)
@@ -110,7 +110,7 @@ def main() -> None:
 
 
 def _all(settings: Settings) -> None:
-    """Crawl with every filter on; print what each costs a page, and what all do."""
+    """Crawl with every filter on; print the cost of each for a page, and of all together."""
     modes = {name for name in settings.filters.__struct_fields__ if hasattr(getattr(settings.filters, name), "mode")}
     spent: Counter[str] = Counter()
     found, n_pages = crawl(settings, dict.fromkeys(sorted(modes), "enforce"), spent)

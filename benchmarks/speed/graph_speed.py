@@ -1,7 +1,7 @@
-"""What link graphs cost: `python -m benchmarks.speed.graph_speed [--links 10000000] [--store 100000000]`.
+"""The cost of link graphs: `python -m benchmarks.speed.graph_speed [--links 10000000] [--store 100000000]`.
 
-Prints CPU seconds of a PageRank iteration, and with --store the CPU seconds and the peak memory of reading that many links out of a store
-that is made for it (about 2 bytes a link on disk, in a temporary directory).
+Prints the CPU seconds of a PageRank iteration. With --store, a store of that many links is written to a temporary directory (about 2 bytes
+for each link), and the CPU seconds and the peak memory of reading them are printed.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from thresher.storage.records import PageRecord
 from thresher.storage.store import Store
 from thresher.storage.view import View
 
-_OF_A_PAGE = 60  # links
+_OF_A_PAGE = 60  # links of each page
 _NEW_OF_A_PAGE = 6
 _MOST_PAGES_OF_A_GROUP = 2_000
 
 
 def iteration(n_links: int) -> None:
-    """Time iterations over a random graph whose popular pages have most of the links."""
+    """Measure iterations over a random graph in which popular pages get most of the links."""
     rng, n_nodes = np.random.default_rng(1), n_links // 10
     targets = (rng.random(n_links) ** 3 * n_nodes).astype(np.int64)
     began = time.process_time()

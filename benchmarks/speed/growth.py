@@ -52,19 +52,19 @@ GROUP = 256
 NEW, NEW_ELSEWHERE = 30, 3
 NAVIGATION, OWN, ELSEWHERE = 10, 12, 8
 PAGES_OF_A_COMMIT = 256
-MOST_PENDING = 4 * PAGES_OF_A_COMMIT  # pages that wait for the writer at most, as in a crawl
-BYTES_A_URL = 700  # on disk, about: what is asked for before a run begins
+MOST_PENDING = 4 * PAGES_OF_A_COMMIT  # most pages that wait for the writer, as in a crawl
+BYTES_A_URL = 700  # on disk, about: a run begins only if there is room
 MOST_GROWTH = 2.0  # of a known link's µs, from the first size to any other
-BAR_SIZES = (1_000_000, 50_000_000)  # between which the bar holds, or does not
+BAR_SIZES = (1_000_000, 50_000_000)  # sizes that the bar compares
 MOST_MIB = {"few": 2_000, "many": 2_000, "groups": 1_000}
-_STEP_S = 0.002  # of the crawl's clock, a page
+_STEP_S = 0.002  # seconds on the crawl's clock for each page
 _BODY = 25_000
 _STRANGERS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What things cost at one size."""
+    """The costs at one size."""
 
     regime: str
     known: int
@@ -72,14 +72,14 @@ class Row:
     known_us: float
     new_us: float
     page_us: float
-    writer_us: float  # of the writer's thread, per new link
+    writer_us: float  # CPU time of the writer's thread for each new link
     anon_mib: float
     store_gib: float
     wrong_answers: int  # so far
 
 
 class Addresses:
-    """Every name has an address of its own."""
+    """Gives every name an address of its own."""
 
     def address(self, hostname: str, now: float) -> str | None:
         n = int(hostname[1:].partition(".")[0])
@@ -185,7 +185,7 @@ class Growth:
         self.n[what] += n
 
     def strangers(self, n: int) -> int:
-        """Return how many of n URLs that were never written are known."""
+        """Ask for n URLs that were never written; return how many the store takes for known."""
         texts = [f"http://h{i % self.n_hosts}.example/never/{i}" for i in range(n)]
         return sum(row is not None for row in self.store.tables.seen.rows([self.space.key(text) for text in texts]))
 
@@ -195,7 +195,7 @@ def text_of(host: int, n: int) -> str:
 
 
 def grow(path: Path, regime: str, sizes: Sequence[int], *, n_hosts: int | None = None) -> Iterator[Row]:
-    """Grow one store to each size in turn; yield what it cost there."""
+    """Grow one store to each size in turn; yield the costs at each."""
     base = Settings(limits=LimitSettings(max_pages_per_host=None))
     settings = msgspec.structs.replace(base, frontier=msgspec.structs.replace(base.frontier, workbench=GROUP if regime == "groups" else 0))
     with Store.create(path, settings, 1.0) as store:

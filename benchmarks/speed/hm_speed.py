@@ -1,6 +1,6 @@
-"""What an iteration of the hyperlink map costs: `python -m benchmarks.speed.hm_speed [MILLIONS OF LINKS]`.
+"""The cost of an iteration of the hyperlink map: `python -m benchmarks.speed.hm_speed [MILLIONS OF LINKS]`.
 
-A random graph, targets drawn so that a few pages have most links in; K = 5, four iterations. Prints CPU seconds per iteration.
+Uses a random graph in which a few pages get most of the links, K = 5, and four iterations. Prints CPU seconds per iteration.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What `import thresher` costs: `python -m benchmarks.speed.import_time [--runs N] [--limit-ms MS]`.
+"""The cost of `import thresher`: `python -m benchmarks.speed.import_time [--runs N] [--limit-ms MS]`.
 
-CPU time, user and system, of whole processes, a bare interpreter and one that imports in turns, from outside of the checkout. The facade is
-lazy: what a script does not use is not imported. Ends with 1 if the least of the runs is over the limit.
+A bare interpreter and one that imports thresher run in turns, outside of the checkout; the figure is the CPU time (user and system) of the
+whole process. The facade is lazy: what a script does not use is not imported. Exits with 1 if the shortest run is over the limit.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def cpu_ms(program: str, folder: Path) -> float:
 
 
 def main() -> int:
-    """Return 0 if the least CPU time keeps to the limit, else 1."""
+    """Return 0 if the shortest CPU time is within the limit, else 1."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.speed.import_time", description="CPU time of `import thresher`.")
     parser.add_argument("--runs", type=int, default=20, help="processes of each kind (default: 20)")
     parser.add_argument("--limit-ms", type=float, default=_BAR_MS, help="most that the least of them may cost (default: 60)")

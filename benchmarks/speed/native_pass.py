@@ -1,7 +1,7 @@
-"""What reading a page costs in native code and in Python: `python -m benchmarks.speed.native_pass [DIR…]`.
+"""The cost of reading a page, in native code and in Python: `python -m benchmarks.speed.native_pass [DIR…]`.
 
-µs of CPU a page from its bytes to links as written, title and text, to hashes of words, and to a sketch of 128 shingles; median of rounds.
-First a page of 25 KB with 60 links, then the HTML files below each DIR, up to 128 KiB of each.
+Prints µs of CPU for each page from its bytes to links, title and text; to hashes of words; and to a sketch of 128 shingles: medians of
+rounds. First for a page of 25 KB with 60 links, then for the HTML files below each DIR (the first 128 KiB of each).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def bench_page() -> bytes:
 
 
 def cost(step: Callable[[Any], object], inputs: Sequence[Any]) -> float:
-    """Return µs of CPU an input."""
+    """Return µs of CPU for each input."""
     rounds = []
     for _ in range(_ROUNDS):
         began = time.process_time()

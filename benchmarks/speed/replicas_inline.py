@@ -1,10 +1,11 @@
-"""What the inline filter of near-replicas costs a page as more pages are known: `python -m benchmarks.speed.replicas_inline [PAGES]`.
+"""The cost of the filter near_replica for a page, with few and with many known pages: `python -m benchmarks.speed.replicas_inline [PAGES]`.
 
-Pages of 1,300 words and 60 links, 200 a host, are measured for their own cost; then two stores are filled with random signatures in place
-of texts, the worst case, since no page is a replica and all are kept: one with 10,000 pages, one with PAGES (1,000,000 unless told). Then
-both judge and learn in turn, 500 pages at a time, so that whatever else the machine does slows both alike. Prints microseconds of CPU a
-page in this thread at each, their ratio (the median of the turns; the quartiles beside it), and what a page takes of the disk. Afterwards
-both stores are closed and opened again, and the turns are repeated: a memory that goes on after a stop reads what it asks for.
+First the cost of `measure` is taken over pages of 1,300 words and 60 links, 200 on each host. Then two stores are filled with random
+signatures in place of texts: one with 10,000 pages, one with PAGES (default 1,000,000). This is the worst case: no page is a replica, and
+all are kept. Then both judge and learn in turn, 500 pages at a time, so that other work on the machine slows both alike. Prints
+microseconds of CPU for each page in this thread, the ratio of the two (median and quartiles of the turns), and the bytes on disk for each
+page. At the end both stores are closed and opened again, and the turns are repeated, since after a stop the filter reads its records from
+the disk.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def _real_pages(n: int) -> list[Page]:
 
 
 def _measuring(gate: ReplicaGate) -> float:
-    """Return seconds of `measure` a page."""
+    """Return the seconds of `measure` for each page."""
     subjects = _real_pages(500)
     gate.measure(subjects[0])
     before = time.process_time()
@@ -58,7 +59,7 @@ def _measuring(gate: ReplicaGate) -> float:
 
 
 def _random(rng: np.random.Generator, number: int) -> ReplicaMeasure:
-    """Return a page unlike any other: components as those of real pages lie, half a width apart."""
+    """Return a page unlike any other; its components lie as those of real pages do, half a width apart."""
     signature = np.clip(rng.normal(0.5, 0.13, 5), 0, 1).astype("<f4").tobytes()
     minima = rng.integers(0, 1 << 63, SLOTS, dtype=np.uint64)
     children = np.sort(rng.integers(0, 1 << 63, MOST_CHILDREN, dtype=np.uint64)).astype("<u8").tobytes()
@@ -79,7 +80,7 @@ class Filled:
         self.n = 0
 
     def take(self, n: int) -> float:
-        """Judge and keep `n` more pages; return seconds of CPU a page."""
+        """Judge and keep `n` more pages; return seconds of CPU for each."""
         spent = 0.0
         for number in range(self.n, self.n + n):
             measure = _random(self._rng, number)
@@ -102,7 +103,7 @@ class Filled:
         return self
 
     def bytes_a_page(self) -> int:
-        """Return what a page takes of the disk."""
+        """Return the bytes on disk for each page."""
         return sum(file.stat().st_blocks * 512 for file in self._path.rglob("*.mdb")) // self.n
 
     def close(self) -> None:
@@ -110,7 +111,7 @@ class Filled:
 
 
 def _compare(few: Filled, many: Filled, **of: object) -> None:
-    """Print what a page costs at each, measured in turn."""
+    """Print the cost of a page in each store, measured in turn."""
     turns = [(few.take(_TURN), many.take(_TURN)) for _ in range(_TURNS)]
     low, middle, high = statistics.quantiles([much / little for little, much in turns], n=4)
     costs = {

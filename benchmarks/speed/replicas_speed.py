@@ -1,8 +1,8 @@
-"""What telling near-replicas costs: `python -m benchmarks.speed.replicas_speed [PAGES]` (100,000 unless told).
+"""The cost of finding near-replicas: `python -m benchmarks.speed.replicas_speed [PAGES]` (default: 100,000).
 
-A made-up web: hosts of 200 pages under a template each, 300 words a page out of 200,000 in the proportion of Zipf, 20 links. A fifth
-of the pages replicate an earlier one with up to 3 % of their words changed; one page in a hundred shows one and the same text ("no
-results"). Prints CPU seconds of sketching and of each step after it, and the peak of memory.
+The web is generated: hosts of 200 pages with a template each; a page has 20 links and 300 words, drawn from 200,000 by Zipf's law. A fifth
+of the pages replicate an earlier one with up to 3 % of the words changed; one page in a hundred shows the same text ("no results"). Prints
+the CPU seconds of sketching and of each later step, and the peak memory.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from thresher.filters.near_replica.sketching import Recipe, Sketcher, Sketches
 
 _WORDS = 300
 _LINKS = 20
-_D = 0.03  # at the default the grid compares everything
+_D = 0.03  # with the default, the grid compares all pairs
 _OF_HOST = 200
 
 

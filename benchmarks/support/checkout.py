@@ -1,4 +1,4 @@
-"""Where this checkout lies. Benchmarks are in no wheel: a process that runs one of their modules is told where they are."""
+"""The place of this checkout. Benchmarks are in no wheel, so a process that runs one of their modules is given their place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Headless Chromium, told by its DevTools protocol what to open: for proofs on loopback. No name is resolved, nothing is updated."""
+"""Headless Chromium, controlled by its DevTools protocol, for proofs on loopback. No name is resolved, nothing is updated."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _QUIET: Final = (
 )
 _STARTS_S: Final = 120.0
 _LOADS_S: Final = 120.0
-_IDLE_S: Final = 1.0  # without a request under way, after the load event, a page is taken to be whole
+_IDLE_S: Final = 1.0  # a page is complete after so long without a request, after its load event
 
 
 def found() -> str | None:
@@ -31,21 +31,21 @@ def found() -> str | None:
 
 @dataclass
 class Shown:
-    """What a page asked for, and how it looked."""
+    """The requests of a page, and a picture of it."""
 
     status: dict[str, int] = field(default_factory=dict)  # by URL; 0: no answer
     screenshot: bytes = b""  # PNG
 
 
 class Browser:
-    """One process of Chromium, a page at a time."""
+    """One process of Chromium, which opens one page at a time."""
 
     def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
         self._socket = socket
         self._number = 0
 
     async def show(self, url: str) -> Shown:
-        """Open a page without any cache; wait until it asks for nothing more."""
+        """Open a page without any cache; wait until it makes no more requests."""
         target = (await self._call("Target.createTarget", {"url": "about:blank"}))["targetId"]
         session = (await self._call("Target.attachToTarget", {"targetId": target, "flatten": True}))["sessionId"]
         for method in ("Network.enable", "Page.enable"):
@@ -88,7 +88,7 @@ class Browser:
 
 
 def _note(method: str, params: dict[str, Any], status: dict[str, int], under_way: dict[str, str]) -> None:
-    """Keep what an event says of a request."""
+    """Record what an event says about a request."""
     number = params.get("requestId", "")
     match method:
         case "Network.requestWillBeSent" if params["request"]["url"].startswith("http"):

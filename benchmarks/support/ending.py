@@ -1,4 +1,4 @@
-"""How a benchmark ends before its time: at Ctrl-C, SIGTERM or SIGHUP it ends what it started, removes what it made, and has no result."""
+"""How a benchmark ends early: at Ctrl-C, SIGTERM or SIGHUP it ends its processes, removes its files, and prints no result."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PATIENCE_S = 30.0
 
 
 def exit_with(main: Callable[[], int]) -> NoReturn:
-    """Run a benchmark's main; exit with its code, with 2 for what cannot be run, with 128 and the signal's number for one interrupted."""
+    """Run a benchmark's main; exit with its code, with 2 if it cannot run, with 128 plus the signal's number if it is interrupted."""
     try:
         with ended_by_signals():
             code = main()
@@ -30,7 +30,7 @@ def exit_with(main: Callable[[], int]) -> NoReturn:
 
 @contextmanager
 def started(command: Sequence[str], **how: Any) -> Iterator[subprocess.Popen[str]]:
-    """Run a process; one that is left early is asked to end, and killed if it does not."""
+    """Run a process. If the block is left early, the process gets SIGTERM, and is killed if it does not end."""
     with subprocess.Popen(command, text=True, **how) as process:
         try:
             yield process

@@ -1,4 +1,4 @@
-"""A server of a measurement's own: asyncio in a thread of this process, on loopback."""
+"""A server for a measurement: asyncio in a thread of this process, on loopback."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]  
 
 @contextmanager
 def serving(talk: Talk, address: str = "127.0.0.1") -> Iterator[int]:
-    """Serve until the block ends; give the port. Connections that are still open then are cut.
+    """Serve until the block ends; yield the port. Connections that are still open at the end are cut.
 
     Args:
         talk: Serves one connection.
@@ -34,7 +34,7 @@ def serving(talk: Talk, address: str = "127.0.0.1") -> Iterator[int]:
 
 
 async def _stop(server: asyncio.Server) -> None:
-    """Close a server and end whatever its connections still do."""
+    """Close a server and cancel the tasks of its connections."""
     server.close()
     others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
     for task in others:

@@ -1,8 +1,8 @@
 """A grammar of hostile pages: tags × text modes × comments × tables × formatting × foreign content × attributes, repeated.
 
 A recipe is a few units, each a short sequence of pieces, with the share of the page that its repetitions take; a share of 0 means once. A
-"%d" in a piece becomes the number of the repetition, so that names and attributes may differ. Recipes are drawn, changed, and grown to any
-length; a recipe and a length are a page.
+"%d" in a piece becomes the number of the repetition, so that names and attributes may differ. Recipes are drawn at random, changed, and
+grown to any length; a recipe and a length give a page.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ def _many(*pieces: str, share: int = 1) -> Unit:
 
 
 _BLOCKED: Final = ("<div>" * 50, "<object>", "</div>" * 50, "</object>")
-KNOWN: Final[tuple[Recipe, ...]] = (  # each was slow once, or was made to deceive a scan
+KNOWN: Final[tuple[Recipe, ...]] = (  # each was slow once, or is made to deceive a scan
     (_once("<!--<script>-->"), _many("<div>")),
     (_once("<title><script></title>"), _many("<div>")),
     (_many("<div>", "<!--</div>-->"),),

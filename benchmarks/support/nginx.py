@@ -1,4 +1,4 @@
-"""nginx on loopback, for proofs that crawl what stands in folders."""
+"""nginx on loopback, for proofs that crawl files of folders."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _wait_for(url: str) -> None:
         try:
             urllib.request.urlopen(url, timeout=5).close()
         except urllib.error.HTTPError:
-            return  # an answer, too
+            return  # an error is an answer, too
         except OSError as error:
             if time.monotonic() > deadline:
                 raise SystemExit(f"{url}: nginx does not answer: {error}. Is the package nginx installed, and the address free?") from None

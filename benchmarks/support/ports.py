@@ -1,4 +1,4 @@
-"""Ports for servers of a benchmark, which nobody else on this machine is given while it runs."""
+"""Ports for the servers of a benchmark; no other program on this machine gets them while it runs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import socket
 
 
 def free_port(address: str) -> int:
-    """Return a port of the address that a server may use, again and again, until this process ends.
+    """Return a port of the address that servers may use, one after another, until this process ends.
 
     A socket that is bound and does not listen holds it. A server that sets SO_REUSEADDR, as all do, may bind it too; the kernel gives it
     to nobody else, neither to a server that asks for any port nor to a client.

@@ -1,4 +1,4 @@
-"""Markup that nobody writes, drawn from a seed: for tests that two ways of reading a page agree."""
+"""Random markup, made from a seed: for tests that two ways of reading a page agree."""
 
 from __future__ import annotations
 

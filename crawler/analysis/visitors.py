@@ -30,7 +30,7 @@ def read_sessions(paths: Sequence[str], reading: LinesRead, *, exclude: re.Patte
         first = f", the first at {reading.first_torn}" if reading.torn else ""
         raise UsageError(
             f"{', '.join(paths)}: no sessions in {reading.lines:,} lines, of which {reading.torn:,} are no log lines{first}. "
-            "Expected an access log in common or combined format that visitors left, or click paths"
+            "Expected an access log of visitors in common or combined format, or click paths"
         )
     return found
 

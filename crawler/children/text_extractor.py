@@ -152,7 +152,7 @@ class _Child:
         except BaseException as error:
             self.kill()
             if isinstance(error, (EOFError, OSError)):
-                raise UsageError("texts: the process that takes them out of pages did not start; what it said stands above") from None
+                raise UsageError("texts: the process that extracts them did not start; its message is above") from None
             raise
 
     def ask(self, request: TextRequest, patience_s: float) -> ExtractedText:

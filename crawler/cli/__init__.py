@@ -111,8 +111,9 @@ def _imported(name: str) -> ModuleType:
 def thresher() -> None:
     """Thresher: a polite breadth-first web crawler with inline quality filters.
 
-    Exit codes: 0 done · 1 internal error, state safe · 2 usage or configuration · 3 stopped, resumable · 4 done, too many requests failed ·
-    5 store in use · 6 store damaged or of another version · 74 disk · 129/130/143 forced.
+    Exit codes: 0 done · 1 internal error, state safe · 2 wrong usage or configuration · 3 stopped, can be resumed · 4 done, but too
+    many requests failed · 5 store in use · 6 store damaged or of another version · 74 disk error · 129/130/143 stopped at once by a
+    signal.
     """
 
 

@@ -32,7 +32,7 @@ _COLUMNS = ("crawl", "fetches", "useful", "useful/fetch", *_RATIOS, "adds", "los
 
 @click.group()
 def bench() -> None:
-    """Measure the crawler on the demo web: pages per CPU second on this machine, and what the filters are worth."""
+    """Measure the crawler's speed, and what its filters are worth."""
     click.get_current_context().with_resource(ended_by_signals())
 
 
@@ -42,25 +42,29 @@ def bench() -> None:
     type=click.Choice(list(WEBS)),
     default="median",
     show_default=True,
-    help="25 KB and 60 links a page, or 4 KB and 15; the first with gzip, or over TLS; 20 sites of aliases, soft errors and replicas.",
+    help="25 KB and 60 links a page, or 4 KB and 15 (small); gzip or TLS; aliases, soft errors and replicas (sites).",
 )
-@click.option("--pages", type=click.IntRange(100), default=10_000, show_default=True, help="Pages a run.")
+@click.option("--pages", type=click.IntRange(100), default=10_000, show_default=True, help="Pages of each run.")
 @click.option(
     "--hosts",
     type=click.IntRange(2, 2000),
     default=200,
     show_default=True,
-    help="Hosts of the web; more of them mean more new URLs a page.",
+    help="Hosts of the web; with more, each page has more new URLs.",
 )
-@click.option("--runs", type=click.IntRange(1, 50), default=3, show_default=True, help="Runs; the median is the figure to quote.")
+@click.option("--runs", type=click.IntRange(1, 50), default=3, show_default=True, help="Number of runs; quote their median.")
 @click.option(
-    "--agents", type=click.IntRange(1, MOST_AGENTS), default=1, show_default=True, help="Agents; several share all cores with the server."
+    "--agents",
+    type=click.IntRange(1, MOST_AGENTS),
+    default=1,
+    show_default=True,
+    help="Number of agents; several share all cores with the server.",
 )
-@click.option("--per-host", type=click.IntRange(1), help="Pages fetched from a host at most.  [default: no limit of its own]")
+@click.option("--per-host", type=click.IntRange(1), help="Largest number of pages of a host.  [default: no limit]")
 @click.option(
     "--new-links",
     type=click.IntRange(1, MOST_LINKS),
-    help="Links of each page that no other page has: 39 is the open web in a crawl's first days.  [default: as the web has them]",
+    help="Links of each page that no other page has; in the first days of a crawl of the open web, 39.  [default: those of the profile]",
 )
 @set_option
 @json_option
@@ -75,11 +79,12 @@ def crawl(
     sets: tuple[str, ...],
     as_json: bool,
 ) -> int:
-    """Crawl the demo web with politeness at its lowest and all filters on, the crawler on one core and the server on the other.
+    """Crawl the demo web as fast as this machine can.
 
-    Prints pages per CPU second (user and system, of the agent with its writer thread and parsers), wall-clock rate, peak memory, and the
-    share of the CPU time by stage. On a machine with one core the two share it, and that is said. Several agents share all cores with this
-    server, which costs a third of what one does; `python -m benchmarks.speed.agents` has a lighter one.
+    Politeness is at its lowest and all filters are on. The crawler runs on one core, the server on another; on a machine with one core
+    they share it, and the output says so. Prints pages per CPU second (user and system time of the agent with its writer thread and
+    parsers), pages per second, peak memory, and the share of the CPU time by stage. Several agents share all cores with the server,
+    which takes a third as much CPU as an agent; `python -m benchmarks.speed.agents` has a lighter server.
     """
     plan = BenchPlan(profile, hosts, pages, per_host, agents=agents, sets=sets, new_links=new_links)
     report = _report(plan, [measure(plan) for _ in range(runs)])
@@ -92,17 +97,22 @@ def crawl(
 
 @bench.command(epilog="Example: thresher bench webs --web median --pages 2000 --runs 1 --ablate --out results")
 @click.option("--web", "webs", type=click.Choice(list(WEBS)), multiple=True, help="Only this web.  [default: all]")
-@click.option("--pages", type=click.IntRange(100), default=100_000, show_default=True, help="Pages a crawl; of `sites` 80,000 at most.")
-@click.option("--hosts", type=click.IntRange(2, 2000), default=2_000, show_default=True, help="Hosts of all webs but `sites`.")
-@click.option("--per-host", type=click.IntRange(1), default=50, show_default=True, help="Pages of a host at most, in all webs but `sites`.")
-@click.option("--runs", type=click.IntRange(1, 50), default=3, show_default=True, help="Rounds; each crawl's median is its figure.")
-@click.option("--ablate", is_flag=True, help="Leave out each filter in turn too.")
-@click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="Folder for the result as bench_webs.json.")
+@click.option(
+    "--pages", type=click.IntRange(100), default=100_000, show_default=True, help="Pages of each crawl; of `sites` 80,000 at most."
+)
+@click.option("--hosts", type=click.IntRange(2, 2000), default=2_000, show_default=True, help="Hosts of each web but `sites`.")
+@click.option(
+    "--per-host", type=click.IntRange(1), default=50, show_default=True, help="Largest number of pages of a host, but for `sites`."
+)
+@click.option("--runs", type=click.IntRange(1, 50), default=3, show_default=True, help="Number of rounds; medians are printed.")
+@click.option("--ablate", is_flag=True, help="Also crawl without each filter in turn.")
+@click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="Folder for the result, bench_webs.json.")
 @json_option
 def webs(webs: tuple[str, ...], pages: int, hosts: int, per_host: int, runs: int, ablate: bool, out: Path | None, as_json: bool) -> int:
-    """Crawl five webs with the filters as configured, with every filter and with none, in turns, and print one table.
+    """Crawl five webs with the configured filters, all, and none.
 
-    With all webs of full size a round takes half an hour. A crawl that ends early, or whose server does, ends it all without a result.
+    These crawls take turns, and their figures become one table. A round of all webs in full size takes half an hour. If a crawl or its
+    server ends early, the command ends without a result.
     """
     folder(out)
     rows: dict[str, list[str] | None] = {"as configured": None, **ablations(names() if ablate else [])}
@@ -158,32 +168,38 @@ def _show_webs(reports: list[dict[str, Any]]) -> None:
 
 
 @bench.command(epilog="Example: thresher bench filters --pages 60 --sites 4 --without depth_cutoff")
-@click.option(
-    "--pages", type=click.IntRange(0, 10_000), default=150, show_default=True, help="Size of each planted site, 0 for each part's own."
-)
+@click.option("--pages", type=click.IntRange(0, 10_000), default=150, show_default=True, help="Pages of each site, 0: each part's default.")
 @click.option(
     "--sites",
     type=click.IntRange(0, 1_000),
     default=10,
     show_default=True,
-    help="Sites of parts that may have any number, 0 for each part's own.",
+    help="Sites of each part that can have any number, 0: its default.",
 )
 @click.option("--part", "parts", type=click.Choice(list(PARTS)), multiple=True, help="Crawl only this part of the web.  [default: all]")
-@click.option("--fetches", type=click.IntRange(100), help="Requests a crawl may make.  [default: two for each URL that is not endless]")
-@click.option("--without", type=click.Choice([*names(), "none"]), multiple=True, help="Leave out this filter.  [default: each in turn]")
+@click.option("--fetches", type=click.IntRange(100), help="Requests of each crawl.  [default: two for each URL outside endless parts]")
+@click.option(
+    "--without",
+    type=click.Choice([*names(), "none"]),
+    multiple=True,
+    metavar="FILTER",
+    help="Leave out this filter, or none.  [default: each in turn]",
+)
 @set_option
 @json_option
 def filters(
     pages: int, sites: int, parts: tuple[str, ...], fetches: int | None, without: tuple[str, ...], sets: tuple[str, ...], as_json: bool
 ) -> int:
-    """Crawl a web of planted redundancy with no filter, with all, and with all but one, and count useful pages per fetch.
+    """Count useful pages for each request, with and without filters.
 
-    Every crawl may make the same number of requests; as the web has endless parts, a crawl that is not told where to stop uses them up. A
-    useful page is the first one kept of a document, by the web's own labels; a good page is lost if it was not kept and will not be: it
-    does not merely wait. The ratio is that of the useful pages per fetch to the plain crawl's, after a quarter and half of the requests
-    too. The column "adds" is what it falls by when the filter is left out. What filters hold is never fetched here, so that a wrong
-    opinion shows; --set filters.tail_yield=0.02 fetches it last, as a crawl does. With all crawls some 15 minutes; --pages 40 --sites 4:
-    two.
+    A web of planted redundancy is crawled with no filter, with all, and with all but one. Every crawl may make the same number of
+    requests; the web has endless parts, so a crawl that is not told where to stop uses them all. A useful page is the first kept page
+    of a document, by the web's own labels. A good page is lost if it was not kept and does not wait. The ratio compares useful pages
+    per request with the crawl without filters, also after a quarter and half of the requests. "adds" is by how much it falls without
+    the filter.
+
+    URLs that filters hold are never fetched here, so that wrong opinions show; --set filters.tail_yield=0.02 fetches them last, as an
+    ordinary crawl does. All crawls take some 15 minutes, with --pages 40 --sites 4 two.
     """
     changes: dict[str, object] = {"part_pages": pages, "part_sites": sites, **({"parts": parts} if parts else {})}
     left_out = [name for name in (without or names()) if name != "none"]

@@ -18,11 +18,14 @@ _POLL_S = 1.0
 @click.command(epilog="Example: thresher changes example --since 2 | index-updates")
 @directory_argument
 @click.option(
-    "--since", default="0", show_default=True, metavar="ROUND|DATE|CURSOR", help="Begin there; a row's cursor goes on behind the row."
+    "--since", default="0", show_default=True, metavar="ROUND|DATE|CURSOR", help="Start there; a row's cursor starts after that row."
 )
-@click.option("--follow", is_flag=True, help="Go on with what the crawl finds, until it is interrupted.")
+@click.option("--follow", is_flag=True, help="Go on with what the crawl finds, until interrupted.")
 def changes(directory: str, since: str, follow: bool) -> int:
-    """Print what is new, has changed (by how much), has moved or is gone, one JSON object a line, in the order in which it was found."""
+    """Print what is new, changed, moved or gone, as JSON lines.
+
+    They are in the order in which the crawl found them, and say by how much a page has changed.
+    """
     with reading(Path(directory)) as view:
         stream = Changes(view)
         place, after = stream.since(since)

@@ -21,13 +21,15 @@ from thresher.crawler.start.seeds import read_seeds
 
 @click.command(epilog="Example: thresher check -c crawl.yaml --render")
 @click.argument("seeds", nargs=-1)
-@click.option("-f", "--file", "files", type=click.Path(), multiple=True, metavar="FILE", help="Seed file to check, - for standard input.")
+@click.option(
+    "-f", "--file", "files", type=click.Path(), multiple=True, metavar="FILE", help="File of seeds to check, - for standard input."
+)
 @config_option
 @flag_options
 @set_option
-@click.option("--render", "rendered", is_flag=True, help="Print every effective value and where it came from.")
-@click.option("--for", "for_url", metavar="URL", help="With --render: the values that hold for this URL, its host and its site.")
-@click.option("--json", "as_json", is_flag=True, help="With --render: print it as one JSON object.")
+@click.option("--render", "rendered", is_flag=True, help="Print every effective value and where it comes from.")
+@click.option("--for", "for_url", metavar="URL", help="With --render: the values for this URL, its host and its site.")
+@click.option("--json", "as_json", is_flag=True, help="With --render: print one JSON object.")
 def check(
     seeds: tuple[str, ...],
     files: tuple[str, ...],
@@ -37,9 +39,10 @@ def check(
     for_url: str | None,
     as_json: bool,
 ) -> int:
-    """Validate the configuration, and SEEDS if any are given, without crawling.
+    """Check the configuration, and SEEDS if given, without crawling.
 
-    Says all that `thresher crawl` would complain about. With --render, prints the effective configuration as YAML that loads again.
+    Reports all mistakes that `thresher crawl` would report. With --render, prints the effective configuration as YAML, which is a valid
+    configuration file.
     """
     if for_url is not None and not rendered:
         raise UsageError("--for URL: expected --render beside it. Add --render")

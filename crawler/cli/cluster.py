@@ -21,26 +21,30 @@ _PORT = 6379
 
 @click.group()
 def cluster() -> None:
-    """Let several machines take part in one crawl (`crawl … --set engine=ray`)."""
+    """Let several machines take part in one crawl.
+
+    Such a crawl is started by `thresher crawl … --set engine=ray`.
+    """
 
 
 @cluster.command(epilog="Example: thresher cluster start --head, and on the others: thresher cluster start --address 10.0.0.1")
-@click.option("--head", is_flag=True, help="Begin a cluster: this machine is where crawls are started.")
-@click.option("--address", metavar="HOST[:PORT]", help="Take part in the cluster whose head is there.")
-@click.option("--name", default=socket.gethostname, metavar="NAME", help="Of this machine's disk, for good.  [default: its host name]")
-@click.option("--ip", metavar="ADDRESS", help="This machine's address for the others.  [default: Ray's choice]")
-@click.option("--port", type=click.IntRange(1, 65_535), default=_PORT, show_default=True, help="Where the head listens.")
+@click.option("--head", is_flag=True, help="Begin a cluster: crawls are started on this machine.")
+@click.option("--address", metavar="HOST[:PORT]", help="Join the cluster whose head has this address.")
+@click.option("--name", default=socket.gethostname, metavar="NAME", help="Permanent name of this machine's disk.  [default: the host name]")
+@click.option("--ip", metavar="ADDRESS", help="Address of this machine, for the others.  [default: Ray's choice]")
+@click.option("--port", type=click.IntRange(1, 65_535), default=_PORT, show_default=True, help="Port of the head.")
 @click.option(
     "--cores",
     type=click.IntRange(0),
     metavar="N",
-    help="That agents may have: `agents: auto` is one for each. 0: at the next `resume` its shards go to others.  [default: all]",
+    help="Cores for agents; `agents: auto` starts one on each. With 0, the next `resume` moves its shards to others.  [default: all]",
 )
 def start(head: bool, address: str | None, name: str, ip: str | None, port: int, cores: int | None) -> None:
-    """Start this machine's part of Ray, in the foreground, until a signal ends it.
+    """Start Ray on this machine, until a signal ends it.
 
-    Every machine needs the same Thresher with the extra `ray`, and the file ~/.ray/auth_token of the head: whoever has it may run code on
-    all of them. `start --head` makes it where there is none. Let the machines speak over a private network: Ray encrypts nothing.
+    It runs in the foreground. Every machine needs the same version of Thresher with the extra `ray`, and a copy of the head's file
+    ~/.ray/auth_token: whoever has it may run code on all machines. `start --head` creates the file if it is missing. Connect the
+    machines by a private network: Ray encrypts nothing.
     """
     if head == (address is not None):
         raise UsageError("cluster start: expected either --head or --address HOST, found " + ("both" if head else "none"))
@@ -65,10 +69,11 @@ def start(head: bool, address: str | None, name: str, ip: str | None, port: int,
 @directory_argument
 @click.argument("machine")
 def lost(directory: str, machine: str) -> None:
-    """Give up MACHINE, whose disk is lost: its last snapshot takes its place.
+    """Give up MACHINE, whose disk is lost.
 
-    To be called on the head, while the crawl in DIR stands still; `snapshots.target` was configured. What the machine had found since its
-    snapshot is fetched again, its hosts rest for `politeness.max_delay` first. If the disk comes back, its shards are no part of the crawl.
+    Its last snapshot takes its place, so `snapshots.target` must have been configured. Run this on the head while the crawl in DIR is
+    stopped. What the machine had found since the snapshot is fetched again; its hosts rest for `politeness.max_delay` first. If the
+    disk comes back, its shards are not part of the crawl.
     """
     require(f"{directory}: cluster lost", module="ray", extra="ray")
     from thresher.crawler.machines import command

@@ -9,22 +9,19 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 import msgspec
 from click.shell_completion import CompletionItem
-from rich.cells import cell_len
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
-from thresher.config.load import Loaded, OptionFlag, load
-from thresher.config.options import options, words_of
-from thresher.config.settings import Settings
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.terminal.printable import printable
 from thresher.storage.export.lines import json_line
+
+if TYPE_CHECKING:
+    from thresher.config.load import Loaded, OptionFlag
+    from thresher.config.settings import Settings
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -35,12 +32,14 @@ config_option = click.option(
     type=click.Path(),
     multiple=True,
     metavar="YAML",
-    help="Configuration file, - for standard input; a later one wins.",
+    help="Configuration file, - for standard input; later ones win.",
 )
 
 
 def _keys(_ctx: click.Context, _option: click.Parameter, typed: str) -> list[CompletionItem]:
     """Return completions of --set: keys of options, and after the = the words that an option takes."""
+    from thresher.config.options import options, words_of
+
     key, equals, value = typed.partition("=")
     if equals:
         return [CompletionItem(f"{key}={word}") for word in words_of(key) if word.startswith(value)]
@@ -48,11 +47,11 @@ def _keys(_ctx: click.Context, _option: click.Parameter, typed: str) -> list[Com
 
 
 set_option = click.option(
-    "--set", "sets", multiple=True, metavar="KEY=VALUE", shell_complete=_keys, help="Set one option, as in --set politeness.min_delay=2."
+    "--set", "sets", multiple=True, metavar="KEY=VALUE", shell_complete=_keys, help="Set one option, such as politeness.min_delay=2."
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, one object a line.")
 top_option = click.option(
-    "--top", type=click.IntRange(0), default=None, metavar="N", help="Print the first N rows, 0 for all.  [default: 50; with --json all]"
+    "--top", type=click.IntRange(0), default=None, metavar="N", help="Print N rows at most, 0 for all.  [default: 50; with --json all]"
 )
 directory_argument = click.argument("directory", type=click.Path(), metavar="DIR")
 
@@ -64,6 +63,8 @@ _FLAGS = "thresher.flags"  # key in a command's context
 
 def _note(keys: tuple[str, ...], ctx: click.Context, option: click.Parameter, value: str | tuple[str, ...] | None) -> None:
     if value not in (None, ()):
+        from thresher.config.load import OptionFlag
+
         ctx.meta.setdefault(_FLAGS, []).append(OptionFlag(option.opts[0], keys, value))
 
 
@@ -82,31 +83,39 @@ def _flag(name: str, *keys: str, metavar: str | None, help: str, words: Sequence
 
 def flag_options(command: F) -> F:
     """Give a command the flags of the most used options; `given_flags` returns those that were given."""
+    from thresher.config.options import words_of
+
     for flag in reversed(
         (
-            _flag("--contact", "identity.contact", metavar="WHO", help="E-mail address or URL of who runs the crawl."),
-            _flag("--profile", "profile", metavar=None, words=words_of("profile"), help="Whose site it is: anybody's, or one of your own."),
+            _flag("--contact", "identity.contact", metavar="WHO", help="E-mail address or URL of those who run the crawl."),
+            _flag("--profile", "profile", metavar=None, words=words_of("profile"), help="Crawl your own site, or anybody's."),
             _flag(
                 "--scope",
                 "scope.type",
-                metavar=None,
+                metavar="TYPE",
                 words=words_of("scope.type"),
-                help="Which URLs belong to the crawl: a seed's page, directory (prefix), host or domain, or any.",
+                help="page, prefix (directory), host or domain of each seed; or any URL.",
             ),
-            _flag("--include", "scope.include", metavar="RE2", multiple=True, help="Add URLs that match to the scope; may be repeated."),
-            _flag("--exclude", "scope.exclude", metavar="RE2", multiple=True, help="Never fetch URLs that match; may be repeated."),
-            _flag("--max-pages", "limits.max_pages", metavar="N", help="Stop after so many pages."),
-            _flag("--max-depth", "limits.max_depth", metavar="N", help="Follow links up to so many clicks from a seed."),
-            _flag("--max-time", "limits.max_time", metavar="TIME", help="Stop after so long: 600, or 10min."),
-            _flag("--delay", "politeness.min_delay", "own_site.delay", metavar="TIME", help="Least gap at a host: 2, or 500ms."),
+            _flag("--include", "scope.include", metavar="RE2", multiple=True, help="Also crawl URLs that match; repeatable."),
+            _flag("--exclude", "scope.exclude", metavar="RE2", multiple=True, help="Never fetch URLs that match; repeatable."),
+            _flag("--max-pages", "limits.max_pages", metavar="N", help="Stop after this many pages."),
+            _flag("--max-depth", "limits.max_depth", metavar="N", help="Follow links up to N clicks from a seed."),
+            _flag("--max-time", "limits.max_time", metavar="TIME", help="Stop after this time: 600, or 10min."),
+            _flag(
+                "--delay",
+                "politeness.min_delay",
+                "own_site.delay",
+                metavar="TIME",
+                help="Shortest time between two requests to a host: 2, or 500ms.",
+            ),
             _flag(
                 "--dedup",
                 "archive.dedup",
                 metavar="CDXJ|DIR",
                 multiple=True,
-                help="Refer to an earlier archive's payloads; repeatable.",
+                help="Refer to what an earlier archive has; repeatable.",
             ),
-            _flag("--agents", "agents", metavar="N|auto", help="Processes that crawl at once."),
+            _flag("--agents", "agents", metavar="N|auto", help="Number of processes that crawl; auto: one a core."),
         )
     ):
         command = flag(command)
@@ -120,6 +129,8 @@ def given_flags() -> list[OptionFlag]:
 
 def load_config(configs: Sequence[str], sets: Sequence[str]) -> Loaded:
     """Load the configuration that the command line asks for."""
+    from thresher.config.load import load
+
     return load(configs, sets=sets, environ=os.environ, stdin=sys.stdin.read, flags=given_flags())
 
 
@@ -136,6 +147,8 @@ def crawl_config(own: Settings, configs: Sequence[str], sets: Sequence[str]) -> 
         return found if found.seeds else msgspec.structs.replace(found, seeds=own.seeds)
     if not sets:
         return own
+    from thresher.config.load import load
+
     text = msgspec.json.encode(msgspec.structs.replace(own, seeds=[])).decode()
     return msgspec.structs.replace(load(["-"], sets=sets, stdin=lambda: text).settings, seeds=own.seeds)
 
@@ -203,6 +216,10 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Non
     if not sys.stdout.isatty():
         _print_plain([list(columns), *cells] if any(columns) else cells, numeric)
         return
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
     table = Table(show_header=any(columns), box=None, header_style="bold", padding=(0, 2, 0, 0))
     for column, is_numeric in zip(columns, numeric, strict=True):
         table.add_column(column, justify="right" if is_numeric else "left", overflow="fold")
@@ -212,6 +229,8 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Non
 
 
 def _print_plain(rows: list[list[str]], numeric: Sequence[bool]) -> None:
+    from rich.cells import cell_len
+
     widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         padded = []

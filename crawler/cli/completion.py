@@ -43,7 +43,7 @@ def register() -> None:
 @click.command(epilog='Example: eval "$(thresher completion bash)"')
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> int:
-    """Print the completion script of SHELL."""
+    """Print a completion script for SHELL."""
     register()
     found = get_completion_class(shell)
     assert found is not None

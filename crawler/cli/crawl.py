@@ -45,29 +45,30 @@ progress_option = click.option(
     type=click.Choice(["auto", "live", "lines", "none"]),
     default="auto",
     show_default=True,
-    help="How progress is shown on standard error.",
+    metavar="HOW",
+    help="Progress on standard error: auto, live, lines or none.",
 )
 
 
 @click.command(epilog="Example: thresher crawl example.org --contact me@example.org --max-pages 1000 -o example")
 @click.argument("seeds", nargs=-1)
 @click.option(
-    "-f", "--file", "files", type=click.Path(), multiple=True, metavar="FILE", help="File with one seed URL a line, - for standard input."
+    "-f", "--file", "files", type=click.Path(), multiple=True, metavar="FILE", help="File with a seed on each line, - for standard input."
 )
 @config_option
 @flag_options
 @set_option
 @click.option(
-    "-o", "--output", "directory", type=click.Path(), required=True, metavar="DIR", help="Directory for the new crawl: missing, or empty."
+    "-o", "--output", "directory", type=click.Path(), required=True, metavar="DIR", help="Directory for the new crawl: missing or empty."
 )
 @progress_option
 def crawl(
     seeds: tuple[str, ...], files: tuple[str, ...], configs: tuple[str, ...], sets: tuple[str, ...], directory: str, progress: str
 ) -> int:
-    """Crawl from SEEDS, breadth-first and politely, into a new store in DIR.
+    """Crawl from SEEDS, politely, into a new store in DIR.
 
-    A seed is a URL or a bare host name, which means https, and http where no connection by https can be made.
-    One Ctrl-C stops gracefully (the crawl can be resumed), two stop at once.
+    A seed is a URL or a host name. For a host name, https is tried first, then http. Press Ctrl-C once to stop gracefully, twice to
+    stop at once; `thresher resume DIR` continues the crawl.
     """
     begun = with_seeds(load_config(configs, sets).settings, seeds, files)
     check_seeds(begun.settings)
@@ -80,7 +81,13 @@ def crawl(
 @directory_argument
 @click.argument("seeds", nargs=-1)
 @click.option(
-    "-f", "--file", "files", type=click.Path(), multiple=True, metavar="FILE", help="File with further seed URLs, - for standard input."
+    "-f",
+    "--file",
+    "files",
+    type=click.Path(),
+    multiple=True,
+    metavar="FILE",
+    help="File with a new seed on each line, - for standard input.",
 )
 @config_option
 @flag_options
@@ -89,10 +96,10 @@ def crawl(
 def resume(
     directory: str, seeds: tuple[str, ...], files: tuple[str, ...], configs: tuple[str, ...], sets: tuple[str, ...], progress: str
 ) -> int:
-    """Go on with the crawl in DIR after any stop, crash or kill.
+    """Continue the crawl in DIR after a stop, a crash or a kill.
 
-    Without -c the crawl's own configuration holds; -c replaces it, --set and the flags change single options. A wider scope admits again
-    what the old one refused, a narrower one refuses what still waits. SEEDS are added to those it has.
+    The crawl keeps its configuration: -c replaces it, --set and the flags change single options. With a wider scope, URLs that the old
+    one refused are queued; with a narrower one, queued URLs outside it are refused. SEEDS are added to the crawl's own.
     """
     flags = given_flags()
     _say(apart(Path(directory), lambda: reconfigure(Path(directory), seeds, files, configs, sets, flags)))

@@ -32,19 +32,23 @@ from thresher.crawler.start.opening import check_startable, create_store, with_s
     default="demo-crawl",
     show_default=True,
     metavar="DIR",
-    help="Directory of the store; DIR-2 and so on if it is there.",
+    help="Directory for the crawl; DIR-2 and so on if it exists.",
 )
 @click.option(
-    "--seconds", type=Duration("1min", least_s=1, most_s=3600), default=12.0, show_default=True, help="How long to crawl, as 30 or 1min."
+    "--seconds",
+    type=Duration("1min", least_s=1, most_s=3600),
+    default=12.0,
+    show_default=True,
+    help="How long to crawl, such as 30 or 1min.",
 )
-@click.option("--seed", type=int, default=1, show_default=True, help="Another seed is another web.")
+@click.option("--seed", type=int, default=1, show_default=True, help="Number that decides what the web is like.")
 @set_option
 @progress_option
 def demo(directory: str, seconds: float, seed: int, sets: tuple[str, ...], progress: str) -> int:
-    """Crawl a made-up web of several hundred hosts on this machine, politely, for some seconds.
+    """Crawl a made-up web on this machine for some seconds.
 
-    It has what real ones have: redirects, errors, slow hosts, copies, session ids, a calendar trap, robots rules.
-    Nothing leaves the machine.
+    Its several hundred hosts have what real ones have: redirects, errors, slow answers, copies, session ids, a calendar trap,
+    robots.txt. The crawl is polite, and no request leaves the machine.
     """
     path = _fresh(Path(directory))
     with ServerProcess("demo", changes={"seed": seed}) as server:

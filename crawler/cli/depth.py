@@ -40,7 +40,10 @@ _TOP_PLACES = 5
 
 @click.group()
 def depth() -> None:
-    """How deep do visitors go, and how deep should a crawl? Fit models of surfers to logs; ask a crawl what it says by itself."""
+    """How deep do visitors go, and how deep should a crawl go?
+
+    `fit` answers from access logs, `advise` from a crawl.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,21 +61,24 @@ class Fitted:
 
 @depth.command(epilog="Example: thresher depth fit access.log access.log.1.gz --plot depth.png")
 @click.argument("logs", metavar="LOG…", nargs=-1, required=True, type=click.Path())
-@click.option("--each", is_flag=True, help="Treat each LOG as a site of its own; otherwise all belong to one site.")
-@click.option("--host", default="", metavar="NAME", help="The site's host, as Referers name it.  [default: the one named most]")
-@click.option("--exclude", metavar="REGEX", help="Leave out requests whose path matches, as those to a webmail.")
-@click.option("--plot", type=click.Path(), metavar="OUT.png", help="Draw measured against modelled, and actions by level.  [extra: report]")
+@click.option("--each", is_flag=True, help="Each LOG is a site of its own; otherwise all are of one site.")
+@click.option("--host", default="", metavar="NAME", help="The site's host, as Referer headers name it.  [default: the most frequent]")
+@click.option("--exclude", metavar="REGEX", help="Leave out requests whose path matches, such as those to a webmail.")
+@click.option(
+    "--plot", type=click.Path(), metavar="OUT.png", help="Draw measured and modelled shares, and actions by level.  [extra: report]"
+)
 @json_option
 def fit(logs: tuple[str, ...], each: bool, host: str, exclude: str | None, plot: str | None, as_json: bool) -> int:
-    """Fit three models of surfers to the sessions of access logs: which share of page views lies how many clicks deep.
+    """Fit models of visitors to the sessions in access logs.
 
-    LOG is an access log in common or combined format, packed by gzip or not, - for standard input; or a file of click paths as Wikispeedia
-    publishes them. Levels count from 0, the page where a session begins. With probability q a surfer goes one level deeper, else in model A
-    back one level, in B to the first, in C to any level seen. Errors are root mean squares of cumulative shares, intervals of 95 %, by
-    leaving out groups of visitors. Views that a browser took from its cache are not in the log: those at the end of a session that went
-    back are estimated, since without them q would be too large.
+    They answer which share of page views lies how many clicks deep. LOG is an access log in common or combined format, with or without
+    gzip, - for standard input; or a file of click paths as Wikispeedia publishes them. Level 0 is the page where a session begins. With
+    probability q a visitor goes one level deeper, else back: in model A one level, in B to the first level, in C to any level seen
+    before. Errors are root mean squares of cumulative shares; intervals are of 95 %, by leaving out groups of visitors. Views from a
+    browser's cache are not in the log: those at the end of a session that went back are estimated, since q would be too large without
+    them.
 
-    A q for a crawl is suggested where the log says enough: 50 steps deeper or more, and an interval no wider than 0.1.
+    A q for a crawl is suggested if the log has at least 50 steps deeper, and if the interval is no wider than 0.1.
     """
     pattern = _pattern(exclude)
     if plot is not None:
@@ -225,12 +231,14 @@ def _between(bounds: Interval, form: str) -> str:
 @set_option
 @json_option
 def advise(directory: str, configs: tuple[str, ...], sets: tuple[str, ...], as_json: bool) -> int:
-    """Suggest for each site of the crawl in DIR how deep it deserves to be crawled, and say why.
+    """Suggest how deep each site of a crawl should be crawled.
 
-    Levels are worth crawling as long as their pages are new. The rule is that of filters.depth_cutoff, with the options of the crawl or
-    those given here, as --set filters.depth_cutoff.q=0.6. A depth of "-" means that nothing fetched speaks against going deeper. Beside it:
-    new pages by level (where the filter ran, of the sample that it looked at), new links by level, PageRank by level, links from other
-    sites by the directory depth where they enter, fetches that were worth nothing and why, places that are cut.
+    A level is worth crawling as long as its pages are new. The rule is that of filters.depth_cutoff, with the crawl's options or those
+    given here, such as --set filters.depth_cutoff.q=0.6. A depth of "-" means that no page so far speaks against going deeper.
+
+    Each suggestion has its reasons: new pages by level (if the filter ran, of the pages that it looked at), new links by level,
+    PageRank by level, links from other sites by the depth of the directory that they lead to, useless fetches and why, and places that
+    are cut.
     """
     with reading_store(Path(directory)) as view:
         settings = crawl_config(view.settings, configs, sets).filters.depth_cutoff

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _SOURCE = "DIR|FILE"
 site_option = click.option(
-    "--site", default="", metavar="SITE", help="Only this registrable domain; of an access log, the server's name or origin."
+    "--site", default="", metavar="SITE", help="Only this registrable domain. For an access log: the server's name or origin."
 )
 
 
@@ -36,25 +36,26 @@ class SiteRule(NamedTuple):
 
 @click.group(epilog="Example: thresher dust mine example --top 20 > rules.jsonl")
 def dust() -> None:
-    """Learn by which rules different URLs of a site lead to the same page; judge these rules, and apply them.
+    """Find and apply rules for URLs that lead to the same page.
 
-    Rules are JSON lines, the first field for people: {"rule": "\\"story?id=\\" → \\"story_\\"", "context": …, "definition": …}.
+    Rules are JSON lines; the first field is for people: {"rule": "\\"story?id=\\" → \\"story_\\"", "context": …, "definition": …}.
     """
 
 
 @dust.command(epilog="Example: thresher dust mine example > rules.jsonl")
 @click.argument("source", type=click.Path(), metavar=_SOURCE)
 @site_option
-@click.option("--top", type=click.IntRange(1), default=300, show_default=True, metavar="N", help="Rules of a site at most.")
+@click.option("--top", type=click.IntRange(1), default=300, show_default=True, metavar="N", help="Largest number of rules for a site.")
 def mine(source: str, site: str, top: int) -> int:
-    """Print likely rules of each site of a list of URLs, best first, as JSON lines.
+    """Find likely rules in a list of URLs.
 
-    Rules that the list's own pages refute are left out: those of which it is 95 % sure that more than one in 20 of the pairs of pages they
-    join differ. Rules for which its pages do not speak come last, and their "standing" is "unproven": no pair is known, or of few pairs
-    more than one in 20 differs.
+    Prints JSON lines for each site, best first. Rules that the list itself refutes are left out: with 95 % certainty, more than one in
+    20 of the pairs of pages that they join differ. Rules without enough evidence come last, with the "standing" "unproven": no pair is
+    known, or there are few pairs and more than one in 20 differ.
 
-    DIR is a crawl; FILE has JSON lines {"url", "status", "size", "sketch"} or is an access log in common or combined format; - is standard
-    input. `sketch` is a list of numbers (MinHash) or any text that is equal for equal pages; without, sizes tell pages apart.
+    DIR is a crawl. FILE is an access log in common or combined format, or has JSON lines {"url", "status", "size", "sketch"}; - is
+    standard input. `sketch` is a list of numbers (MinHash), or any text that is equal for equal pages; without it, pages are told apart
+    by their sizes.
     """
     from thresher.filters.dust.mine import Mining
     from thresher.filters.dust.mine import mine as mine_list
@@ -74,10 +75,12 @@ def mine(source: str, site: str, top: int) -> int:
 @click.argument("rules", type=click.Path(), metavar="RULES")
 @click.argument("source", type=click.Path(), metavar=_SOURCE)
 @site_option
-@click.option("--pairs", type=click.IntRange(1), default=100, show_default=True, metavar="N", help="Pairs of pages that decide a case.")
-@click.option("--epsilon", type=click.FloatRange(0, 0.5), default=0.05, show_default=True, help="Share of pairs that may disagree.")
-@click.option("--whole", is_flag=True, help="Look at all pairs even where the case is clear, as in the paper.")
-@click.option("--live", is_flag=True, help="Fetch the pages that the list lacks, politely; wants identity.contact.")
+@click.option(
+    "--pairs", type=click.IntRange(1), default=100, show_default=True, metavar="N", help="Number of pairs that decide about a rule."
+)
+@click.option("--epsilon", type=click.FloatRange(0, 0.5), default=0.05, show_default=True, help="Share of pairs that may differ.")
+@click.option("--whole", is_flag=True, help="Compare all pairs even if the result is clear, as in the paper.")
+@click.option("--live", is_flag=True, help="Fetch pages that the list lacks, politely; needs identity.contact.")
 @config_option
 @set_option
 def validate(
@@ -91,10 +94,11 @@ def validate(
     configs: tuple[str, ...],
     sets: tuple[str, ...],
 ) -> int:
-    """Judge RULES by pairs of pages of a crawl or a list, and print them with their standing.
+    """Judge RULES by pairs of pages of a crawl or a list.
 
-    A rule is valid when the pages that it joins are alike, by enough pairs for a sequential test, while other pages of the site are not;
-    it is invalid when they differ or the canonical URL is an error. A rule that holds in a part of the site comes back bound to that part.
+    Prints the rules with their standing. A rule is valid if the pages that it joins are alike, by enough pairs for a sequential test,
+    while other pages of the site are not. It is invalid if they differ or if the canonical URL is an error. A rule that holds only in a
+    part of the site is printed with that part as its context.
     """
     from thresher.crawler.analysis.dust_judging import judged
     from thresher.filters.dust.urllist import UrlList
@@ -114,14 +118,14 @@ def validate(
 
 @dust.command(epilog="Example: thresher dust canonize --rules judged.jsonl urls.txt")
 @click.argument("urls", type=click.Path(), default="-", metavar="[FILE]")
-@click.option("--rules", type=click.Path(), required=True, metavar="RULES", help="Rules, as mine, validate or export print them.")
-@click.option("--unproven", is_flag=True, help="Apply rules that nobody has judged, too.")
+@click.option("--rules", type=click.Path(), required=True, metavar="RULES", help="File of rules, from `mine`, `validate` or `export`.")
+@click.option("--unproven", is_flag=True, help="Also apply rules that were not judged.")
 @click.option("--json", "as_json", is_flag=True, help="Print {url, canonical, rules} instead.")
 def canonize(urls: str, rules: str, unproven: bool, as_json: bool) -> int:
-    """Print the canonical URL of each URL of FILE, one a line, by the valid rules of RULES.
+    """Print the canonical URL of each URL in FILE.
 
-    Rules as `mine` prints them are guesses: `validate` judges them. A file without a judged rule is refused, unless
-    --unproven is given.
+    Only valid rules of RULES are applied. Rules from `mine` are guesses, which `validate` judges: a file without a judged rule is
+    refused, unless --unproven is given.
     """
     by_site = _Canonizers(_applied(_read_rules(rules), rules, unproven=unproven))
     for url in _lines(urls, "URLs"):
@@ -137,7 +141,7 @@ def canonize(urls: str, rules: str, unproven: bool, as_json: bool) -> int:
 @directory_argument
 @site_option
 def list_(directory: str, site: str) -> int:
-    """Show the rules that the crawl in DIR has learnt or was given."""
+    """Show the rules that the crawl in DIR has learned or was given."""
     rows = []
     for name, learned in _stored_rules(Path(directory), site):
         low, high = wilson(learned.agree, learned.disagree)
@@ -164,9 +168,9 @@ def export(directory: str, site: str) -> int:
 @click.argument("rules", type=click.Path(), metavar="RULES")
 @site_option
 def import_(directory: str, rules: str, site: str) -> int:
-    """Give the crawl in DIR rules, in place of equal ones that it has; those that are valid are applied when it goes on.
+    """Add rules to the crawl in DIR, replacing equal ones.
 
-    A rule belongs to the site that its line names, else to --site.
+    Valid rules are applied when the crawl continues. A rule belongs to the site that its line names, else to --site.
     """
     from thresher.crawler.analysis.dust_store import import_rules
 
@@ -186,9 +190,12 @@ def import_(directory: str, rules: str, site: str) -> int:
 @dust.command(epilog="Example: thresher dust disable example 1f2e3d4c5b6a")
 @directory_argument
 @click.argument("names", nargs=-1, required=True, metavar="NAME…")
-@click.option("--again", is_flag=True, help="Let them be applied again instead.")
+@click.option("--again", is_flag=True, help="Apply them again instead.")
 def disable(directory: str, names: tuple[str, ...], again: bool) -> int:
-    """Let rules of the crawl in DIR no longer be applied, by the names that `list` shows."""
+    """Stop applying rules of the crawl in DIR.
+
+    NAMEs of rules are those that `thresher dust list` shows.
+    """
     from thresher.crawler.analysis.dust_store import set_disabled
 
     missing = set_disabled(Path(directory), names, disabled=not again)

@@ -27,19 +27,19 @@ _HEADERS_SHOWN = 12
 
 @click.command(epilog="Example: thresher explain https://example.org/page -o example")
 @click.argument("words", nargs=-1, required=True, metavar="[DIR] URL")
-@click.option("-o", "--store", "directory", metavar="DIR", help="Directory of the crawl; may also stand before the URL.")
-@click.option("--seed", "seeds", multiple=True, metavar="URL", help="Seed to decide by, in addition to those of crawl and configuration.")
+@click.option("-o", "--store", "directory", metavar="DIR", help="Directory of the crawl; may also be given before the URL.")
+@click.option("--seed", "seeds", multiple=True, metavar="URL", help="One more seed, beside those of the crawl and the configuration.")
 @config_option
 @set_option
 @json_option
 def explain(
     words: tuple[str, ...], directory: str | None, seeds: tuple[str, ...], configs: tuple[str, ...], sets: tuple[str, ...], as_json: bool
 ) -> int:
-    """Say why URL was or was not fetched by the crawl in DIR: how it was found, what became of it, what it waits for.
+    """Explain why URL was or was not fetched by the crawl in DIR.
 
-    Then every gate that needs no request is asked anew, under the crawl's configuration or the one given: what would happen if it were
-    found today? Nothing is fetched or changed, and no filter judges the page again. Without DIR only the configuration is asked: canonical
-    form, scope, and what else needs no memory.
+    Prints how it was found, what became of it, and what it waits for. Then all checks that need no request are made again, with the
+    crawl's configuration or the one given: what would happen if the URL were found today? Nothing is fetched or changed, and no filter
+    judges the page again. Without DIR, only the configuration is used: canonical form, scope, and other checks that need no crawl.
     """
     directory, url = _operands(words, directory)
     if directory is None:

@@ -66,49 +66,59 @@ class ExportOptions:
 
 @click.command(epilog="Example: thresher export example --what pages --fields url,status,depth,title --format csv -o pages.csv")
 @directory_argument
-@click.option("--what", type=click.Choice(list(KINDS)), default="pages", show_default=True, help="What to export.")
-@click.option("--fields", metavar="A,B,C", default="", help="Fields, in this order; default: all but those read from bodies.")
+@click.option(
+    "--what",
+    type=click.Choice(list(KINDS)),
+    default="pages",
+    show_default=True,
+    metavar="KIND",
+    help="What to export, as above.",
+)
+@click.option("--fields", metavar="A,B,C", default="", help="Fields, in this order; of pages also text, html, body.")
 @click.option(
     "--format",
     "format_",
     type=click.Choice(["jsonl", "csv", "tsv", "parquet", *ARCHIVE_FORMATS]),
     default=None,
-    help="How to write it.  [default: what the name of FILE ends with; else jsonl]",
+    metavar="FORMAT",
+    help="jsonl, csv, tsv, parquet, cdxj, wacz or warc.  [default: by the name of FILE, else jsonl]",
 )
 @click.option("-o", "--output", type=click.Path(), metavar="FILE", default="-", help="File to write, - for standard output.")
-@click.option("--force", is_flag=True, help="Replace FILE if it is there.")
-@click.option("--raw", is_flag=True, help="CSV and TSV for machines: leave what a spreadsheet takes for a formula as it is.")
+@click.option("--force", is_flag=True, help="Replace FILE if it exists.")
+@click.option("--raw", is_flag=True, help="Do not mark what looks like a formula.")
 @click.option(
     "--text",
     type=click.Choice(["main", "visible"]),
     default="main",
     show_default=True,
-    help="Of texts: without menus and footers, or all that is visible.",
+    help="Of texts: without menus and footers, or all visible text.",
 )
-@click.option("--since", metavar="CURSOR", default="", help="Only what was found since; `start`: all. Says where to go on.")
-@click.option("--next", "next_file", type=click.Path(), metavar="FILE", default="", help="Write there the cursor to go on with, too.")
-@click.option("--list-fields", is_flag=True, help="Print the names of the fields instead.")
+@click.option("--since", metavar="CURSOR", default="", help="Only what was found since; `start`: all. Prints the next cursor.")
+@click.option("--next", "next_file", type=click.Path(), metavar="FILE", default="", help="Also write the next cursor to this file.")
+@click.option("--list-fields", is_flag=True, help="Print the names of the fields, and export nothing.")
 def export(directory: str, list_fields: bool, **options: Any) -> int:
-    """Export what the crawl in DIR found, while it runs or afterwards, as JSON Lines, CSV, TSV or Parquet.
+    """Export what the crawl in DIR found, also while it runs.
 
-    pages: the newest record of each page; `--fields url,text` adds its visible text, `html` its characters, `body` its bytes as Base64.
-    texts: the text of each page that was kept, a paragraph a line, and its language (extra `text`).
-    urls: every known URL with its state. skipped: the log of what was not taken up. redirects: every redirect with the end of its chain.
-    links: the link graph; with `--format tsv` the edge list that `rank` reads. hostgraph, sitegraph: which host or site links to which
-    other. sitemaps: each with what came of it. announced: every URL that they name. orphans: those of them that no link names.
-    unannounced: pages that the sitemaps of their host leave out. versions: every record of a page that is kept, of all rounds.
-    forgotten: what `thresher forget` has taken down. browser: pages that only a browser can read; `--fields url --format tsv` makes them a
-    list of seeds for a crawler that has one. requisites: what pages need to be shown (`archive.requisites`), with what
-    became of each.
+    \b
+    pages         newest record of each page
+    texts         text of each kept page, and its language  [extra: text]
+    urls          every known URL with its state
+    skipped       log of the links that were not followed
+    redirects     every redirect with the end of its chain
+    links         link graph; as TSV the edge list that `rank` reads
+    hostgraph     which host links to which other; sitegraph: which site
+    sitemaps      each sitemap and what came of it
+    announced     URLs that sitemaps name; orphans: those that no link names
+    unannounced   pages that the sitemaps of their host leave out
+    versions      every kept record of a page, of all rounds
+    forgotten     what `thresher forget` has deleted
+    browser       pages that only a browser can read
+    requisites    what pages need to be shown (`archive.requisites`)
 
-    Parquet, with the extra `parquet`, has typed columns; where FILE does not end with .parquet it is a folder of files of a million rows.
+    Parquet (extra `parquet`) has typed columns; unless FILE ends with .parquet, it is a folder of files. Extra `archive`: cdxj is
+    the index of a crawl that wrote WARC files, wacz all of it in one file for players; warc writes the stored bodies of any other crawl.
 
-    With the extra `archive`, of a crawl that wrote WARC files: `--format cdxj`, their index; `--format wacz`, all of it in one file for
-    players. Of any other crawl, `--format warc` writes the bodies of the store as resource records.
-
-    A terminal is shown control and bidirectional characters as \\x1b, \\u202e …; files and pipes get them as they are. FILE is written
-    beside its place and renamed into it when it is complete. It is readable by its owner alone, unless it replaces one that others may
-    read.
+    FILE is written whole or not at all, and a new one only for you. Terminals show \\x1b for control bytes.
     """
     wanted = ExportOptions.of(**options)
     kind = KINDS[wanted.what]

@@ -31,16 +31,23 @@ _WORDS = {ALL: "with all filters", NONE: "without any"}
 @config_option
 @set_option
 def filters(directory: str, form: str, answers: int, configs: tuple[str, ...], sets: tuple[str, ...]) -> int:
-    """Replay the crawl in DIR with each filter left out, and print what each saved and lost there.
+    """Print what each filter saved and lost in the crawl in DIR.
 
-    DIR is finished or stopped. Its answers are crawled again from the store with the real filters, all that enforce, then without each,
-    then without any; --set filters.NAME.mode=enforce adds one that was off. `saved` are requests, `lost` documents (texts) that only the
-    replay without the filter finds, `near` those of which a near copy is found, `late` documents that come in the second half in place of
-    the first, `unkept` those that are dropped with every page that shows them. `left` URLs of `classes` were held to the end.
-    What URLs answer that the crawl has never fetched is not known: `unknown` counts those that are asked for without the filter. A crawl
-    with filters in `observe` leaves nothing unknown. canary has no row, since
-    a replay has one answer of each page: what it found in the crawl itself is
-    printed below.
+    The crawl must not be running. Its stored answers are crawled again with all filters that enforce, then without each of them, then
+    without any. --set filters.NAME.mode=enforce adds a filter that was off.
+
+    \b
+    saved    requests that the filter saved
+    lost     documents (texts) found only without the filter
+    near     lost documents of which a near copy is found
+    late     documents found in the second half instead of the first
+    unkept   documents of which no page is kept
+    left     held URLs, of so many classes, that were never fetched
+    unknown  requests without the filter to URLs that the crawl never
+             fetched, so that their answers are not known; none if the
+             filters of the crawl only observe
+
+    canary has no row, since a replay has one answer for each page. What it found in the crawl itself is printed below the table.
     """
     with reading(Path(directory)) as view:
         settings = crawl_config(view.settings, configs, sets)

@@ -26,15 +26,16 @@ _COLUMNS = ("what", "at", "by", "why", "URLs", "pages", "records", "state")
 @click.command(epilog="Example: thresher forget example https://example.org/private --why 'asked for on 3 May'")
 @directory_argument
 @click.argument("target", required=False, metavar="[URL|HOST]")
-@click.option("--by", metavar="WHO", default="", help="Who takes it down.  [default: the user at work]")
-@click.option("--why", metavar="TEXT", default="", help="Why, for the audit.")
+@click.option("--by", metavar="WHO", default="", help="Who deletes it.  [default: the current user]")
+@click.option("--why", metavar="TEXT", default="", help="Why, for the record.")
 @json_option
 def forget(directory: str, target: str | None, by: str, why: str, as_json: bool) -> int:
-    """Delete what the crawl in DIR has of a URL or a host, and never fetch it again.
+    """Delete a URL or a host from the crawl in DIR, for good.
 
-    Its pages, bodies and links go from the store, its records in the archive become tombstones, and whatever a later `resume` meets of it
-    is refused as `forgotten`. A HOST stands for http and https, with and without www, and not for its subdomains. No crawl may run
-    meanwhile. Without URL or HOST, go on with what was cut short, and show what was taken down, by whom, when and why.
+    Its pages, bodies and links are deleted from the store, its records in the archive become tombstones, and later runs refuse its URLs
+    as `forgotten`. A HOST means http and https, with www and without, but not its subdomains. The crawl must not be running.
+
+    Without URL or HOST, an interrupted deletion is completed, and the output shows what was deleted, by whom, when and why.
     """
     path = Path(directory)
     require_crawl(path)

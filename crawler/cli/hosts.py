@@ -46,14 +46,17 @@ _COLUMNS = ("host", "site", "queued", "pages", "requests", "failures", "next in 
 
 @click.command(epilog="Example: thresher hosts example --sort errors --top 20")
 @directory_argument
-@click.option("--sort", type=click.Choice([*_ORDERS, "name"]), default="queued", show_default=True, help="Most first; names by alphabet.")
+@click.option(
+    "--sort", type=click.Choice([*_ORDERS, "name"]), default="queued", show_default=True, help="Largest first; names in alphabetical order."
+)
 @top_option
-@click.option("--parked", is_flag=True, help="Only hosts of which nothing is fetched.")
+@click.option("--parked", is_flag=True, help="Only parked hosts: nothing is fetched from them.")
 @json_option
 def hosts(directory: str, sort: str, top: int | None, parked: bool, as_json: bool) -> int:
-    """Print the hosts of the crawl in DIR: what they gave, what waits, and when they may be asked again.
+    """Print the hosts of the crawl in DIR.
 
-    http, https, www and bare of a name are one host.
+    Each row says what the host gave, what waits there, and when it may be asked again. http and https, with www and without, are one
+    host.
     """
     limit = top_of(top, as_json=as_json)
     now = time.time()

@@ -24,10 +24,11 @@ _MOST_FAULTS = 20
     "-o", "--output", "directory", type=click.Path(), required=True, metavar="DIR", help="Directory for the crawl: missing or empty."
 )
 def import_(files: tuple[str, ...], directory: str) -> int:
-    """Make a crawl in DIR of the answers in WARC FILEs: Thresher's own, Heritrix's, Common Crawl's, wget's.
+    """Make a crawl in DIR from the answers in WARC FILEs.
 
-    Nothing is requested. `export`, `explain`, `rank`, `report`, `replicas`, `dust` and the others then read DIR as any crawl. What can be
-    read of a torn file is taken; exit 1 if anything could not be read.
+    They may come from Thresher, Heritrix, Common Crawl, wget and others. No request is made. `export`, `explain`, `rank`, `report`,
+    `replicas`, `dust` and others then read DIR like any crawl. All that is readable of a damaged file is taken; the exit code is 1 if
+    something was not readable.
     """
     for module in _NEEDS:
         require("import", module=module, extra="archive")

@@ -15,10 +15,10 @@ from thresher.storage.schema import VERSION
 @click.command(epilog="Example: thresher migrate example")
 @directory_argument
 def migrate(directory: str) -> int:
-    """Carry the crawl in DIR over to the schema of this Thresher, so that it can be read and gone on with.
+    """Convert the crawl in DIR to this version's schema.
 
-    A copy of its state is made, compared with the original row by row, and put in its place. No crawl may run meanwhile. If it is cut
-    short, the crawl is as it was, and the command can be given again.
+    Then this version can read and continue it. A copy of the crawl's state is made, compared with the original row by row, and put in
+    its place. The crawl must not be running. If the command is interrupted, the crawl is as before; run the command again.
     """
     path = Path(directory)
     require_crawl(path)

@@ -1,4 +1,4 @@
-"""`thresher patterns`: what the shapes of a site's URLs have yielded, and which of them are set back."""
+"""`thresher patterns`: what the shapes of a site's URLs have yielded, and which of them are held."""
 
 from __future__ import annotations
 
@@ -31,11 +31,15 @@ Row = dict[str, Any]
 
 @click.command(epilog="Example: thresher patterns example --barren")
 @click.argument("source", type=click.Path(), metavar="FILE|DIR")
-@click.option("--replay", "wants_replay", is_flag=True, help="Decide about each answer in turn and print its line again.")
-@click.option("--site", default=None, metavar="S", help="Of this registrable domain alone.")
-@click.option("--barren", "only_barren", is_flag=True, help="Print barren patterns alone.")
-@click.option("--top", type=click.IntRange(0), default=0, metavar="N", help="Print each site's N most fetched, 0 for all.  [default: 0]")
-@click.option("--seed", type=int, default=0, show_default=True, help="Chooses which URLs of a FILE's barren patterns are audited.")
+@click.option("--replay", "wants_replay", is_flag=True, help="Decide about each answer in turn, and print its line with the decision.")
+@click.option("--site", default=None, metavar="S", help="Only this registrable domain.")
+@click.option("--barren", "only_barren", is_flag=True, help="Only barren patterns.")
+@click.option(
+    "--top", type=click.IntRange(0), default=0, metavar="N", help="Only the N most fetched of each site, 0 for all.  [default: 0]"
+)
+@click.option(
+    "--seed", type=int, default=0, show_default=True, help="Number that chooses which URLs of a FILE's barren patterns are audited."
+)
 @config_option
 @set_option
 def patterns(
@@ -48,17 +52,20 @@ def patterns(
     configs: tuple[str, ...],
     sets: tuple[str, ...],
 ) -> int:
-    """Print the URL patterns of each site as JSON lines: fetched, worth it, their share, its interval (95 %), standing.
+    """Print what the URL patterns of each site have yielded.
 
-    DIR is a crawl: what its filter has learned, or, where that was off, what its pages teach. FILE has JSON lines {"url", "status",
-    "sketch"} in crawl order, - is standard input; equal sketches are equal texts, "via" may name the URL that led there. A page that one
-    filter alone dropped, and as no exact copy, teaches nothing.
+    Each JSON line has a pattern's fetches, the useful ones, their share with its 95 % interval, and the pattern's standing. DIR is a
+    crawl: what its filter has learned, or, if the filter was off, what the pages teach. FILE has JSON lines {"url", "status", "sketch"}
+    in crawl order, - is standard input; equal sketches mean equal texts, "via" may name the URL that led there. A page that only one
+    filter dropped teaches nothing, unless it is an exact copy.
 
-    A pattern is barren when filters.pattern_yield.barren of its fetches in a row were nothing new, until what is drawn of it says that this
-    was wrong. It is surpassed when it yields less than the rest of its site, and is held too. It is open otherwise. `held` are URLs that it
-    holds. With --replay each answer is decided about when its turn comes, from those before it that were fetched; "pattern" is the one that
-    holds it, "fetch" is false for what is held, and true for the share of it that is drawn at once. What comes last is not told again: a
-    text that is only on held answers counts as late.
+    A pattern is barren after filters.pattern_yield.barren fetches in a row without anything new, until URLs drawn from it show that
+    this was wrong. It is surpassed if it yields less than the rest of its site; then it is held too. Otherwise it is open. `held`
+    counts the URLs that it holds.
+
+    --replay decides about each answer in turn, knowing the earlier ones that were fetched. "pattern" is the one that holds the URL;
+    "fetch" is false for held URLs, except for those drawn at once. What is fetched last is not replayed: a text that only held answers
+    show counts as late.
     """
     if wants_replay and (only_barren or top):
         raise UsageError("--replay prints every answer: leave --barren and --top out")

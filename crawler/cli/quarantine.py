@@ -20,20 +20,20 @@ from thresher.storage.tables.quarantine import name_of
 @click.command(epilog="Example: thresher quarantine example --again")
 @directory_argument
 @click.argument("rows", nargs=-1, metavar="[ROW]...")
-@click.option("--again", is_flag=True, help="Offer it again: `resume` tries it once more.")
+@click.option("--again", is_flag=True, help="Let the next `resume` try it again.")
 @json_option
 def quarantine(directory: str, rows: tuple[str, ...], again: bool, as_json: bool) -> int:
-    """Show what was quarantined in the crawl in DIR because it killed the agent that worked on it.
+    """Show what was quarantined because it killed an agent.
 
-    That may be a message of one agent to another, what was learned from a study of a site, or the answer to a request that a filter
-    made. With --again all of them, or only the given ROWs, are offered again: the next `thresher resume DIR` tries them; what kills its
-    agent once more comes back here.
+    An agent is a process that crawls. What killed it may be a message between agents, a finding about a site, or the answer to a
+    filter's own request. With --again, the given ROWs, or all, are tried again by the next `thresher resume DIR`. What kills its agent
+    again is quarantined again.
     """
     path = Path(directory)
     with reading(path) as view:
         found = {name_of(key): record for key, record in view.tables.quarantine.all()}
     if unknown := [row for row in rows if row not in found]:
-        raise UsageError(f"{unknown[0]}: expected a row of the quarantine of {path}, found none of that name. Without rows all are shown")
+        raise UsageError(f"{unknown[0]}: expected a row of the quarantine of {path}, found none of that name. Give none to see all")
     chosen = set(rows or found)
     if again:
         _offer(path, chosen)

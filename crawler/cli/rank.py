@@ -23,16 +23,16 @@ from thresher.storage.export.reading import reading
 
 @click.command(epilog="Example: thresher rank example --by host --top 20")
 @click.argument("source", type=click.Path(), metavar="DIR|GRAPH")
-@click.option("--by", "level", type=click.Choice(["page", "host", "site"]), default="page", show_default=True, help="What is ranked.")
+@click.option("--by", "level", type=click.Choice(["page", "host", "site"]), default="page", show_default=True, help="What to rank.")
 @click.option(
     "--links",
     "variant",
     type=click.Choice(["all", "remote", "weighted"]),
     default="all",
     show_default=True,
-    help="Links that count for pages: all, those to other hosts, or both with a link within a host worth a tenth.",
+    help="Links between pages that count: all; those to other hosts; or all, with links within a host worth a tenth.",
 )
-@click.option("--collapse", is_flag=True, help="Let aliases, redirects and copies be the page that they stand for; leave errors out.")
+@click.option("--collapse", is_flag=True, help="Count aliases, redirects and copies as the page that they stand for; leave errors out.")
 @click.option(
     "--redirects/--no-redirects",
     "with_redirects",
@@ -40,13 +40,18 @@ from thresher.storage.export.reading import reading
     help="Count a crawl's redirects as links to their targets.  [default: yes]",
 )
 @click.option("--self-links/--no-self-links", default=False, help="Count links of a page to itself.  [default: no]")
-@click.option("--linked", "only_linked", is_flag=True, help="Leave out URLs that no link leads to or from, which a graph file cannot hold.")
-@click.option("--hits", "with_hits", is_flag=True, help="Add each one's values as a hub and as an authority.")
+@click.option("--linked", "only_linked", is_flag=True, help="Leave out URLs without any link, which a graph file cannot hold.")
+@click.option("--hits", "with_hits", is_flag=True, help="Add values as a hub and as an authority (HITS).")
 @click.option("--measures", "wants_measures", is_flag=True, help="Print instead how good the order of the crawl was.")
 @click.option(
-    "--jump", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=JUMP, help="Chance to jump anywhere.  [default: 1/7]"
+    "--jump",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=JUMP,
+    help="Probability of a jump to any page.  [default: 1/7]",
 )
-@click.option("--tolerance", type=click.FloatRange(0, min_open=True), default=1e-9, show_default=True, help="Mean error of a rank.")
+@click.option(
+    "--tolerance", type=click.FloatRange(0, min_open=True), default=1e-9, show_default=True, help="Accepted mean error of a rank."
+)
 @click.option("--top", type=click.IntRange(0), default=0, metavar="N", help="Print the best N, 0 for all.  [default: 0]")
 def rank(
     source: str,
@@ -62,14 +67,15 @@ def rank(
     tolerance: float,
     top: int,
 ) -> int:
-    """Rank what the crawl in DIR knows, fetched or not, or the nodes of GRAPH, by PageRank: JSON lines, best first, mean 1.
+    """Rank pages, hosts or sites by PageRank.
 
-    GRAPH is a file of `source<TAB>target` lines or a LAW ASCII graph, packed by gzip or not; - is standard input. Hosts and sites are
-    ranked over the graph of hosts or sites: one vote for each other one that they link to.
+    Prints JSON lines, best first; the mean rank is 1. DIR is a crawl, whose URLs are ranked whether they were fetched or not. GRAPH is
+    a file of `source<TAB>target` lines or a LAW ASCII graph, with or without gzip; - is standard input. In the graph of hosts or sites,
+    each one has one vote for every other one that it links to.
 
-    A crawl and its exported links are ranked alike by the same choices: `rank DIR --no-redirects --linked` as `rank links.tsv --linked`,
-    after `export DIR --what links --format tsv -o links.tsv`; with redirects, once what `export DIR --what redirects --fields url,to
-    --format tsv` prints is appended to that file.
+    A crawl and its exported links get the same ranks with the same options: `rank DIR --no-redirects --linked` and, after `export DIR
+    --what links --format tsv -o links.tsv`, `rank links.tsv --linked`. To count redirects too, append the output of `export DIR --what
+    redirects --fields url,to --format tsv` to that file.
     """
     if level != "page" and variant != "all":
         raise UsageError(f"--links {variant}: hosts and sites are ranked over links between them alone; the option is for --by page")

@@ -22,15 +22,15 @@ from thresher.crawler.start.rounds import begin_round, trust
     type=Duration("7d"),
     default=0.0,
     show_default="every page",
-    help="Ask for what was visited at least so long ago, as in 7d.",
+    help="Only pages whose last visit is this long ago, such as 7d.",
 )
 @click.option(
     "--where",
     multiple=True,
     metavar="FIELD=VALUE",
-    help="Ask only where url, host, site, type, status, depth or gone is so; * matches.",
+    help="Only pages whose url, host, site, type, status, depth or gone is VALUE; * matches any text.",
 )
-@click.option("--trust", "trusted", multiple=True, metavar="HOST", help="Go on with a parked host in this round: what it lost is lost.")
+@click.option("--trust", "trusted", multiple=True, metavar="HOST", help="Accept that a parked host has lost pages, and go on with it.")
 @config_option
 @flag_options
 @set_option
@@ -44,10 +44,11 @@ def recrawl(
     sets: tuple[str, ...],
     progress: str,
 ) -> int:
-    """Visit the pages of the crawl in DIR once more: a further round, with limits of its own.
+    """Visit the pages of the crawl in DIR again, as a new round.
 
-    Requests are conditional where servers allow it. What a round finds `thresher changes` tells. A round that was stopped or killed is gone
-    on with by `thresher resume DIR`; another recrawl begins a new one, which takes over what still waits.
+    The round has limits of its own. Its requests are conditional where the server supports that. `thresher changes DIR` prints what it
+    has found. `thresher resume DIR` continues a round that was stopped or killed; another `recrawl` starts a new round, which takes
+    over what still waits.
     """
     path, flags = Path(directory), given_flags()
     for words in (

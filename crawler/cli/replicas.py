@@ -101,69 +101,71 @@ def _one_of(names: type[StrEnum]) -> click.Choice[str]:
 
 @click.command(epilog="Example: thresher replicas example --mirrors")
 @click.argument("source", type=click.Path(), metavar="DIR|PAGES.jsonl")
-@click.option("--pairs", is_flag=True, help="Print every colliding pair instead of clusters.")
-@click.option("--mirrors", is_flag=True, help="Print instead the hosts most of whose pages replicate another host's.")
-@click.option("--indexes", is_flag=True, help="Print instead pages of different text that lead to the same pages.")
-@click.option(
-    "--D", "d", type=_positive, default=_DEFAULTS.max_distance, show_default=True, help="Tolerance of texts: RP distances are below it."
-)
+@click.option("--pairs", is_flag=True, help="Print every colliding pair instead.")
+@click.option("--mirrors", is_flag=True, help="Print instead hosts that replicate another.")
+@click.option("--indexes", is_flag=True, help="Print instead pages of other text, but equal links.")
+@click.option("--D", "d", type=_positive, metavar="N", default=_DEFAULTS.max_distance, show_default=True, help="Largest distance of texts.")
 @click.option(
     "--C",
     "c",
     type=_positive,
+    metavar="N",
     default=_DEFAULTS.max_neighbour_distance,
     show_default=True,
-    help="Tolerance of neighbourhoods: HM below it; 1: texts alone.",
+    help="Largest distance of neighbourhoods; 1: only texts.",
 )
 @click.option(
     "--neighbours",
     type=_one_of(Neighbours),
+    metavar="PAIRS",
     default=Neighbours.EQUAL_TEXTS.value,
     show_default=True,
-    help="What --C keeps apart: equal texts with other links; or, as in the paper, all pairs.",
+    help="Pairs to which --C applies: equal texts, or all.",
 )
-@click.option("--K", "k", type=click.IntRange(1, 64), default=5, show_default=True, help="Components of the projection.")
-@click.option("--gamma", type=_Number(0), default=0.8, show_default=True, help="How much children count.")
-@click.option("--iterations", type=click.IntRange(0, 100), default=4, show_default=True, help="Links that HM looks ahead.")
-@click.option("--sum", "is_sum", is_flag=True, help="Sum over children as in the paper instead of their mean; wants a small --gamma.")
+@click.option("--K", "k", type=click.IntRange(1, 64), metavar="N", default=5, show_default=True, help="Components of the projection.")
+@click.option("--gamma", type=_Number(0), metavar="N", default=0.8, show_default=True, help="How much children count.")
+@click.option("--iterations", type=click.IntRange(0, 100), metavar="N", default=4, show_default=True, help="Levels of a neighbourhood.")
+@click.option("--sum", "is_sum", is_flag=True, help="Sum over children, as in the paper: --gamma small.")
 @click.option(
     "--counting",
     type=_one_of(Counting),
+    metavar="HOW",
     default=Counting.LOG_L2.value,
     show_default=True,
-    help="How n occurrences of one word count.",
+    help="How repeated words count: raw, log or log_l2.",
 )
 @click.option(
     "--candidates",
     type=_one_of(Candidates),
+    metavar="HOW",
     default=Candidates.BANDS.value,
     show_default=True,
-    help="How pairs to compare are found.",
+    help="How pairs to compare are found: bands or grid.",
 )
 @click.option(
     "--resemblance",
+    metavar="N",
     type=click.FloatRange(0, 1),
     default=_DEFAULTS.resemblance,
     show_default=True,
-    help="Least share of five-word shingles in common; 0: RP alone decides.",
+    help="Smallest share of common shingles; 0: only --D decides.",
 )
-@click.option("--whole-text", is_flag=True, help="Leave in what most pages of a host share.")
-@click.option("--evaluate", "labels", type=click.Path(), metavar="LABELS.tsv", help="Print precision and recall over C and D instead.")
+@click.option("--whole-text", is_flag=True, help="Also compare what most pages of a host share.")
+@click.option("--evaluate", "labels", type=click.Path(), metavar="LABELS.tsv", help="Print instead precision and recall over C and D.")
 @click.option("--figure", type=click.Path(), metavar="OUT.png", help="With --evaluate: draw the curves.  [extra: report]")
 def replicas(source: str, **options: Any) -> int:
-    """Find pages of almost the same text, as JSON lines.
+    """Find pages of almost the same text.
 
-    DIR is a crawl; PAGES.jsonl has lines of {"url", "text", "links": […]}, - is standard input. A cluster is a page and those that
-    replicate it, first come first; random_projection (of texts) and hyperlink_map (of neighbourhoods) are their distances from it. Two
-    texts are replicas if they have the share --resemblance of five-word shingles in common, once what most pages of a host share is
-    removed; "confirmed" says that their neighbourhoods agree too. Pages of equal text are kept apart where their links lead elsewhere.
-    The filter near_replica reports by the same defaults, and may drop what resembles by 0.9.
+    Prints clusters as JSON lines: a page, and those that replicate it. DIR is a crawl; PAGES.jsonl has lines of {"url", "text",
+    "links": […]}, - is standard input. Two texts are replicas if they share --resemblance of their five-word shingles, without what
+    most pages of a host share. Pages of equal text with different links are kept apart. random_projection (texts) and hyperlink_map
+    (neighbourhoods) are distances; "confirmed" means that the neighbourhoods agree too. The filter near_replica has the same defaults.
 
-    To compare as the paper does, by projections and neighbourhoods alone: --candidates grid --resemblance 0 --D 0.02 --neighbours all.
-    There one word changed among n different ones moves a text by about 0.4/√n.
+    To compare as the paper does: --candidates grid --resemblance 0 --D 0.02 --neighbours all. There, one changed word of n different
+    ones moves a text by about 0.4/√n.
 
-    LABELS.tsv has lines of URL, tab, URL: pairs of replicas; all other pairs are none. A third field of 0 marks a pair that is none; if the
-    file has such a line, only its pairs count. Tolerances up to --D and --C are tried, --C as in the paper.
+    LABELS.tsv has lines of URL, tab, URL: pairs of replicas; a third field of 0 marks no replicas. If no line has one, all other pairs are
+    no replicas. Tolerances up to --D and --C are tried.
     """
     wanted = ReplicaOptions(**options)
     wanted.check()

@@ -18,13 +18,13 @@ from thresher.storage.export.target import replacing
 @click.command(epilog="Example: thresher report example -o report.html")
 @directory_argument
 @click.option("-o", "--output", default="-", show_default=True, metavar="FILE", help="File to write, - for standard output.")
-@click.option("--force", is_flag=True, help="Replace FILE if it is there.")
-@click.option("--no-order", is_flag=True, help="Leave PageRank and its curves out: they take 12 bytes of memory for each link.")
+@click.option("--force", is_flag=True, help="Replace FILE if it exists.")
+@click.option("--no-order", is_flag=True, help="Leave out PageRank and its curves, which take 12 bytes of memory for each link.")
 def report(directory: str, output: str, force: bool, no_order: bool) -> int:
-    """Tell of the crawl in DIR in one HTML page, while it runs or after it.
+    """Write a report on the crawl in DIR as one HTML page.
 
-    The page has throughput, politeness, depth and novelty, what filters saved with samples of their decisions, the quality of the order,
-    hosts, errors, and what was learned of sites. It needs no network and no script.
+    It shows throughput, politeness, depth and novelty, what filters saved with samples of their decisions, the quality of the order,
+    hosts, errors, and what was learned about sites. The page needs no network and no script. The crawl may be running.
     """
     path = Path(directory)
     with reading(path) as view:

@@ -27,14 +27,15 @@ from thresher.crawler.version import VERSION
 @click.command(epilog="Example: thresher robots https://example.org/private/ --set identity.contact=me@example.org")
 @click.argument("target", metavar="URL|FILE")
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
-@click.option("--agent", help="Product token to ask for; default: identity.agent.")
+@click.option("--agent", help="Product token to check.  [default: identity.agent]")
 @config_option
 @set_option
 @json_option
 def robots(target: str, paths: tuple[str, ...], agent: str | None, configs: tuple[str, ...], sets: tuple[str, ...], as_json: bool) -> int:
-    """Say what a robots.txt allows: fetched for a URL's origin (one polite request), or read from a FILE.
+    """Show what a robots.txt allows.
 
-    Prints the standing of the URL and of each PATH, the crawl delay, sitemaps and AI-preference signals.
+    It is fetched from the origin of a URL by one polite request, or read from a FILE. Prints whether the URL and each PATH are allowed,
+    the crawl delay, the sitemaps and the AI-preference signals.
     """
     settings = load_config(configs, sets).settings
     token = agent or settings.identity.agent

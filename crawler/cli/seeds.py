@@ -16,15 +16,21 @@ _COLUMNS = ("seed", "outcome", "status", "leads to", "pages", "kept", "waiting",
 @click.command(epilog="Example: thresher seeds example --outcome failed")
 @directory_argument
 @click.option(
-    "--outcome", "outcomes", multiple=True, type=click.Choice(OUTCOMES), help="Only seeds that came to this; more than once for several."
+    "--outcome",
+    "outcomes",
+    multiple=True,
+    type=click.Choice(OUTCOMES),
+    metavar="OUTCOME",
+    help=f"Only seeds of this outcome ({', '.join(OUTCOMES)}); repeatable.",
 )
 @top_option
 @json_option
 def seeds(directory: str, outcomes: tuple[str, ...], top: int | None, as_json: bool) -> int:
-    """Print what became of each seed of the crawl in DIR, in their order.
+    """Print what became of each seed of the crawl in DIR.
 
-    The seed's own answer, the pages under it (in its directory, on http and https, with and without www; where it redirects, under its
-    target), what waits or was not fetched there, and why there is no more.
+    Each row has the seed's own answer; the pages below it (in its directory, on http and https, with www and without; if it redirects,
+    below its target); how many URLs there wait or were not fetched; and why there are no more. The order is that in which the seeds
+    were given.
     """
     limit = top_of(top, as_json=as_json)
     with reading(Path(directory)) as view:

@@ -24,14 +24,15 @@ _target_argument = click.argument("where", metavar="TARGET", type=click.Path())
 @directory_argument
 @_target_argument
 @click.option(
-    "--keep", type=click.IntRange(1), default=SnapshotSettings().keep, show_default=True, help="How many snapshots the target keeps."
+    "--keep", type=click.IntRange(1), default=SnapshotSettings().keep, show_default=True, help="Number of snapshots that TARGET keeps."
 )
 @json_option
 def snapshot(directory: str, where: str, keep: int, as_json: bool) -> int:
-    """Copy the crawl in DIR to TARGET, as of this moment; the crawl may go on meanwhile.
+    """Copy the crawl in DIR, as it is now, to TARGET.
 
-    TARGET is a folder, or with the extra `snapshots` a URL that fsspec knows, as s3://bucket/crawl. The first snapshot copies everything,
-    each further one what has changed since. With `snapshots.target` in its configuration a crawl takes them itself.
+    TARGET is a folder or, with the extra `snapshots`, a URL that fsspec knows, such as s3://bucket/crawl. The first snapshot copies
+    everything, each later one only what has changed. The crawl may be running. If `snapshots.target` is configured, a crawl takes
+    snapshots itself.
     """
     _show(take(Path(directory), _target(where), keep=keep), as_json=as_json)
     return 0
@@ -40,14 +41,14 @@ def snapshot(directory: str, where: str, keep: int, as_json: bool) -> int:
 @click.command(epilog="Example: thresher restore /backup/example example")
 @_target_argument
 @click.argument("directory", metavar="[DIR]", type=click.Path(), required=False)
-@click.option("--number", type=click.IntRange(1), metavar="N", help="Which snapshot.  [default: the last]")
-@click.option("--list", "is_list", is_flag=True, help="Show the snapshots that TARGET has.")
+@click.option("--number", type=click.IntRange(1), metavar="N", help="Number of the snapshot.  [default: the last one]")
+@click.option("--list", "is_list", is_flag=True, help="List the snapshots in TARGET.")
 @json_option
 def restore(where: str, directory: str | None, number: int | None, is_list: bool, as_json: bool) -> int:
-    """Make the crawl that a snapshot in TARGET shows, in DIR: missing, or empty.
+    """Make a crawl in DIR from a snapshot in TARGET.
 
-    `thresher resume DIR` goes on from there: what was found since the snapshot is fetched again. Let the crawl that it is a copy of go on
-    no more, or both ask the same hosts.
+    DIR must be missing or empty. `thresher resume DIR` continues from there, and fetches again what was found after the snapshot. Do
+    not continue the original crawl too: both would ask the same hosts.
     """
     if is_list == (directory is not None):
         raise UsageError("restore: expected DIR or --list, found " + ("both" if is_list else "neither"))

@@ -61,28 +61,27 @@ class Scored:
 @click.command(epilog="Example: printf 'http://a.example/x\\thttp://a.example/404\\n' | thresher soft-errors - --threshold 2")
 @click.argument("source", type=click.Path(), metavar="[FILE|DIR]", default="-")
 @click.option("--weights", default="1,1,1", show_default=True, metavar="K1,K2,K3|auto", help="K1, K2 and K3 of the score; auto chooses K1.")
-@click.option("--threshold", default=str(int(THRESHOLD)), show_default=True, metavar="N|auto", help="Score from which it is a soft error.")
-@click.option("--summary", is_flag=True, help="Print a table instead, one row a target, the highest scores first.")
+@click.option("--threshold", default=str(int(THRESHOLD)), show_default=True, metavar="N|auto", help="Lowest score of a soft error.")
+@click.option("--summary", is_flag=True, help="Print a table instead: a row for each target, highest scores first.")
 @click.option(
-    "--top", type=click.IntRange(0), default=None, metavar="N", help="With --summary: print the first N rows, 0 for all.  [default: 50]"
+    "--top", type=click.IntRange(0), default=None, metavar="N", help="With --summary: print N rows at most, 0 for all.  [default: 50]"
 )
 @click.option("--roc", "roc_png", type=click.Path(), metavar="OUT.png", default=None, help="Draw score curves and ROC.  [extra: report]")
 def soft_errors(source: str, weights: str, threshold: str, summary: bool, top: int | None, roc_png: str | None) -> int:
-    """Score redirects: how likely does a redirect hide an error?
+    """Score redirects: how likely does each hide an error?
 
-    FILE has lines of original URL, tab, final target; - is standard input. DIR is a crawl: the redirects that it followed to their end.
-    Redirects to another spelling of the same page (https, www, slash, locale …) are left out, and so is what is no pair of URLs; standard
-    error says how many.
+    FILE has lines of original URL, tab, final target; - is standard input. DIR is a crawl: the redirects that it followed to their end
+    are scored. Redirects to another spelling of the same page (https, www, slash, locale …) and lines that are no pair of URLs are left
+    out. An original with several targets counts once, with the last one. Standard error says how many.
 
-    An original with several targets counts once, with the last one; standard error says how many have several.
+    score = K1·log10(originals of the target) + K2·log10(originals of the host / its targets) - K3·log10(hosts of its targets)
 
-    score = K1·log10(originals of the target) + K2·log10(originals of the host / its targets) - K3·log10(hosts of its targets).
-    The default threshold of 3 is for logs of millions of redirects. `auto` takes the threshold, or a smaller K1, that best finds the
-    redirects whose target names an error which the original does not, and prints how well; 3 again where they are too few or score no
-    higher than others.
+    The default threshold of 3 is for logs of millions of redirects. `auto` chooses the threshold, or a smaller K1, that best finds the
+    redirects whose target names an error while the original does not, and prints how well it finds them. If there are too few of these,
+    or they score no higher than others, the threshold stays 3.
     """
     if top is not None and not summary:
-        raise UsageError("--top: every redirect is printed but for --summary. Add --summary, or leave --top out")
+        raise UsageError("--top: every redirect is printed, unless --summary is given. Add --summary, or leave --top out")
     k, at = _weights(weights), _threshold(threshold)
     if roc_png is not None:
         require_matplotlib("--roc")

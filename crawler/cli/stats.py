@@ -226,20 +226,27 @@ _BY: dict[str, tuple[Callable[[View], Iterator[Row]], str]] = {  # value of --by
 
 @click.command(epilog="Example: thresher stats example --by status")
 @directory_argument
-@click.option("--by", type=click.Choice(list(_BY)), help="Count by this; without it, totals.")
+@click.option("--by", type=click.Choice(list(_BY)), metavar="WHAT", help=f"Count by {', '.join(_BY)}.")
 @top_option
 @json_option
 def stats(directory: str, by: str | None, top: int | None, as_json: bool) -> int:
-    """Print totals of the crawl in DIR: pages, bytes, requests, failures, and what filters saved.
+    """Print totals of the crawl in DIR.
 
-    wire_bytes are bytes received, headers included; bytes are bytes of content. `--by depth` counts clicks from a seed and clicks
-    from the entry of a page's site. `--by filter` counts verdicts as they stand: a page that was kept at first and dropped later is
-    among those not kept, and is counted as revised to not kept; redirects that a filter refuses are counted by themselves; saved
-    counts links that it held, rewrote or refused when they were found, some of which may have been fetched since, copies, and pages
-    whose links wait. What a filter refuses by a URL's form alone stands under `--by reason`. `--by class` counts what filters have
-    held, by host and class: URLs known, drawn, of these new, left, and of these left alone; new_at_most says how many of the URLs
-    left alone on that host at the same time may be new, as was proved. `--by wall` shows how hosts stand of which a page was fetched
-    again to see whether they are still themselves: well, walled, or another for so long that they are taken as they are.
+    They are pages, bytes, requests, failures, and what filters saved. wire_bytes are the bytes received, with headers; bytes are the
+    bytes of content.
+
+    --by depth counts clicks from a seed, and clicks from the entry of a page's site.
+
+    --by filter counts the verdicts that hold now: a page that was kept at first and dropped later is not kept, and revised to not kept.
+    Redirects that a filter refused are counted separately. "saved" are copies, links that the filter held, rewrote or refused when they
+    were found (some may have been fetched since), and pages whose links wait. What a filter refuses by the form of a URL alone is
+    counted by --by reason.
+
+    --by class counts the URLs that filters have held, by host and class: known, drawn, new ones of these, left, and left alone.
+    new_at_most is a proved bound: of all URLs left alone on that host at that time, at most so many are new.
+
+    --by wall shows the hosts of which a page was fetched again to find out whether a wall, such as a login page, answers for them: well,
+    walled, or another (changed for so long that the new answers are taken as the host's own).
     """
     with reading(Path(directory)) as view:
         if by is None:

@@ -34,9 +34,9 @@ class StatusReport(Status, kw_only=True):
 @directory_argument
 @json_option
 def status(directory: str, as_json: bool) -> int:
-    """Say what the crawl in DIR is doing, or how it ended.
+    """Show what the crawl in DIR is doing, or how it ended.
 
-    While it runs the figures are at most a second old. Where no status was left, they are those of the store's last commit.
+    While it runs, the figures are at most a second old. If no status was written, they are those of the store's last commit.
     """
     path = Path(directory)
     with reading(path) as view:

@@ -35,12 +35,12 @@ sys.stdout.buffer.write(msgspec.json.encode(problems))
 
 @click.command(epilog="Example: thresher verify example")
 @directory_argument
-@click.option("--bodies/--no-bodies", default=True, show_default=True, help="Unpack every body and compare it with its sha256.")
+@click.option("--bodies/--no-bodies", default=True, show_default=True, help="Unpack every body and compare it with its SHA-256.")
 @json_option
 def verify(directory: str, bodies: bool, as_json: bool) -> int:
-    """Check that the store in DIR is sound: exit 0 if it is, 6 if it is not.
+    """Check whether the store in DIR is sound.
 
-    Changes nothing. A crawl may be running: what is checked is the store as of one moment.
+    The exit code is 0 if it is sound, 6 if not. Nothing is changed. The crawl may be running: the store is checked as of one moment.
     """
     require_crawl(Path(directory))
     require_store(Path(directory))

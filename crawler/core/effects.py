@@ -108,14 +108,14 @@ class Tell(msgspec.Struct, frozen=True):
     news: bytes  # msgpack of the filter's `news_type`
 
 
-class Rest(msgspec.Struct, frozen=True):
-    """Park a host behind a wall for `politeness.backoff_initial`, doubled with each time in a row."""
+class ParkWalled(msgspec.Struct, frozen=True):
+    """Park a host that is behind a wall for `politeness.backoff_initial`, doubled with each time in a row."""
 
     queue: bytes  # name of the host's queue, 16 bytes
     number: int  # number of times in a row, from 1
 
 
-class Again(msgspec.Struct, frozen=True):
+class FetchAgain(msgspec.Struct, frozen=True):
     """Queue again URLs of a host that were settled by a wall's answers; their records and verdicts are deleted."""
 
     queue: bytes
@@ -128,7 +128,7 @@ class Void(msgspec.Struct, frozen=True):
     queue: bytes
 
 
-class Well(msgspec.Struct, frozen=True):
+class NotWalled(msgspec.Struct, frozen=True):
     """A host is known to be itself, not behind a wall: decisions that waited for this may be made."""
 
     queue: bytes
@@ -148,8 +148,8 @@ Effect = (
     | Study
     | Conclude
     | Tell
-    | Rest
-    | Again
+    | ParkWalled
+    | FetchAgain
     | Void
-    | Well
+    | NotWalled
 )

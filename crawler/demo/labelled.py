@@ -21,7 +21,7 @@ from thresher.crawler.demo.aliases import AliasPart
 from thresher.crawler.demo.demo_settings import DemoSettings
 from thresher.crawler.demo.depth import depth_part
 from thresher.crawler.demo.labels import Label, LabelledTrap, Labels, label_of, walk
-from thresher.crawler.demo.page_truth import PageTruth, gone, print_sheet
+from thresher.crawler.demo.page_truth import PageTruth, gone, print_page
 from thresher.crawler.demo.part_context import Part, PartContext
 from thresher.crawler.demo.patterns import pattern_part
 from thresher.crawler.demo.rank import RankPart
@@ -125,4 +125,4 @@ class LabelledWeb:
             return Reply(200, (("content-type", "text/plain"),), _ROBOTS)
         truth = self.parts[part].find(name, path)
         location = (("location", truth.target),) if truth.target else ()
-        return Reply(truth.status, (("content-type", truth.mime), *location), print_sheet(truth, self.origin(name)))
+        return Reply(truth.status, (("content-type", truth.mime), *location), print_page(truth, self.origin(name)))

@@ -73,7 +73,7 @@ def moved(target: str, kind: str, *, variant: str = "", status: int = 301) -> Pa
     return PageTruth(kind=kind, variant=variant, status=status, target=target, title="Moved")
 
 
-def print_sheet(truth: PageTruth, origin: str) -> bytes:
+def print_page(truth: PageTruth, origin: str) -> bytes:
     """Return the body; links to the page's own `origin` are written as paths."""
     if truth.raw:
         return truth.raw.encode()

@@ -75,4 +75,4 @@ def read(directory: Path) -> list[BackOff]:
     except FileNotFoundError:
         return []
     except (OSError, ValueError) as error:
-        raise StoreError(f"{path}: expected which hosts rest: {error}. Delete it if no machine of this crawl is lost") from None
+        raise StoreError(f"{path}: expected a list of hosts that rest: {error}. Delete it if no machine of this crawl is lost") from None

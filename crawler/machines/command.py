@@ -183,7 +183,7 @@ def lost(directory: Path, machine: str) -> list[int]:
 def _give_up(directory: Path, machine: str) -> list[int]:
     table = _table(directory)
     if not is_gone(machine):
-        raise UsageError(f"{machine}: takes part in the cluster, so its disk is there. If it is not, end its part of the cluster first")
+        raise UsageError(f"{machine}: takes part in the cluster, so its disk is there. If it is lost, stop that machine first")
     others = [name for name in table.machines if name != machine]
     require_machines(directory, table, but=machine)
     with reading_shard(directory) as view:

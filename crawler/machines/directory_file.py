@@ -38,7 +38,7 @@ def read(directory: Path) -> DirectoryState:
     try:
         return msgspec.json.decode(path.read_bytes(), type=DirectoryState)
     except (OSError, ValueError) as error:
-        raise StoreError(f"{path}: expected which machines may request in this crawl: {error}. Restore it from a backup") from None
+        raise StoreError(f"{path}: expected a list of the machines that may make requests: {error}. Restore it from a backup") from None
 
 
 def hold(directory: Path) -> int:

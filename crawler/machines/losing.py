@@ -66,7 +66,7 @@ def give_up(directory: Path, table: Partitions, machine: str, settings: Settings
     if not settings.snapshots.target:
         raise UsageError(f"{directory}: snapshots.target was not configured, so there is nothing that {machine} could be restored from")
     if table.moving:
-        raise UsageError(f"{directory}: partitions were on their way when {machine} was lost; a snapshot of neither side is whole")
+        raise UsageError(f"{directory}: partitions were being moved when {machine} was lost; no snapshot has all of them")
     left = [name for name in dict.fromkeys(table.machines) if name != machine]
     lost = [agent for agent, name in enumerate(table.machines) if name == machine]
     rest_s = max(settings.politeness.max_delay, LEASE_S + SPARE_S)

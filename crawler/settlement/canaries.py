@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from thresher.crawler.core.effects import Again, Rest, Void, Well
+from thresher.crawler.core.effects import FetchAgain, NotWalled, ParkWalled, Void
 from thresher.crawler.core.model import Failed, Fetched, Outcome, Purpose, Redirect, State
 from thresher.crawler.core.politeness import RETRIES
 from thresher.crawler.core.ports import SeenRow
@@ -49,7 +49,7 @@ class Canaries:
         self._tables = tables
         self._panel = panel
         self._totals = totals
-        self._well: list[bytes] = []
+        self._not_walled: list[bytes] = []
         self._findings: dict[tuple[bytes, str], _Finding] = {}  # (site, filter) → finding
         self._notes: list[JournalRecord] = []  # records for the journal
         self._part: Any = None
@@ -92,23 +92,23 @@ class Canaries:
         """Return whether a host is known to be itself (not behind a wall), or this cannot be found out."""
         return self._part is None or not self._panel.enforces(NAME) or self._part.may_decide(queue, self._memory)
 
-    def rests(self, effect: Rest) -> None:
+    def on_parked(self, effect: ParkWalled) -> None:
         """Count a host that is parked because of a wall."""
         if effect.number == 1:
             self._totals.counters.add(WALLED, 1)
             host = self._tables.queues.host(effect.queue)
-            _log.info("a wall answers for %s: it rests", host.name if host is not None else "a host")
+            _log.info("a wall answers for %s: it is parked", host.name if host is not None else "a host")
 
-    def is_well(self, effect: Well) -> None:
+    def on_not_walled(self, effect: NotWalled) -> None:
         """Record a host that is known to be itself."""
-        self._well.append(effect.queue)
+        self._not_walled.append(effect.queue)
         if effect.was_walled:
             self._totals.counters.add(WALLED, -1)
 
-    def take_well(self) -> list[bytes]:
+    def take_not_walled(self) -> list[bytes]:
         """Return the hosts that the current visit has shown to be themselves."""
-        well, self._well = self._well, []
-        return well
+        not_walled, self._not_walled = self._not_walled, []
+        return not_walled
 
     def void(self, effect: Void) -> JournalRecord | None:
         """Let filters forget what they learned and concluded while the host was behind a wall; return the record for the journal."""
@@ -160,7 +160,7 @@ class Canaries:
             del self._findings[site, who]
         return ready
 
-    def fetch_again(self, effect: Again, requeue: Callable[[bytes, SeenRow], None]) -> None:
+    def fetch_again(self, effect: FetchAgain, requeue: Callable[[bytes, SeenRow], None]) -> None:
         """Queue URLs again for which a wall has answered; their answers are forgotten."""
         tables, n = self._tables, 0
         for key in effect.keys:

@@ -12,10 +12,10 @@
 | Study   | what the filter gathered about a site is studied in a child process |||
 | Worthless | the page counts as a useless fetch for the class from which it was drawn |||
 | Park    | the host's URLs stay queued, none of them is fetched for a day |||
-| Rest    | the host's URLs stay queued, none of them is fetched for a while |||
-| Again   | –                                | –                                 | done: queued, its answer is forgotten |
+| ParkWalled | the host's URLs stay queued, none of them is fetched for a while |||
+| FetchAgain | –                                | –                                 | done: queued, its answer is forgotten |
 | Void    | tails and filters forget what they learned about a host |||
-| Well    | decisions that waited for a good canary are made |||
+| NotWalled | decisions that waited for a good canary are made |||
 | Tell    | the filter learns it at the agent that has the site |||
 
 Aliases are made and released in aliases.py; the panel drops a Rewrite to a URL that has given no page. An audit of a new URL gets the place
@@ -28,22 +28,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from thresher.crawler.core.effects import (
-    Again,
     Answer,
     Conclude,
+    FetchAgain,
     Hold,
+    NotWalled,
     Park,
+    ParkWalled,
     Recall,
     Release,
     ReleaseURL,
     Request,
-    Rest,
     Revise,
     Rewrite,
     Study,
     Tell,
     Void,
-    Well,
     Worthless,
 )
 from thresher.crawler.core.frontier import Frontier
@@ -141,15 +141,15 @@ class Effector:
                     self._conclude(who, effect, now)
                 case Tell():
                     self._tell(effect, who, now)
-                case Rest():
+                case ParkWalled():
                     self._frontier.rest(effect.queue, effect.number, now)
-                    self.canaries.rests(effect)
-                case Again():
+                    self.canaries.on_parked(effect)
+                case FetchAgain():
                     self.canaries.fetch_again(effect, lambda key, row: self.named.requeue(key, row, Purpose(row.purpose), Lane.FRESH, now))
                 case Void():
                     self._notes += self._void(effect)
-                case Well():
-                    self.canaries.is_well(effect)
+                case NotWalled():
+                    self.canaries.on_not_walled(effect)
 
     def _only_observed(self, who: str, key: bytes) -> bool:
         """Return whether a filter is in mode `observe` or `off` for the URL of this key, by an override."""
@@ -167,7 +167,7 @@ class Effector:
             if isinstance(effect, Hold) and effect.url == url.text:
                 self._totals.count_saved(who)
                 return self._hold_new(url, effect.holder, now, is_inherited=False)
-        raise AssertionError(f"{url.text} was set aside by no effect")
+        raise AssertionError(f"{url.text} is neither held nor rewritten by an effect")
 
     def may_inherit(self, text: str, holder: str) -> bool:
         """Return whether the filter of a class may hold a URL that only a page of the class has named."""

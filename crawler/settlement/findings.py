@@ -38,7 +38,7 @@ class Findings:
 
     def on_canary_end(self, now: float) -> None:
         """Make the decisions that waited for a host to be known as itself."""
-        for queue in self._effects.canaries.take_well():
+        for queue in self._effects.canaries.take_not_walled():
             self._tail_service.decide(queue, now)
             for finding in self._effects.canaries.decided(queue):
                 self._take_up(*finding, now)

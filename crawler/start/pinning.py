@@ -238,9 +238,7 @@ class _Pinning:
         if isinstance(outcome, Failed) and outcome.head is not None and outcome.head.status in _REST:
             rest_s = outcome.retry_after_s if outcome.retry_after_s is not None else polite.backoff_initial
             if rest_s > polite.max_delay:
-                raise UsageError(
-                    f"{origin}: answered {outcome.head.status} and is to be left alone for {rest_s:.0f} s. Start again after that"
-                )
+                raise UsageError(f"{origin}: answered {outcome.head.status} and asks for a pause of {rest_s:.0f} s. Start again after it")
         await _pause(rest_s)
         return gap_s
 

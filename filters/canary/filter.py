@@ -34,7 +34,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from thresher.config.settings import CanarySettings
-from thresher.crawler.core.effects import Again, Answer, Effect, Request, Rest, Void, Well
+from thresher.crawler.core.effects import Answer, Effect, FetchAgain, NotWalled, ParkWalled, Request, Void
 from thresher.crawler.core.model import Cause, Mode, Purpose
 from thresher.crawler.core.ports import Memory
 from thresher.filters.base import NO_EFFECTS, Effects
@@ -281,7 +281,7 @@ class CanaryFilter:
     def _blind(self, watch: HostState, queue: bytes) -> Effects:
         """Treat the host as honest, because none of its candidates can show anything; its suspects stay recorded."""
         watch.stage, watch.good_at = Stage.IDLE, watch.n_answers
-        return (Well(queue),)
+        return (NotWalled(queue),)
 
     def _good(self, found: Found, candidate: Candidate, watch: HostState, queue: bytes, memory: Memory) -> Effects:
         if watch.stage is Stage.SECOND and not watch.has_met_wall:
@@ -312,7 +312,7 @@ class CanaryFilter:
         was_walled = watch.is_walled
         watch.stage, watch.good_at, watch.rests, watch.since = Stage.IDLE, watch.n_answers, 0, 0.0
         watch.n_suspects = doubts.clear(memory, queue)
-        return (Well(queue, was_walled),)
+        return (NotWalled(queue, was_walled),)
 
     def _rechecked(self, found: Found, watch: HostState, queue: bytes, memory: Memory) -> Effects:
         """Learn whether the alike answers were those of a wall that has fallen since: the canary is good still, if no new one stands."""
@@ -376,7 +376,7 @@ class CanaryFilter:
             watch.n_kept = 0
             return self._release(watch, queue, memory, is_well=False)
         watch.rests += 1
-        return (Rest(queue, watch.rests), *self._fetch(watch, queue, watch.slot, Stage.WALLED, memory))
+        return (ParkWalled(queue, watch.rests), *self._fetch(watch, queue, watch.slot, Stage.WALLED, memory))
 
     def _release(self, watch: HostState, queue: bytes, memory: Memory, *, is_well: bool) -> Effects:
         """Serve a host again, and queue again the URLs that its wall had answered."""
@@ -401,4 +401,4 @@ class CanaryFilter:
         watch.n_strange = 0
         chosen = tuple(key for key in keys if records.note_again(memory, queue, key, _MOST_AGAIN))
         watch.n_again += len(chosen)
-        return (Again(queue, chosen),)
+        return (FetchAgain(queue, chosen),)

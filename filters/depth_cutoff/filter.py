@@ -129,11 +129,11 @@ class DepthOfPages:
         fetch = DepthFetch(parts, measure.depth, measure.text, sampled, drop, measure.n_links, key[8:], kind, stands_for, poor)
         may_be_early = self._is_unbound and not (drop or poor or glance.n_old or glance.n_limited)
         if may_be_early and (head := early.enter(memory, site, measure.url, fetch)) is not None:
-            self._sites.saved(memory, site, head)
+            self._sites.remember(memory, site, head)
             return NO_EFFECTS
         ledger = Ledger(memory, site, self._rule)
         wrong = ledger.learn(fetch)
-        self._sites.saved(memory, site, ledger.save())
+        self._sites.remember(memory, site, ledger.save())
         released = _released(wrong, ledger)
         is_vain = bool(drop) or ledger.is_spent
         return (*released, Worthless(key)) if is_vain and is_barren(memory, key) else released
@@ -174,7 +174,7 @@ class DepthOfRedirects:
         drop = drop_of(judgement, is_ok=True) if measure.is_first else "alias"
         parts = parse(measure.url, measure.host)
         wrong = ledger.learn(DepthFetch(parts, measure.depth, measure.text, b"", drop, key=measure.key[8:]))
-        self._sites.saved(memory, measure.key[:8], ledger.save())
+        self._sites.remember(memory, measure.key[:8], ledger.save())
         return _released(wrong, ledger)
 
 
@@ -271,12 +271,12 @@ class DepthOfLinks:
             return NOTHING_LEARNED
         measure.count(is_barren=barren)
         if not barren and (head := early.enter_links(memory, key[:8], key[8:], measure.n_new)) is not None:
-            self._sites.saved(memory, key[:8], head)
+            self._sites.remember(memory, key[:8], head)
             return NO_EFFECTS
         ledger = Ledger(memory, key[:8], self._rule)
         ledger.links(key[8:], measure.depth, measure.n_new)
         ledger.named_by_worthless(measure.named)
-        self._sites.saved(memory, key[:8], ledger.save())
+        self._sites.remember(memory, key[:8], ledger.save())
         return NO_EFFECTS
 
 
@@ -337,7 +337,7 @@ def spec(settings: DepthCutoffSettings, *, shared: Sites | None = None) -> Filte
         relinks=NamedAgain(sites),
         again=lambda key, memory: cuts_all or sites.glance(memory, key[:8]).n_limited > 0,
         recent=sites.recent,
-        stale=sites.stale,
+        on_restored=sites.drop,
         shared=sites,
     )
 

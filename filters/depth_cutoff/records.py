@@ -143,7 +143,7 @@ def poor_key(key: bytes) -> bytes:
 class Sites:
     """State that the filter's gates share: of each site that was met lately, the records that are needed most.
 
-    Valid as long as all writing goes through `saved`. Memory: 400 bytes a site, at most 20,000 sites.
+    Valid as long as all writing goes through `remember`. Memory: 400 bytes a site, at most 20,000 sites.
     """
 
     def __init__(self) -> None:
@@ -180,7 +180,7 @@ class Sites:
             self._any_old = self._any_old or found.n_old > 0
         return found
 
-    def saved(self, memory: Memory, site: bytes, head: SiteHead) -> None:
+    def remember(self, memory: Memory, site: bytes, head: SiteHead) -> None:
         """Remember the head that was just written."""
         self._any_old = self._any_old or head.n_old > 0
         if memory is self._memory:
@@ -188,8 +188,8 @@ class Sites:
             if head.n_limited:
                 self._uncut.discard(self._names.pop(site, ""))
 
-    def stale(self, site: bytes, /) -> None:
-        """Drop what is kept of a site: its records are others now."""
+    def drop(self, site: bytes, /) -> None:
+        """Drop the cached state of a site: its records were restored to earlier ones."""
         self._glances.pop(site, None)
         self._uncut.discard(self._names.pop(site, ""))
 

@@ -71,7 +71,7 @@ def spec(settings: PatternYieldSettings, *, judges: Collection[str] = (), shared
         again=links.may_hold,
         unread=True,
         recent=sites.recent,
-        stale=sites.stale,
+        on_restored=sites.drop,
         shared=sites,
     )
 

@@ -44,7 +44,7 @@ class Sites:
             found = self._glances[site] = GLANCE.decode(value) if value else Glance()
         return found
 
-    def stale(self, site: bytes, /) -> None:
+    def drop(self, site: bytes, /) -> None:
         """Drop the cached state of a site: its records were restored to earlier ones."""
         self._glances.pop(site, None)
 

@@ -50,7 +50,7 @@ def spec(settings: SoftErrorSettings, owners: Ownership | None = None, *, shared
         page=PageGate(settings),
         prober=prober if peers is None else SharedProber(prober, peers),
         peer_filter=peers,
-        stale=faults.stale,
+        on_restored=faults.drop,
         shared=faults,
     )
 

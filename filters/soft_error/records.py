@@ -219,7 +219,7 @@ class FaultySites:
         self._known[key[:_SITE]] = True
         _FAULTY.put(memory, key[:_SITE], True)
 
-    def stale(self, site: bytes, /) -> None:
+    def drop(self, site: bytes, /) -> None:
         """Drop the cached state of a site: its records were restored to earlier ones."""
         self._known.pop(site, None)
 

@@ -82,7 +82,7 @@ def _sources(view: View, wanted: frozenset[str]) -> Iterator[tuple[PageRow, Sour
 
 
 def _needs_extractor(_view: View, _wanted: frozenset[str]) -> NoReturn:
-    raise UsageError("texts: taken by processes of their own. Ask `thresher export DIR --what texts`, or `texts()` of `thresher.open`")
+    raise UsageError("texts: extracted in other processes. Use `thresher export DIR --what texts`, or `texts()` of `thresher.open`")
 
 
 def _page(name: str, of: Any) -> Field[TextRow]:

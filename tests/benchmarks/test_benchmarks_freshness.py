@@ -16,7 +16,7 @@ from thresher.crawler.core.revisit_policy import Intervals
 
 
 def test_a_schedule_misses_nothing_and_is_fresher_than_visiting_all_alike_at_equal_requests() -> None:
-    """Thirty pages that never change, ten that do about every day. Broken once (one rate for all): fails."""
+    """Thirty pages that never change, ten that do about every day. Mutation: one rate for all."""
     rng = random.Random(5)
     news = [[at for day in range(60) if (at := (day + rng.random()) * DAY_S)] for _ in range(10)]
     pages = [History(f"http://a.test/news/{i}", 0.0, changes, math.inf) for i, changes in enumerate(news)]

@@ -10,6 +10,6 @@ from benchmarks.proofs.recrawl import prove
 
 
 def test_a_round_finds_every_change_at_little_cost_and_stands_a_kill(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Broken once (conditions never sent): no byte is spared, and nothing is audited."""
+    """Mutation: conditions never sent: no byte is spared, and nothing is audited."""
     faults = prove(tmp_path, n_pages=90, n_hosts=4, n_kills=1)
     assert faults == [], capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""Processes start others from their own code: what lies in the working directory is never imported."""
+"""Processes start others with their own code: nothing in the working directory is ever imported."""
 
 import ast
 import asyncio
@@ -26,9 +26,9 @@ MARK = "was-imported"
 
 @pytest.fixture
 def hostile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Work in a folder whose modules bear the names of ours and of libraries, and leave a mark if any is imported.
+    """Work in a folder whose modules have the names of ours and of libraries, and leave a mark when one is imported.
 
-    An empty entry of PYTHONPATH, as a trailing colon makes, means the working directory, too: none may hand it on.
+    An empty entry of PYTHONPATH, such as after a trailing colon, also means the working directory: no process may pass it on.
     """
     folder = tmp_path / "hostile"
     folder.mkdir()
@@ -53,14 +53,14 @@ def mark(folder: Path) -> str:
 
 
 def thresher(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run the command as its script does, which does not look into the working directory."""
+    """Run the command as its script does, which does not import from the working directory."""
     command = [sys.executable, "-P", "-m", "thresher", *arguments]
     environ = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     return subprocess.run(command, env=environ, capture_output=True, text=True, timeout=600, check=False)
 
 
 def test_a_crawl_in_a_folder_of_look_alikes_is_not_touched_by_them(hostile: Path) -> None:
-    """The demo's server, the agent and the check's child; fails if any of them is started without `-P`."""
+    """The demo's server, the agent, and the child of the check of a store. Mutation: one of them is started without `-P`."""
     crawled = thresher("demo", "--seconds", "1", "-o", "x")
     assert (crawled.returncode, mark(hostile)) == (0, ""), crawled.stderr
     checked = thresher("verify", "x")
@@ -90,7 +90,7 @@ async def test_the_study_process_imports_nothing_from_the_working_directory(host
 
 
 class _Curious:
-    """Has a site studied of which it knows no URL."""
+    """Asks for a study of a site of which it knows no URL."""
 
     study_of = staticmethod(lambda _who: Miner.study)
     gather = staticmethod(lambda _who, _site: iter((written(KnownSite([], {}, mines=False, max_rules=1)),)))
@@ -103,12 +103,12 @@ def test_an_empty_entry_of_the_path_is_not_handed_on(monkeypatch: pytest.MonkeyP
 
 
 def test_one_place_starts_python() -> None:
-    """Who starts a process takes the command from `crawler/children/python.py`."""
+    """Every start of a process takes its command from `crawler/children/python.py`."""
     naming = {
         file.relative_to(ROOT).as_posix()
         for package in ("config", "crawler", "filters", "storage", "benchmarks")
         for file in (ROOT / package).rglob("*.py")
-        if "executable" in (text := file.read_text())  # few have the word, and parsing all of them takes a second
+        if "executable" in (text := file.read_text())  # few files have the word, and parsing all of them takes a second
         for node in ast.walk(ast.parse(text))
         if isinstance(node, ast.Attribute) and node.attr == "executable"
     }

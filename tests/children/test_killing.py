@@ -1,7 +1,7 @@
-"""Children that are killed are waited for, whatever becomes of who waits.
+"""A killed child is always waited for, even if the waiting task is cancelled.
 
-Mutation: where the wait could be cancelled, a loop that ended left processes behind that nobody had reaped: two agents of a crawl whose
-display fails, a page of a crawl that ends.
+Mutation: the wait could be cancelled. Then a loop that ended left zombies behind: two agents of a crawl whose display fails, the parser of
+a crawl that ends.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ TALKS = "import sys, time; print('{}', flush=True); time.sleep(600)"
 async def _agent_whose_display_fails() -> None:
     def heard(report: AgentReport) -> None:
         assert task is not None
-        asyncio.get_running_loop().call_soon(task.cancel)  # as a loop does that ends
+        asyncio.get_running_loop().call_soon(task.cancel)  # as when a loop ends
         raise UsageError("the server has ended")
 
     task = asyncio.current_task()

@@ -1,4 +1,4 @@
-"""trafilatura's expressions find the same elements when they are evaluated in less time."""
+"""The faster forms of trafilatura's expressions find the same elements."""
 
 import importlib.util
 import random
@@ -17,7 +17,7 @@ settings = pytest.importorskip("trafilatura.settings")
 
 @pytest.fixture
 def originals() -> ModuleType:
-    """Give the module anew: the one that is imported may have been changed."""
+    """Return the module, loaded once more: the imported one may have been changed."""
     spec = importlib.util.spec_from_file_location("original_xpaths", xpaths.__file__)
     assert spec is not None
     assert spec.loader is not None
@@ -32,7 +32,7 @@ def expressions(module: ModuleType) -> list[etree.XPath]:
 
 
 def wild_page(rng: random.Random, words: list[str]) -> HtmlElement:
-    """Return a page of nested elements, whose attributes hold words of the expressions, alone, joined, in other case, and none."""
+    """Return a page of nested elements; their attributes hold words of the expressions (alone, joined, in other case), or none."""
     tags = ("div", "section", "article", "main", "p", "span", "ul", "ol", "li", "aside", "details", "a", "h1", "list", "item", "header")
     pieces = []
     for _ in range(150):

@@ -1,4 +1,4 @@
-"""The child in which filters study: what it may take is processor time, not time on the wall."""
+"""The child process in which filters study: its limit is processor time, not wall-clock time."""
 
 from __future__ import annotations
 
@@ -24,14 +24,16 @@ study_process.main()
 
 
 def studied(*seconds: str) -> tuple[int, bytes]:
-    """Return the exit code of a child, and what it answered, after studies that compute for so many seconds and wait for longer."""
+    """Return the exit code and the answers of a child after studies that compute for some seconds and wait for longer."""
     asked = b"".join(LENGTH.pack(len(part)) + part for one in seconds for part in (b"__main__:study", one.encode()))
     ran = subprocess.run(python.code(_CHILD), env=python.environment(), input=asked, capture_output=True, timeout=600, check=False)
     return ran.returncode, ran.stdout
 
 
 def test_a_study_dies_of_processor_time_alone() -> None:
-    """Three that wait longer than they may compute are answered; one that computes for ever is not. Mutation: no limit; one on the wall."""
+    """Three studies that wait longer than they may compute are answered; one that computes for ever is not. Mutations: no limit; a limit of
+    wall-clock time.
+    """
     code, answers = studied("0.01", "0.01", "0.01")
     assert (code, answers) == (0, 3 * (LENGTH.pack(5) + b"found"))
     code, answers = studied("0.01", "1e9")

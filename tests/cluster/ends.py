@@ -1,4 +1,4 @@
-"""Two agents' ends of their channels, with real stores and real sockets; whatever carries the bytes between them is under test."""
+"""The channel ends of two agents, with real stores and real sockets; what carries the bytes between them is under test."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ N_MESSAGES = 250
 async def close_sockets() -> None:
     """Close the connections that have ended, as the kernel does for a process that is killed.
 
-    One that asyncio accepts while its server closes has no owner: its socket stays open until the garbage collector finds it, and who has
-    called waits for an answer.
+    A connection that asyncio accepts while its server closes has no owner: its socket stays open until the garbage collector finds it, and
+    the caller would wait for an answer.
     """
     for _ in range(4):
         await asyncio.sleep(0)
@@ -29,7 +29,9 @@ async def close_sockets() -> None:
 
 
 class End:
-    """One agent's end: a real store and real sockets; what it carries out is a list in its store, committed with the watermark."""
+    """One agent's end: a real store and real sockets. It carries out a message by adding it to a list in its store, in one commit with the
+    watermark.
+    """
 
     def __init__(self, directory: Path, me: int) -> None:
         self.directory = directory
@@ -67,7 +69,7 @@ class End:
         self.channels.on_commit()
 
     async def die(self) -> None:
-        """Lose what is not committed, as a kill does."""
+        """Lose everything that is not committed, as at a kill."""
         self.task.cancel()
         with suppress(asyncio.CancelledError):
             await self.task

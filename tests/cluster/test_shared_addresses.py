@@ -1,4 +1,4 @@
-"""Several agents at one address: never more at once and never closer than one agent alone would be."""
+"""Several agents at one address: together they never have more connections, or shorter delays, than one agent may."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_a_reservation_that_was_not_used_leaves_no_gap(time: FakeTime, agents: l
 
 
 def test_where_rows_are_short_addresses_share_one(time: FakeTime, agents: list[SharedAddresses]) -> None:
-    """Each is counted where it was reserved, so that all is free in the end."""
+    """Each connection is given back in the row in which it was reserved, so that all are free at the end."""
     one, _ = agents
     started = [name for name in map(str, range(20_000)) if one.start(name) == 0.0]
     assert 8192 <= len(started) < 2 * 8192 + 1

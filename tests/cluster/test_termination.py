@@ -1,4 +1,4 @@
-"""Several agents come to an end together, and share a limit: the supervisor's decisions, from reports alone."""
+"""Several agents end together and share a limit: the supervisor's decisions, which depend only on reports."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from thresher.crawler.terminal.progress import Silent
 
 
 class FakeAgent:
-    """Reports as an agent does, and obeys; it fetches `todo` pages if it may, and says so."""
+    """Reports and obeys as an agent does. It fetches `todo` pages if it may, and reports them."""
 
     def __init__(self, todo: int = 0) -> None:
         self.todo = todo
-        self.is_dry = False  # it may have fetched, and found nothing to fetch
+        self.is_dry = False  # it was allowed to fetch, and had nothing to fetch
         self.report = AgentReport(sent={}, received={})
 
     def obey(self, order: AgentOrder) -> None:
@@ -40,7 +40,7 @@ class FakeAgent:
 
 
 class Stage:
-    """Fake agents; orders arrive when they are delivered."""
+    """Fake agents and their supervisor; an order arrives when the test delivers it."""
 
     def __init__(self, agents: list[FakeAgent], max_pages: int | None = None) -> None:
         self.agents = agents
@@ -72,7 +72,7 @@ def test_the_end_is_the_second_of_two_equal_waves() -> None:
 
 
 def test_when_all_rest_their_tails_are_served_and_the_end_is_when_nobody_has_one() -> None:
-    """Mutation: the crawl ended with what filters had held."""
+    """Mutation: the crawl ended although filters still held URLs."""
     stage = Stage([idle(), idle()])
     stage.agents[1].report.has_tail = True
     stage.hear(0)
@@ -89,7 +89,7 @@ def test_when_all_rest_their_tails_are_served_and_the_end_is_when_nobody_has_one
 
 
 def test_a_message_between_two_waves_puts_the_end_off() -> None:
-    """Agent 0 is asked, then heard of by agent 1, which is asked late: one wave alone would end the crawl with work left."""
+    """Agent 0 is asked, then agent 1 sends it a message, and agent 1 is asked late: with one wave the crawl would end with work left."""
     stage = Stage([idle(sent={"1": 4}, received={"1": 0}), idle(sent={"0": 0}, received={"0": 4})])
     stage.hear(0)
     stage.hear(1)
@@ -117,7 +117,9 @@ def test_no_end_while_a_message_is_on_its_way_or_an_agent_is_dead() -> None:
 
 
 def test_a_shared_limit_is_reached_exactly_and_never_passed() -> None:
-    """Agents with much, little and nothing to do; restarts; orders that come late. Broken by granting what was not given back yet."""
+    """Agents with much, little and nothing to do; restarts; orders that come late. Mutation: pages are granted again before they are given
+    back.
+    """
     rng = random.Random(7)
     for _ in range(10):
         todo = [rng.choice((0, 3, 50, 400)) for _ in range(3)]
@@ -140,7 +142,9 @@ def test_a_shared_limit_is_reached_exactly_and_never_passed() -> None:
 
 @pytest.mark.parametrize(("todo", "max_pages", "end"), [([0, 50], 33, "limits.max_pages"), ([20, 21], 42, "nothing left")])
 def test_the_last_page_goes_to_one_who_has_work(todo: list[int], max_pages: int, end: str) -> None:
-    """In step, as real agents are. Broken: one that has none was granted it, gave it back, and was granted it again, for ever."""
+    """Agents report in step, as real ones do. Mutation: an agent without work was granted the page, gave it back, and was granted it again,
+    for ever.
+    """
     stage = Stage([FakeAgent(n) for n in todo], max_pages)
     whys = []
     for _ in range(40):
@@ -173,9 +177,9 @@ sys.exit(3)
 async def test_if_one_agent_ends_for_good_the_others_are_stopped_and_the_gravest_code_counts(
     tmp_path: Path, ends_with: int, code: int
 ) -> None:
-    """A full disk, a lock, three deaths in a row (9 is no ending of ours), an end that nobody asked for. Broken: the crawl never ends.
+    """A full disk, a lock, three deaths in a row (9 is no exit code of ours), an end without an order. Mutation: the crawl never ends.
 
-    The status says what happened; broken: "stopped by SIGINT", and the state of a dead agent's last report.
+    The status says what happened. Seen to fail: "stopped by SIGINT", and the state of a dead agent's last report.
     """
     command = (sys.executable, "-S", "-c", _STOPPABLE % ends_with)
     supervisor = Supervisor(tmp_path, Silent(sys.stderr), n_agents=2, agent=command)
@@ -188,7 +192,7 @@ async def test_if_one_agent_ends_for_good_the_others_are_stopped_and_the_gravest
 
 
 async def test_an_order_to_an_agent_that_has_just_closed_its_end_is_lost_with_it() -> None:
-    """Its death may be known later than that its end is closed. Mutation: the order was written to the closed pipe, an exception."""
+    """The pipe may be closed before its death is known. Mutation: the order was written to the closed pipe, which raised an exception."""
     child = await asyncio.create_subprocess_exec(*code("import sys; sys.stdin.read()"), stdin=asyncio.subprocess.PIPE, env=environment())
     assert child.stdin is not None
     life = AgentLife((), silence_s=1.0, note=print)

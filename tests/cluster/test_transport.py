@@ -1,4 +1,4 @@
-"""The law of the channels: every message that was committed is carried out once, in order, whoever dies and whenever."""
+"""The law of the channels: every committed message is carried out once, in order, whichever agent dies, and whenever."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ends import EXPECTED, End
 
 
 async def test_every_message_is_carried_out_once_and_in_order_whoever_dies(tmp_path: Path) -> None:
-    """Broken by acknowledging what is not on disk, by sending what is not, and by a window that forgets what it sent."""
+    """Mutations: what is not on disk is acknowledged; what is not on disk is sent; a window forgets what it has sent."""
     rng, ends = random.Random(3), [End(tmp_path, 0), End(tmp_path, 1)]
     for end in ends:
         end.begin()
@@ -35,7 +35,7 @@ async def test_every_message_is_carried_out_once_and_in_order_whoever_dies(tmp_p
 
 
 async def test_a_shard_older_than_the_others_is_told_and_not_crawled_on(tmp_path: Path) -> None:
-    """One shard was restored from a backup: the other has had messages that it never sent."""
+    """One shard was restored from a backup: the other has received messages that the restored one does not know it sent."""
     ends = [End(tmp_path, 0), End(tmp_path, 1)]
     ends[1].begin()
     ends[1].store.tables.channels.hear(0)

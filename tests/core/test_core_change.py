@@ -48,7 +48,7 @@ def of(shown: str, at: float = AT, title: str = "t") -> PageContent:
 
 @pytest.mark.parametrize("clock", CLOCKS)
 def test_a_clock_is_no_change(clock: str) -> None:
-    """Broken once (no clock left out): each of them is one in a page of so few words."""
+    """Mutation: no clock left out: each of them is one in a page of so few words."""
     before, after = (datetime.fromtimestamp(at, UTC) for at in (AT, LATER))
     made = compare(of(f"few words {clock.format(before, before)}"), of(f"few words {clock.format(after, after)}", LATER), min_change=0.0)
     assert made[:2] == (False, 0.0)
@@ -62,7 +62,7 @@ def test_a_clock_of_any_time_zone_is_none(zone_minutes: int) -> None:
 
 @pytest.mark.parametrize(("before", "after"), HONEST)
 def test_what_readers_call_a_change_is_one(before: str, after: str) -> None:
-    """Broken once (all digits left out): none of them is."""
+    """Mutation: all digits left out: none of them is."""
     assert compare(of(before), of(after, LATER), min_change=0.02).is_change
 
 

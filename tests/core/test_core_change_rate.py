@@ -24,7 +24,7 @@ def evidence(visits: list[tuple[float, bool]]) -> Evidence:
 
 @given(n=st.integers(1, 60), share=st.floats(0, 1), interval_s=st.floats(1.0, 1e7))
 def test_visits_at_regular_intervals_give_the_improved_estimator(n: int, share: float, interval_s: float) -> None:
-    """[CGM03, 4.2]: -ln((n - x + .5) / (n + .5)) / t. Broken once (half a visit left out): fails."""
+    """[CGM03, 4.2]: -ln((n - x + .5) / (n + .5)) / t. Mutation: half a visit left out."""
     x = max(1, round(n * share))
     found = estimate(evidence([(interval_s, i < x) for i in range(n)]), NOTHING)
     assert math.isclose(found, -math.log((n - x + 0.5) / (n + 0.5)) / interval_s, rel_tol=1e-4)
@@ -66,7 +66,7 @@ def test_a_date_of_the_last_change_is_one_change_in_the_time_since() -> None:
 
 
 def test_a_page_inherits_the_rate_of_its_nearest_siblings() -> None:
-    """Broken once (the most general pattern last): fails."""
+    """Mutation: the most general pattern last."""
     host = evidence([(DAY_S, i % 2 == 0) for i in range(200)])
     archive = evidence([(DAY_S, False)] * 100)
     assert inherited([host, archive], 1 / DAY_S) < inherited([host], 1 / DAY_S) / 20

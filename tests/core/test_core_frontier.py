@@ -87,7 +87,7 @@ def test_probes_and_audits_go_ahead_of_the_queue_under_the_same_delay() -> None:
 
 @pytest.mark.parametrize("heads", [1, 32])
 def test_a_probe_that_can_wait_waits_for_a_young_hosts_pages_and_no_longer(heads: int) -> None:
-    """Broken on purpose: `insert` without `can_wait`; `_is_young` always true."""
+    """Mutation: `insert` without `can_wait`; `_is_young` always true."""
     world = World(configured(frontier={"heads": heads}, politeness={**CALM, "min_delay": 0.0}))
     world.push("http://a.example/probe", lane=Lane.AHEAD, purpose=Purpose.PROBE, can_wait=True)
     for n in range(2):
@@ -290,7 +290,7 @@ def test_the_overview_counts_every_host_once() -> None:
 
 
 def test_visits_that_are_due_and_new_urls_share_a_host_and_none_goes_before_its_time() -> None:
-    """A quarter to visits while both wait, and sitemaps keep their share of the rest. Broken once (visits first): fails."""
+    """A quarter to visits while both wait, and sitemaps keep their share of the rest. Mutation: visits first."""
     world = World(configured(recrawl={"refresh_share": 0.25}, frontier={"announced_share": 0.2}, politeness=CALM))
     for n in range(40):
         world.push(f"http://a.example/new/{n}")
@@ -323,7 +323,7 @@ def test_a_visit_whose_deadline_would_be_in_danger_goes_before_new_urls_whatever
 
 
 def test_a_host_whose_visits_are_all_in_the_future_waits_for_the_first_and_no_longer() -> None:
-    """It comes sooner once a sitemap says so, and at once when a new URL is found. Broken once (its old place in `due` kept): fails."""
+    """It comes sooner once a sitemap says so, and at once when a new URL is found. Mutation: its old place in `due` kept."""
     world = World(configured(politeness=CALM))
     one = world.push("http://a.example/1", lane=Lane.DUE, due=world.now + 500)
     two = world.push("http://a.example/2", lane=Lane.DUE, due=world.now + 900)

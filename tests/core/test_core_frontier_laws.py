@@ -38,7 +38,7 @@ def random_world(seed: int, *, answer: Answer = steady, **sections: object) -> W
 @few
 @given(seeds)
 def test_no_host_is_visited_twice_within_its_delay_and_never_twice_at_once(seed: int) -> None:
-    """P20, P21, P23, P26, P31. Broken on purpose: `next_at` from the request's start; the host put back on the bench by `pop`."""
+    """P20, P21, P23, P26, P31. Mutation: `next_at` from the request's start; the host put back on the bench by `pop`."""
     world = random_world(seed, answer=flaky, politeness={"min_delay": 1.5, "delay_factor": 0.0, **NO_CIRCUIT})
     world.run()
     assert world.least_gap() >= 1.5
@@ -48,7 +48,7 @@ def test_no_host_is_visited_twice_within_its_delay_and_never_twice_at_once(seed:
 @few
 @given(seeds)
 def test_an_address_and_a_site_are_never_asked_for_more_than_their_share(seed: int) -> None:
-    """P24, P25. Broken on purpose: `next_start` not set; the place of the address, of the site not checked.
+    """P24, P25. Mutation: `next_start` not set; the place of the address, of the site not checked.
 
     After every pop that finds nothing `check_places` makes sure that nobody could have gone: seen to fail with a `take` that lets a line
     that is blocked or empty wake no other.
@@ -78,7 +78,7 @@ def test_an_address_and_a_site_are_never_asked_for_more_than_their_share(seed: i
 @few
 @given(seeds)
 def test_every_url_is_requested_exactly_once_when_nothing_fails(seed: int) -> None:
-    """Nothing lost, nothing twice. Broken on purpose: `whole` set after a full batch."""
+    """Nothing lost, nothing twice. Mutation: `whole` set after a full batch."""
     world = random_world(seed)
     world.run()
     assert world.n_requests() == Counter(entry.seq for entry in world.pushed)
@@ -90,7 +90,7 @@ def test_every_url_is_requested_exactly_once_when_nothing_fails(seed: int) -> No
 @few
 @given(seeds)
 def test_a_url_that_fails_is_requested_exactly_as_often_as_its_policy_says(seed: int) -> None:
-    """F11, F57. Broken on purpose: the attempt not counted; tries bounded by `len(waits)` instead of one more."""
+    """F11, F57. Mutation: the attempt not counted; tries bounded by `len(waits)` instead of one more."""
     failing = {f"/{n}" for n in range(0, 60, 3)}
 
     def answer(url: CrawlURL, rng: random.Random) -> Outcome:
@@ -111,7 +111,7 @@ def test_a_url_that_fails_is_requested_exactly_as_often_as_its_policy_says(seed:
 @few
 @given(seeds)
 def test_a_host_is_crawled_breadth_first_whatever_the_order_of_discovery(seed: int) -> None:
-    """Broken on purpose: `insert` appends instead of sorting."""
+    """Mutation: `insert` appends instead of sorting."""
     rng = random.Random(seed)
     world = World(configured(frontier={"heads": rng.choice([1, 3, 32])}), seed=seed)
     waiting: dict[int, Entry] = {}
@@ -132,7 +132,7 @@ def test_a_host_is_crawled_breadth_first_whatever_the_order_of_discovery(seed: i
 @few
 @given(seeds)
 def test_of_hosts_that_gave_as_many_pages_those_that_are_ready_go_in_the_order_of_their_heads_discovery(seed: int) -> None:
-    """Broken on purpose: lines ordered by their ticket."""
+    """Mutation: lines ordered by their ticket."""
     rng = random.Random(seed)
     world = World(configured(politeness={"jitter": 0.0, "delay_factor": 0.0, "address_delay": 0.0}), seed=seed)
     for n in range(100):
@@ -156,7 +156,7 @@ def test_of_hosts_that_gave_as_many_pages_those_that_are_ready_go_in_the_order_o
 def test_whatever_is_asked_of_the_frontier_nothing_is_lost_and_no_host_is_hurried(seed: int) -> None:
     """Every operation at random, with crashes.
 
-    Broken on purpose: `withdraw` keeps the row in memory; no place in `due` for a host on the bench.
+    Mutation: `withdraw` keeps the row in memory; no place in `due` for a host on the bench.
     """
     rng = random.Random(seed)
     world = random_world(seed, answer=flaky, politeness={"min_delay": 1.0, "delay_factor": 0.0, **NO_CIRCUIT})
@@ -225,7 +225,7 @@ def take_and_leave(world: World, rng: random.Random) -> set[int]:
 
 
 def test_a_fast_429_slows_the_host_down() -> None:
-    """P27, P29, design law A. Broken on purpose: `_back_off` not called."""
+    """P27, P29, design law A. Mutation: `_back_off` not called."""
 
     def answer(url: CrawlURL, rng: random.Random) -> Outcome:
         return failure(url, Cause.HTTP_429, 0.001, status=429)
@@ -242,7 +242,7 @@ def test_a_fast_429_slows_the_host_down() -> None:
 @few
 @given(seeds)
 def test_a_crash_at_any_moment_loses_nothing_and_keeps_every_gap(seed: int) -> None:
-    """P55, design law C. Broken on purpose: rows deleted by `pop`; `started_at` ignored; a load that forgets the retry lane."""
+    """P55, design law C. Mutation: rows deleted by `pop`; `started_at` ignored; a load that forgets the retry lane."""
     rng = random.Random(seed)
     world = random_world(seed, politeness={"min_delay": 2.0, "delay_factor": 0.0})
     n_crashes = rng.randrange(1, 8)
@@ -260,7 +260,7 @@ def test_a_crash_at_any_moment_loses_nothing_and_keeps_every_gap(seed: int) -> N
 @few
 @given(seeds)
 def test_crashes_do_not_give_a_failing_url_more_or_fewer_tries(seed: int) -> None:
-    """Attempts are written with the retry. Broken on purpose: the retry row put with the old attempt."""
+    """Attempts are written with the retry. Mutation: the retry row put with the old attempt."""
     rng = random.Random(seed)
     world = World(configured(politeness=NO_CIRCUIT), seed=seed, answer=lambda url, rng: failure(url, Cause.HTTP_5XX, 0.01), concurrency=4)
     for n in range(20):
@@ -277,7 +277,7 @@ def test_crashes_do_not_give_a_failing_url_more_or_fewer_tries(seed: int) -> Non
 @few
 @given(seeds)
 def test_budgets_are_exact_however_many_requests_run_at_once(seed: int) -> None:
-    """P42, design law D. Broken on purpose: the site's place without its room; `>` for `>=`."""
+    """P42, design law D. Mutation: the site's place without its room; `>` for `>=`."""
     rng = random.Random(seed)
     n_per_host, n_per_site = rng.randrange(1, 6), rng.randrange(1, 12)
     world = random_world(
@@ -301,7 +301,7 @@ def test_budgets_are_exact_however_many_requests_run_at_once(seed: int) -> None:
 @few
 @given(seeds)
 def test_a_retry_waits_for_its_time_and_then_goes_before_fresh_urls(seed: int) -> None:
-    """Broken on purpose: the retry lane served before `not_before`."""
+    """Mutation: the retry lane served before `not_before`."""
     world = random_world(seed, answer=flaky, politeness=NO_CIRCUIT)
     world.run()
     for requests in world.by_queue().values():

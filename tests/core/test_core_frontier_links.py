@@ -31,7 +31,7 @@ def crawled(seed: int, *, one_by_one: bool) -> World:
 @settings(max_examples=12, deadline=None)
 @given(st.integers(min_value=0, max_value=2**32))
 def test_links_pushed_as_columns_are_as_links_pushed_one_by_one(seed: int) -> None:
-    """Broken on purpose: a host that a new row goes first at is not placed anew; rows are counted twice; links held past `heads`."""
+    """Mutation: a host that a new row goes first at is not placed anew; rows are counted twice; links held past `heads`."""
     columns, singles = crawled(seed, one_by_one=False), crawled(seed, one_by_one=True)
     assert columns.store.rows == singles.store.rows
     assert columns.store.records == singles.store.records

@@ -6,7 +6,7 @@ from thresher.crawler.core.lately import Lately
 
 
 def test_what_was_not_used_for_longest_goes_first_and_the_newest_stays_whatever_it_weighs() -> None:
-    """Broken on purpose: `get` that does not count as a use; a weight that is not taken off when a value is replaced or goes."""
+    """Mutation: `get` that does not count as a use; a weight that is not taken off when a value is replaced or goes."""
     lately: Lately[str, int] = Lately(10)
     for n, key in enumerate("abcde"):
         assert lately.put(key, n, 2) == n

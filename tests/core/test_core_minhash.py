@@ -24,7 +24,7 @@ def _two_sets(share: float, n: int, seed: int) -> tuple[U64, U64]:
 
 @pytest.mark.parametrize("share", [0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99])
 def test_the_estimate_is_within_three_standard_errors_of_the_resemblance(share: float) -> None:
-    """Matrix row 13. Broken once (a slot kept the last hash in place of the least): fails."""
+    """Matrix row 13. Mutation: a slot kept the last hash in place of the least."""
     k, n_trials = 128, 30
     found = [resemblance(*(slots(side, k) for side in _two_sets(share, 2000, seed))) for seed in range(n_trials)]
     assert abs(np.mean(found) - share) < 3 * np.sqrt(share * (1 - share) / k / n_trials)
@@ -32,7 +32,7 @@ def test_the_estimate_is_within_three_standard_errors_of_the_resemblance(share: 
 
 
 def test_texts_shorter_than_the_sketch_are_compared_without_bias() -> None:
-    """Broken once (empty slots left empty, counted as agreeing): fails."""
+    """Mutation: empty slots left empty, counted as agreeing."""
     found = [resemblance(*(slots(side, 64) for side in _two_sets(0.6, 20, seed))) for seed in range(400)]
     assert abs(np.mean(found) - 0.6) < 0.03
 

@@ -186,7 +186,7 @@ def test_what_was_not_linked_to_for_two_generations_begins_anew_at_its_level(mon
 
 @given(st.lists(st.integers(1, 25), max_size=12))
 def test_cash_begun_for_a_pages_links_is_as_begun_for_one_after_the_other(runs: list[int]) -> None:
-    """Generations begin at the same URL. Broken on purpose: a whole run goes into the generation that its first URL went into."""
+    """Generations begin at the same URL. Mutation: a whole run goes into the generation that its first URL went into."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_GENERATION", 10)
         together, singly, first = Cash(), Cash(), 1

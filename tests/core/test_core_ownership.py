@@ -12,7 +12,7 @@ from thresher.crawler.core.ownership import N_PARTITIONS, Ownership, divided, fi
 
 @given(st.lists(st.integers(1, 64), min_size=1, max_size=4))
 def test_every_agent_has_its_equal_share_and_no_partition_moves_between_agents_that_stay_and_had_none_too_many(counts: list[int]) -> None:
-    """Broken by a table that is divided anew: then nearly all partitions move."""
+    """Mutation: the table is divided anew: nearly all partitions move."""
     table = b""
     for n in counts:
         before, table = table, divided(n, table)

@@ -44,7 +44,7 @@ def test_pages_need_what_their_host_gives_and_every_one_has_its_turn(policy: Pol
 
 
 def test_harmonic_makes_one_more_visit_worth_the_same_at_every_page() -> None:
-    """The derivative of weight · ln(1 + c / r) by r is the multiplier wherever no bound holds [KPLH19]. Broken once (4 made 2): fails."""
+    """The derivative of weight · ln(1 + c / r) by r is the multiplier wherever no bound holds [KPLH19]. Mutation: 4 made 2."""
     shares = [Share(50, rate / DAY_S, weight) for rate in (0.05, 0.3, 1, 20, 1000) for weight in (1.0, 5.0)]
     m = multiplier("harmonic", shares, 300 / DAY_S, BOUNDS)
     for share in shares:
@@ -69,7 +69,7 @@ def test_age_optimal_lessens_age_by_the_same_with_one_more_visit_of_any_page() -
 def test_fresh_makes_one_more_visit_worth_the_same_at_every_page_that_it_can_keep_up_with() -> None:
     """The derivative of weight · r / (r + c) by r is the multiplier [AHLPS18]; one that it cannot has its turn alone.
 
-    Broken once (a root left out): fails.
+    Mutation: a root left out.
     """
     shares = [Share(50, rate / DAY_S, weight) for rate in (0.1, 0.5, 1) for weight in (1.0, 3.0)]
     m = multiplier("fresh", [*shares, Share(5, 1.0, 1.0)], 200 / DAY_S, BOUNDS)
@@ -88,7 +88,7 @@ def test_what_changes_with_every_request_does_not_take_the_visits_of_the_others(
 
 
 def test_a_host_with_time_to_spare_is_not_asked_more_than_is_of_use() -> None:
-    """One visit in a hundred finds a change. Broken once (no bound): fails."""
+    """One visit in a hundred finds a change. Mutation: no bound."""
     for policy in POLICIES:
         rate = 0.1 / DAY_S
         m = multiplier(policy, [Share(50, rate, 1.0)], 50 / HOUR_S, BOUNDS)
@@ -99,7 +99,7 @@ def test_a_host_with_time_to_spare_is_not_asked_more_than_is_of_use() -> None:
 
 
 def test_what_is_not_of_use_is_left_out_as_the_policy_shares_and_not_page_by_page() -> None:
-    """A page that changes a hundredth as often has a tenth of the visits. Broken once (a bound for each page): it has a hundredth."""
+    """A page that changes a hundredth as often has a tenth of the visits. Mutation: a bound for each page: it has a hundredth."""
     shares = [Share(50, rate / DAY_S, 1.0) for rate in (0.0001, 0.01)]
     m = multiplier("harmonic", shares, 100 / HOUR_S, BOUNDS)
     seldom, often = (interval_s("harmonic", share.rate, 1.0, m, BOUNDS) for share in shares)

@@ -68,7 +68,7 @@ def manual_that_changes_together(n_releases: int) -> tuple[Site, float]:
 
 
 def test_when_a_page_of_a_group_that_changes_together_has_changed_its_siblings_are_due_and_no_others() -> None:
-    """Four releases. Broken once (no trial counted): fails."""
+    """Four releases. Mutation: no trial counted."""
     site, now = manual_that_changes_together(4)
     found = site.visit(MANUAL[0], now + 2 * DAY_S, is_changed=True)
     assert names(found) == set(MANUAL[1:])
@@ -97,7 +97,7 @@ def test_a_burst_that_others_have_no_part_in_ends_after_a_few_visits() -> None:
 
 @pytest.mark.parametrize(("haste", "n"), [(1.0, 0), (8.0, 7)])
 def test_a_host_that_has_no_room_is_asked_for_siblings_if_it_may_be_asked_faster_for_a_while(haste: float, n: int) -> None:
-    """All others are due. Broken once (haste left out): fails."""
+    """All others are due. Mutation: haste left out."""
     site, now = manual_that_changes_together(4)
     for path in OTHERS:
         site.schedule.bring_forward(page(path), site.plan(path), now + 2 * DAY_S)
@@ -129,7 +129,7 @@ def test_a_page_that_always_differs_says_nothing_of_others_and_comes_no_sooner()
 
 
 def test_a_change_that_a_burst_explains_is_not_the_pages_own() -> None:
-    """So each of a group needs but its share of the visits. Broken once (each change counted in full): fails."""
+    """So each of a group needs but its share of the visits. Mutation: each change counted in full."""
     together, now = manual_that_changes_together(8)
     alone = Site(*MANUAL)
     for i in range(16):
@@ -162,7 +162,7 @@ def test_a_burst_is_worth_the_time_in_which_a_page_had_changed_by_itself_as_like
 
 
 def test_no_page_comes_before_the_shortest_interval_nor_later_than_it_would_have() -> None:
-    """Broken once (due at once whatever the shortest interval is): fails."""
+    """Mutation: due at once whatever the shortest interval is."""
     site, now = manual_that_changes_together(4)
     site.visit(MANUAL[0], now + 2 * DAY_S - 2_000.0, is_changed=False)
     site.visit(MANUAL[3], now + 2 * DAY_S - 1_900.0, is_changed=False)

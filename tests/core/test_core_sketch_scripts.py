@@ -17,7 +17,7 @@ THAI = "สวัสดีครับยินดีต้อนรับ"
 
 @pytest.mark.parametrize("text", [THAI, "ສະບາຍດີທຸກຄົນ", "မင်္ဂလာပါအားလုံး", "សួស្តីអ្នកទាំងអស់គ្នា"], ids=["Thai", "Lao", "Burmese", "Khmer"])
 def test_every_letter_begins_a_word_of_three(text: str) -> None:
-    """Broken once (a run of letters is one word, as in Latin): fails."""
+    """Mutation: a run of letters is one word, as in Latin."""
     found = token_hashes(text).tolist()
     assert len(found) == len(text)
     assert found[:-2] == [token_hashes(text[i : i + 3])[0] for i in range(len(text) - 2)]

@@ -36,7 +36,7 @@ def anyhow(rng: random.Random, now: float) -> float:
 def test_no_visit_waits_for_longer_than_a_share_of_a_round_and_each_is_made_in_time(
     wanted: Callable[[random.Random, float], float], round_share: float
 ) -> None:
-    """Forty pages, one visit at a time, what is due first goes first. Broken once (the wanted time is given wherever it is): fails."""
+    """Forty pages, one visit at a time, what is due first goes first. Mutation: the wanted time is given wherever it is."""
     rng, load, gap_s = random.Random(1), VisitLoad(MOST_S / SLICES), round_share * MOST_S / N
     n_waiting, waits, intervals = 1.0 + WAITING * N, [0.0], [0.0]
     queue = [(NOW + i * gap_s, i, NOW) for i in range(N)]

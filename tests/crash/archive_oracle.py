@@ -1,4 +1,4 @@
-"""What a crawl's archive must be, whatever killed the crawl: judged from the files, by a reader that did not write them."""
+"""Checks the archive of a crawl that was killed, from its files, by a reader of another program."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from thresher.storage.view import View
 
 
 class _Shard(NamedTuple):
-    """What one shard has."""
+    """The visits of one shard."""
 
-    visits: Counter[int]  # that its archive has the records of
-    captures: set[int]  # visits that its store has the places of
+    visits: Counter[int]  # visits whose records are in its archive
+    captures: set[int]  # visits whose places are in its store
     expected: list[tuple[int, int, str]]  # shard, visit and URL of what was answered; the visits of moved sites are of another shard
-    needed: list[str]  # requisites that were fetched, by whichever shard
+    needed: list[str]  # requisites that any shard has fetched
 
 
 def archive_faults(store: Path) -> list[str]:
-    """Return what is wrong, in words; [] if every visit of the store has its records exactly once, and nothing else is there."""
+    """Return a message for each fault; [] if every visit of the store has its records exactly once, and there are no others."""
     faults: list[str] = []
     answered: set[str] = set()
     records: set[str] = set()
@@ -52,7 +52,7 @@ def archive_faults(store: Path) -> list[str]:
 def _of_shard(
     number: int, path: Path, answered: set[str], records: set[str], references: list[tuple[str, str]], faults: list[str]
 ) -> _Shard:
-    """Return what a shard has; the other arguments take what its files have."""
+    """Return the visits of a shard; add the contents of its files to the other arguments."""
     visits: Counter[int] = Counter()
     for file in sorted((path / "archive").glob("*.warc.gz")):
         with file.open("rb") as stream:

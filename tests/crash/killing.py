@@ -1,11 +1,12 @@
-"""The kill test: a crawl that is killed again and again, and an oracle that compares what it found with an uninterrupted one.
+"""The kill test: a crawl is killed again and again, and an oracle compares its results with those of an uninterrupted crawl.
 
-Kills come at random and at fail points: supervisor or agent by SIGKILL, the agent by itself at a step of a commit, a message, a move of
-partitions, SIGTERM, SIGINT twice, SIGSTOP and SIGCONT. After each life the store is verified and the crawl resumed, until it ends.
+Kills come at random times and at fail points: SIGKILL to the supervisor or an agent; an agent that kills itself at a step of a commit, of a
+message, or of a move of partitions; SIGTERM; SIGINT twice; SIGSTOP and SIGCONT. After each life the store is verified and the crawl
+resumed, until it ends.
 
-The oracle compares sets of (URL, state, reason, status, sha256 of the body, failure, redirect target): in a finite web, with filters
-that depend on order in `observe` and no caps, neither order nor kills may change any of it. What the server saw bounds the rest: no URL
-is asked for more often than kills explain, no host sooner than its delay, robots.txt once.
+The oracle compares sets of (URL, state, reason, status, sha256 of the body, failure, redirect target): in a finite web, without limits, and
+with filters that depend on order in mode `observe`, neither order nor kills may change any of it. The server's log shows the rest: no URL
+is requested more often than kills explain, no host sooner than its delay, robots.txt once.
 """
 
 from __future__ import annotations
@@ -64,22 +65,22 @@ _ACTIONS = {
     "SIGINT twice": 9,
     "SIGSTOP": 7,
 }
-_KILLS = ("kill the supervisor", "kill the agent", "crash at a point", "SIGINT twice")  # those that may cost refetches
+_KILLS = ("kill the supervisor", "kill the agent", "crash at a point", "SIGINT twice")  # kills that may cause refetches
 _OWN_ENDS = {"SIGTERM": (0, 3), "SIGINT twice": (0, 3, 130)}
-_MOST_LIVES_MORE = 10  # lives that end by no kill of ours, or to which nobody was there to kill
-_STRIDE = 80  # requests from one kill to the next, at most, where it is not known how many there will be
-_EARLY = 0.15  # share of the kills that come within a second of the start, while there may be no request yet
+_MOST_LIVES_MORE = 10  # lives that end without a kill, or have no process to kill
+_STRIDE = 80  # most requests between two kills, if their total is not known
+_EARLY = 0.15  # share of the kills within a second of the start, maybe before the first request
 
 
 @dataclass
 class Tally:
-    """What was done to a crawl, and what came of it."""
+    """The kills of a crawl, and its results."""
 
     seed: int
     n_agents: int = 1
     kills: Counter[str] = field(default_factory=Counter)
     n_lives: int = 0
-    problems: list[str] = field(default_factory=list)  # of `verify`, after whichever life
+    problems: list[str] = field(default_factory=list)  # of `verify`, after any life
     missing: list[str] = field(default_factory=list)
     extra: list[str] = field(default_factory=list)
     other: list[str] = field(default_factory=list)
@@ -97,11 +98,11 @@ class Tally:
 
     @property
     def bound(self) -> int:
-        """How many refetches the kills explain: what was in flight and one group, each."""
+        """How many refetches the kills explain: for each, the requests in flight and one group of commits."""
         return self.n_kills * self.n_agents * (CONCURRENCY + GROUP)
 
     def faults(self) -> list[str]:
-        """Return what is wrong, in words; [] if the crawl lost nothing and kept its manners."""
+        """Return a message for each fault; [] if the crawl lost nothing and was polite."""
         found = {
             "verify": self.problems,
             "missing": self.missing,
@@ -117,7 +118,7 @@ class Tally:
 
 @dataclass(frozen=True)
 class Bench:
-    """A web, its port, and how it is crawled; one reference run, then as many torments as wanted."""
+    """A web, its port, and the settings of crawls: one reference run, then any number of runs under kills."""
 
     profile: str
     changes: dict[str, object]
@@ -161,12 +162,12 @@ def bench(profile: str = "kill", *, mode: str = "observe", agents: int = 1, **ch
 def torment(
     where: Bench, directory: Path, seed: int, most_kills: int, reference: Findings | None, *, design: str = "", first_point: str = ""
 ) -> Tally:
-    """Crawl under kills to the end, and judge.
+    """Crawl to the end under kills, and judge.
 
-    design: a broken one to switch on, which must be found out.    first_point: fail point of the first life, by default one by chance.
+    design: a broken design, which the test must notice.    first_point: fail point of the first life, by default a random one.
     """
     rng, tally, store = random.Random(seed), Tally(seed, where.agents), directory / "store"
-    stride = 2 * len(reference.urls) // (most_kills + 1) if reference else _STRIDE  # so that kills come all along the crawl
+    stride = 2 * len(reference.urls) // (most_kills + 1) if reference else _STRIDE  # so that kills are spread over the whole crawl
     began = time.monotonic()
     with where.serve(directory) as server:
         config, tail = where.config(server, directory), Tail(server)
@@ -181,7 +182,7 @@ def torment(
                 code = life.end()
             tally.kills["crash at a point"] += crashed.exists()
             if crashed.exists() and where.agents > 1:
-                # the command commits, too, where the number of agents changes: itself when it moves partitions, in a child before that
+                # if the number of agents changes, the command commits too: when it moves partitions, and before that in a child
                 expected = (*expected, -signal.SIGKILL, 128 + signal.SIGKILL)
             tally.problems += verify(store) if _is_store(store) else []
             assert design or code in expected, f"seed {seed}, life {tally.n_lives}: exit {code}, expected {expected}: {life.said}"
@@ -203,7 +204,7 @@ def _is_store(store: Path) -> bool:
 
 
 def _change(rng: random.Random, agents: int) -> list[str]:
-    """Where there are several agents, their number may change from life to life."""
+    """If there are several agents, their number can change from life to life."""
     return ["--set", f"agents={rng.choice([agents, agents, agents - 1, agents + 1])}"] if agents > 1 else []
 
 
@@ -215,11 +216,11 @@ def _point(rng: random.Random, tally: Tally, most_kills: int, points: tuple[str,
     """Choose a fail point for a life, or none."""
     if tally.n_kills >= most_kills or rng.randrange(100) >= _ACTIONS["crash at a point"]:
         return ""
-    return f"{rng.choice(points)}:{rng.randint(2, 12)}"  # the first commit of a life is that of the command, which has no supervisor
+    return f"{rng.choice(points)}:{rng.randint(2, 12)}"  # the first commit of a life is by the command, which has no supervisor
 
 
 def _live(life: Life, tail: Tail, rng: random.Random, tally: Tally, most_kills: int, stride: int) -> tuple[int, ...]:
-    """Torment one life until it ends, or is left to itself; return the exit codes that are right for it."""
+    """Kill processes of one life until it ends, or leave it alone; return the exit codes that are right for it."""
     actions = [name for name in _ACTIONS if name != "crash at a point"]
     while tally.n_kills < most_kills:
         action = rng.choices(actions, [_ACTIONS[name] for name in actions])[0]
@@ -241,14 +242,14 @@ def _live(life: Life, tail: Tail, rng: random.Random, tally: Tally, most_kills: 
 
 
 def _do(action: str, life: Life, rng: random.Random) -> bool:
-    """Do it; return whether there was somebody to do it to."""
+    """Do one of the kills; return whether there was a process for it."""
     match action:
         case "kill the supervisor":
             life.signal(signal.SIGKILL)
         case "kill the agent":
             return life.signal_agent(signal.SIGKILL, rng.choice)
         case "SIGTERM":
-            life.wait_for_agent()  # before, Python itself may take the signal
+            life.wait_for_agent()  # before that, Python itself may handle the signal
             life.signal(signal.SIGTERM)
         case "SIGINT twice":
             life.wait_for_agent()
@@ -279,6 +280,6 @@ def _judge(tally: Tally, directory: Path, reference: Findings | None, truth: Tru
 
 
 def unreached(found: Findings, truth: Truth) -> dict[str, Finding | None]:
-    """Return the planted URLs that a crawl did not settle."""
+    """Return the planted URLs that a crawl has not settled."""
     known = {url: found.urls.get(url) for url in truth.urls}
     return {url: finding for url, finding in known.items() if finding is None or finding.state not in ("DONE", "REFUSED")}

@@ -1,12 +1,12 @@
-"""Stores with overwritten pages, and how every command answers on them, in processes as an operator starts them.
+"""Stores with overwritten pages, and what every command does with them, in processes as an operator starts them.
 
     with Rot(directory) as rot:
         problems = rot.case(seed)      # [] if each command printed the truth, or an error that the store is damaged
 
 Each case copies one store, overwrites one to three pages of one of its two files, and runs `verify`, `status`, `stats`, `hosts`, exports
 and `resume`. A command may exit with 0 only if it prints exactly what it prints for the whole store; else it must exit with 6 and a
-message. A traceback, a death by a signal or an endless loop is a fault. A page that no other page points to may be damaged unnoticed: then
-the commands must print the same as for the whole store.
+message. A traceback, a death by a signal or an endless loop is a fault. Damage to a page that no other page points to may stay unnoticed:
+then the commands must print the same as for the whole store.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from thresher.crawler.core.model import State
 ROOT = _TESTS.parent
 PAGE = 4096
 _LONGEST_S = 60.0
-_SETTINGS = Settings(  # every name is a loopback address, which no request may go to: nothing is sent
+_SETTINGS = Settings(  # every name has a loopback address, to which no request is allowed: nothing is sent
     identity=IdentitySettings(contact="https://example.org/bot"),
     dns=DnsSettings(static={".example": "127.0.0.1"}),
     limits=LimitSettings(max_time=0.6, min_free_disk=0, max_wait=0.5),
@@ -79,7 +79,7 @@ class Said(NamedTuple):
     err: str
 
 
-Damage = Callable[[random.Random, bytes, list[bytes]], bytes]  # dice, a page, all pages → what lies there instead
+Damage = Callable[[random.Random, bytes, list[bytes]], bytes]  # random generator, a page, all pages → the damaged page
 
 
 def _stale_copy(rng: random.Random, _page: bytes, pages: list[bytes]) -> bytes:
@@ -94,7 +94,7 @@ def _flipped(rng: random.Random, page: bytes, _pages: list[bytes]) -> bytes:
 
 
 def _misheaded(rng: random.Random, page: bytes, _pages: list[bytes]) -> bytes:
-    """The page's number, flags, bounds or the places of its first rows."""
+    """Damage the page's number, flags, bounds or the places of its first rows."""
     at = rng.randrange(0, 40)
     return page[:at] + rng.randbytes(2) + page[at + 2 :]
 
@@ -111,7 +111,7 @@ DAMAGES: dict[str, Damage] = {
 
 
 def build(path: Path, n_urls: int = 600) -> None:
-    """Write a crawl of three hosts: a third of the URLs are pages, the others wait."""
+    """Write a crawl of three hosts: a third of the URLs are pages, the others are queued."""
     small = SmallStore(path, _SETTINGS)
     for n in range(n_urls):
         url = small.url(f"https://host{n % 3}.example/folder-{n % 7}/page-{n}")
@@ -122,12 +122,12 @@ def build(path: Path, n_urls: int = 600) -> None:
 
 
 class Rot:
-    """One store, and a process that forks commands so that nothing is imported twice."""
+    """One store, and a process that forks commands, so that nothing is imported twice."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self._whole = directory / "whole"
-        self.codes: dict[str, int] = {}  # of the last case
+        self.codes: dict[str, int] = {}  # exit codes of the last case
         build(self._whole)
 
     def __enter__(self) -> Self:
@@ -183,7 +183,7 @@ class Rot:
 
 
 def _manners(name: str, said: Said, codes: tuple[int, ...]) -> list[str]:
-    """Return what is wrong with the way a command ended, whatever it printed."""
+    """Return what is wrong with the way in which a command ended, without regard to its output."""
     problems = []
     if said.code not in codes:
         problems.append(f"{name}: exit {said.code}, expected one of {codes}: {said.err[-600:]}")
@@ -201,7 +201,7 @@ def damaged(store: Path, rng: random.Random) -> str:
     file = store / env / "data.mdb"
     content = bytearray(file.read_bytes())
     pages = [bytes(content[at : at + PAGE]) for at in range(0, len(content), PAGE)]
-    first = 0 if rng.random() < 0.1 else 2  # now and then a meta page
+    first = 0 if rng.random() < 0.1 else 2  # sometimes a meta page
     done = []
     for number in rng.sample(range(first, len(pages)), rng.choice((1, 1, 2, 3))):
         how = rng.choice(list(DAMAGES))

@@ -1,4 +1,4 @@
-"""Killed in mid-archive, a crawl has the records of every visit exactly once.
+"""A crawl that is killed while it writes its archive has the records of every visit exactly once.
 
 The long form, with more seeds on more pages: `python -m benchmarks.proofs.archive_kill`.
 """
@@ -22,7 +22,7 @@ SMALL: dict[str, Any] = {"n_sites": 2, "pages_per_host": [8, 10]}
 
 @pytest.mark.parametrize("point", ["in_archive:25", "after_archive:1"])
 def test_killed_in_mid_archive_every_visit_has_its_records_once(tmp_path: Path, point: str) -> None:
-    """F81 for the archive: half a group's records, or a whole group's whose commit did not come, are cut off and written once again."""
+    """F81 for the archive: records of half a group, or of a group that was not committed, are cut off and written again."""
     web, store, crashed = replace(bench(**SMALL), archives=True), tmp_path / "store", tmp_path / "crashed"
     with web.serve(tmp_path) as server, crawl(store, web.config(server, tmp_path), **crash_at(point, once=crashed)) as life:
         assert life.end() == 0, life.said
@@ -34,7 +34,7 @@ def test_killed_in_mid_archive_every_visit_has_its_records_once(tmp_path: Path, 
 
 
 def _break(store: Path) -> None:
-    """The check on the check, and on `verify`: bytes that are lost, that are others, and records that are there twice."""
+    """The oracle and `verify` notice lost bytes, changed bytes, and records that are there twice."""
     (file,) = store.glob("archive/*")
     whole = file.read_bytes()
     file.write_bytes(whole[: len(whole) // 2])

@@ -1,4 +1,4 @@
-"""Signals that come early: before an agent's process has an agent to stop, or has so much as imported its modules."""
+"""Signals that come early: before an agent's process has an agent to stop, or even before it has imported its modules."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from thresher.storage.verify import verify
 
 @pytest.mark.parametrize("step", ["open_store", "Agent"])
 def test_it_ends_the_process_at_once(tmp_path: Path, step: str) -> None:
-    """F82: no exception halfway through the opening of a store, which could leave a thread that the process waits for."""
+    """F82: no exception while a store is being opened, which could leave a thread for which the process waits."""
     store = tmp_path / "store"
     create_store(store, load([], sets=["identity.contact=me@example.org"]).settings)
     code = f"""
@@ -43,7 +43,7 @@ def test_it_ends_the_process_at_once(tmp_path: Path, step: str) -> None:
 
 
 def test_one_that_comes_while_modules_are_imported_waits_and_says_nothing(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """F82. Mutation: the process began with SIGINT let through, and told its operator of a KeyboardInterrupt in an import."""
+    """F82. Mutation: the process started with SIGINT unblocked, and showed a KeyboardInterrupt in an import."""
     store = tmp_path / "store"
     create_store(store, load([], sets=["identity.contact=me@example.org"]).settings)
     code = "import os, signal; os.kill(os.getpid(), signal.SIGINT); from thresher.crawler.process.agent_process import main; main()"
@@ -54,7 +54,9 @@ def test_one_that_comes_while_modules_are_imported_waits_and_says_nothing(tmp_pa
 
 
 def test_several_that_start_together_spare_their_parent_nothing() -> None:
-    """Mutation: each put back what it had found, for the second the first one's block: no crawl of several agents heard a Ctrl-C."""
+    """Mutation: each start restored the signal mask that it had found; the second one found the mask of the first: no crawl of several
+    agents received a Ctrl-C.
+    """
     code = "import signal, sys; sys.exit(signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, []))"
 
     async def start_all() -> list[int]:
@@ -66,7 +68,7 @@ def test_several_that_start_together_spare_their_parent_nothing() -> None:
 
 
 def test_a_terminal_s_does_not_reach_the_demo_server(tmp_path: Path) -> None:
-    """What a crawl still has in flight is answered. Mutation: the server was of its parent's process group."""
+    """The server still answers the crawl's requests in flight. Mutation: the server was in its parent's process group."""
     code = """
         import os, signal, time, urllib.request
         from thresher.crawler.demo.process import ServerProcess

@@ -1,4 +1,4 @@
-"""Every way a crawl can end, as real processes and real signals: exit codes, what is kept, and that `resume` goes on."""
+"""Every way in which a crawl can end, with real processes and signals: exit codes, what is kept, and that `resume` continues."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def server(tmp_path: Path, port: int) -> Iterator[ServerProcess]:
 
 
 def paced(server: ServerProcess, delay_s: float = DELAY_S) -> dict[str, Any]:
-    """A crawl that takes a second or two, so that it can be stopped in the middle."""
+    """Settings of a crawl that takes a second or two, so that it can be stopped in the middle."""
     observe = {name: {"mode": "observe"} for name in ("path_trap", "exact_duplicate", "soft_error", "pattern_yield")}
     return options(server, politeness={"min_delay": delay_s}, filters=observe)
 
@@ -109,7 +109,7 @@ class Display:
         self.notes.append(message)
 
 
-# Of an agent: at its n-th page it reports, so that its start is over, and sends itself a signal, once over all its lives.
+# Code for an agent: at its n-th page it reports, so that its start is over, and sends itself a signal; only once over all its lives.
 SIGNALS_ITSELF = """
 import os, signal
 from pathlib import Path
@@ -138,7 +138,9 @@ def agent(code: str) -> tuple[str, ...]:
 
 @pytest.mark.parametrize("n_agents", shortened([1, 2], 1))
 def test_a_signal_stops_gracefully_and_resume_finds_the_rest(tmp_path: Path, port: int, whole: Findings, n_agents: int) -> None:
-    """F82, P1, P40, P55: exit 3, twice; nothing is asked for again, robots.txt neither, and the delay holds across the stops."""
+    """F82, P1, P40, P55: exit 3, twice; nothing is requested twice, not even robots.txt, and the delay also holds from before a stop to
+    after it.
+    """
     store = tmp_path / "store"
     with stopping_demo("kill", tmp_path, 30, 60, port=port, **WEB) as server:
         config = write_config(tmp_path, paced(server), server.web.seeds())
@@ -160,8 +162,8 @@ def test_a_signal_stops_gracefully_and_resume_finds_the_rest(tmp_path: Path, por
 
 @pytest.mark.parametrize(("number", "code"), shortened([(signal.SIGINT, 130), (signal.SIGTERM, 143)], 1))
 def test_a_second_signal_ends_the_crawl_at_once(tmp_path: Path, number: signal.Signals, code: int) -> None:
-    """F82: what is in flight is given up and stays queued."""
-    with stopping_demo("kill", tmp_path, 12, **WEB) as server:  # what is in flight then is not answered
+    """F82: requests in flight are given up, and their URLs stay queued."""
+    with stopping_demo("kill", tmp_path, 12, **WEB) as server:  # requests in flight are not answered then
         store = tmp_path / "store"
         with crawl(store, write_config(tmp_path, paced(server, 0.0), server.web.seeds())) as life:
             assert life.wait_for_requests(server, 12)
@@ -215,7 +217,7 @@ def test_a_damaged_store_is_refused_with_exit_6(store: Path, damage: Any) -> Non
 
 
 def test_what_a_killed_creation_left_is_no_crawl(server: ServerProcess, config: Path, tmp_path: Path) -> None:
-    """F81: `crawl` begins anew there; into a crawl it does not."""
+    """F81: `crawl` starts anew in what a killed creation left, but not in a crawl."""
     store = tmp_path / "store"
     for name in ("state", "results", "skipped"):
         (store / name).mkdir(parents=True)
@@ -235,7 +237,7 @@ def _limit(store: Path, more_bytes: int) -> str:
 
 
 def test_a_full_disk_is_exit_74_and_resume_finds_the_rest(store: Path, whole: Findings) -> None:
-    """F86: what was committed is there, nothing is lost."""
+    """F86: what was committed is kept, and nothing is lost."""
     code = asyncio.run(Supervisor(store, Display(), agent=agent(_limit(store, 40_000) + "main(patience_s=0.5)")).run())
     assert code == 74
     assert "the disk refuses" in status(store)["why"]
@@ -246,12 +248,12 @@ def test_a_full_disk_is_exit_74_and_resume_finds_the_rest(store: Path, whole: Fi
 
 
 def test_a_disk_is_tried_again_for_ten_seconds_and_not_for_a_minute() -> None:
-    """F86: the tests around this one have patiences of their own, so that none depends on how fast something happens."""
+    """F86: the tests around this one set other patiences, so that none depends on how fast something happens."""
     assert PATIENCE_S == 10.0
 
 
 async def test_a_full_disk_pauses_the_crawl_until_there_is_room(store: Path, server: ServerProcess, whole: Findings) -> None:
-    """F86: no request while it lasts, a word in the status, and it goes on by itself."""
+    """F86: no request meanwhile, a message in the status, and the crawl goes on by itself."""
     patient = agent(_limit(store, 40_000) + "main(patience_s=600)")
     running = asyncio.ensure_future(Supervisor(store, Display(), agent=patient).run())
     await until(lambda: running.done() or "refuses writes" in status(store)["why"])
@@ -287,33 +289,33 @@ async def test_an_agent_that_hangs_is_killed_and_started_again(store: Path, whol
     supervisor = Supervisor(store, display, silence_s=SILENCE_S, agent=hangs)
     assert await supervisor.run() == 0
     assert any("silent" in note for note in display.notes)
-    assert supervisor.status.restarts >= 1  # more where the machine itself keeps an agent silent
+    assert supervisor.status.restarts >= 1  # more, if the machine keeps an agent silent
     assert differences(whole, findings(store)) == NOTHING
 
 
 def test_a_supervisor_that_slept_does_not_take_it_for_a_hang(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """F14: after a suspension the clock has run on by an hour, and the agent has been silent for as long as nobody listened.
+    """F14: after a suspension the clock is an hour ahead, and nothing was read from the agent for that hour.
 
-    Mutation: silence is the time since the last line.
+    Mutation: silence is the time since the agent's last line.
     """
     real, ahead_s = time.monotonic, [0.0]
     monkeypatch.setattr(time, "monotonic", lambda: real() + ahead_s[0])
 
     class Sleeps(Display):
-        """Sleeps once it has heard from the agent."""
+        """Sleeps when the agent's first report arrives."""
 
         def update(self, status: Status) -> None:
             ahead_s[0] = 3600.0
 
     display = Sleeps()
-    with asyncio.Runner(loop_factory=asyncio.SelectorEventLoop) as runner:  # which takes its time from there, as uvloop does not
+    with asyncio.Runner(loop_factory=asyncio.SelectorEventLoop) as runner:  # it takes its time from `time.monotonic`, uvloop does not
         assert runner.run(Supervisor(store, display, silence_s=600.0).run()) == 0
     assert ahead_s[0]
     assert display.notes == []
 
 
 def test_an_exception_in_a_settlement_loses_nothing(store: Path, tmp_path: Path, whole: Findings) -> None:
-    """F81, F83: the visit is half written when the agent dies of it; none of it may be committed, however long the dying takes."""
+    """F81, F83: the visit is half written when the exception ends the agent; none of it may be committed, however long the end takes."""
     code = f"""
         import asyncio
         from pathlib import Path
@@ -339,7 +341,7 @@ def test_an_exception_in_a_settlement_loses_nothing(store: Path, tmp_path: Path,
 
 
 def test_a_writer_that_dies_ends_the_agent(store: Path) -> None:
-    """F84: exit 1, never on without persistence."""
+    """F84: exit 1; the crawl never goes on without being saved."""
     code = """
         from thresher.storage.writer import Writer
         commit, left = Writer._commit, [4]
@@ -357,7 +359,7 @@ def test_a_writer_that_dies_ends_the_agent(store: Path) -> None:
 
 
 def test_a_page_that_killed_its_process_is_counted_and_parsed_apart(store: Path, tmp_path: Path, whole: Findings) -> None:
-    """F65, F69: one crash while parsing: the agent is restarted, the page is known as a suspect, and is stored all the same."""
+    """F65, F69: one crash while parsing: the agent is restarted, the page is a suspect, and it is stored."""
     with resume(store, **crash_at("parsing:5", once=tmp_path / "crashed")) as life:
         assert life.end() == 0, life.said
     assert (tmp_path / "crashed").exists()
@@ -367,7 +369,7 @@ def test_a_page_that_killed_its_process_is_counted_and_parsed_apart(store: Path,
 
 
 def test_a_page_that_killed_three_processes_is_kept_unparsed(store: Path, server: ServerProcess) -> None:
-    """F69: no fourth parse."""
+    """F69: there is no fourth parse."""
     with Store.open(store, None, 0.0) as opened:
         seed = URLSpace(opened.secret, URLRules(ports=None)).seed(server.web.seeds()[0])
         for _ in range(3):

@@ -1,4 +1,4 @@
-"""A process of ours that dies leaves its traceback in DIR/errors.log, and one line on the operator's terminal."""
+"""A process of a crawl that dies leaves its traceback in DIR/errors.log, and one line on the operator's terminal."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ DEATHS = {
 
 
 def agent(body: str) -> tuple[str, ...]:
-    """Return the command of an agent that does this in place of crawling."""
+    """Return the command of an agent that runs this code in place of crawling."""
     return planted(_AGENT.format(body=body) + "main()")
 
 
@@ -43,7 +43,7 @@ def store(tmp_path: Path) -> Path:
 
 
 def died(store: Path, body: str) -> tuple[int, str]:
-    """Run an agent to its death; return its exit code and what it told the operator."""
+    """Run an agent until it dies; return its exit code and what it wrote on the terminal."""
     with subprocess.Popen(
         [*agent(body), str(store)], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
     ) as life:
@@ -53,7 +53,7 @@ def died(store: Path, body: str) -> tuple[int, str]:
 
 @pytest.mark.parametrize("how", DEATHS)
 def test_a_traceback_goes_to_the_log_and_not_to_the_terminal(how: str, store: Path) -> None:
-    """Seen to fail for all five: standard error had them."""
+    """Seen to fail for all five: the tracebacks were on standard error."""
     code, said = died(store, DEATHS[how])
     assert (code == 1 or code < 0, said) == (True, "")
     log = (store / NAME).read_text()
@@ -80,7 +80,9 @@ MEMORY = {
 
 @pytest.mark.parametrize("how", MEMORY)
 def test_an_agent_without_memory_dies_and_says_so_once(how: str, store: Path) -> None:
-    """Seen to fail: a loop that could not read what wakes it said so 7,000 times a second, on the terminal and in the log."""
+    """Seen to fail: an event loop that could not read from its wake-up pipe reported that 7,000 times a second, on the terminal and in the
+    log.
+    """
     code, said = died(store, MEMORY[how])
     assert (code, said.count("\n")) == (1, 1)
     assert "is out of memory: " in said
@@ -89,7 +91,7 @@ def test_an_agent_without_memory_dies_and_says_so_once(how: str, store: Path) ->
 
 
 class Notes:
-    """A display that keeps what it is told."""
+    """A display that keeps all notes."""
 
     def __init__(self) -> None:
         self.notes: list[str] = []
@@ -110,7 +112,7 @@ def test_the_supervisor_says_in_a_line_that_an_agent_died_and_where_it_says_why(
 
 
 async def test_an_agent_that_its_store_kills_ends_the_crawl_as_damaged(store: Path) -> None:
-    """Seen to fail: it was started three times, and the end was exit 1, the state safe."""
+    """Seen to fail: the agent was started three times, and the crawl ended with exit 1, as if the state were safe."""
     with (store / "state" / "data.mdb").open("r+b") as file:
         file.seek(4 * 4096)
         file.write(os.urandom(4096))

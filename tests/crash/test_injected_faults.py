@@ -1,4 +1,4 @@
-"""The faults that tests put into processes hit functions that exist, and die when they should."""
+"""The faults that tests put into processes are in functions that exist, and kill when they should."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ sys.path.remove(str(FOLDER))
 
 @pytest.mark.parametrize("name", faults.POINTS)
 def test_every_point_names_a_function(name: str) -> None:
-    """A function that was renamed would leave a point that no process ever comes to."""
+    """If a function was renamed, no process would ever reach its point."""
     point = faults.POINTS[name]
     assert callable(attrgetter(point.function)(importlib.import_module(point.module)))
 

@@ -1,4 +1,4 @@
-"""F81: nothing is lost, nothing is fetched without need, and no host is hurried, whatever kills the crawl and whenever.
+"""F81: whatever kills the crawl, and whenever, nothing is lost, nothing is fetched without need, and no delay of a host is cut short.
 
 The long form, 20 seeds on all 3,000 pages: `python -m benchmarks.proofs.kill_test`.
 """
@@ -35,7 +35,7 @@ def web() -> Bench:
 
 @pytest.fixture(scope="module")
 def reference(web: Bench, tmp_path_factory: pytest.TempPathFactory) -> Findings:
-    """An uninterrupted crawl, which finds all that is planted."""
+    """An uninterrupted crawl, which finds all planted pages."""
     found, truth = web.reference(tmp_path_factory.mktemp("reference"))
     assert [url for url in unreached(found, truth) if truth.urls[url].kind is not PathKind.ASSET] == []
     return found
@@ -54,20 +54,21 @@ def test_killed_again_and_again_a_crawl_finds_what_an_uninterrupted_one_finds(
 @pytest.mark.parametrize(
     ("design", "point", "counts"),
     [
-        ("dispatch_delete", "settled", (70, 50, 30, 90, 60, 40)),  # a URL leaves its queue when it is handed out
+        ("dispatch_delete", "settled", (70, 50, 30, 90, 60, 40)),  # a URL leaves its queue when a lease is given
         (
             "split_txn",
             "after_state_commit",
             (11, 13, 9, 15, 7, 17, 21),
-        ),  # new URLs have a transaction of their own; killed between the two
+        ),  # new URLs have a transaction of their own; the kill comes between the two
     ],
 )
 def test_a_broken_design_is_found_out(
     web: Bench, reference: Findings, tmp_path: Path, design: str, point: str, counts: tuple[int, ...]
 ) -> None:
-    """F81: the check on the check, in several tries.
+    """F81: the kill test notices a broken design, in several tries.
 
-    One kill may find nothing in flight, or what it lost may be found again elsewhere; and a fast machine's crawl has few commits.
+    One kill is not enough: nothing may be in flight then, a lost URL may be found again on another page, and on a fast machine a crawl has
+    few commits.
     """
     for count in counts:
         tally = torment(web, tmp_path / str(count), 1, 1, reference, design=design, first_point=f"{point}:{count}")
@@ -77,7 +78,9 @@ def test_a_broken_design_is_found_out(
 
 
 def test_a_restart_does_not_let_a_host_off_its_delay(tmp_path: Path) -> None:
-    """P55, P1: killed and restarted in less than the delay, the crawl still waits for it at every host, and keeps their robots.txt."""
+    """P55, P1: after a kill and a restart within the delay, the crawl still waits for the rest of it at every host, and keeps their
+    robots.txt.
+    """
     delay_s = 1.2
     with demo("kill", tmp_path, **{**SMALL, "n_seeds": 12}) as server:
         sections = options(server, politeness={"min_delay": delay_s})
@@ -94,7 +97,7 @@ def test_a_restart_does_not_let_a_host_off_its_delay(tmp_path: Path) -> None:
 
 
 def test_under_kills_what_filters_learned_is_what_the_journal_says(tmp_path: Path) -> None:
-    """F81: with filters that enforce, the stored memories are those that a replay of the journal builds."""
+    """F81: with filters that enforce, the stored memories equal those that a replay of the journal gives."""
     web = bench(mode="enforce", **SMALL)
     tally = torment(web, tmp_path, 4, 3, None)
     assert tally.faults() == []

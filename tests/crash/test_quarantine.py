@@ -1,4 +1,4 @@
-"""Work that kills its agent costs a life or two, then it is quarantined, told of, and tried again when the operator says so."""
+"""Work that kills its agent costs one or two restarts; then it is quarantined, reported, and tried again when the operator asks."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from thresher.storage.store import Store
 from thresher.storage.verify import verify
 
 WEB: dict[str, Any] = {"n_sites": 6, "hosts_per_site": [1, 1], "pages_per_host": [8, 8], "n_seeds": 6}
-SECRET = bytes(range(1, 33))  # by which either of two agents has some of the sites
+SECRET = bytes(range(1, 33))  # with it each of two agents has some of the sites
 OBSERVE = {name: {"mode": "observe"} for name in ("path_trap", "exact_duplicate", "soft_error")}
 NOTHING: tuple[list[str], list[str], list[str]] = ([], [], [])
 POISON = """
@@ -55,7 +55,7 @@ RAISES, DIES = "raise RuntimeError('planted')", "os.kill(os.getpid(), signal.SIG
 
 
 class Display:
-    """Keeps what the supervisor notes."""
+    """Keeps the supervisor's notes."""
 
     def __init__(self) -> None:
         self.notes: list[str] = []
@@ -73,7 +73,7 @@ def agent(code: str = "") -> tuple[str, ...]:
 
 
 async def run(store: Path, n_agents: int, command: tuple[str, ...] | None = None) -> tuple[int, Supervisor]:
-    """Crawl to an end."""
+    """Run the crawl until it ends."""
     if n_agents > 1:
         create_addresses(channels_path(store) / ADDRESSES)
     with open_view(store) as view:
@@ -103,7 +103,7 @@ def port() -> int:
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory, port: int) -> Findings:
-    """What one agent finds that nothing kills."""
+    """What one agent finds without a kill."""
     directory = tmp_path_factory.mktemp("whole")
     with demo("kill", directory, port=port, **WEB) as server:
         store = create(server, directory, 1)
@@ -120,9 +120,10 @@ def thresher(*words: object) -> Result:
 def test_a_message_that_kills_its_receiver_is_quarantined_and_done_when_it_is_offered_again(
     tmp_path: Path, whole: Findings, port: int, kills: str, deaths: int
 ) -> None:
-    """Each agent's first message of links ends it in the middle of its doing. The crawl goes on without it, and with it finds all there is.
+    """Each agent's first message of links kills its receiver while it is carried out. The crawl goes on without the message; when the
+    message is offered again, the crawl finds everything.
 
-    Mutation: nothing was ever found guilty, and the agents were given up after three deaths.
+    Mutation: no message was ever quarantined, and the agents were given up after three deaths.
     """
     with demo("kill", tmp_path, port=port, **WEB) as server:
         store = create(server, tmp_path)
@@ -147,7 +148,9 @@ def test_a_message_that_kills_its_receiver_is_quarantined_and_done_when_it_is_of
 
 @pytest.mark.parametrize("foreign", [1, 2])
 def test_a_death_that_others_brought_does_not_keep_work_from_being_quarantined(tmp_path: Path, foreign: int) -> None:
-    """Three deaths without a page, of which two are the same work's: the next life knows it. Mutation: exit 1, and `resume` once more."""
+    """Three deaths without a page, two of them by the same work: the next life quarantines it. Mutation: exit 1, and a second `resume` is
+    needed.
+    """
     Store.create(tmp_path, Settings(), 0.0).close()
     supervisor = Supervisor(tmp_path, Display(), agent=agent(WORKS_AND_DIES.format(foreign=foreign)))
     assert asyncio.run(supervisor.run()) == 0
@@ -179,7 +182,9 @@ sys.exit()
 
 
 def test_when_an_agent_dies_for_good_the_status_says_so_with_the_figures_of_the_store(tmp_path: Path) -> None:
-    """Of a resumed crawl one agent dies before it says a word. Broken: "stopped by SIGINT", "Crawl crawling", pages of one shard alone."""
+    """In a resumed crawl one agent dies before it reports. Seen to fail: "stopped by SIGINT", "Crawl crawling", the pages of only one
+    shard.
+    """
     with demo("kill", tmp_path, **WEB) as server:
         store = create(server, tmp_path, max_pages=20)
         assert asyncio.run(run(store, 2))[0] == 0
@@ -198,7 +203,7 @@ def test_when_an_agent_dies_for_good_the_status_says_so_with_the_figures_of_the_
 
 
 def test_a_status_that_nobody_lived_to_bring_up_to_date_has_the_figures_of_the_store(tmp_path: Path) -> None:
-    """The supervisor was killed: what it wrote last is older than the last commit."""
+    """The supervisor was killed: its last status is older than the last commit."""
     with demo("kill", tmp_path, **WEB) as server:
         store = create(server, tmp_path, 1, max_pages=20)
         _, supervisor = asyncio.run(run(store, 1))
@@ -208,7 +213,7 @@ def test_a_status_that_nobody_lived_to_bring_up_to_date_has_the_figures_of_the_s
 
 
 def test_what_is_quarantined_in_a_shard_without_an_agent_is_the_first_one_s(tmp_path: Path) -> None:
-    """Else nobody could try it again. Mutation: it stayed where it was."""
+    """Otherwise it could never be tried again. Mutation: it stayed in its shard."""
     store, record = tmp_path / "store", QuarantineRecord("message", "links", 1.0, "planted", payload=b"x", sender=0, number=3)
     create_store(store, Settings(agents=2))
     with Store.open(shard_path(store, 1), None, 0.0) as opened:

@@ -1,4 +1,4 @@
-"""A store that something else wrote over: the short form of `benchmarks.proofs.rot_test`, and each way of telling it."""
+"""A store with overwritten pages: the short form of `benchmarks.proofs.rot_test`, and each way in which damage is detected."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def rot(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rot]:
 
 @pytest.mark.parametrize("seed", shortened([9, 5], 1))
 def test_no_command_tells_what_is_not_true_of_a_damaged_store(rot: Rot, seed: int) -> None:
-    """Each seed was seen to fail without seals, counts of rows and the walk over the pages."""
+    """Each seed was seen to fail without the seals, the counts of rows, and the walk over the pages."""
     assert rot.case(seed, resumes=False) == []
 
 
@@ -48,7 +48,7 @@ def store(tmp_path: Path) -> Path:
 
 
 def overwrite(store: Path, table: str, key: bytes, value: bytes) -> None:
-    """Write a row as whoever knows nothing of seals does."""
+    """Write a row without a seal."""
     with lmdb.open(str(store / "state"), max_dbs=60, lib_version=0) as env, env.begin(write=True) as txn:
         txn.put(key, value, db=env.open_db(table.encode(), txn=txn))
 
@@ -69,7 +69,7 @@ def test_a_row_that_was_not_written_by_us_is_named_by_whoever_reads_it(store: Pa
 
 
 def test_a_row_of_another_table_or_key_is_not_taken_for_one_of_this(store: Path) -> None:
-    """A page that was written to the wrong place has rows whose seals are whole."""
+    """A page that was written to the wrong place has rows with valid seals."""
     with lmdb.open(str(store / "state"), max_dbs=60, lib_version=0) as env, env.begin() as txn:
         stored = txn.get(b"\0" * 7 + b"\1", db=env.open_db(URLS.encode(), txn=txn))
     assert stored is not None
@@ -104,7 +104,7 @@ def test_little_address_space_is_told_as_that_and_the_option_helps(store: Path) 
     helped = thresher("resume", store, "--progress", "none", "--set", "store.map_size=32 MiB", limit=limit)
     assert helped.returncode in (0, 4), helped.stderr
     with (store / "state" / "data.mdb").open("r+b") as file:
-        file.truncate(2 << 30)  # free space that is mapped with the rest
+        file.truncate(2 << 30)  # free space, which is mapped too
     for command in ("status", "verify"):
         reader = thresher(command, store, limit=limit)
         said = reader.stdout + reader.stderr
@@ -113,7 +113,7 @@ def test_little_address_space_is_told_as_that_and_the_option_helps(store: Path) 
 
 
 def test_a_reader_that_a_page_kills_says_what_killed_it(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """From outside, by the signal itself: which page kills whom is LMDB's affair. Without damage it is our fault, exit 1."""
+    """The test itself sends the signal, since it depends on LMDB which page kills a reader. Without damage the fault is ours: exit 1."""
     code = "import os, sys; from thresher.crawler.cli.reader_guard import guarded\n"
     code += "guarded(lambda: os.kill(os.getpid(), int(sys.argv[2])), sys.argv[1:2])"
 

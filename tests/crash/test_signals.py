@@ -1,4 +1,4 @@
-"""Signals to a supervisor of several agents: while an agent hangs, after the terminal was closed, and while partitions are moved."""
+"""Signals to a supervisor of several agents: while an agent hangs, after the terminal is closed, and while partitions are moved."""
 
 from __future__ import annotations
 
@@ -40,7 +40,9 @@ class Display:
 async def test_an_agent_that_hears_nothing_is_killed_after_the_second_signal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, numbers: list[int]
 ) -> None:
-    """The agent is killed a while after the second signal, and at once at the third; the status says so. Broken: silence ended it."""
+    """The agent is killed some time after the second signal, and at once at the third; the status says so. Mutation: only its silence ended
+    it.
+    """
     monkeypatch.setattr(supervising, "_FORCED_S", 0.2 if len(numbers) == 2 else 60.0)
     supervisor = Supervisor(tmp_path, Display(numbers), agent=(sys.executable, "-S", "-c", DEAF))
     assert await supervisor.run() == 130
@@ -62,7 +64,7 @@ def test_nohup_is_respected(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("environ", shortened([{}, {"PYTHONUNBUFFERED": "1"}], 1))
 def test_a_closed_terminal_stops_gracefully_by_its_own_name(tmp_path: Path, environ: dict[str, str]) -> None:
-    """The exit code is that of the stop, although nothing can be written to the terminal any more, with and without text in a buffer.
+    """The exit code is that of a stop, although nothing can be written to the terminal any more, with and without text in a buffer.
 
     Mutation: without `leave` the interpreter's last flush made the exit code 120.
     """
@@ -95,7 +97,7 @@ def test_a_closed_terminal_stops_gracefully_by_its_own_name(tmp_path: Path, envi
 
 
 def test_a_signal_while_partitions_move_says_so_and_the_move_is_ended_later(tmp_path: Path) -> None:
-    """Mutation: SIGTERM ended it without a word, and the status was that of the agents' last talk, as if the crawl were done."""
+    """Mutation: SIGTERM ended it without a message, and the status was that of the agents' last reports, as if the crawl were done."""
     store = tmp_path / "store"
     with demo("kill", tmp_path) as server:
         config = write_config(tmp_path, options(server), server.web.seeds())

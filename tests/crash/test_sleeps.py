@@ -1,4 +1,4 @@
-"""F14: what failed over a sleep of this process or its machine is nobody's fault; what failed otherwise stays as it is."""
+"""F14: a request that failed because this process or its machine slept is no fault of the host; other failures stay failures."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ URL = CrawlURL("http://a.example/", "a.example", "http://a.example", bytes(16))
 
 
 class Clocks:
-    """A machine's two clocks."""
+    """The two clocks of a machine."""
 
     def __init__(self) -> None:
         self.wall, self.monotonic = 1e9, 100.0
@@ -32,7 +32,9 @@ class Clocks:
 
 
 def cause_after(wall_s: float, monotonic_s: float, cause: Cause = Cause.TIMEOUT_TOTAL, *, then_s: float = 0.0) -> Cause:
-    """Return the cause of a failed request that began before the clocks ran like this; then_s: it begins so long after that instead."""
+    """Return the cause of a failed request that began before the clocks ran like this.    then_s: it begins so many seconds after that
+    instead
+    """
     clocks = Clocks()
     suspensions = SuspensionDetector(lambda: clocks.wall, lambda: clocks.monotonic)
     began = suspensions.now()
@@ -48,7 +50,7 @@ def cause_after(wall_s: float, monotonic_s: float, cause: Cause = Cause.TIMEOUT_
 
 @pytest.mark.parametrize(("wall_s", "monotonic_s"), [(60.0, 60.0), (28_800.0, 0.2), (LONG_S + 0.1, LONG_S + 0.1)])
 def test_a_time_out_over_a_sleep_is_no_fault_of_the_host(wall_s: float, monotonic_s: float) -> None:
-    """F14: stopped by a signal; suspended with the machine."""
+    """F14: the process was stopped by a signal, or suspended with its machine."""
     assert cause_after(wall_s, monotonic_s) is Cause.SLEPT
 
 
@@ -68,14 +70,14 @@ def test_an_answer_is_no_matter_of_sleep(cause: Cause) -> None:
 
 
 def test_an_agent_that_slept_blames_nobody(tmp_path: Path) -> None:
-    """F14: stopped for longer than a request may take, it asks again for what was in flight, and no try is used up."""
+    """F14: an agent that was stopped for longer than a request may take repeats the requests in flight, and these count as no tries."""
     with demo("kill", tmp_path, **WEB, error_share=0.0, slow_host_share=1.0, slow_delay_s=[0.4, 0.4]) as server:
         store = tmp_path / "store"
         sections = merged(options(server, filters=OBSERVE), {"fetch": {"total_timeout": 3 * LONG_S}, "limits": {"max_pages": 12}})
         with crawl(store, write_config(tmp_path, sections, server.web.seeds())) as life:
             wait_until(lambda: not life.running or status(store)["in_flight"] > 3)
             life.signal_agent(signal.SIGSTOP)
-            time.sleep(3 * LONG_S + 0.5)  # the process sleeps: that is the case
+            time.sleep(3 * LONG_S + 0.5)  # the process sleeps: that is what is tested
             life.signal_agent(signal.SIGCONT)
             assert life.end() == 0, life.said
         again = refetches(server.read_log(), unlabelled(server.web).truth()).total()

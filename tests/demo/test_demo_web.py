@@ -242,7 +242,7 @@ def test_every_page_of_the_benchmark_has_the_same_size_and_number_of_links(name:
 
 @pytest.mark.parametrize(("name", "n_bytes", "n_links", "n_new"), [("bench_median", 25_000, 60, 39), ("bench_small", 4_000, 15, 10)])
 def test_a_web_of_new_links_teaches_so_many_urls_a_page_and_never_ends(name: str, n_bytes: int, n_links: int, n_new: int) -> None:
-    """Broken on purpose: the numbers of two pages' links overlap; the pages of the finite tree alone are found."""
+    """Mutation: the numbers of two pages' links overlap; the pages of the finite tree alone are found."""
     web = Web(replace(PROFILES[name], new_links=n_new, n_sites=4, n_seeds=8), port=PORT)
     host, paths = web.hosts()[3], ["/"]
     known = {f"http://{host}:{PORT}/"}

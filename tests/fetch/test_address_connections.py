@@ -63,7 +63,7 @@ async def test_a_request_waits_for_a_place(client: str) -> None:
 
 
 async def test_a_connection_that_has_ended_is_gone_without_the_garbage_collector() -> None:
-    """Broken on purpose: a connection that keeps its parser, which knows it. (aiohttp keeps its own for 15 s.)"""
+    """Mutation: a connection that keeps its parser, which knows it. (aiohttp keeps its own for 15 s.)"""
     ends = asyncio.Event()
 
     async def script(talk: Talk) -> None:

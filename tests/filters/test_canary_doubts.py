@@ -6,7 +6,7 @@ import pytest
 from dict_memory import DictMemory
 
 from thresher.config.settings import CanarySettings
-from thresher.crawler.core.effects import Again, Void, Well
+from thresher.crawler.core.effects import FetchAgain, NotWalled, Void
 from thresher.filters.canary import doubts, records, tongue
 from thresher.filters.canary.filter import CanaryFilter
 from thresher.filters.canary.news import Found
@@ -73,4 +73,4 @@ def test_a_wall_that_two_canaries_have_met_has_stood_there_if_the_first_is_good_
     records.write_watch(memory, QUEUE, HostState(20, 9, stage=Stage.TWICE, why=tongue.STRANGE, failed=failed, is_foreign=True))
     records.note_asked(memory, QUEUE, key(0))
     effects = part.on_answer(Found(key(0), 1.0, b"Phomepag", 200, home, "", was_asked=True), memory)
-    assert effects == (Void(QUEUE), Again(QUEUE, (key(2),)), Well(QUEUE))
+    assert effects == (Void(QUEUE), FetchAgain(QUEUE, (key(2),)), NotWalled(QUEUE))

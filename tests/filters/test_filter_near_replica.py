@@ -54,7 +54,7 @@ def test_what_is_no_replica_passes(other: Page) -> None:
 
 
 def test_copies_on_one_site_are_left_to_whoever_knows_which_is_canonical() -> None:
-    """Broken once (both filters judged: the canonical copy came second, and neither page was stored): fails."""
+    """Mutation: both filters judged: the canonical copy came second, and neither page was stored."""
     bench = Bench(tells_copies=False)
     bench.meet(shown(f"{A}/1", text(1)))
     assert bench.judge(shown(f"{A}/2", text(1))) == Verdict("near_replica")
@@ -69,7 +69,7 @@ def test_a_page_met_again_is_no_replica_of_itself() -> None:
 
 
 def test_a_page_that_another_filter_drops_has_no_replicas() -> None:
-    """Broken once (learned whatever the judgement was): fails."""
+    """Mutation: learned whatever the judgement was."""
     bench = Bench()
     bench.meet(shown(f"{A}/1", text(1)), keep=False)
     assert bench.memory.rows == {}
@@ -97,7 +97,7 @@ def _meet_items(bench: Bench, *items: int) -> None:
 
 
 def test_twins_whose_children_are_known_and_differ_are_not_merged() -> None:
-    """Issue 5: templates, "no results" pages. Broken once (HM not asked): fails."""
+    """Issue 5: templates, "no results" pages. Mutation: HM not asked."""
     bench = Bench()
     _meet_items(bench, *range(6))
     bench.meet(shown(f"{A}/kind/1", text(1), _links(0)))
@@ -172,7 +172,7 @@ def test_a_verdict_is_taken_back_when_the_rest_of_the_neighbourhood_differs() ->
 
 
 def test_a_template_does_not_make_replicas_of_its_pages() -> None:
-    """Matrix row 14, inline: 400 words of template, 60 of their own. Broken once (all slots counted): fails."""
+    """Matrix row 14, inline: 400 words of template, 60 of their own. Mutation: all slots counted."""
     template = text(7, 400)
     pages = [shown(f"{A}/{i}", [*template[:200], *text(100 + i, 60), *template[200:]]) for i in range(40)]
     bench = Bench(resemblance=0.6, drop_resemblance=0.6, max_distance=0.2, max_neighbour_distance=0.5)
@@ -186,7 +186,7 @@ def test_a_template_does_not_make_replicas_of_its_pages() -> None:
 def test_pages_of_one_template_do_not_crowd_one_another_out() -> None:
     """Of 150 pages two thirds of which are template each is found again, by a host that nothing is known of, too.
 
-    Broken once (the template's slots tagged all pages alike, and a box forgets all but the last 64): fails.
+    Mutation: the template's slots tagged all pages alike, and a box forgets all but the last 64.
     """
     template = text(16, 400)  # whose minima stand in the first two slots that may tag a page
     bench, texts = Bench(), [[*template[:200], *text(100 + i, 200), *template[200:]] for i in range(150)]
@@ -197,7 +197,7 @@ def test_pages_of_one_template_do_not_crowd_one_another_out() -> None:
 
 
 def test_links_of_replicas_are_followed_until_the_budget_of_new_ones_is_used_up() -> None:
-    """As of copies (filters/copy_links.py). Broken once (replicas not marked): fails."""
+    """As of copies (filters/copy_links.py). Mutation: replicas not marked."""
     ledger = spec(NearReplicaSettings(), tells_copies=False).learned
     assert ledger is not None
     bench, followed = Bench(max_links=10), []
@@ -216,7 +216,7 @@ def test_links_of_replicas_are_followed_until_the_budget_of_new_ones_is_used_up(
 
 
 def test_a_page_that_names_itself_canonical_replaces_an_older_replica_that_does_not() -> None:
-    """Broken once (the older stayed the original): fails."""
+    """Mutation: the older stayed the original."""
     bench = Bench()
     older = shown(f"{A}/print/1", text(1))
     bench.meet(older)
@@ -237,7 +237,7 @@ def test_a_page_that_the_older_one_names_as_canonical_replaces_it() -> None:
 
 
 def test_pages_of_one_host_that_name_different_pages_as_canonical_are_no_replicas() -> None:
-    """A manual whose untranslated pages are shown in English: each language names its own. Broken once (not asked): fails."""
+    """A manual whose untranslated pages are shown in English: each language names its own. Mutation: not asked."""
     bench = Bench()
     bench.meet(shown(f"{A}/da/1", text(1), canonical="http://book.example/da/1"))
     assert bench.judge(shown(f"{A}/en/1", [*text(1)[:-1], "changed"], canonical="http://book.example/en/1")) == Verdict("near_replica")
@@ -251,7 +251,7 @@ def test_pages_of_one_host_that_name_different_pages_as_canonical_are_no_replica
 
 @pytest.mark.parametrize(("n_changed", "is_replica"), [(1, True), (5, False)])
 def test_texts_must_resemble_by_nine_tenths_for_sure(n_changed: int, is_replica: bool) -> None:
-    """1 changed word of 300 leaves .97 of the shingles, 5 leave .84, which an estimate may take for .9. Broken once (no margin): fails."""
+    """1 changed word of 300 leaves .97 of the shingles, 5 leave .84, which an estimate may take for .9. Mutation: no margin."""
     called = []
     for seed in range(40):
         bench = Bench()
@@ -264,7 +264,7 @@ def test_texts_must_resemble_by_nine_tenths_for_sure(n_changed: int, is_replica:
 
 
 def test_of_short_texts_nobody_can_tell_but_that_they_are_equal() -> None:
-    """A word in the middle of 60 leaves .90 of the shingles. Broken once (as many slots as of a long text): fails."""
+    """A word in the middle of 60 leaves .90 of the shingles. Mutation: as many slots as of a long text."""
     for seed in range(20):
         bench, words = Bench(), text(seed, 60)
         bench.meet(shown(f"{A}/1", words))
@@ -273,7 +273,7 @@ def test_of_short_texts_nobody_can_tell_but_that_they_are_equal() -> None:
 
 
 def test_what_is_learned_depends_on_measures_and_judgements_alone() -> None:
-    """The journal's replay, boxes and pages of all sites included. Broken once (a counter in the filter itself): fails."""
+    """The journal's replay, boxes and pages of all sites included. Mutation: a counter in the filter itself."""
     rng = random.Random(3)
     told = []
     bench = Bench(max_links=10)
@@ -297,7 +297,7 @@ def test_what_is_learned_depends_on_measures_and_judgements_alone() -> None:
 
 @pytest.mark.parametrize("n", [3, 16, 40])
 def test_a_neighbourhood_that_grew_by_one_link_is_the_same(n: int) -> None:
-    """Of more than 16 links those of least path are known: a new one pushes another out. Broken once (no heed of that): 40 fails."""
+    """Of more than 16 links those of least path are known: a new one pushes another out. Mutation: no heed of that: 40 fails."""
     for first in range(20):
         bench = Bench()
         bench.meet(shown(f"{A}/kind/1", text(1), _links(first, n=n)))
@@ -305,7 +305,7 @@ def test_a_neighbourhood_that_grew_by_one_link_is_the_same(n: int) -> None:
 
 
 def test_few_links_among_many_are_not_the_same_neighbourhood() -> None:
-    """Broken once (a short list of links taken for a sample): fails."""
+    """Mutation: a short list of links taken for a sample."""
     bench = Bench()
     _meet_items(bench, *range(40))
     bench.meet(shown(f"{A}/kind/1", text(1), _links(0, n=40)))
@@ -314,7 +314,7 @@ def test_few_links_among_many_are_not_the_same_neighbourhood() -> None:
 
 
 def test_equal_texts_that_nothing_tells_apart_for_long_are_replicas() -> None:
-    """Broken once (the pair forgotten): nothing is said. Its children are never fetched; eight passes of 64 pages."""
+    """Mutation: the pair forgotten: nothing is said. Its children are never fetched; eight passes of 64 pages."""
     bench = Bench()
     bench.meet(shown(f"{A}/kind/1", text(1), _links(0)))
     copy = shown(f"{A}/kind/2", text(1), _links(3))

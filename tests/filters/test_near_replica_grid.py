@@ -27,7 +27,7 @@ def _signatures(k: int) -> F32:
 
 @pytest.mark.parametrize(("k", "tolerance"), [(1, 0.01), (5, 0.03), (8, 0.1)])
 def test_the_growing_grid_finds_what_brute_force_finds(k: int, tolerance: float) -> None:
-    """Broken once (neighbouring boxes left out): fails."""
+    """Mutation: neighbouring boxes left out."""
     memory, grid, points = DictMemory(), Grid(tolerance, capacity=1000, name_bytes=8), _signatures(k)
     found = set()
     for number, point in enumerate(points):
@@ -39,7 +39,7 @@ def test_the_growing_grid_finds_what_brute_force_finds(k: int, tolerance: float)
 
 @pytest.mark.parametrize(("k", "tolerance"), [(1, 0.01), (5, 0.03)])
 def test_the_grid_finds_the_same_with_the_native_code_and_without(k: int, tolerance: float) -> None:
-    """Law, of names that were added twice, too. Broken once (the first component alone compared): fails."""
+    """Law, of names that were added twice, too. Mutation: the first component alone compared."""
     memory, grid = DictMemory(), Grid(tolerance, capacity=1000, name_bytes=8)
     points = np.concatenate((_signatures(k), np.full((2, k), 0.5, dtype=np.float32)))
     for number, point in enumerate(points):
@@ -54,7 +54,7 @@ def test_the_grid_finds_the_same_with_the_native_code_and_without(k: int, tolera
 
 @pytest.mark.parametrize("is_native", [True, False])
 def test_only_names_that_end_alike_are_found(monkeypatch: pytest.MonkeyPatch, *, is_native: bool) -> None:
-    """Broken on purpose: the first bytes of a name compared; `fewest` not."""
+    """Mutation: the first bytes of a name compared; `fewest` not."""
     monkeypatch.setattr(collide, "_NATIVE", is_native and collide._NATIVE)
     memory, grid, point = DictMemory(), Grid(0.1, capacity=8, name_bytes=8), np.array([0.5, 0.5], dtype=np.float32).tobytes()
     for number in (0x1234, 0x1235, 0x9935, 0x12 << 48):

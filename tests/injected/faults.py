@@ -1,4 +1,4 @@
-"""Faults in a process of thresher: kills at a step, broken designs, other constants. The product has no code for them.
+"""Faults in a process of thresher: kills at a step, broken designs, changed constants. The product has no code for them.
 
     CRAWL_CRASH_AT=name:count        the process kills itself by SIGKILL the `count`-th time it is at the point `name`
     CRAWL_CRASH_AT=name:count:file   the same, but once over all processes: only the process that can create the file kills itself
@@ -33,8 +33,8 @@ class Point(NamedTuple):
     module: str
     function: str
     is_after: bool
-    within: str = ""  # only while this function of the module of the same name is running, on the same thread
-    if_result: bool = False  # only after a call that returned something
+    within: str = ""  # only while this function of the same module is running in the same thread
+    if_result: bool = False  # only after a call that returned a true value
 
 
 _WRITER: Final = "thresher.storage.writer"
@@ -67,7 +67,7 @@ _deaths: list[_Death] = []
 
 
 def install() -> None:
-    """Have the faults that the environment asks for put into the modules that they are in."""
+    """Put the faults that the environment asks for into their modules."""
     wrappers: list[tuple[str, str, Callable[[Function], Function]]] = []
     name, count, once, *_ = (*os.environ.get("CRAWL_CRASH_AT", "").split(":", 2), "", "")
     if name:
@@ -76,7 +76,7 @@ def install() -> None:
             wrappers.append((_WRITER, point.within, functools.partial(_noticed, point.within)))
         wrappers.append((point.module, point.function, functools.partial(_wrapped, point, _Death(int(count or 1), once))))
     if design := os.environ.get("CRAWL_BROKEN_DESIGN", ""):
-        wrappers.append(DESIGNS[design])  # after the points, which the design then comes to more often
+        wrappers.append(DESIGNS[design])  # after the points, since the design calls them more often
     module, constant, value, *_ = (*os.environ.get("CRAWL_CONSTANT", "").split(":"), "", "")
     if module:
         wrappers.append((module, constant, functools.partial(_instead, float(value))))
@@ -88,13 +88,13 @@ def install() -> None:
 
 
 def begin_anew() -> None:
-    """Count from the first call again: this process was forked, and its parent's calls are not its own."""
+    """Count calls from the first again: this process was forked, and its parent's calls do not count."""
     for death in _deaths:
         death.begin_anew()
 
 
 class _Death:
-    """Kills this process at a call by its number."""
+    """Kills this process at the call with a given number."""
 
     def __init__(self, count: int, once: str) -> None:
         self._count = self._left = count
@@ -147,12 +147,12 @@ def _noticed(name: str, function: Function) -> Function:
 
 
 def _instead(value: float, _: object) -> Any:
-    """Return what takes a constant's place."""
+    """Return the value that replaces a constant."""
     return value
 
 
 def _split_txn(commit_state: Function) -> Function:
-    """Set new URLs apart: a kill between the two transactions loses them."""
+    """Commit new URLs in a second transaction: a kill between the two loses them."""
 
     def commit_in_two(writer: Any, writes: list[Any]) -> None:
         from thresher.storage.disk import Write
@@ -170,7 +170,7 @@ def _split_txn(commit_state: Function) -> Function:
 
 
 def _dispatch_delete(take: Function) -> Function:
-    """Take a URL from its queue before it is fetched: a kill before the visit has settled loses it."""
+    """Remove a URL from its queue before it is fetched: a kill before the visit is settled loses it."""
 
     def take_and_delete(leases: Any) -> Any:
         lease = take(leases)
@@ -215,7 +215,7 @@ class _Injector(MetaPathFinder):
 
 
 def replace(module: ModuleType, function: str, wrap: Callable[[Function], Function]) -> None:
-    """Put what `wrap` makes of a function, or of a class's method, in its place; AttributeError if there is none."""
+    """Replace a function, or a class's method, by what `wrap` makes of it; AttributeError if it does not exist."""
     *owner, name = function.split(".")
     place = attrgetter(*owner)(module) if owner else module
     setattr(place, name, wrap(getattr(place, name)))

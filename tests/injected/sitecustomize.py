@@ -1,4 +1,4 @@
-"""Python imports this file at its start when its folder is on the PYTHONPATH: so a test's faults come into every process of a crawl."""
+"""Python imports this file at its start if its folder is on the PYTHONPATH; so a test's faults get into every process of a crawl."""
 
 import faults
 

@@ -90,7 +90,7 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def test_every_message_crosses_once_and_in_order_whatever_is_lost_and_whoever_dies(tmp_path: Path) -> None:
-    """Broken by taking a parcel that follows a lost one, and by ending connections without a word when an old parcel comes late."""
+    """Mutations: a parcel that follows a lost one is taken; connections are ended silently when an old parcel comes late."""
     rng = random.Random(5)
     net = Net(rng)
     sites = [Site(tmp_path / name, me, net) for me, name in enumerate(MACHINES)]

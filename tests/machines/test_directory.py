@@ -160,7 +160,7 @@ def test_its_state_is_on_disk_before_it_answers_and_one_process_alone_may_write_
     os.close(held)
     os.close(directory_file.hold(tmp_path))
     (tmp_path / "directory.json").write_bytes(b"{}]")
-    with pytest.raises(StoreError, match="expected which machines may request"):
+    with pytest.raises(StoreError, match="expected a list of the machines that may make requests"):
         directory_file.read(tmp_path)
 
 

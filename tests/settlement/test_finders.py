@@ -6,7 +6,7 @@ from thresher.crawler.settlement.finders import Finders
 
 
 def test_finders_of_runs_and_of_urls_that_were_looked_up_are_remembered_within_bounds() -> None:
-    """Broken on purpose: a run without its end; runs that are never dropped; what is looked up kept for good."""
+    """Mutation: a run without its end; runs that are never dropped; what is looked up kept for good."""
     finders = Finders()
     finders.add(range(5, 9), b"page")
     finders.add(range(12, 13), b"")

@@ -1,4 +1,4 @@
-"""The laws of the workbench: bounded memory, nobody starves, waiting is free. Each was seen to fail with its rule broken on purpose."""
+"""The laws of the workbench: memory is bounded, no host starves, waiting costs nothing. Each was seen to fail with its rule broken."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ fewer = settings(max_examples=2, deadline=None)
 @fewer
 @given(seeds)
 def test_the_bench_never_holds_more_hosts_than_it_may(seed: int) -> None:
-    """DESIGN 5, law H. Broken on purpose: `_fill` without the room. Every waiting host gets its turn all the same."""
+    """DESIGN 5, law H. Mutation: `_fill` without the limit of places. Every waiting host gets its turn nevertheless."""
     rng = random.Random(seed)
     answer = flaky if seed % 2 else steady
     settings = configured(frontier={"workbench": 50, "heads": 2}, politeness={**NO_CIRCUIT, "backoff_initial": 5.0})
@@ -35,7 +35,7 @@ def test_the_bench_never_holds_more_hosts_than_it_may(seed: int) -> None:
 
 
 def test_hosts_far_from_their_turn_give_their_place_to_those_that_wait() -> None:
-    """Broken on purpose: `_make_room` not called. Ten hosts back off for a minute on a bench of ten; others come later."""
+    """Mutation: `_make_room` not called. Ten hosts back off for a minute on a bench of ten; others come later."""
     slow = {f"http://slow{n}.example" for n in range(10)}
 
     def answer(url: CrawlURL, rng: random.Random) -> Outcome:
@@ -54,7 +54,7 @@ def test_hosts_far_from_their_turn_give_their_place_to_those_that_wait() -> None
 
 
 def test_a_host_that_waits_gets_its_turn_when_those_before_it_have_used_up_their_rows() -> None:
-    """Broken on purpose: a host that needs rows is refilled though others wait for its place."""
+    """Mutation: a host that needs rows is refilled though others wait for its place."""
     world = World(configured(frontier={"workbench": 2, "heads": 5}))
     for n in range(200):
         world.push(f"http://big{n % 2}.example/{n}")
@@ -78,7 +78,7 @@ def test_five_thousand_hosts_are_crawled_from_a_bench_of_two_hundred() -> None:
 
 
 def test_a_thousand_hosts_on_one_address_neither_starve_nor_hold_others_up() -> None:
-    """P24. Broken on purpose: no estimate of the wait at an address, so that its crowd holds the whole bench."""
+    """P24. Mutation: no estimate of the wait at an address, so that its crowd holds the whole bench."""
     crowd = {f"h{n}.crowd{n % 300}.example": "10.0.0.1" for n in range(1_000)}
     world = World(configured(frontier={"workbench": 300}), addresses=Addresses(dict(crowd)))
     for name in crowd:
@@ -98,7 +98,7 @@ def test_a_thousand_hosts_on_one_address_neither_starve_nor_hold_others_up() -> 
 def test_many_blocked_hosts_cost_a_pop_nothing(seed: int) -> None:
     """No busy loop: the number of lines looked at grows with the requests made, not with the hosts that wait.
 
-    Broken on purpose: a blocked line goes back among the ready ones.
+    Mutation: a blocked line goes back among the ready ones.
     """
     rng = random.Random(seed)
     crowd = {f"h{n}.crowd{rng.randrange(50)}.example": f"10.0.0.{rng.randrange(3)}" for n in range(600)}

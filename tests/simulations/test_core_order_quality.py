@@ -45,9 +45,9 @@ def by_a_tenth(order: I64) -> float:
 
 
 def test_the_default_finds_good_pages_sooner_than_plain_breadth_first() -> None:
-    """Mutations: without the sites that link; hosts in line that never hear of them; entries before their sites' menus.
+    """Mutations: linking sites are not counted; queued hosts do not get their counts; entries come before the menus of their sites.
 
-    Of one web; what an order gains differs from web to web by a tenth, and the mean over four is the benchmark's.
+    On one web. The gain of an order differs from web to web by a tenth; the benchmark takes the mean over four.
     """
     plain, default, by_host = (by_a_tenth(crawled(order)) for order in ("plain", "breadth_first", "host_rank"))
     assert default > 1.12 * plain
@@ -61,7 +61,7 @@ def test_no_order_fetches_a_page_twice(order: str) -> None:
 
 
 def test_breadth_first_is_early_with_good_pages_under_politeness() -> None:
-    """What [NW01] found, on a small web. Pages of farms come late, as they should: when is asked of ranks by the links between hosts."""
+    """What [NW01] found, on a small web. Pages of farms come late, as they should; this is tested by ranks over links between hosts."""
     everything = crawled("plain", 1.0, 64)
     rng = np.random.default_rng(1)
     at_random = by_a_tenth(random_frontier(web().graph, web().seeds, rng))
@@ -82,7 +82,7 @@ def test_local_link_farms_lead_by_all_links_and_not_by_those_across_hosts() -> N
         for variant in ("all", "remote")
     }
     assert share_of_best["all"] > 0.02
-    assert share_of_best["remote"] < 0.005  # the home of one, which another host links to
+    assert share_of_best["remote"] < 0.005  # the home page of one farm, to which another host links
 
 
 @pytest.mark.parametrize("order", NAMES)

@@ -35,7 +35,7 @@ def visit_often(schedule: Schedule, at: ScheduledPage, plan: PagePlan, *, times:
 
 
 def test_a_page_seen_once_inherits_its_siblings_interval() -> None:
-    """Broken once (patterns not taught): fails."""
+    """Mutation: patterns not taught."""
     _, schedule = world()
     for i in range(10):
         for folder, is_changed in (("news", True), ("old", False)):
@@ -50,7 +50,7 @@ def test_a_page_seen_once_inherits_its_siblings_interval() -> None:
 
 
 def test_a_visit_waits_for_its_turn_for_a_tenth_of_a_round_so_that_its_host_is_not_idle() -> None:
-    """Twenty pages. Broken once (due when its interval is over): the host is idle at 24 of 240 turns, not at 9."""
+    """Twenty pages. Mutation: due when its interval is over: the host is idle at 24 of 240 turns, not at 9."""
     plans, schedule = world()
     now, n_idle = NOW, 0
     for i in range(20):
@@ -68,9 +68,9 @@ def test_a_visit_waits_for_its_turn_for_a_tenth_of_a_round_so_that_its_host_is_n
 @pytest.mark.parametrize("policy", shortened(["harmonic", "fresh", "uniform", "age_optimal"], 3))
 @pytest.mark.parametrize("round_share", [0.1, 0.5, 0.8])
 def test_every_page_is_visited_within_the_longest_interval_if_its_host_has_time_for_that(policy: Policy, round_share: float) -> None:
-    """Thirty pages, found one after the other, some of which change always; as in the queue, what is due first goes first.
+    """Thirty pages, found one after the other; some of them always change. As in the queue, what is due first is visited first.
 
-    A host that has hardly the time for it keeps the deadlines that it set when it knew of all of them.
+    A host that hardly has the time for all keeps the deadlines that were set when all pages were known.
     """
     plans = PlansInMemory()
     schedule = Schedule(plans, Options(policy, BOUNDS))
@@ -85,7 +85,7 @@ def test_every_page_is_visited_within_the_longest_interval_if_its_host_has_time_
         if plan.due <= now:
             if round_share < 0.8 or plan.visited_at >= NOW + 30 * gap_s:
                 longest = max(longest, now - plan.visited_at)
-            is_changed = key[1:2] in b"01" or (key[1:2] in b"2" and turn % 90 < 30)  # always, or together with others
+            is_changed = key[1:2] in b"01" or (key[1:2] in b"2" and turn % 90 < 30)  # some always, some together with others
             for sooner in schedule.on_visit(page(key.decode()), plan, now, is_changed=is_changed, n_new=0, pace_s=gap_s):
                 schedule.bring_forward(page(sooner.key.decode()), sooner.plan, sooner.due, siblings=sooner.siblings)
     assert longest <= BOUNDS.most_s
@@ -115,7 +115,9 @@ def test_a_page_that_leads_to_new_pages_is_visited_more_often() -> None:
 
 
 def test_what_shows_nothing_comes_again_by_a_rule_of_its_own() -> None:
-    """Missing: on the next day, since another 404 then makes it gone. Gone: ever more seldom, never not at all."""
+    """A missing page is visited on the next day, since a second 404 then makes it gone. A gone page is visited more and more rarely, but
+    never not at all.
+    """
     _, schedule = world()
     at = page("/a")
     plan = schedule.begin(at, NOW, pace_s=60.0)
@@ -131,7 +133,7 @@ def test_what_shows_nothing_comes_again_by_a_rule_of_its_own() -> None:
 
 
 def test_a_sitemap_brings_a_visit_forward_as_far_as_it_is_believed() -> None:
-    """Broken once (belief left out): fails."""
+    """Mutation: belief left out."""
     _, schedule = world(Intervals(60.0, 30 * DAY_S))
     due = {}
     for belief in (0.0, 0.5, 1.0):
@@ -149,7 +151,7 @@ def test_a_sitemap_brings_a_visit_forward_as_far_as_it_is_believed() -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_hosts_count_their_pages_rightly_and_no_page_waits_beyond_the_longest_interval(seed: int) -> None:
-    """Broken once (the old weight left in its half octave; a visit of a page that is dropped left in its slice): fails."""
+    """Mutation: the old weight left in its half octave; a visit of a page that is dropped left in its slice."""
     plans, schedule = world()
     rng, now = random.Random(seed), NOW
     for _ in range(60):

@@ -1,4 +1,4 @@
-"""Orders on a given graph: each is what it says, and cnr-2000 gives the published shares of PageRank."""
+"""Orders on a given graph: each does what its name says, and cnr-2000 gives the published shares of PageRank."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_breadth_first_orders_never_go_deeper_before_all_nearer_pages_are_fetche
 
 
 def test_cash_decides_within_a_depth_and_opic_across() -> None:
-    """0 names 1, 2, 3; 1 and 2 name 4; 5 is named by 1 alone; 3 is an end. 4 has the most cash when 1 and 2 have given theirs."""
+    """0 links to 1, 2, 3; 1 and 2 link to 4; only 1 links to 5; 3 has no links. 4 has the most cash after 1 and 2 have given theirs."""
     graph = build([(0, 1), (0, 2), (0, 3), (1, 5), (1, 4), (2, 4)], 6)
     assert breadth_first(graph, SEED).tolist() == [0, 1, 2, 3, 4, 5]
     assert breadth_first_opic(graph, SEED).tolist() == [0, 1, 2, 3, 4, 5]
@@ -63,7 +63,7 @@ def test_cash_decides_within_a_depth_and_opic_across() -> None:
 
 @pytest.mark.long
 def test_cnr_2000_gives_the_known_shares_of_pagerank() -> None:
-    """Breadth-first and the best order there is; `python -m benchmarks.quality.graph_orders` has all orders."""
+    """Breadth-first and the best possible order; `python -m benchmarks.quality.graph_orders` has all orders."""
     if not CNR.is_file():
         pytest.skip(f"{CNR}: not there")
     graph = read_graph(str(CNR)).graph

@@ -218,7 +218,7 @@ async def test_a_token_file_may_begin_with_a_byte_order_mark() -> None:
 
 
 async def test_a_public_site_that_asks_for_rest_stops_the_start() -> None:
-    with pytest.raises(UsageError, match="answered 503 and is to be left alone for 3600 s"):
+    with pytest.raises(UsageError, match="answered 503 and asks for a pause of 3600 s"):
         await pinned({"/robots.txt": response(b"", "Retry-After: 3600", status="503 Busy")})
 
 

@@ -11,7 +11,7 @@ _SIZE = 16 << 20
 
 
 def test_past_the_bound_a_process_lets_go_of_what_it_has_read_and_reads_the_same_again(tmp_path: Path) -> None:
-    """Broken on purpose: a bound that is not compared with; the maps of all files, or of none, let go of."""
+    """Mutation: a bound that is not compared with; the maps of all files, or of none, let go of."""
     files = [tmp_path / "a file", tmp_path / "other"]
     for file in files:
         file.write_bytes(bytes(range(256)) * (_SIZE // 256))

@@ -61,7 +61,7 @@ def test_a_site_that_outgrows_its_memory_forgets_what_weighs_least(store: Store)
 
 
 def test_what_no_longer_is_remembered_before_it_was_written_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Broken once (what waits to be written not asked): fails."""
+    """Mutation: what waits to be written not asked."""
     monkeypatch.setattr(memory_module, "_GENERATION", 2)
     keys = [SITE + bytes([n]) for n in range(9)]
     with Store.create(tmp_path / "crawl", Settings(), 1000.0) as store:
@@ -121,7 +121,7 @@ def test_of_a_site_that_half_as_many_again_link_to_it_is_said(store: Store) -> N
 
 
 def test_what_was_met_is_never_taken_for_new_and_what_is_new_seldom_for_met() -> None:
-    """Broken once (the older bitmaps not asked): fails."""
+    """Mutation: the older bitmaps not asked."""
     met = Met()
     for n in range(70_000):  # more than one bitmap takes
         met.add(b"%d" % n)
@@ -130,7 +130,7 @@ def test_what_was_met_is_never_taken_for_new_and_what_is_new_seldom_for_met() ->
 
 
 def test_a_memory_that_began_empty_reads_nothing_for_what_it_never_met(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And one that goes on finds what was written before. Broken once (always taken for empty): fails."""
+    """And one that goes on finds what was written before. Mutation: always taken for empty."""
     with Store.create(tmp_path / "crawl", Settings(), 1000.0) as store:
         store.tables.memory("f").put(SITE + b"old", b"1")
     with Store.open(tmp_path / "crawl", None, 1000.0) as store:

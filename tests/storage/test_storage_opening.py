@@ -35,7 +35,7 @@ def test_a_second_crawl_is_refused_and_told_by_whom(tmp_path: Path) -> None:
 
 
 def test_a_holder_that_ends_within_moments_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As one that was killed just now. Broken once (not tried again): refused."""
+    """As one that was killed just now. Mutation: not tried again: refused."""
     first = Store.create(tmp_path, Settings(), 0.0)
     waits: list[float] = []
 

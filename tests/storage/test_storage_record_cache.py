@@ -42,9 +42,9 @@ class Reader:
 @given(ACTIONS, st.integers(1, 4), st.booleans())
 @settings(max_examples=150, deadline=None)
 def test_both_remember_the_same(actions: list[tuple[str, bytes]], generation: int, begins_empty: bool) -> None:
-    """Law. Broken once (an older record that is read was not made a young one): fails; so it does without the filter of what was met.
+    """Law. Mutation: an older record that is read was not made a young one: fails; so it does without the filter of what was met.
 
-    Rows that wait and bytes of sites, too. Broken once (a value of the same length was counted): fails.
+    Rows that wait and bytes of sites, too. Mutation: a value of the same length was counted.
     """
     below = (Reader(), Reader())
     if begins_empty:
@@ -77,7 +77,7 @@ def test_both_remember_the_same(actions: list[tuple[str, bytes]], generation: in
 
 @pytest.mark.parametrize("kind", [native.RecordCache, PythonCache] if NATIVE else [PythonCache])
 def test_what_cannot_be_written_is_refused(kind: Any) -> None:
-    """Broken once (the length of a key was not looked at): fails."""
+    """Mutation: the length of a key was not looked at."""
     cache = made(kind, Reader(), 2, begins_empty=True)
     for arguments in ((b"short", b"v"), (b"site00000", b"v", 1e300)):
         with pytest.raises((ValueError, OverflowError)):
@@ -98,7 +98,7 @@ def made(kind: Any, reader: Reader, generation: int, begins_empty: bool) -> Any:
 
 @pytest.mark.skipif(not NATIVE, reason="the extension was not built, or THRESHER_NATIVE=0")
 def test_a_cache_and_its_reader_go_together() -> None:
-    """They hold one another. Broken once (what the cache holds was not told to the garbage collector): fails."""
+    """They hold one another. Mutation: what the cache holds was not told to the garbage collector."""
     reader = Reader()
     made(native.RecordCache, reader, 2, begins_empty=False)
     gone = weakref.ref(reader)

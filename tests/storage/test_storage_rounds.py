@@ -59,7 +59,7 @@ def _pages(path: Path) -> list[int]:
 
 
 def test_an_old_version_goes_only_once_the_new_one_is_on_disk(tmp_path: Path) -> None:
-    """Broken once (deleted with the visit that replaces it): a kill before the state's commit would leave the URL without a page."""
+    """Mutation: deleted with the visit that replaces it: a kill before the state's commit would leave the URL without a page."""
 
     def prune(store: Store, _: bytes) -> None:
         assert store.tables.rounds.prune(store.first_uncommitted) == 0
@@ -74,7 +74,9 @@ def test_an_old_version_goes_only_once_the_new_one_is_on_disk(tmp_path: Path) ->
 
 
 def test_a_version_that_a_kill_has_half_deleted_is_counted_once(tmp_path: Path) -> None:
-    """Results are committed first: the record may be gone and the state not know it. Broken once, found by the proof: counted as there."""
+    """Results are committed first: the record may be gone and the state not know it. Seen to fail in the long proof: it was counted as
+    there.
+    """
 
     def half(store: Store, _: bytes) -> None:
         store.end_visit()

@@ -21,7 +21,7 @@ needs_native = pytest.mark.skipif(not NATIVE, reason="the extension was not buil
 @given(st.lists(ROW, max_size=5), st.integers(0, 70), SEED)
 @settings(max_examples=150, deadline=None)
 def test_both_seal_alike_and_open_what_is_whole(rows: list[tuple[bytes, bytes]], at: int, seed: int) -> None:
-    """Law. Broken once (the seed was not added to the first lane): fails."""
+    """Law. Mutation: the seed was not added to the first lane."""
     found = native.sealed(rows, seed)
     for (key, value), (same, stored) in zip(rows, found, strict=True):
         assert (same, seal._opened(key, stored, seed), native.opened(key, stored, seed)) == (key, value, value)

@@ -71,7 +71,7 @@ async def run(
 
 
 async def test_each_page_is_visited_again_when_its_time_has_come_and_what_changes_meanwhile_is_told(tmp_path: Path) -> None:
-    """A new page is found, one goes, one is missing; the time of each is explained. Broken once (no visit planned): fails."""
+    """A new page is found, one goes, one is missing; the time of each is explained. Mutation: no visit planned."""
     with ChangingWeb() as web:
         plant(web)
         conf, store = settings(web, schedule="continuous", recrawl=OFTEN), tmp_path / "c"
@@ -127,7 +127,7 @@ async def _once(store: Path, configuration: Settings) -> None:
 
 
 async def test_when_one_page_of_a_group_has_changed_its_siblings_are_asked_at_once(tmp_path: Path) -> None:
-    """They would have been in half an hour. Broken once (what the schedule brings forward is not moved in its queue): fails."""
+    """They would have been in half an hour. Mutation: what the schedule brings forward is not moved in its queue."""
     with ChangingWeb() as web:
         plant(web)
         seldom = RecrawlSettings(audit_share=0.0, min_interval=1.0, max_interval=3_600.0)

@@ -48,7 +48,7 @@ async def test_a_page_that_only_copies_lead_to_is_found(tmp_path: Path) -> None:
 
 
 async def test_a_space_of_copies_without_end_ends_within_its_budget(tmp_path: Path) -> None:
-    """Session ids: five texts under ever new names. Broken once (`CopyLedger` charged nothing): never ends."""
+    """Session ids: five texts under ever new names. Mutation: `CopyLedger` charged nothing: never ends."""
     async with LittleWeb() as web:
         web.page("a.test/", "a.test/doc/0?sid=1", "a.test/doc/real")
         web.page("a.test/doc/real")

@@ -1,4 +1,4 @@
-"""An answer, a finding or a message that kills the agent is set aside in the next life, and done when it is offered again and mended."""
+"""An answer, a finding or a message that kills the agent is quarantined in its next life, and carried out when it is offered again."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ WORDS = " ".join(f"word{i}" for i in range(300))
 
 @pytest.mark.parametrize("client", ["lean", "aiohttp"])
 async def test_a_round_asks_for_every_page_once_and_finds_every_change(tmp_path: Path, client: Literal["lean", "aiohttp"]) -> None:
-    """P39: what has not changed is answered by a 304 without a body. Broken once: conditions never sent."""
+    """P39: what has not changed is answered by a 304 without a body. Mutation: conditions never sent."""
     with ChangingWeb() as web:
         web.put("/", WORDS, *(f"/{i}" for i in range(10)))
         for i in range(10):
@@ -312,7 +312,7 @@ async def test_a_round_writes_an_archive_like_the_first_crawl(tmp_path: Path) ->
 async def test_a_round_that_is_stopped_while_it_is_queued_is_queued_to_its_end_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each life queues one group and is stopped; no URL is left out, none is asked twice. Broken once: the cursor was not saved."""
+    """Each life queues one group and is stopped; no URL is left out, none is asked twice. Mutation: the cursor was not saved."""
     monkeypatch.setattr(collecting, "_GROUP", 3)
     with ChangingWeb() as web:
         web.put("/", WORDS, *(f"/{i}" for i in range(10)))

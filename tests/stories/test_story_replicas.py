@@ -121,7 +121,7 @@ async def test_replicas_are_named_and_pages_of_one_text_with_other_children_are_
 
 
 async def test_mirrors_are_held_and_next_to_nothing_is_lost(tmp_path: Path) -> None:
-    outcome = await crawl_replicas(tmp_path / "c", tail_yield=1.0)  # what is set back is left alone
+    outcome = await crawl_replicas(tmp_path / "c", tail_yield=1.0)  # what is held is left alone
     assert outcome.crawled.status.hosts_parked == {}
     lost = outcome.web.truth().documents().keys() - {outcome.document(url) for url in outcome.crawled.pages}
     assert len(lost) <= 0.02 * len(outcome.web.truth().documents())
@@ -131,7 +131,7 @@ async def test_mirrors_are_held_and_next_to_nothing_is_lost(tmp_path: Path) -> N
 
 @pytest.mark.parametrize(("mirrors", "state"), [("hold", State.HELD), ("drop", State.REFUSED)])
 async def test_the_queue_of_a_mirror_is_held_or_dropped(mirrors: str, state: State, tmp_path: Path) -> None:
-    """Broken once (nobody asked again when a URL's turn comes): fails."""
+    """Mutation: nobody asked again when a URL's turn comes."""
     async with LittleWeb() as web:
         for host in ("a.test", "b.test"):
             web.page(f"{host}/", *(f"{host}/{i}" for i in range(50)))
@@ -170,7 +170,7 @@ async def test_content_of_replicas_is_kept_unless_it_is_to_be_dropped(tmp_path: 
 async def test_a_verdict_is_revised_in_the_background_when_the_neighbourhood_has_become_known(tmp_path: Path) -> None:
     """Two lists of one text; what they lead to turns out to be the same, under other names, once both have been judged.
 
-    Broken once (no pass): fails.
+    Mutation: no pass.
     """
     words = {name: " ".join(f"{name}{i}" for i in range(80)) for name in ("list", "item0", "item1", "item2")}
     async with LittleWeb() as web:

@@ -380,7 +380,7 @@ async def test_a_host_is_walled_still_when_its_crawl_is_resumed_and_nothing_is_l
     assert web.requests[n_asked] in web.requests[: FROM - 1], "a page that was kept before"
     assert lost(then, "a") == []
     assert then.status.walled == 0
-    assert f"a wall answers for {web.requests[0].partition('/')[0]}:{web.port}: it rests" in caplog.messages, "the host by its name"
+    assert f"a wall answers for {web.requests[0].partition('/')[0]}:{web.port}: it is parked" in caplog.messages, "the host by its name"
     assert_replayed(tmp_path / "c")
 
 

@@ -1,4 +1,4 @@
-"""Crawlee for Python, the quicker of its parsers, storage in memory: `python crawlee_peer.py SEEDS CONCURRENCY`."""
+"""Crawlee for Python, with the faster of its parsers and storage in memory: `python crawlee_peer.py SEEDS CONCURRENCY`."""
 
 import asyncio
 import logging

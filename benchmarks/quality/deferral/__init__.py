@@ -1,1 +1,1 @@
-"""A simulator of deferral: what a crawl finds in which order if filters' opinions only hold URLs."""
+"""A simulator of deferral: what a crawl finds, and in which order, if the opinions of filters only hold URLs."""

@@ -1,16 +1,17 @@
-"""What deferral gains and loses: `python -m benchmarks.quality.deferral [RECORDING…] [--record DIR] [--kinds] [--short]`.
+"""The gain and the loss by deferral: `python -m benchmarks.quality.deferral [RECORDING…] [--record DIR] [--kinds] [--short]`.
 
 Simulated crawls of graphs, recorded ones (`--record DIR` crawls the living sites of benchmarks.living, as far as their
 packages are installed, and writes DIR/NAME.jsonl.gz) and made-up ones: five kinds of sites and eight
-adversaries. Each is crawled plainly, breadth-first, and with opinions that hold URLs (opinions.py) under the real evidence and the real
-policy of the tail. On several hosts the curves are those of a crawl with a budget of the plain crawl's requests, what is lost that of a
-crawl without one.
+adversaries. Each is crawled twice: plainly, breadth-first, and with opinions that hold URLs (opinions.py), with the real evidence and the
+real policy of the tail. With several hosts, the curves are those of a crawl that may make as many requests as the plain crawl; losses are
+those of a crawl without that limit.
 
-A line a site: documents found by 10, 25, 50, 75 and 100 % of the plain crawl's requests over what plain has found by then, and after the
-slash what an oracle would have, which fetches nothing but new documents from the first request on; `gain`: the share of the oracle's
-logarithmic gain at half; `fetched`: requests over plain's; documents lost, of how many; URLs left alone, classes they are in; how the
-hosts' tails ended. Exit 1 if a goal is missed: 75 % of the oracle's gain at half over all sites that are no adversaries, 50 % on each
-where it has 1.1 times or more, nowhere below plain by more than max(2 %, 5 documents), lost .1 % over all sites and .5 % on the worst.
+A line for each site has the documents found after 10, 25, 50, 75 and 100 % of the plain crawl's requests, divided by those that plain has
+found by then. After the slash stands the same for an oracle, which fetches nothing but new documents from the first request on. `gain` is
+the share of the oracle's logarithmic gain at half, `fetched` the requests divided by plain's. Then follow documents lost, of how many; URLs
+left alone and their classes; and how the hosts' tails ended. Exit 1 if a goal is missed: 75 % of the oracle's gain at half over all sites
+that are no adversaries, 50 % on each where it has 1.1 times or more, nowhere below plain by more than max(2 %, 5 documents), lost .1 % over
+all sites and .5 % on the worst.
 """
 
 from __future__ import annotations
@@ -46,10 +47,10 @@ class Measured:
     """One site's figures."""
 
     name: str
-    plain: list[int]  # documents by points
+    plain: list[int]  # documents found at each point
     found: list[int]
     oracle: list[int]
-    n_plain: int  # requests
+    n_plain: int  # its requests
     n_requests: int
     lost: int
     documents: int
@@ -57,12 +58,12 @@ class Measured:
 
     @property
     def gains(self) -> tuple[float, float]:
-        """Logarithmic gain over plain at half: ours, the oracle's."""
+        """Logarithmic gain over plain at half: ours and the oracle's."""
         return log(self.found[_HALF] / self.plain[_HALF]), log(self.oracle[_HALF] / self.plain[_HALF])
 
     @property
     def is_below(self) -> bool:
-        """Whether plain found more anywhere, by more than the goal allows."""
+        """Whether plain found more at some point, by more than the goal allows."""
         return any(p - f > max(BELOW * p, BELOW_DOCUMENTS) for p, f in zip(self.plain, self.found, strict=True))
 
     def line(self) -> str:
@@ -77,7 +78,7 @@ class Measured:
 
 
 def measure(graph: RecordedGraph, policy: TailPolicy, beliefs: Beliefs, settings: Settings | None = None) -> Measured:
-    """Crawl a graph plainly and with deferral. settings: of the real filters, if they are to judge"""
+    """Crawl a graph plainly and with deferral.    settings: of the real filters, if these shall judge"""
     base = plain(graph)
     n = len(base.texts)
     free = crawled(graph, policy, beliefs, settings=settings)
@@ -181,7 +182,7 @@ def _options() -> argparse.Namespace:
 
 
 def _settings(values: Sequence[str]) -> tuple[TailPolicy, Beliefs]:
-    """Return policy and beliefs with these values; raises ValueError on a name that is none."""
+    """Return policy and beliefs with these values; raises ValueError for an unknown name."""
     policy, beliefs = TailPolicy(), Beliefs()
     for value in values:
         name, _, number = value.partition("=")

@@ -1,8 +1,8 @@
 """Hosts whose classes are no random samples, closed by the real policy: how many are closed although too much of the rest is good?
 
-Each host has one to eight classes of 20 to 2,000 URLs. Their good URLs are .7 to 2 times what the threshold allows, and stand where sites
-have them: after two hundred barren ones, at the beginning, in one run, all in the smallest or the largest class, every fiftieth. The
-closing is looked at after every batch. `python -m benchmarks.quality.deferral --classes 10000`.
+Each host has one to eight classes of 20 to 2,000 URLs. Their good URLs are .7 to 2 times as many as the threshold allows. They lie where
+real sites have them: after two hundred barren ones, at the beginning, in one run, all in the smallest or the largest class, or at every
+fiftieth place. After every batch the policy decides whether to close. `python -m benchmarks.quality.deferral --classes 10000`.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ from thresher.filters.tail.membership import join
 from thresher.filters.tail.records import HostTail, TailClass, TailPolicy
 from thresher.filters.tail.serve import TailEnd, promote, settle
 
-WORST = TailPolicy(worthwhile=1.0, share=1e9, batch=10)  # all is bet on, nothing but the bound ends a tail
+WORST = TailPolicy(worthwhile=1.0, share=1e9, batch=10)  # the bound alone ends a tail
 
 
 @dataclass
 class Closings:
-    """What became of the hosts."""
+    """How many hosts were closed, and how many wrongly."""
 
     hosts: int = 0
     classes: int = 0
     closed: int = 0  # hosts of which something was left alone
-    wrong: int = 0  # of them with more good URLs left than the threshold allows
+    wrong: int = 0  # hosts of these with more good URLs left than the threshold allows
     fetched: int = 0
     known: int = 0
 
 
 def closings(n_classes: int, seed: int, policy: TailPolicy = WORST) -> Closings:
-    """Close hosts until they had so many classes together."""
+    """Close hosts until they had this number of classes together."""
     rng, found = random.Random(seed), Closings()
     while found.classes < n_classes:
         host = _host(rng, policy)
@@ -42,7 +42,7 @@ def closings(n_classes: int, seed: int, policy: TailPolicy = WORST) -> Closings:
 
 
 def _host(rng: random.Random, policy: TailPolicy) -> list[list[bool]]:
-    """Return classes in the order of the site: good or not. Their good URLs are .7 to 2 times what the threshold allows."""
+    """Return classes as lists of good (True) and barren URLs in the site's order; good ones are .7 to 2 times what the threshold allows."""
     sizes = [int(20 * 100 ** rng.random()) for _ in range(rng.randint(1, 8))]
     n_good = int(policy.tail_yield * sum(sizes) * rng.uniform(0.7, 2.0)) + 1
     classes = [[False] * size for size in sizes]

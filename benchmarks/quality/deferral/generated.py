@@ -1,6 +1,7 @@
-"""Graphs that are made up: kinds of sites that recordings lack, and adversaries of deferral.
+"""Generated graphs: kinds of sites that recordings lack, and adversaries of deferral.
 
-A text that begins with "~" is a page that differs from all others and shows nothing: it is no document, but no filter here can know.
+A text that begins with "~" stands for a page that differs from all others and shows nothing. It is no document, but no filter here can know
+that.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class _Draft:
 
 
 def _lists(draft: _Draft, name: str, items: list[str], *, a_list: int = 25, text: str = "") -> list[str]:
-    """Add pages that list items; return their paths. text: what all of them show; each its own if empty"""
+    """Add pages that list items; return their paths.    text: what all of them show; if empty, each has its own"""
     paths = [f"/{name}/{i}" for i in range((len(items) + a_list - 1) // a_list)]
     for i, path in enumerate(paths):
         draft.page(path, text or f"{name} {i}", [*paths[i + 1 : i + 2], *items[i * a_list : (i + 1) * a_list]])
@@ -43,7 +44,7 @@ def _lists(draft: _Draft, name: str, items: list[str], *, a_list: int = 25, text
 
 
 def _with_articles(draft: _Draft, n: int, more: Iterable[str] = ()) -> None:
-    """Add a home page that leads to n ordinary documents and to what is beside them."""
+    """Add a home page that links to n ordinary documents and to other pages."""
     items = [f"/article/{i}" for i in range(n)]
     draft.page("/", "home", ["/archive/0", *more])
     for path in items:
@@ -63,7 +64,7 @@ def first_barren(n: int = 800) -> RecordedGraph:
 
 
 def unique_words(n: int = 3_000) -> RecordedGraph:
-    """A space without end beside a site: each page says the same and names five words that were never met."""
+    """An endless space beside a site: each page shows the same text, and links by five words that are new in URLs."""
     rng, draft = random.Random(1), _Draft("unique_words")
     words = ["".join(rng.choices("abcdefghijklmnopqrstuvwxyz", k=9)) for _ in range(n)]
     _with_articles(draft, 400, ["/tag/" + words[0]])
@@ -82,7 +83,7 @@ def empty_months(n: int = 1_500) -> RecordedGraph:
 
 
 def behind_indexes(n: int = 600) -> RecordedGraph:
-    """Documents that only indexes name which all show one text."""
+    """Documents to which only index pages link; all indexes show one text."""
     draft = _Draft("behind_indexes")
     items = [f"/record/{i}" for i in range(n)]
     for path in items:
@@ -100,7 +101,7 @@ def _first_is_home(graph: RecordedGraph) -> tuple[list[str], list[str], list[Seq
 
 
 def alias_hosts(n: int = 400) -> RecordedGraph:
-    """One site under three names, each page naming itself at the others, and a small host of its own text."""
+    """One site under three names, where each page links to itself under the other names; and a small host with its own texts."""
     draft, hosts = _Draft("alias_hosts"), [f"http://{name}.example" for name in ("www", "m", "old")]
     for i in range(n):
         for host in hosts:
@@ -114,7 +115,7 @@ def alias_hosts(n: int = 400) -> RecordedGraph:
 
 
 def sessions(n: int = 60) -> RecordedGraph:
-    """Each page gives a new session to all links, so that each document has as many addresses as there are pages that name it."""
+    """Each page puts a new session id into all links, so that each document has as many URLs as there are pages that link to it."""
     draft = _Draft("sessions")
     draft.page("/doc/0", "doc 0", [f"/doc/{i}?sid={_sid('home')}" for i in range(1, 11)])
     for minted in ["home", *range(n)]:
@@ -146,7 +147,7 @@ def facets(n: int = 250) -> RecordedGraph:
 
 
 def outage(n: int = 900) -> RecordedGraph:
-    """From the 300th request to the 360th every answer is one text; the topics' addresses differ in a number alone."""
+    """From the 300th to the 360th request every answer is the same text; the URLs of topics differ only in a number."""
     draft = _Draft("outage")
     items = [f"/topic?id={i}" for i in range(n)]
     draft.page("/", "home", [f"/list/{i}" for i in range((n + 24) // 25)])
@@ -160,7 +161,7 @@ def outage(n: int = 900) -> RecordedGraph:
 
 
 def forum(n: int = 500) -> RecordedGraph:
-    """Topics under five addresses each, profiles behind a login, replies that lead to a form."""
+    """Topics under five URLs each, profiles behind a login, replies that lead to a form."""
     draft = _Draft("forum")
     topics = [f"/viewtopic.php?t={i}" for i in range(n)]
     draft.page("/", "home", ["/forum/0", "/login"])
@@ -179,7 +180,7 @@ def forum(n: int = 500) -> RecordedGraph:
 
 
 def blog(n: int = 400) -> RecordedGraph:
-    """Posts with tags, months, feeds, replies by address; half of the tags list what one other page lists."""
+    """Posts with tags, months, feeds, and URLs for replies; half of the tags list what one other page lists."""
     draft = _Draft("blog")
     posts = [f"/{2010 + i % 12}/{1 + i % 9:02}/post-{i}/" for i in range(n)]
     draft.page("/", "home", ["/page/0"])
@@ -209,7 +210,7 @@ def endless_calendar(n: int = 1_200) -> RecordedGraph:
 
 
 def many_hosts(n: int = 12) -> RecordedGraph:
-    """Hosts of ten to a thousand documents that name each other; half of them show each page under a second address; one is down."""
+    """Hosts of ten to a thousand documents that link to each other; half of them show each page under a second URL; one is down."""
     draft = _Draft("many_hosts")
     hosts = [f"http://h{i}.example" for i in range(n)]
     for at, host in enumerate(hosts):

@@ -1,4 +1,4 @@
-"""Reads the graph of a site as record.py has written it."""
+"""Reads the graph of a site that record.py has written."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from thresher.crawler.analysis.recorded_graph import RecordedGraph
 
 
 def read(file: Path) -> RecordedGraph:
-    """Read a recording. URLs that were never asked are left out."""
+    """Read a recording. URLs that were never requested are left out."""
     with gzip.open(file, "rt", encoding="utf-8") as lines:
         rows = [json.loads(line) for line in lines]
     graph = RecordedGraph(file.name.removesuffix(".jsonl.gz"))

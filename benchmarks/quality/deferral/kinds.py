@@ -1,7 +1,7 @@
-"""Kinds of aliases, ten honest and ten hostile: sites whose documents have views under addresses of their own.
+"""Kinds of aliases, ten honest and ten hostile: sites that show their documents under more than one URL.
 
-In an honest kind nearly all views show what the document shows; in a hostile one they begin so, or look so, and do not. What is held
-wrongly is to be found by the tail. `python -m benchmarks.quality.deferral --kinds` prints a line a kind.
+In an honest kind nearly all views show what the document shows. In a hostile one only the first views do, or the URLs only look like
+aliases; the tail must find what is held wrongly. `python -m benchmarks.quality.deferral --kinds` prints a line a kind.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from thresher.crawler.analysis.recorded_graph import RecordedGraph
 
 _AT = "http://site.example"
 _A_LIST = 25
-Views = Callable[[int], Iterator[tuple[str, str]]]  # number of a document → its addresses and what they show
+Views = Callable[[int], Iterator[tuple[str, str]]]  # number of a document → its URLs and what they show
 
 
 def site(name: str, views: Views, n: int = 150) -> RecordedGraph:
-    """Return a site of n documents: lists and the document's own pages name all addresses of each."""
+    """Return a site of n documents: lists and the document's own pages link to all URLs of each."""
     pages: dict[str, tuple[str, list[str]]] = {}
     lists = [f"{_AT}/list/{i}" for i in range((n + _A_LIST - 1) // _A_LIST)]
     pages[_AT + "/"] = ("home", lists)
@@ -35,7 +35,7 @@ def site(name: str, views: Views, n: int = 150) -> RecordedGraph:
 
 
 def languages(i: int) -> Iterator[tuple[str, str]]:
-    """Six languages, of which one is translated and one begun."""
+    """Six languages: one is translated, and one partly."""
     yield f"/en/{i}.html", f"{i}"
     for language in ("da", "ru", "es", "zh"):
         yield f"/{language}/{i}.html", f"{i}"
@@ -92,7 +92,7 @@ def facets(i: int) -> Iterator[tuple[str, str]]:
 
 
 def sessions(i: int) -> Iterator[tuple[str, str]]:
-    """A session in the path, and one in the query, minted anew for each link."""
+    """A session id in the path and one in the query, both new for each link."""
     yield f"/doc/{i}", f"{i}"
     for j in range(3):
         yield f"/s{i * 3 + j:05}x/doc/{i}", f"{i}"
@@ -105,27 +105,27 @@ def four_pages(i: int) -> Iterator[tuple[str, str]]:
 
 
 def negotiated(i: int) -> Iterator[tuple[str, str]]:
-    """What is negotiated shows English, which others do not."""
+    """The URL without a language shows English, the others do not."""
     yield from ((f"/doc{i}", f"{i}"), (f"/doc{i}.en", f"{i}"), (f"/doc{i}.de", f"deutsch {i}"), (f"/doc{i}.fr", f"français {i}"))
 
 
 def half_cases(i: int) -> Iterator[tuple[str, str]]:
-    """A server that knows cases; its first pages have been copied."""
+    """A server for which upper and lower case differ; its first pages have copies in the other case."""
     yield from ((f"/word/ab{i}", f"{i}"), (f"/word/AB{i}", f"{i}" if i < 30 else f"capital {i}"))
 
 
 def directories(i: int) -> Iterator[tuple[str, str]]:
-    """A file, and a directory of its name that begins with the same page."""
+    """A file, and a directory of the same name; for the first documents both show the same."""
     yield from ((f"/doc/{i}", f"{i}"), (f"/doc/{i}/", f"{i}" if i < 10 else f"directory {i}"))
 
 
 def print_only(i: int) -> Iterator[tuple[str, str]]:
-    """The print view holds the comments; the first pages have none."""
+    """The print view also shows comments; the first pages have none."""
     yield from ((f"/doc/{i}", f"{i}"), (f"/doc/{i}?view=print", f"{i}" if i % 3 == 0 or i < 9 else f"{i} with comments"))
 
 
 def stale_mirror(i: int) -> Iterator[tuple[str, str]]:
-    """A mirror that stands still while the original changes."""
+    """A mirror that stays as it is while the original changes."""
     yield from ((f"/doc/{i}", f"{i}"), (f"http://mirror.example/doc/{i}", f"{i}" if i < 50 else f"old {i}"))
 
 
@@ -137,7 +137,7 @@ def empty_months(i: int) -> Iterator[tuple[str, str]]:
 
 
 def actions(i: int) -> Iterator[tuple[str, str]]:
-    """A wiki's views: one shows the page, one a form, two what nothing else shows."""
+    """A wiki's views: one shows the page, one a form, and two show what no other URL does."""
     yield f"/wiki?title=t{i}", f"{i}"
     yield f"/wiki?title=t{i}&action=view", f"{i}"
     yield f"/wiki?title=t{i}&action=edit", "log in to edit"

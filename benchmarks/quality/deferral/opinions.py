@@ -1,7 +1,7 @@
 """What a host's filters believe in the simulator: shapes of URLs that have yielded nothing lately, and alias families.
 
-The shapes are those of pattern_yield (filters/pattern_yield/patterns.py), the families those of filters/dust/families.py; what a fetch
-was worth is known by its text alone.
+The shapes are those of pattern_yield (filters/pattern_yield/patterns.py), the families those of filters/dust/families.py; the value of a
+fetch is judged by its text alone.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from thresher.filters.pattern_yield.patterns import forms, parse
 
 
 class Notes(dict[bytes, bytes]):
-    """A memory without caps."""
+    """A filter's memory without limits."""
 
     def put(self, key: bytes, value: bytes, weight: float = 0.0) -> None:
         """Write a record."""
@@ -43,12 +43,12 @@ class Notes(dict[bytes, bytes]):
 
 @dataclass(frozen=True)
 class Beliefs:
-    """How little is enough to hold a class."""
+    """How much evidence is enough to hold a class."""
 
     barren: int = 8  # fetches in a row of a shape that gave nothing
     window: float = 60.0
-    belief: float = families.BELIEF  # lower bound of an alias family's share of pages alike
-    enough: int = families.ENOUGH  # answers of a family
+    belief: float = families.BELIEF  # lower bound of the share of equal pages in an alias family
+    enough: int = families.ENOUGH  # answers of a family that are enough to judge it
     has_shapes: bool = True
     has_families: bool = True
     has_lineage: bool = True
@@ -72,7 +72,7 @@ class Opinions:
         return forms(parse(url, f"{parts.scheme}://{parts.netloc}"), self._words.__getitem__)
 
     def on_url(self, url: str) -> None:
-        """Count the words of a URL that was met for the first time."""
+        """Count the words of a URL that is seen for the first time."""
         parts = urlsplit(url)
         self._words.update(parse(url, f"{parts.scheme}://{parts.netloc}").words())
 
@@ -106,7 +106,7 @@ class Opinions:
         return f"{root} > {self.shapes(url)[-1]}" if self._beliefs.splits_lineage else root
 
     def recent(self, holder: str) -> Recent:
-        """Return what a class has come to before anything of it was held."""
+        """Return what a class had yielded before a URL of it was held."""
         if holder.startswith(families.CLASS):
             return families.recent(holder, self._memory)
         known = self._recent.get(holder.removeprefix("shape "))

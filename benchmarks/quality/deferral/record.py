@@ -1,8 +1,8 @@
-"""Record the graph of a living site: crawl it with all filters off, keep what each URL answers and which URLs it names.
+"""Record the graph of a living site: crawl it with all filters off, and keep the answer and the links of each URL.
 
 A recording is JSON lines, gzipped, one line a URL in the order of the crawl: `u` URL, `d` clicks from the seed, `s` status (0: none), `t`
-hash of the visible text ("" for none), `n` URLs that this answer names first of all, `l` what it names, as numbers: the seed is 0, and the
-URLs of `n` are numbered in order as they come.
+hash of the visible text ("" for none), `n` URLs that no earlier answer links to, `l` all links, as numbers of URLs: the seed is 0, and the
+URLs of all `n` are numbered in order.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from benchmarks.living.sites import served
 
 
 def record(site: Site, directory: Path, to: Path) -> int:
-    """Serve a site, crawl it whole, write the recording; return its lines."""
+    """Serve a site, crawl all of it, write the recording; return the number of its lines."""
     store = directory / f"{site.name}-plain"
     with served(site, directory) as place:
         found = crawl(site, place, store, ())
@@ -28,7 +28,7 @@ def record(site: Site, directory: Path, to: Path) -> int:
 
 
 def write(found: Crawl, seed: str, to: Path) -> int:
-    """Write the recording of a crawl; return its lines. A document is its text without times of day, as `benchmarks.living` has it."""
+    """Write the recording of a crawl; return the number of lines. A document is a text without times of day, as in benchmarks.living."""
     documents = {answer.url: answer.document for answer in found.answers}
     numbers = {seed: 0}
     n = 0
@@ -44,7 +44,7 @@ def write(found: Crawl, seed: str, to: Path) -> int:
 
 
 def _answers(store: Path) -> Iterator[dict[str, Any]]:
-    """Yield all answers in order of time, redirects among them, each with what it names."""
+    """Yield all answers with their links in order of time, also redirects."""
     links: dict[str, list[str]] = defaultdict(list)
     for link in _rows(store, "links", "source,target"):
         links[link["source"]].append(link["target"])

@@ -1,4 +1,4 @@
-"""Simulated crawls with crude opinions beside the real filters' (thresher/crawler/analysis/replayed_crawl.py)."""
+"""Simulated crawls with simple opinions, with or without the real filters (crawler/analysis/replayed_crawl.py)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from thresher.crawler.analysis.replayed_panel import ReplayedPanel
 from thresher.filters.registry import specs
 from thresher.filters.tail.records import TailPolicy
 
-ALWAYS = ("exact_duplicate",)  # whose word on pages the others learn from
+ALWAYS = ("exact_duplicate",)  # filters from whose verdicts the others learn
 
 
 def crawled(
@@ -29,14 +29,14 @@ def crawled(
     max_pages: int = 0,
     settings: Settings | None = None,
 ) -> Result:
-    """Crawl a graph.    max_pages: budget of the whole crawl, 0: none; settings: of the real filters, if they are to judge"""
+    """Crawl a graph.    max_pages: limit of the whole crawl, 0: none; settings: of the real filters, if these shall judge"""
     filters = None if settings is None else ReplayedPanel(graph, specs(settings, [graph.urls[0]]))
     opinions = partial(Opinions, beliefs, Notes())
     return ReplayedCrawl(graph, policy, opinions, secret=secret, max_pages=max_pages, filters=filters).run()
 
 
 def plain(graph: RecordedGraph) -> Result:
-    """Crawl breadth-first, nothing postponed."""
+    """Crawl breadth-first, without holding any URL."""
     never = Beliefs(has_shapes=False, has_families=False, has_lineage=False)
     return crawled(graph, TailPolicy(), never)
 

@@ -20,7 +20,7 @@ Step = Callable[[Crawled], Effects | None]
 
 @pytest.mark.parametrize("most", [4, early.EARLY])
 def test_the_first_pages_are_learned_from_as_if_there_had_been_a_ledger(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever comes after them. Broken once (a page that shows nothing new was listed; links of listed pages were not counted): fails.
+    """Whatever comes after them. Mutation: a page that shows nothing new was listed; links of listed pages were not counted.
 
     Mutation: a listed page that stands for sixteen is learned from, or its links are counted, as one.
     """

@@ -160,7 +160,7 @@ def test_each_filter_has_learned_something_behind_a_wall_that_it_forgets(name: s
 def test_a_filter_does_not_go_on_with_what_it_had_decoded_of_a_site() -> None:
     """Of a good site pattern_yield learns from one page in sixteen; one bad page ends that, if it is believed.
 
-    Mutation: the panel did not call `stale`.
+    Mutation: the panel did not call `on_restored`.
     """
     bench = Bench.of([spec for spec in registered() if spec.name in ("pattern_yield", "canary")])
     good = [page(f"http://a.example/n/{n}", " ".join(f"w{n}x{i}" for i in range(40))) for n in range(60)]

@@ -77,7 +77,7 @@ def _twins() -> Web:
 
 
 def test_pages_of_equal_text_with_different_children_are_kept_apart() -> None:
-    """Pages of equal text are kept apart by their neighbourhoods [DDGMP03]. Broken once (equal texts merged before HM is asked): fails."""
+    """Pages of equal text are kept apart by their neighbourhoods [DDGMP03]. Mutation: equal texts merged before HM is asked."""
     space = Space(sketched(_twins(), Recipe(strip=False)), Tolerance())
     clusters = space.clusters(space.text_pairs())
     assert [(c.representative, [member.page for member in c.members]) for c in clusters] == [(0, [1, 2, 3, 4]), (5, [6, 7, 8, 9])]

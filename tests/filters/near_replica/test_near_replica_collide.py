@@ -22,7 +22,7 @@ def _found(points: F64, tolerances: list[float]) -> set[tuple[int, int]]:
 
 @pytest.mark.parametrize(("d", "tolerance"), [(1, 0.01), (2, 0.05), (5, 0.03), (5, 0.4), (10, 0.1)])
 def test_all_close_pairs_are_found_as_by_brute_force(d: int, tolerance: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Blocks of 50 candidates. Broken once (only the own box looked up): fails."""
+    """Blocks of 50 candidates. Mutation: only the own box looked up."""
     monkeypatch.setattr(collide, "_BLOCK", 50)
     points = clustered(200, d, seed=d)
     assert _found(points, [tolerance] * d) == brute(points, [tolerance] * d)

@@ -45,7 +45,7 @@ def test_squared_lengths_and_distances_are_a_third_of_those_of_the_bags() -> Non
 
 
 def test_weights_are_uniform_and_those_of_one_word_independent() -> None:
-    """Broken once (both halves of a hash the same): fails."""
+    """Mutation: both halves of a hash the same."""
     table = weights(np.arange(20_000, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15), 6)
     assert np.abs(table).max() <= 1.0
     assert np.abs(table.mean(axis=1)).max() < 0.02
@@ -74,7 +74,7 @@ def test_what_lies_outside_a_frozen_scale_is_clipped_and_a_flat_component_is_nou
 
 
 def test_buckets_tell_how_far_texts_lie_apart_as_words_do() -> None:
-    """Broken once (every word in one bucket): fails."""
+    """Mutation: every word in one bucket."""
     rng, table = np.random.default_rng(2), bucket_table(64)
     vocabulary = rng.integers(0, 1 << 64, 3_000, dtype=np.uint64)
     one = vocabulary[np.minimum(rng.zipf(1.3, 1_500), 3_000) - 1]

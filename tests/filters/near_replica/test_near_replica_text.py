@@ -108,7 +108,7 @@ def test_urls_that_differ_in_numbers_alone_are_of_one_series_and_ids_are_no_numb
 
 
 def test_what_resembles_by_nine_tenths_is_dropped_whatever_it_leads_to() -> None:
-    """2 of 400 words: .95 of the shingles. Broken once (HM asked of texts that differ): none is dropped."""
+    """2 of 400 words: .95 of the shingles. Mutation: HM asked of texts that differ: none is dropped."""
     told = _Filter()
     dropped = 0
     for i, (one, other) in enumerate(_edited(400, 2)):
@@ -127,7 +127,7 @@ def test_command_and_filter_have_their_defaults_from_one_place() -> None:
 
 @pytest.mark.parametrize(("n", "error"), [(LEAST // 3, 0.0), (4 * LEAST, 0.05)])
 def test_short_texts_are_compared_exactly_and_long_ones_nearly(n: int, error: float) -> None:
-    """Broken once (the greatest hash kept of a longer text not heeded): the estimate of long texts is far below."""
+    """Mutation: the greatest hash kept of a longer text not heeded: the estimate of long texts is far below."""
     rng = random.Random(3)
     for n_replaced in (1, 2, 4, 8):
         one = words(rng, n)
@@ -142,7 +142,7 @@ def test_no_words_resemble_nothing() -> None:
 
 
 def test_a_template_is_learnt_from_all_pages_of_a_host_and_not_from_the_first_ones() -> None:
-    """A manual begins with prefaces of another template. Broken once (learnt from the first 64): 100 pages are one cluster."""
+    """A manual begins with prefaces of another template. Mutation: learnt from the first 64: 100 pages are one cluster."""
     rng = random.Random(4)
     template = words(rng, 300)
     web: Web = [(f"{A}/preface{i}", " ".join(words(rng, 100)), []) for i in range(64)]
@@ -161,7 +161,7 @@ def _twins(links: tuple[list[str], list[str]], host: str = A) -> bool:
 
 
 def test_pages_of_one_text_are_kept_apart_by_links_that_lead_elsewhere_and_not_by_one_that_is_new() -> None:
-    """Broken once (HM alone decides): the neighbourhood that grew fails."""
+    """Mutation: HM alone decides: the neighbourhood that grew fails."""
     here = [f"{A}/{i}" for i in range(8)]
     assert not _twins((here[:2], here[4:6]))
     assert _twins((here[:2], here[:3])), "one link more"

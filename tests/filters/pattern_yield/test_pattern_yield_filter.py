@@ -336,7 +336,7 @@ def test_pages_that_look_like_kept_ones_hold_their_pattern_and_are_documents_all
 
 @pytest.mark.parametrize("most", [7, EARLY])
 def test_the_first_pages_are_learned_from_as_if_there_had_been_a_tree(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever comes after them. Broken once (a page that shows what an earlier one showed was listed): fails."""
+    """Whatever comes after them. Mutation: a page that shows what an earlier one showed was listed."""
     monkeypatch.setattr(sites, "EARLY", most)
     for seed in range(24):
         n_new = seed % 12 if seed % 3 else 60  # of those after `GOOD_RUN`, one in sixteen is learned from

@@ -149,7 +149,7 @@ _QUOTED = st.lists(st.sampled_from(["shop", "old", "17", "html", "a", "example",
 @examples(max_examples=60, derandomize=True, deadline=None)
 @given(words=_QUOTED, path=st.sampled_from(["/shop/old-17.html", "/old/", "/shop?of=menu:17&a=old", "/x"]))
 def test_quoted_words_are_left_out_alike_with_the_native_code_and_without(words: list[str], path: str) -> None:
-    """Law. Broken once (of words in a row, one fewer was enough): fails."""
+    """Law. Mutation: of words in a row, one fewer was enough."""
     url, text = f"http://a.example{path}", " ".join(words)
     found = own_words(page(url, text)).tolist()
     with pytest.MonkeyPatch.context() as patched:
