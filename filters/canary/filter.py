@@ -41,7 +41,7 @@ from thresher.filters.base import NO_EFFECTS, Effects
 from thresher.filters.canary import doubts, early, records, tongue
 from thresher.filters.canary.likeness import is_changing, is_like, lost
 from thresher.filters.canary.news import Found, Seen, Wish
-from thresher.filters.canary.records import NAME, Candidate, HostState, Stage, SuspectAnswer
+from thresher.filters.canary.records import NAME, Candidate, FirstAnswers, HostState, Stage, SuspectAnswer
 from thresher.filters.canary.sighting import AT_ONCE, is_error, of_failure, of_page, of_redirect, words_for
 from thresher.filters.canary.tongue import Speech
 from thresher.filters.soft_error.looks import look_of
@@ -105,7 +105,7 @@ class CanaryFilter:
 
     def is_in_doubt(self, queue: bytes, memory: Memory) -> bool:
         """Return whether answers of a host that has nothing else to fetch are to be cleared by requests."""
-        if records.first_answers(memory, queue):
+        if FirstAnswers(memory, queue).items:
             return False
         watch = records.find_watch(memory, queue)
         return watch is not None and watch.stage is Stage.IDLE and self._may_clear(watch) and bool(doubts.groups(memory, queue))
@@ -113,11 +113,12 @@ class CanaryFilter:
     # -- the crawl's own answers
 
     def on_news(self, news: Seen | Wish, memory: Memory, /) -> Effects:
-        if isinstance(news, Seen) and (n := early.enter(memory, news, self._share)):
+        first = FirstAnswers(memory, news.queue)
+        if isinstance(news, Seen) and (n := first.enter(lambda listed: early.entry(news, listed, self._share))):
             if news.look is not None:
                 self._keep(news, HostState(n), memory)
             return NO_EFFECTS
-        watch = self._opened(memory, news.queue)
+        watch = self._opened(memory, news.queue, first)
         if isinstance(news, Wish):
             why = doubts.worth_a_request(memory, news.queue, small_too=True)[0] if news.is_drained else b""
             is_idle = watch.stage is Stage.IDLE
@@ -127,12 +128,12 @@ class CanaryFilter:
         records.write_watch(memory, news.queue, watch)
         return effects
 
-    def _opened(self, memory: Memory, queue: bytes) -> HostState:
+    def _opened(self, memory: Memory, queue: bytes, first: FirstAnswers) -> HostState:
         """Return a host's state, after its first answers were learned from."""
-        first = early.take(memory, queue)
+        answers = first.take()
         watch = records.read_watch(memory, queue)
-        for news in first:
-            self._learn_seen(news, watch, memory)
+        for answer in answers:
+            self._learn_seen(early.told(queue, answer), watch, memory)
         return watch
 
     def _seen(self, news: Seen, watch: HostState, memory: Memory) -> Effects:
@@ -250,7 +251,7 @@ class CanaryFilter:
         queue = records.take_asked(memory, reduced.key)
         if not queue:
             return NO_EFFECTS
-        watch = self._opened(memory, queue)
+        watch = self._opened(memory, queue, FirstAnswers(memory, queue))
         effects = self._learn(reduced, watch, queue, memory)
         watch.has_own = any(one.speaks == Speech.OWN for one in records.candidates(memory, queue).values())
         records.write_watch(memory, queue, watch)

@@ -1,7 +1,7 @@
 """The filter's records of each host, under its queue's 16 bytes, of which the first 8 are its site's.
 
     queue ‖ "H"                → Watch: the host's state, and the request under way
-    queue ‖ "E"                → its first answers, in place of all the others but "K" (early.py)
+    queue ‖ "E"                → its first answers, in place of all the others but "K" (early.py); empty once they are learned from
     queue ‖ "K" ‖ slot 1       → Candidate: a page that was kept and may be a canary
     queue ‖ "T" ‖ token 8      → Count: answers alike since the last good canary
     queue ‖ "S" ‖ key 8        → Suspect: a URL that was answered since then
@@ -28,6 +28,7 @@ import msgspec
 import xxhash
 
 from thresher.crawler.core.ports import Memory
+from thresher.filters.evidence.early import RowList
 from thresher.filters.soft_error.looks import Look
 
 NAME: Final = "canary"
@@ -134,33 +135,24 @@ class EarlyAnswer(msgspec.Struct, array_like=True, frozen=True):
     words: bytes  # u32 each; of a kept page
 
 
+class FirstAnswers(RowList[EarlyAnswer]):
+    """A host's first answers, while nothing else is known of it but candidates."""
+
+    most = 8  # fewer than the kept pages from which a host's words are known (tongue.py)
+
+    def __init__(self, memory: Memory, queue: bytes) -> None:
+        super().__init__(memory, queue + _EARLY, _FIRST_ANSWERS, KEPT)
+
+
 def read_watch(memory: Memory, queue: bytes) -> HostState:
     return find_watch(memory, queue) or HostState()
 
 
 def find_watch(memory: Memory, queue: bytes) -> HostState | None:
     """Return a host's state, None if it was never asked for anything."""
-    if first := first_answers(memory, queue):
+    if first := FirstAnswers(memory, queue).items:
         return _state_after(first)
     return _read(memory, queue + _WATCH, _WATCHES)
-
-
-def first_answers(memory: Memory, queue: bytes) -> list[EarlyAnswer]:
-    """Return a host's first answers, if they are not learned from yet."""
-    return _read(memory, queue + _EARLY, _FIRST_ANSWERS) or []
-
-
-def put_first_answers(memory: Memory, queue: bytes, first: list[EarlyAnswer]) -> None:
-    memory.put(queue + _EARLY, _encode(first), weight=KEPT)
-
-
-def drop_first_answers(memory: Memory, queue: bytes) -> None:
-    memory.delete(queue + _EARLY)
-
-
-def is_new(memory: Memory, queue: bytes) -> bool:
-    """Return whether nothing but first answers is known of a host."""
-    return memory.get(queue + _WATCH) is None
 
 
 def _state_after(first: list[EarlyAnswer]) -> HostState:
@@ -177,7 +169,7 @@ def watches(memory: Memory, site: bytes = b"") -> Iterator[tuple[bytes, HostStat
     for key, value in memory.scan(site):
         if len(key) == QUEUE + 1 and key[QUEUE:] == _WATCH:
             yield key[:QUEUE], _WATCHES.decode(value)
-        elif len(key) == QUEUE + 1 and key[QUEUE:] == _EARLY:
+        elif len(key) == QUEUE + 1 and key[QUEUE:] == _EARLY and value:
             yield key[:QUEUE], _state_after(_FIRST_ANSWERS.decode(value))
 
 
