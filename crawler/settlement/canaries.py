@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from thresher.crawler.core.effects import Again, Rest, Void, Well
+from thresher.crawler.core.effects import Again, ParkWalled, Void, Well
 from thresher.crawler.core.model import Failed, Fetched, Outcome, Purpose, Redirect, State
 from thresher.crawler.core.politeness import RETRIES
 from thresher.crawler.core.ports import SeenRow
@@ -92,12 +92,12 @@ class Canaries:
         """Return whether a host is known to be itself (not behind a wall), or this cannot be found out."""
         return self._part is None or not self._panel.enforces(NAME) or self._part.may_decide(queue, self._memory)
 
-    def rests(self, effect: Rest) -> None:
+    def on_parked(self, effect: ParkWalled) -> None:
         """Count a host that is parked because of a wall."""
         if effect.number == 1:
             self._totals.counters.add(WALLED, 1)
             host = self._tables.queues.host(effect.queue)
-            _log.info("a wall answers for %s: it rests", host.name if host is not None else "a host")
+            _log.info("a wall answers for %s: it is parked", host.name if host is not None else "a host")
 
     def is_well(self, effect: Well) -> None:
         """Record a host that is known to be itself."""

@@ -12,7 +12,7 @@
 | Study   | what the filter gathered about a site is studied in a child process |||
 | Worthless | the page counts as a useless fetch for the class from which it was drawn |||
 | Park    | the host's URLs stay queued, none of them is fetched for a day |||
-| Rest    | the host's URLs stay queued, none of them is fetched for a while |||
+| ParkWalled | the same, for `politeness.backoff_initial`, doubled with each time in a row |||
 | Again   | –                                | –                                 | done: queued, its answer is forgotten |
 | Void    | tails and filters forget what they learned about a host |||
 | Well    | decisions that waited for a good canary are made |||
@@ -33,11 +33,11 @@ from thresher.crawler.core.effects import (
     Conclude,
     Hold,
     Park,
+    ParkWalled,
     Recall,
     Release,
     ReleaseURL,
     Request,
-    Rest,
     Revise,
     Rewrite,
     Study,
@@ -141,9 +141,9 @@ class Effector:
                     self._conclude(who, effect, now)
                 case Tell():
                     self._tell(effect, who, now)
-                case Rest():
-                    self._frontier.rest(effect.queue, effect.number, now)
-                    self.canaries.rests(effect)
+                case ParkWalled():
+                    self._frontier.park_walled(effect.queue, effect.number, now)
+                    self.canaries.on_parked(effect)
                 case Again():
                     self.canaries.fetch_again(effect, lambda key, row: self.named.requeue(key, row, Purpose(row.purpose), Lane.FRESH, now))
                 case Void():

@@ -58,7 +58,7 @@ def lived(told: list[Seen | Wish], share: float) -> tuple[list[Any], DictMemory]
     of, memory, outcomes = CanaryFilter(CanarySettings(share=share)), DictMemory(), list[Any]()
     for i, news in enumerate(told):
         effects = of.on_news(news, memory)
-        outcomes += [effects, records.find_watch(memory, QUEUE), of.wants_look(QUEUE, memory, Speech.UNKNOWN), of.may_decide(QUEUE, memory)]
+        outcomes += [effects, records.find_state(memory, QUEUE), of.wants_look(QUEUE, memory, Speech.UNKNOWN), of.may_decide(QUEUE, memory)]
         outcomes += [of.is_in_doubt(QUEUE, memory), of.hosts_of(QUEUE[:8], memory), records.candidates(memory, QUEUE)]
         for effect in effects:
             if isinstance(effect, Request):
