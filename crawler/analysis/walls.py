@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from thresher.filters.canary.records import NAME, HostState, find_watch, watches
+from thresher.filters.canary.records import NAME, HostState, find_state, states
 from thresher.storage.export.fields import iso
 from thresher.storage.view import View
 
@@ -18,16 +18,16 @@ class HostStanding(NamedTuple):
     since: str | None  # walled since
     walls: int  # number of walls so far
     fetched_again: int  # URLs that were fetched again since a wall had answered for them
-    rests: int  # how often the host was parked because of the present wall
+    parked: int  # how often the host was parked because of the present wall
     told: str | None  # what the last wall answered
 
 
 def standings(view: View) -> Iterator[HostStanding]:
     """Yield the hosts that ever had a canary request."""
-    for queue, watch in watches(view.tables.memory(NAME)):
-        if watch.asked_at:
+    for queue, state in states(view.tables.memory(NAME)):
+        if state.asked_at:
             record = view.tables.queues.host(queue)
-            yield _standing(record.name if record is not None else queue.hex(), watch)
+            yield _standing(record.name if record is not None else queue.hex(), state)
 
 
 class Walls(NamedTuple):
@@ -43,17 +43,17 @@ class Walls(NamedTuple):
 def walls(view: View) -> Walls:
     """Count over the hosts what the crawl's canaries found."""
     hosts = list(standings(view))
-    states = [host.state for host in hosts]
+    words = [host.state for host in hosts]
     n_walls, n_again = sum(host.walls for host in hosts), sum(host.fetched_again for host in hosts)
-    return Walls(len(hosts), n_walls, n_again, states.count("walled"), states.count("another"))
+    return Walls(len(hosts), n_walls, n_again, words.count("walled"), words.count("another"))
 
 
 def standing_of(view: View, queue: bytes) -> HostState | None:
     """Return the state of a host; None if nothing is known about it."""
-    return find_watch(view.tables.memory(NAME), queue)
+    return find_state(view.tables.memory(NAME), queue)
 
 
-def _standing(host: str, watch: HostState) -> HostStanding:
-    state = "walled" if watch.is_walled else "another" if watch.given_up else "well"
-    since = iso(watch.since) if watch.is_walled else None
-    return HostStanding(host, state, since, watch.n_walls, watch.n_again, watch.rests, watch.told or None)
+def _standing(host: str, state: HostState) -> HostStanding:
+    word = "walled" if state.is_walled else "another" if state.given_up else "well"
+    since = iso(state.since) if state.is_walled else None
+    return HostStanding(host, word, since, state.n_walls, state.n_again, state.n_parked, state.told or None)

@@ -75,6 +75,13 @@ class Park(msgspec.Struct, frozen=True):
     reason: Reason
 
 
+class ParkWalled(msgspec.Struct, frozen=True):
+    """Park a host behind a wall for `politeness.backoff_initial`, doubled with each time in a row."""
+
+    queue: bytes  # name of the host's queue, 16 bytes
+    number: int  # number of times in a row, from 1
+
+
 class Worthless(msgspec.Struct, frozen=True):
     """The page of this key gave nothing useful, although no filter knows its text."""
 
@@ -108,13 +115,6 @@ class Tell(msgspec.Struct, frozen=True):
     news: bytes  # msgpack of the filter's `news_type`
 
 
-class ParkWalled(msgspec.Struct, frozen=True):
-    """Park a host that is behind a wall for `politeness.backoff_initial`, doubled with each time in a row."""
-
-    queue: bytes  # name of the host's queue, 16 bytes
-    number: int  # number of times in a row, from 1
-
-
 class FetchAgain(msgspec.Struct, frozen=True):
     """Queue again URLs of a host that were settled by a wall's answers; their records and verdicts are deleted."""
 
@@ -143,12 +143,12 @@ Effect = (
     | Request
     | Revise
     | Park
+    | ParkWalled
     | Worthless
     | Recall
     | Study
     | Conclude
     | Tell
-    | ParkWalled
     | FetchAgain
     | Void
     | NotWalled

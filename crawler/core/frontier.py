@@ -363,9 +363,9 @@ class Frontier:
             self._pace.at_least(record, host.rules, self._now)
             self._bench.place(host, self._now)
 
-    def rest(self, queue: bytes, number: int, now: float) -> None:
-        """Start no request at a host for a while, since it is behind a wall; see `Parking.rest`."""
-        self._parking.rest(queue, number, now)
+    def park_walled(self, queue: bytes, number: int, now: float) -> None:
+        """Start no request at a host for a while, since it is behind a wall; see `Parking.park_walled`."""
+        self._parking.park_walled(queue, number, now)
 
     def park(self, queue: bytes, why: str, now: float, *, until: float = 0.0) -> bool:
         """Start no further request at a host; see `Parking.park`."""

@@ -16,7 +16,7 @@ class Parking:
         self._bench = bench
         self._pace = pace
 
-    def rest(self, queue: bytes, number: int, now: float) -> None:
+    def park_walled(self, queue: bytes, number: int, now: float) -> None:
         """Start no request at a host for a while, since it is behind a wall.
 
         Args:

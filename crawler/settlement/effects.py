@@ -12,7 +12,7 @@
 | Study   | what the filter gathered about a site is studied in a child process |||
 | Worthless | the page counts as a useless fetch for the class from which it was drawn |||
 | Park    | the host's URLs stay queued, none of them is fetched for a day |||
-| ParkWalled | the host's URLs stay queued, none of them is fetched for a while |||
+| ParkWalled | the same, for `politeness.backoff_initial`, doubled with each time in a row |||
 | FetchAgain | –                                | –                                 | done: queued, its answer is forgotten |
 | Void    | tails and filters forget what they learned about a host |||
 | NotWalled | decisions that waited for a good canary are made |||
@@ -142,7 +142,7 @@ class Effector:
                 case Tell():
                     self._tell(effect, who, now)
                 case ParkWalled():
-                    self._frontier.rest(effect.queue, effect.number, now)
+                    self._frontier.park_walled(effect.queue, effect.number, now)
                     self.canaries.on_parked(effect)
                 case FetchAgain():
                     self.canaries.fetch_again(effect, lambda key, row: self.named.requeue(key, row, Purpose(row.purpose), Lane.FRESH, now))

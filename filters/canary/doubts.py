@@ -88,14 +88,14 @@ def is_of(token: bytes, answer: SuspectAnswer) -> bool:
     return answer.speaks == Speech.STRANGE if token == tongue.STRANGE else answer.token == token
 
 
-def of_wall(watch: HostState, queue: bytes, memory: Memory) -> tuple[tuple[bytes, ...], set[bytes]]:
+def of_wall(state: HostState, queue: bytes, memory: Memory) -> tuple[tuple[bytes, ...], set[bytes]]:
     """Return the URLs that a wall answered for, and its tokens: those of the canary's answer, or all if no answer was that one."""
     answers, alike = records.suspects(memory, queue), records.counts(memory, queue)
-    of_canary = set(watch.failed)
+    of_canary = set(state.failed)
     is_one = len(of_canary) == 1  # else the wall answers differently for each URL, and others may have met it beside those alike
     is_met = is_one and any(one.token in of_canary for one in answers.values())
     if of_canary and not is_met and not any(map(is_error, of_canary)):
-        is_foreign = watch.is_foreign or watch.why == tongue.STRANGE
+        is_foreign = state.is_foreign or state.why == tongue.STRANGE
         return tuple(_foreign(answers) if is_foreign else answers), set(alike)
     tokens = of_canary | {token for token in alike if token[:1] in (b"C", b"F")}
     walls = {key for key, one in answers.items() if one.token in tokens and one.token}

@@ -1,10 +1,10 @@
 """The filter's records of each host, under its queue's 16 bytes, of which the first 8 are its site's.
 
-    queue ‖ "H"                → Watch: the host's state, and the request under way
-    queue ‖ "E"                → its first answers, in place of all the others but "K" (early.py)
+    queue ‖ "H"                → HostState: the host's state, and the request under way
+    queue ‖ "E"                → its first answers, in place of all the others but "K" (early.py); empty once they are learned from
     queue ‖ "K" ‖ slot 1       → Candidate: a page that was kept and may be a canary
     queue ‖ "T" ‖ token 8      → Count: answers alike since the last good canary
-    queue ‖ "S" ‖ key 8        → Suspect: a URL that was answered since then
+    queue ‖ "S" ‖ key 8        → SuspectAnswer: a URL that was answered since then
     queue ‖ "B" ‖ token 8      → nothing: it was a wall's answer
     queue ‖ "N" ‖ key 8        → 1 byte: how often a URL was fetched again
     queue ‖ "W"                → which words are common (tongue.py)
@@ -28,6 +28,7 @@ import msgspec
 import xxhash
 
 from thresher.crawler.core.ports import Memory
+from thresher.filters.evidence.early import RowList
 from thresher.filters.soft_error.looks import Look
 
 NAME: Final = "canary"
@@ -37,7 +38,7 @@ N_CANDIDATES: Final = 3
 _SECOND: Final = 2
 SITE: Final = 8
 QUEUE: Final = 16
-_WATCH, _EARLY, _CANDIDATE, _COUNT, _SUSPECT, _AGAIN, _HONEST, _OF_WALL, _ASKED = b"H", b"E", b"K", b"T", b"S", b"N", b"Q", b"B", b"A?"
+_STATE, _EARLY, _CANDIDATE, _COUNT, _SUSPECT, _AGAIN, _HONEST, _OF_WALL, _ASKED = b"H", b"E", b"K", b"T", b"S", b"N", b"Q", b"B", b"A?"
 
 _encode = msgspec.msgpack.Encoder().encode
 _T = TypeVar("_T")
@@ -51,7 +52,7 @@ class Stage(IntEnum):
     SECOND = 2  # a second canary, since the first has failed: its page alone may have changed
     TWICE = 3  # the first canary once more: a page that changes with each request proves nothing
     RECHECK = 4  # the canary is good: a suspected URL once more, does it still show the same?
-    WALLED = 5  # a canary after a rest
+    WALLED = 5  # a canary of a host that was parked
     CONFIRM = 6  # the suspected URL shows something else: the canary once more, has a wall fallen, or does a new one stand?
 
 
@@ -66,20 +67,20 @@ class HostState(msgspec.Struct, array_like=True):
     n_suspects: int = 0
     stage: Stage = Stage.IDLE
     asked_at: int = 0  # answers when the last request was asked for
-    slot: int = 0  # key of the canary
-    first_slot: int = 0  # key of the first canary of this round
+    slot: int = 0  # of the canary that was asked for last
+    first_slot: int = 0  # of the first canary of this round
     why: bytes = b""  # the suspected token that this round is about, b"": none
     failed: list[bytes] = []  # tokens of the canaries' answers in this round
-    shown: Look | None = None  # token of the first canary that failed
+    shown: Look | None = None  # by the first canary that failed
     has_met_wall: bool = False  # a canary showed the suspected token
     is_foreign: bool = False  # a canary showed its page in other words than the host's
     is_changed: bool = False  # failed canaries differ from one another: the site may have been rebuilt
-    rests: int = 0  # 0: not walled
-    since: float = 0.0  # walled since
-    told: str = ""  # tokens of the wall's answers
+    n_parked: int = 0  # times in a row because of the present wall, 0: not walled
+    since: float = 0.0  # walled since, seconds since 1970
+    told: str = ""  # the wall's answer, in words
     n_walls: int = 0
     n_again: int = 0  # URLs that were queued again
-    given_up: bool = False  # accepted as it is, after many rests
+    given_up: bool = False  # accepted as it is, since no canary was good for long
     n_strange: int = 0  # answers in a row, the last ones, that do not use the host's words
     has_own: bool = False  # a candidate uses the host's words
     n_honest: int = 0  # groups of alike answers since the last wall that none had given
@@ -87,7 +88,7 @@ class HostState(msgspec.Struct, array_like=True):
 
     @property
     def is_walled(self) -> bool:
-        return self.rests > 0
+        return self.n_parked > 0
 
 
 class Candidate(msgspec.Struct, array_like=True):
@@ -134,33 +135,24 @@ class EarlyAnswer(msgspec.Struct, array_like=True, frozen=True):
     words: bytes  # u32 each; of a kept page
 
 
-def read_watch(memory: Memory, queue: bytes) -> HostState:
-    return find_watch(memory, queue) or HostState()
+class FirstAnswers(RowList[EarlyAnswer]):
+    """A host's first answers, while nothing else is known of it but candidates."""
+
+    most = 8  # fewer than the kept pages from which a host's words are known (tongue.py)
+
+    def __init__(self, memory: Memory, queue: bytes) -> None:
+        super().__init__(memory, queue + _EARLY, _FIRST_ANSWERS, KEPT)
 
 
-def find_watch(memory: Memory, queue: bytes) -> HostState | None:
+def read_state(memory: Memory, queue: bytes) -> HostState:
+    return find_state(memory, queue) or HostState()
+
+
+def find_state(memory: Memory, queue: bytes) -> HostState | None:
     """Return a host's state, None if it was never asked for anything."""
-    if first := first_answers(memory, queue):
+    if first := FirstAnswers(memory, queue).items:
         return _state_after(first)
-    return _read(memory, queue + _WATCH, _WATCHES)
-
-
-def first_answers(memory: Memory, queue: bytes) -> list[EarlyAnswer]:
-    """Return a host's first answers, if they are not learned from yet."""
-    return _read(memory, queue + _EARLY, _FIRST_ANSWERS) or []
-
-
-def put_first_answers(memory: Memory, queue: bytes, first: list[EarlyAnswer]) -> None:
-    memory.put(queue + _EARLY, _encode(first), weight=KEPT)
-
-
-def drop_first_answers(memory: Memory, queue: bytes) -> None:
-    memory.delete(queue + _EARLY)
-
-
-def is_new(memory: Memory, queue: bytes) -> bool:
-    """Return whether nothing but first answers is known of a host."""
-    return memory.get(queue + _WATCH) is None
+    return _read(memory, queue + _STATE, _STATES)
 
 
 def _state_after(first: list[EarlyAnswer]) -> HostState:
@@ -168,16 +160,16 @@ def _state_after(first: list[EarlyAnswer]) -> HostState:
     return HostState(len(first), n_kept, n_suspects=len({answer.key for answer in first}))
 
 
-def write_watch(memory: Memory, queue: bytes, watch: HostState) -> None:
-    memory.put(queue + _WATCH, _encode(watch), weight=KEPT)
+def write_state(memory: Memory, queue: bytes, state: HostState) -> None:
+    memory.put(queue + _STATE, _encode(state), weight=KEPT)
 
 
-def watches(memory: Memory, site: bytes = b"") -> Iterator[tuple[bytes, HostState]]:
+def states(memory: Memory, site: bytes = b"") -> Iterator[tuple[bytes, HostState]]:
     """Yield (queue, state) of every host, or of the hosts of a site."""
     for key, value in memory.scan(site):
-        if len(key) == QUEUE + 1 and key[QUEUE:] == _WATCH:
-            yield key[:QUEUE], _WATCHES.decode(value)
-        elif len(key) == QUEUE + 1 and key[QUEUE:] == _EARLY:
+        if len(key) == QUEUE + 1 and key[QUEUE:] == _STATE:
+            yield key[:QUEUE], _STATES.decode(value)
+        elif len(key) == QUEUE + 1 and key[QUEUE:] == _EARLY and value:
             yield key[:QUEUE], _state_after(_FIRST_ANSWERS.decode(value))
 
 
@@ -321,7 +313,7 @@ def _read(memory: Memory, key: bytes, decoder: msgspec.msgpack.Decoder[_T]) -> _
     return None if value is None else decoder.decode(value)
 
 
-_WATCHES = msgspec.msgpack.Decoder(HostState)
+_STATES = msgspec.msgpack.Decoder(HostState)
 _FIRST_ANSWERS = msgspec.msgpack.Decoder(list[EarlyAnswer])
 _CANDIDATES = msgspec.msgpack.Decoder(Candidate)
 _COUNTS = msgspec.msgpack.Decoder(Count)

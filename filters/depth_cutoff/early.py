@@ -1,32 +1,30 @@
-"""A site's first pages, listed in its head until its places are needed.
+"""What is listed of a site's first pages, in its head (filters/evidence/early.py).
 
-As long as every page of a site was kept, followed and new, no place of it can be cut and nothing of it is barren. So of the first `EARLY`
-pages that are learned from, only the words are compared and remembered. The rest of what the ledger learns from them waits until it is
-opened: for the next page, for a redirect, for a reader. Then it learns from them in their order. Most hosts of the web never have more.
+As long as every page of a site was kept, followed and new, no place of it can be cut and nothing of it is barren. So only the words of its
+first pages are compared and remembered. The rest of what the ledger learns from them waits until it is opened: for the next page, for a
+redirect, for a reader.
 
 Time: 60 µs a page, most of it for its words, in place of 160. Memory: 100 bytes a page.
 """
 
 from __future__ import annotations
 
-from typing import Final
-
 from thresher.crawler.core.ports import Memory
 from thresher.filters.depth_cutoff.ledger import DepthFetch, table_key
 from thresher.filters.depth_cutoff.novelty import look
 from thresher.filters.depth_cutoff.places import places
-from thresher.filters.depth_cutoff.records import HEAD, HEAD_WEIGHT, TABLE_WEIGHT, EarlyPage, SiteHead, encode, head_key
+from thresher.filters.depth_cutoff.records import TABLE_WEIGHT, EarlyPage, SiteHead, first_pages
 from thresher.filters.pattern_yield.vocabulary import Vocabulary
-
-EARLY: Final = 16
 
 
 def enter(memory: Memory, site: bytes, url: str, fetch: DepthFetch) -> SiteHead | None:
     """List a page that every filter kept and followed, if it is one of its site's first and new; return the head then, else None."""
-    value = memory.get(head_key(site))
-    head = HEAD.decode(value) if value else SiteHead()
-    if (value and not head.early) or len(head.early) >= EARLY:
-        return None
+    first = first_pages(memory, site)
+    return first.head if first.enter(lambda _: _entry(memory, site, url, fetch, first.head)) else None
+
+
+def _entry(memory: Memory, site: bytes, url: str, fetch: DepthFetch, head: SiteHead) -> EarlyPage | None:
+    """Return what is listed of a page, and change the head accordingly; None if the page shows nothing new."""
     vocabulary = Vocabulary(head.n_counted, head.counters)
     vocabulary.add(fetch.parts.words())
     if fetch.sampled:
@@ -40,9 +38,7 @@ def enter(memory: Memory, site: bytes, url: str, fetch: DepthFetch) -> SiteHead 
     head.n_counted, head.counters = vocabulary.n_counted, vocabulary.counters
     head.taught(fetch.kind, is_new=True, is_dropped=False)
     head.awaits = fetch.key + bytes((fetch.stands_for,))
-    head.early.append(EarlyPage(url, fetch.depth, fetch.text, fetch.n_links, fetch.key, 0, fetch.stands_for))
-    memory.put(head_key(site), encode(head), HEAD_WEIGHT)
-    return head
+    return EarlyPage(url, fetch.depth, fetch.text, fetch.n_links, fetch.key, 0, fetch.stands_for)
 
 
 def enter_links(memory: Memory, site: bytes, key: bytes, n_new: int) -> SiteHead | None:
@@ -51,10 +47,9 @@ def enter_links(memory: Memory, site: bytes, key: bytes, n_new: int) -> SiteHead
     Args:
         key: The key of its URL within the site.
     """
-    value = memory.get(head_key(site))
-    head = HEAD.decode(value) if value else SiteHead()
-    if not head.early or head.early[-1].key != key:
+    first = first_pages(memory, site)
+    if not first.items or first.items[-1].key != key:
         return None
-    head.early[-1].new_links += n_new * head.early[-1].stands_for
-    memory.put(head_key(site), encode(head), HEAD_WEIGHT)
-    return head
+    first.items[-1].new_links += n_new * first.items[-1].stands_for
+    first.write()
+    return first.head

@@ -27,13 +27,14 @@ from thresher.filters.depth_cutoff.novelty import look
 from thresher.filters.depth_cutoff.places import UrlPlaces, places
 from thresher.filters.depth_cutoff.records import (
     BARREN_WEIGHT,
-    HEAD,
     HEAD_WEIGHT,
     LOW,
     TABLE_WEIGHT,
+    EarlyPage,
     Level,
     SiteHead,
     encode,
+    first_pages,
     head_key,
     poor_key,
 )
@@ -87,15 +88,15 @@ class Ledger:
             site: 8 bytes.
         """
         self._memory, self._site, self._rule = memory, site, rule
-        value = memory.get(head_key(site))
-        self.head = HEAD.decode(value) if value else SiteHead()
+        first = first_pages(memory, site)
+        self.head = first.head
         self.vocabulary = Vocabulary(self.head.n_counted, self.head.counters)
         self._unknown = rule.unknown()
         self.is_spent = False  # the place of the last fetch has shown nothing new for so long that it counts as endless
         self._known: dict[str, PlaceCounts | None] = {}
         self._changed: dict[str, PlaceCounts] = {}
-        if self.head.early:
-            self._learn_early()
+        if early := first.take():
+            self._learn_early(early)
 
     # -- questions
 
@@ -145,9 +146,9 @@ class Ledger:
         self.head.taught(fetch.kind, is_new=is_new, is_dropped=bool(fetch.drop))
         return self._learn(fetch, before, where, is_new=is_new)
 
-    def _learn_early(self) -> None:
+    def _learn_early(self, early: list[EarlyPage]) -> None:
         """Learn from the site's first pages, all of which were new (early.py)."""
-        early, self.head.early, self.vocabulary = self.head.early, [], Vocabulary()
+        self.vocabulary = Vocabulary()
         for page in early:
             parts = parse(page.url, origin_of(page.url))
             before = self.where(parts)

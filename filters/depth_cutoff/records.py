@@ -19,6 +19,7 @@ import msgspec
 from thresher.crawler.core.ports import Memory
 from thresher.filters.depth_cutoff.evidence import PlaceCounts
 from thresher.filters.evidence.decay import Recent
+from thresher.filters.evidence.early import HeadList
 from thresher.filters.evidence.standing import Standing
 
 LOW: Final = 16  # limits below this are counted one by one
@@ -116,6 +117,11 @@ encode: Final = msgspec.msgpack.Encoder().encode
 
 def head_key(site: bytes) -> bytes:
     return site + b"h"
+
+
+def first_pages(memory: Memory, site: bytes) -> HeadList[EarlyPage, SiteHead]:
+    """Read a site's head, with the list of its first pages."""
+    return HeadList(memory, head_key(site), HEAD, HEAD_WEIGHT)
 
 
 def is_barren(memory: Memory, key: bytes) -> bool:

@@ -17,13 +17,12 @@ original: the page of which exact_duplicate or near_replica says that they are c
     site 8 ‖ "v" ‖ pool 8             → answers 2: pages compared, alike ones among them
     site 8 ‖ "b"                      → the places with any opinion
     (no site's) 8 ‖ hash of class 8   → answers 2, for the order of the tail
-    site 8 ‖ "f"                      → its first pages (`EarlyPage`), or nothing once they are learned from
+    site 8 ‖ "f"                      → its first pages (`EarlyPage`; filters/evidence/early.py)
 
 Answers are halved at `_MOST`, so that they decay. At a place where hardly any page was ever alike, one group in eight is compared.
 
-A site's first pages are listed until one of them may be like another, or there are `EARLY`: nothing can be believed before. Then they
-are learned from in their order, which has the same outcome. Most hosts of the web never have more. Other sites compare their pages with
-these by path, so these groups are kept from the first page on.
+A site's first pages are only listed (filters/evidence/early.py) until one of them may be like another: nothing can be believed before.
+Other sites compare their pages with these by path, so these groups are kept from the first page on.
 
 Memory: 40 bytes a URL and place; 30 and its URL for one of the first pages. Time: 30 µs a page, 60 with storage, 15 for one of the first;
 10 µs a URL whose site has a family that is held, else nothing.
@@ -44,12 +43,12 @@ from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import origin_of
 from thresher.filters.dust.places import HOST, SPELLING, Place, host_place, places
 from thresher.filters.evidence.decay import Recent, halved
+from thresher.filters.evidence.early import RowList
 from thresher.filters.evidence.posterior import lower_share
 
 BELIEF: Final = 0.35  # lower bound of the share of alike pages from which a URL is held
 CLASS: Final = "dust family "  # begins the name of every class
 ENOUGH: Final = 4  # answers needed for an opinion
-EARLY: Final = 16  # first pages of a site that may be listed; fewer than `_is_skipped` needs answers
 HASH: Final = 5  # bytes
 _NOTED: Final = 4  # the counts of a class are written again after so many answers
 _PRIOR: Final = 8  # a family's answers are given to the tail as so many fetches
@@ -66,8 +65,7 @@ _GROUP: Final = b"g"
 _POOL: Final = b"v"
 _BELIEVED: Final = b"b"
 _FIRST: Final = b"f"
-_LEARNED: Final = b""  # in place of the first pages
-_LONGEST_LIST: Final = 4_000  # bytes of a list to which another page is added
+_LONGEST_URL: Final = 250  # characters of one that is listed with the first pages
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(list[str]).decode
@@ -103,8 +101,7 @@ class EarlyPage(msgspec.Struct, array_like=True, frozen=True):
     was_met: bool  # a page at its path on another host was compared with it
 
 
-_encode_first = msgspec.msgpack.Encoder().encode
-_decode_first = msgspec.msgpack.Decoder(list[EarlyPage]).decode
+_FIRST_PAGES = msgspec.msgpack.Decoder(list[EarlyPage])
 
 
 class Alias(NamedTuple):
@@ -129,22 +126,17 @@ def learn(memory: Memory, site: bytes, url: str, origin: str, shown: ShownPage) 
     Returns:
         Number of alike pages in its largest family, with the page itself; 0 if it is in no family.
     """
-    listed = memory.get(site + _FIRST)
-    if listed != _LEARNED:
-        first = _decode_first(listed) if listed else []
-        has_room = len(first) < EARLY and len(listed or b"") < _LONGEST_LIST
-        if has_room and (page := _early(memory, url, origin, shown, first)) is not None:
-            memory.put(site + _FIRST, _encode_first([*first, page]), _LASTING)
-            return 0
-        memory.put(site + _FIRST, _LEARNED, _LASTING)
-        for page in first:
-            _learn(memory, site, page.url, origin_of(page.url), ShownPage(page.text, page.original, page.is_copy), of_host=page.was_met)
+    first = RowList(memory, site + _FIRST, _FIRST_PAGES, _LASTING)
+    if first.enter(lambda listed: _early(memory, url, origin, shown, listed)):
+        return 0
+    for page in first.take():
+        _learn(memory, site, page.url, origin_of(page.url), ShownPage(page.text, page.original, page.is_copy), of_host=page.was_met)
     return _learn(memory, site, url, origin, shown)
 
 
 def _early(memory: Memory, url: str, origin: str, shown: ShownPage, first: Sequence[EarlyPage]) -> EarlyPage | None:
     """Return a page that can be listed with a site's first pages, now compared by its path; None if it may be like another one."""
-    if any(shown.text == page.text or shown.original == page.original for page in first):
+    if len(url) > _LONGEST_URL or any(shown.text == page.text or shown.original == page.original for page in first):
         return None
     key = _group_key(b"", host_place(url, origin))
     stored = memory.get(key) or _NONE

@@ -19,6 +19,8 @@ from typing import Final, NamedTuple
 import msgspec
 import xxhash
 
+from thresher.crawler.core.ports import Memory
+from thresher.filters.evidence.early import HeadList
 from thresher.filters.evidence.standing import Standing
 from thresher.filters.pattern_yield.evidence import YieldEvidence
 from thresher.filters.pattern_yield.patterns import CACHE_URLS, Parts
@@ -29,7 +31,6 @@ SOURCE_WEIGHT: Final = 0.5
 GOOD_RUN: Final = 8  # answers in a row that were worth it, from which only a sample is learned from
 SAMPLE: Final = 16  # one answer in so many
 LATELY: Final = 8  # latest texts that a pattern remembers
-EARLY: Final = 2 * GOOD_RUN  # first pages that are learned from of a site that may wait for its tree
 
 
 class ShownText(msgspec.Struct, array_like=True):
@@ -91,7 +92,7 @@ class SiteHead(msgspec.Struct, array_like=True):
     n_counted: int = 0
     counters: bytes = b""
     fresh: Standing = msgspec.field(default_factory=Standing)  # counts of its fetches that nothing held; `at` is their number
-    early: list[tuple[str, int]] = []  # URLs and news of its first pages, if no tree was needed yet; `good_run` is their number
+    early: list[tuple[str, int]] = []  # URLs and news of its first pages (filters/evidence/early.py); `good_run` is their number
 
 
 class Glance(msgspec.Struct, array_like=True):
@@ -122,6 +123,11 @@ encode: Final = msgspec.msgpack.Encoder().encode
 
 def head_key(site: bytes) -> bytes:
     return site + b"h"
+
+
+def first_pages(memory: Memory, site: bytes) -> HeadList[tuple[str, int], SiteHead]:
+    """Read a site's head, with the list of its first pages."""
+    return HeadList(memory, head_key(site), HEAD, HEAD_WEIGHT)
 
 
 def pattern_key(site: bytes, form: str) -> bytes:

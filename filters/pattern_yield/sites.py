@@ -1,11 +1,11 @@
-"""State of recently met sites that the gates of the filter share; the lists of first pages (filters/pattern_yield/tree.py)."""
+"""State of recently met sites that the gates of the filter share; entries of the lists of first pages (filters/evidence/early.py)."""
 
 from __future__ import annotations
 
 from thresher.crawler.core.ports import Memory
 from thresher.filters.evidence.decay import Recent
 from thresher.filters.pattern_yield.evidence import HoldRule, YieldEvidence
-from thresher.filters.pattern_yield.records import EARLY, GLANCE, HEAD, HEAD_WEIGHT, Glance, SiteHead, encode, head_key
+from thresher.filters.pattern_yield.records import GLANCE, Glance, first_pages, head_key
 from thresher.filters.pattern_yield.tree import Tree
 
 _MOST_GLANCES = 20_000
@@ -64,17 +64,12 @@ class Sites:
         Args:
             news: What the page shows (news.py).
         """
-        if self.glance(memory, site).good_run >= EARLY:
-            return False
-        value = memory.get(head_key(site))
-        head = HEAD.decode(value) if value else SiteHead()
-        if (value and not head.early) or any(shown == news for _, shown in head.early):
-            return False
-        head.early.append((url, news))
-        head.good_run += 1
-        memory.put(head_key(site), encode(head), HEAD_WEIGHT)
-        self._glances[site] = Glance(good_run=head.good_run)
-        return True
+        first = first_pages(memory, site)
+        first.head.good_run += 1
+        n = first.enter(lambda listed: None if any(shown == news for _, shown in listed) else (url, news))
+        if n:
+            self._glances[site] = Glance(good_run=n)
+        return n > 0
 
     def save(self, memory: Memory, tree: Tree) -> None:
         """Write what has changed in a tree."""

@@ -14,8 +14,7 @@ the pattern had shown this text then, or all URLs of the run share a pattern tha
 left to fetch.
 
 **The first pages.** As long as all pages of a site were new, none shows what another showed, and nothing was redirected, no pattern can be
-barren. So the first `EARLY` of them are only listed, in the site's head, and learned from when the tree is first needed: most hosts of the
-web never have more.
+barren. So the first of them are only listed, in the site's head, until the tree is needed (filters/evidence/early.py).
 
 Memory: at most `filters.site_bytes` a site; records with the least evidence are dropped first: sources, texts and patterns fetched once,
 but no barren ones. Time: 15 to 60 µs per answer, two or three records written; 5 for each of the first pages.
@@ -32,7 +31,6 @@ from thresher.filters.pattern_yield.patterns import LITERAL, WORD, Parts, forms,
 from thresher.filters.pattern_yield.records import (
     BARREN_WEIGHT,
     GOOD_RUN,
-    HEAD,
     HEAD_WEIGHT,
     PATTERN,
     SAMPLE,
@@ -42,8 +40,8 @@ from thresher.filters.pattern_yield.records import (
     Pattern,
     PatternFetch,
     PendingFetch,
-    SiteHead,
     encode,
+    first_pages,
     head_key,
     pattern_key,
     source_key,
@@ -70,19 +68,19 @@ class Tree:
         self._memory = memory
         self.site = site
         self._rule = rule
-        value = memory.get(head_key(site))
-        self.head = HEAD.decode(value) if value else SiteHead()
+        first = first_pages(memory, site)
+        self.head = first.head
         self.vocabulary = Vocabulary(self.head.n_counted, self.head.counters)
         self._known: dict[str, Pattern] = {}
         self._changed: dict[str, Pattern] = {}
         self._leading = b""  # key of the page learned from, if it was barren and its links are followed
         self.released: list[str] = []  # patterns whose URLs are to be released
-        if self.head.early:
-            self._learn_early()
+        if early := first.take():
+            self._learn_early(early)
 
-    def _learn_early(self) -> None:
+    def _learn_early(self, early: list[tuple[str, int]]) -> None:
         """Learn from the site's first pages, all of which were new."""
-        early, self.head.early, self.head.good_run = self.head.early, [], 0
+        self.head.good_run = 0
         for url, news in early:
             parts = parse(url, origin_of(url))
             self.on_page(parts, news, is_kept=True)

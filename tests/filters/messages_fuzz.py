@@ -34,8 +34,8 @@ from thresher.filters.near_replica import compare
 from thresher.filters.near_replica.filter import ReplicaGate
 from thresher.filters.near_replica.records import KnownPage
 from thresher.filters.registry import specs
+from thresher.filters.soft_error.judging import Reduced
 from thresher.filters.soft_error.kinds import ErrorKind
-from thresher.filters.soft_error.prober import Reduced
 from thresher.storage.records import QuarantineRecord
 from thresher.storage.store import Store
 from thresher.storage.verify import problems

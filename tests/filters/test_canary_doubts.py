@@ -32,8 +32,8 @@ def test_of_a_wall_in_another_language_only_what_it_may_have_answered_is_fetched
     memory = DictMemory()
     for n, letter in enumerate(answers):
         records.put_suspect(memory, QUEUE, key(9 - n), SuspectAnswer(b"P%07d" % n, b"", SPEAKS[letter], n + 1))
-    watch = HostState(failed=[b"P1234567"], is_foreign=True)
-    assert sorted(doubts.of_wall(watch, QUEUE, memory)[0]) == sorted(key(9 - int(n)) for n in again)
+    state = HostState(failed=[b"P1234567"], is_foreign=True)
+    assert sorted(doubts.of_wall(state, QUEUE, memory)[0]) == sorted(key(9 - int(n)) for n in again)
 
 
 def test_the_second_of_strange_answers_in_a_row_is_fetched_again() -> None:
@@ -70,7 +70,7 @@ def test_a_wall_that_two_canaries_have_met_has_stood_there_if_the_first_is_good_
     records.put_suspect(memory, QUEUE, key(2), SuspectAnswer(b"Pforeign", b"", tongue.Speech.STRANGE, 9))
     records.count_run(memory, QUEUE, tongue.STRANGE, tongue.LEAST, "http://a/own", key(3), tongue.LEAST)
     failed = [b"Pfirst..", b"Psecond."]
-    records.write_watch(memory, QUEUE, HostState(20, 9, stage=Stage.TWICE, why=tongue.STRANGE, failed=failed, is_foreign=True))
+    records.write_state(memory, QUEUE, HostState(20, 9, stage=Stage.TWICE, why=tongue.STRANGE, failed=failed, is_foreign=True))
     records.note_asked(memory, QUEUE, key(0))
     effects = part.on_answer(Found(key(0), 1.0, b"Phomepag", 200, home, "", was_asked=True), memory)
     assert effects == (Void(QUEUE), FetchAgain(QUEUE, (key(2),)), NotWalled(QUEUE))

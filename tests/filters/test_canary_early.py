@@ -12,9 +12,10 @@ from subjects import SPACE
 
 from thresher.config.settings import CanarySettings
 from thresher.crawler.core.effects import Request
-from thresher.filters.canary import early, records
+from thresher.filters.canary import records
 from thresher.filters.canary.filter import CanaryFilter
 from thresher.filters.canary.news import Found, Seen, Wish
+from thresher.filters.canary.records import FirstAnswers
 from thresher.filters.canary.tongue import Speech
 from thresher.filters.soft_error.looks import Look
 
@@ -57,7 +58,7 @@ def lived(told: list[Seen | Wish], share: float) -> tuple[list[Any], DictMemory]
     of, memory, outcomes = CanaryFilter(CanarySettings(share=share)), DictMemory(), list[Any]()
     for i, news in enumerate(told):
         effects = of.on_news(news, memory)
-        outcomes += [effects, records.find_watch(memory, QUEUE), of.wants_look(QUEUE, memory, Speech.UNKNOWN), of.may_decide(QUEUE, memory)]
+        outcomes += [effects, records.find_state(memory, QUEUE), of.wants_look(QUEUE, memory, Speech.UNKNOWN), of.may_decide(QUEUE, memory)]
         outcomes += [of.is_in_doubt(QUEUE, memory), of.hosts_of(QUEUE[:8], memory), records.candidates(memory, QUEUE)]
         for effect in effects:
             if isinstance(effect, Request):
@@ -76,10 +77,10 @@ def test_first_answers_teach_the_same_in_the_end(share: float, monkeypatch: pyte
     n_listed = 0
     for seed in range(60):
         told = story(seed)
-        monkeypatch.setattr(early, "EARLY", 8)
+        monkeypatch.setattr(FirstAnswers, "most", 8)
         some, lazy = lived(told, share)
-        n_listed += bool(records.first_answers(lazy, QUEUE))
-        monkeypatch.setattr(early, "EARLY", 0)
+        n_listed += bool(FirstAnswers(lazy, QUEUE).items)
+        monkeypatch.setattr(FirstAnswers, "most", 0)
         every, eager = lived(told, share)
         assert some == every
         last = Seen(QUEUE, SPACE.key(f"{HOST}/last"), f"{HOST}/last", b"P_______", 3)

@@ -354,7 +354,7 @@ async def test_fifteen_kinds_of_honest_hosts_are_not_called_walled_for_ever(tmp_
 async def test_a_host_is_walled_still_when_its_crawl_is_resumed_and_nothing_is_lost(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The first life ends while the host rests; the next begins with a canary, which finds the wall gone.
+    """The first life ends while the host is parked; the next begins with a canary, which finds the wall gone.
 
     Mutation: what the wall had answered for was not queued again.
     """
@@ -389,7 +389,7 @@ def put_at(web: LittleWeb, place: str, _: int) -> None:
 
 
 def _resting(web: LittleWeb, *, max_wait: float) -> Settings:
-    """Return a configuration in which a walled host rests for longer than the first life waits."""
+    """Return a configuration in which a walled host is parked for longer than the first life waits."""
     slow = PolitenessSettings(
         min_delay=0.0, delay_factor=0.0, jitter=0.0, address_delay=0.0, backoff_initial=4.0, backoff_max=4.0, dead_after=10_000
     )

@@ -10,21 +10,21 @@ import pytest
 from depth_told import DROPPED, HOST, KEPT, SITE, Crawled, day, day_text, prose
 
 from thresher.filters.base import Effects
-from thresher.filters.depth_cutoff import early
 from thresher.filters.depth_cutoff.evidence import PlaceCounts
 from thresher.filters.depth_cutoff.ledger import Ledger
 from thresher.filters.depth_cutoff.records import HEAD, SiteHead, head_key
+from thresher.filters.evidence.early import EarlyList
 
 Step = Callable[[Crawled], Effects | None]
 
 
-@pytest.mark.parametrize("most", [4, early.EARLY])
+@pytest.mark.parametrize("most", [4, EarlyList.most])
 def test_the_first_pages_are_learned_from_as_if_there_had_been_a_ledger(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever comes after them. Mutation: a page that shows nothing new was listed; links of listed pages were not counted.
 
     Mutation: a listed page that stands for sixteen is learned from, or its links are counted, as one.
     """
-    monkeypatch.setattr(early, "EARLY", most)
+    monkeypatch.setattr(EarlyList, "most", most)
     for seed in range(24):
         steps = story(seed, n_new=seed % 12 * 4)
         lazy, eager = Crawled(), Crawled()

@@ -22,6 +22,7 @@ from thresher.filters import exact_duplicate
 from thresher.filters.dust import families
 from thresher.filters.dust import filter as dust
 from thresher.filters.dust.memory import NAME
+from thresher.filters.evidence.early import EarlyList
 from thresher.filters.near_replica import filter as near_replica
 
 A = "http://a.example"
@@ -160,15 +161,15 @@ def test_first_pages_that_are_listed_teach_the_same_in_the_end(seed: int, monkey
     paths = [f"/{lang}/{i}{view}" for lang in ("en", "da") for i in range(6) for view in ("", "?print=1", "/")]
     story = [(random.choice(at), random.choice(paths), random.randrange(2, 60)) for _ in range(random.randrange(4, 90))]
     outcomes = []
-    for most in (families.EARLY, 0):
-        monkeypatch.setattr(families, "EARLY", most)
+    for most in (EarlyList.most, 0):
+        monkeypatch.setattr(EarlyList, "most", most)
         memory, told = DictMemory(), list[object]()
         for origin, path, text in story:
             of = SPACE.key(f"{at[0]}{paths[text % 9]}") if text % 7 == 0 else b""
             page = families.ShownPage.of(xxhash.xxh3_64_digest(bytes((text,))), SPACE.key(origin + path), of)
             told.append(families.learn(memory, keys[origin], origin + path, origin, page))
             told += [families.alias(memory, keys[host], host + paths[text % 36], host) for host in at]
-        monkeypatch.setattr(families, "EARLY", 0)
+        monkeypatch.setattr(EarlyList, "most", 0)
         for origin in at:
             families.learn(memory, keys[origin], f"{origin}/last", origin, shown(f"{origin}/last", "last"))
         outcomes.append((told, memory.rows))

@@ -22,16 +22,16 @@ from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.sketch import token_hashes
 from thresher.filters.base import NO_EFFECTS, Effects
 from thresher.filters.evidence.decay import Recent
+from thresher.filters.evidence.early import EarlyList
 from thresher.filters.evidence.opinion import Opinion
 from thresher.filters.journal import JournalRecord
 from thresher.filters.panel import Panel
-from thresher.filters.pattern_yield import sites
 from thresher.filters.pattern_yield.evidence import YieldEvidence
 from thresher.filters.pattern_yield.filter import holder, rule_of, spec
 from thresher.filters.pattern_yield.news import Said, news
 from thresher.filters.pattern_yield.news import said as word_on
 from thresher.filters.pattern_yield.patterns import parse
-from thresher.filters.pattern_yield.records import EARLY, GOOD_RUN, HEAD, Pattern, SiteHead, encode, head_key, pattern_key
+from thresher.filters.pattern_yield.records import GOOD_RUN, HEAD, Pattern, SiteHead, encode, head_key, pattern_key
 from thresher.filters.pattern_yield.tree import Tree, patterns_of
 from thresher.filters.pattern_yield.vocabulary import Vocabulary
 from thresher.filters.spec import FilterSpec
@@ -334,10 +334,10 @@ def test_pages_that_look_like_kept_ones_hold_their_pattern_and_are_documents_all
     assert [(pattern.evidence.barren, pattern.evidence.worth) for pattern in patterns_of(memory, SITE)] == [(True, 0)]
 
 
-@pytest.mark.parametrize("most", [7, EARLY])
+@pytest.mark.parametrize("most", [7, EarlyList.most])
 def test_the_first_pages_are_learned_from_as_if_there_had_been_a_tree(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever comes after them. Mutation: a page that shows what an earlier one showed was listed."""
-    monkeypatch.setattr(sites, "EARLY", most)
+    monkeypatch.setattr(EarlyList, "most", most)
     for seed in range(24):
         n_new = seed % 12 if seed % 3 else 60  # of those after `GOOD_RUN`, one in sixteen is learned from
         first = [told(f"http://a.example/wiki/{i}", f"new{i}") for i in range(n_new)]

@@ -1,0 +1,108 @@
+"""What is learned from an answer to a URL of the crawl: how many answers are alike, and which pages may be canaries."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from thresher.crawler.core.ports import Memory
+from thresher.filters.canary import doubts, early, records, tongue
+from thresher.filters.canary.news import Seen
+from thresher.filters.canary.records import Candidate, FirstAnswers, HostState, Stage, SuspectAnswer
+from thresher.filters.canary.sighting import AT_ONCE
+from thresher.filters.canary.tongue import Speech
+
+FEWEST_WORDS: Final = 30  # of a page that may be a canary
+_SLOTS_AT: Final = (1, 2, 3, 8, 32, 128, 512)  # kept pages that become candidates
+
+
+class Alike(NamedTuple):
+    """The group of answers to which an answer belongs."""
+
+    token: bytes  # b"": its answers cannot be compared
+    n: int  # answers in it by now
+    wanted: int  # answers in it that ask for a canary
+
+
+def opened(memory: Memory, queue: bytes, first: FirstAnswers) -> HostState:
+    """Return a host's state, after its first answers were learned from."""
+    answers = first.take()
+    state = records.read_state(memory, queue)
+    for answer in answers:
+        learn(memory, early.told(queue, answer), state)
+    return state
+
+
+def learn(memory: Memory, seen: Seen, state: HostState) -> Alike:
+    """Learn from an answer.
+
+    Args:
+        memory: The filter's memory.
+        seen: The answer.
+        state: That of its host; it is changed, and not written.
+    """
+    queue, speaks = seen.queue, seen.speaks
+    state.n_answers += 1
+    if state.n_suspects < records.MOST_SUSPECTS:
+        state.n_suspects += records.put_suspect(memory, queue, seen.key, SuspectAnswer(seen.token, seen.via, speaks, state.n_answers))
+    token = seen.token
+    is_walls = state.n_walls > 0 and records.is_of_wall(memory, queue, token)
+    least = AT_ONCE if is_walls else seen.least
+    n_alike = records.count(memory, queue, token, seen.url, seen.key, least) if token else 0
+    if speaks == Speech.OWN:
+        state.n_strange = 0
+    elif speaks == Speech.STRANGE and n_alike < least:
+        token, least, state.n_strange = tongue.STRANGE, tongue.LEAST, state.n_strange + 1
+        n_alike = records.count_run(memory, queue, token, state.n_strange, seen.url, seen.key, least)
+    if seen.is_kept:
+        state.n_kept += 1
+        if seen.look is not None:
+            keep(memory, seen, state)
+        if seen.words and tongue.learn(memory, queue, seen.words):
+            _judge_candidates(memory, queue, state)
+    return Alike(token, n_alike, least if is_walls else doubts.wanted(least, state.n_honest))
+
+
+def wants_look(memory: Memory, queue: bytes, speaks: Speech) -> bool:
+    """Return whether the next page of a host that is kept becomes a candidate.
+
+    Args:
+        memory: The filter's memory.
+        queue: Of the host.
+        speaks: Whether the page uses its host's words.
+    """
+    state = records.find_state(memory, queue)
+    return state is None or state.n_kept + 1 in _SLOTS_AT or (speaks is Speech.OWN and not state.has_own)
+
+
+def keep(memory: Memory, seen: Seen, state: HostState) -> None:
+    """Make a kept page a candidate; if there are enough, it takes the place of the newest one, first of those in foreign words."""
+    assert seen.look is not None
+    found = records.candidates(memory, seen.queue)
+    free = [slot for slot in range(records.N_CANDIDATES) if slot not in found]
+    slot = free[0] if free else max(found, key=lambda slot: (found[slot].speaks != Speech.OWN, found[slot].at))
+    is_asked = slot in found and slot == state.slot and state.stage is not Stage.IDLE
+    if seen.look.n_words >= FEWEST_WORDS and not is_asked:
+        candidate = Candidate(seen.url, seen.key, seen.token, seen.look, state.n_answers, speaks=seen.speaks, words=seen.words)
+        records.put_candidate(memory, seen.queue, slot, candidate)
+        state.has_own = state.has_own or seen.speaks == Speech.OWN
+
+
+def usable(memory: Memory, queue: bytes, *, but: bytes = b"") -> list[int]:
+    """Return the slots of a host's candidates, those in the host's words first, then the oldest.
+
+    Args:
+        memory: The filter's memory.
+        queue: Of the host.
+        but: Token of suspected answers: a candidate that shows the same proves nothing.
+    """
+    found = records.candidates(memory, queue)
+    slots = (slot for slot, one in found.items() if one.token != but)
+    return sorted(slots, key=lambda slot: (found[slot].speaks != Speech.OWN, found[slot].at))
+
+
+def _judge_candidates(memory: Memory, queue: bytes, state: HostState) -> None:
+    """Record of each candidate whether it uses its host's words, which have just become known."""
+    for slot, one in records.candidates(memory, queue).items():
+        one.speaks, one.words = tongue.speech_of(memory, queue, one.words), b""
+        records.put_candidate(memory, queue, slot, one)
+        state.has_own = state.has_own or one.speaks == Speech.OWN

@@ -1,0 +1,278 @@
+"""A round of requests to a host: is it still itself? It begins with a canary, a page of the host that was kept, fetched again.
+
+**The canary fails** if it shows another status, a redirect, or a text unlike the kept one (likeness.py). The page alone may have changed,
+so a second canary decides. If both pages have changed, and differ from one another, the first is fetched once more: a page that changes
+with each request proves nothing.
+
+**The host is walled** if the canaries have failed. What was learned since the last good canary is void. The host is parked, then a canary
+is fetched, and so on until one is good. Then the URLs for which the wall had answered are queued again: those whose answer was that of the
+canaries. If no answer was, or if the canaries' answers differ, all URLs of that time are; of a wall in another language those between the
+last and the next answer in the host's words.
+
+**The canary is good.** Then one of the suspected answers is fetched again. If it shows something else now, and the canary is good still, a
+wall was there and has fallen: the URLs for which it had answered are queued again. So they are if two canaries have failed and the first is
+good again. If it shows the same, the site is like that, and the next canary for this answer is asked for only after four times as many. The
+other groups of alike answers stay in doubt (doubts.py) until one of their URLs was fetched again, too.
+
+If a host was parked `_MOST_PARKED` times in a row, it is accepted as it is. After `_CHANGED` times it is, if no two of its URLs show the
+same or if it answers that its pages are gone: a site that was rebuilt must not be called walled for ever.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from thresher.crawler.core.effects import Effect, FetchAgain, NotWalled, ParkWalled, Request, Void
+from thresher.crawler.core.model import Purpose
+from thresher.crawler.core.ports import Memory
+from thresher.filters.base import NO_EFFECTS, Effects
+from thresher.filters.canary import answers, doubts, records, tongue
+from thresher.filters.canary.likeness import is_changing, is_like, lost
+from thresher.filters.canary.news import Found
+from thresher.filters.canary.records import Candidate, HostState, Stage
+from thresher.filters.canary.sighting import words_for
+from thresher.filters.canary.tongue import Speech
+
+_MOST_PARKED: Final = 20
+_CHANGED: Final = 3
+_MOST_AGAIN: Final = 4  # how often one URL may be queued again
+_FOR_ONE: Final = 20  # kept pages of a host for each request of `floor`
+_OF_NEWS: Final = 2  # factor of `share` that canaries for alike answers may cost if none ever found a wall
+_GONE: Final = (404, 410)  # a rebuilt site answers so for its old pages; hardly any wall does
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How many requests that find no wall a host may have."""
+
+    share: float  # requests an answer
+    floor: float  # requests of any host, one for every `_FOR_ONE` kept pages
+
+    def allows(self, state: HostState, *, of_news: bool = False) -> bool:
+        """Return whether a host may have one more request.
+
+        Args:
+            state: That of the host.
+            of_news: Whether it is for answers that were never found honest.
+        """
+        allowed = min(self.floor, state.n_kept / _FOR_ONE) + self.share * state.n_answers
+        return state.n_asked < (_OF_NEWS * allowed if of_news else allowed)
+
+    def allows_clearing(self, state: HostState) -> bool:
+        """Return whether a host that has nothing else to fetch may have one more request for small groups in doubt."""
+        return state.n_asked < self.floor + _OF_NEWS * self.share * state.n_answers + state.n_kept / _FOR_ONE
+
+
+class Round:
+    """The requests to one host, from the first canary until the host is accepted or walled."""
+
+    def __init__(self, memory: Memory, queue: bytes, state: HostState, budget: Budget) -> None:
+        """Take up a round, or begin one.
+
+        Args:
+            memory: The filter's memory.
+            queue: Of the host.
+            state: That of the host; it is changed, and not written.
+            budget: Of requests.
+        """
+        self._memory = memory
+        self._queue = queue
+        self._state = state
+        self._budget = budget
+
+    def begin(self, why: bytes, *, is_drained: bool = False) -> Effects:
+        """Ask for the first canary; nothing if the host has no page for it.
+
+        Args:
+            why: The suspected token, b"" if there is none.
+            is_drained: Whether the host has nothing else to fetch.
+        """
+        state, usable = self._state, self._usable(but=why)
+        if not usable:
+            return NO_EFFECTS
+        state.why, state.failed, state.shown, state.has_met_wall, state.is_foreign = why, [], None, False, False
+        state.n_of_round, state.is_drained = 0, is_drained
+        state.first_slot = usable[0]
+        return self._fetch(usable[0], Stage.FIRST)
+
+    def on_answer(self, found: Found) -> Effects:
+        """Learn from the answer to the last request, and go on."""
+        state, memory, queue = self._state, self._memory, self._queue
+        if state.stage is Stage.RECHECK:
+            return self._rechecked(found)
+        candidate = records.candidates(memory, queue).get(state.slot)
+        if candidate is None or not found.was_asked:
+            records.drop_candidate(memory, queue, state.slot)
+            return self._without()
+        is_walls = found.token in (*state.failed, state.why) and bool(found.token)
+        is_foreign = candidate.speaks == Speech.OWN and tongue.speech_of(memory, queue, found.words) is Speech.STRANGE
+        state.is_foreign = state.is_foreign or is_foreign
+        if not is_walls and not is_foreign and is_like(candidate, found.token, found.look):
+            return self._good(found, candidate)
+        return self._bad(found, is_walls=is_walls)
+
+    # -- requests
+
+    def _usable(self, *, but: bytes = b"") -> list[int]:
+        return answers.usable(self._memory, self._queue, but=but)
+
+    def _fetch(self, slot: int, stage: Stage) -> Effects:
+        candidate = records.candidates(self._memory, self._queue)[slot]
+        self._state.slot = slot
+        return self._request(candidate.url, candidate.key, stage)
+
+    def _request(self, url: str, key: bytes, stage: Stage) -> Effects:
+        state = self._state
+        state.stage, state.asked_at = stage, state.n_answers
+        state.n_asked += 1
+        state.n_of_round += 1
+        records.note_asked(self._memory, self._queue, key)
+        return (Request(url, Purpose.CANARY, can_wait=stage is Stage.FIRST),)
+
+    def _without(self) -> Effects:
+        """Go on without a canary that may not be fetched."""
+        state, usable = self._state, self._usable(but=self._state.why)
+        if usable and state.stage is not Stage.IDLE:
+            return self._fetch(usable[0], Stage.WALLED if state.is_walled else Stage.FIRST)
+        return self._release(is_well=True) if state.is_walled else self._blind()
+
+    # -- a good canary
+
+    def _good(self, found: Found, candidate: Candidate) -> Effects:
+        state, memory, queue = self._state, self._memory, self._queue
+        if state.stage is Stage.SECOND and not state.has_met_wall:
+            records.drop_candidate(memory, queue, state.first_slot)  # it has changed
+        if found.look is not None:
+            candidate.spread = max(candidate.spread, lost(candidate.look, found.look))
+            records.put_candidate(memory, queue, state.slot, candidate)
+        if state.stage is Stage.CONFIRM:
+            state.failed = [state.why]
+        if state.stage in (Stage.CONFIRM, Stage.TWICE):
+            return self._fallen()
+        return self._release(is_well=True) if state.is_walled else self._clear_next()
+
+    def _clear_next(self) -> Effects:
+        """Fetch a URL of the next group in doubt again, while the host is well; accept the host if no other is worth it now."""
+        state, memory, queue = self._state, self._memory, self._queue
+        suspected = records.counts(memory, queue).get(state.why)
+        if suspected is None:
+            small_too = state.is_drained and self._budget.allows_clearing(state)
+            state.why, suspected = doubts.worth_a_request(memory, queue, small_too=small_too)
+        return self._well() if suspected is None else self._request(suspected.url, suspected.key, Stage.RECHECK)
+
+    def _rechecked(self, found: Found) -> Effects:
+        """Learn whether the alike answers were those of a wall that has fallen since: the canary is good still, if no new one stands."""
+        state, memory, queue = self._state, self._memory, self._queue
+        is_strange = state.why == tongue.STRANGE and tongue.speech_of(memory, queue, found.words) is Speech.STRANGE
+        if found.token == state.why or is_strange or not found.was_asked:
+            doubts.found_honest(memory, queue, state.why)
+            state.n_honest += 1
+            return self._clear_next()
+        state.failed = []
+        if state.slot not in records.candidates(memory, queue):
+            state.failed = [state.why]
+            return self._fallen()
+        return self._fetch(state.slot, Stage.CONFIRM)
+
+    def _fallen(self) -> Effects:
+        """Queue again what a wall had answered for that has fallen before a canary could see it."""
+        state = self._state
+        state.told, state.n_walls, state.n_honest = words_for(state.why or state.failed[0]), state.n_walls + 1, 0
+        return (Void(self._queue), *self._fetch_again(), *self._clear_next())
+
+    def _well(self) -> Effects:
+        """Accept the answers until now that are not in doubt: the canary was good."""
+        state = self._state
+        was_walled = state.is_walled
+        state.stage, state.good_at, state.n_parked, state.since = Stage.IDLE, state.n_answers, 0, 0.0
+        state.n_suspects = doubts.clear(self._memory, self._queue)
+        return (NotWalled(self._queue, was_walled),)
+
+    def _blind(self) -> Effects:
+        """Accept the host, because none of its candidates can show anything; its answers stay in doubt."""
+        self._state.stage, self._state.good_at = Stage.IDLE, self._state.n_answers
+        return (NotWalled(self._queue),)
+
+    # -- a canary that has failed
+
+    def _bad(self, found: Found, *, is_walls: bool) -> Effects:
+        state = self._state
+        state.failed = [*state.failed, found.token]
+        state.has_met_wall = state.has_met_wall or is_walls
+        if state.stage is Stage.WALLED:
+            return self._park(found)
+        if state.stage in (Stage.FIRST, Stage.CONFIRM):
+            state.first_slot, state.shown = state.slot, found.look
+            others = [slot for slot in self._usable(but=state.why) if slot != state.slot]
+            if others:
+                return self._fetch(others[0], Stage.SECOND)
+        is_page = found.look is not None and state.shown is not None and not is_walls
+        if is_page and state.stage in (Stage.FIRST, Stage.SECOND):
+            return self._fetch(state.first_slot, Stage.TWICE)
+        if state.stage is Stage.TWICE and is_changing(state.shown, found.look):
+            records.drop_candidate(self._memory, self._queue, state.slot)
+            return self._blind()
+        return self._wall(found)
+
+    def _wall(self, found: Found) -> Effects:
+        state, memory, queue = self._state, self._memory, self._queue
+        state.since, state.n_walls, state.n_honest, state.given_up = found.at, state.n_walls + 1, 0, False
+        for slot, one in records.candidates(memory, queue).items():
+            if one.at > state.good_at and slot != state.first_slot and one.token in state.failed:
+                records.drop_candidate(memory, queue, slot)  # the answer was the wall's
+        state.slot = state.first_slot
+        state.is_changed = found.status in _GONE or not self._is_shared()
+        return (Void(queue), *self._park(found))
+
+    def _is_shared(self) -> bool:
+        """Return whether two URLs show the same as a failed canary. If not, the canary's page may have changed alone."""
+        failed = self._state.failed
+        if len(failed) > len(set(failed)):
+            return True
+        alike = records.counts(self._memory, self._queue)
+        return any(token in alike or token[:1] in (b"C", b"F") for token in failed)
+
+    def _park(self, found: Found) -> Effects:
+        """Park the host, then ask for a canary. If it has failed for long, accept it as it is."""
+        state, memory, queue = self._state, self._memory, self._queue
+        state.told = found.told
+        if state.n_parked >= (_CHANGED if state.is_changed else _MOST_PARKED):
+            state.given_up = True
+            for slot in records.candidates(memory, queue):
+                records.drop_candidate(memory, queue, slot)
+            state.n_kept = 0
+            return self._release(is_well=False)
+        state.n_parked += 1
+        return (ParkWalled(queue, state.n_parked), *self._fetch(state.slot, Stage.WALLED))
+
+    # -- the end of a wall
+
+    def _release(self, *, is_well: bool) -> Effects:
+        """Serve a host again, and queue again the URLs for which its wall had answered.
+
+        Args:
+            is_well: Whether a canary was good; else the host is accepted as it is.
+        """
+        self._state.given_up = not is_well
+        again = self._fetch_again()
+        return (*again, *(self._clear_next() if is_well else self._well()))
+
+    def _fetch_again(self) -> tuple[Effect, ...]:
+        """Queue again what a wall had answered for; its answers are no longer in doubt."""
+        state, memory, queue = self._state, self._memory, self._queue
+        state.n_asked -= state.n_of_round  # a wall was found: that was no waste
+        state.n_of_round = 0
+        keys, tokens = doubts.of_wall(state, queue, memory)
+        for token in tokens:
+            records.drop_count(memory, queue, token)
+        for token in filter(None, state.failed):
+            records.note_wall(memory, queue, token)
+        for slot, one in records.candidates(memory, queue).items():
+            if one.key in keys and slot != state.slot:
+                records.drop_candidate(memory, queue, slot)
+        tongue.unlearn(memory, queue)
+        state.n_strange = 0
+        chosen = tuple(key for key in keys if records.note_again(memory, queue, key, _MOST_AGAIN))
+        state.n_again += len(chosen)
+        return (FetchAgain(queue, chosen),)

@@ -1,0 +1,129 @@
+"""The first items of a host, listed until one of them may matter.
+
+To learn from an answer takes time and several records, and from the first answers of a host nothing follows: there are too few of them to
+believe anything. Most hosts of the web never have more. So a filter only lists the first items of a host (its pages, its answers), and
+learns from them, in their order,
+
+    when an item comes that cannot be listed: it is like a listed one, for example, so that something may be believed soon
+    when there are `EarlyList.most`
+    when something that is learned from them is needed
+
+Then the list is closed, and later items are learned from at once. The outcome is that of a filter that lists nothing; each filter that uses
+this has a test that compares both.
+
+The list lies in a record of its own (`RowList`), or in one that the filter reads and writes for each item anyway (`HeadList`).
+
+Memory: the entries. Time: a read and a write an item.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any, Final, Generic, Protocol, TypeVar
+
+import msgspec
+
+from thresher.crawler.core.ports import Memory
+
+_EARLY: Final = 16
+_CLOSED: Final = b""
+
+_encode = msgspec.msgpack.Encoder().encode
+
+
+class Head(Protocol):
+    """A record with a list in it; all else in it is as in a new one while the list has items, or agrees with them."""
+
+    early: list[Any]
+
+
+T = TypeVar("T")
+H = TypeVar("H", bound=Head)
+
+
+class EarlyList(ABC, Generic[T]):
+    """The list of one host, as it was read; `items` is None once it is closed."""
+
+    most: int = _EARLY  # items that may be listed
+    items: list[T] | None
+
+    def enter(self, entry: Callable[[Sequence[T]], T | None]) -> int:
+        """List one more item, if the list has room and the item can be listed.
+
+        Args:
+            entry: Gets the items listed until now; returns what is to be listed, None if the item may matter.
+
+        Returns:
+            Number of listed items with this one; 0 if it is not listed, and so is to be learned from after those of `take`.
+        """
+        if self.items is None or len(self.items) >= self.most:
+            return 0
+        one = entry(self.items)
+        if one is None:
+            return 0
+        self.items.append(one)
+        self.write()
+        return len(self.items)
+
+    def take(self) -> list[T]:
+        """Close the list, and return its items, which are to be learned from now; none if it was closed before."""
+        items, self.items = self.items, None
+        if items is not None:
+            self._close()
+        return items or []
+
+    @abstractmethod
+    def write(self) -> None:
+        """Write the items after one was changed."""
+
+    @abstractmethod
+    def _close(self) -> None: ...
+
+
+class RowList(EarlyList[T]):
+    """A list in a record of its own, which is empty once the list is closed."""
+
+    def __init__(self, memory: Memory, key: bytes, decoder: msgspec.msgpack.Decoder[list[T]], weight: float) -> None:
+        """Read it.
+
+        Args:
+            key: Of the record.
+            decoder: Of the items.
+            weight: Of the record in the filter's memory: it must not be dropped before what is learned.
+        """
+        self._memory, self._key, self._weight = memory, key, weight
+        value = memory.get(key)
+        self.items = decoder.decode(value) if value else None if value == _CLOSED else []
+
+    def write(self) -> None:
+        self._memory.put(self._key, _encode(self.items), self._weight)
+
+    def _close(self) -> None:
+        self._memory.put(self._key, _CLOSED, self._weight)
+
+
+class HeadList(EarlyList[T], Generic[T, H]):
+    """A list in the head, the record of what the filter knows of a host; closed if there is a head without items.
+
+    Whoever takes the items writes the head, with what was learned from them.
+    """
+
+    def __init__(self, memory: Memory, key: bytes, decoder: msgspec.msgpack.Decoder[H], weight: float) -> None:
+        """Read the head.
+
+        Args:
+            key: Of the head.
+            decoder: Of the head.
+            weight: Of the head in the filter's memory.
+        """
+        self._memory, self._key, self._weight = memory, key, weight
+        value = memory.get(key)
+        self.head: H = decoder.decode(value) if value else decoder.type()
+        self.items = None if value and not self.head.early else self.head.early
+
+    def write(self) -> None:
+        self._memory.put(self._key, _encode(self.head), self._weight)
+
+    def _close(self) -> None:
+        self.head.early = []
