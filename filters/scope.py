@@ -47,6 +47,7 @@ class ScopeFilter:
         self._hosts: set[str] = set()
         self._sites: set[str] = set()
         self._prefixes: dict[str, set[str]] = {}
+        self._passing: set[str] = set()  # origins that were met whose URLs all belong to the crawl, by their scheme, too
         self._whole_hosts: dict[str, bool] = {}  # origin → whether all its URLs belong to the crawl, if the host alone decides that
         for seed in seeds:
             self._add_seed(seed)
@@ -60,10 +61,16 @@ class ScopeFilter:
         if self._skipped or self._exclude or self._type in ("prefix", "page"):
             looked_at: Iterable[int] = range(len(texts))
         else:
-            passed = {host for host, site in {*zip(hosts, sites, strict=True)} if self._is_whole(host, site)}
-            others = [i for i, host in enumerate(hosts) if host not in passed] if not passed.issuperset(hosts) else []
+            others = [] if self._passing.issuperset(hosts) else self._others(hosts, sites)
             looked_at = {*self._danger.suspects(texts), *others}
         return {i: reason for i in looked_at if (reason := self._refusal(texts[i], hosts[i], sites[i])) is not None}
+
+    def _others(self, hosts: Sequence[str], sites: Sequence[str]) -> list[int]:
+        """Return the positions of links whose hosts do not belong as a whole; remember the hosts that do."""
+        if len(self._passing) >= _HOSTS_REMEMBERED:
+            self._passing.clear()
+        self._passing.update(host for host, site in dict(zip(hosts, sites, strict=True)).items() if self._is_whole(host, site))
+        return [i for i, host in enumerate(hosts) if host not in self._passing]
 
     def _is_whole(self, host: str, site: str) -> bool:
         return host[: host.index(":")] in self._schemes and self._belongs("", host, site)

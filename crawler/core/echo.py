@@ -11,8 +11,8 @@ Time: 10 µs a page of 1,000 words, 50 if its URL holds a date.
 from __future__ import annotations
 
 import re
-from functools import cache
-from typing import Final
+from functools import cache, lru_cache
+from typing import Final, NamedTuple
 from urllib.parse import unquote
 
 import numpy as np
@@ -39,15 +39,15 @@ def without_echo(url: str, origin: str, tokens: U64, *, numbers: bool = True) ->
         tokens: [n] hashes of the page's words, in their order.
         numbers: Whether a value that is only a number counts, too; a page may contain it by chance.
     """
-    values = [words for words in _values(url[len(origin) :]) if numbers or len(words) > 1 or not words[0].isdigit()]
-    if NATIVE and tokens.flags.c_contiguous and not any(map(_is_date, values)):
-        found = native.without(tokens, [[word_hash(word) for word in words] for words in values])
+    values = [value for value in _values(url[len(origin) :]) if numbers or not value.is_number]
+    if NATIVE and tokens.flags.c_contiguous and not any(value.is_date for value in values):
+        found = native.without(tokens, [value.hashes for value in values])
         return tokens if found is None else np.frombuffer(found, dtype=np.uint64)
     gone: list[npt.NDArray[np.int64]] = []
-    for words in values:
-        _note(gone, _equal(tokens, [word_hash(word) for word in words]), len(words))
-        if _is_date(words):
-            _note(gone, _equal(_widths(tokens), [len(word) for word in words]), len(words))
+    for value in values:
+        _note(gone, _equal(tokens, value.hashes), len(value.hashes))
+        if value.is_date:
+            _note(gone, _equal(_widths(tokens), value.lengths), len(value.hashes))
     if not gone:
         return tokens
     stays = np.ones(tokens.size, dtype=np.bool_)
@@ -56,11 +56,23 @@ def without_echo(url: str, origin: str, tokens: U64, *, numbers: bool = True) ->
     return tokens[stays]
 
 
-def _is_date(words: list[str]) -> bool:
-    return len(words) > 1 and all(map(str.isdigit, words))
+class _Value(NamedTuple):
+    """The words of one segment or parameter value."""
+
+    hashes: tuple[int, ...]
+    lengths: tuple[int, ...]
+    is_number: bool  # it is one word, which is a number
+    is_date: bool  # it is several, which all are
+
+    @classmethod
+    def of(cls, words: list[str]) -> _Value:
+        is_all_digits = all(map(str.isdigit, words))
+        hashes, lengths = tuple(map(word_hash, words)), tuple(map(len, words))
+        return cls(hashes, lengths, is_all_digits and len(words) == 1, is_all_digits and len(words) > 1)
 
 
-def _values(rest: str) -> list[list[str]]:
+@lru_cache(maxsize=64)  # several filters ask for the same page
+def _values(rest: str) -> list[_Value]:
     """Return the words of each segment and parameter value; numbers in adjacent segments (/2024/03/05/) are one."""
     path, _, query = rest.partition("?")
     texts = _BETWEEN_NUMBERS.sub("-", _EXTENSION.sub("", path)).split("/")
@@ -69,10 +81,11 @@ def _values(rest: str) -> list[list[str]]:
     texts = [unquote(text) if "%" in text else text for text in texts]
     texts += [text.rpartition(":")[2] for text in texts if ":" in text]
     values = [_WORDS.findall(text.lower()) for text in texts if text]
-    return [words for words in values if 0 < len(words) <= _MOST_WORDS and max(map(max, words)) <= "\uffff"][:_MOST_VALUES]
+    wanted = [words for words in values if 0 < len(words) <= _MOST_WORDS and max(map(max, words)) <= "\uffff"]
+    return [*map(_Value.of, wanted[:_MOST_VALUES])]
 
 
-def _equal(row: npt.NDArray[np.generic], wanted: list[int]) -> npt.NDArray[np.int64]:
+def _equal(row: npt.NDArray[np.generic], wanted: tuple[int, ...]) -> npt.NDArray[np.int64]:
     """Return the positions where the row has the wanted values one after the other."""
     last = row.size - len(wanted)
     places = np.flatnonzero(row[: max(0, last + 1)] == row.dtype.type(wanted[0]))

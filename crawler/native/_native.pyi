@@ -76,6 +76,9 @@ def bag(tokens: object, logs: object, /) -> bytearray:
 def least_pairs(tokens: object, most: int, /) -> bytes:
     """Return the least distinct hashes, uint32, ascending, of pairs of neighbouring words; at most `most`, which is 256 at most."""
 
+def end_words(tokens: object, ends: int, /) -> bytes:
+    """Return the upper halves of the first and last `ends` tokens, uint32, each once, ascending; `ends` is 1 to 256."""
+
 def shared_words(tokens: object, ends: int, words: object, /) -> int:
     """Return how many of these words, uint32, ascending, 1,024 at most, are the upper half of one of the first and last `ends` tokens."""
 

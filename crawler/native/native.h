@@ -232,6 +232,8 @@ size_t unseen_pairs(const uint16_t *pairs, size_t n, const uint8_t *table, size_
 void enter_pairs(const uint16_t *pairs, size_t n, uint8_t *table);
 /* Return how many of the least distinct hashes of pairs of words there are, at most `most`; of one word its own. */
 size_t least_pairs(const uint64_t *tokens, size_t n, size_t most, uint32_t *least);
+/* The distinct upper halves of the first and last `ends` words, ascending; returns how many. out: 2 * ends. */
+size_t end_words(const uint64_t *tokens, size_t n, size_t ends, uint32_t *out);
 /* Return how many of n_words words, ascending, are the upper half of one of the first and last `ends` tokens. is_met: n_words bytes. */
 size_t shared_words(const uint64_t *tokens, size_t n, size_t ends, const uint32_t *words, size_t n_words, uint8_t *is_met);
 /* Mark each place of a row of words; returns whether it is there. gone: n bytes. */

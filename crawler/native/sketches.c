@@ -219,6 +219,23 @@ int mark_row(const uint64_t *tokens, size_t n, const uint64_t *row, size_t lengt
     return is_there;
 }
 
+static int compare_words(const void *a, const void *b) {
+    uint32_t one = *(const uint32_t *)a, other = *(const uint32_t *)b;
+    return (one > other) - (one < other);
+}
+
+size_t end_words(const uint64_t *tokens, size_t n, size_t ends, uint32_t *out) {
+    size_t found = 0, distinct = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (n > 2 * ends && i == ends) i = n - ends;
+        out[found++] = (uint32_t)(tokens[i] >> 32);
+    }
+    qsort(out, found, sizeof *out, compare_words);
+    for (size_t i = 0; i < found; i++)
+        if (!distinct || out[distinct - 1] != out[i]) out[distinct++] = out[i];
+    return distinct;
+}
+
 size_t shared_words(const uint64_t *tokens, size_t n, size_t ends, const uint32_t *words, size_t n_words, uint8_t *is_met) {
     size_t found = 0;
     memset(is_met, 0, n_words);

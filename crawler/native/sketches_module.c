@@ -1,4 +1,4 @@
-/* What Python sees of sketches.c: sample(), look(), bag(), least_pairs(), shared_words(), without(), without_runs() and near(). Rows of words come as buffers of aligned uint64. */
+/* What Python sees of sketches.c: sample(), look(), bag(), least_pairs(), end_words(), shared_words(), without(), without_runs() and near(). Rows of words come as buffers of aligned uint64. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
@@ -235,6 +235,23 @@ static PyObject *py_shared_words(PyObject *self, PyObject *args) {
     return found;
 }
 
+static PyObject *py_end_words(PyObject *self, PyObject *args) {
+    enum { MOST = 256 };
+    Py_buffer tokens;
+    Py_ssize_t ends;
+    uint32_t words[2 * MOST];
+    PyObject *found = NULL;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "y*n", &tokens, &ends)) return NULL;
+    if (ends < 1 || ends > MOST) PyErr_Format(PyExc_ValueError, "end_words: expected 1 to %d words at each end, found %zd", MOST, ends);
+    else if (is_row(&tokens, "end_words")) {
+        size_t n = end_words(tokens.buf, (size_t)tokens.len / 8, (size_t)ends, words);
+        found = PyBytes_FromStringAndSize((const char *)words, (Py_ssize_t)(n * sizeof *words));
+    }
+    PyBuffer_Release(&tokens);
+    return found;
+}
+
 /* The greatest difference of two rows of n floats, which need not be aligned; not a number if one of them is none. */
 static float farthest(const char *a, const char *b, size_t n) {
     float most = 0.0f;
@@ -294,6 +311,7 @@ PyMethodDef SKETCH_METHODS[] = {
     {"look", py_look, METH_VARARGS, "look(sampled, table) -> (threes with two new pairs, threes, new table), None if no pair is new"},
     {"bag", py_bag, METH_VARARGS, "bag(tokens: uint64, logs: float32) -> bytearray of float32, for each of 1,024 buckets its count's log"},
     {"least_pairs", py_least_pairs, METH_VARARGS, "least_pairs(tokens: uint64, most) -> bytes of uint32, distinct, ascending"},
+    {"end_words", py_end_words, METH_VARARGS, "end_words(tokens: uint64, ends) -> bytes of uint32, distinct, ascending"},
     {"shared_words", py_shared_words, METH_VARARGS, "shared_words(tokens: uint64, ends, words: uint32) -> how many are at the ends"},
     {"without", py_without, METH_VARARGS, "without(tokens: uint64, rows: of ints) -> bytearray without these rows, None if none is there"},
     {"near", py_near, METH_VARARGS, "near(rows, signature, n_name, tolerance, brief, fewest) -> list of (name, distance), each name once"},

@@ -61,6 +61,8 @@ class Tongue(msgspec.Struct, array_like=True):
 
 def ends(words: U64, n: int = _ENDS) -> bytes:
     """Return the first and last words of a page, each once, ascending: u32."""
+    if NATIVE and words.flags.c_contiguous:
+        return native.end_words(words, n)
     some = words if len(words) <= 2 * n else np.concatenate((words[:n], words[-n:]))
     return np.unique((some >> _HALF).astype(np.uint32)).tobytes()
 

@@ -53,7 +53,7 @@ _N_TAGS: Final = 2
 TAG_STEP: Final = SLOTS // 8  # one slot in eight may be a tag
 _TAG_PLACES: Final = (0, 4, 2, 6, 1, 3, 5, 7)  # the slots that may be tags, in the order in which they are tried
 _FIRST_TAGS: Final = _TAG_PLACES[:_N_TAGS]
-_NO_SITE: Final = bytes(7)
+_AT_PLACE: Final = tuple(bytes(7) + b"%d" % place for place in range(SLOTS // TAG_STEP))  # no site, then the place of a tag
 _N_BRIEF: Final = 16
 _BRIEF: Final = slice(1, 1 + _N_BRIEF)  # slots that are never tags
 NAME_IN_GRID: Final = NAME + _N_BRIEF  # bytes
@@ -163,8 +163,8 @@ def tags_of(page: KnownPage, minima: bytes, template: bytes, *, asks: bool = Fal
 
 def _tag(minima: bytes, place: int) -> bytes:
     """Return the slot at a place among those that may be tags, as a memory key. Tags belong to no site, but to one of 256 places."""
-    minimum = minima[8 * place : 8 * place + 6]
-    return b"%c%b%d%b" % (minimum[0], _NO_SITE, place, minimum)
+    at = 8 * place
+    return minima[at : at + 1] + _AT_PLACE[place] + minima[at : at + 6]
 
 
 def _order(found: Likeness) -> tuple[int, float, float]:
