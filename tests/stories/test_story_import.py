@@ -15,6 +15,7 @@ from thresher.config.settings import FilterSettings, Settings, SoftErrorSettings
 from thresher.crawler.children.python import command, environment
 from thresher.crawler.cli import thresher
 from thresher.storage.archive.answers import ArchivedAnswers
+from thresher.storage.export.scans import hosts
 from thresher.storage.verify import verify
 from thresher.storage.view import View
 
@@ -47,6 +48,9 @@ async def test_a_crawls_own_archive_comes_to_the_same_crawl(tmp_path: Path) -> N
         links = [{page.url: len(view.tables.links.read(visit)) for visit, page in view.all_pages()} for view in (before, after)]
         assert links[0] == links[1]
         assert [edge.to_text for _, edge in after.all_edges()] == [edge.to_text for _, edge in before.all_edges()]
+        counts = [{record.name: record.n_pages for _, record in hosts(view)} for view in (before, after)]
+        assert counts[0] == counts[1]
+        assert sorted(counts[1].values()) == [1, 4]
     for words in (["rank", str(new)], ["replicas", str(new)], ["export", str(new), "--fields", "url,text"], ["stats", str(new)]):
         result = CliRunner().invoke(thresher, words)
         assert result.exit_code == 0, (words, result.output, result.exception)
