@@ -5,6 +5,7 @@
         in one commit; the URLs stay known as refused, with the reason `forgotten`
     3  their records in the archive become tombstones (storage/archive/blanking.py)
     4  both environments are written anew, row by row, since LMDB leaves deleted bytes in free pages and between rows
+        (storage/compacting.py)
     5  the row is marked as done
 
 Each step may be repeated. After a kill the row is not done: the next `forget` or the next crawl continues with it.
@@ -17,30 +18,23 @@ Memory: the keys of forgotten URLs. Time: a walk over all known URLs, pages and 
 
 from __future__ import annotations
 
-import os
-import shutil
 import time
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-import lmdb
-
-from thresher.crawler.core.errors import DiskError
 from thresher.crawler.core.model import Reason, State
 from thresher.crawler.core.robots import RobotsRecord
 from thresher.crawler.core.siblings import place_of
 from thresher.crawler.core.url import URLSpace, origin_of, queue_name
 from thresher.crawler.core.url_rules import url_rules
 from thresher.storage.archive.blanking import blank, places_of
-from thresher.storage.durable import sync_folder
-from thresher.storage.faults import as_ours
+from thresher.storage.compacting import compact
 from thresher.storage.lock import CrawlLock
 from thresher.storage.overlay import Row
 from thresher.storage.packing import is_elsewhere, pack_u64, unpack_u64
 from thresher.storage.partitions import local_shard_paths, shard_paths
-from thresher.storage.private import MODE
 from thresher.storage.records import CAPTURE, PAGE, REQUISITE, SITEMAP, Codec, RequisiteRecord, SitemapRecord
 from thresher.storage.schema import (
     ANNOUNCED,
@@ -55,14 +49,11 @@ from thresher.storage.schema import (
     MEMORY_BYTES,
     PAGES,
     REQUISITES,
-    RESULTS,
     REVISITS,
     ROBOTS,
     ROBOTS_FILES,
     SITEMAPS,
-    STATE,
     SUSPECTS,
-    TABLES,
     VERDICTS,
 )
 from thresher.storage.store import Store
@@ -72,8 +63,6 @@ from thresher.storage.tables.tail import PENDING
 from thresher.storage.view import View
 
 _AT_ONCE: Final = 1000
-_BYTES_AT_ONCE: Final = 8 << 20  # bytes of one commit of the copy
-_SPARE_BYTES: Final = 64 << 20  # spare bytes of the copy's map
 ROBOTS_RECORD: Final = Codec(RobotsRecord)
 
 
@@ -160,77 +149,6 @@ def finish(path: Path) -> None:
                 blank(shard, secret, record.blanks, record.at)
             compact(shard)
             _end(shard, [key for key, _ in begun])
-
-
-def compact(path: Path) -> None:
-    """Write both environments of a store anew, so that no deleted byte is left.
-
-    Raises:
-        StoreLockedError: If the crawl runs.
-        DiskError: If the disk refuses.
-    """
-    lock = CrawlLock(path / "crawl.lock")
-    try:
-        for name in (STATE, RESULTS):
-            _compact(path / name)
-    except (OSError, lmdb.Error) as error:
-        raise _no_room(path, error) from None
-    finally:
-        lock.release()
-
-
-def _compact(folder: Path) -> None:
-    copy = folder / "compact"
-    shutil.rmtree(copy, ignore_errors=True)  # left by an earlier try
-    copy.mkdir(mode=0o700)
-    try:
-        with (
-            lmdb.open(str(folder), max_dbs=len(TABLES) + 8, readonly=True, lock=False, lib_version=0) as env,
-            lmdb.open(str(copy), max_dbs=len(TABLES) + 8, map_size=_map_for(folder), lock=False, sync=False, lib_version=0) as new,
-            env.begin(buffers=True) as old,
-        ):
-            for table in [bytes(name) for name in old.cursor().iternext(values=False)]:
-                _write_anew(old.cursor(env.open_db(table, txn=old, create=False)), new, table)
-        with (copy / "data.mdb").open("rb+") as file:
-            os.fchmod(file.fileno(), MODE)
-            os.fsync(file.fileno())
-        (copy / "data.mdb").replace(folder / "data.mdb")
-        sync_folder(folder)
-    finally:
-        shutil.rmtree(copy, ignore_errors=True)
-
-
-def _write_anew(rows: Iterable[tuple[Any, Any]], new: lmdb.Environment, table: bytes) -> None:
-    """Write a table's rows; a copy of its pages would keep bytes of deleted rows between the rows."""
-    db, rows = new.open_db(table), iter(rows)
-    while True:
-        n_bytes = 0
-        with new.begin(write=True) as txn:
-            for key, value in rows:
-                txn.put(key, value, db=db, append=True)
-                n_bytes += len(key) + len(value)
-                if n_bytes > _BYTES_AT_ONCE:
-                    break
-            else:
-                return
-
-
-def _map_for(folder: Path) -> int:
-    return (folder / "data.mdb").stat().st_size + _SPARE_BYTES
-
-
-def _no_room(path: Path, error: Exception) -> Exception:
-    ours = as_ours(error)
-    if isinstance(ours, DiskError):
-        return DiskError(
-            f"{path}: what is to be forgotten is deleted, but its bytes lie in free pages: the copy without them could not be written "
-            f"({error}). Make room for another {_size(path) >> 20:,} MiB and run `thresher forget {path}`"
-        )
-    return ours
-
-
-def _size(path: Path) -> int:
-    return max((path / name / "data.mdb").stat().st_size for name in (STATE, RESULTS))
 
 
 def _begin(path: Path, target: ForgetTarget, *, by: str, why: str, now: float) -> None:

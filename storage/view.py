@@ -42,6 +42,7 @@ class View:
     """Reads of a store on disk."""
 
     span: Span | None = None  # if set, `all_…` and `timed` yield only rows of this span
+    checked_s: float = 0.0  # CPU seconds for which its files were checked for damage before it was read
 
     def __init__(self, path: Path, *, at_once: bool = False) -> None:
         """Open a store for reading.

@@ -4,7 +4,8 @@ A large and a small crawl of the demo web's ordinary pages (25 KB, 60 links) are
 without text, with visible text, and with main text and language. A rate is the difference in pages divided by the difference in CPU seconds
 of this process and its children, so that the cost of a start is left out. Exports without texts run seven times, those with texts three
 times, and the fastest counts, because other work on the machine makes CPU seconds longer. If a store is smaller than 128 MiB, an export
-first reads every page of its files to find damage (storage/rot.py). That takes at most two seconds, and is printed in a line of its own.
+first reads every page of its files to find damage (storage/rot.py). That takes at most two seconds, is left out of the rates, and is printed
+in a line of its own.
 Then the same children take main text and language from the HTML files below DIR…, at most 400 chosen at random. The default are the manuals
 that Debian has installed.
 """
@@ -20,34 +21,35 @@ import sys
 import tempfile
 import time
 from contextlib import redirect_stderr
+from dataclasses import replace
 from pathlib import Path
-from unittest import mock
 
 from thresher.config.settings import ParseSettings, Settings
 from thresher.crawler.agent.agent import Agent
 from thresher.crawler.bench.crawl_bench import bench_settings
 from thresher.crawler.children.text_extractor import TextExtractor
-from thresher.crawler.cli import thresher
+from thresher.crawler.cli.export import ExportOptions, export_rows
 from thresher.crawler.demo.process import ServerProcess
-from thresher.storage.export import reading
-from thresher.storage.rot import require_sound_pages
+from thresher.storage.export.kinds import KINDS
+from thresher.storage.export.reading import reading
 from thresher.storage.store import Store
 
 _DOCS = Path("/usr/share/doc")
 _MOST = 400
 _TIMES, _TIMES_OF_TEXTS = 7, 3
 _LEAST_S = 0.02
+_PARQUET = ExportOptions("", "parquet", force=True)
 _WAYS = {
-    "pages as JSON lines": ("--format", "jsonl"),
-    "pages as CSV": ("--format", "csv"),
-    "pages as Parquet": ("--format", "parquet"),
-    "URLs as Parquet": ("--what", "urls", "--format", "parquet"),
-    "links as Parquet": ("--what", "links", "--format", "parquet"),
-    "skipped as Parquet": ("--what", "skipped", "--format", "parquet"),
-    "redirects as Parquet": ("--what", "redirects", "--format", "parquet"),
-    "visible text as Parquet": ("--what", "texts", "--text", "visible", "--fields", "url,text", "--format", "parquet"),
-    "main text as Parquet": ("--what", "texts", "--fields", "url,text", "--format", "parquet"),
-    "main text and language as Parquet": ("--what", "texts", "--format", "parquet"),
+    "pages as JSON lines": replace(_PARQUET, format="jsonl"),
+    "pages as CSV": replace(_PARQUET, format="csv"),
+    "pages as Parquet": _PARQUET,
+    "URLs as Parquet": replace(_PARQUET, what="urls"),
+    "links as Parquet": replace(_PARQUET, what="links"),
+    "skipped as Parquet": replace(_PARQUET, what="skipped"),
+    "redirects as Parquet": replace(_PARQUET, what="redirects"),
+    "visible text as Parquet": replace(_PARQUET, what="texts", text="visible", fields="url,text"),
+    "main text as Parquet": replace(_PARQUET, what="texts", fields="url,text"),
+    "main text and language as Parquet": replace(_PARQUET, what="texts"),
 }
 
 
@@ -69,21 +71,13 @@ def cpu_s() -> float:
     return time.process_time() + ended.ru_utime + ended.ru_stime
 
 
-def exported_s(store: Path, out: Path, options: tuple[str, ...]) -> tuple[float, float]:
-    """Return the CPU seconds of an export by the command's own code, in this process, and those of the check of the store's files before
-    it.
-    """
-    looked: list[float] = []
-
-    def look(path: Path) -> None:
-        began = time.process_time()
-        require_sound_pages(path)
-        looked.append(time.process_time() - began)
-
+def exported_s(store: Path, wanted: ExportOptions) -> tuple[float, float]:
+    """Return the CPU seconds of an export by the command's own code, in this process: without the check of the store's files, and of it."""
+    kind = KINDS[wanted.what]
     before = cpu_s()
-    with redirect_stderr(io.StringIO()), mock.patch.object(reading, "require_sound_pages", look):
-        thresher.main(["export", str(store), *options, "-o", str(out), "--force"], standalone_mode=False)
-    return cpu_s() - before - sum(looked), sum(looked)
+    with redirect_stderr(io.StringIO()), reading(store, walks=True) as view:
+        export_rows(view, kind, wanted.choose(kind), wanted)
+    return cpu_s() - before - view.checked_s, view.checked_s
 
 
 def files_below(folders: list[Path]) -> list[Path]:
@@ -144,17 +138,19 @@ def measure_exports(n_large: int, only: str | None, *, is_short: bool) -> None:
             counts = [asyncio.run(crawl_into(path, bench_settings(server, n))) for n, path in stores]
         (Path(folder) / "out").mkdir()
         looked: list[list[float]] = [[], []]
-        for name, words in _WAYS.items():
-            if only and ("texts" in words) is not (only == "texts"):
+        for name, options in _WAYS.items():
+            has_texts = options.what == "texts"
+            if only and has_texts is not (only == "texts"):
                 continue
-            n_times = 1 if is_short else _TIMES_OF_TEXTS if "texts" in words else _TIMES
+            n_times = 1 if is_short else _TIMES_OF_TEXTS if has_texts else _TIMES
             spent = []
             for (n, path), looks in zip(stores, looked, strict=True):
-                exports = [exported_s(path, Path(folder) / "out" / f"{n}-{name}", words) for _ in range(n_times)]
+                wanted = replace(options, output=str(Path(folder) / "out" / f"{n}-{name}"))
+                exports = [exported_s(path, wanted) for _ in range(n_times)]
                 spent.append(min(export for export, _ in exports))
                 looks += [look for _, look in exports]
             print(f"{name:<36} {said(counts[1] - counts[0], spent[1] - spent[0])}", flush=True)
-        print(f"{'look at the files of a small store':<36} {said(counts[1] - counts[0], min(looked[1]) - min(looked[0]))}")
+        print(f"{'check of the files of a small store':<36} {said(counts[1] - counts[0], min(looked[1]) - min(looked[0]))}")
 
 
 if __name__ == "__main__":

@@ -118,15 +118,17 @@ class Importer:
         self.counts["answers"] += 1
 
     def _known(self, url: CrawlURL) -> CrawlURL:
-        """Return a URL with its place in the crawl: it leaves its queue, or becomes a seed if it was not known."""
+        """Return a URL with its place in the crawl: it leaves its queue, or becomes a seed if it was not known. An answer of
+        it that came before makes this one a further visit.
+        """
         row = self._store.tables.seen.row(url.key)
         if row is None:
             self._store.tables.seen.add(url, State.DONE, None, self._at)
             return url
         known = self._store.tables.seen.record(row.seq)
-        placed = self._context.urls.url(
-            known.text, seed_distance=row.seed_distance, site_depth=row.site_depth, hops=row.hops, purpose=Purpose.PAGE, via=known.via
-        )
+        purpose = Purpose.REVISIT if row.visit else Purpose.PAGE
+        place = {"seed_distance": row.seed_distance, "site_depth": row.site_depth, "hops": row.hops}
+        placed = self._context.urls.url(known.text, **place, purpose=purpose, via=known.via)
         if row.state is State.QUEUED:
             self._frontier.withdraw(placed, row.seq, row.worth)
         return placed

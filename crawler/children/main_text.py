@@ -16,12 +16,14 @@ import trafilatura
 from lxml.etree import ElementDefaultClassLookup, ParserError
 from lxml.html import HtmlElement, HTMLParser, document_fromstring
 from selectolax.lexbor import LexborHTMLParser
+from trafilatura.settings import Extractor
 
 from thresher.crawler.children.quick_xpaths import page_values, speed_up
 
 VERSION: Final = f"trafilatura {trafilatura.__version__}"
 _PARSER: Final = HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True)
 _PARSER.set_element_class_lookup(ElementDefaultClassLookup(element=HtmlElement))
+_OPTIONS: Final = Extractor(fast=True, comments=False)  # made once: it reads them from a configuration
 speed_up(import_module("trafilatura.xpaths"))
 speed_up(import_module("trafilatura.baseline"))  # a function has this name, too
 
@@ -40,4 +42,4 @@ def main_text(body_utf8: bytes) -> str:
     except ParserError:  # the page is empty
         return ""
     with page_values(tree, markup):
-        return trafilatura.extract(tree, fast=True, include_comments=False) or ""
+        return trafilatura.extract(tree, options=_OPTIONS) or ""

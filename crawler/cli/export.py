@@ -28,6 +28,7 @@ from thresher.storage.view import View
 
 _FORMATS = {".csv": "csv", ".tsv": "tsv", ".parquet": "parquet", ".cdxj": "cdxj", ".wacz": "wacz"}  # end of a file's name → format
 _JSON_LINES = (".jsonl", ".ndjson")  # ends of names for JSON lines
+_NOTICED_S = 0.2
 _ROWS = {"hostgraph": "links between hosts", "sitegraph": "links between sites"}  # names of rows in the message
 
 
@@ -35,20 +36,24 @@ _ROWS = {"hostgraph": "links between hosts", "sitegraph": "links between sites"}
 class ExportOptions:
     """The command's options: what to export, where to, and how."""
 
-    what: str
-    fields: str
-    format: str
     output: str
-    force: bool
-    raw: bool
-    text: str
-    since: str
-    next_file: str
+    format: str
+    what: str = "pages"
+    fields: str = ""
+    force: bool = False
+    raw: bool = False
+    text: str = "main"
+    since: str = ""
+    next_file: str = ""
 
     @classmethod
     def of(cls, *, format_: str | None, output: str, **others: Any) -> ExportOptions:
         """Make it from the given options; without `format_`, the end of the file's name gives the format."""
         return cls(format=format_ or _FORMATS.get(Path(output).suffix, "jsonl"), output=output, **others)
+
+    def choose(self, kind: ExportKind[Any]) -> Sequence[Field[Any]]:
+        """Return the fields of a kind that are exported; raises UsageError if it has no field of a name."""
+        return kind.choose([name.strip() for name in self.fields.split(",") if name.strip()])
 
     def check(self) -> None:
         """Raise UsageError if options contradict each other, or what they need is not installed."""
@@ -126,21 +131,21 @@ def export(directory: str, list_fields: bool, **options: Any) -> int:
         for field in kind.fields:
             print(field.name)
         return 0
-    chosen = kind.choose([name.strip() for name in wanted.fields.split(",") if name.strip()])
+    chosen = wanted.choose(kind)
     wanted.check()
     if wanted.format in ARCHIVE_FORMATS:
         _export_archive(directory, wanted)
     else:
-        _export_rows(directory, kind, chosen, wanted)
+        with reading(Path(directory), walks=True) as view:
+            export_rows(view, kind, chosen, wanted)
     return 0
 
 
-def _export_rows(directory: str, kind: ExportKind[Any], chosen: Sequence[Field[Any]], wanted: ExportOptions) -> None:
+def export_rows(view: View, kind: ExportKind[Any], chosen: Sequence[Field[Any]], wanted: ExportOptions) -> None:
     """Write the rows of a kind, and the cursor for the next export."""
-    with reading(Path(directory), walks=True) as view:
-        cursor = view.narrow(wanted.since) if wanted.since else ""
-        with taking_texts(view, kind, chosen, wanted.text) as taken:
-            _write_rows(view, taken, chosen, wanted)
+    cursor = view.narrow(wanted.since) if wanted.since else ""
+    with taking_texts(view, kind, chosen, wanted.text) as taken:
+        _write_rows(view, taken, chosen, wanted)
     if cursor:
         click.echo(f"thresher: go on with --since {cursor}", err=True)
     if wanted.next_file:
@@ -158,12 +163,17 @@ def _write_rows(view: View, kind: ExportKind[Any], chosen: Sequence[Field[Any]],
             ParquetFolder(folder, kind.name, [field.name for field in chosen]) as parts,
         ):
             n = write_all(view, kind, chosen, parts)
-        click.echo(f"{output}: {n:,} {what}", err=True)
+        click.echo(f"{output}: {n:,} {what}{_checked(view)}", err=True)
     else:
         with replacing(Path(output), force=wanted.force) as out:
             n = _write(view, kind, chosen, out, wanted.format, raw=is_raw)
         unsaid = ", as JSON lines" if wanted.format == "jsonl" and Path(output).suffix not in _JSON_LINES else ""
-        click.echo(f"{output}: {n:,} {what}{unsaid}", err=True)
+        click.echo(f"{output}: {n:,} {what}{unsaid}{_checked(view)}", err=True)
+
+
+def _checked(view: View) -> str:
+    """Return how long the files were checked, if that is long enough to be noticed."""
+    return f" (checked the store's files for damage in {view.checked_s:.1f} s)" if view.checked_s >= _NOTICED_S else ""
 
 
 def _export_archive(directory: str, wanted: ExportOptions) -> None:
@@ -174,7 +184,7 @@ def _export_archive(directory: str, wanted: ExportOptions) -> None:
         else:
             with replacing(Path(output), force=wanted.force) as out:
                 said = write_archive(view, out, wanted.format, directory)
-            click.echo(f"{output}: {said}", err=True)
+            click.echo(f"{output}: {said}{_checked(view)}", err=True)
 
 
 def _check_parquet(output: str) -> None:

@@ -32,7 +32,7 @@ from thresher.crawler.core.outage import TRIAL_MAX_S, Outage
 from thresher.crawler.core.overview import FrontierSnapshot, HostView, snapshot, views, why
 from thresher.crawler.core.parking import Parking
 from thresher.crawler.core.politeness import RETRIES, Pace, Rulebook
-from thresher.crawler.core.ports import AddressBook, AddressUse, Entry, HostRecord, Lane, QueueStore, SiteRecord
+from thresher.crawler.core.ports import AddressBook, AddressUse, Entry, HostRecord, Lane, QueueStore
 from thresher.crawler.core.url import URLSpace, hostname_of
 from thresher.crawler.core.waiting_rows import WaitingRows
 from thresher.crawler.core.workbench import Workbench
@@ -165,6 +165,14 @@ class Frontier:
         """
         return self._waiting.withdraw(url, seq, worth, due, self._now)
 
+    def count_imported(self, url: CrawlURL) -> None:
+        """Count a page of an archive, which no request brought, as one of its host."""
+        queue = self._urls.queue_key(url.host)
+        record = self.record(queue) or self._intake.new_host(queue, url)
+        if record is not None:  # else its site has too many hosts
+            self._intake.count_page(queue, record)
+            self._store.save_host(queue, record)
+
     # -- out of the queue
 
     def pop(self, now: float) -> Lease | Wait:
@@ -241,8 +249,7 @@ class Frontier:
         retry = self._retry(host, entry, outcome, now, excused=excused) if isinstance(outcome, Failed) and entry.seq else None
         n_pages = int(is_page and retry is None)
         if n_pages:
-            host.record.n_pages += 1
-            self._count_page(host)
+            self._intake.count_page(host.key, host.record)
         if retry is None:
             self._delete(host, entry)
         self._bench.release(host, now, n_pages=n_pages)
@@ -305,11 +312,6 @@ class Frontier:
         if entry.seq:
             self._store.delete(host.key, entry)
             host.record.n_queued -= 1
-
-    def _count_page(self, host: HostQueue) -> None:
-        site = self._store.site(host.key[:8]) or SiteRecord(name=host.record.site, n_hosts=1)
-        site.n_pages += 1
-        self._store.save_site(host.key[:8], site)
 
     def _settle(self, host: HostQueue, now: float) -> None:
         """Save the host's record, and put the host in its place on the workbench."""

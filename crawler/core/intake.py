@@ -142,6 +142,13 @@ class Intake:
         else:
             self._bench.waiting.push_due(queue, record, now)
 
+    def count_page(self, queue: bytes, record: HostRecord) -> None:
+        """Count a page of a host, and of its site; the caller saves the host's record."""
+        record.n_pages += 1
+        site = self._store.site(queue[:8]) or SiteRecord(name=record.site, n_hosts=1)
+        site.n_pages += 1
+        self._store.save_site(queue[:8], site)
+
     def new_host(self, queue: bytes, url: CrawlURL) -> HostRecord | None:
         """Make the record of a new host; None if its site has too many hosts."""
         site = self._store.site(queue[:8]) or SiteRecord(name=url.site)

@@ -23,6 +23,7 @@ from typing import Final
 import msgspec
 from lxml import etree
 
+from thresher.crawler.core.ampersands import Ampersands
 from thresher.crawler.core.lastmod import parse_time
 
 MAX_CHILDREN: Final = 1_000  # most sitemaps that are read from one index
@@ -36,7 +37,6 @@ _GZIP: Final = b"\x1f\x8b"
 _SPACE: Final = b" \t\r\n"
 _BOMS: Final = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 _URL_LINE: Final = re.compile(rb"https?://", re.IGNORECASE)
-_AMPERSAND: Final = re.compile(rb"<!\[CDATA\[|\]\]>|&(?!(?:amp|lt|gt|quot|apos|#\d{1,7}|#x[0-9a-fA-F]{1,6});)")
 _HTML: Final = "no sitemap: an HTML page"
 _FREQUENCIES: Final = frozenset(("always", "hourly", "daily", "weekly", "monthly", "yearly", "never"))
 
@@ -152,7 +152,7 @@ class _Reader:
     def _xml(self, start: bytes, pieces: Iterator[bytes], *, mends: bool) -> None:
         target = _Target(self)
         parser = etree.XMLParser(target=target, resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False)
-        mend = _Ampersands()
+        mend = Ampersands()
         for piece in _chained(start, pieces):
             parser.feed(mend.feed(piece) if mends else piece)
         if mends:
@@ -304,35 +304,6 @@ class _Target:
 
     def close(self) -> None:
         """Do nothing; lxml calls it."""
-
-
-class _Ampersands:
-    """Escapes ampersands that begin no reference, outside of CDATA. A reference that may continue in the next piece waits for it."""
-
-    def __init__(self) -> None:
-        self._rest = b""
-        self._is_cdata = False
-
-    def feed(self, piece: bytes) -> bytes:
-        whole = self._rest + piece
-        cut = max(0, len(whole) - 16)
-        marks = [at for at in (whole.rfind(mark, cut) for mark in (b"&", b"<", b"]")) if at >= 0]
-        end = min(marks, default=len(whole))
-        self._rest = whole[end:]
-        return self._mended(whole[:end])
-
-    def rest(self) -> bytes:
-        return self._mended(self._rest)
-
-    def _mended(self, data: bytes) -> bytes:
-        return _AMPERSAND.sub(self._replaced, data)
-
-    def _replaced(self, match: re.Match[bytes]) -> bytes:
-        mark = match[0]
-        if mark == b"&":
-            return b"&" if self._is_cdata else b"&amp;"
-        self._is_cdata = mark.startswith(b"<")
-        return mark
 
 
 def _split(tag: str) -> tuple[str, str]:

@@ -96,6 +96,7 @@ class PageSettlement:
             case Redirect():
                 self._redirect(visit, outcome, now)
             case Fetched():
+                self._frontier.count_imported(url)
                 self._on_fetched(visit, outcome, now)
 
     def _end(self, visit: Visit, outcome: Outcome, now: float) -> None:

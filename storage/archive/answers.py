@@ -29,6 +29,8 @@ _GZIP: Final = b"\x1f\x8b"
 _WINDOW: Final = 31  # zlib's number for gzip with the largest window
 _STEP: Final = 1 << 20  # bytes
 _PLAIN: Final = b"WARC/"
+_ARC: Final = b"filedesc://"
+_SHOWN: Final = 20  # bytes of a file that is none
 _BLANK_LINE: Final = b"\r\n\r\n"  # ends a head
 _ANSWERS: Final = WarcRecordType.response | WarcRecordType.revisit | WarcRecordType.resource
 _LENGTH: Final = re.compile(rb"\r\nContent-Length: *(\d+)\r\n", re.IGNORECASE)
@@ -66,8 +68,8 @@ class ArchivedAnswers:
 
     def __iter__(self) -> Iterator[ArchivedAnswer]:
         with self._path.open("rb") as stream:
-            if not stream.read(5).startswith(_MAGIC):
-                self.faults.append(f"{self._path}: expected a WARC file, found none: it begins otherwise")
+            if other := _other(stream.read(_STEP >> 10)):
+                self.faults.append(f"{self._path}: expected a WARC file, found {other}")
                 return
             stream.seek(0)
             at = 0
@@ -143,6 +145,23 @@ class ArchivedAnswers:
         if record.record_type == WarcRecordType.revisit:
             same_as = (headers.get("WARC-Refers-To-Target-URI") or url).strip("<>")
         yield ArchivedAnswer(url, at, status, fields, payload, address, is_cut, same_as, digest)
+
+
+def _other(start: bytes) -> str:
+    """Return what a file is that cannot be a WARC file, from its first bytes; "" if it may be one."""
+    if not start:
+        return "an empty file"
+    unpacked = start
+    if start.startswith(_GZIP):
+        try:
+            unpacked = zlib.decompressobj(_WINDOW).decompress(start)
+        except zlib.error as error:
+            return f"what gzip cannot unpack: {error}"
+    if unpacked.startswith(_ARC):
+        return "an ARC file, the format before WARC. `warcio recompress FILE OTHER.warc.gz` makes a WARC file of it"
+    if start.startswith(_GZIP):
+        return "" if unpacked.startswith(_PLAIN) or not unpacked else f"a packed file that begins with {unpacked[:_SHOWN]!r}"
+    return "" if start.startswith(_MAGIC) else f"a file that begins with {start[:_SHOWN]!r}"
 
 
 def _ends_with_record(stream: BinaryIO) -> bool:

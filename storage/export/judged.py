@@ -28,11 +28,15 @@ def standing(page: PageRecord, revisions: Iterable[RevisionRecord]) -> list[Newe
 
 def keeps(page: PageRecord, verdicts: Sequence[NewestVerdict]) -> bool:
     """Return whether the page is kept, by the newest verdicts."""
+    if not verdicts:
+        return page.keep
     return _stands(page.keep, [(standing.verdict.keep, standing.revised_at) for standing in verdicts])
 
 
 def follows(page: PageRecord, verdicts: Sequence[NewestVerdict]) -> bool:
     """Return whether the page's links are followed, by the newest verdicts."""
+    if not verdicts:
+        return page.follow
     return _stands(page.follow, [(standing.verdict.follow, standing.revised_at) for standing in verdicts])
 
 

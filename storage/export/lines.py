@@ -6,7 +6,7 @@ apart from blanks, or has a line that does, gets a ' before it; numbers are neve
 them: there a cell that begins with " gets the ' too, since otherwise it could hide a formula, and would include tabs and lines up to the
 next ".
 
-Time: 4 µs for a record of 34 fields as JSON, 20 as CSV.
+Time: 4 µs for a record of 34 fields as JSON, 15 as CSV.
 """
 
 from __future__ import annotations
@@ -29,13 +29,15 @@ _BREAKS = re.compile("[\t\r\n]")
 _LEADING_CONTROL = re.compile("^[ \u00a0\u200b\ufeff]*[\t\r\n]")
 _LEADING_QUOTE = re.compile('^[\\s\u00a0\u200b\ufeff]*"')
 _ESCAPED = "thresher.json"  # handler of encoding errors
+_NUMBERS = frozenset((int, float, type(None)))  # csv writes them as `cell` does
 _DELETE = "\x7f"  # the one control character that JSON does not escape
 
 
 def json_line(value: Any) -> str:
     """Return `value` (builtins only) as JSON on one line of ASCII, without a line end."""
     try:
-        line = msgspec.json.encode(value).decode().encode("ascii", _ESCAPED).decode("ascii")
+        encoded = msgspec.json.encode(value)
+        line = encoded.decode("ascii") if encoded.isascii() else encoded.decode().encode("ascii", _ESCAPED).decode("ascii")
     except (ValueError, OverflowError):  # a lone surrogate, or a number of more than 64 bits
         line = _encode(_strict(value))
     return line.replace(_DELETE, "\\u007f") if _DELETE in line else line
@@ -89,14 +91,14 @@ def cell(value: Any, *, raw: bool) -> str:
         raw: Whether formulas are kept unchanged, for other programs.
     """
     match value:
+        case str():
+            text = value if value.isascii() else whole_text(value)
         case None:
             return ""
         case bool():
             return "true" if value else "false"
         case int() | float():
             return repr(value)
-        case str():
-            text = whole_text(value)
         case _:
             text = json_line(value)
     return text if raw else neutral(text)
@@ -145,4 +147,4 @@ class CsvLines:
         self._writer.writerow(names)
 
     def write(self, values: Sequence[Any]) -> None:
-        self._writer.writerow([cell(value, raw=self._raw) for value in values])
+        self._writer.writerow([value if type(value) in _NUMBERS else cell(value, raw=self._raw) for value in values])

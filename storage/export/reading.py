@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -34,12 +35,15 @@ def reading(path: Path, *, walks: bool = False) -> Iterator[View]:
     """Open a store for reading; if it is damaged, `StoreError` is raised whenever that is noticed.
 
     Args:
-        walks: Whether the pages of a small store that no process writes are checked first, so that no row is missed.
+        walks: Whether the pages of a small store that no process writes are checked first, so that no row is missed. The view has the
+            CPU seconds of that as `checked_s`.
     """
     with damage_as_ours(path), open_view(path) as view:
         if walks and not lock_holder(path):
+            began = time.process_time()
             for shard in local_shard_paths(path):
                 require_sound_pages(shard)
+            view.checked_s = time.process_time() - began
         yield view
 
 

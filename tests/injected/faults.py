@@ -58,7 +58,7 @@ POINTS: Final = {
     "forgetting": Point("thresher.storage.forget", "_begin", is_after=True),
     "forgotten": Point("thresher.storage.forget", "_delete", is_after=True),
     "blanking": Point("thresher.storage.archive.blanking", "write_at", is_after=True),
-    "compacted": Point("thresher.storage.forget", "_compact", is_after=True),
+    "compacted": Point("thresher.storage.compacting", "_compact", is_after=True),
     "export_rename": Point("thresher.storage.export.target", "_put_in_place", is_after=False),
 }
 

@@ -15,6 +15,8 @@ from raw_web import archived, files
 from thresher.config.settings import FilterSettings, Settings, SoftErrorSettings
 from thresher.crawler.cli import thresher
 from thresher.storage.archive.answers import ArchivedAnswers
+from thresher.storage.export.pages import current_pages
+from thresher.storage.export.scans import hosts
 from thresher.storage.verify import verify
 from thresher.storage.view import View
 
@@ -46,6 +48,9 @@ async def test_a_crawls_own_archive_comes_to_the_same_crawl(tmp_path: Path) -> N
         links = [{page.url: len(view.tables.links.read(visit)) for visit, page in view.all_pages()} for view in (before, after)]
         assert links[0] == links[1]
         assert [edge.to_text for _, edge in after.all_edges()] == [edge.to_text for _, edge in before.all_edges()]
+        counts = [{record.name: record.n_pages for _, record in hosts(view)} for view in (before, after)]
+        assert counts[0] == counts[1]
+        assert sorted(counts[1].values()) == [1, 4]
     for words in (["rank", str(new)], ["replicas", str(new)], ["export", str(new), "--fields", "url,text"], ["stats", str(new)]):
         result = CliRunner().invoke(thresher, words)
         assert result.exit_code == 0, (words, result.output, result.exception)
@@ -94,6 +99,22 @@ def test_what_others_wrote_is_read(tmp_path: Path) -> None:
     assert len(bodies) == 4
 
 
+def test_a_url_with_many_answers_has_a_page_of_each(tmp_path: Path) -> None:
+    """An archive of several crawls: the newest page is that of the URL, the others are its versions, and the store is sound.
+
+    Mutation: each answer was the URL's first visit.
+    """
+    head, path = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<title>%s</title>words", tmp_path / "twice.warc.gz"
+    blocks = [head % b"first", head % b"second", b"HTTP/1.1 301 Moved\r\nLocation: /b\r\n\r\n", head % b"third"]
+    path.write_bytes(b"".join(record("response", "http://c.test/", block) for block in blocks))
+    code, said = imported(tmp_path / "store", path)
+    assert code == 0, said
+    assert verify(tmp_path / "store") == []
+    with View(tmp_path / "store") as view:
+        assert [page.title for _, page in view.all_pages()] == ["first", "second", "third"]
+        assert [page.title for _, page in current_pages(view)] == ["third"]
+
+
 def test_a_body_of_ten_gibibytes_is_read_as_far_as_any_other(tmp_path: Path) -> None:
     """Of an answer no more is read than `fetch.max_body` and a head; the record behind a large one is read.
 
@@ -136,14 +157,22 @@ def test_a_torn_file_gives_what_is_whole(tmp_path: Path, cut: float, *, is_packe
 
 
 def test_what_is_no_archive_is_said(tmp_path: Path) -> None:
-    """A page, an empty file, random bytes behind gzip's magic: an error that names the file and leaves no crawl; a sound file beside
-    it is read, into the same folder.
+    """A page, packed or not, an empty file, random bytes behind gzip's magic, an ARC file: an error that names the file and what was
+    found, and leaves no crawl; a sound file beside it is read, into the same folder.
     """
-    for name, content in (("page.html", b"<html>"), ("empty.warc", b""), ("odd.warc.gz", b"\x1f\x8b" + bytes(range(256)))):
+    contents = {
+        "page.html": (b"<html>", "begins with b'<html>'"),
+        "empty.warc": (b"", "an empty file"),
+        "odd.warc.gz": (b"\x1f\x8b" + bytes(range(256)), "gzip cannot unpack"),
+        "page.warc.gz": (gzip.compress(b"<html>"), "begins with b'<html>'"),
+        "old.arc.gz": (gzip.compress(b"filedesc://old.arc 0.0.0.0 20040101000000 text/plain 9\n"), "warcio recompress"),
+    }
+    for name, (content, words) in contents.items():
         (tmp_path / name).write_bytes(content)
         code, said = imported(tmp_path / f"store-{name}", tmp_path / name)
         assert code != 0, name
         assert str(tmp_path / name) in said
+        assert words in said, said
         assert "Traceback" not in said, said
         assert not list((tmp_path / f"store-{name}").iterdir())
     (tmp_path / "sound.warc.gz").write_bytes(foreign())
