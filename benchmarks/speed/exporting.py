@@ -4,8 +4,8 @@ A large and a small crawl of the demo web's ordinary pages (25 KB, 60 links) are
 without text, with visible text, and with main text and language. A rate is the difference in pages divided by the difference in CPU seconds
 of this process and its children, so that the cost of a start is left out. Exports without texts run seven times, those with texts three
 times, and the fastest counts, because other work on the machine makes CPU seconds longer. If a store is smaller than 128 MiB, an export
-first reads every page of its files to find damage (storage/rot.py). That takes at most two seconds, is left out of the rates, and is printed
-in a line of its own.
+first reads every page of its files to find damage (storage/rot.py). That takes at most two seconds, is left out of the rates, and is
+printed in a line of its own.
 Then the same children take main text and language from the HTML files below DIR…, at most 400 chosen at random. The default are the manuals
 that Debian has installed.
 """

@@ -390,12 +390,7 @@ def test_a_jump_of_the_wall_clock_neither_hurries_nor_stalls_the_crawl(store: Pa
     for code in (stops, stops + ahead):
         (store / "unused").unlink(missing_ok=True)
         assert asyncio.run(Supervisor(store, Display(), agent=agent(code + "main()")).run()) == 3
-
-    async def ends() -> int:
-        async with asyncio.timeout(300):
-            return await Supervisor(store, Display(), agent=agent("main()")).run()
-
-    assert asyncio.run(ends()) == 0
+    assert asyncio.run(Supervisor(store, Display(), agent=agent("main()")).run()) == 0
     assert differences(whole, findings(store)) == NOTHING
     assert shortest_gap(server.read_log()) >= DELAY_S - 0.001
     assert verify(store) == []
