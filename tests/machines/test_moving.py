@@ -172,7 +172,7 @@ def test_a_machine_can_be_given_up_only_where_something_of_it_is_left(crawled: P
     with pytest.raises(AssertionError, match="from before they were moved"):
         give_up(disks.head, disks.table, "b", kept, disks)
     moving = msgspec.structs.replace(moved, moving=moved.owners)
-    with pytest.raises(UsageError, match="partitions were on their way"):
+    with pytest.raises(UsageError, match="partitions were being moved"):
         give_up(disks.head, moving, "b", kept, disks)
     write_partitions(disks.head, msgspec.structs.replace(moved, owners=read_owners(disks.disks["b"])))
     now = time.time()
