@@ -47,7 +47,7 @@ class Telling(logging.Handler):
 async def test_a_host_whose_page_computes_in_the_loop_is_parsed_apart_from_then_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Mutation-checked: without the look at the hosts in `_prepare`, the second page is parsed here."""
+    """Mutation: without the look at the hosts in `_prepare`, the second page is parsed here."""
     parsed_here: list[bytes] = []
     accused = threading.Event()
 
