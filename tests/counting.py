@@ -1,4 +1,4 @@
-"""A server that counts the connections that are open at it, in threads, so that one process's loop is no part of the count."""
+"""A server that counts its open connections. It uses threads, so that the event loop of this process does not influence the count."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ Answer = Callable[[str, str], bytes]  # host without port, path → the whole re
 
 
 class CountingServer:
-    """Serves every host on one port of an address while it is entered.
+    """Serves every host on one port of an address, inside a `with` block.
 
-    A connection is open from its acceptance until its other end has closed. At each acceptance the server looks at all others first.
+    A connection is open from its acceptance until its other end has closed. At each acceptance the server first checks all others.
     """
 
     def __init__(self, answer: Answer, address: str = "127.0.0.1", port: int = 0) -> None:

@@ -1,4 +1,4 @@
-"""The network edge as tests use it: a fetcher that may reach loopback, and canonical URLs."""
+"""The fetcher as tests use it: it may reach loopback; and canonical URLs."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ _URLS = URLSpace(bytes(16), URLRules(ports=None))
 
 
 def speak_by(client: str) -> None:
-    """Let fetchers made from now on use this one of `CLIENTS`."""
+    """Let fetchers that are made from now on use this client of `CLIENTS`."""
     _spoken_by["client"] = client
 
 
 def url(text: str) -> CrawlURL:
-    """Return the noun of a URL, in canonical form."""
+    """Return a `CrawlURL` in canonical form."""
     return _URLS.url(_URLS.canonical(text))
 
 
 def bare(text: str) -> CrawlURL:
-    """Return a URL that went past the canonical form, as no URL of a crawl may."""
+    """Return a URL that is not in canonical form, which no URL of a crawl is."""
     return CrawlURL(text, "a.test", "http://a.test", bytes(16))
 
 

@@ -1,8 +1,8 @@
-"""Starts `thresher` commands and demo servers without importing them each time: a process that has imported them forks.
+"""Starts `thresher` commands and demo servers by a fork of a process that has imported them.
 
-Python's start and the imports are a third of a second of CPU, of hundreds of commands. What a command does is the same: its own process,
-streams, folder, environment, signals and exit code; its agents are forked, too (forking_agents.py). What a start itself does is tested
-with real ones (`subprocess`): so is everything whose variables change how Python starts, or what is imported.
+This saves the start of Python and the imports: a third of a second of CPU for each of hundreds of commands. A forked command has its own
+process, streams, folder, environment, signals and exit code, as a started one; its agents are forked, too (forking_agents.py). Real starts
+(`subprocess`) test the start itself, and everything whose variables change how Python starts or what is imported.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from typing import BinaryIO
 import injecting
 
 SERVER = Path(__file__).with_name("forking_server.py")
-AGENT_NAME = "agent_process"  # of an agent that was forked, among processes
+AGENT_NAME = "agent_process"  # name of a forked agent in the list of processes
 _READ_AT_START = ("PYTHON", "THRESHER_NATIVE", "OPENBLAS_NUM_THREADS", "LC_ALL")  # read when Python starts, or by what is imported
 
 
 class Forked:
-    """A command that runs, or has ended: as much of `subprocess.Popen` as tests use."""
+    """A command that runs or has ended; it has the parts of `subprocess.Popen` that tests use."""
 
     def __init__(self, pid: int, ending: socket.socket) -> None:
         self.pid = pid
@@ -63,7 +63,7 @@ class Forked:
 
 
 class _Forker:
-    """One server, for all commands of this process."""
+    """One forking server for all commands of this process."""
 
     def __init__(self, env: Mapping[str, str]) -> None:
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -109,7 +109,7 @@ def start(words: list[str], *, cwd: Path, env: Mapping[str, str], stdin: int, st
 
 
 def start_demo(words: list[str], *, env: Mapping[str, str], stdin: int, stdout: int) -> Forked | None:
-    """Start a demo server with these words, in a session of its own; else as `start`."""
+    """Start a demo server with these words, in a session of its own; otherwise like `start`."""
     return _start("demo", words, Path.cwd(), env, [stdin, stdout, 2])
 
 
@@ -127,7 +127,7 @@ def _forker() -> _Forker:
 
 
 def run(words: Sequence[str | Path], *, cwd: Path, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-    """Run `thresher` with these words, and with `clean_environment` unless another one is given, to its end; return what it wrote."""
+    """Run `thresher` with these words to its end, with `clean_environment` or the given environment; return its output."""
     texts, given = [str(word) for word in words], clean_environment() if env is None else env
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, Path(os.devnull).open("rb") as nothing:
         process = start(texts, cwd=cwd, env=given, stdin=nothing.fileno(), stdout=out.fileno(), stderr=err.fileno())
@@ -155,7 +155,7 @@ def _completed(words: list[str], code: int, out: BinaryIO, err: BinaryIO) -> sub
 
 
 def clean_environment() -> dict[str, str]:
-    """Return this process's environment without what configures a crawl."""
+    """Return this process's environment without the variables that configure a crawl."""
     return {name: value for name, value in os.environ.items() if not name.startswith(("THRESHER_", "CRAWL_"))}
 
 
@@ -164,7 +164,7 @@ def _at_start(env: Mapping[str, str]) -> dict[str, str]:
 
 
 def close() -> None:
-    """End the server, once all of its commands have ended."""
+    """End the server after all of its commands have ended."""
     while _running:
         _running.pop().close()
 

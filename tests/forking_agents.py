@@ -1,8 +1,8 @@
-"""Lets a forked command fork its agents and servers, too: Python's start and the imports are half a second of CPU, of hundreds of them.
+"""Lets a forked command fork its agents and servers, too. This saves half a second of CPU for each of hundreds of them.
 
-The agent is a process of its own as ever, started by `subprocess`, with its own streams, session, environment and signals; only the new
-interpreter is left out. Its name is `forking.AGENT_NAME`, for who looks for agents among processes. What an agent's real start does is
-tested by every test that starts the command itself (`subprocess`), and by those that start agents in other ways.
+As always, the agent is a process of its own, started by `subprocess`, with its own streams, session, environment and signals; only the new
+interpreter is missing. Its name is `forking.AGENT_NAME`, so that it is found among processes. An agent's real start is tested by all tests
+that start the command itself (`subprocess`), and by those that start agents in other ways.
 
 A test may fork agents, too, into which it plants code: `planted`.
 """
@@ -39,17 +39,15 @@ from thresher.crawler.process.supervisor import AGENT
 
 _PR_SET_NAME = 15
 _execute: Callable[..., None] = subprocess.Popen.__init__
-_ended: list[Any] = []  # what a process no longer uses and must not end: it would write what its parent has not written yet
+_ended: list[Any] = []  # objects that must not be finalised in this process: they would write what the parent has not written yet
 
 
 SERVER = tuple(python.command("thresher.crawler.demo.server"))
-_codes: dict[tuple[str, ...], str] = {}  # by the beginnings of the commands that are forked: what runs in the place of an agent's `main`
+_codes: dict[tuple[str, ...], str] = {}  # beginning of a forked command → code that runs in place of an agent's `main`
 
 
 def fork_agents() -> None:
-    """From now on this process runs agents, demo servers and a store's checks in processes that it forks, where `subprocess` would execute
-    them.
-    """
+    """From now on, where `subprocess` would execute an agent, a demo server or a store's check, this process forks it."""
     for command in (AGENT, SERVER):
         _fork(command, f"from {command[-1]} import main; main()")
     _fork(tuple(python.code(CHECK)), CHECK)
@@ -57,7 +55,7 @@ def fork_agents() -> None:
 
 @contextmanager
 def forking_commands() -> Iterator[None]:
-    """Until the block is left this process forks the `thresher` commands that it starts, which fork their agents."""
+    """Inside the block this process forks the `thresher` commands that it starts, and these fork their agents."""
     before = dict(_codes)
     _fork(tuple(python.command("thresher")), "from thresher.crawler.cli import guarded; guarded()")
     fork_agents()
@@ -69,7 +67,9 @@ def forking_commands() -> Iterator[None]:
 
 
 def planted(code: str) -> tuple[str, ...]:
-    """Return the command of an agent in whose place `code` runs; it calls `main`. This process forks it, but for a loop of uvloop's."""
+    """Return the command of an agent in whose place `code` runs, which calls `main`. This process forks it, unless it has a loop of
+    uvloop.
+    """
     text = f"from {AGENT[-1]} import main\n{code}"
     command = (sys.executable, "-c", text)
     _fork(command, text)
@@ -77,7 +77,7 @@ def planted(code: str) -> tuple[str, ...]:
 
 
 def forked_script(file: Path) -> list[str]:
-    """Return the command of a script. This process forks it, with what it has imported until then."""
+    """Return the command of a script. This process forks it, with all modules that are imported by then."""
     command = [sys.executable, str(file)]
     _fork(tuple(command), f"import runpy; runpy.run_path({str(file)!r}, run_name='__main__')")
     return command
@@ -98,10 +98,10 @@ def _init(process: subprocess.Popen[Any], args: Any, *more: Any, env: dict[str, 
 
 
 def _become(program: str, words: tuple[str, ...], env: dict[str, str], before: set[str]) -> NoReturn:
-    """Forget what the parent was, run a program, and end.
+    """Drop the state of the parent, run a program, and end.
 
     Args:
-        before: What the parent had open before it forked.
+        before: The files that the parent had open before the fork.
     """
     code, is_here = 1, has_faults(os.environ)
     try:
@@ -135,7 +135,7 @@ def _become(program: str, words: tuple[str, ...], env: dict[str, str], before: s
 
 
 def _close_inherited(before: set[str]) -> None:
-    """Close all but the standard streams, and the pipe that libuv makes anew at a fork if the parent has had a loop of uvloop's."""
+    """Close all files but the standard streams, and the pipe that libuv makes at a fork if the parent has had a loop of uvloop."""
     files = _open_files()
     n_ends = Counter(files.values())
     for descriptor, name in files.items():
@@ -144,16 +144,18 @@ def _close_inherited(before: set[str]) -> None:
 
 
 def _open_files() -> dict[int, str]:
-    """Return what this process has open: the names by which the system shows them, which are different for any two pipes."""
+    """Return the open files of this process by the names that the system gives them; two pipes never have the same name."""
     found = {}
     for entry in Path("/proc/self/fd").iterdir():
-        with suppress(OSError):  # that of the listing itself
+        with suppress(OSError):  # the descriptor of the listing itself
             found[int(entry.name)] = str(entry.readlink())
     return found
 
 
 def _forget_signals() -> None:
-    """Do by default what the parent handles, as a process does that was executed; ignore what the parent ignores, and what Python does."""
+    """Set signals that the parent handles to their defaults, as in a process that was executed; ignore those that the parent and Python
+    ignore.
+    """
     signal.set_wakeup_fd(-1)
     for number in signal.valid_signals():
         if callable(signal.getsignal(number)):

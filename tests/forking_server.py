@@ -1,11 +1,11 @@
 """Forks `thresher` commands and demo servers for a test process: forking.py starts it.
 
-Each request is a message with the program, its words, the folder and the environment, and four descriptors: its standard streams, and a
-socket over which the command's number comes at once, and its exit code at the end. As with a child of one's own the number stays taken
-until the test process has read the code and closed the socket: a signal never reaches another process.
+A request is a message with the program, its words, the folder and the environment, and four descriptors: the standard streams, and a socket
+that carries the command's process id at once and its exit code at the end. As with a child process, the id stays in use until the test
+process has read the exit code and closed the socket, so that a signal never reaches another process.
 
-What a crawl reads and computes once, as the list of public suffixes and the system's authorities, is there before anything is forked: it
-would cost each of hundreds of crawls a fifth of a second of CPU, half of what a crawl of one page takes.
+Everything that a crawl reads and computes once, such as the list of public suffixes and the system's certificate authorities, is made
+before the first fork. Otherwise it would cost each of hundreds of crawls a fifth of a second of CPU, half of a crawl of one page.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _MOST_BYTES = 1 << 20  # of a request
 
 
 def serve(control: socket.socket) -> str:
-    """Fork a command for each request until the other side closes. Returns in each command's process the program that it is to run."""
+    """Fork a command for each request until the other side closes. Returns, in each command's process, the program to run."""
     while True:
         request, descriptors, _, _ = socket.recv_fds(control, _MOST_BYTES, 4)
         _reap()
@@ -67,7 +67,9 @@ def _reap() -> None:
 
 
 def _keep(request: bytes, descriptors: list[int]) -> str:
-    """Fork the command, wait for its end and tell it. Returns in the command's process, in a session of its own if it is a server."""
+    """Fork the command, wait for its end and report the exit code. Returns in the command's process, which has a session of its own if it
+    is a server.
+    """
     program, words, directory, environ, site = json.loads(request)
     pid = os.fork()
     if pid == 0:
@@ -93,26 +95,28 @@ def _keep(request: bytes, descriptors: list[int]) -> str:
         ended = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
         assert ended is not None
         told.sendall(b"%d\n" % (ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status))
-        told.recv(1)  # nothing: it closes
+        told.recv(1)  # returns when the other side closes
     os.waitpid(pid, 0)
     os._exit(0)
 
 
 def _find_plugins(site: str) -> None:
-    """Look for plug-ins in a folder, too, as one in whose PYTHONPATH it is."""
+    """Find plug-ins in a folder, too, as if it were in PYTHONPATH."""
     sys.path.insert(1, site)
     for cached in (plugins.plugins, plugins.settings_type, options.options, options.root, options.known):
         cached.cache_clear()
 
 
 def _run(program: Callable[[], object]) -> NoReturn:
-    """Run a program and end as an interpreter does, but for clearing all that the fork has in common with its parent: that copies it."""
+    """Run a program and end as an interpreter does, but without freeing objects, since that would copy the memory shared with the
+    parent.
+    """
     code = 0
     try:
         program()
     except SystemExit as end:
         if not isinstance(end.code, int | None):
-            raise  # a message, which the interpreter prints
+            raise  # a message: the interpreter prints it
         code = end.code or 0
     threading._shutdown()  # type: ignore[attr-defined]  # what the interpreter calls at its end
     atexit._run_exitfuncs()
@@ -125,7 +129,7 @@ def _run(program: Callable[[], object]) -> NoReturn:
 
 
 def _prepare() -> None:
-    """Import, read and compute what every command or crawl does at its start or at its first page."""
+    """Import, read and compute everything that a command or a crawl needs at its start or at its first page."""
     for name in COMMANDS:
         thresher.get_command(None, name)  # type: ignore[arg-type]  # of no context
     specs(Settings(), [])

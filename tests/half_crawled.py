@@ -1,4 +1,4 @@
-"""A crawl that was stopped half way, and all that it knows: whatever moves it must leave that as it was."""
+"""A crawl that was stopped half way, and everything that it knows. Code that moves the crawl must not change this."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SAME = (PAIRS, FAILURES, HELD, MEMORY, ROBOTS, SITE_LINKS, SITES)
 def half_a_crawl(directory: Path) -> Path:
     """Crawl half of a web with one agent; return the store."""
     with demo("kill", directory, n_sites=6, pages_per_host=[8, 12]) as server:
-        filters = {"near_replica": {"mode": "observe", "min_tokens": 10}}  # it remembers what is of no site
+        filters = {"near_replica": {"mode": "observe", "min_tokens": 10}}  # its memory has records of no site
         seeds = server.web.seeds()
         labels = {seed: f"seed {n}" for n, seed in enumerate(seeds[1:])}
         config = write_config(directory, {**options(server, filters=filters), "labels": labels}, seeds)
@@ -33,10 +33,10 @@ def half_a_crawl(directory: Path) -> Path:
 
 
 def known(path: Path, shards: Sequence[Path] = ()) -> dict[str, Any]:
-    """Return what a crawl's stores say in all, without their numbers.
+    """Return the contents of a crawl's stores together, without numbers that depend on the store.
 
     Args:
-        shards: Where they lie, if not all below `path`.
+        shards: The folders of the shards, if not all are below `path`.
     """
     labelled = {key: label for shard in shards or shard_paths(path) for key, label in labels(shard).items()}
     with open_view(path) as view:

@@ -1,4 +1,4 @@
-"""A crawl as its operator runs it: real processes, real signals, real kills; the demo server's log is the witness.
+"""A crawl as its operator runs it: real processes, signals and kills. The demo server's log shows what happened.
 
     with demo("kill", tmp_path) as server:
         conf = write_config(tmp_path, options(server))
@@ -7,7 +7,7 @@
             life.kill()
         assert verify(store) == []
 
-Nothing here judges a crawl by what the crawler says of itself, except `findings`, which reads the store it left.
+Nothing here judges a crawl by the crawler's own words, except `findings`, which reads its store.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ from thresher.storage.shards import open_view
 ROOT = Path(__file__).parents[1]
 AGENT = "thresher-test"
 CONTACT = "https://example.org/bot"
-_PORTS = range(11_000, 32_000)  # below those that the kernel gives to clients, so that one stays free between two servers
+_PORTS = range(11_000, 32_000)  # below the ports that the kernel gives to clients, so that a port stays free between two servers
 _LONGEST_S = 600.0
 _POLL_S = 0.01
 
-# seconds: a server that answers is waited for, however slow the machine is
+# seconds. Tests wait for a server that answers, however slow the machine is
 PATIENT = {"connect_timeout": 300.0, "first_byte_timeout": 300.0, "read_timeout": 300.0, "total_timeout": 600.0}
 
 Options = dict[str, Any]
@@ -53,7 +53,7 @@ Options = dict[str, Any]
 
 
 def free_port() -> int:
-    """Return a port that a server may use now, and again after it has ended; nobody else is given it until these tests end."""
+    """Return a port that a server may use now, and again after it has ended; no other program gets it until these tests end."""
     rng = random.SystemRandom()
     while True:
         port, holder = rng.choice(_PORTS), socket.socket()
@@ -68,7 +68,7 @@ def free_port() -> int:
 
 
 def demo(profile: str, directory: Path, *, port: int = 0, **changes: object) -> ServerProcess:
-    """Return a demo server with a log in `directory`; every line is on disk when its request has ended."""
+    """Return a demo server with a log in `directory`; a line is on disk when its request has ended."""
     return _ForkedServer(profile, port=port, log=directory / "server.log", flush_lines=True, changes=changes)
 
 
@@ -87,7 +87,7 @@ class _ForkedServer(ServerProcess):
             os.close(told)
             return super().start()
         forked.stdin, forked.stdout = os.fdopen(given, "wb"), os.fdopen(told, "rb")
-        return cast("subprocess.Popen[bytes]", forked)  # as much of it as is used
+        return cast("subprocess.Popen[bytes]", forked)  # it has the parts that are used
 
 
 class StoppingServer(ServerProcess):
@@ -99,11 +99,11 @@ class StoppingServer(ServerProcess):
         self._command[at : at + 2] = [str(Path(__file__).with_name("stopping_server.py")), ",".join(map(str, counts))]
 
     def until_stopped(self) -> None:
-        """Wait until it has stopped: its last request is in the log before."""
+        """Wait until it has stopped; its last request is in the log by then."""
         wait_until(lambda: not self.is_running or state_of(self.pid) == "T")
 
     def goes_on(self) -> None:
-        """Let it answer again, once it has stopped."""
+        """Let it answer again after it has stopped."""
         self.until_stopped()
         send(self.pid, signal.SIGCONT)
 
@@ -114,12 +114,12 @@ class StoppingServer(ServerProcess):
 
 
 def stopping_demo(profile: str, directory: Path, *counts: int, port: int = 0, **changes: object) -> StoppingServer:
-    """Return a `demo` server that stops after so many requests: no crawl of it ends before the test lets it go on."""
+    """Return a `demo` server that stops after some requests: no crawl of it ends before the test lets it go on."""
     return StoppingServer(profile, counts=counts, port=port, log=directory / "server.log", flush_lines=True, changes=changes)
 
 
 def options(server: ServerProcess, **sections: Any) -> Options:
-    """Return the configuration of a crawl of the whole demo web, as fast as the server can; `sections` are laid over it."""
+    """Return the configuration of a crawl of the whole demo web, as fast as the server can. `sections` replace its values."""
     base: Options = {
         "identity": {"agent": AGENT, "contact": CONTACT},
         "scope": {"type": "any"},
@@ -128,8 +128,8 @@ def options(server: ServerProcess, **sections: Any) -> Options:
         "fetch": {"allow_addresses": ["127.0.0.0/8"], "allow_ports": [server.port], "concurrency": 32, **PATIENT},
         "dns": {"static": server.web.static_dns()},
         "retry": {"scale": 0.005},
-        "sitemaps": "off",  # the demo web has none, and its log is counted
-        "filters": {"canary": {"mode": "off"}},  # whose requests would be counted, too
+        "sitemaps": "off",  # the demo web has none, and the requests in its log are counted
+        "filters": {"canary": {"mode": "off"}},  # its requests would be counted, too
     }
     for name, section in sections.items():
         base[name] = merged(base.get(name, {}), section) if isinstance(section, dict) else section
@@ -137,7 +137,7 @@ def options(server: ServerProcess, **sections: Any) -> Options:
 
 
 def merged(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
-    """Lay one mapping over another, key by key."""
+    """Return one mapping with the values of another put in, key by key."""
     both = dict(below)
     for name, value in above.items():
         both[name] = merged(both[name], value) if isinstance(value, dict) and isinstance(both.get(name), dict) else value
@@ -155,12 +155,12 @@ def write_config(directory: Path, sections: Options, seeds: list[str]) -> Path:
 
 
 class Life:
-    """One `thresher crawl` or `thresher resume` with its agent; whatever is left of it ends with the `with` block."""
+    """One `thresher crawl` or `thresher resume` with its agent; processes that still run are killed at the end of the `with` block."""
 
     def __init__(
         self, store: Path, *arguments: str | Path, environ: Mapping[str, str] = {}, before: Callable[[], None] | None = None
     ) -> None:
-        """before: called in the new process, as to set a limit."""
+        """before: called in the new process, for example to set a limit."""
         self.store = store
         self._agents: set[int] = set()  # seen so far
         self._errors = store.with_name(store.name + ".stderr")
@@ -184,7 +184,7 @@ class Life:
 
     @property
     def said(self) -> str:
-        """What it has written to standard error so far."""
+        """The text on its standard error so far."""
         return self._errors.read_bytes()[self._mark :].decode()
 
     @property
@@ -196,7 +196,7 @@ class Life:
         return next(iter(self._running_agents()), 0)
 
     def _running_agents(self) -> list[int]:
-        """Return the pids of the agents. The command has had other children before: one that looks whether the store can be read."""
+        """Return the process ids of the agents. The command had another child before: one that checks whether the store can be read."""
         return [pid for pid in children(self.process.pid) if is_agent(pid)]
 
     def wait_for_agent(self, *, other_than: int = 0) -> int:
@@ -241,7 +241,7 @@ class Life:
 
 @contextlib.contextmanager
 def running(command: Sequence[str | Path], **how: Any) -> Iterator[subprocess.Popen[Any]]:
-    """Run a process; one that still runs when the block is left, as by a test that fails, is killed and waited for."""
+    """Run a process. If it still runs at the end of the block, for example since a test has failed, it is killed and waited for."""
     with subprocess.Popen(command, **how) as process:
         try:
             yield process
@@ -250,7 +250,9 @@ def running(command: Sequence[str | Path], **how: Any) -> Iterator[subprocess.Po
 
 
 def hear_signals() -> None:
-    """Let this process die of signals, whatever started the tests had it ignore: nohup SIGHUP, a shell's background SIGINT."""
+    """Let signals end this process, even if the tests were started with some ignored: SIGHUP by nohup, SIGINT in the background of
+    a shell.
+    """
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
 
@@ -266,7 +268,7 @@ def resume(store: Path, *more: str, **environ: str) -> Life:
 
 
 def children(pid: int) -> list[int]:
-    """Return the pids of a process's children, dead ones left out."""
+    """Return the process ids of a process's living children."""
     try:
         pids = [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
     except OSError:
@@ -275,7 +277,7 @@ def children(pid: int) -> list[int]:
 
 
 def is_agent(pid: int) -> bool:
-    """Return whether a process is an agent: not one that is only about to become one."""
+    """Return whether a process is an agent, and not one that is about to become one."""
     try:
         name, words = (Path(f"/proc/{pid}/{file}").read_text() for file in ("comm", "cmdline"))
     except OSError:
@@ -284,7 +286,7 @@ def is_agent(pid: int) -> bool:
 
 
 def alive(pid: int) -> bool:
-    """Return whether a process is there and no zombie. While another of its threads writes to the disk it still holds its files."""
+    """Return whether a process exists and is no zombie. While one of its threads writes to the disk, it still has its files open."""
     try:
         return state_of(pid) not in "ZX" or len(list(Path(f"/proc/{pid}/task").iterdir())) > 1
     except OSError:
@@ -292,7 +294,7 @@ def alive(pid: int) -> bool:
 
 
 def state_of(pid: int) -> str:
-    """Return the letter that the system has for what a process does, as T for one that was stopped; X if there is none."""
+    """Return the letter that the system has for the state of a process, such as T for a stopped one; X if there is none."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except OSError:
@@ -306,7 +308,7 @@ def send(pid: int, number: int) -> None:
 
 
 def wait_until(what: Callable[[], bool], timeout_s: float = _LONGEST_S) -> None:
-    """Poll for something that another process does."""
+    """Wait until something is true that another process does, by polling."""
     deadline = time.monotonic() + timeout_s
     while not what():
         assert time.monotonic() < deadline, "waited in vain"
@@ -351,7 +353,7 @@ class Tail:
 
 
 class Finding(NamedTuple):
-    """What became of one known URL, as far as it must not depend on order or kills."""
+    """The outcome of one known URL, as far as it may not depend on order or kills."""
 
     state: str
     reason: str
@@ -362,7 +364,7 @@ class Finding(NamedTuple):
 
 
 class Findings(NamedTuple):
-    """What a store holds."""
+    """The contents of a store."""
 
     urls: dict[str, Finding]
     twice: list[str]  # URLs with more than one page
@@ -371,7 +373,7 @@ class Findings(NamedTuple):
 
 
 def findings(store: Path) -> Findings:
-    """Read what a crawl left."""
+    """Read the results of a crawl."""
     with open_view(store, at_once=True) as view:
         pages = {page.key: page for _, page in view.all_pages()}
         n_pages = Counter(page.url for _, page in view.all_pages())
@@ -392,7 +394,7 @@ def findings(store: Path) -> Findings:
 
 
 def differences(reference: Findings, found: Findings) -> tuple[list[str], list[str], list[str]]:
-    """Return the URLs that are missing, extra, and told otherwise."""
+    """Return the URLs that are missing, extra, and different."""
     missing = sorted(reference.urls.keys() - found.urls.keys())
     extra = sorted(found.urls.keys() - reference.urls.keys())
     other = [f"{url}: {found.urls[url]}, expected {was}" for url, was in reference.urls.items() if found.urls.get(url, was) != was]

@@ -1,4 +1,4 @@
-"""Servers that misbehave on purpose: a raw TCP server that plays a script of bytes, and a UDP name server that answers as told."""
+"""Servers that misbehave on purpose: a raw TCP server that plays a script of bytes, and a UDP name server whose answers a test sets."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from ipaddress import ip_address
 from typing import cast
 
-HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"  # of a response, still open
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"  # the first lines of a response
 
 # -- TCP --------------------------------------------------------------------------------------------------------------------------------
 
@@ -48,13 +48,13 @@ class Talk:
             await asyncio.sleep(every_s)
 
     async def flood(self, data: bytes, times: int = 1 << 30) -> None:
-        """Send the same bytes again and again, until the client has gone."""
+        """Send the same bytes again and again until the client has closed."""
         block = data * max(1, (64 << 10) // len(data))
         for _ in range(times):
             await self.send(block)
 
     async def gone(self) -> None:
-        """Wait, saying nothing, until the client closes."""
+        """Wait without sending anything until the client closes."""
         while await self._reader.read(1 << 16):
             pass
 
@@ -70,7 +70,7 @@ Script = Callable[[Talk], Awaitable[None]]
 
 @dataclass
 class Site:
-    """A running server and what it has seen."""
+    """A running server, and the requests that it has received."""
 
     port: int = 0
     requests: list[bytes] = field(default_factory=list)
@@ -108,7 +108,7 @@ def speaks(*parts: bytes, endless: bytes = b"") -> Script:
 
 
 def stalls(*parts: bytes) -> Script:
-    """Return the script that answers a request with `parts` and says no more."""
+    """Return the script that answers a request with `parts`, and then sends nothing more."""
 
     async def script(talk: Talk) -> None:
         await talk.request()
@@ -145,7 +145,7 @@ async def serve(script: Script, *, host: str = "127.0.0.1", tls: ssl.SSLContext 
         try:
             await script(Talk(reader, writer, site))
         except (ConnectionError, ssl.SSLError, asyncio.CancelledError):
-            pass  # the client has gone, or the test is over
+            pass  # the client has closed, or the test is over
         finally:
             tasks.discard(task)
             writer.close()
@@ -173,14 +173,14 @@ def chunked(*chunks: bytes) -> bytes:
 
 
 async def until(is_so: Callable[[], bool]) -> None:
-    """Wait until something has come about; a test that waits for what does not happen fails after five minutes."""
+    """Wait until something is true; the test fails after five minutes."""
     async with asyncio.timeout(300):
         while not is_so():  # noqa: ASYNC110 - nothing announces it
             await asyncio.sleep(0.001)
 
 
 def make_peak_memory() -> Callable[[], int]:
-    """Forget the process's peak of memory so far; return what tells by how many bytes it has grown since."""
+    """Reset the process's peak of memory; return a function that returns by how many bytes it has grown since."""
     with open("/proc/self/clear_refs", "w") as refs:
         refs.write("5")
     start = _memory("VmRSS")
@@ -200,7 +200,7 @@ A, CNAME, AAAA = 1, 5, 28
 
 @dataclass(frozen=True)
 class Question:
-    """What a resolver asks."""
+    """A question of a resolver."""
 
     name: str
     kind: int
@@ -209,7 +209,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Answer:
-    """What the name server says. `raw` replaces everything but the id."""
+    """An answer of the name server. `raw` replaces everything but the id."""
 
     records: Sequence[tuple[int, str]] = ()  # kind and value; owners follow the chain of CNAMEs
     ttl: int = 300
@@ -217,7 +217,7 @@ class Answer:
     is_truncated: bool = False
     delay_s: float = 0.0
     id_shift: int = 0
-    question: str = ""  # the name it claims to have been asked for
+    question: str = ""  # the name in the answer's question, if it shall differ
     raw: bytes | None = None
 
 
@@ -235,14 +235,14 @@ def hosts(*addresses: str, ttl: int = 300) -> Zone:
 
 
 class NameServer(asyncio.DatagramProtocol):
-    """Answers by its zone and counts."""
+    """Answers by its zone, and counts."""
 
     def __init__(self, zone: Zone) -> None:
         self._zone = zone
         self.questions: list[Question] = []
         self._asked: dict[tuple[str, int], int] = {}
         self._open: dict[str, int] = {}
-        self.max_open = 0  # names being looked up at once
+        self.max_open = 0  # most lookups at one time
         self.port = 0
 
     @property
@@ -299,7 +299,7 @@ def _write_name(name: str) -> bytes:
 
 
 def _encode(asked: bytes, answer: Answer) -> bytes:
-    """Return the datagram: header, question as asked (case and all), records."""
+    """Return the datagram: header, the question as it was asked (also upper and lower case), records."""
     number = (struct.unpack(">H", asked[:2])[0] + answer.id_shift) & 0xFFFF
     if answer.raw is not None:
         return struct.pack(">H", number) + answer.raw

@@ -15,7 +15,7 @@ def crash_at(point: str, *, once: Path | None = None, design: str = "") -> dict[
     Args:
         point: `name:count`; "" for none.
         once: A file that the process creates before it dies; no process dies if the file exists.
-        design: the broken one to run.
+        design: The broken design to run.
     """
     if not point and not design:
         return {}
@@ -29,19 +29,19 @@ def with_constant(module: str, name: str, seconds: float) -> dict[str, str]:
 
 
 def without_faults(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return an environment without what brings faults into a process that starts."""
+    """Return an environment without the variables that put faults into a new process."""
     own = [entry for entry in environ.get("PYTHONPATH", "").split(os.pathsep) if entry not in ("", str(FOLDER))]
     others = {name: value for name, value in environ.items() if name != "PYTHONPATH"}
     return others | ({"PYTHONPATH": os.pathsep.join(own)} if own else {})
 
 
 def has_faults(environ: Mapping[str, str]) -> bool:
-    """Return whether an environment brings faults."""
+    """Return whether an environment puts faults into processes."""
     return bool(environ.get("CRAWL_CRASH_AT") or environ.get("CRAWL_BROKEN_DESIGN"))
 
 
 def has_constant(environ: Mapping[str, str]) -> bool:
-    """Return whether a constant is to have another value: modules that were imported before may have its own."""
+    """Return whether a constant shall have another value; modules that were imported earlier may have the old one."""
     return bool(environ.get("CRAWL_CONSTANT"))
 
 

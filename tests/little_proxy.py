@@ -1,4 +1,4 @@
-"""A proxy on loopback as operators run them: plain requests in absolute form, CONNECT, or SOCKS 5; it knows where each name is.
+"""A proxy on loopback, as operators run them: plain requests in absolute form, CONNECT, or SOCKS 5. It has the address of each name.
 
 async with LittleProxy({"a.test": "127.0.0.1"}) as proxy:
     … fetch.proxy = proxy.url …
@@ -16,7 +16,7 @@ from typing import Self
 
 
 class LittleProxy:
-    """Relays bytes. Names that it does not know end as they do at squid: 503; what it forbids, in 403."""
+    """Relays bytes. For an unknown name it answers 503, as squid does; for a forbidden one, 403."""
 
     def __init__(
         self,
@@ -27,7 +27,7 @@ class LittleProxy:
         forbids: frozenset[str] = frozenset(),
         host: str = "127.0.0.1",
     ) -> None:
-        """login: "user:password" that it wants.    forbids: names to which it makes no connection"""
+        """login: the "user:password" that it requires.    forbids: names to which it makes no connection"""
         self.asked: list[str] = []
         self.heads: list[bytes] = []  # of requests, as they came
         self.peers: list[str] = []  # addresses that connected
@@ -36,7 +36,7 @@ class LittleProxy:
         self._names, self._kind, self._login, self._forbids = names, kind, login, forbids
         self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
-        self._writers: list[asyncio.StreamWriter] = []  # of both sides
+        self._writers: list[asyncio.StreamWriter] = []  # of clients and servers
 
     @property
     def url(self) -> str:
@@ -50,12 +50,12 @@ class LittleProxy:
         await self.stop()
 
     async def start(self) -> None:
-        """Listen, at the port of before if there was one."""
+        """Listen, on the same port as before if there was one."""
         self._server = await asyncio.start_server(self._connected, self.host, self.port)
         self.port = self._server.sockets[0].getsockname()[1]
 
     async def stop(self) -> None:
-        """Be down: nothing listens, and what was open is closed."""
+        """Stop: nothing listens, and open connections are closed."""
         assert self._server is not None
         self._server.close()
         for task in self._tasks:

@@ -1,4 +1,4 @@
-"""Filters made for tests: each does what a table says, so that a contract is exercised without an algorithm in the way."""
+"""Filters for tests: each does what a table says, so that a contract is tested without an algorithm."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from thresher.crawler.core.model import Judgement, Page, Reason, RedirectPair, V
 from thresher.crawler.core.ports import Memory
 from thresher.filters.base import NO_EFFECTS, Effects, LinkJudgement, LinkRuling
 
-Table = Mapping[str, tuple[Effect, ...]]  # URL → what is asked for when it is seen
+Table = Mapping[str, tuple[Effect, ...]]  # URL → effects that the filter asks for when it sees it
 
 
 class SeenPage(msgspec.Struct, array_like=True, frozen=True):
@@ -29,7 +29,9 @@ class SeenAnswer(msgspec.Struct, array_like=True, frozen=True):
 
 
 class PageScript:
-    """Page gate: gives the verdict and asks for the effects that tables name for a URL; remembers the pages that the panel kept."""
+    """A filter of pages: gives the verdicts and asks for the effects that its tables have for a URL; remembers the pages that the panel
+    kept.
+    """
 
     measure_type = SeenPage
     answer_type = SeenAnswer
@@ -42,7 +44,9 @@ class PageScript:
         asks_later: Table | None = None,
         drops: Callable[[str], bool] = lambda _: False,
     ) -> None:
-        """asks: beside the verdict; asks_later: once the panel's judgement is known; drops: URLs neither kept nor followed."""
+        """asks: effects beside the verdict; asks_later: effects once the panel's judgement is known; drops: URLs neither kept nor
+        followed.
+        """
         self.name = name
         self.asks = asks or {}
         self.asks_later = asks_later or {}
@@ -83,7 +87,7 @@ class SeenLinks(msgspec.Struct, array_like=True, frozen=True):
 
 
 class LinkScript:
-    """Learned gate: refuses and asks as told; remembers which links were admitted."""
+    """A filter of new links: refuses and asks by its tables; remembers which links were admitted."""
 
     measure_type = SeenLinks
 
@@ -120,7 +124,7 @@ class SeenPair(msgspec.Struct, array_like=True, frozen=True):
 
 
 class PairWitness:
-    """Redirect gate: writes down every pair that it is shown."""
+    """A filter of redirects: records every pair that it is given."""
 
     measure_type = SeenPair
 

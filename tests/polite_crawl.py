@@ -1,7 +1,7 @@
 """A crawl of a known link graph on a simulated clock: the crawler's own frontier, orders and politeness, answers of random duration.
 
-What `crawler/settlement/admission.py` does with a page's links is done here over node numbers: depths, cash, linking sites, a place further
-ahead for what is found again nearer or is worth more. So an order is judged on 60,000 pages in two seconds of CPU.
+It does with node numbers what `crawler/settlement/admission.py` does with a page's links: depths, cash, linking sites, and a place further
+ahead for a URL that is found again nearer to a seed or is worth more. So an order is judged on 60,000 pages in two seconds of CPU.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def demo_web(n_sites: int = 300, n_pages: int = 25, seed: int = 0) -> KnownWeb:
 
 
 class PlainBreadthFirst:
-    """What the default is compared with: depth, then discovery, within a host; hosts by the discovery of their heads."""
+    """The order with which the default is compared: within a host by depth, then by discovery; hosts by the discovery of their heads."""
 
     name = "plain"
     cash_steps = 0
@@ -75,7 +75,7 @@ class PlainBreadthFirst:
 
 
 class Oracle:
-    """Takes the URL of the highest rank among those known: what an order that knew the truth would do."""
+    """Takes the known URL with the highest rank, as an order would that knows the truth."""
 
     name = "oracle"
     cash_steps = 0
@@ -120,9 +120,9 @@ class PoliteCrawl:
         self._worths = order.worths if isinstance(order, Oracle) else None
         self._order = self._frontier.order
         self._cash = Cash(self._order.cash_steps or 1)
-        self._entries: dict[int, Entry] = {}  # by node; of those that wait
+        self._entries: dict[int, Entry] = {}  # node → entry, of queued nodes
         self._worth: dict[int, int] = {}
-        self._found_at: dict[int, int] = {}  # host of the page that named a node first
+        self._found_at: dict[int, int] = {}  # node → host of the first page that links to it
         self._nodes: list[int] = [-1]  # by sequence number
         self._linking: set[tuple[bytes, bytes]] = set()
 

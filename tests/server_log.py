@@ -1,4 +1,4 @@
-"""What the demo server saw of a crawl, by its log: the witness that no crawler can talk to."""
+"""What the demo server's log says about a crawl; the crawler cannot influence this log."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from thresher.crawler.demo.web import Web
 
 
 def unlabelled(web: AnyWeb) -> Web:
-    """Return the demo web of a server that serves no labelled one, under its own type."""
+    """Return the web of a server as a demo web, with its own type."""
     assert isinstance(web, Web)
     return web
 
 
 def refetches(log: ServerLog, truth: Truth) -> Counter[str]:
-    """Return by URL how often it was asked for beyond what its faults need; robots.txt once per origin."""
+    """Return how often each URL was requested beyond what its faults need; robots.txt beyond once for each origin."""
     over: Counter[str] = Counter()
     for url, n in log.counts().items():
         planted = truth.urls.get(url)
@@ -34,5 +34,5 @@ def shortest_gap(log: ServerLog) -> float:
 
 
 def n_robots(log: ServerLog) -> Counter[str]:
-    """Return by origin how often robots.txt was asked for."""
+    """Return how often robots.txt of each origin was requested."""
     return Counter(request.host for request in log.requests if request.path == ROBOTS)

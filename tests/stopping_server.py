@@ -1,6 +1,6 @@
-"""A demo server that stops itself by SIGSTOP when it has answered and logged so many requests: `python stopping_server.py N,N… ARGUMENTS`.
+"""A demo server that stops itself by SIGSTOP after N answered and logged requests: `python stopping_server.py N,N… ARGUMENTS`.
 
-A test that must act in the middle of a crawl then finds the crawl there, however slow the machine is: without answers it cannot end.
+So a test can act in the middle of a crawl, however slow the machine is: without answers the crawl cannot end.
 """
 
 from __future__ import annotations

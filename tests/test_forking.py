@@ -1,4 +1,4 @@
-"""Commands that are forked are as commands that are started: words, folder, environment, streams, exit code, signals."""
+"""Forked commands are like started ones: words, folder, environment, streams, exit code, signals."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_a_command_has_its_own_words_folder_and_environment(tmp_path: Path) -> N
 
 
 def test_a_signal_ends_a_command_and_its_number_is_its_exit_code(tmp_path: Path) -> None:
-    """It stays a child that may be signalled until it is asked; afterwards nobody is."""
+    """It can be signalled like a child until its exit code is read; after that, no process is signalled."""
     reads, writes = os.pipe()
     with Path(os.devnull).open("r+b", buffering=0) as nowhere:
         streams = {"stdin": reads, "stdout": nowhere.fileno(), "stderr": nowhere.fileno()}
@@ -59,7 +59,7 @@ def test_a_demo_server_has_a_session_of_its_own_and_ends_with_its_input(tmp_path
 
 
 def test_an_agent_is_a_process_of_its_own_with_a_session_and_a_name_and_has_the_faults_of_its_environment(tmp_path: Path) -> None:
-    """It counts from its own start to the call at which it dies."""
+    """It counts the calls since its own start, and dies at the right one."""
     dead = tmp_path / "dead"
     with stopping_demo("kill", tmp_path, 20, 60) as server:
         config = write_config(tmp_path, options(server), server.web.seeds())
@@ -85,6 +85,6 @@ uvloop.run(start())
 
 
 async def test_what_is_planted_has_a_loop_that_starts_processes_although_this_one_has_done_so() -> None:
-    """Seen to fail, by SIGABRT: what libuv makes anew in a process that was forked was closed with the rest."""
+    """Seen to fail, by SIGABRT: the pipe that libuv makes in a forked process was closed with the other files."""
     await (await asyncio.create_subprocess_exec("true")).wait()
     assert (await asyncio.to_thread(subprocess.run, planted(_STARTS), check=False)).returncode == 0

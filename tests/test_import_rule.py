@@ -1,4 +1,6 @@
-"""Who may import whom: config ← crawler/core ← filters, storage ← crawler/*, no loops; core and filters: no I/O, no clock, no dice."""
+"""Who may import whom: config ← crawler/core ← filters, storage ← crawler/*, no loops; core and filters: no I/O, no clock, no random
+numbers.
+"""
 
 import ast
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -34,7 +36,7 @@ def rooms() -> list[tuple[str, Path, set[str]]]:
 
 @cache
 def nodes_of(file: Path) -> list[ast.Import | ast.ImportFrom | ast.Call]:
-    """Return what a file imports and calls: all of the tree that is looked at."""
+    """Return the imports and calls of a file: no other nodes of its tree are needed."""
     return [node for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.Import | ast.ImportFrom | ast.Call)]
 
 
@@ -101,7 +103,7 @@ def _module_of(file: Path) -> str:
 
 
 def _named(nodes: Iterable[ast.AST]) -> Iterator[str]:
-    """Yield the full name of all that is imported: of a module, or of something in one."""
+    """Yield the full names of all imports: of modules, or of names in modules."""
     for node in nodes:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -116,7 +118,7 @@ def _file_of(name: str, files: Collection[str]) -> str:
 
 
 def test_nothing_is_imported_by_a_folders_bare_name() -> None:
-    """Installed, all of it has one name; `import config` would find whatever lies beside a user's script."""
+    """When installed, everything has one import name; `import config` would find a file beside a user's script."""
     wrong = [f"{file} imports {module}" for _, file, modules in rooms() for module in modules if module.partition(".")[0] in OURS]
     assert wrong == []
 
@@ -156,7 +158,7 @@ def test_packages_that_gather_others_import_nothing() -> None:
 
 
 def test_one_http_session_no_pickle_no_eval() -> None:
-    """S6, S15, S44: no side path has a session of its own; nothing is unpickled or evaluated."""
+    """S6, S15, S44: all requests go through one session; nothing is unpickled or evaluated."""
     sessions, banned = [], []
     for _, file, modules in rooms():
         for node in nodes_of(ROOT / file):

@@ -73,7 +73,7 @@ def test_the_wheel_has_one_name_and_its_data(wheel: Path) -> None:
 
 
 def test_it_works_beside_a_project_that_has_our_folders_names(wheel: Path, tmp_path: Path) -> None:
-    """Issue of old: the wheel installed packages called `config` and `storage`. Each finds its own, in every process."""
+    """Seen to fail: the wheel installed packages called `config` and `storage`. Now each process finds its own."""
     home, project = tmp_path / "venv", tmp_path / "project"
     venv.create(home, with_pip=False, symlinks=True)
     site = next(home.glob("lib/python*/site-packages"))
@@ -94,7 +94,7 @@ def test_it_works_beside_a_project_that_has_our_folders_names(wheel: Path, tmp_p
     python = str(home / "bin/python")
     said = subprocess.run([python, "job.py"], cwd=project, env=environ, capture_output=True, text=True, check=True).stdout
     assert Path(said.strip()) == site / "thresher/__init__.py"
-    environ["PYTHONPATH"] = str(project)  # as a project may have it: its own folder, which our processes then see before theirs
+    environ["PYTHONPATH"] = str(project)  # as a project may set it: its own folder, which comes first for our processes, too
     crawl = [python, "-P", "-m", "thresher", "demo", "--seconds", "600", "--set", "limits.max_pages=5", "-o", "x", "--progress", "none"]
     done = subprocess.run(crawl, cwd=project, env=environ, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -28,11 +28,11 @@ from thresher.crawler.cli import COMMANDS, main, thresher
 
 ROOT = Path(__file__).parents[1]
 TOPS = ("config", "crawler", "filters", "storage")
-# in the order in which their commands build on one another
+# in the order in which their commands need each other
 FILES = [ROOT / place / "README.md" for place in (".", "storage", "config", "crawler", "filters", "benchmarks")]
 TEXTS = {str(path.relative_to(ROOT)): path.read_text("utf-8") for path in FILES}
 ALL = "\n".join(TEXTS.values())
-N_DEMO_PAGES = 40  # of a demo: it need not last its seconds, which are few where others load the machine
+N_DEMO_PAGES = 40  # pages of a demo: it need not last all its seconds
 OWN_SITE = "http://localhost:8000/"  # the README's; the tests' site has a port of its own
 OPTIONS = yaml.safe_load((ROOT / "config/default.yaml").read_text("utf-8"))
 
@@ -100,7 +100,7 @@ def test_every_command_of_the_console_blocks_runs(own_site: str, tmp_path: Path,
     for command in console_commands():
         assert command[0] == "thresher"
         words = [part.replace(OWN_SITE, own_site) for part in command]
-        if command[1] == "demo":  # ended by its pages: how many a loaded machine fetches in the seconds of the example is chance
+        if command[1] == "demo":  # ended by a number of pages, since the pages in a time depend on the machine
             words[words.index("--seconds") + 1] = "600"
             words += ["--set", f"limits.max_pages={N_DEMO_PAGES}"]
         ran = forking.run(words[1:], cwd=tmp_path)
@@ -119,7 +119,7 @@ def test_every_command_of_the_console_blocks_runs(own_site: str, tmp_path: Path,
 
 @pytest.mark.skipif(shutil.which("wayback") is None, reason="pywb is not on the path: its commands in config/README.md are not run")
 def test_the_commands_that_replay_an_archive_show_its_pages(own_site: str, tmp_path: Path) -> None:
-    """pywb is of an environment of its own: its brotli is another than ours."""
+    """pywb needs an environment of its own, since it uses another brotli than we do."""
     (block,) = blocks("sh", section("config/README.md", "Archive a site"))
     *before, last = block.splitlines()
     crawled = f"crawl {own_site} --profile own-site --contact me@example.org --max-pages 1 --set archive.format=warc -o my-archive".split()
@@ -138,7 +138,7 @@ def test_the_commands_that_replay_an_archive_show_its_pages(own_site: str, tmp_p
 
 
 def test_the_python_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """As it stands there, but for the site: a web on loopback, which the environment leads to."""
+    """As it stands there, but with another site: a web on loopback, set by the environment."""
     (source,) = blocks("python", section("crawler/README.md", "Use it from Python"))
     monkeypatch.chdir(tmp_path)
     with demo("story", tmp_path) as server:
@@ -156,7 +156,7 @@ def test_the_python_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_every_block_of_code_is_one_that_a_test_reads() -> None:
-    """What a test runs is marked as console, python, toml or sh; what is shown (output, drawings, another program's commands) is not."""
+    """Blocks that a test runs are marked as console, python, toml or sh; others (output, drawings, commands of other programs) are not."""
     languages = {file: set(re.findall(r"^```(\w+)$", text, re.MULTILINE)) for file, text in TEXTS.items()}
     assert languages.pop("README.md") == {"sh", "console"}
     assert languages.pop("filters/README.md") == {"toml", "python"}
@@ -179,7 +179,7 @@ def test_every_option_that_a_readme_names_for_a_command_exists(command: str) -> 
 
 
 def test_every_option_that_stands_by_itself_belongs_to_a_command() -> None:
-    """As `--profile own-site`; options of benchmarks stand in the rows of their modules."""
+    """Such as `--profile own-site`. Options of benchmarks stand in the rows of their modules."""
     ours = set().union(*map(parameters, COMMANDS))
     for line in ALL.splitlines():
         if "python -m benchmarks" not in line:
@@ -189,7 +189,7 @@ def test_every_option_that_stands_by_itself_belongs_to_a_command() -> None:
 def test_every_setting_that_a_readme_names_exists() -> None:
     for name in sorted(set(re.findall(r"(?:`|--set )([a-z_]+(?:\.[a-z_]+)+)(?==|`|:)", ALL))):
         first, *rest = name.split(".")
-        if first not in OPTIONS or rest == ["py"] or rest[0] in ("NAME", "thin"):  # a filter of one's own
+        if first not in OPTIONS or rest == ["py"] or rest[0] in ("NAME", "thin"):  # a user's own filter
             continue
         place = OPTIONS
         for part in (first, *rest):
@@ -296,7 +296,7 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("library", ["duckdb", "polars", "pandas"])
 def test_the_examples_of_the_corpus_run(library: str, exported: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each where its library is installed; `dev` brings all three."""
+    """Each runs if its library is installed; `dev` brings all three."""
     pytest.importorskip(library, reason=f"{library} is not installed: the example of the README that uses it is not run")
     (source,) = [block for block in CORPUS if f"import {library}" in block]
     monkeypatch.chdir(exported)

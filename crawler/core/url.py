@@ -27,7 +27,7 @@ import ada_url
 
 from thresher.crawler.core import url_spelling
 from thresher.crawler.core.bounded_cache import BoundedCache
-from thresher.crawler.core.met_links import MetLinks
+from thresher.crawler.core.link_cache import LinkCache
 from thresher.crawler.core.model import NO_KEY, CrawlURL, Purpose, Reason
 from thresher.crawler.core.suffixes import suffixes
 from thresher.crawler.core.unwanted_params import UnwantedParams
@@ -160,7 +160,7 @@ class URLSpace:
         self._url_hash = blake2b(digest_size=8, key=secret, person=_OF_URLS)
         self._queue_hash = blake2b(digest_size=8, key=secret, person=b"queue")
         self._origin_hash = blake2b(digest_size=8, key=secret, person=b"origin")
-        self._met = MetLinks()
+        self._met = LinkCache()
         most = CACHE_HOSTS
         self._origins = BoundedCache(self._admit, most)
         self._site_keys = BoundedCache(lambda site: _digest(self._site_hash, site), most)

@@ -107,7 +107,7 @@ class AliasSite:
         self._counts = {name: max(2, round(share * context.n_pages)) for name, share in _SECTIONS}
         self._documents = [("home", 0), *self._shuffled()]
         self._place = {document: i for i, document in enumerate(self._documents)}
-        self._skin = context.skin(self.domain, self._text.lang, subject=number, menu=(PlannedLink(self._www + "/", "Home"),))
+        self._template = context.template(self.domain, self._text.lang, subject=number, menu=(PlannedLink(self._www + "/", "Home"),))
         self._links = self._draw_links()
         self._shows = {url: document for document in self._documents for url in (self.canonical(*document), *self.own_aliases(*document))}
 
@@ -213,7 +213,7 @@ class AliasSite:
     def find(self, host: str, path: str) -> PageTruth:
         document, kinds = self._resolve(host, path)
         if document is None:
-            return gone(self._skin)
+            return gone(self._template)
         own = self.canonical(*document)
         noise = f"Node {self._throw('node', host, path) % 97}, {self._throw('ms', host, path) % 900} ms" if self._number % 3 == 1 else ""
         return PageTruth(
@@ -224,7 +224,7 @@ class AliasSite:
             title=self._title(*document),
             text=partial(self._paragraphs, *document, noise),
             links=tuple(self._links[self._place[document]]),
-            skin=self._skin,
+            template=self._template,
         )
 
     def _title(self, section: str, number: int) -> str:

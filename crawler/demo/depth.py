@@ -19,7 +19,7 @@ from urllib.parse import parse_qsl
 
 from thresher.crawler.demo.labels import LabelledTrap
 from thresher.crawler.demo.page_truth import PageTruth
-from thresher.crawler.demo.part_context import Estate, PartContext, PartSite, PartSites, children, number_in
+from thresher.crawler.demo.part_context import PartContext, PartHost, PartSite, PartSites, children, number_in
 
 N_PAGES = 400
 N_CHAPTERS = 40
@@ -59,18 +59,20 @@ class _Calendar:
 
     def __init__(self, context: PartContext, host: str, n_docs: int) -> None:
         menu = (("/", "Home"), ("/docs/0/", "Documents"), ("/novel/chapter-1", "Novel"), ("/cal/2024/05/", "Calendar"))
-        self._estate, self._n_docs = Estate(context, host, subject=3, menu=menu), n_docs
+        self._part_host, self._n_docs = PartHost(context, host, subject=3, menu=menu), n_docs
 
     def find(self, path: str) -> PageTruth:
         if path == "/":
-            return self._estate.page(path, variant="docs")
+            return self._part_host.page(path, variant="docs")
         if (node := number_in(path, "/docs/", "/", below=self._n_docs)) >= 0:
-            return self._estate.page(path, [(f"/docs/{i}/", f"Section {i}") for i in children(node, _FANOUT, self._n_docs)], variant="docs")
+            return self._part_host.page(
+                path, [(f"/docs/{i}/", f"Section {i}") for i in children(node, _FANOUT, self._n_docs)], variant="docs"
+            )
         if (chapter := number_in(path, "/novel/chapter-", below=N_CHAPTERS + 1)) > 0:
             links = [(f"/novel/chapter-{i}", f"Chapter {i}") for i in (chapter - 1, chapter + 1) if 1 <= i <= N_CHAPTERS]
-            return self._estate.page(path, links, variant="novel")
+            return self._part_host.page(path, links, variant="novel")
         match = _MONTH.fullmatch(path)
-        return self._day_or_month(path, match) if match else self._estate.gone()
+        return self._day_or_month(path, match) if match else self._part_host.gone()
 
     def _day_or_month(self, path: str, match: re.Match[str]) -> PageTruth:
         month = int(match[1]) * 12 + int(match[2]) - 1
@@ -80,7 +82,7 @@ class _Calendar:
         links += [] if match[3] else [(f"{path}{day:02}/", f"{day}") for day in range(1, 29)]
         day = match[3] or "month"
         title, text = f"{day} {match[2]}/{match[1]}", f"Nothing is planned for {day} {match[2]}/{match[1]}. Add an event."
-        return self._estate.page(path, links, kind="calendar", own="", title=title, text=lambda: (text,), is_endless=True)
+        return self._part_host.page(path, links, kind="calendar", own="", title=title, text=lambda: (text,), is_endless=True)
 
 
 class _Shop:
@@ -88,18 +90,18 @@ class _Shop:
 
     def __init__(self, context: PartContext, host: str, n_products: int) -> None:
         menu = (("/", "Home"), *((f"/c/{i}", f"Category {i}") for i in range(_N_CATEGORIES)))
-        self._estate, self._n_products = Estate(context, host, subject=8, menu=menu), n_products
+        self._part_host, self._n_products = PartHost(context, host, subject=8, menu=menu), n_products
 
     def find(self, path: str) -> PageTruth:
         if path == "/":
-            return self._estate.page(path, variant="category")
+            return self._part_host.page(path, variant="category")
         if (product := number_in(path, "/p/", below=self._n_products)) >= 0:
-            related = self._estate.context.rng.indexes(3, self._n_products, "related", self._estate.host, product)
-            return self._estate.page(path, [(f"/p/{i}", f"Product {i}") for i in related], variant="product")
+            related = self._part_host.context.rng.indexes(3, self._n_products, "related", self._part_host.host, product)
+            return self._part_host.page(path, [(f"/p/{i}", f"Product {i}") for i in related], variant="product")
         bare, _, query = path.partition("?")
         category = number_in(bare, "/c/", below=_N_CATEGORIES)
         if category < 0:
-            return self._estate.gone()
+            return self._part_host.gone()
         return self._facet(path, category, query) if query.startswith("f.") else self._category(path, category, query)
 
     def _category(self, path: str, category: int, query: str) -> PageTruth:
@@ -107,11 +109,11 @@ class _Shop:
         n_pages = -(-len(products) // _PER_PAGE)
         page = number_in(query, "page=", below=n_pages + 1) if query else 1
         if page < 1 or (query and page == 1):
-            return self._estate.gone()
+            return self._part_host.gone()
         links = [(f"/p/{i}", f"Product {i}") for i in products[(page - 1) * _PER_PAGE : page * _PER_PAGE]]
         links += [(f"/c/{category}?page={page + 1}", "Next page")] if page < n_pages else []
         links += [(f"/c/{category}?f.{name}={value}", value) for name, values in _FACETS.items() for value in values]
-        return self._estate.page(path, links, kind="index", variant="category")
+        return self._part_host.page(path, links, kind="index", variant="category")
 
     def _facet(self, path: str, category: int, query: str) -> PageTruth:
         fields = parse_qsl(query)
@@ -119,10 +121,10 @@ class _Shop:
         page = chosen.pop("page", "1")
         is_known = all(value in _FACETS.get(name.removeprefix("f."), ()) for name, value in chosen.items())
         if not is_known or not page.isdigit() or len(page) > 6 or len(fields) != len(chosen) + ("page" in query):
-            return self._estate.gone()
+            return self._part_host.gone()
         plain = query.partition("&page=")[0]
         names = sorted(f"{name}={value}" for name, value in chosen.items())
-        products = self._estate.context.rng.indexes(4, self._n_products, "facet", category, *names)
+        products = self._part_host.context.rng.indexes(4, self._n_products, "facet", category, *names)
         links = [
             (f"/p/{i - i % _N_CATEGORIES + category}", f"Product {i}")
             for i in products
@@ -136,39 +138,39 @@ class _Shop:
         ]
         links.append((f"/c/{category}?{plain}&page={int(page) + 1}", "Next page"))
         text = f"{len(links)} results for {', '.join(chosen.values())}, page {page}."
-        return self._estate.page(path, links, kind="facet", own="", title=f"Category {category}", text=lambda: (text,), is_endless=True)
+        return self._part_host.page(path, links, kind="facet", own="", title=f"Category {category}", text=lambda: (text,), is_endless=True)
 
 
 class _Notes:
     """Notes whose links carry a session id that changes with every page."""
 
     def __init__(self, context: PartContext, host: str, n_notes: int) -> None:
-        self._estate, self._n_notes = Estate(context, host, subject=6, menu=()), n_notes
+        self._part_host, self._n_notes = PartHost(context, host, subject=6, menu=()), n_notes
 
     def find(self, path: str) -> PageTruth:
         bare, _, session = path.partition("sid=")
         own = bare.rstrip("&?")
         note = 0 if own == "/" else number_in(own, "/note?id=", below=self._n_notes)
         if note < 0 or (own == "/" and bare not in ("/", "/?")) or (own != "/" and session and not bare.endswith("&")):
-            return self._estate.gone()
-        fresh = f"{self._estate.context.throw('session', own, session):016x}"
+            return self._part_host.gone()
+        fresh = f"{self._part_host.context.throw('session', own, session):016x}"
         links = [(f"/note?id={i}&sid={fresh}", f"Note {i}") for i in children(note, _FANOUT, self._n_notes)]
         links.append((f"/?sid={fresh}", "Home"))
         kind = "session" if session else "page"
-        return self._estate.page(path, links, kind=kind, variant="note", own=own, is_endless=bool(session))
+        return self._part_host.page(path, links, kind=kind, variant="note", own=own, is_endless=bool(session))
 
 
 class _Tree:
     """A plain site of seven levels."""
 
     def __init__(self, context: PartContext, host: str, fanout: int) -> None:
-        self._estate, self._fanout = Estate(context, host, subject=4), fanout
+        self._part_host, self._fanout = PartHost(context, host, subject=4), fanout
         self._n_nodes = sum(fanout**level for level in range(N_LEVELS))
 
     def find(self, path: str) -> PageTruth:
         node = 0 if path == "/" else number_in(path, "/", "/", below=self._n_nodes)
         if node < 0 or (node == 0 and path != "/"):
-            return self._estate.gone()
-        return self._estate.page(
-            path, [(f"/{i}/", self._estate.title(i)) for i in children(node, self._fanout, self._n_nodes)], variant="tree"
+            return self._part_host.gone()
+        return self._part_host.page(
+            path, [(f"/{i}/", self._part_host.title(i)) for i in children(node, self._fanout, self._n_nodes)], variant="tree"
         )

@@ -23,7 +23,7 @@ class PlannedLink(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Skin:
+class HostTemplate:
     """The template that all pages of a host share."""
 
     lang: str
@@ -52,20 +52,20 @@ class PageTruth:
     title: str = ""
     text: Callable[[], Sequence[str]] = no_text  # paragraphs of plain text
     links: tuple[PlannedLink, ...] = ()
-    skin: Skin | None = None
+    template: HostTemplate | None = None
     mime: str = HTML
-    raw: str = ""  # the whole body, in place of title, text, links and skin
+    raw: str = ""  # the whole body, in place of title, text, links and template
 
     def anchors(self) -> tuple[PlannedLink, ...]:
         """Return every link on the printed page, in its order."""
         if self.raw or self.target:
             return ()
-        return (*self.skin.menu, *self.links) if self.skin is not None else self.links
+        return (*self.template.menu, *self.links) if self.template is not None else self.links
 
 
-def gone(skin: Skin | None = None, status: int = 404) -> PageTruth:
+def gone(template: HostTemplate | None = None, status: int = 404) -> PageTruth:
     """Return an honest error page."""
-    return PageTruth(kind=GONE, status=status, title="Not found", skin=skin)
+    return PageTruth(kind=GONE, status=status, title="Not found", template=template)
 
 
 def moved(target: str, kind: str, *, variant: str = "", status: int = 301) -> PageTruth:
@@ -77,15 +77,15 @@ def print_page(truth: PageTruth, origin: str) -> bytes:
     """Return the body; links to the page's own `origin` are written as paths."""
     if truth.raw:
         return truth.raw.encode()
-    skin = truth.skin or Skin("en", "")
-    brand = f" &ndash; {escape(skin.brand)}" if skin.brand else ""
+    template = truth.template or HostTemplate("en", "")
+    brand = f" &ndash; {escape(template.brand)}" if template.brand else ""
     text = "".join([f"<p>{escape(paragraph)}</p>\n" for paragraph in truth.text()])
-    aside = "".join([f"<p>{escape(paragraph)}</p>\n" for paragraph in skin.aside])
+    aside = "".join([f"<p>{escape(paragraph)}</p>\n" for paragraph in template.aside])
     return (
-        f'<!DOCTYPE html>\n<html lang="{skin.lang}">\n<head><meta charset="utf-8"><title>{escape(truth.title)}{brand}</title></head>\n'
-        f"<body>\n<header><p>{escape(skin.brand)}</p>{_list(skin.menu, origin)}</header>\n"
+        f'<!DOCTYPE html>\n<html lang="{template.lang}">\n<head><meta charset="utf-8"><title>{escape(truth.title)}{brand}</title></head>\n'
+        f"<body>\n<header><p>{escape(template.brand)}</p>{_list(template.menu, origin)}</header>\n"
         f"<main>\n<h1>{escape(truth.title)}</h1>\n{text}{_list(truth.links, origin)}</main>\n"
-        f"{f'<aside>{aside}</aside>{chr(10)}' if aside else ''}<footer><p>{escape(skin.foot)}</p></footer>\n</body>\n</html>\n"
+        f"{f'<aside>{aside}</aside>{chr(10)}' if aside else ''}<footer><p>{escape(template.foot)}</p></footer>\n</body>\n</html>\n"
     ).encode()
 
 

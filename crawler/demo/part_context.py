@@ -7,7 +7,7 @@ from functools import partial
 from typing import Protocol
 
 from thresher.crawler.demo.labels import LabelledTrap
-from thresher.crawler.demo.page_truth import PageTruth, PlannedLink, Skin, gone
+from thresher.crawler.demo.page_truth import HostTemplate, PageTruth, PlannedLink, gone
 from thresher.crawler.demo.seeded_random import SeededRandom, Word
 from thresher.crawler.demo.texts import DemoText
 from thresher.crawler.demo.words import SITE_HEADS, SITE_TAILS
@@ -52,11 +52,13 @@ class PartContext:
     def _name(self, of: str, number: int) -> str:
         return f"{self.rng.pick(SITE_HEADS, of, 'head', number)}{self.rng.pick(SITE_TAILS, of, 'tail', number)}-{of}{number}"
 
-    def skin(self, host: str, lang: str = "en", *, subject: int = 0, menu: tuple[PlannedLink, ...] = (), n_aside: int = 40) -> Skin:
+    def template(
+        self, host: str, lang: str = "en", *, subject: int = 0, menu: tuple[PlannedLink, ...] = (), n_aside: int = 40
+    ) -> HostTemplate:
         """Return a host's template: name, menu, and `n_aside` further words."""
         text = self.text(lang, subject)
         aside = tuple(text.paragraphs(n_aside, self.part, "aside", host)) if n_aside else ()
-        return Skin(lang, text.title(self.part, "brand", host), menu, aside, f"© {host}")
+        return HostTemplate(lang, text.title(self.part, "brand", host), menu, aside, f"© {host}")
 
 
 class Part(Protocol):
@@ -105,7 +107,7 @@ class PartSites:
         return self.by_host[host].find(path)
 
 
-class Estate:
+class PartHost:
     """One host of a part: makes its URLs, links and pages."""
 
     def __init__(
@@ -118,7 +120,7 @@ class Estate:
         menu: tuple[tuple[str, str], ...] = (("/", "Home"),),
         n_aside: int = 40,
     ) -> None:
-        """Create the estate.
+        """Create the host.
 
         Args:
             menu: Paths and texts of the links on every page.
@@ -127,7 +129,7 @@ class Estate:
         self.context, self.host, self.subject = context, host, subject
         self.origin = context.origin(host)
         self.text = context.text(lang, subject)
-        self.skin = context.skin(host, lang, subject=subject, menu=self.links(menu), n_aside=n_aside)
+        self.template = context.template(host, lang, subject=subject, menu=self.links(menu), n_aside=n_aside)
 
     def links(self, paths: Iterable[tuple[str, str]]) -> tuple[PlannedLink, ...]:
         """Return links to paths of this host."""
@@ -167,11 +169,11 @@ class Estate:
             title=title or words.title(self.host, shown),
             text=text or partial(words.paragraphs, n_words, self.host, shown),
             links=self.links(links),
-            skin=self.skin,
+            template=self.template,
         )
 
     def gone(self) -> PageTruth:
-        return gone(self.skin)
+        return gone(self.template)
 
 
 def children(node: int, fanout: int, n_nodes: int) -> range:

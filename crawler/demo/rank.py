@@ -25,7 +25,7 @@ from dataclasses import replace
 
 from thresher.crawler.demo.labels import LabelledTrap
 from thresher.crawler.demo.page_truth import PageTruth, PlannedLink
-from thresher.crawler.demo.part_context import Estate, PartContext, children, number_in
+from thresher.crawler.demo.part_context import PartContext, PartHost, children, number_in
 from thresher.crawler.demo.seeded_random import Word
 
 N_SITES = 300
@@ -69,7 +69,7 @@ class RankPart:
         for i in range(_N_SEEDS, len(self.sizes)):
             by = context.throw("introducer", i) % min(i, n_sites)
             self._introduced.setdefault((by, context.throw("introducing page", i) % self.sizes[by]), []).append(i)
-        self._estates: dict[int, Estate] = {}
+        self._part_hosts: dict[int, PartHost] = {}
 
     def hosts(self) -> list[str]:
         return self._hosts
@@ -90,20 +90,20 @@ class RankPart:
     def find(self, host: str, path: str) -> PageTruth:
         site = self._numbers[host]
         page = 0 if path == "/" else number_in(path, "/p/", below=self.sizes[site])
-        estate = self._estate(site)
+        part_host = self._part_host(site)
         if page < 0 or (page == 0 and path != "/"):
-            return estate.gone()
-        truth = estate.page(path, variant=self._variant(site))
+            return part_host.gone()
+        truth = part_host.page(path, variant=self._variant(site))
         if self._is_dangling(site, page):
-            return replace(truth, skin=replace(estate.skin, menu=()))
+            return replace(truth, template=replace(part_host.template, menu=()))
         links = [PlannedLink(self._url(*place), f"{self._hosts[place[0]]} {place[1]}") for place in self._links(site, page)]
         return replace(truth, links=tuple(links))
 
-    def _estate(self, site: int) -> Estate:
-        if (estate := self._estates.get(site)) is None:
+    def _part_host(self, site: int) -> PartHost:
+        if (part_host := self._part_hosts.get(site)) is None:
             sections = [(f"/p/{page}", f"Section {page}") for page in range(1, min(_N_SECTIONS + 1, self.sizes[site]))]
-            estate = self._estates[site] = Estate(self._context, self._hosts[site], subject=site, menu=(("/", "Home"), *sections))
-        return estate
+            part_host = self._part_hosts[site] = PartHost(self._context, self._hosts[site], subject=site, menu=(("/", "Home"), *sections))
+        return part_host
 
     def _url(self, site: int, page: int) -> str:
         return f"{self._origins[site]}/p/{page}" if page else self._origins[site] + "/"

@@ -45,7 +45,7 @@ class SoftPart:
         self._introduce_peers()
         self._portal = f"portal.{context.domain(len(self.houses))}"
         self._entries = [anchor for soft_host in self.houses for anchor in soft_host.entries()]
-        self._skin = context.skin(self._portal)
+        self._template = context.template(self._portal)
 
     def _introduce_peers(self) -> None:
         """Give each host the other hosts to which it redirects."""
@@ -82,7 +82,7 @@ class SoftPart:
         n_pages = -(-len(self._entries) // _PORTAL_LINKS)
         paths = ["/", *(f"/list/{i}" for i in range(1, n_pages))]
         if path not in paths:
-            return gone(self._skin)
+            return gone(self._template)
         page, origin = paths.index(path), self._context.origin(self._portal)
         links = self._entries[page * _PORTAL_LINKS : (page + 1) * _PORTAL_LINKS]
         if page == 0:
@@ -90,7 +90,14 @@ class SoftPart:
         url = origin + path
         text = partial(self._context.text().paragraphs, 80, self._portal, page)
         return PageTruth(
-            kind="page", variant="portal", document=url, canonical=url, title=f"List {page}", text=text, links=tuple(links), skin=self._skin
+            kind="page",
+            variant="portal",
+            document=url,
+            canonical=url,
+            title=f"List {page}",
+            text=text,
+            links=tuple(links),
+            template=self._template,
         )
 
 
@@ -125,7 +132,7 @@ def _error_at(
             return _notice(soft_host, phrase_of, soft_host.origin + path_of_error, kind="error_page", variant=variant)
         is_inside = path.startswith(f"/{directory}/") if directory else True
         if not is_inside or (is_honest_404 and number < 0):
-            return gone(soft_host.skin)
+            return gone(soft_host.template)
         query = f"?{echo}={quote(path, safe='')}" if echo else ""
         return moved(soft_host.origin + path_of_error + query, kind, variant=variant, status=_status(soft_host))
 
@@ -137,7 +144,7 @@ def _error_text(phrase_of: dict[str, Phrase], kind: str, variant: str, *, direct
 
     def answer(soft_host: SoftErrorHost, path: str, number: int) -> PageTruth:
         if directory and not path.startswith(f"/{directory}/"):
-            return gone(soft_host.skin)
+            return gone(soft_host.template)
         return _notice(soft_host, phrase_of, soft_host.origin + path, kind=kind, variant=variant)
 
     return Software(kind, variant, answer, directory)
@@ -145,7 +152,7 @@ def _error_text(phrase_of: dict[str, Phrase], kind: str, variant: str, *, direct
 
 def _notice(soft_host: SoftErrorHost, phrase_of: dict[str, Phrase], url: str, *, kind: str, variant: str) -> PageTruth:
     title, text = phrase(phrase_of, soft_host.lang)
-    return PageTruth(kind=kind, variant=variant, title=title, text=lambda: (text.format(url=url),), skin=soft_host.skin)
+    return PageTruth(kind=kind, variant=variant, title=title, text=lambda: (text.format(url=url),), template=soft_host.template)
 
 
 def _to_root(soft_host: SoftErrorHost, path: str, number: int) -> PageTruth:
@@ -159,7 +166,7 @@ def _to_shared(soft_host: SoftErrorHost, path: str, number: int) -> PageTruth:
 def _hoster(soft_host: SoftErrorHost, path: str, number: int) -> PageTruth:
     if path == "/error/404.html":
         return _notice(soft_host, phrases.NOT_FOUND, "", kind="error_page", variant="shared")
-    return gone(soft_host.skin)
+    return gone(soft_host.template)
 
 
 def _parked_landing(soft_host: SoftErrorHost, path: str, number: int) -> PageTruth:
@@ -185,7 +192,7 @@ def _login_wall(soft_host: SoftErrorHost, path: str, number: int) -> PageTruth:
     if path.partition("?")[0] == "/login":
         return _notice(soft_host, phrases.LOGIN, "", kind="login_form", variant="login_wall")
     if not path.startswith("/members/"):
-        return gone(soft_host.skin)
+        return gone(soft_host.template)
     return moved(f"{soft_host.origin}/login?return={quote(path, safe='')}", "login_wall", variant="login_wall", status=302)
 
 
@@ -218,12 +225,14 @@ def _relaunched(soft_host: SoftErrorHost, path: str, number: int) -> PageTruth:
 
 
 def _plain(soft_host: SoftErrorHost, path: str, number: int) -> PageTruth:
-    return gone(soft_host.skin, 410 if number >= 0 and number % 4 == 3 else 404)
+    return gone(soft_host.template, 410 if number >= 0 and number % 4 == 3 else 404)
 
 
 def _moved_pages(soft_host: SoftErrorHost, path: str, number: int) -> PageTruth:
     """Redirect one old address for each page."""
-    return moved(soft_host.page_url(1 + number), "moved", variant="moved") if 0 <= number < soft_host.n_pages - 1 else gone(soft_host.skin)
+    return (
+        moved(soft_host.page_url(1 + number), "moved", variant="moved") if 0 <= number < soft_host.n_pages - 1 else gone(soft_host.template)
+    )
 
 
 def _host_moved(soft_host: SoftErrorHost, path: str, number: int) -> PageTruth:
@@ -237,11 +246,11 @@ def _slashes(soft_host: SoftErrorHost, path: str, number: int) -> PageTruth:
         return moved(soft_host.origin + path + "/", "spelling", variant="slashes")
     _, odd = soft_host.numbers(path.rstrip("/"))
     if odd < 0:
-        return gone(soft_host.skin)
+        return gone(soft_host.template)
     url = soft_host.origin + path
     text = partial(soft_host.context.text(soft_host.lang, soft_host.number).paragraphs, 150, soft_host.host, "section", odd)
     title = soft_host.context.text(soft_host.lang, soft_host.number).title(soft_host.host, "section", odd)
-    return PageTruth(kind="page", variant="slashes", document=url, canonical=url, title=title, text=text, skin=soft_host.skin)
+    return PageTruth(kind="page", variant="slashes", document=url, canonical=url, title=title, text=text, template=soft_host.template)
 
 
 def _to_www(soft_host: SoftErrorHost, path: str, number: int) -> PageTruth:
@@ -258,7 +267,7 @@ def _shortener_with_dead_codes(soft_host: SoftErrorHost, path: str, number: int)
         url = soft_host.origin + "/"
         text = partial(soft_host.context.text().paragraphs, 60, soft_host.host)
         return PageTruth(
-            kind="page", variant="dead_codes", document=url, canonical=url, title="Short links", text=text, skin=soft_host.skin
+            kind="page", variant="dead_codes", document=url, canonical=url, title="Short links", text=text, template=soft_host.template
         )
     if number < 0 or number % 5 == 4:
         return moved(soft_host.origin + "/", "soft_root", variant="dead_codes")
@@ -274,7 +283,7 @@ def _shortened(soft_host: SoftErrorHost, number: int, variant: str) -> PageTruth
 def _campaigns(soft_host: SoftErrorHost, path: str, number: int) -> PageTruth:
     """Redirect many old campaigns to few products, all of which are for sale."""
     if number < 0:
-        return gone(soft_host.skin)
+        return gone(soft_host.template)
     return moved(soft_host.page_url(1 + number % min(_N_PRODUCTS, soft_host.n_pages - 1)), "campaign", variant="campaigns")
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from thresher.crawler.demo.page_truth import PageTruth, PlannedLink, Skin
+from thresher.crawler.demo.page_truth import HostTemplate, PageTruth, PlannedLink
 from thresher.crawler.demo.part_context import PartContext
 from thresher.crawler.demo.words import SUBJECTS
 
@@ -53,7 +53,7 @@ class SoftErrorHost:
         self.n_pages = n_urls - self.n_odd if software.has_pages else 0
         self._words = SUBJECTS[number % len(SUBJECTS)].words
         menu = tuple(PlannedLink(self.page_url(i), self.page_title(i)) for i in range(min(1 + _MENU, self.n_pages)))
-        self.skin: Skin = context.skin(self.host, lang, subject=number, menu=menu, n_aside=software.n_aside)
+        self.template: HostTemplate = context.template(self.host, lang, subject=number, menu=menu, n_aside=software.n_aside)
 
     # names
 
@@ -117,7 +117,7 @@ class SoftErrorHost:
             title=self.page_title(page),
             text=partial(self._text_of, page),
             links=tuple(links),
-            skin=self.skin,
+            template=self.template,
         )
 
     def _text_of(self, page: int) -> list[str]:
@@ -128,6 +128,6 @@ class SoftErrorHost:
     def entries(self) -> Iterator[PlannedLink]:
         """Yield the links that a portal must have, so that the whole host is reached."""
         if self.n_pages:
-            yield PlannedLink(self.origin + "/", self.skin.brand)
+            yield PlannedLink(self.origin + "/", self.template.brand)
         else:
-            yield from (PlannedLink(self.odd_url(i), f"{self.skin.brand} {i}") for i in range(self.n_odd))
+            yield from (PlannedLink(self.odd_url(i), f"{self.template.brand} {i}") for i in range(self.n_odd))

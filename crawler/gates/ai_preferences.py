@@ -23,7 +23,7 @@ from thresher.crawler.core.ai_preferences import (
     read_tdmrep,
     reserves,
 )
-from thresher.crawler.core.lately import Lately
+from thresher.crawler.core.lru_cache import LruCache
 from thresher.crawler.core.model import CrawlURL, Fetched, Outcome, Purpose
 from thresher.crawler.core.overriding import Overriding
 from thresher.crawler.core.robots import RobotsRecord
@@ -44,7 +44,7 @@ class AiPreferences:
     def __init__(self, policies: Policies, files: RobotsTable, robots: RobotsCache, urls: URLSpace, settings: Settings) -> None:
         self._policies, self._files, self._robots, self._urls = policies, files, robots, urls
         self._overriding = Overriding(settings)
-        self._words: Lately[bytes, RobotsWords] = Lately(_FILES)
+        self._words: LruCache[bytes, RobotsWords] = LruCache(_FILES)
         self._rules: OrderedDict[str, tuple[PolicyRecord, list[TdmRule]]] = OrderedDict()
 
     def request(self, url: CrawlURL, now: float) -> CrawlURL | None:

@@ -14,7 +14,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from thresher.config.settings import RobotsSettings, Settings
-from thresher.crawler.core.lately import Lately
+from thresher.crawler.core.lru_cache import LruCache
 from thresher.crawler.core.model import CrawlURL, Fetched, Outcome, Purpose, Redirect
 from thresher.crawler.core.overriding import Overriding
 from thresher.crawler.core.robots import RobotsRecord, Rules, file_hash, head_of, judge
@@ -82,7 +82,7 @@ class RobotsCache:
         self._overriding = Overriding(settings)
         self._agent = agent
         self._records: OrderedDict[str, RobotsRecord] = OrderedDict()
-        self._rules: Lately[bytes, Rules] = Lately(_RULES_IN_MEMORY)
+        self._rules: LruCache[bytes, Rules] = LruCache(_RULES_IN_MEMORY)
         self._waiting: dict[str, set[RobotsWaiter]] = {}  # URL to which a robots.txt was redirected → who waits for it
         self._unused: set[str] = set()  # origins whose file was read for a URL that it has not judged yet
 

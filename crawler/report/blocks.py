@@ -35,11 +35,11 @@ class Bar:
 
 
 @dataclass(frozen=True, slots=True)
-class Ditto:
+class SameAbove:
     """The same value as in the row above: the cell is left blank."""
 
 
-Cell = str | int | float | Bar | Ditto | None
+Cell = str | int | float | Bar | SameAbove | None
 
 
 def note(*text: Child) -> Markup:
@@ -122,7 +122,7 @@ def _cell(cell: Cell, is_numeric: bool) -> Markup:
     match cell:
         case None | "":
             return element("td", "–", class_=_class(is_numeric))
-        case Ditto():
+        case SameAbove():
             return element("td")
         case Bar():
             return element("td", element("div", share_bar(cell.share), element("span", cell.text) if cell.text else None), class_="barred")
@@ -142,5 +142,5 @@ def _class(is_numeric: bool) -> str | None:
 
 
 def _is_numeric(cells: Iterable[Cell]) -> bool:
-    found = [isinstance(cell, int | float) for cell in cells if not isinstance(cell, Ditto | None)]
+    found = [isinstance(cell, int | float) for cell in cells if not isinstance(cell, SameAbove | None)]
     return bool(found) and all(found)

@@ -9,7 +9,7 @@ from thresher.crawler.core.ports import HostRecord
 from thresher.crawler.report.blocks import (
     Bar,
     Cell,
-    Ditto,
+    SameAbove,
     Section,
     bounded,
     facts,
@@ -264,6 +264,6 @@ def _failures(crawl: CrawlFigures) -> list[tuple[Cell, ...]]:
     rows: list[tuple[Cell, ...]] = []
     for reason, failed in sorted(crawl.failures.items(), key=lambda pair: (-pair[1].n, pair[0])):
         for i, (key, record) in enumerate(failed.sample.items()):
-            counts: tuple[Cell, Cell, Cell] = (reason, failed.n, failed.n_final) if i == 0 else (Ditto(), Ditto(), Ditto())
+            counts: tuple[Cell, Cell, Cell] = (reason, failed.n, failed.n_final) if i == 0 else (SameAbove(), SameAbove(), SameAbove())
             rows.append((*counts, crawl.texts.get(key, ""), record.detail))
     return rows

@@ -16,7 +16,7 @@ _GROWTH: Final = 8
 _BITS_PER_KEY: Final = 16
 
 
-class Met:
+class BloomFilter:
     """A Bloom filter of keys: it may say of a key that it was added although it was not, but never the reverse."""
 
     def __init__(self) -> None:

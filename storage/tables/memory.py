@@ -26,7 +26,7 @@ from thresher.crawler.native import NATIVE, native
 from thresher.storage.packing import MEMORY_HEADER, pack_u64, unpack_memory, unpack_u64
 from thresher.storage.rows import Rows
 from thresher.storage.schema import MEMORY, MEMORY_BYTES
-from thresher.storage.tables.bloom import Met
+from thresher.storage.tables.bloom import BloomFilter
 from thresher.storage.tables.record_cache import RecordCache
 
 _SITE: Final = 8
@@ -53,7 +53,7 @@ class StoredMemory:
         self._rows = rows
         self._tag = filter_tag(filter_name)
         begins_empty = writes and not rows.scan(MEMORY, self._tag, limit=1)
-        self._sites = Met() if begins_empty else None
+        self._sites = BloomFilter() if begins_empty else None
         self._site_bytes = site_bytes
         self._ahead: dict[bytes, bytes | None] = {}  # records that were read together, until the cache has taken each
         self._cache = RecordCache(self._read, _GENERATION, begins_empty, rows, self._grow, self._tag, site_bytes)

@@ -16,7 +16,7 @@ from typing import Final, Protocol
 
 from thresher.crawler.native import NATIVE, native
 from thresher.storage.packing import MEMORY_HEADER, pack_memory
-from thresher.storage.tables.bloom import Met
+from thresher.storage.tables.bloom import BloomFilter
 
 _SITE: Final = 8
 
@@ -66,7 +66,7 @@ class PythonCache:
         self.unwritten: dict[bytes, bytes | None] = {}  # row's key → row (None: deleted)
         self.used: dict[bytes, int] = {}  # site → bytes of its records, for recently used sites; no other object writes these records
         self.unsaved: set[bytes] = set()  # sites whose bytes have changed since the last flush
-        self._met = Met() if begins_empty else None
+        self._met = BloomFilter() if begins_empty else None
         self._young: dict[bytes, bytes | None] = {}
         self._old: dict[bytes, bytes | None] = {}
 

@@ -12,7 +12,7 @@ from typing import Literal
 from thresher.storage.records import EDGE, PAIR, EdgeRecord, PairRecord
 from thresher.storage.rows import Rows
 from thresher.storage.schema import EDGES, EDGES_IN, PAIRS
-from thresher.storage.tables.bloom import Met
+from thresher.storage.tables.bloom import BloomFilter
 
 MAX_ORIGINS = 10_000  # most originals of one target that are followed together
 MAX_HOPS = 5  # most hops of a chain that makes a pair
@@ -33,7 +33,7 @@ class Redirects:
             writes: Whether no other object writes these tables meanwhile: then targets are only looked up if one was written.
         """
         self._rows = rows
-        self._met = Met() if writes and not rows.scan(EDGES_IN, limit=1) else None
+        self._met = BloomFilter() if writes and not rows.scan(EDGES_IN, limit=1) else None
 
     def put(self, key: bytes, to_key: bytes, to_text: str, status: int, now: float) -> None:
         """Write the edge of an original, in place of an earlier one; `to_key` is b"" if the target is no URL."""

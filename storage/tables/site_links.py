@@ -8,7 +8,7 @@ from __future__ import annotations
 from thresher.crawler.core.ports import SiteRecord
 from thresher.storage.rows import Rows
 from thresher.storage.schema import SITE_LINKS
-from thresher.storage.tables.bloom import Met
+from thresher.storage.tables.bloom import BloomFilter
 from thresher.storage.tables.queues import Queues
 
 _REMEMBERED = 100_000
@@ -22,7 +22,7 @@ class SiteLinks:
         self._queues = queues
         self._lately: dict[bytes, set[bytes]] = {}  # source → targets
         self._n_lately = 0
-        self._met = None if rows.scan(SITE_LINKS, limit=1) else Met()
+        self._met = None if rows.scan(SITE_LINKS, limit=1) else BloomFilter()
 
     def add(self, source: bytes, targets: set[bytes]) -> list[bytes]:
         """Record that pages of one site link to pages of other sites (8 bytes each, perhaps itself). A site without a record does not

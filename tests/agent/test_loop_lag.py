@@ -1,4 +1,4 @@
-"""The loop's lag: what is told is what was late."""
+"""The loop's lag: the reported time is by how much the loop was late."""
 
 from __future__ import annotations
 

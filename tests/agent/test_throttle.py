@@ -1,4 +1,4 @@
-"""How many requests may be in flight: fewer while the loop is late or pages wait to be read, more while neither is so."""
+"""How many requests may be in flight: fewer while the loop is late or pages wait to be read, else more."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def test_every_name_of_the_facade_is_there() -> None:
 
 
 def test_a_script_crawls_reads_and_goes_on(server: ServerProcess, tmp_path: Path) -> None:
-    """Each page is told once, in the order of its visits, after its commit; the same call goes on with a new limit."""
+    """`on_page` gets each page once, in the order of the visits, after its commit; the same call continues with a new limit."""
     told: list[thresher.CrawledPage] = []
     texts: dict[str, str | None] = {}
 
@@ -142,7 +142,7 @@ async def test_a_notebook_has_a_loop_already(server: ServerProcess, tmp_path: Pa
 
 
 def test_ctrl_c_stops_gracefully(tmp_path: Path) -> None:
-    """In a script of its own, by the signals that a terminal sends, while the server answers nothing."""
+    """In a script of its own, with the signals that a terminal sends, while the server does not answer."""
     script = tmp_path / "job.py"
     with stopping_demo("story", tmp_path, 12) as server:
         script.write_text(

@@ -1,7 +1,8 @@
-"""An honest QueueStore in memory, and an address book: what the frontier's tests run on instead of LMDB and DNS.
+"""A QueueStore in memory, and an address book: the frontier's tests use them in place of LMDB and DNS.
 
-Honest: rows are what survives. It hands out copies of records, orders rows as the store does, keeps times to the microsecond, and complains
-about what the real store could not do. `Queues.reborn()` is what a crash leaves behind: everything written, nothing remembered.
+It behaves as the store does: only rows survive. It returns copies of records, has the store's order of rows, keeps times to the
+microsecond, and raises an error where the store could not do something. `Queues.reborn()` is the state after a crash: everything written is
+there, nothing else.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ class Queues:
         self.records: dict[bytes, bytes] = {}
         self.sites: dict[bytes, bytes] = {}
         self.due_rows: list[tuple[float, bytes]] = []
-        self.urls: dict[int, CrawlURL] = {}  # by seq: what `put_links` writes rows of
+        self.urls: dict[int, CrawlURL] = {}  # seq → URL, for `put_links`
         self.n_reads = 0
 
     def reborn(self) -> Queues:
@@ -97,7 +98,7 @@ class Queues:
         return [entry for rows in self.rows.values() for entry in rows.values()]
 
     def check(self) -> None:
-        """Compare what is counted with what is there; every host with rows has one place in `due`."""
+        """Compare counts with rows; every host with rows has one place in `due`."""
         n_rows: dict[bytes, int] = {}
         for (queue, _), rows in self.rows.items():
             n_rows[queue] = n_rows.get(queue, 0) + len(rows)
@@ -117,7 +118,7 @@ def _micro(at: float) -> float:
 
 
 class Addresses:
-    """An address book in which every name is known but those in `unknown`; names without an entry have an address of their own."""
+    """An address book that knows every name but those in `unknown`; names without an entry have an address of their own."""
 
     def __init__(self, known: dict[str, str] | None = None, unknown: set[str] | None = None) -> None:
         self.known = known or {}

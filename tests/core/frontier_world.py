@@ -74,7 +74,7 @@ def flaky(url: CrawlURL, rng: random.Random) -> Outcome:
 
 
 class World:
-    """The agent's part, played by a loop: at most `concurrency` requests in flight, time moves from event to event."""
+    """Does the agent's work in a loop: at most `concurrency` requests are in flight, and time moves from event to event."""
 
     def __init__(
         self,
@@ -92,10 +92,10 @@ class World:
         self.addresses = addresses or Addresses()
         self.concurrency = concurrency
         self.now = now
-        self.validates = True  # look at every place after each pop that found nothing: slow with many hosts
+        self.validates = True  # check every place after each pop that found nothing: slow with many hosts
         self.store = Queues()
         self.log: list[Request] = []
-        self.ended: list[Entry] = []  # settled for good, in order
+        self.ended: list[Entry] = []  # entries that are done, in order
         self.terminal_lookups: list[Entry] = []
         self.unresolvable: dict[str, Cause] = {}
         self.retries: list[Retry] = []
@@ -105,7 +105,7 @@ class World:
         self.begin()
 
     def begin(self) -> None:
-        """Start a life on what the store holds."""
+        """Start a life with the rows of the store."""
         self.started_at = self.now
         self.in_flight: list[tuple[float, int, Lease, Outcome]] = []
         self.frontier = Frontier(
@@ -141,7 +141,7 @@ class World:
         return entry
 
     def push_links(self, texts: Sequence[str], depths: Sequence[int], *, worth: int = 0, one_by_one: bool = False) -> None:
-        """Queue the new links of a page, those of known hosts as columns or each by itself."""
+        """Queue the new links of a page: those of known hosts as columns, or one by one."""
         source = URLS.url("http://source.example/")
         urls = [URLS.url(text, seed_distance=1, site_depth=depth, via=source.key) for text, depth in zip(texts, depths, strict=True)]
         links = LinkBatch(
@@ -213,7 +213,7 @@ class World:
             self.retries.append(retry)
 
     def step(self, limit: float = float("inf")) -> bool:
-        """Go on to the next event; return whether there was one before `limit`."""
+        """Go to the next event; return whether there was one before `limit`."""
         wait = self.start_all()
         end = self.in_flight[0][0] if self.in_flight else None
         until = wait.until if wait is not None else None
@@ -233,7 +233,7 @@ class World:
                 return
         raise AssertionError(f"no end in {max_steps} steps: {self.frontier.pop(self.now)}")
 
-    # -- judgements over the log
+    # -- facts about the log
 
     def by_queue(self) -> dict[bytes, list[Request]]:
         queues: dict[bytes, list[Request]] = defaultdict(list)
@@ -256,7 +256,7 @@ class World:
 
 
 def check_places(frontier: Frontier, wait: Wait, now: float) -> None:
-    """Check that nobody could have gone now, and that whoever can go later by the clock alone is waited for."""
+    """Check that no host could have been asked now, and that there is a timer for every host that only waits for a time."""
     bench, slots = frontier._bench, frontier._bench.slots
     until = float("inf") if wait.until is None else wait.until
     n_hosts = 0
@@ -283,7 +283,7 @@ def check_places(frontier: Frontier, wait: Wait, now: float) -> None:
 
 
 def most_at_once(requests: Iterable[Request]) -> int:
-    """Return the largest number of requests in flight together."""
+    """Return the largest number of requests in flight at one time."""
     events = sorted(event for request in requests for event in ((request.start, 1), (request.end, -1)))
     n = most = 0
     for _, change in events:

@@ -30,5 +30,5 @@ AT = 1431857103  # 17 May 2015, 10:05:03 UTC
     ],
 )
 def test_a_line_is_read_whole_or_not_at_all(line: str, read: LoggedRequest | None) -> None:
-    """Mutations: the zone was not read; a line without a request line was none."""
+    """Mutations: the time zone was not read; a line without a request line was skipped."""
     assert parse(line) == read

@@ -1,4 +1,4 @@
-"""What is said of use by AI: each form as its specification has it."""
+"""Statements about use by AI: each form as its specification defines it."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ FREE = [
 
 @pytest.mark.parametrize(("stated", "is_reserved"), [(one, True) for one in RESERVED] + [(one, False) for one in FREE])
 def test_what_reserves(stated: list[tuple[str, str]], is_reserved: bool) -> None:
-    """Mutation: noimageai as noai; the file's word before the page's."""
+    """Mutations: noimageai counts as noai; the file's statement comes before the page's."""
     assert reserves([(source, says, AT) for source, says in stated]) is is_reserved
 
 

@@ -1,4 +1,4 @@
-"""What a page says of its links."""
+"""What a page says about its links."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_how_it_links() -> None:
 
 
 def test_links_are_relative_to_the_first_base() -> None:
-    """Mutation: the page's own URL."""
+    """Mutation: links are relative to the page's own URL."""
     assert set(said("<base href=/other/><base href=/third/><a href=x>x</a>")) == {"other/x"}
 
 
@@ -65,6 +65,6 @@ def test_the_charset_is_the_pages() -> None:
 
 
 def test_a_page_that_may_not_be_parsed_here_says_nothing() -> None:
-    """Thirty thousand open elements, which the tree would walk for minutes; bytes that are no text."""
+    """Thirty thousand open elements, for which a tree would take minutes; bytes that are no text."""
     assert anchors(b"<a href=x>x</a>" + b"<div>" * 30_000, "text/html", PAGE, SPACE) is None
     assert anchors(b"\x89PNG\0\0" * 100, "text/html", PAGE, SPACE) is None

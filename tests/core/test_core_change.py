@@ -1,4 +1,4 @@
-"""What is a change of a page: clocks are none, dates that move are, and how much is told."""
+"""What counts as a change of a page: clocks do not, dates that move do; and how much has changed."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def of(shown: str, at: float = AT, title: str = "t") -> PageContent:
 
 @pytest.mark.parametrize("clock", CLOCKS)
 def test_a_clock_is_no_change(clock: str) -> None:
-    """Mutation: no clock left out: each of them is one in a page of so few words."""
+    """Mutation: clocks are not left out: in a page of so few words, each of them is a change."""
     before, after = (datetime.fromtimestamp(at, UTC) for at in (AT, LATER))
     made = compare(of(f"few words {clock.format(before, before)}"), of(f"few words {clock.format(after, after)}", LATER), min_change=0.0)
     assert made[:2] == (False, 0.0)
@@ -62,7 +62,7 @@ def test_a_clock_of_any_time_zone_is_none(zone_minutes: int) -> None:
 
 @pytest.mark.parametrize(("before", "after"), HONEST)
 def test_what_readers_call_a_change_is_one(before: str, after: str) -> None:
-    """Mutation: all digits left out: none of them is."""
+    """Mutation: all digits are left out: none of them is a change."""
     assert compare(of(before), of(after, LATER), min_change=0.02).is_change
 
 
@@ -76,7 +76,7 @@ def test_how_much_is_the_share_of_what_only_one_of_them_shows() -> None:
     half = " ".join(f"word{i}" for i in range(100)) + " " + " ".join(f"other{i}" for i in range(100))
     made = compare(of(WORDS), of(half), min_change=0.02)
     assert made.is_change
-    assert made.amount == pytest.approx(2 / 3, abs=0.02)  # 98 shingles in common of 298
+    assert made.amount == pytest.approx(2 / 3, abs=0.02)  # 98 of 298 shingles are common
     small = compare(of(WORDS), of(WORDS + " visitor 12345"), min_change=0.02)
     assert (small.is_change, small.is_small, small.amount) == (False, True, 0.01)
     assert compare(of(WORDS), of("entirely something else"), min_change=0.02).amount == 1.0
@@ -105,5 +105,5 @@ def test_no_text_is_too_odd_and_what_is_no_clock_stays(text: str) -> None:
     "text", ["1" * 200_000, "12:" * 60_000, "generated " * 30_000, "jan 1" * 60_000, "2026-03-" * 40_000, "took" + " " * 300_000]
 )
 def test_hostile_texts_cost_no_more_than_their_length(text: str) -> None:
-    """A regular expression that tried again from every place would take minutes: the suite's own limit of time ends it."""
+    """A regular expression that starts again at every character would take minutes, and the suite's time limit would end it."""
     without_clocks(text, AT)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from thresher.crawler.core.change_rate import Evidence, Prior, estimate, freshness, inherited
 
 DAY_S = 86_400.0
-NOTHING = Prior(1.0, 1e-12)  # hardly a prior at all
+NOTHING = Prior(1.0, 1e-12)  # a prior that hardly counts
 VISITS = st.lists(st.tuples(st.floats(1.0, 1e8), st.booleans()), max_size=40)
 
 
@@ -31,7 +31,7 @@ def test_visits_at_regular_intervals_give_the_improved_estimator(n: int, share: 
 
 
 def test_visits_at_irregular_intervals_find_the_rate_of_a_poisson_process() -> None:
-    """Counting changes over time would find .55 of it: a visit sees one change where there were several."""
+    """Dividing seen changes by time would find .55 of it, since a visit sees one change where there were several."""
     rng, rate = random.Random(3), 1 / DAY_S
     visits = [(t := rng.uniform(0.1, 4) * DAY_S, rng.random() < -math.expm1(-rate * t)) for _ in range(2000)]
     assert 0.93 < estimate(evidence(visits), NOTHING) / rate < 1.07
@@ -46,7 +46,7 @@ def test_a_rate_is_positive_whatever_was_seen_and_rises_with_a_change_alone(
     assert 0 < rate < math.inf
     quiet, loud = (evidence([*visits, (interval_s, is_changed)]) for is_changed in (False, True))
     assert estimate(quiet, Prior(prior)) < estimate(loud, Prior(prior))
-    if interval_s > half_s:  # a short one also makes the mean interval shorter, of which half is the correction
+    if interval_s > half_s:  # a short interval also makes the mean shorter, and half of the mean is the correction
         assert estimate(quiet, Prior(prior)) < rate * (1 + 1e-9)
 
 

@@ -1,4 +1,6 @@
-"""The standard's charset sniffing, by the cases of html5lib-tests (encoding). Cases that fail are named: one that passes fails, too."""
+"""The standard's charset sniffing, by the cases of html5lib-tests (encoding). Expected failures are listed: if one passes, the test
+fails.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +13,9 @@ from thresher.crawler.core.charset import FALLBACK, declared
 CASES = Path(__file__).parents[2] / "../shared/data/conformance"
 
 EXPECTED_FAILURES = {
-    ("html5lib-encoding-tests1.dat", 51),  # declared behind 8,192 bytes: a browser's tree builder would start over there
-    ("html5lib-encoding-tests1.dat", 52),  # behind 8,193
-    ("html5lib-encoding-tests1.dat", 53),  # behind scripts longer than the prescan
+    ("html5lib-encoding-tests1.dat", 51),  # declared after 8,192 bytes: a browser's tree builder would start again there
+    ("html5lib-encoding-tests1.dat", 52),  # after 8,193
+    ("html5lib-encoding-tests1.dat", 53),  # after scripts longer than the prescan
 }
 
 

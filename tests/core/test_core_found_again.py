@@ -1,4 +1,4 @@
-"""A URL that waits and is named again stands where the nearest of all that named it puts it."""
+"""A queued URL that is found again gets the place that the nearest of all its sources gives it."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def nearest(
 @pytest.mark.parametrize(
     ("of", "is_redirect", "first", "place"),
     [
-        (source(HERE, seed_distance=1, site_depth=2), False, b"", (2, 3, 0)),  # a page of its site: a click from there
-        (source(HERE, seed_distance=1, site_depth=2, hops=0), True, b"", (1, 0, 1)),  # the second redirect that leads there
-        (source(OTHER, seed_distance=9), False, b"", (5, 2, 0)),  # the first other site: its directory
+        (source(HERE, seed_distance=1, site_depth=2), False, b"", (2, 3, 0)),  # from a page of its site: one click further
+        (source(HERE, seed_distance=1, site_depth=2, hops=0), True, b"", (1, 0, 1)),  # by the second redirect of a chain
+        (source(OTHER, seed_distance=9), False, b"", (5, 2, 0)),  # from the first other site: the depth of its directory
         (source(OTHER, seed_distance=9), False, HERE, (5, 2, 0)),
         (source(OTHER, seed_distance=9), False, OTHER, (5, 2, 0)),  # the same other site again
         (source(OTHER, seed_distance=9), False, THIRD, (5, 0, 0)),  # a second other site

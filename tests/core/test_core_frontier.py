@@ -103,7 +103,7 @@ def test_a_probe_that_can_wait_waits_for_a_young_hosts_pages_and_no_longer(heads
 
 
 def path_of_next(world: World) -> str:
-    """Finish the next request; return the last part of its URL."""
+    """Finish the next request; return the last segment of its URL."""
     while not isinstance(lease := world.frontier.pop(world.now), Lease):
         assert lease.until is not None
         world.now = lease.until
@@ -125,7 +125,7 @@ def test_a_host_that_is_given_back_waits_and_wakes() -> None:
 
 
 def test_a_robots_txt_fetched_in_a_urls_place_starts_the_hosts_clock_and_costs_the_url_no_try() -> None:
-    """P1, P23: the URL comes again after the host's delay."""
+    """P1, P23: the URL is leased again after the host's delay."""
     world = World(configured(politeness=CALM))
     world.push("http://a.example/")
     lease = leased(world)
@@ -137,7 +137,7 @@ def test_a_robots_txt_fetched_in_a_urls_place_starts_the_hosts_clock_and_costs_t
 
 
 def test_a_robots_redirect_hop_goes_through_though_its_host_is_blocked() -> None:
-    """P11, P32: the hop keeps the target's clock and nothing else."""
+    """P11, P32: the hop waits for the target host's delay and for nothing else."""
     world = World(configured(politeness=CALM))
     world.push("http://a.example/page")
     lease = leased(world)
@@ -189,7 +189,7 @@ def test_a_url_found_again_nearer_moves_forward() -> None:
     assert (lease.entry.url.text, lease.entry.url.site_depth) == ("http://a.example/far", 1)
     again = far._replace(rank=rank(1, 0), url=replace(far.url, site_depth=0))
     assert world.frontier.raise_rank(again, rank(0, 0)) is None, "it is leased"
-    world.frontier.defer(lease, world.now, requested=page(lease.entry.url))  # it was its host's robots.txt that was asked for
+    world.frontier.defer(lease, world.now, requested=page(lease.entry.url))  # its host's robots.txt was requested in its place
     assert world.frontier.raise_rank(again, rank(0, 0))
     world.now += 2.0
     lease = leased(world)
@@ -290,7 +290,7 @@ def test_the_overview_counts_every_host_once() -> None:
 
 
 def test_visits_that_are_due_and_new_urls_share_a_host_and_none_goes_before_its_time() -> None:
-    """A quarter to visits while both wait, and sitemaps keep their share of the rest. Mutation: visits first."""
+    """Visits get a quarter while both wait, and sitemaps keep their share of the rest. Mutation: visits come first."""
     world = World(configured(recrawl={"refresh_share": 0.25}, frontier={"announced_share": 0.2}, politeness=CALM))
     for n in range(40):
         world.push(f"http://a.example/new/{n}")
@@ -308,7 +308,7 @@ def test_visits_that_are_due_and_new_urls_share_a_host_and_none_goes_before_its_
 
 
 def test_a_visit_whose_deadline_would_be_in_danger_goes_before_new_urls_whatever_their_share() -> None:
-    """A twentieth of the longest interval after it was due, here 50 s; the first one has credit."""
+    """That is a twentieth of the longest interval after it was due, here 50 s. The first one goes by its credit."""
     world = World(configured(recrawl={"refresh_share": 0.0, "max_interval": 1_000.0}, politeness=CALM))
     for n in range(4):
         world.push(f"http://a.example/new/{n}")
@@ -323,7 +323,7 @@ def test_a_visit_whose_deadline_would_be_in_danger_goes_before_new_urls_whatever
 
 
 def test_a_host_whose_visits_are_all_in_the_future_waits_for_the_first_and_no_longer() -> None:
-    """It comes sooner once a sitemap says so, and at once when a new URL is found. Mutation: its old place in `due` kept."""
+    """It comes sooner if a sitemap says so, and at once if a new URL is found. Mutation: the host keeps its old place in `due`."""
     world = World(configured(politeness=CALM))
     one = world.push("http://a.example/1", lane=Lane.DUE, due=world.now + 500)
     two = world.push("http://a.example/2", lane=Lane.DUE, due=world.now + 900)

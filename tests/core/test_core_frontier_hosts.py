@@ -50,7 +50,7 @@ def test_a_host_that_fails_again_and_again_is_parked_and_tried_once_an_hour() ->
 
 @pytest.mark.parametrize("cause", [Cause.UNREACHABLE, Cause.CONN_TIMEOUT])
 def test_nothing_is_held_against_anybody_while_the_network_is_down(cause: Cause) -> None:
-    """F13: no URL becomes terminal, and the crawl goes on within 30 s of the network's return."""
+    """F13: no URL becomes terminal, and the crawl goes on within 30 s after the network is back."""
     network = {"up": True}
 
     def answer(url: CrawlURL, rng: random.Random) -> Outcome:
@@ -95,7 +95,7 @@ def test_a_name_is_asked_for_once_and_its_hosts_wait() -> None:
 
 
 def test_a_name_that_does_not_exist_is_checked_twice_an_hour_apart() -> None:
-    """F1: no connection, every URL of it terminal, the host's other name unharmed."""
+    """F1: no connection is made, every URL of it is terminal, and the host's other name is not affected."""
     world = World()
     world.addresses.unknown.add("a.example")
     world.unresolvable["a.example"] = Cause.DNS_NXDOMAIN
@@ -144,7 +144,7 @@ def test_a_hop_whose_name_does_not_resolve_is_returned() -> None:
 
 
 def test_a_host_over_its_budget_is_parked_and_served_again_under_a_larger_one() -> None:
-    """P42, F60: rows stay queued; the next life judges anew."""
+    """P42, F60: rows stay queued; the next life decides again."""
     world = World(configured(limits={"max_pages_per_host": 3}))
     for n in range(10):
         world.push(f"http://a.example/{n}")

@@ -1,4 +1,4 @@
-"""The laws of the frontier, on random crawls of a simulated web. Each was seen to fail with its rule broken on purpose: see docstrings."""
+"""The laws of the frontier, on random crawls of a simulated web. Each was seen to fail with its rule broken: the docstrings say how."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ def test_no_host_is_visited_twice_within_its_delay_and_never_twice_at_once(seed:
 def test_an_address_and_a_site_are_never_asked_for_more_than_their_share(seed: int) -> None:
     """P24, P25. Mutation: `next_start` not set; the place of the address, of the site not checked.
 
-    After every pop that finds nothing `check_places` makes sure that nobody could have gone: seen to fail with a `take` that lets a line
-    that is blocked or empty wake no other.
+    After every pop that finds nothing, `check_places` makes sure that no host could have been asked. Mutation: a `take` after which a
+    blocked or empty line wakes no other.
     """
     address_delay = random.Random(seed).choice([0.0, 0.1, 0.3])
     politeness = {
@@ -175,7 +175,7 @@ def test_whatever_is_asked_of_the_frontier_nothing_is_lost_and_no_host_is_hurrie
 
 
 def disturb(world: World, rng: random.Random) -> set[int]:
-    """Do one thing that the rest of a crawl may do; return the seqs that it took out of the crawl."""
+    """Do one operation that other parts of a crawl may do; return the seqs that it took out of the crawl."""
     frontier, entry = world.frontier, rng.choice(world.pushed)
     queue = URLS.queue_key(entry.url.host)
     match rng.randrange(12):
@@ -209,7 +209,7 @@ def disturb(world: World, rng: random.Random) -> set[int]:
 
 
 def take_and_leave(world: World, rng: random.Random) -> set[int]:
-    """Take a lease and skip it, or give it back as for a robots.txt."""
+    """Take a lease and skip it, or defer it as for a robots.txt."""
     popped = world.pop()
     if not isinstance(popped, Lease):
         return set()

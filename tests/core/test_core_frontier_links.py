@@ -1,4 +1,4 @@
-"""Links pushed as columns come to what they come to one by one: rows, records, places in memory, order of the crawl."""
+"""Links pushed as columns have the same result as links pushed one by one: rows, records, places in memory, order of the crawl."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ORDERS = ("breadth_first", "opic", "host_rank", "larger_sites_first", "fifo")
 
 
 def crawled(seed: int, *, one_by_one: bool) -> World:
-    """Return a crawl in which pages are found to link to what hosts of it hold, a page's links at a time."""
+    """Return a crawl in which pages link to URLs of its hosts; the links of a page are pushed together."""
     rng = random.Random(seed)
     heads, bench = rng.choice([1, 3, 8]), rng.choice([0, 3, 10])
     order = rng.choice(ORDERS)

@@ -1,4 +1,4 @@
-"""What is taken from a page: links, title, text, directives; by the tree, and by the scan that stands in for it."""
+"""What is read from a page: links, title, text, directives; by the tree, and by the scan that replaces it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ PAGE = """<!DOCTYPE html>
 
 def parse(source: str | bytes, *, max_links: int = 100, headers: tuple[str, ...] = ()) -> Parsed:
     body = source if isinstance(source, bytes) else source.encode()
-    if b"\0" in body:  # of which a tree is always made
+    if b"\0" in body:  # for which a tree is always made
         return html.parse(body, "utf-8", agent="thresher", max_links=max_links, headers=headers)
     parsed = html.read(
         body, "text/html; charset=utf-8", "text/html", agent="thresher", max_links=max_links, headers=headers, is_isolated=True
@@ -153,7 +153,7 @@ def test_an_absurd_address_is_counted_and_dropped() -> None:
 
 
 def test_zero_bytes_are_replaced() -> None:
-    """F63: behind the first kilobyte they make no page binary, and nothing of it is lost."""
+    """F63: after the first kilobyte they do not make a page binary, and nothing of it is lost."""
     body = b"<title>t</title>" + b" " * 1024 + b"<a href='/a\0b'>x\0y</a><a href=/c>"
     parsed = html.read(body, "text/html", "text/html", agent="thresher", max_links=9)
     assert parsed is not None
@@ -211,7 +211,7 @@ LINKS = st.lists(st.text(st.characters(codec="utf-8", exclude_characters="<>\"'\
 @given(LINKS)
 @settings(max_examples=100, deadline=None)
 def test_scan_and_tree_agree_on_any_quoted_address(addresses: list[str]) -> None:
-    """Law. Ampersands are escaped: without semicolon the tree decodes some names of entities, the scan none."""
+    """Law. Ampersands are escaped, since the tree decodes some names of entities without a semicolon, the scan none."""
     source = "".join(f'<p><a href="{address.replace("&", "&amp;")}">x</a>' for address in addresses)
     assert hrefs(scan(source)) == hrefs(parse(source))
     assert hrefs(parse(source)) == [text for address in addresses if (text := address.strip("\t\n\f\r "))]

@@ -54,7 +54,7 @@ BOMBS = {
 
 @pytest.mark.parametrize("name", BOMBS)
 def test_bombs_are_told(name: str) -> None:
-    """F64, F65, F66: what keeps lexbor busy is recognised before it gets there."""
+    """F64, F65, F66: pages that keep lexbor busy are recognised before lexbor gets them."""
     body, why = BOMBS[name]
     assert html.bomb(body) == why
     assert html.bomb(b"<!DOCTYPE html><title>t</title><p>text " + body) == why
@@ -142,7 +142,7 @@ def test_nothing_hides_a_bomb(name: str) -> None:
 @given(st.text(alphabet="aab=\"'> /\n", max_size=40))
 @settings(max_examples=300, deadline=None)
 def test_a_tag_ends_where_the_parser_ends_it(rest: str) -> None:
-    """Law: quotes count where a value begins and nowhere else. Mutation-checked: if one behind any "=" does, it fails."""
+    """Law: quotes count only where a value begins. Mutation: a quote after any "=" counts."""
     body = f"<p {rest}".encode()
     end, n_attributes = measure(body, 0)
     element = LexborHTMLParser(body).css_first("p")
@@ -161,7 +161,7 @@ def outline_of(body: bytes) -> Tags | None:
 @given(st.lists(st.sampled_from(["<p", "<b x", "</p", " a=", "='", '="', " = '", '"', "'", ">", " ", "x", "=", "/"]), max_size=20))
 @settings(max_examples=500, deadline=None)
 def test_a_page_is_cleared_only_where_every_tag_ends_at_its_first_bracket(pieces: list[str]) -> None:
-    """Law over quotes. Mutation-checked: without a look at the one kind of quotes, or at the white space before them, it fails."""
+    """Law over quotes. Mutations: one kind of quotes, or the white space before them, is ignored."""
     body = "".join(pieces).encode() + bytes(32)
     if (found := outline_of(body)) is not None:
         for at, end in zip(found.at.tolist(), found.ends.tolist(), strict=True):
@@ -170,7 +170,7 @@ def test_a_page_is_cleared_only_where_every_tag_ends_at_its_first_bracket(pieces
 
 @pytest.mark.parametrize("name", [*FORMATTING_NAMES, "a"])
 def test_the_parser_keeps_three_of_equal_formatting_elements(name: str) -> None:
-    """The Standard, 13.2.4.3, "Noah's Ark clause": what the first bound of the scan stands on."""
+    """The Standard, 13.2.4.3, "Noah's Ark clause": the first bound of the scan depends on it."""
     tree = LexborHTMLParser(f"<p>{f'<{name} x=1 y=2>' * 50}</p><p>x".encode())
     assert len(tree.css("p")[-1].css(name)) == (1 if name in ("a", "nobr") else 3)
 
@@ -220,7 +220,7 @@ def real_depths(body: bytes) -> int:
 
 
 def believed_depths(body: bytes) -> int:
-    """Return what the scan takes for a bound of that: four elements a tag, for those that a table implies; clones of formatting."""
+    """Return the scan's bound of that: four elements for each tag, since a table implies some, and clones of formatting elements."""
     data = np.frombuffer(body, dtype=np.uint8)
     at, glance = glances(body, data)
     if not at.size:
@@ -232,7 +232,7 @@ def believed_depths(body: bytes) -> int:
 
 
 def first_depths(body: bytes) -> list[int]:
-    """Return what the first bounds of the scan take for that, of elements; each is closer than the one before."""
+    """Return the first bounds of the scan for that, in elements; each is closer than the one before."""
     known = outline_of(body)
     if known is None:
         return []
@@ -246,9 +246,9 @@ def law_pages() -> Iterator[tuple[Recipe, bytes]]:
 
 
 def test_no_element_stays_open_that_is_believed_closed() -> None:
-    """Law over the grammar of `python -m benchmarks.proofs.bomb_search`: lexbor's tree is no deeper than the scan fears.
+    """Law over the grammar of `python -m benchmarks.proofs.bomb_search`: lexbor's tree is never deeper than the scan's bound.
 
-    Mutation-checked: if what may hide tags is dropped, or the names of pairs are not compared, it fails.
+    Mutations: what may hide tags is ignored; the names of pairs of tags are not compared.
     """
     for recipe, body in law_pages():
         most = min([believed_depths(body), *first_depths(body)])
@@ -265,7 +265,7 @@ NAMES = ["a", "h1", "div", "section", "template", "blockquote", "my-element-one"
 )
 @settings(max_examples=100, deadline=None)
 def test_names_are_told_apart_whatever_follows_them(tags: list[tuple[str, str, bool]]) -> None:
-    """Law: equal names, and only those, have equal words, as far as these reach; case does not matter."""
+    """Law: equal names, and only those, have equal words, up to their length; case does not matter."""
     source, places = "", []
     for name, rest, is_upper in tags:
         places.append(len(source) + 1)

@@ -1,4 +1,4 @@
-"""From bytes to UTF-8: the order of evidence, and that links survive every wrong turn."""
+"""From bytes to UTF-8: the order of evidence; and links survive a wrong charset."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ SHORT_WESTERN = [
     "São João",
     "Crème brûlée, café, thé",
 ]
-SHORT_OTHERS = [  # what the detector knows at once, and a rule for few bytes must leave to it
+SHORT_OTHERS = [  # the detector knows these at once, and the rule for few bytes must leave them to it
     ("Привет мир", "windows-1251", "windows-1251"),
     ("Привет мир", "koi8-r", "koi8-r"),
     ("Łódź", "iso-8859-2", "iso-8859-2"),
@@ -93,7 +93,7 @@ SHORT_OTHERS = [  # what the detector knows at once, and a rule for few bytes mu
 
 @pytest.mark.parametrize("text", SHORT_WESTERN)
 def test_a_short_page_in_latin_1_that_nobody_declared_is_read_as_it_was_written(text: str) -> None:
-    """Seen to fail for 10 of these 16: ISO-8859-2, -3, -10, -15, UTF-8 and Mac OS were taken for it."""
+    """Seen to fail for 10 of these 16: they were taken for ISO-8859-2, -3, -10, -15, UTF-8 and Mac OS."""
     assert html.decode(text.encode("cp1252"), "text/html") == (text.encode(), "windows-1252")
 
 

@@ -1,4 +1,4 @@
-"""What came for one request is cut into its parts, and nothing is lost between them."""
+"""The bytes of one answer are cut into their parts, and nothing is lost between them."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_each_framing_of_rfc_9112_ends_where_it_ends(
     ],
 )
 def test_nothing_takes_long_or_is_too_much(received: bytes) -> None:
-    """Quadratic, as a first draft was in spaces behind a chunk's size, the first of these would take hours."""
+    """If the time were quadratic, as a first draft was in spaces after a chunk's size, the first of these would take hours."""
     message = split(received, 20)
     assert message.interim + message.head + message.body + message.excess == received
 
@@ -80,7 +80,7 @@ def test_half_a_head_is_all_head() -> None:
     st.integers(0, 3),
 )
 def test_the_parts_are_all_that_came(pieces: list[bytes], n_interim: int) -> None:
-    """Law: whatever came, its parts one after the other are it."""
+    """Law: the parts of any bytes, joined, are these bytes."""
     received = b"".join(pieces)
     message = split(received, n_interim)
     assert message.interim + message.head + message.body + message.excess == received

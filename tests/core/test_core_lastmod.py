@@ -1,4 +1,4 @@
-"""Dates of sitemaps, and how far they are believed."""
+"""Dates in sitemaps, and how far they are believed."""
 
 import pytest
 
@@ -27,8 +27,8 @@ def test_dates_are_read_in_the_forms_that_are_met(text: str, at: float) -> None:
         (NOW - 9 * DAY_S, 0.0, None),  # the page says nothing
         (NOW - 9 * DAY_S, NOW - 60, None),  # made on demand
         (NOW - 9 * DAY_S, NOW - 9.5 * DAY_S, True),
-        (NOW - 9 * DAY_S, NOW - 20 * DAY_S, False),  # a change that was none
-        (NOW - 20 * DAY_S, NOW - 9 * DAY_S, False),  # a change that is not told
+        (NOW - 9 * DAY_S, NOW - 20 * DAY_S, False),  # a change was announced, but there was none
+        (NOW - 20 * DAY_S, NOW - 9 * DAY_S, False),  # a change was not announced
         (NOW + 3 * DAY_S, 0.0, False),  # the future
     ],
 )

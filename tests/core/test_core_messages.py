@@ -1,4 +1,4 @@
-"""Messages between agents: what is written is read again, and what no agent writes is refused."""
+"""Messages between agents: what was written is read back, and what no agent writes is refused."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_what_no_agent_writes_is_refused(message: Message) -> None:
     ids=["fetched", "refused", "redirect", "failed with a head", "failed without"],
 )
 def test_the_answer_of_a_robots_txt_is_judged_by_another_agent_as_here(outcome: Outcome) -> None:
-    """Mutation: a failure with a head came back as a page."""
+    """Mutation: a failure with headers came back as a page."""
     sent = decode(encode(messages.answer_of(URL.text, outcome)))
     assert isinstance(sent, RobotsAnswer)
     assert messages.outcome_of(sent, URLS) == outcome

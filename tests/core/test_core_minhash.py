@@ -15,7 +15,7 @@ pytestmark = pytest.mark.usefixtures("each_implementation")
 
 
 def _two_sets(share: float, n: int, seed: int) -> tuple[U64, U64]:
-    """Return two sets of n random hashes together, of which `share` is common to both."""
+    """Return two sets with n different random hashes in all, of which `share` is in both."""
     hashes = np.random.default_rng(seed).integers(0, 1 << 64, n, dtype=np.uint64)
     n_common = round(share * n)
     own = (n - n_common) // 2
@@ -62,7 +62,7 @@ def test_a_text_without_words_resembles_nothing_not_even_itself() -> None:
 
 
 def test_the_sketch_is_the_same_in_every_process() -> None:
-    """What is stored today is compared tomorrow: values that were printed once."""
+    """Stored sketches are compared later: these values were printed once."""
     sketch = minhash(np.arange(1, 10, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15), 4, 3)
     assert sketch.tolist() == [1653091449015468543, 6585650694708651529, 12700996654185245680, 15167276277031837173]
 

@@ -1,4 +1,4 @@
-"""The native pass says what the tree says, link for link and word for word, or gives the page up."""
+"""The native pass finds what the tree finds, link for link and word for word, or gives up on the page."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ MANUAL = Path("/usr/share/doc")
 
 
 def by_pass(body: bytes, max_links: int = 500) -> Parsed | None:
-    """Return what the pass finds, None where it gives the page up."""
+    """Return what the pass finds; None if it gives up."""
     taken = native.page(body, max_links, Link)
     if isinstance(taken, str):
         return None
@@ -41,7 +41,7 @@ def by_pass(body: bytes, max_links: int = 500) -> Parsed | None:
 
 
 def differences(body: bytes, max_links: int = 500) -> list[str]:
-    """Return the fields in which pass and tree differ; of the text, its words and what stands between them."""
+    """Return the fields in which pass and tree differ; for the text, its words and the characters between them."""
     found = by_pass(body, max_links)
     tree = html.parse(body, "utf-8", agent="thresher", max_links=max_links)
     if found is None:
@@ -51,7 +51,7 @@ def differences(body: bytes, max_links: int = 500) -> list[str]:
 
 
 def test_they_agree_on_wild_markup() -> None:
-    """Law. Mutation: an end tag that always parts words fails this; so does a link closed with its paragraph that is not given up."""
+    """Law. Mutations: an end tag always separates words; a link that its paragraph closes is not given up."""
     wrong = {seed: page for seed in range(1_500) if differences(page := wild_page(random.Random(seed), 40))}
     assert wrong == {}
 
@@ -102,7 +102,7 @@ def test_an_ordinary_page_is_not_given_up() -> None:
     ],
 )
 def test_what_needs_a_tree_is_given_up_with_the_reason(source: str, why: str | None) -> None:
-    """The list in crawler/native/__init__.py: these pages alone do not go through the pass."""
+    """The list in crawler/native/__init__.py: only these pages are not read by the pass."""
     taken = native.page(source.encode(), 9, Link)
     assert (taken if isinstance(taken, str) else None) == why
 
@@ -135,7 +135,7 @@ TEXT = st.text(st.characters() | st.characters(max_codepoint=127) | st.sampled_f
 @given(TEXT)
 @settings(max_examples=150, deadline=None)
 def test_words_have_the_same_hashes(text: str) -> None:
-    """Law, lone surrogates and characters beyond U+FFFF included."""
+    """Law, also for lone surrogates and characters beyond U+FFFF."""
     found = native.words(text, sketch.MAX_UNITS)
     assert found is not None
     assert np.frombuffer(found, dtype=np.uint64).tolist() == sketch._token_hashes(text).tolist()
@@ -165,7 +165,7 @@ LINKS = st.lists(
 @given(LINKS, st.integers(0, 64))
 @settings(max_examples=100, derandomize=True, deadline=None)
 def test_links_have_the_same_least_hashes(urls: list[str], most: int) -> None:
-    """Law. Mutation: the last bytes of a path were hashed from the other end; a number among the least ones took another's place."""
+    """Law. Mutations: the last bytes of a path are hashed from the other end; a number among the smallest ones replaces another one."""
     urls = [url for url in urls if url.isascii() or url.encode("utf-8", "replace").decode() == url]
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(minhash, "NATIVE", False)
@@ -174,7 +174,7 @@ def test_links_have_the_same_least_hashes(urls: list[str], most: int) -> None:
 
 
 def by_both(ask: Callable[[], Any]) -> tuple[Any, Any]:
-    """Return what is said with the native code, and without."""
+    """Return the results with the native code and without."""
     with pytest.MonkeyPatch.context() as patched:
         found = ask()
         for module in (echo, looks, minhash, novelty, random_projection):
@@ -183,7 +183,7 @@ def by_both(ask: Callable[[], Any]) -> tuple[Any, Any]:
 
 
 def text_of_page(seed: int) -> U64:
-    """Return the words of a page: short, long, of few words again and again, of names from its URL, of dates."""
+    """Return the text of a page: short, long, of few repeated words, of names from its URL, of dates."""
     rng = random.Random(seed)
     n, names = rng.choice([0, 1, 2, 3, 9, 150, 400, 3_000]), ["red", "shoes", "2024", "03", "05", "17", "page", "x9"]
     known = [f"w{i}" for i in range(rng.choice([1, 3, 40, 2_000]))]
@@ -211,20 +211,22 @@ def test_a_row_of_no_words_may_lie_anywhere() -> None:
 
 @pytest.mark.parametrize("word", ["", "a", "Zürich", "2024", "Ελλάδα", "漢字かな", "ไทย", "a" * 300])
 def test_a_word_of_a_url_has_one_hash_in_c_and_in_python(word: str) -> None:
-    """Mutation: the letters were taken from the end."""
+    """Mutation: the letters are taken from the end."""
     assert sketch.word_hash(word) == sketch._word_hash(word)
     assert native.word(word + "\U0001f600") is None
 
 
 def _looked_at(tokens: U64, words: list[str]) -> list[int]:
-    """Return the tokens that a look is taken of."""
+    """Return the tokens of which a look is made."""
     own: list[int] = looks._without_echo(tokens, words, [words[-2:]]).tolist()
     return own
 
 
 @pytest.mark.parametrize("url", [URL, "http://a.example/red-shoes/17?q=x9%20page", "http://a.example/"])
 def test_filters_see_the_same_in_a_page(url: str) -> None:
-    """Law. Mutation: of repeated threes one more was sampled; a table half full was kept; a row was sought once; of pairs one twice."""
+    """Law. Mutations: of repeated triples one more is sampled; a half full table is kept; a row is looked for once; a pair is counted
+    twice.
+    """
     table, others = b"", b""
     for seed in range(120):
         tokens = text_of_page(seed)
@@ -240,7 +242,7 @@ def test_filters_see_the_same_in_a_page(url: str) -> None:
         words = looks._url_words(url)
         own, expected = by_both(partial(_looked_at, tokens, words))
         assert own == expected, seed
-        for k, step in ((256, 32), (4, 3)):  # of few slots none is empty
+        for k, step in ((256, 32), (4, 3)):  # with few slots, none is empty
             slots, expected = by_both(partial(minhash.low_bytes, tokens, k, 5, step))
             assert slots == expected, seed
         projected, expected = by_both(partial(random_projection.project_buckets, tokens, TABLE))
@@ -317,7 +319,7 @@ def test_wrong_arguments_are_refused(call: str) -> None:
 @given(st.lists(st.integers(0, 255), max_size=200), st.sets(st.integers(0, 300)), st.integers(1, 60))
 @settings(max_examples=100, deadline=None)
 def test_words_in_common_are_counted_alike(numbers: list[int], common: set[int], ends: int) -> None:
-    """Law, for words that are repeated, too. Mutation: the last words of a long text are passed over."""
+    """Law, also for repeated words. Mutation: the last words of a long text are left out."""
     row = np.array([number << 32 | number % 8 for number in numbers], dtype=np.uint64)
     wanted = np.array(sorted(common), dtype=np.uint32).tobytes()
     some = row.tolist() if len(numbers) <= 2 * ends else [*row[:ends].tolist(), *row[-ends:].tolist()]

@@ -1,4 +1,4 @@
-"""What native code says of links and URLs is what Python says."""
+"""Native code and Python give the same results for links and URLs."""
 
 from __future__ import annotations
 
@@ -67,11 +67,11 @@ URLS = st.lists(st.builds("http://{}.example/{}".format, st.sampled_from("abc"),
 @given(BASES, HREFS, RULES)
 @settings(max_examples=600, deadline=None)
 def test_links_mean_the_same(base: str, hrefs: list[str], rules: URLRules) -> None:
-    """Law. Mutations: "." first in a segment, a folder with escapes: each fails this."""
+    """Law. Mutations: "." at the start of a segment is wrong; a folder with escapes is wrong."""
     met = ["http://a.example/", "https://b.example:8443/"]
     spaces = [URLSpace(bytes(16), rules) for _ in range(2)]
     for space in spaces:
-        space.resolve(base, met)  # origins that are known
+        space.resolve(base, met)  # now these origins are known
     found = spaces[0].resolve(base, hrefs)
     with mock.patch.object(url, "NATIVE", new=False):
         assert spaces[1].resolve(base, hrefs) == found
@@ -104,7 +104,7 @@ def test_keys_are_the_same(rests: list[str], secret: bytes) -> None:
 @given(URLS, st.integers(0, 4), st.integers(1, 4))
 @settings(max_examples=300, deadline=None)
 def test_filters_of_spelling_say_the_same(texts: list[str], n: int, most_params: int) -> None:
-    """Law: bounds and extensions are told by native code as in Python."""
+    """Law: limits and extensions have the same results in native code and in Python."""
     links = LinkColumns(texts, origins_of(texts), ["example"] * len(texts))
     of_media = ExtensionFilter(MediaSettings(skip_extensions=["pdf", ".jpeg", "longeste", ".", "x/y"]))
     of_shape = ShapeTrap(PathTrapSettings(max_segment_repeats=n + 1, max_segments=n + 2, max_params=most_params))

@@ -1,4 +1,4 @@
-"""The orders of a crawl: what each takes first, and cash whose levels are those of the sums."""
+"""The orders of a crawl: what each takes first; and the levels of cash are those of exact sums."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def push(made: World, text: str, depth: int = 0, worth: int = 0) -> None:
 
 
 def taken(made: World, n: int) -> list[str]:
-    """Return what is fetched, one request at a time."""
+    """Return the URLs in the order in which they are fetched, one request at a time."""
     texts = []
     for _ in range(n):
         made.now += 10.0
@@ -123,7 +123,7 @@ def test_a_host_that_stands_in_line_gets_ahead_when_more_sites_come_to_link_to_i
     made = world(order)
     for name in ("busy", "first", "later"):
         push(made, f"http://{name}.example/")
-    busy = leased(made)  # the only fetcher's: the others stand in line
+    busy = leased(made)  # the only fetcher has it: the others wait in line
     later = URLS.queue_key("http://later.example")[:8]
     for n_linking in (0, 3):
         made.store.save_site(later, SiteRecord(name="later.example", n_hosts=1, n_linking=n_linking))
@@ -148,7 +148,7 @@ def test_by_default_a_host_stays_ahead_until_its_pages_have_doubled() -> None:
 
 @given(st.lists(st.tuples(st.integers(1, 5), st.floats(0.001, 40)), max_size=60), st.integers(1, 3))
 def test_levels_are_those_of_the_exact_sums(gifts: list[tuple[int, float]], steps: int) -> None:
-    """Mutation: the sum is forgotten when it reaches the next level."""
+    """Mutation: the sum is lost when it reaches the next level."""
     cash, sums, levels = Cash(steps), dict.fromkeys(range(1, 6), 1.0), dict.fromkeys(range(1, 6), 0)
     for seq, amount in gifts:
         sums[seq] += amount
@@ -167,7 +167,7 @@ def test_a_page_gives_what_it_has_in_equal_parts_and_keeps_nothing() -> None:
     cash.begin(7, 2.5)
     assert cash.gain(7, 1, 1.0) == cash.level_of(3.5)
     assert cash.gift(7, cash.level_of(3.5), 7) == 0.5
-    assert cash.gift(7, 1, 4) == 0.5  # its level alone, which begins with 2: what it had is given
+    assert cash.gift(7, 1, 4) == 0.5  # only its level, which begins at 2: the rest is given
     assert cash.gift(7, 1, 0) == 0.0
 
 
@@ -186,7 +186,7 @@ def test_what_was_not_linked_to_for_two_generations_begins_anew_at_its_level(mon
 
 @given(st.lists(st.integers(1, 25), max_size=12))
 def test_cash_begun_for_a_pages_links_is_as_begun_for_one_after_the_other(runs: list[int]) -> None:
-    """Generations begin at the same URL. Mutation: a whole run goes into the generation that its first URL went into."""
+    """Generations begin at the same URL. Mutation: all links of a page go into the generation of the first one."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_GENERATION", 10)
         together, singly, first = Cash(), Cash(), 1

@@ -1,4 +1,4 @@
-"""Overrides: what covers a URL, and which of several decides."""
+"""Overrides: which of them apply to a URL, and which of several decides."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_each_setting_is_taken_from_the_longest_match_that_has_it() -> None:
 
 
 def test_what_a_host_or_a_site_has_one_of_is_set_for_all_of_it() -> None:
-    """A prefix sets the pace of its whole host; a subdomain cannot set what its site has one of."""
+    """An override of a prefix sets the pace of its whole host; an override of a subdomain cannot set what is one for the whole site."""
     overriding = Overriding(DOCS)
     paces = [
         overriding.of_host(queue).politeness.min_delay for queue in ("example.org", "sub.example.org", "other.org", "a.sub.example.org:81")
@@ -106,7 +106,7 @@ def test_what_a_host_or_a_site_has_one_of_is_set_for_all_of_it() -> None:
 
 
 def test_a_thousand_overrides_are_not_looked_at_for_each_url() -> None:
-    """The cost of a look-up does not grow with the number of overrides."""
+    """The time of a look-up does not grow with the number of overrides."""
     many = {f"host{i}.example": {"limits.max_depth": i} for i in range(1_000)} | {"https://host7.example/x/": {"limits.max_depth": 99}}
     overriding = Overriding(settings(many))
     for text, depth in (("https://host7.example/", 7), ("https://host7.example/x/", 99), ("https://www.host8.example/", 8)):
@@ -152,7 +152,7 @@ def test_every_pace_of_politeness_is_the_host_s_own() -> None:
 
 
 def test_every_option_may_differ_by_prefix_or_says_why_not() -> None:
-    """And every name in the tables is an option, or a section."""
+    """Every name in the tables is an option or a section."""
     named = {*WHOLE_CRAWL, *OF_HOSTS, *OF_SITES}
     assert named <= {*known()}
     everywhere = [key for key in options() if not why_whole(key)]

@@ -1,4 +1,4 @@
-"""One's own site in the core: who counts as own, at what pace it is asked, and that nobody else's pace changes."""
+"""One's own site in the core: which hosts are own, how fast they are asked; and that the pace of all others stays the same."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_ones_own_site_waits_for_the_latency_factor_alone() -> None:
 
 
 def test_other_hosts_keep_their_delay_and_their_address_its_own_even_beside_ones_own_site() -> None:
-    """Both names lie on one address. Mutation: let `Slots._start` move `next_start` for an own line, and others wait for it."""
+    """Both names have the same address. Mutation: `Slots._start` moves `next_start` for an own host, so that others wait for it."""
     crawl = world()
     for n in range(20):
         crawl.push(f"http://own.example/{n}")
@@ -106,7 +106,7 @@ def test_a_name_that_resolves_elsewhere_is_asked_like_any_other(moved: dict[str,
 
 @pytest.mark.parametrize(("address", "pause"), [("10.0.0.1", 0.0), ("10.0.0.2", 1.0)], ids=["its own", "elsewhere"])
 def test_after_a_kill_ones_own_site_is_asked_at_once_unless_its_name_resolves_elsewhere(address: str, pause: float) -> None:
-    """It is one's own before its address is looked up again; where that is another by now, it rests."""
+    """The host is own before its address is looked up again; if the address has changed, its delay holds."""
     crawl = world(known={"own.example": address})
     for n in range(3):
         crawl.push(f"http://own.example/{n}")
@@ -120,13 +120,13 @@ def test_after_a_kill_ones_own_site_is_asked_at_once_unless_its_name_resolves_el
 def test_another_port_of_the_same_name_is_asked_like_any_other() -> None:
     crawl = world()
     for n in range(4):
-        crawl.push(f"https://own.example/{n}")  # port 443, in the queue that port 80 stands in
+        crawl.push(f"https://own.example/{n}")  # port 443, in the same queue as port 80
     crawl.run()
     assert min(gaps(crawl, "own.example")) >= 1.0 - 1e-6
 
 
 def test_back_off_and_retry_after_stay() -> None:
-    """Mutation: leave the trouble out of `Pace._floor`, and the host is asked again after 10 ms."""
+    """Mutation: `Pace._floor` ignores failures: the host is asked again after 10 ms."""
     answers = iter([(429, "7"), (503, "")])
 
     def answer(url: CrawlURL, rng: random.Random) -> Outcome:
@@ -143,7 +143,7 @@ def test_back_off_and_retry_after_stay() -> None:
     first, second, *rest = gaps(crawl, "own.example")
     assert first >= 7.0
     assert second >= 14.0  # doubled by the next incident
-    assert min(rest) >= 0.02 - 1e-6  # twice the gap until it is forgiven
+    assert min(rest) >= 0.02 - 1e-6  # twice the gap until an answer is good
 
 
 def test_failures_slow_ones_own_site_as_any_other() -> None:
@@ -177,7 +177,7 @@ def test_an_override_of_its_delay_holds_at_ones_own_site() -> None:
 
 
 def test_every_rule_is_named_with_its_figure() -> None:
-    """Mutation: forget `record.rule` in `Pace.respond`, and everything is min_delay."""
+    """Mutation: `Pace.respond` does not set `record.rule`: everything is min_delay."""
 
     def answer(url: CrawlURL, rng: random.Random) -> Outcome:
         match url.host.partition("://")[2].partition(".")[0]:
@@ -232,7 +232,7 @@ def test_what_a_line_waits_for_is_a_place_where_all_are_taken() -> None:
 
 
 def test_another_try_of_a_filter_s_request_is_told_as_such() -> None:
-    """No URL of the crawl waits then: its count of queued ones is 0. Mutation: the purpose was not looked at."""
+    """No URL of the crawl waits then: the count of queued URLs is 0. Mutation: the purpose is ignored."""
     for purpose, rule in ((Purpose.PROBE, "retry of a filter's request that failed"), (Purpose.PAGE, "retry of what failed")):
         crawl = World(configured(politeness={"jitter": 0.0}), answer=lambda url, _: failure(url, Cause.DISCONNECTED, 0.01))
         crawl.push("http://a.example/", purpose=purpose)

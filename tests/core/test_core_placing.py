@@ -14,7 +14,7 @@ URLS = URLSpace(bytes(32), URLRules())
 
 
 def test_a_linked_url_stands_in_the_crawls_order_and_an_announced_one_in_a_lane_of_its_own() -> None:
-    """Mutation: what a sitemap announced stood among the links."""
+    """Mutation: an announced URL was queued among the links."""
     order = BreadthFirst(Queues())
     linked = URLS.url("http://a.example/x", site_depth=3)
     announced = URLS.url("http://a.example/x", site_depth=3, purpose=Purpose.ANNOUNCED)

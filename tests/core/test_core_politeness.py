@@ -30,7 +30,7 @@ class Host:
         self.now = START
 
     def answer(self, outcome: Outcome, *, excused: bool = False) -> float:
-        """Answer a request that is made as soon as it may be; return the wait after it."""
+        """Make a request as soon as allowed, and answer it; return the wait after it."""
         self.now = max(self.now, self.record.next_at) + outcome.elapsed_s
         self.pace.respond(self.record, self.rules, outcome, self.now, excused=excused)
         return self.record.next_at - self.now
@@ -279,7 +279,7 @@ def test_few_hosts_or_refused_connections_are_no_outage() -> None:
 
 
 def test_hosts_that_never_answered_are_no_evidence_once_any_has() -> None:
-    """F13: the tail of a crawl is dead hosts. Before the first answer they are all the evidence there is."""
+    """F13: at the end of a crawl most hosts are dead. Before the first answer they are the only evidence."""
     tail, start = Outage(), Outage()
     tail.note(b"", page(URL), START, answered_before=False)
     down(tail, 200, answered_before=False)

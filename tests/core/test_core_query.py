@@ -20,5 +20,5 @@ from thresher.crawler.core.query import fields_of
     ],
 )
 def test_a_semicolon_separates_fields_where_a_name_and_a_value_follow_one(query: str, fields: list[str]) -> None:
-    """Mutation: `&` alone separated them; a repository browser had one field and one class of 2,391 URLs."""
+    """Mutation: only `&` separates them: a repository browser has one field and one class of 2,391 URLs."""
     assert fields_of(query) == fields

@@ -1,4 +1,4 @@
-"""What pages and style sheets need to be shown, as browsers would ask for it."""
+"""What pages and style sheets need to be shown, as browsers would request it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def of(html: str) -> list[str]:
     ],
 )
 def test_html_names_what_it_needs(html: str, found: list[str] | str) -> None:
-    """Elements, attributes and what styles in them say; links, frames and comments are none."""
+    """Elements, attributes, and styles in them; links, frames and comments do not count."""
     assert [each for each in of(html) if each] == [*found]
 
 
@@ -67,18 +67,18 @@ def test_a_page_without_an_icon_has_that_of_its_host() -> None:
     ],
 )
 def test_css_names_what_it_needs(css: str, found: list[str] | str) -> None:
-    """[CSS Syntax 3] tokens, [CSS Cascade 5] @import, [CSS Images 4] image-set(); names of namespaces are no addresses."""
+    """[CSS Syntax 3] tokens, [CSS Cascade 5] @import, [CSS Images 4] image-set(); names of namespaces are no URLs."""
     assert of_css(css) == [*found]
 
 
 def test_a_srcset_is_read_as_the_standard_has_it() -> None:
-    """[HTML, parse a srcset attribute]: commas within addresses, none between, descriptors in brackets."""
+    """[HTML, parse a srcset attribute]: commas within URLs, none between, descriptors in brackets."""
     read = srcset(" a,b.png 1x,c.png,  d.png 2x , ,e.png f(1, 2)x, g.png")
     assert read == ["a,b.png", "c.png", "d.png", "e.png", "g.png"]
 
 
 def test_hostile_bodies_are_read_in_bounded_time_and_number() -> None:
-    """Blocks within blocks take no recursion; what is inline, empty or absurdly long is left out; what is too many is counted."""
+    """Nested blocks cause no recursion; inline, empty or very long URLs are left out; those beyond the limit are counted."""
     assert of_css("{(" * 100_000 + "url(a)") == ["a"]
     long = b"<img src='" + b"x" * 70_000 + b"'>"
     body = b"<link rel=icon href=i>" + long + b"<img src=' data:x'><img src=JavaScript:x><img src='#a'><img src=''>" + b"<img src=a>" * 3

@@ -72,8 +72,8 @@ def test_a_304_lied_if_the_same_validator_comes_with_another_page() -> None:
     assert has_lied(tag, tag, is_change=True, said_at=NOW)
     assert has_lied(date, date, is_change=True, said_at=NOW)
     assert not has_lied(tag, tag, is_change=False, said_at=NOW)
-    assert not has_lied(tag, Validators('"2"'), is_change=True, said_at=NOW)  # it may have changed between the two
-    assert has_lied(tag, Validators('"2"', http(NOW - 60)), is_change=True, said_at=NOW)  # it says itself when it did
+    assert not has_lied(tag, Validators('"2"'), is_change=True, said_at=NOW)  # the page may have changed between the two answers
+    assert has_lied(tag, Validators('"2"', http(NOW - 60)), is_change=True, said_at=NOW)  # it says that it had changed before the first
     assert not has_lied(tag, Validators('"2"', http(NOW)), is_change=True, said_at=NOW)
 
 

@@ -21,7 +21,7 @@ def visits(policy: Policy, shares: list[Share], m: float) -> float:
 
 
 def mean_chance(policy: Policy, shares: list[Share], m: float) -> float:
-    """Return the geometric mean of the chances that visits find a change; those that can be no more and are of use do not count."""
+    """Return the geometric mean of the chances that visits find a change, without pages that change between any two allowed visits."""
     found = [(share.n, share.rate, interval_s(policy, share.rate, share.weight, m, BOUNDS)) for share in shares]
     counted = [(n / t, chance) for n, rate, t in found if (chance := -math.expm1(-rate * t)) < NEEDLESS or t > BOUNDS.least_s]
     return math.exp(sum(visits * math.log(chance) for visits, chance in counted) / max(1e-99, sum(visits for visits, _ in counted)))
@@ -67,9 +67,9 @@ def test_age_optimal_lessens_age_by_the_same_with_one_more_visit_of_any_page() -
 
 
 def test_fresh_makes_one_more_visit_worth_the_same_at_every_page_that_it_can_keep_up_with() -> None:
-    """The derivative of weight · r / (r + c) by r is the multiplier [AHLPS18]; one that it cannot has its turn alone.
+    """The derivative of weight · r / (r + c) by r is the multiplier [AHLPS18]; a page that changes too fast only gets its regular turn.
 
-    Mutation: a root left out.
+    Mutation: a square root is left out.
     """
     shares = [Share(50, rate / DAY_S, weight) for rate in (0.1, 0.5, 1) for weight in (1.0, 3.0)]
     m = multiplier("fresh", [*shares, Share(5, 1.0, 1.0)], 200 / DAY_S, BOUNDS)
@@ -80,7 +80,7 @@ def test_fresh_makes_one_more_visit_worth_the_same_at_every_page_that_it_can_kee
 
 
 def test_what_changes_with_every_request_does_not_take_the_visits_of_the_others() -> None:
-    """One such page among a hundred gets no more than some shares of the others; by its rate it would get all."""
+    """One such page among a hundred gets no more than a few times the share of another page; by its rate it would get all visits."""
     shares = [Share(99, 1 / DAY_S, 1.0), Share(1, 10.0, 1.0)]
     m = multiplier("harmonic", shares, 50 / DAY_S, BOUNDS)
     often, seldom = (interval_s("harmonic", share.rate, 1.0, m, BOUNDS) for share in reversed(shares))
@@ -88,7 +88,7 @@ def test_what_changes_with_every_request_does_not_take_the_visits_of_the_others(
 
 
 def test_a_host_with_time_to_spare_is_not_asked_more_than_is_of_use() -> None:
-    """One visit in a hundred finds a change. Mutation: no bound."""
+    """One visit in a hundred must find a change. Mutation: there is no such bound."""
     for policy in POLICIES:
         rate = 0.1 / DAY_S
         m = multiplier(policy, [Share(50, rate, 1.0)], 50 / HOUR_S, BOUNDS)
@@ -108,7 +108,7 @@ def test_what_is_not_of_use_is_left_out_as_the_policy_shares_and_not_page_by_pag
 
 
 def test_a_page_that_always_differs_does_not_let_the_others_be_asked_in_vain() -> None:
-    """One of ten: visits of the others nearly as few as without it."""
+    """One page of ten always differs: the others get nearly as few visits as without it."""
     quiet = [Share(9, 0.05 / DAY_S, 1.0)]
     alone, beside = (multiplier("harmonic", shares, 10 / HOUR_S, BOUNDS) for shares in (quiet, [*quiet, Share(1, 1 / HOUR_S, 1.0)]))
     before, after = (interval_s("harmonic", quiet[0].rate, 1.0, m, BOUNDS) for m in (alone, beside))

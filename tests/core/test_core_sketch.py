@@ -61,7 +61,7 @@ ALPHABET = st.characters(codec="utf-8") | st.sampled_from("aAbB01 \t.,-_éÉßİ
 @example("0กำลังไป a")
 @settings(max_examples=100, deadline=None)
 def test_every_word_is_found_and_only_its_letters_count(text: str) -> None:
-    """Law, against a loop. Mutation-checked: without the division by the place's power, equal words differ."""
+    """Law, against a loop. Mutation: without the division by the place's power, equal words differ."""
     words = reference(text)
     found = hashes(text)
     assert len(found) == len(words)

@@ -1,6 +1,6 @@
-"""At most `politeness.address_connections` connections are open at an address, idle ones among them: the server counts.
+"""At most `politeness.address_connections` connections are open at an address, with idle ones: the server counts them.
 
-Each fails with a client that keeps idle connections without asking (`AddressConnections._take` returning True).
+Mutation for each: a client that keeps idle connections without a place for them (`AddressConnections._take` returns True).
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ async def test_idle_connections_count_and_the_longest_idle_is_closed_first(clien
 
 @pytest.mark.parametrize("client", CLIENTS)
 async def test_a_request_waits_for_a_place(client: str) -> None:
-    """More requests at once than places: as where the address that a name is reached at is not the one that was reserved."""
+    """More requests at once than places, as when a name is reached at another address than the reserved one."""
     with CountingServer(answer) as server:
         async with fetching(client=client, address_connections=2) as fetcher:
             outcomes = await take(fetcher, server, HOSTS)
@@ -83,7 +83,7 @@ async def test_a_connection_that_has_ended_is_gone_without_the_garbage_collector
 
 
 class _Two(Resolver):
-    """Knows two addresses of every name; nobody listens at the first."""
+    """Knows two addresses of every name; nothing listens at the first."""
 
     async def resolve(self, hostname: str) -> tuple[str, ...] | LookupFailed:
         return ("127.0.0.3", "127.0.0.1")
@@ -91,7 +91,7 @@ class _Two(Resolver):
 
 @pytest.mark.parametrize("client", CLIENTS)
 async def test_an_address_that_a_name_has_beside_counts_too(client: str) -> None:
-    """Requests are reserved at the first address and connected to the second; none goes beyond what that may have."""
+    """Requests reserve the first address and connect to the second, which never has more connections than it may."""
     guard = AddressGuard(["127.0.0.0/8"])
     with CountingServer(answer) as server:
         async with fetching(client=client, address_connections=2, guard=guard, resolver=_Two(DnsSettings(), guard=guard)) as fetcher:
@@ -109,7 +109,7 @@ class _Beside(Resolver):
 
 @pytest.mark.parametrize("client", CLIENTS)
 async def test_an_idle_connection_goes_before_another_address_is_asked(client: str) -> None:
-    """Mutation: `place` took the first address that had a place, which is not the one that was reserved."""
+    """Mutation: `place` takes the first address with a free place, which is not the reserved one."""
     guard = AddressGuard(["127.0.0.0/8"])
     with CountingServer(answer) as server, CountingServer(answer, "127.0.0.3", server.port) as beside:
         async with fetching(client=client, address_connections=2, guard=guard, resolver=_Beside(DnsSettings(), guard=guard)) as fetcher:
@@ -128,7 +128,7 @@ async def _two_agents(tmp_path: Path, client: str, *, at_most: int) -> AsyncIter
         fetching(client=client, address_connections=at_most, elsewhere=other) as second,
     ):
         yield first, second
-    await asyncio.sleep(0)  # the last transports go
+    await asyncio.sleep(0)  # the last transports are closed
     one.close()
     other.close()
 

@@ -96,7 +96,7 @@ def test_outside_2000_slash_3_no_ipv6_address_passes(address: object) -> None:
 
 @pytest.mark.parametrize("host", ["192.0.2.1", "10.0.0.1", "0.0.0.0", "2001:db8::1"])
 def test_the_suite_itself_cannot_leave_loopback(host: str, loopback_only: list[str]) -> None:
-    """T-0: refused before the system is asked, and the test would fail afterwards."""
+    """T-0: refused before the call reaches the system; and the test would fail at its end."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family, socket.SOCK_DGRAM) as sock, pytest.raises(PermissionError, match="T-0"):
         sock.connect((host, 9))

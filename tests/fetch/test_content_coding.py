@@ -41,7 +41,7 @@ CODINGS: dict[str, Callable[[bytes], bytes]] = {
 
 
 def decode(encoding: str, data: bytes, *, max_bytes: int = 10 * MIB, slices: Iterable[int] = ()) -> tuple[bytes, set[Flag], bool]:
-    """Decode `data` cut into pieces of the sizes `slices` and a rest; return the body, the flags, whether it was whole."""
+    """Decode `data` in pieces of the sizes `slices` and a rest; return the body, the flags, and whether it was complete."""
     decoder = BodyDecoder(encoding, max_bytes)
     position = 0
     for size in slices:

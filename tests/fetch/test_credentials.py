@@ -1,4 +1,4 @@
-"""Credentials: to their origin alone, from a file that nobody else may read, and nowhere written."""
+"""Credentials go only to their origin, come from a file that only its owner can read, and are written nowhere."""
 
 from __future__ import annotations
 

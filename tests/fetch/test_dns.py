@@ -1,4 +1,4 @@
-"""The resolver against a name server that answers as told."""
+"""The resolver against a name server with scripted answers."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ async def test_lifetimes_are_kept_within_bounds(ttl: int, kept_s: float) -> None
 
 
 async def test_only_four_of_3000_addresses_are_kept() -> None:
-    """F5: as many as fit a datagram; the resolver's own memory is what is bounded."""
+    """F5: the datagram has as many as fit; the resolver's own memory is bounded."""
     many = [f"10.{i // 250}.{i % 250}.1" for i in range(2000)]
     async with resolving(hosts(*many)) as (resolver, _):
         answer = await resolver.resolve("many.example")
@@ -209,14 +209,16 @@ async def test_a_thousand_names_at_once_are_asked_for_64_at_a_time() -> None:
     def zone(question: Question) -> Answer:
         return Answer([(A, "127.0.0.1")] if question.kind == A else [], delay_s=0.005)
 
-    async with resolving(zone, timeout=60.0) as (resolver, server):  # of a machine with other work, too
+    async with resolving(zone, timeout=60.0) as (resolver, server):  # also on a machine with other work
         answers = await asyncio.gather(*(resolver.resolve(f"n{i}.example") for i in range(1000)))
     assert answers == [("127.0.0.1",)] * 1000
     assert server.max_open <= 64
 
 
 async def test_a_name_may_take_its_whole_time_where_others_are_answered_at_once() -> None:
-    """F3, F9: c-ares gave it up after five times the server's usual time, three quarters of a second here. Fails with two tries."""
+    """F3, F9: Seen to fail: c-ares gave up after five times the server's usual time, here three quarters of a second. Mutation: two
+    tries.
+    """
 
     def zone(question: Question) -> Answer:
         return Answer([(A, "127.0.0.1")] if question.kind == A else [], delay_s=1.0 if question.name == "slow.example" else 0.0)

@@ -1,4 +1,4 @@
-"""What the fetcher sends, and what it makes of ordinary answers."""
+"""What the fetcher sends, and its outcomes for ordinary answers."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ INJECTIONS = [
 
 @pytest.mark.parametrize("target", INJECTIONS)
 async def test_a_url_cannot_write_a_second_line(target: str) -> None:
-    """S16: neither in canonical form nor past it."""
+    """S16: neither a canonical URL nor any other."""
     async with serve(always(response(b"x"))) as site, fetching() as fetcher:
         await fetcher.fetch(url(site.url(target)))
         outcome = await fetcher.fetch(bare(site.url(target)))
@@ -218,7 +218,7 @@ class BrokenGuard(AddressGuard):
     ],
 )
 async def test_what_the_system_refuses_is_not_held_against_the_host(number: int, cause: Cause) -> None:
-    """F13, F91: the cause, which politeness.RETRIES does not count against the host."""
+    """F13, F91: the cause is one that politeness.RETRIES does not count against the host."""
     async with fetching(guard=BrokenGuard(number)) as fetcher:
         outcome = await fetcher.fetch(url("http://a.test/"))
     assert isinstance(outcome, Failed)
@@ -242,7 +242,7 @@ V4, V6 = "Connect call failed ('9.9.9.9', 80)", "Connect call failed ('2620:fe::
     ],
 )  # fmt: skip
 def test_of_several_addresses_the_one_that_got_furthest_decides(error: OSError, cause: Cause) -> None:
-    """F13: a host that only has IPv6, on a network without, is no outage: it would be tried for ever."""
+    """F13: a host that has only IPv6, on a network without IPv6, is no outage: otherwise it would be tried for ever."""
     key = ConnectionKey("a.test", 80, False, True, None, None, None)
     assert blame_aiohttp(aiohttp.ClientConnectorError(key, error), Exchange(0))[0] is cause
 
@@ -265,7 +265,7 @@ async def test_only_four_of_many_refusing_addresses_are_tried() -> None:
 
     records = [(1, f"127.0.{i // 250}.{i % 250 + 1}") for i in range(30)]
     zone = lambda question: Answer(records if question.kind == 1 else [])  # noqa: E731 - it is the zone's one line
-    with socket.socket() as held:  # nobody else may listen there meanwhile
+    with socket.socket() as held:  # no other program can listen there meanwhile
         held.bind(("0.0.0.0", 0))
         async with name_server(zone) as dns:
             names = DnsSettings(servers=[dns.address], timeout=300.0)
@@ -287,7 +287,7 @@ async def test_a_connection_closed_while_idle_is_replaced_without_a_failure() ->
         await talk.request()
         await talk.send(response(b"x"))
         if site.n_connections == 1:
-            await talk.request()  # taken off the wire, and the connection closed without a word
+            await talk.request()  # the request is read, and the connection closed without an answer
             closing.set()
         else:
             await talk.gone()
@@ -311,7 +311,7 @@ async def test_a_request_is_cancelled_from_outside_and_leaves_nothing_open() -> 
 
 @pytest.mark.parametrize("n_rounds", range(1, 12))
 async def test_connecting_is_cancelled_at_whatever_step_and_leaves_nothing_open(n_rounds: int) -> None:
-    """n_rounds: of the loop, that the request is given."""
+    """n_rounds: rounds of the loop before the request is cancelled."""
     async with serve(lambda talk: talk.gone()) as site, fetching() as fetcher:
         task = asyncio.create_task(fetcher.fetch(url(site.url())))
         for _ in range(n_rounds):
@@ -332,7 +332,7 @@ async def test_past_the_limit_of_descriptors_no_connection_is_kept() -> None:
 
 @pytest.mark.parametrize("is_limit_first", [True, False])
 async def test_a_cancellation_from_outside_wins_over_a_limit_that_breaks_at_the_same_time(*, is_limit_first: bool) -> None:
-    """As when the loop is held up until both are due."""
+    """This happens if the loop is blocked until both are due."""
     async with serve(lambda talk: talk.gone()) as site, fetching() as fetcher:
         task = asyncio.create_task(fetcher.fetch(url(site.url())))
         await until(lambda: site.n_connections == 1)

@@ -1,4 +1,4 @@
-"""What the fetcher makes of redirects, statuses, gates and caps."""
+"""The fetcher's outcomes for redirects, statuses, gates and limits."""
 
 from __future__ import annotations
 

@@ -131,7 +131,7 @@ def breaks(data: bytes, *, reset: bool = False) -> Script:
     ids=["length", "in a chunk", "between chunks", "reset", "reset, until close"],
 )
 async def test_a_body_that_breaks_off_is_incomplete(data: bytes, reset: bool, kept: bytes | None) -> None:
-    """F38: what came is kept for when tries run out; a reset may take it along."""
+    """F38: what was received is kept for the last try; a reset can lose it."""
     outcome, site = await fetch(breaks(data, reset=reset))
     assert isinstance(outcome, Failed)
     assert outcome.cause is Cause.INCOMPLETE or (reset and outcome.cause is Cause.CONN_RESET)
@@ -148,7 +148,7 @@ async def test_what_came_of_an_encoded_body_is_decoded() -> None:
 
 @pytest.mark.parametrize("data", [b"", b"HTTP/1.1 200 OK\r\nContent-Ty"], ids=["at once", "in the headers"])
 async def test_a_connection_closed_before_an_answer_is_one_request(data: bytes) -> None:
-    """F39: repeating it is the frontier's, under politeness."""
+    """F39: only the frontier repeats it, with politeness."""
     outcome, site = await fetch(speaks(data))
     assert isinstance(outcome, Failed)
     assert outcome.cause is Cause.DISCONNECTED

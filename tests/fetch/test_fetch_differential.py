@@ -1,4 +1,4 @@
-"""Both clients are told the same by the same server: whatever it sends, in whatever pieces, they make the same of it."""
+"""Both clients get the same bytes from a server, in any pieces, and must have the same outcome."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def each(lines: str) -> list[str]:
 
 @st.composite
 def answers(draw: st.DrawFn) -> list[bytes]:
-    """A response that is mostly right, cut into pieces, perhaps cut off."""
+    """A mostly valid response, cut into pieces, and maybe cut off."""
     framing, body = draw(BODIES)
     status = draw(st.sampled_from(each(STATUSES)))
-    body = b"" if " 204 " in status or " 304 " in status else body  # aiohttp calls what lies behind such an answer its fault
+    body = b"" if " 204 " in status or " 304 " in status else body  # aiohttp calls bytes after such an answer a fault
     lines = [status, *draw(st.lists(st.sampled_from(each(HEADERS)), max_size=3)), framing]
     lengths = [int(line.split(":")[1]) for line in lines if line.startswith("Content-Length")]
     body = body[: max(0, min(lengths, default=len(body)))]  # as it calls what lies behind any answer; the connection is closed by either
@@ -57,7 +57,7 @@ def says(pieces: list[bytes]) -> Script:
 
 
 def seen(outcome: Outcome) -> dict[str, Any]:
-    """Return what the crawl would go by. Of two faults in one answer either may be named."""
+    """Return what a crawl would use of an outcome. Of two faults in one answer, either may be named."""
     match outcome:
         case Fetched():
             return {"page": outcome.head.status, "headers": outcome.head.headers, "body": outcome.body, "flags": outcome.flags}
@@ -83,11 +83,11 @@ def test_both_clients_make_the_same_of_an_answer(pieces: list[bytes]) -> None:
 
     lean, aiohttp = asyncio.run(main())
     if not _agree(lean, aiohttp) and Cause.TOO_SLOW in (lean.get("cause"), aiohttp.get("cause")):
-        lean, aiohttp = asyncio.run(main())  # a busy machine may have kept one of them waiting: a difference is there each time
+        lean, aiohttp = asyncio.run(main())  # a busy machine may have delayed one of them: a real difference is there each time
     assert _agree(lean, aiohttp), (lean, aiohttp)
 
 
 def _agree(lean: dict[str, Any], aiohttp: dict[str, Any]) -> bool:
-    knows_more = "redirect" in lean or lean.get("cause") == Cause.HTTP_5XX  # of an answer whose body is broken
+    knows_more = "redirect" in lean or lean.get("cause") == Cause.HTTP_5XX  # about an answer whose body is broken
     notices = lean.get("cause") == "protocol" and aiohttp.get("cause") == Cause.TOO_SLOW  # a bad chunk in a segment of its own
     return lean == aiohttp or notices or (knows_more and aiohttp.get("cause") == "protocol")

@@ -1,4 +1,4 @@
-"""ACCEPTANCE.md against real sockets: whatever a server does ends by our own rule, in a cause that says what it was."""
+"""ACCEPTANCE.md against real sockets: everything that a server does ends by a rule of ours, with a cause that names it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MIB = 1 << 20
 
 async def test_a_closed_port_refuses() -> None:
     """F11"""
-    with socket.socket() as held:  # nobody else may listen there meanwhile
+    with socket.socket() as held:  # no other program can listen there meanwhile
         held.bind(("127.0.0.1", 0))
         async with fetching() as fetcher:
             outcome = await fetcher.fetch(url(f"http://a.test:{held.getsockname()[1]}/"))
@@ -156,7 +156,7 @@ async def test_a_dripped_body_is_too_slow() -> None:
 
 
 async def test_a_rate_above_the_limit_is_let_through() -> None:
-    """Of 2,000 bytes at once and then a drip, so that a machine that stands still for a while stays above it, too."""
+    """2,000 bytes at once, then a slow drip: so a machine that stands still for a while stays above the limit, too."""
     start = HEAD + b"Content-Length: 2030\r\n\r\n" + b"x" * 2000
     outcome = await page(drips(start, b"x" * 30), rate_grace_s=0.1, min_rate=1)
     assert len(outcome.body) == 2030
@@ -166,7 +166,7 @@ async def test_a_rate_above_the_limit_is_let_through() -> None:
     "drops", [b"HTTP/1.1 200 OK\r\nX-A: " + b"a" * 500, b"HTTP/1.1 103 Early\r\n\r\n" * 20], ids=["headers", "interim"]
 )
 async def test_dripped_headers_time_out(drops: bytes) -> None:
-    """F21. Where the machine stands still before the first byte that is what is said, and it is tried again with more time."""
+    """F21. If the machine stands still before the first byte, the cause is another one, and the test tries again with more time."""
     for patience_s in (0.5, 3.0, 9.0):
         outcome = await failure(drips(b"", drops), first_byte_timeout=patience_s)
         if outcome.cause is not Cause.TIMEOUT_FIRST_BYTE:

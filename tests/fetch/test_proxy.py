@@ -26,7 +26,7 @@ NAMES = {"a.test": "127.0.0.1", "b.test": "127.0.0.1"}
 
 @asynccontextmanager
 async def proxied(proxy: str, **settings: Any) -> Any:
-    """Open a fetcher behind a proxy, with a guard that lets nothing private pass."""
+    """Open a fetcher behind a proxy, with a guard that allows no private address."""
     guard = AddressGuard([])
     async with fetching(guard=guard, resolver=ProxyNames({}, guard), proxy=proxy, **settings) as fetcher:
         yield fetcher
@@ -47,7 +47,7 @@ async def test_plain_pages_come_through_the_proxy_and_no_name_is_looked_up_here(
         outcome = await fetcher.fetch(url(site.url("/a?b")))
     assert isinstance(outcome, Fetched), outcome
     assert outcome.body == b"<p>hello"
-    assert outcome.head.address == ""  # the proxy's says nothing of the host
+    assert outcome.head.address == ""  # the proxy's address says nothing about the host
     assert proxy.asked == ([f"GET {site.url('/a?b')}"] if kind == "http" else [f"SOCKS a.test:{site.port}"])
     assert site.requests[0].startswith(b"GET /a?b HTTP/1.1\r\nHost: a.test")
 
@@ -142,7 +142,7 @@ PRIVATE = ["10.0.0.1", "127.0.0.1", "[::1]", "169.254.169.254", "localhost", "x.
 
 @pytest.mark.parametrize("host", PRIVATE)
 async def test_addresses_that_stand_in_a_url_are_judged_with_a_proxy_too(host: str) -> None:
-    """S1: what the guard still promises: the proxy is not even asked for them."""
+    """S1: the guard still promises this: the proxy gets no request for them."""
     async with LittleProxy(NAMES) as proxy, proxied(proxy.url) as fetcher:
         for scheme in ("http", "https"):
             outcome = await fetcher.fetch(url(f"{scheme}://{host}/"))
@@ -152,7 +152,7 @@ async def test_addresses_that_stand_in_a_url_are_judged_with_a_proxy_too(host: s
 
 
 async def test_no_socket_is_opened_to_anything_but_the_proxy() -> None:
-    """S1, P37: a name that a page gives goes to the proxy; a site on the very address that the guard would allow is not reached past it."""
+    """S1, P37: names in pages go to the proxy; even a site on an address that the guard would allow is not reached without it."""
     async with serve(always(response(b"x"))) as site, LittleProxy({}) as proxy:
         guard = AddressGuard(["127.0.0.0/8"])
         async with fetching(guard=guard, resolver=ProxyNames({}, guard), proxy=proxy.url) as fetcher:

@@ -35,7 +35,7 @@ _PATIENT = {"RAY_agent_register_timeout_ms": "300000", "RAY_raylet_start_wait_ti
 
 
 def why_not() -> str:
-    """Return in words why there can be no three machines here, "" if there can."""
+    """Return why three machines cannot be made here, or "" if they can."""
     if os.geteuid() != 0:
         return "network namespaces need root"
     if inside := [path for path in (Path(__file__).resolve(), Path(sys.prefix)) if path.is_relative_to("/tmp")]:
@@ -51,16 +51,16 @@ def why_not() -> str:
 
 
 class Machines:
-    """They are there while it is entered; everything that runs on them ends with it."""
+    """The machines exist inside a `with` block; everything that runs on them ends with it."""
 
     def __init__(self, directory: Path) -> None:
-        """directory: not below /tmp, which every machine has of its own"""
+        """directory: not below /tmp, since every machine has its own /tmp"""
         self._directory = directory
         self._prefix = f"thresher-{os.getpid()}"
         self.disk = directory / "disk"
         self.disk.mkdir(parents=True)
         self._started: dict[str, subprocess.Popen[bytes]] = {}
-        self.cores = dict.fromkeys(NAMES, 1)  # that each gives when it is started next
+        self.cores = dict.fromkeys(NAMES, 1)  # cores that each gives at its next start
 
     def __enter__(self) -> Self:
         switch = self.namespace("switch")
@@ -115,7 +115,9 @@ class Machines:
         return self.popen(name, [*python.command("thresher"), *words], **how)
 
     def wait_for_cluster(self) -> None:
-        """Start what does not run of the cluster, the head first, as a unit of systemd would; wait until every machine takes part."""
+        """Start the parts of the cluster that do not run, the head first, as a unit of systemd would; wait until every machine
+        takes part.
+        """
         until = time.monotonic() + _CLUSTER_S
         while missing := [name for name in NAMES if not self._takes_part(name)]:
             name = missing[0]
@@ -125,12 +127,12 @@ class Machines:
             time.sleep(0.5)
 
     def tend(self) -> None:
-        """Start again what has ended of the cluster, as a unit of systemd would: Ray ends a machine's part that was away for long."""
+        """Start ended parts of the cluster again, as a unit of systemd would: Ray ends a machine's part that was away for long."""
         for name in [name for name, process in self._started.items() if process.poll() is not None]:
             self._start(name)
 
     def _said_of_start(self, name: str) -> str:
-        """Return what a machine's part of the cluster has complained of: a raylet ends with a long trace, its reason stands before."""
+        """Return the error messages of a machine's part of the cluster: a raylet prints its reason, then a long trace."""
         said = [(self._directory / f"{name}.log").read_text(errors="replace")[-2000:]]
         for log in sorted(self.folder(name, "tmp").glob("ray/session_*/logs/raylet*.???")):
             lines = log.read_text(errors="replace").splitlines()
@@ -138,7 +140,7 @@ class Machines:
         return "\n".join(said)
 
     def _takes_part(self, name: str) -> bool:
-        """Return whether a machine's part of the cluster is up: then its command says that it blocks."""
+        """Return whether a machine's part of the cluster is up: then its command prints that it blocks."""
         started = self._started.get(name)
         return started is not None and started.poll() is None and b"--block" in (self._directory / f"{name}.log").read_bytes()
 
@@ -169,12 +171,12 @@ class Machines:
         return len(pids)
 
     def cut_off(self, name: str, *, is_cut: bool) -> None:
-        """Take a machine from the network, or give it back."""
+        """Disconnect a machine from the network, or connect it again."""
         _ip("-n", self.namespace("switch"), "link", "set", "dev", f"to-{name}", "down" if is_cut else "up")
 
 
 class Server:
-    """A demo server that listens on the loopback of every machine, while it is entered."""
+    """A demo server that listens on the loopback of every machine, inside a `with` block."""
 
     def __init__(self, machines: Machines, profile: str, log: Path, *, port: int, changes: dict[str, object]) -> None:
         spaces = [machines.namespace(name) for name in NAMES]

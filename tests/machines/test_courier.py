@@ -1,4 +1,4 @@
-"""The law of the courier: what agents of two machines send each other arrives once and in order, whatever is lost between the machines."""
+"""The law of the courier: messages between agents of two machines arrive once and in order, whatever is lost between the machines."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Net:
 
 
 class Site:
-    """One machine: an agent, and the courier that carries for it."""
+    """One machine: an agent and its courier."""
 
     def __init__(self, directory: Path, me: int, net: Net, secret: bytes = SECRET) -> None:
         directory.mkdir()
@@ -74,7 +74,7 @@ class Site:
         self._task = asyncio.ensure_future(courier.run())
 
     async def stop(self) -> None:
-        """End the courier as a kill of its process does."""
+        """End the courier as if its process were killed."""
         del self._net.couriers[self.name]
         self._task.cancel()
         with suppress(asyncio.CancelledError):
@@ -84,7 +84,7 @@ class Site:
 
 @pytest.fixture(autouse=True)
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses are for real networks."""
+    """Make pauses short: real networks need longer ones."""
     for name in ("GATHER_S", "AGAIN_S", "_REFUSED_S"):
         monkeypatch.setattr(courier_module, name, 0.001)
 

@@ -1,4 +1,4 @@
-"""The directory grants leases to one life of a machine at a time, whatever dies, joins, is late or comes twice."""
+"""The directory grants leases to one life of a machine at a time, whatever dies, joins, comes late or comes twice."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _STEPS = st.lists(
 
 
 class _World:
-    """Machines, their lives, and a directory on a disk; a life may ask and hear the answer much later."""
+    """Machines, their lives, and a directory on a disk; a life may get the answer to its request much later."""
 
     def __init__(self) -> None:
         self.now = 100.0
@@ -80,7 +80,9 @@ class _World:
 @settings(max_examples=300, deadline=None)
 @given(_STEPS)
 def test_no_two_lives_of_a_machine_hold_a_lease_at_a_time(steps: list[tuple[str, str, int, float]]) -> None:
-    """A directory that starts again grants nothing that could overlap; a life that joins waits for the one before it."""
+    """A directory that starts again grants nothing that could overlap with old leases; a life that joins waits until the one before it has
+    ended.
+    """
     world = _World()
     world.do(("begin", "a", 0, 0.0))
     for step in steps:

@@ -1,4 +1,4 @@
-"""A crawl gets other machines: shards and partitions go from disk to disk, and all that was known is known afterwards. No engine."""
+"""A crawl moves to other machines: shards and partitions go from disk to disk, and nothing that was known is lost. Without an engine."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ NAMES = ("a", "b", "c")
 
 
 class CutShortError(Exception):
-    """The command dies here."""
+    """Raised where the command shall die."""
 
 
 @pytest.fixture(scope="module")
@@ -99,9 +99,9 @@ class Disks:
 
 
 def test_machines_come_and_go_and_nothing_that_was_known_is_lost(crawled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And a resume gives the head's shard its configuration, with the others out of reach.
+    """A resume gives the head's shard its configuration, even if the other machines cannot be reached.
 
-    Mutations: a shard's results stayed on the machine that went; what is copied for a move was left on the disk.
+    Mutations: a shard's results stay on the machine that leaves; copies made for a move stay on the disk.
     """
     monkeypatch.setattr(carrying, "PIECE_BYTES", 1 << 16)
     disks = Disks(tmp_path, crawled)
@@ -121,7 +121,7 @@ def test_machines_come_and_go_and_nothing_that_was_known_is_lost(crawled: Path, 
 
 @pytest.mark.parametrize("n_steps", shortened((3, 7, 1, 5, 9, 11), 2))
 def test_whenever_the_command_dies_the_next_one_goes_on(crawled: Path, tmp_path: Path, n_steps: int) -> None:
-    """Each dies after another step: with half of the shards made, between copy and deletion, with a shard on two disks."""
+    """Each command dies after another step: with half of the shards made, between copy and deletion, with a shard on two disks."""
     disks = Disks(tmp_path, crawled)
     before = disks.known()
     disks.redistribute("a", "b")
@@ -149,7 +149,7 @@ def test_each_machine_has_the_agents_that_it_is_to_have_and_shards_stay_where_th
 
 
 def test_a_machine_can_be_given_up_only_where_something_of_it_is_left(crawled: Path, tmp_path: Path) -> None:
-    """Each refusal says why. A snapshot from before partitions were moved is none of the shard that was lost."""
+    """Each refusal says why. A snapshot from before a move of partitions does not fit the lost shard."""
     disks = Disks(tmp_path, crawled)
     disks.redistribute("a", "b")
     with reading_shard(disks.head) as view:
@@ -192,13 +192,13 @@ def read_owners(directory: Path) -> Ranges:
 
 
 def rested(what: dict[str, Any]) -> dict[str, Any]:
-    """Leave out the times at which hosts are asked next."""
+    """Return rows without the times at which hosts may be asked next."""
     hosts = {queue: msgspec.structs.replace(host, due=0.0, next_at=0.0) for queue, host in what["hosts"].items()}
     return {**what, "hosts": hosts}
 
 
 def test_only_files_of_a_shard_can_be_asked_for(crawled: Path, tmp_path: Path) -> None:
-    """Its names are checked where they are read and where they are written."""
+    """Names are checked when files are read and when they are written."""
     disks = Disks(tmp_path, crawled)
     assert {"state/data.mdb", "results/data.mdb"} <= {file.name for file in files_of(disks.head)}
     for name in ("../secret", "/etc/passwd", "state/../../x", ""):

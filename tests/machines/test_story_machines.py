@@ -50,7 +50,7 @@ from thresher.storage.store import Store
 from thresher.storage.verify import verify
 from thresher.storage.ways import connect_by
 
-SECRET = b"t" * 32  # by which both machines have sites that the other links to
+SECRET = b"t" * 32  # with it both machines have sites to which the other links
 WEB: dict[str, Any] = {"n_sites": 4, "pages_per_host": [12, 16]}
 ADDRESS_DELAY_S = 0.04
 TABLE = Partitions(2, ranges_of(divided(2)), machines=["a", "b"])
@@ -58,7 +58,7 @@ TABLE = Partitions(2, ranges_of(divided(2)), machines=["a", "b"])
 
 @pytest.fixture(autouse=True)
 def short_leases(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ten seconds are for real networks."""
+    """Make leases short: the ten seconds are for real networks."""
     for module in (machine_module, directory_module, losing_module):
         monkeypatch.setattr(module, "LEASE_S", 1.0)
     monkeypatch.setattr(machine_module, "RENEW_S", 0.2)
@@ -68,7 +68,7 @@ def short_leases(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Places:
-    """Two machines, each with a disk of its own, and what an engine would carry between them and the head."""
+    """Two machines, each with a disk of its own, and the calls that an engine would carry between them and the head."""
 
     def __init__(self, path: Path, settings: Settings) -> None:
         self.disks = {name: path / name / "crawl" for name in TABLE.machines}
@@ -97,7 +97,7 @@ class Places:
         return table
 
     def start(self, name: str) -> None:
-        """Begin a life of a machine."""
+        """Start a life of a machine."""
         run, packed = self.begun, msgspec.json.encode(self.table)
         snapshots = self.settings.snapshots
         begin = Begin(name, str(self.disks[name]), packed, SECRET, run, settle=False, version=VERSION, snapshots=snapshots)
@@ -125,7 +125,7 @@ class Places:
         self.tasks[name] = asyncio.ensure_future(machine.run())
 
     async def stop(self, name: str) -> None:
-        """End a life of a machine, with all that runs there."""
+        """End a life of a machine, with everything that runs there."""
         del self.machines[name]
         self.tasks[name].cancel()
         await asyncio.gather(self.tasks[name], return_exceptions=True)
@@ -138,7 +138,7 @@ class Places:
             return msgspec.json.encode(await self.machines[name].exchange(msgspec.json.decode(argument, type=MachineCall)))
         return await asyncio.to_thread(FarShards(self.disks[name]).answer, what.removeprefix("shard:"), argument)
 
-    # a way to the shards, for who reads
+    # a way to the shards, for readers
 
     def ask_of(self, agent: int, *, at_once: bool) -> Callable[[bytes], bytes]:
         self.servers.append(ShardServer(shard_path(self.disks[self.table.machines[agent]], agent), at_once=at_once))
@@ -149,7 +149,7 @@ class Places:
             server.close()
 
     def ask(self, machine: str, what: str, argument: object, *, source: str = "") -> msgspec.Raw:
-        """Ask a machine about its shards, as commands on the head do."""
+        """Call a machine about its shards, as commands on the head do."""
         assert not source, "nothing comes from another disk"
         answer = msgspec.json.decode(FarShards(self.disks[machine]).answer(what, msgspec.json.encode(argument)), type=ShardAnswer)
         assert not answer.fault
@@ -189,7 +189,7 @@ class Places:
 
 
 def _end_if_failed(task: asyncio.Future[None]) -> None:
-    """End the crawl if what was to happen beside it has not: else it would go on for ever."""
+    """End the crawl if the coroutine beside it has failed, since otherwise it would go on for ever."""
     if not task.cancelled() and task.exception() is not None:
         os.kill(os.getpid(), signal.SIGTERM)
 
@@ -223,9 +223,9 @@ def _n_requests(server: ServerProcess) -> int:
 
 
 def test_two_machines_find_what_one_agent_finds_although_one_is_away_and_no_lease_is_granted_for_a_while(tmp_path: Path) -> None:
-    """No request begins without a lease, and a machine that was started again goes on.
+    """No request begins without a lease, and a restarted machine goes on.
 
-    Sites of both lie on the same few addresses, where together they keep the pace of one. Mutation: agents take no turns.
+    Sites of both have the same few addresses, which both together ask no faster than one would. Mutation: agents take no turns.
     """
     with demo("kill", tmp_path, **WEB, shared_address_share=1.0) as server:
         polite = {"min_delay": 0.05, "max_delay": 0.5, "address_delay": ADDRESS_DELAY_S, "address_connections": 1}
@@ -237,7 +237,7 @@ def test_two_machines_find_what_one_agent_finds_although_one_is_away_and_no_leas
             places.is_granting = False
             await _until(lambda: "no lease" in supervisor.status.why and not supervisor.status.in_flight)
             before = _n_requests(server)
-            await asyncio.sleep(1.0)  # that nothing happens meanwhile is the fact
+            await asyncio.sleep(1.0)  # the test is that nothing happens meanwhile
             assert _n_requests(server) == before
             places.is_granting = True
             await _until(lambda: _n_requests(server) >= before + 60)
@@ -260,7 +260,7 @@ def test_two_machines_find_what_one_agent_finds_although_one_is_away_and_no_leas
 
 @pytest.fixture
 def interruptible() -> Iterator[None]:
-    """Let SIGINT stop what runs here, even where a shell has started the tests in its background: there it is ignored."""
+    """Let SIGINT stop this process, even if a shell has started the tests in the background, where it is ignored."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
@@ -268,9 +268,11 @@ def interruptible() -> Iterator[None]:
 
 @pytest.mark.usefixtures("interruptible")
 def test_a_disk_that_is_lost_loses_no_page(tmp_path: Path) -> None:
-    """Once it is away for long enough its shard is restored on the other machine, from a snapshot older than what both have told since.
+    """When it has been away for long enough, its shard is restored on the other machine, from a snapshot older than the last messages of
+    both.
 
-    Mutations: senders delete what the snapshot does not hold; the restored shard gives new messages numbers that the other has had.
+    Mutations: senders delete messages that the snapshot does not have; the restored shard gives new messages numbers that the other has
+    seen.
     """
     kept = tmp_path / "kept"
     with demo("kill", tmp_path, **WEB) as server:
@@ -300,7 +302,7 @@ def test_a_disk_that_is_lost_loses_no_page(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("interruptible")
 def test_who_takes_over_a_lost_machines_hosts_lets_them_rest_as_long_as_they_asked(tmp_path: Path) -> None:
-    """The snapshot is older than what they asked, and than the hosts themselves. Mutation: agents do not report it."""
+    """The snapshot is older than these hosts and their Retry-After. Mutation: agents do not report it."""
     kept = tmp_path / "kept"
     with demo("kill", tmp_path, **WEB | {"error_share": 0.3, "error_statuses": [503], "retry_after_s": 3_600}) as server:
         settings = _settings(server, engine="ray", snapshots={"target": str(kept), "every": 3600})
@@ -331,11 +333,11 @@ def test_who_takes_over_a_lost_machines_hosts_lets_them_rest_as_long_as_they_ask
 
 
 async def _nothing(_supervisor: Supervisor) -> None:
-    """Let it crawl."""
+    """Do nothing beside the crawl."""
 
 
 def _exchanged(places: Places) -> int:
-    """Return how many messages of either agent the other has carried out, and the last snapshot of the other does not hold."""
+    """Return how many messages of each agent the other one has carried out since its last snapshot."""
     both = [shard_path(places.disks[name], agent) for agent, name in enumerate(TABLE.machines)]
     n = []
     for agent, shard in enumerate(both):

@@ -1,4 +1,4 @@
-"""At an address on which sites of several machines lie one machine requests at a time: shared files, turns and directory as they are."""
+"""At an address with sites of several machines, one machine makes requests at a time; with the real shared files, turns and directory."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_a_machine_keeps_its_turn_until_another_wants_it_and_for_a_while_after_i
     assert known.exchange("a", TurnsCall(), 100.0) == TurnsAnswer()
     assert known.exchange("a", TurnsCall([2]), 100.0) == TurnsAnswer([2])
     assert known.exchange("b", TurnsCall([1, 2]), 101.0) == TurnsAnswer()
-    assert known.exchange("a", TurnsCall(), 102.0) == TurnsAnswer(recalled=[1])  # of the other it has had little
+    assert known.exchange("a", TurnsCall(), 102.0) == TurnsAnswer(recalled=[1])  # it has had little of the other one
     assert known.exchange("b", TurnsCall([1]), 103.0) == TurnsAnswer()
     assert known.exchange("a", TurnsCall(returned=[1]), 103.0) == TurnsAnswer()
     assert known.exchange("b", TurnsCall([1]), 103.0) == TurnsAnswer([1])
@@ -85,7 +85,7 @@ def test_a_directory_that_was_started_again_gives_nothing_away_before_it_knows_w
 
 
 class FakeMachine:
-    """A machine as far as it matters here: its lease, one agent's requests, and its turns."""
+    """The parts of a machine that matter here: its lease, the requests of one agent, and its turns."""
 
     def __init__(self, name: str, path: Path, clock: FakeTime) -> None:
         self.name, self._path, self._clock = name, path, clock
@@ -123,7 +123,7 @@ class FakeMachine:
             self.lease_until = self._clock.now + LEASE_S
 
     def request(self, address: str) -> bool:
-        """Begin a request, with a connection of its own, if that may be."""
+        """Begin a request with a connection of its own, if it is allowed."""
         assert self.agent is not None
         if self._clock.now >= self.lease_until or self.agent.start(address):
             return False
@@ -156,8 +156,8 @@ def machines(tmp_path: Path, clock: FakeTime) -> Iterator[list[FakeMachine]]:
 async def test_whatever_dies_or_is_cut_off_an_address_is_asked_by_one_machine_at_a_time_and_each_has_its_turn(
     machines: list[FakeMachine], clock: FakeTime, seed: int
 ) -> None:
-    """Mutations: the directory grants at once after its start; a life that was cut off does not say what it has; a turn that was
-    recalled ends before its requests.
+    """Mutations: the directory grants at once after its start; a life that was cut off does not report its turns; a recalled turn ends
+    before its requests.
     """
     rng = random.Random(seed)
     state = DirectoryState()
@@ -207,7 +207,7 @@ def _started(state: DirectoryState, clock: FakeTime) -> Directory:
 
 
 async def test_what_an_earlier_life_had_is_free(machines: list[FakeMachine], clock: FakeTime) -> None:
-    """Although nobody there wants it any more, and so nothing is said of it."""
+    """The machine does not want the turn any more, so it does not mention it."""
     one, other, _ = machines
     one.directory = other.directory = _started(DirectoryState(), clock)
     for machine in (one, other):

@@ -1,4 +1,4 @@
-"""The batch reader reads what arrived together as if each page had come alone, and one page's fault is its own."""
+"""The batch reader gives each page of a batch the same result as if it had come alone; a fault of one page does not affect others."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ async def batch_reader(path: Path, clock: Callable[[], float] = lambda: 7.0) -> 
             panel = Panel([], store.tables.memory, audit_share=0.0)
             links = LinkGate(URLS, store.tables.seen, panel, settings)
             yield BatchReader(parser, suspects, links, panel, urls=URLS, settings=settings, clock=clock)
-            assert not any((path / "crawl" / "working").read_bytes())  # nobody is suspected
+            assert not any((path / "crawl" / "working").read_bytes())  # no page is suspected
         finally:
             suspects.close()
             await parser.close()
@@ -65,7 +65,7 @@ async def test_pages_that_arrive_together_are_read_as_if_alone(tmp_path: Path) -
 
 
 class Rounds:
-    """Which round of the loop it is, and a clock that only goes on when somebody says how long he took."""
+    """The number of the loop's round, and a clock that moves only when a step says how long it took."""
 
     def __init__(self) -> None:
         self.n, self.now = 0, 0.0
@@ -87,7 +87,7 @@ class Rounds:
 async def test_a_round_of_the_loop_begins_no_step_after_5_ms(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, took_s: float, most: int
 ) -> None:
-    """Neither many pages nor slow ones hold the loop up until all are read. Mutation: a batch went through a stage in one round."""
+    """The loop is not blocked until all pages are read, however many or slow. Mutation: a batch passes a stage in one round."""
     parsed_in: list[int] = []
 
     def parse(*args: Any, **options: Any) -> Parsed:
@@ -116,7 +116,7 @@ async def test_large_pages_make_small_batches(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("took_s", "most"), [(0.0, 8), (0.002, 2), (0.006, 1)])
 async def test_as_many_journeys_are_woken_as_a_round_has_time_for(tmp_path: Path, took_s: float, most: int) -> None:
-    """How long they take, those before show. Mutation: as many were woken in each round, whatever they took."""
+    """The times of earlier ones show how long they take. Mutation: the same number is woken in each round."""
     went_on_in: list[int] = []
 
     async def journey(table: BatchReader, i: int) -> None:

@@ -1,4 +1,4 @@
-"""Who holds the loop is seen from outside: the stack is logged, and a page's host is parsed apart from then on."""
+"""A thread sees what blocks the loop: the stack is logged, and pages of that host are parsed in a child process from then on."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from thresher.crawler.page.loop_watch import LIMIT_S, LoopStep, LoopWatch
 
 
 async def test_a_stalled_loop_is_logged_with_the_stack_that_holds_it(caplog: pytest.LogCaptureFixture) -> None:
-    """F94: injected sleep. It accuses nobody, since it does not compute."""
+    """F94: a sleep is injected. No host is suspected, since nothing computes."""
     step, accused, told = LoopStep(), list[str](), threading.Event()
     step.host = "http://a.test"
     watch = LoopWatch(step, accused.append)
     logging.getLogger("thresher.crawler.page.loop_watch").addHandler(handler := Telling(told))
     try:
         await asyncio.sleep(0)
-        told.wait(60.0)  # the loop is held up until the watch has seen it
+        told.wait(60.0)  # the loop is blocked until the watch has seen it
     finally:
         logging.getLogger("thresher.crawler.page.loop_watch").removeHandler(handler)
         watch.close()
@@ -47,7 +47,7 @@ class Telling(logging.Handler):
 async def test_a_host_whose_page_computes_in_the_loop_is_parsed_apart_from_then_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Mutation-checked: without the look at the hosts in `_prepare`, the second page is parsed here."""
+    """Mutation: `_prepare` does not check the hosts: the second page is parsed in the agent."""
     parsed_here: list[bytes] = []
     accused = threading.Event()
 
@@ -78,7 +78,7 @@ async def test_a_host_whose_page_computes_in_the_loop_is_parsed_apart_from_then_
 
 
 async def test_a_loop_that_goes_on_accuses_nobody() -> None:
-    """Time that others take from the machine is no fault: nobody is accused of it."""
+    """Time that other processes take from the machine is no fault of a page: no host is suspected."""
     step, accused = LoopStep(), list[str]()
     watch = LoopWatch(step, accused.append)
     step.host = "http://a.test"

@@ -1,6 +1,6 @@
-"""Pages that must not be parsed in the crawler, and the child process that takes them.
+"""Pages that must not be parsed in the agent, and the child process that parses them.
 
-The ticker stands for every other page of the crawl: it must go on while the child is busy. No test measures time.
+The ticker stands for all other pages of the crawl: it must go on while the child is busy. No test measures time.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ MAX_LINKS = 10_000
 
 @pytest.fixture(autouse=True)
 def trees_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have each page made a tree of, here and in children: the native pass takes most of these pages without harm."""
+    """Let each page be parsed to a tree, here and in children, since the native pass would read most of these pages without harm."""
     monkeypatch.setattr(html, "NATIVE", False)
     monkeypatch.setenv("THRESHER_NATIVE", "0")
 
 
 class Harness:
-    """A parser and what a test asks of it."""
+    """A parser, and what a test does with it."""
 
     def __init__(self, patience_s: float | None = None, **settings: Any) -> None:
         self.parser = Parser(ParseSettings(**{"timeout": 0.5, **settings}), "thresher", patience_s=patience_s)
@@ -80,7 +80,7 @@ def children() -> list[int]:
 
 
 async def parsed_late(harness: Harness, body: bytes, headers: list[str] | None = None) -> Parsed:
-    """Have a child that is there parse a page, and let it begin only when others have gone on meanwhile: how fast it is decides nothing."""
+    """Let an existing child parse a page, but begin only after other pages have gone on, so that its speed does not matter."""
     (child,) = children()
     os.kill(child, signal.SIGSTOP)
     page, n_ticks = asyncio.ensure_future(harness.apart(body, headers=headers)), harness.n_ticks
@@ -137,7 +137,7 @@ async def test_one_child_serves_many_pages_until_it_is_recycled() -> None:
             await harness.apart(LINKED)
             served.append(children())
         assert served[0] == served[1] != []
-        assert served[2] == served[5] == []  # ended after its third page
+        assert served[2] == served[5] == []  # it ended after its third page
         assert served[3] == served[4] != served[0]
 
 
@@ -151,7 +151,7 @@ HANGS: dict[str, Callable[[], bytes]] = {
 
 @pytest.mark.parametrize("name", shortened([*HANGS], 2))
 async def test_a_page_that_hangs_its_parser_costs_the_parser_only(name: str) -> None:
-    """F64, F66: the child dies when its time is used up, the page keeps the links of a scan, others go on."""
+    """F64, F66: the child dies when its time is used up, the page keeps the links of a scan, and other pages go on."""
     async with parsing(patience_s=300.0) as harness:
         await harness.apart(LINKED)
         first = children()
@@ -165,9 +165,9 @@ async def test_a_page_that_hangs_its_parser_costs_the_parser_only(name: str) -> 
 
 
 async def test_a_child_that_gets_no_processor_time_costs_a_page_nothing() -> None:
-    """A loaded machine at its worst: the child stands still for five times the page's time, and uses none.
+    """As on a very busy machine: the child stands still for five times the page's time, and uses no processor time.
 
-    Mutation: a deadline of the wall clock, `parse.timeout` long, lost the text.
+    Mutation: a wall-clock deadline of `parse.timeout`: the text is lost.
     """
     async with parsing(timeout=0.1, patience_s=300.0) as harness:
         await harness.apart(b"")
@@ -181,7 +181,7 @@ async def test_a_child_that_gets_no_processor_time_costs_a_page_nothing() -> Non
 
 
 async def test_a_child_that_never_answers_is_replaced_and_the_page_has_one_more_try() -> None:
-    """The last resort: nothing but the wall clock can tell that a child will not go on."""
+    """The last resort: only the wall clock shows that a child will not go on."""
     async with parsing(timeout=20.0, patience_s=300.0) as harness:
         await harness.apart(b"")
         first = children()[0]
@@ -190,7 +190,7 @@ async def test_a_child_that_never_answers_is_replaced_and_the_page_has_one_more_
         page = asyncio.create_task(harness.apart(LINKED + b"<p>words"))
         while not harness.parser._turns.locked():  # noqa: ASYNC110 - nothing announces it
             await asyncio.sleep(0)
-        harness.parser._patience_s = 300.0  # of the child that takes its place: a busy machine may be slow to run it
+        harness.parser._patience_s = 300.0  # for the next child: a busy machine may be slow to start it
         parsed = await page
         assert (parsed.flags, parsed.text) == (frozenset(), "x words")
         assert first not in children()
@@ -208,7 +208,7 @@ async def test_a_page_that_no_child_answers_for_is_given_up_after_the_second(tmp
 
 
 async def test_nested_templates_do_not_kill_the_crawler() -> None:
-    """F65: 100,000 of them overflow the stack of whoever serialises them."""
+    """F65: 100,000 of them overflow the stack of a process that serialises them."""
     async with parsing(timeout=10.0) as harness:
         body = LINKED + b"<template>" * 100_000
         assert harness.here(body) is None
@@ -237,7 +237,7 @@ async def test_a_child_that_dies_is_replaced() -> None:
 
 
 async def test_a_huge_attribute_is_dropped() -> None:
-    """F67: the size limit cuts the page at 10 MiB, and its address goes no further than the child."""
+    """F67: the size limit cuts the page at 10 MiB, and the URL in the attribute never leaves the child."""
     async with parsing(timeout=10.0) as harness:
         parsed = await harness.apart(LINKED + b'<a href="' + b"x" * (10 << 20))
         assert parsed.links == (Link("/first", "nofollow", "a"),)
@@ -246,7 +246,7 @@ async def test_a_huge_attribute_is_dropped() -> None:
 
 
 async def test_of_a_million_links_ten_thousand_are_kept() -> None:
-    """F68: whether the parser manages or is killed on the way."""
+    """F68: both if the parser succeeds and if it is killed meanwhile."""
     async with parsing(timeout=60.0) as harness:
         body = b"<a href=x>" * (1 << 20)
         await harness.apart(LINKED)

@@ -1,4 +1,4 @@
-"""What the archive says of answers that no small web gives by itself: 304, TLS."""
+"""The archive's records of answers that the small webs of other tests do not give: 304, TLS."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def added(store: Store, archiver: Archiver, visit: Visit) -> list[ArchiveRecord]
 
 
 def test_a_304_is_a_revisit_of_what_it_says_has_not_changed(tmp_path: Path) -> None:
-    """The record refers to the last capture of the URL, even if that was itself a revisit; without one it stands for itself."""
+    """The record refers to the last capture of the URL, even if that was a revisit; if there is none, it refers to nothing."""
     with Store.create(tmp_path, SETTINGS, 0.0) as store:
         archiver = Archiver(store, SETTINGS, "test", SeedLabels(store, SETTINGS), PeerCaptures([]))
         unknown = added(store, archiver, answered(304, b"HTTP/1.1 304 Not Modified\r\n\r\n", ()))

@@ -1,4 +1,4 @@
-"""Who named a URL first (crawler/settlement/finders.py)."""
+"""The first page that linked to a URL (crawler/settlement/finders.py)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from thresher.crawler.settlement.finders import Finders
 
 
 def test_finders_of_runs_and_of_urls_that_were_looked_up_are_remembered_within_bounds() -> None:
-    """Mutation: a run without its end; runs that are never dropped; what is looked up kept for good."""
+    """Mutations: a run loses its end; runs are never dropped; looked-up values are kept for ever."""
     finders = Finders()
     finders.add(range(5, 9), b"page")
     finders.add(range(12, 13), b"")

@@ -1,4 +1,4 @@
-"""Group commit, where the loop and the writer's thread do not end together."""
+"""Group commit when the loop and the writer's thread do not end together."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Slow:
 
 
 def test_a_commit_that_ends_after_its_agent_died_complains_of_nothing(caplog: pytest.LogCaptureFixture) -> None:
-    """What died has been said; a line about a closed loop would only hide it. Mutation: let the closed loop raise."""
+    """The cause of death is logged already; a message about a closed loop would only hide it. Mutation: the closed loop raises."""
     store = Slow()
     heard: list[object] = []
 

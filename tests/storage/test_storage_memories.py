@@ -13,7 +13,7 @@ from thresher.config.settings import Settings, StoreSettings
 from thresher.crawler.core.ports import SiteRecord
 from thresher.storage.store import Store
 from thresher.storage.tables import memory as memory_module
-from thresher.storage.tables.bloom import Met
+from thresher.storage.tables.bloom import BloomFilter
 from thresher.storage.tables.memory import StoredMemory, filter_tag
 from thresher.storage.tables.site_links import SiteLinks
 
@@ -122,7 +122,7 @@ def test_of_a_site_that_half_as_many_again_link_to_it_is_said(store: Store) -> N
 
 def test_what_was_met_is_never_taken_for_new_and_what_is_new_seldom_for_met() -> None:
     """Mutation: the older bitmaps not asked."""
-    met = Met()
+    met = BloomFilter()
     for n in range(70_000):  # more than one bitmap takes
         met.add(b"%d" % n)
     assert all(b"%d" % n in met for n in range(70_000))

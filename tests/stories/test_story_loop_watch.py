@@ -27,7 +27,7 @@ class Seen(logging.Handler):
 
 
 async def test_a_host_that_holds_the_loop_does_so_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """F94, in a crawl. Mutation-checked: where nobody is accused, the next page is parsed here."""
+    """F94, in a crawl. Mutation: no page is suspected, and the next one is parsed in the agent."""
     parsed_here: list[str] = []
 
     def parse(source: html.DecodedBody, **options: Any) -> Parsed:

@@ -1,13 +1,13 @@
-"""What was used lately, up to a weight (crawler/core/lately.py)."""
+"""A cache of the values that were used last, up to a total weight (crawler/core/lru_cache.py)."""
 
 from __future__ import annotations
 
-from thresher.crawler.core.lately import Lately
+from thresher.crawler.core.lru_cache import LruCache
 
 
 def test_what_was_not_used_for_longest_goes_first_and_the_newest_stays_whatever_it_weighs() -> None:
-    """Mutation: `get` that does not count as a use; a weight that is not taken off when a value is replaced or goes."""
-    lately: Lately[str, int] = Lately(10)
+    """Mutations: `get` does not count as a use; a weight is not subtracted when a value is replaced or removed."""
+    lately: LruCache[str, int] = LruCache(10)
     for n, key in enumerate("abcde"):
         assert lately.put(key, n, 2) == n
     assert lately.get("a") == 0

@@ -12,7 +12,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-class Lately(Generic[K, V]):
+class LruCache(Generic[K, V]):
     """Values by key, each with a weight."""
 
     def __init__(self, at_most: int) -> None:

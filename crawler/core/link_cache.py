@@ -11,14 +11,14 @@ MOST = 50_000  # most links, and most places; with more the cache is emptied
 _MOST_CHARACTERS = 256
 
 
-class MetLinks:
+class LinkCache:
     """Remembers the canonical form of links, by the place on which it depends."""
 
     def __init__(self) -> None:
         self._by_place: dict[str, dict[str, str]] = {}  # host, folder or "" for anywhere → link → canonical form
         self._n = 0
 
-    def at(self, root: str, folder: str) -> MetHere:
+    def at(self, root: str, folder: str) -> LinksOfPage:
         """Return the part of the cache that applies to a page's links.
 
         Args:
@@ -28,7 +28,7 @@ class MetLinks:
         if self._n >= MOST or len(self._by_place) >= MOST:
             self._by_place.clear()
             self._n = 0
-        return MetHere(self, self._at(""), self._at(root), self._at(folder) if folder else None)
+        return LinksOfPage(self, self._at(""), self._at(root), self._at(folder) if folder else None)
 
     def count(self) -> None:
         """Count an added link."""
@@ -41,11 +41,11 @@ class MetLinks:
         return met
 
 
-class MetHere:
+class LinksOfPage:
     """The cached links, as seen from one page."""
 
-    def __init__(self, met: MetLinks, anywhere: dict[str, str], at_host: dict[str, str], in_folder: dict[str, str] | None) -> None:
-        self._met = met
+    def __init__(self, cache: LinkCache, anywhere: dict[str, str], at_host: dict[str, str], in_folder: dict[str, str] | None) -> None:
+        self._cache = cache
         self._anywhere = anywhere
         self._at_host = at_host
         self._in_folder = in_folder
@@ -72,4 +72,4 @@ class MetHere:
             self._in_folder[href] = url
         else:
             return
-        self._met.count()
+        self._cache.count()
