@@ -6,9 +6,9 @@ next process finds the name, and first counts the death against that work. A pag
 guilty once our own code has raised an exception over it, or two processes have died: it is quarantined and not done.
 
     slot = state 1 (0 nothing, 1 at work, 2 an exception was raised) ‖ work 17 ‖ what was raised, UTF-8, to the first zero byte
-    work = "u" ‖ key of a page 16               "m" ‖ sender 2 ‖ number 8 ‖ nought 6        a message
-           "a" ‖ number of a request 8 ‖ nought 8      "f" ‖ site 8 ‖ hash of the filter 8   a finding; "g": what is gathered for it
-           "q" ‖ key in the quarantine 10 ‖ nought 6   what is tried once more
+    work = "u" ‖ key of a page 16               "m" ‖ sender 2 ‖ number 8 ‖ zeros 6         a message
+           "a" ‖ number of a request 8 ‖ zeros 8       "f" ‖ site 8 ‖ hash of the filter 8   a finding; "g": what is gathered for it
+           "q" ‖ key in the quarantine 10 ‖ zeros 6    what is tried once more
 
 Errors of the store and a lack of memory accuse no work: the former leave no name, the latter count as a death without an exception.
 """

@@ -214,26 +214,26 @@ class Web:
         if host is None:
             return self._answer_elsewhere(name, path), True
         place = self.locate(name, path)
-        plan, press = self._plan(host)
+        plan, renderer = self._plan(host)
         notice = (("content-type", "text/html"),)
         match place.kind:
             case PathKind.ROBOTS:
                 return _robots(host), True
             case PathKind.REDIRECT:
-                return Reply(place.status, (*notice, ("location", place.location)), press.notice("Moved"), host.delay_s), True
+                return Reply(place.status, (*notice, ("location", place.location)), renderer.notice("Moved"), host.delay_s), True
             case PathKind.GONE | PathKind.UNKNOWN:
-                return Reply(place.status, notice, press.notice("Not found"), host.delay_s), True
+                return Reply(place.status, notice, renderer.notice("Not found"), host.delay_s), True
             case PathKind.FAULT if attempt <= place.tries:
                 wait = (
                     (("retry-after", str(self.demo_settings.retry_after_s)),)
                     if self.demo_settings.retry_after_s and place.status == 503
                     else ()
                 )
-                return Reply(place.status, notice + wait, press.notice("Out of order"), host.delay_s), False
+                return Reply(place.status, notice + wait, renderer.notice("Out of order"), host.delay_s), False
             case PathKind.ASSET:
                 return _asset(self.demo_settings.seed, host, path), True
             case _:
-                return self._print(plan, press, place), place.kind is not PathKind.FAULT
+                return self._print(plan, renderer, place), place.kind is not PathKind.FAULT
 
     def _answer_elsewhere(self, name: str, path: str) -> Reply:
         farm = self._farm_of(name)
@@ -243,7 +243,7 @@ class Web:
             return Reply(404, (("content-type", "text/plain"),), b"no such file\n")
         return Reply(200, (("content-type", "text/html; charset=utf-8"),), farm_page(self._rng, name, farm, path, self.origin))
 
-    def _print(self, plan: PlannedHost, press: HtmlRenderer, place: PathPlan) -> Reply:
+    def _print(self, plan: PlannedHost, renderer: HtmlRenderer, place: PathPlan) -> Reply:
         host = plan.host
         is_of_tree = place.kind in (PathKind.PAGE, PathKind.COPY, PathKind.NEAR_COPY, PathKind.VARIANT, PathKind.SESSION)
         headers: Headers = (("content-type", f"text/html; charset={host.charset}" if host.declared is Declared.HEADER else "text/html"),)
@@ -256,7 +256,7 @@ class Web:
         elif is_of_tree and self._rng.unit("canonical", host.name, place.page) < self.demo_settings.canonical_share:
             canonical = plan.page_url(place.page)
         n_bytes = plan.extent(place.page)[0] if is_of_tree else _LEAF_BYTES
-        body = press.page(place, self.links(host.name, place), n_bytes, canonical=canonical, robots=robots)
+        body = renderer.page(place, self.links(host.name, place), n_bytes, canonical=canonical, robots=robots)
         if host.gzips:
             deflate = zlib.compressobj(6, zlib.DEFLATED, 31)
             body = deflate.compress(body) + deflate.flush()

@@ -57,7 +57,7 @@ async def test_what_is_said_is_written_beside_each_page(tmp_path: Path) -> None:
 
 
 async def test_obey_keeps_no_body_of_what_is_not_for_training(tmp_path: Path) -> None:
-    """Its record and its links stay. Mutation: the body kept, the links dropped, the file's word before the page's."""
+    """Its record and its links stay. Mutations: the body is kept; the links are dropped; the file's statement comes before the page's."""
     async with LittleWeb() as web:
         put(web)
         crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"], ai_preferences="obey"))
@@ -127,7 +127,9 @@ async def test_no_answer_for_tdmrep_stops_a_crawl(answer: str, tmp_path: Path) -
 
 
 async def test_what_tdmrep_says_is_recorded_and_lives_as_long_as_the_store(tmp_path: Path) -> None:
-    """With `record` it keeps nothing from the store. Mutation: bodies left out as with `obey`, the file's words as without it."""
+    """With `record` the store still keeps all bodies. Mutations: bodies are left out as with `obey`; the file's statements are not
+    recorded.
+    """
     async with LittleWeb() as web:
         put(web)
         crawled = await crawl(tmp_path / "c", settings(web, ["b.test/"], ai_preferences="record"))

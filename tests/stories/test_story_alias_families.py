@@ -45,7 +45,7 @@ async def crawled(path: Path, tail_yield: float) -> tuple[list[str], dict[str, S
 
 
 async def test_what_is_believed_to_be_an_alias_is_fetched_last(tmp_path: Path) -> None:
-    """Mutation: nobody asks again when a URL's turn comes."""
+    """Mutation: the filter is not asked again when a URL's turn comes."""
     requests, states, _ = await crawled(tmp_path / "c", tail_yield=0.0)
     assert {states[f"da/{i}"] for i in TRANSLATED} == {State.DONE}, "what was believed wrongly is found"
     assert set(states.values()) == {State.DONE}

@@ -84,7 +84,7 @@ async def test_a_link_that_would_be_an_alias_of_what_has_failed_is_an_ordinary_u
 
 
 async def test_aliases_of_a_url_that_comes_to_be_held_go_on_as_ordinary_urls(tmp_path: Path) -> None:
-    """A filter that holds them, too, is heard: they are no audits. Mutation: they were queued as such."""
+    """If another filter holds them, too, they stay held: they are no audits. Mutation: they are queued as audits."""
     async with LittleWeb() as web:
         site(web)
         web.page("a.test/", *ALIASES, "a.test/0")

@@ -110,7 +110,7 @@ async def test_interim_answers_stand_beside_the_final_one(tmp_path: Path) -> Non
 
 
 async def test_answers_that_broke_off_are_there_and_marked(tmp_path: Path) -> None:
-    """Cut by the server, by a reset, by time, by our own limit, in the head, in a chunk; each with the standard's word for it."""
+    """Cut by the server, by a reset, by time, by our own limit, in the head, in a chunk; each is marked as the standard defines it."""
     cut_chunks = chunks(PAGE)[:350]
     broken: dict[str, tuple[str, Then, bytes]] = {
         "b.test/declared": ("length", "close", OK + b"Content-Length: 10737418240\r\n\r\n"),
@@ -175,7 +175,7 @@ async def test_the_same_payload_is_kept_once(tmp_path: Path) -> None:
 
 
 async def test_what_filters_refuse_is_there_with_their_words(tmp_path: Path) -> None:
-    """Every answer has a record, whatever filters said of it; `metadata` says what they said, and which links were not taken up."""
+    """Every answer has a record, whatever the filters' verdicts; `metadata` has the verdicts, and the links that were not followed."""
     async with RawWeb() as web:
         web.file("a.test/picture", "image/png", b"\x89PNG" + bytes(range(256)) * 4)
         web.file("a.test/film", "video/mp4", bytes(range(256)) * 4000)

@@ -39,7 +39,8 @@ def web_of(server: ServerProcess) -> LabelledWeb:
 
 
 def test_traps_end_and_every_real_page_is_fetched(server: ServerProcess, tmp_path: Path) -> None:
-    """The short form of `python -m benchmarks.quality.depth_crawl`. The chain of 40 is told from the calendar beside it.
+    """The short form of `python -m benchmarks.quality.depth_crawl`. The chain of 40 chapters is not taken for part of the calendar beside
+    it.
 
     Mutation: what is new was not looked at, only what other filters said; the crawl then ended at its limit of pages.
     """

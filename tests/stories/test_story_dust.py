@@ -64,7 +64,7 @@ async def test_rules_are_learnt_by_a_crawl_and_used_by_the_next(tmp_path: Path) 
 
 
 async def test_urls_that_waited_before_a_rule_was_valid_are_rewritten_when_their_turn_comes(tmp_path: Path) -> None:
-    """Mutation: `Panel.turn` heard of holds alone."""
+    """Mutation: `Panel.turn` only knows holds."""
     async with LittleWeb() as web:
         forum(web)
         path = tmp_path / "crawl"
@@ -92,7 +92,7 @@ async def test_a_canonical_url_that_is_an_error_has_its_alias_fetched_after_all(
 
 
 async def test_a_rule_that_turns_bad_is_withdrawn_and_what_it_rewrote_is_fetched(tmp_path: Path) -> None:
-    """The site changes: from some number on the two names are two stories. A tenth of what is rewritten is fetched all the same."""
+    """The site changes: from some number on, the two names show different stories. A tenth of the rewritten URLs is fetched as an audit."""
     async with LittleWeb() as web:
         forum(web)
         await told(tmp_path / "crawl", web, "a.test/")

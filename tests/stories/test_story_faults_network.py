@@ -28,7 +28,7 @@ HALF = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
 
 @pytest.fixture
 def closed_port() -> Iterator[int]:
-    with socket.socket() as held:  # nobody else may listen there meanwhile
+    with socket.socket() as held:  # no other program can listen there meanwhile
         held.bind(("127.0.0.1", 0))
         yield held.getsockname()[1]
 
@@ -84,7 +84,7 @@ async def test_a_name_server_that_fails_is_asked_again_three_times(tmp_path: Pat
 
 
 async def test_a_name_that_takes_long_holds_up_nobody_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """F3: the name server is silent about one host until the other's pages have all been fetched; about a third it is silent for ever."""
+    """F3: the name server does not answer about one host until all pages of the other are fetched; about a third host it never answers."""
     monkeypatch.setattr("thresher.crawler.fetch.dns.FAILURE_TTL_S", 0.0)
     n_pages = 5
 
@@ -187,7 +187,7 @@ async def test_an_outage_of_our_own_network_costs_no_url(tmp_path: Path, monkeyp
             web.say(f"{name}/", answer)
         slowly = {**_SLOWLY, "fetch": {"concurrency": len(names)}}
         found = await crawl(tmp_path, web, *(f"{name}/" for name in names), meanwhile=pull_the_plug, **slowly)
-    assert refused[0] <= len(trials)  # nobody else asks
+    assert refused[0] <= len(trials)  # no other host is asked
     assert all(after - before >= 0.05 for before, after in pairwise(trials))  # one trial at a time, not sixty hosts
     assert found.causes() == {}
     assert all(found[f"{name}/{path}"].page is not None for name in names for path in (2, 3))

@@ -227,7 +227,9 @@ async def test_nothing_is_ever_submitted_or_logged_out(tmp_path: Path) -> None:
 
 
 async def test_a_file_nobody_wants_costs_its_headers(tmp_path: Path) -> None:
-    """P43, P41: by its name not asked for, by its type not read: of 100 MB at most 256 KiB arrive. Encodings are offered."""
+    """P43, P41: not requested if its name says so, not read if its type says so: of 100 MB at most 256 KiB arrive. Encodings are
+    offered.
+    """
 
     async def archive(talk: Talk) -> None:
         await talk.send(b"HTTP/1.1 200 OK\r\nContent-Type: application/zip\r\nContent-Length: 104857600\r\n\r\n")
@@ -244,7 +246,9 @@ async def test_a_file_nobody_wants_costs_its_headers(tmp_path: Path) -> None:
 
 
 async def test_a_page_may_ask_that_its_links_are_not_followed(tmp_path: Path) -> None:
-    """P45, P46, P47: by meta, by header, by a header that names us, by the link; what others are asked is not for us. AI words are kept."""
+    """P45, P46, P47: by meta, by header, by a header for our name, by the link; directives for other crawlers are ignored. AI signals are
+    recorded.
+    """
     asked = {
         "meta": page("/x", head="<meta name=robots content='noindex, nofollow'>"),
         "ours": page("/x", head="<meta name=thresher content=none>"),

@@ -268,7 +268,9 @@ async def test_rules_in_date_are_taken_over_by_the_next_life(tmp_path: Path) -> 
 
 
 async def test_a_delay_asked_for_is_kept_and_an_absurd_one_parks_the_host(tmp_path: Path) -> None:
-    """P19, S47: Crawl-delay of a quarter second: every gap; one of a year or more: the host is not crawled, and nobody waits for it."""
+    """P19, S47: a Crawl-delay of a quarter second is kept at every request. With one of a year or more the host is not crawled, and the
+    crawl ends.
+    """
     async with faulty_web() as web:
         web.say("slow.test/robots.txt", robots("User-agent: *", "Crawl-delay: 0.25"))
         for host, value in (("year", "31536000"), ("absurd", "1e308"), ("digits", "9" * 400)):

@@ -58,7 +58,7 @@ def judged(path: Path, of: FilterSettings) -> JudgedCrawl:
 
 
 async def test_what_is_told_of_a_filter_is_what_crawls_with_and_without_it_come_to(tmp_path: Path) -> None:
-    """Mutations: a text of a page with another status was a document; classes were drawn from as soon as their host was drained."""
+    """Mutations: the text of a page with another status is a document; classes are drawn from as soon as their host has nothing else."""
     async with LittleWeb() as web:
         forum(web)
         await crawl(tmp_path / "off", settings(web, ["a.test/"], filters=filters("off")))

@@ -82,7 +82,7 @@ def in_mode(mode: Any) -> FilterSettings:
 
 
 async def test_filters_that_observe_change_nothing_but_recorded_verdicts(tmp_path: Path) -> None:
-    """Mutation: `Panel.static`, `Panel.links`, `Panel._judge` each took observers at their word."""
+    """Mutations: `Panel.static`, `Panel.links` or `Panel._judge` enforces the verdicts of observing filters."""
     demo_settings = profile("story", n_sites=4, duplicate_share=0.2, canonical_share=0.5, error_share=0.0)
     crawls: dict[str, Crawled] = {}
     n_requests: dict[str, int] = {}

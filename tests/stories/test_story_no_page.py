@@ -1,4 +1,4 @@
-"""Crawls and URLs that come to no page: what is told of them."""
+"""Crawls and URLs that give no page: what the output says about them."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ async def test_redirects_to_what_is_known_are_cut_and_those_that_discover_are_no
 
 
 async def test_feeds_whose_bodies_are_refused_are_cut(tmp_path: Path) -> None:
-    """Mutation: nobody heard of a body that a head gate refused."""
+    """Mutation: the filter does not learn that a head gate refused a body."""
     async with LittleWeb() as web:
         web.page("a.test/", *[f"a.test/page/{i}" for i in range(N)])
         for i in range(N):

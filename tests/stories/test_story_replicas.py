@@ -131,7 +131,7 @@ async def test_mirrors_are_held_and_next_to_nothing_is_lost(tmp_path: Path) -> N
 
 @pytest.mark.parametrize(("mirrors", "state"), [("hold", State.HELD), ("drop", State.REFUSED)])
 async def test_the_queue_of_a_mirror_is_held_or_dropped(mirrors: str, state: State, tmp_path: Path) -> None:
-    """Mutation: nobody asked again when a URL's turn comes."""
+    """Mutation: the filter is not asked again when a URL's turn comes."""
     async with LittleWeb() as web:
         for host in ("a.test", "b.test"):
             web.page(f"{host}/", *(f"{host}/{i}" for i in range(50)))

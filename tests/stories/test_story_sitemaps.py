@@ -326,7 +326,9 @@ async def test_a_kill_between_reading_and_admitting_loses_nothing(tmp_path: Path
 
 
 async def test_a_large_sitemap_is_read_in_a_child_and_a_bomb_harms_nobody(tmp_path: Path) -> None:
-    """F80, S24: a gigabyte in a gzip, laughs, and more honest URLs than are allowed: bounded, told, and the crawl goes on."""
+    """F80, S24: a gigabyte in a gzip, nested entities, and more honest URLs than allowed: each is cut with a note, and the crawl
+    goes on.
+    """
     async with LittleWeb() as web:
         names = ("bomb.gz", "laughs.xml", "large.xml", "lines.txt")
         web.robots("a.test", "".join(f"Sitemap: {web.url(f'a.test/{name}')}\n" for name in names))

@@ -80,7 +80,7 @@ def to_login(web: LittleWeb, place: str, n: int) -> None:
 
 
 def in_template(web: LittleWeb, place: str, _: int) -> None:
-    """The site's own frame of words and links, and nothing in it but a notice."""
+    """The site's own template of words and links, with only a notice in it."""
     web.page(place, text="site menu about contact imprint home search news archive " + "we ask for your consent before you go on " * 3)
 
 
@@ -93,7 +93,7 @@ def shifted(text: str) -> str:
 
 
 def translated(until: int, numbers: int = 0) -> Kind:
-    """From the fifteenth request on the site speaks another language for a while: no two of its answers are alike. Numbers stay."""
+    """From the fifteenth request on the site answers in another language for a while: no two of its answers are alike. Numbers stay."""
 
     def kind(web: LittleWeb, place: str, n: int) -> None:
         text = f"{COMMON} {' '.join(map(str, range(numbers)))} {own(place, 9 if numbers else 60)}"
