@@ -12,6 +12,7 @@ import ctypes
 import gc
 import signal
 import sys
+from itertools import islice
 from typing import Final
 
 import msgspec
@@ -116,7 +117,7 @@ class _Reader:
             return ExtractedText(fault="unreadable")
         text = text.encode("utf-8", "replace").decode()
         start = text[:LANGUAGE_CHARACTERS]
-        if self._tell is None or sum(map(str.isalpha, start)) < _LEAST_LETTERS:
+        if self._tell is None or len(list(islice(filter(str.isalpha, start), _LEAST_LETTERS))) < _LEAST_LETTERS:
             return ExtractedText(text)
         return ExtractedText(text, *self._tell(start))
 

@@ -6,7 +6,7 @@ apart from blanks, or has a line that does, gets a ' before it; numbers are neve
 them: there a cell that begins with " gets the ' too, since otherwise it could hide a formula, and would include tabs and lines up to the
 next ".
 
-Time: 4 µs for a record of 34 fields as JSON, 15 as CSV.
+Time: 4 µs for a record of 34 fields as JSON, 20 as CSV.
 """
 
 from __future__ import annotations

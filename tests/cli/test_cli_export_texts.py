@@ -62,6 +62,16 @@ def test_a_text_is_without_menu_and_footer_a_paragraph_a_line(thresher: Command,
     assert found["de"]["fault"] is None
 
 
+def test_a_beginning_in_no_language_does_not_decide_it(thresher: Command, tmp_path: Path) -> None:
+    """Mutation: only the first 400 characters are read."""
+    cities = (
+        "Oslo, Paris, Roma, Madrid, Lima, Quito, Praha, Wien, Bern, Riga, Tallinn, Vilnius, Sofia, Beograd, Zagreb, Ankara, Kairo, " * 4
+    )
+    found = rows(thresher, store(tmp_path / "c", {"/cities": article(cities, GERMAN, MORE, LAST)}), "--fields", "url,text,language")
+    assert found["cities"]["text"].index(GERMAN) > 400
+    assert found["cities"]["language"] == "de"
+
+
 def test_visible_text_has_the_menu_too(thresher: Command, tmp_path: Path) -> None:
     found = rows(thresher, store(tmp_path / "c", {"/de": article(GERMAN)}), "--text", "visible", "--fields", "url,text,text_by")
     assert found["de"]["text"].startswith("Menu entry 0 Menu entry 1 ")
