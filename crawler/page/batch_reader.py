@@ -1,6 +1,6 @@
 """Reads pages whose bodies arrived in one round of the event loop together: each stage for all of them before the next stage.
 
-Decoding, parsing, hashing words, resolving links and the filters' measuring are different pieces of code, some of hundreds of kilobytes.
+Decoding, parsing, hashing words, resolving links and each filter's measuring are different pieces of code, some of hundreds of kilobytes.
 Page by page, they would push each other out of the processor's caches: reading a page took half as long again. A batch is bounded, and is
 spread over as many rounds of the loop as keep each round short, since nothing else runs during a round. A page that must be parsed in a
 child process leaves the batch, and its own journey waits for it; so do all pages of a host of which one page has blocked the loop.
@@ -12,7 +12,8 @@ in one batch the second is compared with the first.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
+from functools import partial
 from operator import attrgetter
 from typing import Any, Final
 
@@ -55,7 +56,7 @@ class PageReading(msgspec.Struct):
     charset: str
     links: Gated  # the page's links before the seen test
     skips: list[Skip]  # links that cannot be followed at all
-    measures: Sequence[Any]  # measures by the page gate's filters, in their order; none for a filter's own request
+    measures: list[Any]  # measures by the page gate's filters, in their order; none for a filter's own request
 
 
 class _Ticket(msgspec.Struct, eq=False):
@@ -70,7 +71,7 @@ class _Ticket(msgspec.Struct, eq=False):
     gated: Gated = NONE_GATED
     skips: list[Skip] = []
     page: Page | None = None
-    measures: Sequence[Any] = ()
+    measures: list[Any] = []
 
     @property
     def reading(self) -> PageReading:
@@ -110,8 +111,8 @@ class BatchReader:
         self._apart: set[str] = set()  # hosts whose pages are parsed in a child process
         self._n_woken, self._woken_at = 0, 0.0  # number of journeys that were woken last, and when
         self._journey_s = _ROUND_S  # seconds that each of the journeys woken lately took
-        self._measurers = panel.measurers()
-        self._after_parsing: tuple[_Stage, ...] = (self._hash_words, self._resolve_links, self._gate_links, self._describe, self._measure)
+        filters: list[_Stage] = [partial(_measure, measure) for measure in panel.measurers()]
+        self._after_parsing: tuple[_Stage, ...] = (self._hash_words, self._resolve_links, self._gate_links, self._describe, *filters)
         self._stages: tuple[_Stage, ...] = (self._prepare, self._parse, *self._after_parsing)
 
     @property
@@ -343,8 +344,8 @@ class BatchReader:
         except BadURL:
             return ""
 
-    def _measure(self, ticket: _Ticket) -> None:
-        page = ticket.page
-        assert page is not None
-        if page.url.purpose not in FILTERS_OWN:
-            ticket.measures = [measure(page) for measure in self._measurers]
+
+def _measure(measure: Callable[[Page], Any], ticket: _Ticket) -> None:
+    assert ticket.page is not None
+    if ticket.page.url.purpose not in FILTERS_OWN:
+        ticket.measures.append(measure(ticket.page))
