@@ -16,6 +16,7 @@ import msgspec
 import pytest
 from harness import Findings, demo, differences, findings, options
 from judging import crowded_addresses
+from returned_disk import answers, copied, nothing_to_merge, returned_is_merged
 
 from thresher.config.load import load
 from thresher.config.settings import Settings
@@ -150,9 +151,17 @@ class Places:
 
     def ask(self, machine: str, what: str, argument: object, *, source: str = "") -> msgspec.Raw:
         """Ask a machine about its shards, as commands on the head do."""
-        assert not source, "nothing comes from another disk"
-        answer = msgspec.json.decode(FarShards(self.disks[machine]).answer(what, msgspec.json.encode(argument)), type=ShardAnswer)
-        assert not answer.fault
+        servers: list[ShardServer] = []
+
+        def ask_of(agent: int) -> Callable[[bytes], bytes]:
+            servers.append(ShardServer(shard_path(self.disks[source], agent), at_once=False))
+            return servers[-1].answer
+
+        packed = FarShards(self.disks[machine]).answer(what, msgspec.json.encode(argument), None, ask_of)
+        for server in servers:
+            server.close()
+        answer = msgspec.json.decode(packed, type=ShardAnswer)
+        assert not answer.fault, answer.fault
         return answer.said
 
     async def crawl(self, settings: Settings, meanwhile: Callable[[Supervisor], Any]) -> tuple[int, Status]:
@@ -270,9 +279,10 @@ def interruptible() -> Iterator[None]:
 def test_a_disk_that_is_lost_loses_no_page(tmp_path: Path) -> None:
     """Once it is away for long enough its shard is restored on the other machine, from a snapshot older than what both have told since.
 
-    Mutations: senders delete what the snapshot does not hold; the restored shard gives new messages numbers that the other has had.
+    If the disk comes back, what only it has is merged, and not fetched again. Mutations: senders delete what the snapshot does not hold;
+    the restored shard gives new messages numbers that the other has had; what is merged stays in its queue.
     """
-    kept = tmp_path / "kept"
+    kept, away = tmp_path / "kept", tmp_path / "away"
     with demo("kill", tmp_path, **WEB) as server:
         settings = _settings(server, engine="ray", snapshots={"target": str(kept), "every": 3600, "lost_after": 1})
         places = Places(tmp_path, settings)
@@ -281,21 +291,31 @@ def test_a_disk_that_is_lost_loses_no_page(tmp_path: Path) -> None:
         async def lose(_supervisor: Supervisor) -> None:
             await _until(lambda: all((kept / name / "snapshots" / "000001").exists() for name in TABLE.machines))
             places.is_granting = True
-            await _until(lambda: _exchanged(places) > 5)
+            await _until(lambda: _exchanged(places) > 5 and len(answers(shard_path(places.disks["b"], 1))) > 9)
             await places.stop("b")
-            shutil.rmtree(places.disks["b"])
+            places.disks["b"].rename(away)
 
         code, status = asyncio.run(places.crawl(settings, lose))
         assert (code, status.why) == (3, "machine b is away for 1 s: it is given up")
+        nothing_to_merge(places.disks["a"], places.table, places)
         assert give_up(places.disks["a"], places.table, "b", settings, places) == [1]
         assert places.table.machines == ["a", "a"]
+        without, places.disks["a"] = places.disks["a"], copied(places.disks["a"], "with-b")
+        away.rename(places.disks["b"])
+        taken = returned_is_merged(places.disks["a"], shard_path(places.disks["b"], 1), places.table, places, verify)
+        n_before = len(server.read_log().requests)
+        code, status = asyncio.run(places.crawl(settings, _nothing))
+        assert code == 0, status.why
+        with_b, places.disks["a"] = places.disks["a"], without
+        assert {f"http://{one.host}{one.path}" for one in server.read_log().requests[n_before:]} & taken == set()
         code, status = asyncio.run(places.crawl(settings, _nothing))
         assert code == 0, status.why
         reference = _reference(tmp_path / "reference", settings)
-    found = findings(places.disks["a"])
-    assert differences(reference, found) == ([], [], [])
-    assert found.n_queued == 0
-    assert verify(places.disks["a"]) == []
+    for disk in (places.disks["a"], with_b):
+        found = findings(disk)
+        assert differences(reference, found) == ([], [], [])
+        assert found.n_queued == 0
+        assert verify(disk) == []
 
 
 @pytest.mark.usefixtures("interruptible")
