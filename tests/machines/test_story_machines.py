@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from analyses import on_one_disk, said, without_order
 from harness import Findings, demo, differences, findings, options
 from judging import crowded_addresses
 from returned_disk import answers, copied, nothing_to_merge, returned_is_merged
@@ -79,6 +80,7 @@ class Places:
         self.directory = Directory(DirectoryState(), lambda _: None, time.monotonic())
         self.is_granting = True
         self.servers: list[ShardServer] = []
+        self.questions: list[bytes] = []  # that were asked about shards
         self._create(settings)
         self.begun = ""  # the run
         connect_by(lambda _path, _table: self)
@@ -142,8 +144,14 @@ class Places:
     # a way to the shards, for who reads
 
     def ask_of(self, agent: int, *, at_once: bool) -> Callable[[bytes], bytes]:
-        self.servers.append(ShardServer(shard_path(self.disks[self.table.machines[agent]], agent), at_once=at_once))
-        return self.servers[-1].answer
+        server = ShardServer(shard_path(self.disks[self.table.machines[agent]], agent), at_once=at_once)
+        self.servers.append(server)
+
+        def ask(question: bytes) -> bytes:
+            self.questions.append(question)
+            return server.answer(question)
+
+        return ask
 
     def close(self) -> None:
         for server in self.servers:
@@ -263,6 +271,13 @@ def test_two_machines_find_what_one_agent_finds_although_one_is_away_and_no_leas
     assert found.n_queued == 0
     assert verify(places.disks["a"]) == []
     assert crowded_addresses(log, 1, ADDRESS_DELAY_S) == []
+    places.questions.clear()
+    far = said(places.disks["a"])
+    assert not any(b"bodies" in question for question in places.questions), "no body leaves its machine"
+    assert far == said(on_one_disk(places.disks, tmp_path / "one-disk"))
+    one = without_order(said(tmp_path / "reference"))
+    assert {name for name in one if not one[name]} <= {"mirrors", "dust"}  # this web has none
+    assert without_order(far) == one
     with reading_shard(shard_path(places.disks["b"], 1)) as view:
         assert view.counters.get("pages") > 0
 
