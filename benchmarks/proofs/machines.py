@@ -5,8 +5,8 @@
 The web is served to all three from one process, so its log says who asked what and when. Faults come one after another while the crawl
 runs: an agent, what runs on a machine, the directory or all of a machine's part of Ray is killed; a machine is stopped, or cut off, for
 longer than a lease; the crawl's command is stopped by a signal, or killed, and resumed; a machine gives its shards to others at a resume,
-and takes part again at a later one; a disk is lost, and restored from a snapshot, and every other one comes back. Then the crawl goes on to
-its end. The reference is one agent's crawl on one machine, without Ray and without a fault.
+and takes part again at a later one; a disk is lost, and restored from a snapshot, and every other one comes back and is merged. Then the
+crawl goes on to its end. The reference is one agent's crawl on one machine, without Ray and without a fault.
 
 Prints what was done and what came of it; exits with 1 if a page is missing or extra, the store is not sound, or two requests to a host
 overlap or follow each other too soon. Where no three machines can be had, it says why and exits with 0.
@@ -193,13 +193,15 @@ class Proof:
                 machines.cores[other] = 1 - machines.cores[other]
 
     def _lose(self, name: str, machines: Machines, command: subprocess.Popen[bytes]) -> None:
-        """Take a machine's disk away while it crawls; others restore what it had. It joins again, with an empty disk or the old one."""
+        """Take a machine's disk away while it crawls; others restore what it had. It joins again, with an empty disk, or with the old one,
+        whose results are merged: then nothing of them is fetched again.
+        """
         if not machines.cores[name] or not self._wait(machines, command, lambda: self._snapshot_at(name) > self._begun_at):
             return
         before = self._n_requests()
         self._is_running(machines, command)
         machines.end(name)
-        self._n_lost += self._n_requests() - before
+        n_lost = self._n_requests() - before
         disk = machines.folder(name, "disk")
         (disk / self._store).rename(disk / "lost")
         command.send_signal(signal.SIGINT)
@@ -208,8 +210,12 @@ class Proof:
         assert giving_up.wait(_LONGEST_S) == 0, "the machine could not be given up"
         if self._done["lose a disk"] % 2:
             shutil.rmtree(disk / "lost")
+            self._n_lost += n_lost
         else:
             (disk / "lost").rename(disk / self._store)
+            machines.wait_for_cluster()
+            merging = machines.thresher(NAMES[0], "cluster", "merge", str(machines.disk / self._store), name)
+            assert merging.wait(_LONGEST_S) == 0, "the disk that came back could not be merged"
 
     def _snapshot_at(self, name: str) -> float:
         """Return when the last snapshot of a machine was written."""
