@@ -175,16 +175,14 @@ def _interrupt(note: Callable[[str], None]) -> Callable[[], None]:
 
 def lost(directory: Path, machine: str) -> list[int]:
     """Give up a machine whose disk is lost; return the agents whose shards were restored elsewhere."""
-    if holder := lock_holder(directory):
-        raise UsageError(f"{directory}: process {holder} crawls. Stop it first (kill -INT {holder})")
+    _require_still(directory)
     connect()
     return _give_up(directory, machine)
 
 
 def merge(directory: Path, machine: str) -> MergedDisk:
     """Merge what a machine that was given up has on its disk, now that it is back."""
-    if holder := lock_holder(directory):
-        raise UsageError(f"{directory}: process {holder} crawls. Stop it first (kill -INT {holder})")
+    _require_still(directory)
     connect()
     table = _table(directory)
     require_machines(directory, table)
@@ -195,6 +193,19 @@ def merge(directory: Path, machine: str) -> MergedDisk:
         return merging.merge(directory, table, machine, makers)
     finally:
         makers.close()
+
+
+def _require_still(directory: Path) -> None:
+    """Check that a crawl of several machines is not running.
+
+    Raises:
+        UsageError: If it is, or if it is a crawl of one machine.
+    """
+    if holder := lock_holder(directory):
+        raise UsageError(f"{directory}: process {holder} crawls. Stop it first (kill -INT {holder})")
+    table = read_partitions(directory)
+    if table is None or not table.machines:
+        raise UsageError(f"{directory}: expected a crawl of several machines, found one of this machine alone")
 
 
 def _give_up(directory: Path, machine: str) -> list[int]:
