@@ -43,7 +43,7 @@ def merge(directory: Path, table: Partitions, machine: str, asks: Asks) -> Merge
         raise UsageError(f"{machine}: expected shards in {directory} there that are another machine's now, found none: nothing to merge")
     counts, others = Counter[str](), list[OtherAnswer]()
     for shard in shards:
-        for agent in sorted(set(table.table())):
+        for agent in sorted(set(table.table()), key=lambda one: (table.machines[one] != machine, one)):  # before it is opened for others
             to = table.machines[agent]
             order = Merge(shard, agent, table.owners, is_here=to == machine)
             part = msgspec.json.decode(asks.ask(to, "merge", order, source="" if to == machine else machine), type=Merged)
