@@ -132,6 +132,7 @@ class Proof:
             if code == 0:
                 print(f"the crawl has ended; faults left: {len(faults)}", flush=True)
                 return
+            assert code != 2, "the command is refused; standard error says why"
             print(f"exit {code}; it is resumed", flush=True)
             machines.wait_for_cluster()
 
