@@ -74,6 +74,12 @@ class PageFaults(msgspec.Struct, tag=True, frozen=True):
     """A question for the faults of the pages of the store's files."""
 
 
+class Words(msgspec.Struct, tag=True, frozen=True):
+    """A question for the hashes of the words of pages, by their visits; as many are answered as fit into a chunk, one at least."""
+
+    visits: list[int]
+
+
 class Verify(msgspec.Struct, tag=True, frozen=True):
     """A question for the contradictions in the store; each message begins with `where`."""
 
@@ -81,7 +87,7 @@ class Verify(msgspec.Struct, tag=True, frozen=True):
     bodies: bool
 
 
-Question = Get | Floor | Scan | Keys | SkippedLines | PageFaults | Verify
+Question = Get | Floor | Scan | Keys | SkippedLines | PageFaults | Verify | Words
 
 
 class FarAnswer(msgspec.Struct, frozen=True):
@@ -169,6 +175,13 @@ class FarView(View):
             if answer.is_all:
                 return
             n_read += len(answer.values)
+
+    def words(self, visits: Sequence[int]) -> list[bytes | None]:
+        """Return what storage/export/words.py reads of each visit's page on the machine of the store."""
+        found: list[bytes | None] = []
+        while len(found) < len(visits):
+            found += self._ask(Words([*visits[len(found) :]])).values
+        return found
 
     def damaged_pages(self) -> list[str]:
         """Return a message for each fault of the pages of its files."""

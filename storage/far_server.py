@@ -12,7 +12,8 @@ import msgspec
 
 from thresher.crawler.core.errors import StoreError
 from thresher.storage.export.reading import reading_shard
-from thresher.storage.far import MOST_ROWS, FarAnswer, Floor, Get, Keys, PageFaults, Question, Scan, SkippedLines, Verify
+from thresher.storage.export.words import packed_words
+from thresher.storage.far import MOST_ROWS, FarAnswer, Floor, Get, Keys, PageFaults, Question, Scan, SkippedLines, Verify, Words
 from thresher.storage.rot import damaged_pages
 from thresher.storage.segments import read_lines
 from thresher.storage.verify import MOST_PROBLEMS, problems
@@ -64,6 +65,9 @@ def _answer(view: View, question: Question) -> FarAnswer:
         case SkippedLines(start=start_, end=end, n_skip=n_skip):
             lines, is_all = _chunk(islice(read_lines(view.path / "skipped", end, start_), n_skip, None), MOST_ROWS, len)
             return FarAnswer(values=[*lines], is_all=is_all)
+        case Words(visits=visits):
+            words, is_all = _chunk((packed_words(view, visit) for visit in visits), MOST_ROWS, lambda one: len(one or b""))
+            return FarAnswer(values=words, is_all=is_all)
         case Verify(where=where, bodies=bodies):
             found = islice(problems(view, where, bodies=bodies), MOST_PROBLEMS)
             return FarAnswer(values=[problem.encode() for problem in found], is_all=True)

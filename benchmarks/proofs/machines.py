@@ -3,10 +3,10 @@
     python -m benchmarks.proofs.machines [--faults 8] [--seed 1] [--sites 30] [--pause 12] [--only WORD]
 
 The web is served to all three from one process, so its log says who asked what and when. Faults come one after another while the crawl
-runs. An agent, everything of the crawl on a machine, the directory process, or a machine's whole part of Ray is killed. A machine is
-stopped or cut off for longer than a lease. The crawl's command is stopped by a signal, or killed, and resumed. A machine gives its shards
-to others at a resume, and takes part again at a later one. A disk is lost and its data restored from a snapshot; every second lost disk
-comes back. Then the crawl goes on to its end. The reference is one agent's crawl on one machine, without Ray and without a fault.
+runs: an agent, what runs on a machine, the directory or all of a machine's part of Ray is killed; a machine is stopped, or cut off, for
+longer than a lease; the crawl's command is stopped by a signal, or killed, and resumed; a machine gives its shards to others at a resume,
+and takes part again at a later one; a disk is lost, and restored from a snapshot, and every other one comes back and is merged. Then the
+crawl goes on to its end. The reference is one agent's crawl on one machine, without Ray and without a fault.
 
 Prints each fault and the results. Exits with 1 if a page is missing or extra, if the store is not sound, or if two requests to a host
 overlap or follow each other too soon. If this machine cannot make the three network namespaces, it says why and exits with 0.
@@ -132,6 +132,7 @@ class Proof:
             if code == 0:
                 print(f"the crawl has ended; faults left: {len(faults)}", flush=True)
                 return
+            assert code != 2, "the command is refused; standard error says why"
             print(f"exit {code}; it is resumed", flush=True)
             machines.wait_for_cluster()
 
@@ -193,25 +194,29 @@ class Proof:
                 machines.cores[other] = 1 - machines.cores[other]
 
     def _lose(self, name: str, machines: Machines, command: subprocess.Popen[bytes]) -> None:
-        """Take away a machine's disk while it crawls; other machines restore its data. Then it joins again, with an empty disk or the old
-        one.
+        """Take a machine's disk away while it crawls; others restore what it had. It joins again, with an empty disk, or with the old one,
+        whose results are merged: then nothing of them is fetched again.
         """
         if not machines.cores[name] or not self._wait(machines, command, lambda: self._snapshot_at(name) > self._begun_at):
             return
         before = self._n_requests()
         self._is_running(machines, command)
         machines.end(name)
-        self._n_lost += self._n_requests() - before
+        n_lost = self._n_requests() - before
         disk = machines.folder(name, "disk")
         (disk / self._store).rename(disk / "lost")
         command.send_signal(signal.SIGINT)
         command.wait(_LONGEST_S)
         giving_up = machines.thresher(NAMES[0], "cluster", "lost", str(machines.disk / self._store), name)
         assert giving_up.wait(_LONGEST_S) == 0, "the machine could not be given up"
-        if self._done["lose a disk"] % 2:
+        if self._done["lose a disk"] % 2 == 0:
             shutil.rmtree(disk / "lost")
+            self._n_lost += n_lost
         else:
             (disk / "lost").rename(disk / self._store)
+            machines.wait_for_cluster()
+            merging = machines.thresher(NAMES[0], "cluster", "merge", str(machines.disk / self._store), name)
+            assert merging.wait(_LONGEST_S) == 0, "the disk that came back could not be merged"
 
     def _snapshot_at(self, name: str) -> float:
         """Return when the last snapshot of a machine was written."""

@@ -47,17 +47,19 @@ def assemble(
     clock: Clock,
     *,
     team: Team | None = None,
+    ownership: Ownership | None = None,
     filters: Sequence[FilterSpec] | None = None,
 ) -> VisitContext:
     """Make the context of journeys; inside a running event loop.
 
     Args:
         team: The other agents, if there are any.
+        ownership: Which sites this agent has, if there are others and none of them runs.
         filters: Used in place of the registry's.
     """
     urls = URLSpace(store.secret, url_rules(settings))
     resolver, fetcher = _network(settings, clock, team)
-    ownership = team.ownership if team else None
+    ownership = team.ownership if team else ownership
     suspects = Suspects(directory, store.tables, shard=ownership.me if ownership is not None else 0)
     gates = _gates(store, settings, urls, ownership, filters)
     overriding = Overriding(settings)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 
 import numpy as np
@@ -17,19 +17,21 @@ import numpy as np
 from thresher.crawler.analysis.access_log import LinesRead, read_lines
 from thresher.crawler.core.access_log import LoggedRequest, parse
 from thresher.crawler.core.errors import UsageError
+from thresher.crawler.core.model import U64
 from thresher.crawler.core.sketch import token_hashes
 from thresher.filters.dust.accesslog import LeftOut, sightings
 from thresher.filters.dust.records import StoredLook, look_at
 from thresher.filters.dust.rules import site_named
 from thresher.filters.dust.urllist import Sighting, read_line
-from thresher.storage.export.content import text_of
 from thresher.storage.export.judged import standing
 from thresher.storage.export.pages import current_pages
 from thresher.storage.export.reading import reading
+from thresher.storage.export.words import words_of
 from thresher.storage.records import REVISIONS, PageRecord
 from thresher.storage.schema import VERDICTS
 from thresher.storage.view import View
 
+_CHUNK = 200
 _SOFT_ERROR = "soft_error"
 _EXPECTED = "a crawl's directory, JSON lines of url, status, size and sketch, or an access log"
 
@@ -83,19 +85,21 @@ def read_source(source: str, site: str) -> Lists:
 def stored(view: View) -> Iterator[Sighting]:
     """Yield every page of a store with its sketch."""
     looks: dict[bytes, StoredLook] = {}
-    agent = view.settings.identity.agent
-    for visit, page in current_pages(view):
-        yield _of_page(view, visit, page, agent, looks)
+    pages = current_pages(view)
+    while chunk := list(islice(pages, _CHUNK)):
+        for (_, page), words in zip(chunk, words_of(view, [visit for visit, _ in chunk]), strict=True):
+            yield _of_page(view, page, words, looks)
 
 
-def _of_page(view: View, visit: int, page: PageRecord, agent: str, looks: dict[bytes, StoredLook]) -> Sighting:
+def _of_page(view: View, page: PageRecord, words: U64 | None, looks: dict[bytes, StoredLook]) -> Sighting:
     """Return the sighting of one stored page.
 
     Args:
+        words: Hashes of the words of its body; None if it has none, or no text that can be read.
         looks: Sketches of pages whose bodies are stored, by the text's fingerprint; the page's own is added.
     """
-    if page.fingerprint and page.has_body and (body := view.tables.bodies.get(visit)) is not None:
-        look = looks[page.fingerprint] = look_at(page.url, token_hashes(text_of(body, page, agent) or ""))
+    if page.fingerprint and page.has_body:
+        look = looks[page.fingerprint] = look_at(page.url, token_hashes("") if words is None else words)
     else:
         look = looks.get(page.fingerprint, StoredLook(page.fingerprint))
     is_bad = not look.is_good or _is_soft_error(view, page)

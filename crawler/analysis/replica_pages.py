@@ -24,11 +24,10 @@ from thresher.crawler.core.model import U64
 from thresher.crawler.core.sketch import token_hashes
 from thresher.crawler.core.url import BadURL, URLRules, URLSpace, origin_of
 from thresher.filters.near_replica.sketching import Recipe, Sketcher, Sketches
-from thresher.storage.export.content import text_of
 from thresher.storage.export.pages import current_pages
 from thresher.storage.export.texts import TextLookup
+from thresher.storage.export.words import words_of
 from thresher.storage.graph import redirects
-from thresher.storage.records import PageRecord
 from thresher.storage.view import View
 
 _MAX_URL = 8192
@@ -99,8 +98,8 @@ def read_store(view: View, recipe: Recipe) -> PagesRead:
     copies: list[tuple[int, bytes]] = []
     pages = ((visit, page) for visit, page in current_pages(view) if 200 <= page.status < 300)
     while chunk := list(islice(pages, _CHUNK)):
-        for (visit, page), targets in zip(chunk, links.of([visit for visit, _ in chunk]), strict=True):
-            tokens = _tokens(view, visit, page)
+        visits = [visit for visit, _ in chunk]
+        for (_, page), targets, tokens in zip(chunk, links.of(visits), words_of(view, visits), strict=True):
             if tokens is not None and page.fingerprint:
                 with_text.setdefault(page.fingerprint, reading.n_read)
             elif tokens is None and page.fingerprint:
@@ -116,12 +115,6 @@ def read_store(view: View, recipe: Recipe) -> PagesRead:
             reading.fault("whose text was not stored", sketcher.url(number))
     reading.sketches = sketcher.close()
     return reading
-
-
-def _tokens(view: View, visit: int, page: PageRecord) -> U64 | None:
-    body = view.tables.bodies.get(visit) if page.has_body else None
-    text = None if body is None else text_of(body, page, view.settings.identity.agent)
-    return None if text is None else token_hashes(text)
 
 
 class _StoredLinks:

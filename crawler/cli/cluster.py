@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from thresher.crawler.cli.common import directory_argument
+from thresher.crawler.cli.common import directory_argument, print_json
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.terminal.extras import require
 
@@ -81,6 +81,29 @@ def lost(directory: str, machine: str) -> None:
     agents = command.lost(Path(directory), machine)
     said = f"agent{'s' if len(agents) > 1 else ''} {', '.join(map(str, agents))} restored from the last snapshot of {machine}"
     click.echo(f"{said}; `thresher resume {directory}` goes on", err=True)
+
+
+@cluster.command(epilog="Example: thresher cluster merge /data/web machine-3 >others.jsonl")
+@directory_argument
+@click.argument("machine")
+def merge(directory: str, machine: str) -> None:
+    """Take what only the disk of MACHINE has, which was given up and has come back.
+
+    To be called on the head, while the crawl in DIR stands still, before a `resume` with MACHINE: that may put other shards in the place of
+    the returned ones. Pages, redirects and links that the crawl has still to fetch are taken from the returned disk; nothing is requested.
+    What the crawl has fetched since stays; a line of JSON tells each URL to which the returned disk has another answer. The returned
+    shards are not changed. After a kill, call it again.
+    """
+    require(f"{directory}: cluster merge", module="ray", extra="ray")
+    from thresher.crawler.machines import command
+
+    found = command.merge(Path(directory), machine)
+    for other in found.others:
+        print_json(other)
+    for what, n in sorted(found.counts.items()):
+        click.echo(f"{directory}: {n:,} {what}", err=True)
+    names = ", ".join(map(str, found.shards))
+    click.echo(f"agent{'s' if len(found.shards) > 1 else ''} {names} of {machine} merged; `thresher resume {directory}` goes on", err=True)
 
 
 def _resource(name: str) -> str:

@@ -17,9 +17,10 @@ import msgspec
 from thresher.config.settings import Settings
 from thresher.crawler.core.errors import ThresherError, UsageError
 from thresher.crawler.core.ownership import divided
-from thresher.crawler.machines import directory_file
+from thresher.crawler.machines import directory_file, merging
 from thresher.crawler.machines.far_shards import NewSettings, NewShard
 from thresher.crawler.machines.losing import give_up, watch
+from thresher.crawler.machines.merging import MergedDisk
 from thresher.crawler.machines.moving import fits, redistribute
 from thresher.crawler.machines.ray_engine import Run, ShardMakers, connect, has_left, is_gone, members, require_machines, shared_out
 from thresher.crawler.process.supervisor import Display, Supervisor
@@ -174,10 +175,37 @@ def _interrupt(note: Callable[[str], None]) -> Callable[[], None]:
 
 def lost(directory: Path, machine: str) -> list[int]:
     """Give up a machine whose disk is lost; return the agents whose shards were restored elsewhere."""
-    if holder := lock_holder(directory):
-        raise UsageError(f"{directory}: process {holder} crawls. Stop it first (kill -INT {holder})")
+    _require_still(directory)
     connect()
     return _give_up(directory, machine)
+
+
+def merge(directory: Path, machine: str) -> MergedDisk:
+    """Merge what a machine that was given up has on its disk, now that it is back."""
+    _require_still(directory)
+    connect()
+    table = _table(directory)
+    require_machines(directory, table)
+    if has_left(machine):
+        raise UsageError(f"{machine}: expected a machine of the cluster. Start it there: `thresher cluster start --address HEAD`")
+    makers = ShardMakers(directory.resolve(), [*table.machines, machine])
+    try:
+        return merging.merge(directory, table, machine, makers)
+    finally:
+        makers.close()
+
+
+def _require_still(directory: Path) -> None:
+    """Check that a crawl of several machines is not running.
+
+    Raises:
+        UsageError: If it is, or if it is a crawl of one machine.
+    """
+    if holder := lock_holder(directory):
+        raise UsageError(f"{directory}: process {holder} crawls. Stop it first (kill -INT {holder})")
+    table = read_partitions(directory)
+    if table is None or not table.machines:
+        raise UsageError(f"{directory}: expected a crawl of several machines, found one of this machine alone")
 
 
 def _give_up(directory: Path, machine: str) -> list[int]:

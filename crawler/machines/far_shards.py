@@ -14,7 +14,8 @@ from thresher.config.plugins import settings_type
 from thresher.config.settings import Settings
 from thresher.crawler.cluster.shard import counted, progress
 from thresher.crawler.core.errors import StoreError, ThresherError
-from thresher.crawler.machines import far_moves
+from thresher.crawler.machines import far_merges, far_moves
+from thresher.crawler.machines.far_merges import AskOf
 from thresher.crawler.start.opening import give
 from thresher.storage.carrying import FetchPiece
 from thresher.storage.export.reading import reading_shard
@@ -56,19 +57,20 @@ class FarShards:
     def __init__(self, directory: Path) -> None:
         self._directory = directory
 
-    def answer(self, what: str, argument: bytes, fetch: FetchPiece | None = None) -> bytes:
+    def answer(self, what: str, argument: bytes, fetch: FetchPiece | None = None, ask_of: AskOf | None = None) -> bytes:
         """Do what the head asks for; an error is in the answer.
 
         Args:
             fetch: Reads from the disk of another machine, if the step needs that.
+            ask_of: Reads the shards there.
         """
         try:
-            said = self._do(what, argument, fetch)
+            said = self._do(what, argument, fetch, ask_of)
         except ThresherError as error:
             return msgspec.json.encode(ShardAnswer(fault=str(error)))
         return msgspec.json.encode(ShardAnswer(msgspec.Raw(msgspec.json.encode(said))))
 
-    def _do(self, what: str, argument: bytes, fetch: FetchPiece | None) -> Any:
+    def _do(self, what: str, argument: bytes, fetch: FetchPiece | None, ask_of: AskOf | None) -> Any:
         match what:
             case "create":
                 return self._create(msgspec.json.decode(argument, type=NewShard))
@@ -78,6 +80,8 @@ class FarShards:
                 return self._configure(msgspec.json.decode(argument, type=NewSettings))
             case "counted" | "progress" | "damage" | "pages":
                 return self._look(what, shard_path(self._directory, msgspec.json.decode(argument, type=int)))
+            case "returned" | "merge":
+                return msgspec.to_builtins(far_merges.do(self._directory, what, argument, ask_of))
         return far_moves.do(self._directory, what, argument, fetch)
 
     def _look(self, what: str, path: Path) -> Any:

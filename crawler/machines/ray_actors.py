@@ -26,9 +26,11 @@ from thresher.crawler.version import VERSION
 from thresher.storage.carrying import FilePiece, read_piece
 from thresher.storage.far_server import ShardServer
 from thresher.storage.partitions import shard_path
+from thresher.storage.ways import Ask
 
 _SEND_S = 30.0
 _PIECE_S = 60.0
+_READ_S = 600.0
 _encode = msgspec.json.encode
 
 
@@ -96,7 +98,10 @@ class ShardActor:
         def fetch(piece: FilePiece) -> bytes:
             return bytes(ray.get(source.piece.remote(_encode(piece)), timeout=_PIECE_S))
 
-        return self._shards.answer(what, argument, fetch)
+        def ask_of(agent: int) -> Ask:
+            return lambda question: bytes(ray.get(source.read.remote(agent, False, question), timeout=_READ_S))
+
+        return self._shards.answer(what, argument, fetch, ask_of)
 
     def piece(self, packed: bytes) -> bytes:
         """Return a part of a file of a shard."""

@@ -239,8 +239,12 @@ class Effector:
         """Release the held URLs that a good page outside any class has named, if they had only inherited their class."""
         for key in named:
             if self.tails.is_inherited(key):
-                self._tables.held.forget(key)
-                self._queue_released([key], now)
+                self.free(key, now)
+
+    def free(self, key: bytes, now: float) -> None:
+        """Queue a held URL, whatever holds it."""
+        self._tables.held.forget(key)
+        self._queue_released([key], now)
 
     def class_of_links(self, key: bytes, judgement: Judgement) -> str:
         """Return the class of a page's new links: the page's own if it was drawn from one, a class of copies if an opinion stopped its

@@ -99,6 +99,17 @@ class PageSettlement:
                 self._frontier.count_imported(url)
                 self._on_fetched(visit, outcome, now)
 
+    def on_record(self, url: CrawlURL, record: PageRecord, sifted: Sifted, now: float) -> None:
+        """Write a page of which only the record and the links are left; its URL is in no queue."""
+        self._totals.request(record.wire_bytes)
+        self._keep(record, b"")
+        self._tables.seen.settle(url.key, State.DONE, Reason.REDIRECT_INVALID if record.status in _LEADS_ON else None)
+        numbers = self._admission.admit(url, sifted, now)
+        if record.follow:
+            self._tables.links.put(numbers)
+        self._learning.learn((sifted.deliberation,), now)
+        self._learning.settle_pairs(url, record.status, record.fingerprint, now)
+
     def _end(self, visit: Visit, outcome: Outcome, now: float) -> None:
         entry = visit.lease.entry
         self._totals.request(outcome.wire_bytes)

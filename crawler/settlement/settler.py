@@ -9,7 +9,7 @@ Every write goes to the store's open group; a group has only whole visits. Nothi
 from __future__ import annotations
 
 from thresher.crawler.core.effects import Request
-from thresher.crawler.core.frontier import Frontier
+from thresher.crawler.core.frontier import Frontier, Lease
 from thresher.crawler.core.model import Cause, CrawlURL, Failed, Purpose
 from thresher.crawler.core.ports import SeenRow
 from thresher.crawler.gates.link_gate import Sifted, Skip
@@ -39,6 +39,7 @@ from thresher.filters.base import LinkJudgement
 from thresher.filters.deliberation import Deliberation
 from thresher.storage.archive.peers import PeerCaptures
 from thresher.storage.partitions import shard_path
+from thresher.storage.records import PageRecord
 from thresher.storage.store import Store
 from thresher.storage.tables.requests import Requester
 
@@ -105,6 +106,10 @@ class Settler:
     def settle(self, visit: Visit, now: float) -> None:
         """Write one visit and close it."""
         self._end(visit, now)
+        self._close(visit, now)
+
+    def _close(self, visit: Visit, now: float) -> None:
+        """Write what follows from a visit whose result is written, and close it."""
         if self._archiver is not None:
             self._archiver.add(visit, now)
         self.admission.on_unleased(visit.lease.entry.seq)
@@ -156,6 +161,27 @@ class Settler:
         self._pages.on_import(visit, now)
         self.learning.write(now)
         self._store.end_visit()
+
+    def on_answer_of_another(self, visit: Visit, now: float) -> None:
+        """Write an answer that another disk has brought, whose URL has left its queue, and close the visit."""
+        self._pages.on_import(visit, now)
+        self._close(visit, now)
+
+    def on_record(self, lease: Lease, record: PageRecord, sifted: Sifted, now: float) -> None:
+        """Write a page that another disk has brought without a body, with the links that were stored there, and close the visit."""
+        self._pages.on_record(lease.entry.url, record, sifted, now)
+        self._close(Visit(lease), now)
+
+    def on_url_of_another(self, url: CrawlURL, deliberation: Deliberation[LinkJudgement], now: float) -> None:
+        """Write a URL that only another disk knew, as the panel judged it, and close the visit."""
+        self.admission.admit_judged(url, 0, deliberation, now)
+        self.learning.learn((deliberation,), now)
+        self.learning.write(now)
+        self._store.end_visit()
+
+    def free(self, key: bytes, now: float) -> None:
+        """Queue a held URL, whatever holds it; the caller closes the visit."""
+        self._effects.free(key, now)
 
     def unresolvable(self, hostname: str, cause: Cause, detail: str, now: float) -> None:
         """Let the URLs of a host without an address fail, and settle those that have no try left."""

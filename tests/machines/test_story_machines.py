@@ -14,8 +14,10 @@ from typing import Any
 
 import msgspec
 import pytest
+from analyses import on_one_disk, said, without_order
 from harness import Findings, demo, differences, findings, options
 from judging import crowded_addresses
+from returned_disk import answers, copied, nothing_to_merge, returned_is_merged
 
 from thresher.config.load import load
 from thresher.config.settings import Settings
@@ -78,6 +80,7 @@ class Places:
         self.directory = Directory(DirectoryState(), lambda _: None, time.monotonic())
         self.is_granting = True
         self.servers: list[ShardServer] = []
+        self.questions: list[bytes] = []  # that were asked about shards
         self._create(settings)
         self.begun = ""  # the run
         connect_by(lambda _path, _table: self)
@@ -141,18 +144,32 @@ class Places:
     # a way to the shards, for readers
 
     def ask_of(self, agent: int, *, at_once: bool) -> Callable[[bytes], bytes]:
-        self.servers.append(ShardServer(shard_path(self.disks[self.table.machines[agent]], agent), at_once=at_once))
-        return self.servers[-1].answer
+        server = ShardServer(shard_path(self.disks[self.table.machines[agent]], agent), at_once=at_once)
+        self.servers.append(server)
+
+        def ask(question: bytes) -> bytes:
+            self.questions.append(question)
+            return server.answer(question)
+
+        return ask
 
     def close(self) -> None:
         for server in self.servers:
             server.close()
 
     def ask(self, machine: str, what: str, argument: object, *, source: str = "") -> msgspec.Raw:
-        """Call a machine about its shards, as commands on the head do."""
-        assert not source, "nothing comes from another disk"
-        answer = msgspec.json.decode(FarShards(self.disks[machine]).answer(what, msgspec.json.encode(argument)), type=ShardAnswer)
-        assert not answer.fault
+        """Ask a machine about its shards, as commands on the head do."""
+        servers: list[ShardServer] = []
+
+        def ask_of(agent: int) -> Callable[[bytes], bytes]:
+            servers.append(ShardServer(shard_path(self.disks[source], agent), at_once=False))
+            return servers[-1].answer
+
+        packed = FarShards(self.disks[machine]).answer(what, msgspec.json.encode(argument), None, ask_of)
+        for server in servers:
+            server.close()
+        answer = msgspec.json.decode(packed, type=ShardAnswer)
+        assert not answer.fault, answer.fault
         return answer.said
 
     async def crawl(self, settings: Settings, meanwhile: Callable[[Supervisor], Any]) -> tuple[int, Status]:
@@ -254,6 +271,13 @@ def test_two_machines_find_what_one_agent_finds_although_one_is_away_and_no_leas
     assert found.n_queued == 0
     assert verify(places.disks["a"]) == []
     assert crowded_addresses(log, 1, ADDRESS_DELAY_S) == []
+    places.questions.clear()
+    far = said(places.disks["a"])
+    assert not any(b"bodies" in question for question in places.questions), "no body leaves its machine"
+    assert far == said(on_one_disk(places.disks, tmp_path / "one-disk"))
+    one = without_order(said(tmp_path / "reference"))
+    assert {name for name in one if not one[name]} <= {"mirrors", "dust"}  # this web has none
+    assert without_order(far) == one
     with reading_shard(shard_path(places.disks["b"], 1)) as view:
         assert view.counters.get("pages") > 0
 
@@ -271,10 +295,10 @@ def test_a_disk_that_is_lost_loses_no_page(tmp_path: Path) -> None:
     """When it has been away for long enough, its shard is restored on the other machine, from a snapshot older than the last messages of
     both.
 
-    Mutations: senders delete messages that the snapshot does not have; the restored shard gives new messages numbers that the other has
-    seen.
+    If the disk comes back, what only it has is merged, and not fetched again. Mutations: senders delete what the snapshot does not hold;
+    the restored shard gives new messages numbers that the other has had; what is merged stays in its queue.
     """
-    kept = tmp_path / "kept"
+    kept, away = tmp_path / "kept", tmp_path / "away"
     with demo("kill", tmp_path, **WEB) as server:
         settings = _settings(server, engine="ray", snapshots={"target": str(kept), "every": 3600, "lost_after": 1})
         places = Places(tmp_path, settings)
@@ -283,21 +307,31 @@ def test_a_disk_that_is_lost_loses_no_page(tmp_path: Path) -> None:
         async def lose(_supervisor: Supervisor) -> None:
             await _until(lambda: all((kept / name / "snapshots" / "000001").exists() for name in TABLE.machines))
             places.is_granting = True
-            await _until(lambda: _exchanged(places) > 5)
+            await _until(lambda: _exchanged(places) > 5 and len(answers(shard_path(places.disks["b"], 1))) > 9)
             await places.stop("b")
-            shutil.rmtree(places.disks["b"])
+            places.disks["b"].rename(away)
 
         code, status = asyncio.run(places.crawl(settings, lose))
         assert (code, status.why) == (3, "machine b is away for 1 s: it is given up")
+        nothing_to_merge(places.disks["a"], places.table, places)
         assert give_up(places.disks["a"], places.table, "b", settings, places) == [1]
         assert places.table.machines == ["a", "a"]
+        without, places.disks["a"] = places.disks["a"], copied(places.disks["a"], "with-b")
+        away.rename(places.disks["b"])
+        taken = returned_is_merged(places.disks["a"], shard_path(places.disks["b"], 1), places.table, places, verify)
+        n_before = len(server.read_log().requests)
+        code, status = asyncio.run(places.crawl(settings, _nothing))
+        assert code == 0, status.why
+        with_b, places.disks["a"] = places.disks["a"], without
+        assert {f"http://{one.host}{one.path}" for one in server.read_log().requests[n_before:]} & taken == set()
         code, status = asyncio.run(places.crawl(settings, _nothing))
         assert code == 0, status.why
         reference = _reference(tmp_path / "reference", settings)
-    found = findings(places.disks["a"])
-    assert differences(reference, found) == ([], [], [])
-    assert found.n_queued == 0
-    assert verify(places.disks["a"]) == []
+    for disk in (places.disks["a"], with_b):
+        found = findings(disk)
+        assert differences(reference, found) == ([], [], [])
+        assert found.n_queued == 0
+        assert verify(disk) == []
 
 
 @pytest.mark.usefixtures("interruptible")

@@ -1,0 +1,66 @@
+"""What PageRank, mining of DUST and near-replicas say of a crawl of two machines, to be compared."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import msgspec
+from click.testing import CliRunner
+
+from thresher.crawler.analysis.dust_lists import read_source
+from thresher.crawler.cli.dust import dust
+from thresher.crawler.cli.rank import rank
+from thresher.crawler.cli.replicas import replicas
+from thresher.storage.partitions import read_partitions, write_partitions
+
+_COMMANDS: dict[str, tuple[click.Command, list[str]]] = {
+    "rank": (rank, ["DIR"]),
+    "rank of hosts": (rank, ["DIR", "--by", "host"]),
+    "dust": (dust, ["mine", "DIR"]),
+    "replicas": (replicas, ["DIR"]),
+    "mirrors": (replicas, ["DIR", "--mirrors"]),
+}
+
+
+def said(path: Path) -> dict[str, str]:
+    """Return what each command prints of a crawl."""
+    found = {}
+    for name, (command, words) in _COMMANDS.items():
+        result = CliRunner().invoke(command, [str(path) if word == "DIR" else word for word in words], standalone_mode=False)
+        assert result.exception is None, result.exception
+        found[name] = result.stdout
+    return found | {"seen by dust": "\n".join(_seen(path))}
+
+
+def _seen(path: Path) -> Iterator[str]:
+    """Yield what is mined for rules: pages with their sketches."""
+    for site, pages in sorted(read_source(str(path), "").of.items()):
+        for page in pages:
+            sketch = "" if page.sketch is None else page.sketch.tobytes().hex()
+            yield f"{site} {page.url} {page.status} {page.size} {page.fingerprint!r} {sketch}"
+
+
+def without_order(found: dict[str, str]) -> dict[str, object]:
+    """Return what is the same for two crawls that met the same pages in another order: ranks to seven digits, groups without a first."""
+    lines = {name: [msgspec.json.decode(line) for line in text.splitlines()] for name, text in found.items() if name in _COMMANDS}
+    return {
+        "rank": {row["url"]: (f"{row['pagerank']:.7g}", row["in"], row["out"]) for row in lines["rank"]},
+        "rank of hosts": {row["host"]: (f"{row['pagerank']:.7g}", row["pages"]) for row in lines["rank of hosts"]},
+        "dust": {(row["site"], row["rule"], row["standing"]) for row in lines["dust"]},
+        "seen by dust": {*found["seen by dust"].splitlines()},
+        "replicas": {frozenset((row["representative"], *(one["url"] for one in row["members"]))) for row in lines["replicas"]},
+        "mirrors": {frozenset((row["mirror"], row["of"])) for row in lines["mirrors"]},
+    }
+
+
+def on_one_disk(disks: dict[str, Path], place: Path) -> Path:
+    """Return a copy of a crawl of two machines on one disk, as a crawl of two agents."""
+    shutil.copytree(disks["a"], place, ignore=shutil.ignore_patterns("channels"))
+    shutil.copytree(disks["b"] / "agent-1", place / "agent-1", ignore=shutil.ignore_patterns("channels"))
+    table = read_partitions(place)
+    assert table is not None
+    write_partitions(place, msgspec.structs.replace(table, machines=[]))
+    return place
