@@ -9,7 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_core_frontier_laws import random_world
 
-ORDERS = ("breadth_first", "opic", "host_rank", "larger_sites_first", "fifo")
+# not larger_sites_first: it looks at the size of a host's site when a row goes first there, and among links that come one by one that is
+# the size before the others
+ORDERS = ("breadth_first", "opic", "host_rank", "fifo")
 
 
 def crawled(seed: int, *, one_by_one: bool) -> World:
