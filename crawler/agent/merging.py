@@ -197,7 +197,7 @@ class Merger:
             self._counts["refused or aliases in the crawl, left out"] += 1
             return
         lease = Lease(self._context.urls.queue_key(url.host), entry, page.address if page is not None else "")
-        self._count_request(lease.queue, is_page=page is not None)
+        self._count_request(lease.queue)
         body = self._source.tables.bodies.get(answer.visit) if page is not None and page.has_body else None
         if page is not None and body is None and page.n_bytes:
             links = [record.text for record in self._source.tables.urls.get_many(self._source.tables.links.read(answer.visit)) if record]
@@ -209,17 +209,12 @@ class Merger:
             self._committer.whole(self._settler.on_answer_of_another, visit, at)
         self._counts["pages merged" if page is not None else "redirects merged"] += 1
 
-    def _count_request(self, queue: bytes, *, is_page: bool) -> None:
-        """Count the request for the budgets of its host and its site."""
-        queues, host = self._store.tables.queues, self._frontier.record(queue)
-        if host is None:
-            return
-        host.n_requests += 1
-        host.n_pages += is_page
-        queues.save_host(queue, host)
-        if is_page and (site := queues.site(queue[:8])) is not None:
-            site.n_pages += 1
-            queues.save_site(queue[:8], site)
+    def _count_request(self, queue: bytes) -> None:
+        """Count the request for the budget of its host; its page is counted where that is settled."""
+        host = self._frontier.record(queue)
+        if host is not None:
+            host.n_requests += 1
+            self._store.tables.queues.save_host(queue, host)
 
     def _placed(self, answer: _Answer, at: float) -> tuple[CrawlURL, Entry | None]:
         """Return a URL with its place in the crawl, out of its queue or its class; no entry if the crawl has refused it meanwhile."""

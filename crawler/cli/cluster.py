@@ -87,7 +87,7 @@ def lost(directory: str, machine: str) -> None:
 @directory_argument
 @click.argument("machine")
 def merge(directory: str, machine: str) -> None:
-    """Take what only the disk of MACHINE has, which was given up and has come back.
+    """Take what only the disk of a lost machine has, now back.
 
     To be called on the head, while the crawl in DIR stands still, before a `resume` with MACHINE: that may put other shards in the place of
     the returned ones. Pages, redirects and links that the crawl has still to fetch are taken from the returned disk; nothing is requested.

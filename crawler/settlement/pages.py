@@ -102,6 +102,7 @@ class PageSettlement:
     def on_record(self, url: CrawlURL, record: PageRecord, sifted: Sifted, now: float) -> None:
         """Write a page of which only the record and the links are left; its URL is in no queue."""
         self._totals.request(record.wire_bytes)
+        self._frontier.count_imported(url)
         self._keep(record, b"")
         self._tables.seen.settle(url.key, State.DONE, Reason.REDIRECT_INVALID if record.status in _LEADS_ON else None)
         numbers = self._admission.admit(url, sifted, now)

@@ -251,11 +251,11 @@ def test_a_damaged_store_is_one_message(words: tuple[str, ...], thresher: Comman
 
 def test_verify_outlives_a_reader_that_is_killed(thresher: Command, crawl: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A page past the end of a cut file is a SIGBUS to who reads it: the child's end, not ours."""
-    monkeypatch.setattr("thresher.crawler.cli.verify._CHILD", "import os, signal; os.kill(os.getpid(), signal.SIGBUS)")
+    monkeypatch.setattr("thresher.crawler.cli.verify.CHECK", "import os, signal; os.kill(os.getpid(), signal.SIGBUS)")
     ran = thresher("verify", crawl)
     assert ran.code == 6
     assert "signal 7" in ran.out
-    monkeypatch.setattr("thresher.crawler.cli.verify._CHILD", "raise SystemExit(3)")
+    monkeypatch.setattr("thresher.crawler.cli.verify.CHECK", "raise SystemExit(3)")
     assert "exit 3" in thresher("verify", crawl).out
 
 

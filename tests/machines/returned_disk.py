@@ -9,11 +9,13 @@ import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import pytest
 
 from thresher.crawler.agent import merging as merging_module
+from thresher.crawler.agent.merging import Merger
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.core.model import State
 from thresher.crawler.machines.merging import MergedDisk, merge
@@ -56,16 +58,23 @@ def merge_killed(disk: Path, table: Partitions, asks: Asks) -> None:
 
 
 def _killed_halfway(disk: Path, table: Partitions, asks: Asks) -> None:
-    drain, n_left = Committer.drain, 3
+    drain, take, n_merged = Committer.drain, Merger._take, 0
+
+    async def taken(self: Merger, answer: Any) -> None:
+        nonlocal n_merged
+        await take(self, answer)
+        n_merged = sum(n for what, n in self._counts.items() if what.endswith("merged"))
 
     async def drained(self: Committer) -> None:
-        nonlocal n_left
         await drain(self)
-        n_left -= 1
-        if not n_left:
+        if n_merged >= 2:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    with mock.patch.object(merging_module, "_AT_ONCE", 2), mock.patch.object(Committer, "drain", drained):
+    with (
+        mock.patch.object(merging_module, "_AT_ONCE", 2),
+        mock.patch.object(Committer, "drain", drained),
+        mock.patch.object(Merger, "_take", taken),
+    ):
         merge(disk, table, "b", asks)
 
 
