@@ -63,7 +63,7 @@ def build(place: Place) -> str:
 def history(n_commits: int) -> str:
     """Return the repository as a stream for `git fast-import`: a trunk, two branches that leave it, tags."""
     rng = random.Random(4)
-    blocks = _blocks()
+    blocks = blocks_of_modules()
     grown = dict.fromkeys(blocks, 0)
     stream: list[str] = []
     for n in range(1, n_commits + 1):
@@ -89,7 +89,7 @@ def _data(words: str) -> str:
     return f"data {len(words.encode())}\n{words}\n"
 
 
-def _blocks() -> dict[str, list[str]]:
+def blocks_of_modules() -> dict[str, list[str]]:
     """Return each module cut where blank lines stand, into as many blocks as make the wanted number of commits."""
     library = Path(json.__file__).parent.parent
     texts = {name: (library / name).read_text("utf-8").encode("ascii", "replace").decode() for name in _FILES}
