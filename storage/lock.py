@@ -38,7 +38,7 @@ class CrawlLock:
             while not self._is_taken():
                 if time.monotonic() > until:
                     holder = os.read(self._fd, 200).decode("ascii", "replace").partition(" ")[0] or "unknown"
-                    advice = f"Wait for it, stop it (kill -INT {holder}), or crawl into another directory"
+                    advice = f"Wait for it, or stop it (kill -INT {holder})"
                     raise StoreLockedError(f"{path.parent}: in use by process {holder}. {advice}")
                 time.sleep(_PAUSE_S)
         except BaseException:

@@ -106,8 +106,12 @@ def _point(view: Shard) -> ShardPosition:
 
 
 def _last(view: Shard, seq: int) -> bytes:
-    url = view.tables.urls.get(seq - 1) if seq > 1 else None
-    return b"" if url is None else url.key[:8]
+    """Return the beginning of the key of the last URL with a lower number. Requests are left out: they lose their numbers when they end."""
+    while (found := view.tables.urls.before(seq)) is not None:
+        seq, url = found
+        if view.tables.requests.requester(seq) is None:
+            return url.key[:8]
+    return b""
 
 
 def _is_of(point: ShardPosition, view: Shard) -> bool:

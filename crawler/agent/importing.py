@@ -20,7 +20,7 @@ import msgspec
 from thresher.config.settings import FetchSettings, FilterSettings, IdentitySettings, LimitSettings, ScopeSettings, Settings
 from thresher.crawler.agent.wiring import assemble
 from thresher.crawler.core.frontier import Frontier, Lease
-from thresher.crawler.core.model import Cause, CrawlURL, Failed, Fetched, Head, Outcome, Purpose, Redirect, State
+from thresher.crawler.core.model import Cause, CrawlURL, Failed, Fetched, Flag, Head, Outcome, Purpose, Redirect, State
 from thresher.crawler.core.ports import Entry, Lane
 from thresher.crawler.core.url import BadURL
 from thresher.crawler.fetch.content_coding import BodyDecoder, DecodeError
@@ -33,6 +33,7 @@ from thresher.storage.archive.record import sha1
 from thresher.storage.records import Capture
 from thresher.storage.store import Store
 
+_CUT_AS_TOO_LONG: Final = "length"  # as the standard calls it
 _REDIRECTS: Final = frozenset((301, 302, 303, 307, 308))
 _AT_ONCE: Final = 128  # answers between two commits
 _HEAD: Final = 2 << 20  # bytes of a record beyond its body that are read
@@ -145,7 +146,7 @@ class Importer:
         decoder = BodyDecoder(",".join(head.all(b"content-encoding")), self._overriding.of(url.text).fetch.max_body)
         try:
             decoder.feed(answer.payload)
-            is_whole = decoder.is_whole() and not answer.is_cut
+            is_whole = decoder.is_whole() and not answer.cut
         except DecodeError as error:
             cause, detail = error.cause, error.detail
             return lambda placed: Failed(placed, cause, detail, 0.0, size, head=head, body=decoder.body)
@@ -153,6 +154,8 @@ class Importer:
         if answer.status >= 500 or answer.status == 429:
             cause = Cause.HTTP_429 if answer.status == 429 else Cause.HTTP_5XX
             return lambda placed: Failed(placed, cause, f"status {answer.status}", 0.0, size, head=head, body=body)
+        if answer.cut == _CUT_AS_TOO_LONG and body:  # as far as its writer reads any answer: no failure
+            return lambda placed: Fetched(placed, head, body, size, 0.0, frozenset((*decoder.flags, Flag.TRUNCATED_SIZE)))
         if not is_whole:
             return lambda placed: Failed(placed, Cause.INCOMPLETE, "cut in the archive", 0.0, size, head=head, body=body)
         return lambda placed: Fetched(placed, head, body, size, 0.0, frozenset(decoder.flags))

@@ -218,13 +218,19 @@ class ReplayedPanel:
         return Page(url, status, "text/html", "", "", tokens, fingerprint, links, "", Directives(), _WORDS)
 
     def _ended(self, number: int, text: str) -> list[Effect]:
-        """Judge the redirects that end at a URL; one that ends at a redirect goes on to where that leads."""
+        """Judge the redirects that end at a URL; one that ends at a redirect goes on to where that leads. What goes round has no end."""
         self._settled[number] = text
-        ended = self._waiting.pop(number, [])
-        links = self._graph.links[number]
-        if self._graph.is_redirect(number) and links:
-            self._waiting.setdefault(links[0], []).extend([*ended, number])
-            return self._ended(links[0], self._settled[links[0]]) if self._settled.get(links[0]) is not None and links[0] != number else []
+        ended, way = self._waiting.pop(number, []), set()
+        while self._graph.is_redirect(number):
+            way.add(number)
+            ended.append(number)
+            number = self._graph.links[number][0]
+            if number in way:
+                return []
+            if self._settled.get(number) is None:
+                self._waiting.setdefault(number, []).extend(ended)
+                return []
+            ended = [*self._waiting.pop(number, []), *ended]
         asked = []
         for original in ended:
             pair = RedirectPair(self._urls[original], self._urls[number], 1, self._graph.statuses[number])

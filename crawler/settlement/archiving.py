@@ -165,7 +165,7 @@ class Archiver:
             case Failed():
                 said.append(("failure", f"{outcome.cause} {outcome.detail}".strip()))
             case Fetched(refused=reason, refused_by=by):
-                said += [("flag", flag) for flag in sorted(outcome.flags)]
+                said += [("flag", flag) for flag in sorted(outcome.flags if visit.page is None else visit.page.flags)]
                 if reason is not None:
                     said.append(("skipped", f"{reason} {by}".rstrip()))
         if visit.refused is not None:

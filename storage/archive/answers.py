@@ -46,7 +46,7 @@ class ArchivedAnswer(msgspec.Struct, frozen=True):
     headers: tuple[tuple[bytes, bytes], ...]
     payload: bytes  # without chunks, with content coding
     address: str = ""
-    is_cut: bool = False  # it is incomplete
+    cut: str = ""  # why it is incomplete, in the standard's words: length, time, disconnect, unspecified
     same_as: str = ""  # a revisit: the URL of the answer that has its payload
     digest: bytes = b""  # SHA-1 of its payload, 20 bytes, if the record says so
 
@@ -129,7 +129,7 @@ class ArchivedAnswers:
             at = datetime.fromisoformat(date).astimezone(UTC).timestamp()
         except ValueError:
             at = 0.0
-        address, is_cut = headers.get("WARC-IP-Address") or "", bool(headers.get("WARC-Truncated"))
+        address, cut = headers.get("WARC-IP-Address") or "", headers.get("WARC-Truncated") or ""
         if record.record_type == WarcRecordType.resource:
             kind = (headers.get("Content-Type") or "").encode("latin-1", "replace")
             yield ArchivedAnswer(url, at, 200, ((b"Content-Type", kind),), block, address)
@@ -144,7 +144,7 @@ class ArchivedAnswers:
         same_as = ""
         if record.record_type == WarcRecordType.revisit:
             same_as = (headers.get("WARC-Refers-To-Target-URI") or url).strip("<>")
-        yield ArchivedAnswer(url, at, status, fields, payload, address, is_cut, same_as, digest)
+        yield ArchivedAnswer(url, at, status, fields, payload, address, cut, same_as, digest)
 
 
 def _other(start: bytes) -> str:

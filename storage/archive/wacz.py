@@ -2,7 +2,7 @@
 
     archive/*.warc.gz       the files, up to their committed end
     indexes/index.cdx.gz    the CDXJ, a gzip member for every 3,000 lines      index.idx: the first line of each, and its position
-    pages/pages.jsonl       the pages of the crawl, seeds marked
+    pages/pages.jsonl       the pages of the crawl, seeds marked, each with the label of its seed
     datapackage.json        name, size and SHA-256 of all these                datapackage-digest.json: its own SHA-256
 
 Compressed files are stored without further compression, as the specification requires, so that a player can read parts of them. Memory: a
@@ -22,6 +22,7 @@ from itertools import islice
 from typing import IO, Any, BinaryIO, Final
 
 from thresher.storage.archive.cdxj import WarcFile, index_lines
+from thresher.storage.export.labels import with_labels
 from thresher.storage.export.pages import current_pages
 from thresher.storage.view import View
 
@@ -104,9 +105,10 @@ def _members(lines: Iterator[str], members: list[str]) -> Iterator[bytes]:
 def _pages(view: View, n_pages: list[int]) -> Iterator[bytes]:
     """Yield the lines of the list of pages; count them."""
     yield b'{"format": "json-pages-1.0", "id": "pages", "title": "All Pages", "hasText": false}\n'
-    for visit, page in current_pages(view):
+    for visit, page, label in with_labels(view, current_pages(view)):
         if page.status == 200 and page.mime_type in _HTML and view.tables.captures.place(visit) is not None:
             at = datetime.fromtimestamp(page.fetched_at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
             told = {"id": str(uuid.uuid5(uuid.NAMESPACE_URL, page.url)), "url": page.url, "ts": at, "title": page.title or page.url}
+            more = ({"seed": True} if page.seed_distance == 0 else {}) | ({"label": label} if label else {})
             n_pages[0] += 1
-            yield json.dumps(told | ({"seed": True} if page.seed_distance == 0 else {})).encode() + b"\n"
+            yield json.dumps(told | more).encode() + b"\n"

@@ -17,7 +17,7 @@ from thresher.crawler.core.url import BadURL, URLSpace
 from thresher.crawler.core.url_rules import url_rules
 from thresher.storage.export.fields import ExportKind, Field
 from thresher.storage.packing import unpack_seen
-from thresher.storage.records import REQUISITE, SITEMAP
+from thresher.storage.records import REQUISITE, SITEMAP, PageRecord
 from thresher.storage.rows import Rows
 from thresher.storage.schema import FOREIGN_LABELS, REQUISITES, SEEN, SITEMAPS
 from thresher.storage.tables.bare_seeds import BareSeeds, http_form
@@ -129,6 +129,14 @@ def with_label(kind: ExportKind[R], key_of: Callable[[R], bytes]) -> ExportKind[
             yield from (Labelled(row, found.get(key_of(row))) for row in chunk)
 
     return ExportKind(kind.name, rows, (*map(_within, kind.fields), Field("label", lambda labelled: labelled.label)))
+
+
+def with_labels(view: View, pages: Iterable[tuple[int, PageRecord]]) -> Iterator[tuple[int, PageRecord, str]]:
+    """Yield (visit, page, label) for each (visit, page); the label is "" if it has none."""
+    labels, every = LabelLookup.of_view(view), iter(pages)
+    while chunk := list(islice(every, _CHUNK)):
+        found = labels.of(page.key for _, page in chunk)
+        yield from ((visit, page, found.get(page.key, "")) for visit, page in chunk)
 
 
 def _within(field: Field[R]) -> Field[Labelled]:

@@ -1,8 +1,8 @@
 """`texts`: one row for each page that is kept: its text, its language, and the libraries that gave both.
 
-Pages are those of `pages` with a document as their body and status 2xx, which no filter dropped. The caller gives an extractor of texts,
-with child processes that may be killed, since pages may be hostile. A page over which a child was killed has a row, too, with a `fault` and
-no text.
+Pages are those of `pages` with a document as their body and status 2xx, which no filter dropped and which can be read without a browser.
+The caller gives an extractor of texts, with child processes that may be killed, since pages may be hostile. A page over which a child was
+killed has a row, too, with a `fault` and no text.
 
 Memory: the rows of a chunk, and the bodies that the extractor is working on.
 """
@@ -17,6 +17,7 @@ from typing import Any, NoReturn, Protocol, TypeVar
 from thresher.crawler.core.ai_preferences import reserves
 from thresher.crawler.core.document_types import DOCUMENTS
 from thresher.crawler.core.errors import UsageError
+from thresher.crawler.core.model import NEEDS_BROWSER
 from thresher.storage.export.content import MARKUP, content_type_of
 from thresher.storage.export.fields import ExportKind, Field, iso
 from thresher.storage.export.judged import keeps
@@ -76,7 +77,8 @@ def _sources(view: View, wanted: frozenset[str]) -> Iterator[tuple[PageRow, Sour
     for row in described_pages(view, wanted & _OF_PAGES | {"keep"}):
         page = row.page
         is_text = page.mime_type in MARKUP or page.mime_type in DOCUMENTS
-        if page.has_body and is_text and 200 <= page.status < 300 and keeps(page, row.verdicts):
+        is_good = 200 <= page.status < 300 and NEEDS_BROWSER.isdisjoint(page.flags)
+        if page.has_body and is_text and is_good and keeps(page, row.verdicts):
             body = view.tables.bodies.get(row.visit)
             yield row, None if body is None else (body, content_type_of(page), page.mime_type)
 

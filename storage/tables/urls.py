@@ -57,6 +57,15 @@ class Urls:
             found[seq] = held.record(numbers.index(seq)) if seq in numbers else None
         return [found[seq] for seq in seqs]
 
+    def before(self, seq: int) -> tuple[int, UrlRecord] | None:
+        """Return the last URL of a shard with a lower number, and that number; None if there is none."""
+        row = self._rows.floor(URLS, pack_u64(seq - 1), 0) if seq > 0 else None
+        if row is None:
+            return None
+        held, first = unpack_urls(row[1]), unpack_u64(row[0])
+        at = min(seq - first, len(held.texts)) - 1
+        return first + at, held.record(at)
+
     def all(self, start: int = 0) -> Iterator[tuple[int, UrlRecord]]:
         """Yield (number, URL) of all from a number on, in order; of several shards row by row."""
         row = self._rows.floor(URLS, pack_u64(start), 0)

@@ -20,6 +20,7 @@ from thresher.crawler.core.model import Reason, State
 from thresher.storage.export.kinds import KINDS, TIMED
 from thresher.storage.export.reading import reading
 from thresher.storage.store import Store
+from thresher.storage.tables.sitemaps import REQUESTER
 
 
 class Growing:
@@ -32,7 +33,7 @@ class Growing:
 
     def grow(self) -> None:
         """Settle a page with a link, and a redirect, and log a skip."""
-        with self._open():
+        with self.opened():
             self.add()
 
     def add(self) -> None:
@@ -50,7 +51,7 @@ class Growing:
         small.store.end_visit()
 
     @contextmanager
-    def _open(self) -> Iterator[None]:
+    def opened(self) -> Iterator[None]:
         self.small.store = Store.open(self.path, None, self.now)
         try:
             yield
@@ -191,6 +192,23 @@ def test_every_kind_with_a_time_takes_a_cursor_and_the_others_say_so(growing: Gr
     for what in KINDS:
         ran = thresher("export", growing.path, "--what", what, "--since", "start", "--text", "visible")
         assert (ran.code, "has no time" in ran.err) == ((0, False) if what in TIMED else (2, True)), (what, ran.err)
+
+
+def test_a_cursor_holds_when_the_requests_that_waited_end(growing: Growing, thresher: Command) -> None:
+    """Mutation: with the last number of all, a crawl that requests sitemaps, requisites or probes refuses its own cursors."""
+    growing.grow()
+    with growing.opened():
+        store, now = growing.small.store, growing.now
+        numbers = [store.tables.requests.add(growing.small.url(f"/probe{n}"), REQUESTER, now) for n in (1, 2)]
+        store.end_visit()
+    _, cursor = since(thresher, growing.path, "urls", "start")
+    with growing.opened():
+        for number in numbers:
+            growing.small.store.tables.requests.pop(number)
+        growing.small.store.end_visit()
+    assert since(thresher, growing.path, "urls", cursor)[0] == []
+    growing.grow()
+    assert since(thresher, growing.path, "pages", cursor)[0] == ["https://a.example/page2"]
 
 
 @pytest.mark.parametrize("cursor", ["", "nonsense", "ÄÖ", "AAAA", "k" * 5000, "2026-01-01"])

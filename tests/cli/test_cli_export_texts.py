@@ -88,6 +88,8 @@ def test_only_what_was_kept_and_is_a_document_has_a_row(thresher: Command, tmp_p
         "/image": {"mime_type": "image/png"},
         "/dropped": {"keep": False},
         "/bodiless": {"body": None},
+        "/shell": {"flags": ["empty_shell"], "body": b"<div id=root></div><noscript>You need JavaScript to run this app.</noscript>"},
+        "/wall": {"flags": ["challenge"]},
     }
     for name, record in others.items():
         url = small.url(name)

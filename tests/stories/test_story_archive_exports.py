@@ -51,8 +51,9 @@ async def _fill(path: Path) -> None:
         web.page("a.test/", *(f"a.test/{name}" for name in (*odd, "moved")))
         fetch = FetchSettings(allow_addresses=["127.0.0.0/8"], allow_ports=[web.port], concurrency=4)
         limits = LimitSettings(min_free_disk=0, max_wait=5.0, max_pages=4)
-        await crawl(path, archived(web, ["a.test/"], fetch=fetch, limits=limits))
-        await crawl(path, archived(web, ["a.test/"], fetch=fetch))
+        labels = {web.url("a.test/"): "museums"}
+        await crawl(path, archived(web, ["a.test/"], fetch=fetch, limits=limits, labels=labels))
+        await crawl(path, archived(web, ["a.test/"], fetch=fetch, labels=labels))
 
 
 def run(*words: str | Path) -> str:
@@ -127,6 +128,7 @@ def test_a_package_is_what_it_says(store: Path, tmp_path: Path) -> None:
     assert header["format"] == "json-pages-1.0"
     assert [page["url"] for page in pages if page.get("seed")] == ["http://a.test:17389/"]
     assert all({"id", "url", "ts", "title"} <= page.keys() for page in pages)
+    assert {page["label"] for page in pages} == {"museums"}
 
 
 def test_what_is_not_committed_is_in_no_export(store: Path, tmp_path: Path) -> None:
@@ -152,13 +154,14 @@ async def test_a_crawl_without_an_archive_gives_resource_records(tmp_path: Path)
     """They claim no heads: bodies as decoded, checked by two other programs; and that is said."""
     async with RawWeb() as web:
         web.raw("a.test/", sized(gzip.compress(PAGE), b"Content-Encoding: gzip", b"X-Odd: a\x7fb"))
-        await crawl(tmp_path / "crawl", settings(web, ["a.test/"]))
+        await crawl(tmp_path / "crawl", settings(web, ["a.test/"], labels={web.url("a.test/"): "museums"}))
         done = CliRunner().invoke(thresher, ["export", str(tmp_path / "crawl"), "--format", "warc", "-o", str(tmp_path / "a.warc.gz")])
     assert "1 resource records: the crawl wrote no archive" in done.stderr
     info, resource, beside = read(tmp_path / "a.warc.gz")
     assert "without the bytes of the wire" in info.fields["description"][0]
     assert (resource.kind, resource.block, resource["Content-Type"]) == ("resource", PAGE, "text/html; charset=utf-8")
     assert "X-Odd: a\\x7fb" in beside.fields["header"]
+    assert beside.fields["label"] == ["museums"]
     assert judge(tmp_path / "a.warc.gz") == []
 
 

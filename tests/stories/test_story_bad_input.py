@@ -235,9 +235,11 @@ def test_a_million_lines_of_seeds_are_read_and_repeats_told(tmp_path: Path) -> N
 
 def test_a_store_in_use_is_named_with_who_uses_it(tmp_path: Path) -> None:
     with Store.create(tmp_path / "store", Settings(), 0.0):
-        for said in (thresher(tmp_path, "resume", "store", *CONTACT), thresher(tmp_path, *crawl("a.example"))):
+        forgotten = thresher(tmp_path, "forget", "store", "a.example")
+        for said in (thresher(tmp_path, "resume", "store", *CONTACT), thresher(tmp_path, *crawl("a.example")), forgotten):
             assert said.code == 5
-            assert re.fullmatch(rf"thresher: store: in use by process {os.getpid()}\. Wait for it, stop it .*, or .*\n", said.stderr)
+            advice = rf"Wait for it, or stop it \(kill -INT {os.getpid()}\)"
+            assert re.fullmatch(rf"thresher: store: in use by process {os.getpid()}\. {advice}\n", said.stderr)
 
 
 async def run(directory: Path, zone: Zone, *arguments: str, timeout_s: float = 60.0) -> Said:

@@ -118,3 +118,16 @@ async def test_the_command_says_it_as_a_table_and_as_json_with_what_was_left_alo
     assert f"left alone on a.test:{web.port}: {crawled.status.left_alone} URLs of 1 classes, not proved" in table.stdout
     assert "replay 4 of 4, without pattern_yield" in table.stderr
     assert "answers past --answers were left out" in table.stderr
+
+
+async def test_redirects_that_go_round_are_judged_and_have_no_end(tmp_path: Path) -> None:
+    """Mutation: each was followed to the next without an end."""
+    async with LittleWeb() as web:
+        web.page("a.test/", "a.test/one", "a.test/page")
+        web.page("a.test/page")
+        web.redirect("a.test/one", "a.test/two")
+        web.redirect("a.test/two", "a.test/three")
+        web.redirect("a.test/three", "a.test/two")
+        await crawl(tmp_path / "c", settings(web, ["a.test/"]))
+    result = CliRunner().invoke(thresher, ["filters", str(tmp_path / "c")])
+    assert result.exit_code == 0, result.exception

@@ -99,6 +99,23 @@ def test_what_others_wrote_is_read(tmp_path: Path) -> None:
     assert len(bodies) == 4
 
 
+def test_a_page_that_was_cut_for_its_length_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
+    """Common Crawl cuts at 1 MiB. What broke off is a failure, as in a crawl.
+
+    Mutation: both were failures, so a long page had neither words nor links.
+    """
+    page, path = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<title>long</title><a href=/b>b</a>words", tmp_path / "cut.warc.gz"
+    cut = {"http://c.test/long": "length", "http://c.test/broken": "disconnect"}
+    path.write_bytes(b"".join(record("response", url, page, f"WARC-Truncated: {why}") for url, why in cut.items()))
+    code, said = imported(tmp_path / "store", path)
+    assert code == 0, said
+    with View(tmp_path / "store", at_once=True) as view:
+        pages = {page.url: (page, len(view.tables.links.read(visit))) for visit, page in view.all_pages()}
+    long, broken = pages["http://c.test/long"], pages["http://c.test/broken"]
+    assert (long[0].title, long[0].flags, long[0].failed_cause, long[1]) == ("long", ["truncated_size"], "", 1)
+    assert (broken[0].flags, broken[0].failed_cause) == (["incomplete"], "incomplete")
+
+
 def test_a_url_with_many_answers_has_a_page_of_each(tmp_path: Path) -> None:
     """An archive of several crawls: the newest page is that of the URL, the others are its versions, and the store is sound.
 

@@ -11,6 +11,7 @@ import msgspec
 import pytest
 from little_proxy import LittleProxy
 from little_web import LittleWeb, crawl, settings
+from raw_web import archived, records
 
 from thresher.config.settings import Override, Settings
 from thresher.crawler.analysis.seed_outcomes import seed_outcomes
@@ -138,7 +139,7 @@ async def test_a_page_that_needs_a_browser_is_listed_and_called_healthy_by_nobod
         web.file("a.test/shell", "text/html", shell)
         web.file("b.test/", "text/html\r\nCF-Mitigated: challenge", challenge, status=403)
         web.file("c.test/", "text/html", challenge, status=500)
-        crawled = await crawl(tmp_path / "c", settings(web, ["a.test/", "a.test/shell", "b.test/", "c.test/"]))
+        crawled = await crawl(tmp_path / "c", archived(web, ["a.test/", "a.test/shell", "b.test/", "c.test/"]))
     assert crawled.status.needs_browser == {"empty_shell": 1, "challenge": 2}
     with View(crawled.path) as view:
         fields = KINDS["browser"].choose(("url", "reason"))
@@ -159,6 +160,9 @@ async def test_a_page_that_needs_a_browser_is_listed_and_called_healthy_by_nobod
     assert seeds["b.test/"].why == "the seed itself can be read by a browser alone"
     assert (seeds["a.test/"].pages, seeds["a.test/"].kept) == (3, 2)
     assert b"empty_shell" in report
+    told = [record for record in records(crawled.path) if record.kind == "metadata" and "flag" in record.fields]
+    flags = {(web.place(record.url), *record.fields["flag"]) for record in told}
+    assert flags == {("a.test/shell", "empty_shell"), ("b.test/", "challenge")}
 
 
 async def test_what_an_override_sets_holds_below_its_prefix_alone(tmp_path: Path) -> None:
