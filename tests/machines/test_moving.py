@@ -22,6 +22,7 @@ from thresher.crawler.core.ownership import N_PARTITIONS, divided
 from thresher.crawler.machines import far_moves
 from thresher.crawler.machines.far_shards import FarShards, NewShard, ShardAnswer
 from thresher.crawler.machines.losing import give_up
+from thresher.crawler.machines.merging import require_merged
 from thresher.crawler.machines.moving import fits, placed, redistribute
 from thresher.crawler.start.opening import reconfigure
 from thresher.storage import carrying
@@ -32,6 +33,7 @@ from thresher.storage.far_server import ShardServer
 from thresher.storage.partitions import Partitions, Ranges, ranges_of, read_partitions, shard_path, write_partitions
 from thresher.storage.snapshots.taking import take_shards
 from thresher.storage.snapshots.targets import FolderTarget
+from thresher.storage.store import Store
 from thresher.storage.verify import verify
 from thresher.storage.ways import connect_by
 
@@ -133,6 +135,23 @@ def test_whenever_the_command_dies_the_next_one_goes_on(crawled: Path, tmp_path:
     assert disks.known() == before
     assert verify(disks.head) == []
     assert [disks.shards_on(name) for name in NAMES] == [[], [], ["agent-1", "agent-2"]]
+
+
+def test_a_shard_that_a_killed_move_has_left_behind_does_not_wait_to_be_merged(crawled: Path, tmp_path: Path) -> None:
+    """But one that has gone on since does. Mutation: the copied shard is not recorded as taken."""
+    disks = Disks(tmp_path, crawled)
+    disks.redistribute("a", "b")
+    left, kept = shard_path(disks.disks["b"], 1), tmp_path / "kept"
+    shutil.copytree(left, kept)
+    disks.redistribute("a", "c")
+    shutil.copytree(kept, left)
+    require_merged(disks.head, disks.table, NAMES, disks)
+    with Store.open(left, None, time.time()) as store:
+        store.end_visit()
+        store.flush(time.time()).result()
+    with pytest.raises(UsageError, match="the disk of machine b is back"):
+        require_merged(disks.head, disks.table, NAMES, disks)
+    require_merged(disks.head, msgspec.structs.replace(disks.table, moving=disks.table.owners), NAMES, disks)  # resume ends that first
 
 
 @given(st.lists(st.sampled_from("abcd")), st.lists(st.sampled_from("abcd")))
