@@ -42,11 +42,13 @@ from killing import CONCURRENCY, GROUP, MIN_DELAY_S, TOLERANCE_S, Bench, bench
 from namespaces import NAMES, Machines, Server, why_not
 from server_log import refetches, shortest_gap
 
+from thresher.crawler.analysis.ranking import of_store, rank, rank_by_machines
 from thresher.crawler.children import python
 from thresher.crawler.cluster.lease import LEASE_S
 from thresher.crawler.core.ownership import Ownership
 from thresher.crawler.demo.log import ServerLog
 from thresher.crawler.demo.truth import Truth
+from thresher.crawler.graph.pagerank import JUMP
 from thresher.crawler.machines.reading import reach_machines
 from thresher.filters.journal import JournalRecord
 from thresher.filters.panel import Panel
@@ -326,14 +328,23 @@ def _early(log: ServerLog, faults: list[float]) -> tuple[list[str], int]:
 
 
 def _read(store: Path, mode: str) -> None:
-    """Write to standard output what a crawl has found, and what `verify` says; with filters that enforce, what they remember otherwise than
-    their journals teach.
-    """
+    """Write to standard output what a crawl has found, and what is wrong with it: in its stores, its ranks, its filters' memories."""
     reach_machines()
-    problems = verify(store)
+    problems = verify(store) + _ranked_otherwise(store)
     if mode == "enforce":
         problems += _misremembered(store)
     sys.stdout.buffer.write(msgspec.json.encode((findings(store), problems)))
+
+
+def _ranked_otherwise(store: Path) -> list[str]:
+    """Return a message if the machines together rank the pages otherwise than one machine that reads all of them, in any bit."""
+    with open_view(store, at_once=True) as view:
+        far = rank_by_machines(view, jump=JUMP, tolerance=1e-9, with_redirects=True, self_links=False)
+        if far is None:  # all machines but one have given their shards away
+            return []
+        one = rank(of_store(view, collapsed=False))
+        is_equal = far.found.ranks.tobytes() == one.found.ranks.tobytes() and far.degrees.into.tolist() == one.degrees.into.tolist()
+    return [] if is_equal else ["the machines together rank the pages otherwise than one does"]
 
 
 def _misremembered(store: Path) -> list[str]:
