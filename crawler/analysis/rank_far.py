@@ -6,7 +6,7 @@ each, and no links.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -90,8 +90,8 @@ class _Shares:
     def __init__(self, view: ShardsView, table: Partitions, pool: ThreadPoolExecutor) -> None:
         self.mail: dict[int, Mail] = {shard: {} for shard in range(table.shards)}  # to each shard, from each shard
         self._pool = pool
-        self._asks: list[Ask] = [
-            RankServer(partial(view.shards.__getitem__, shard)).answer if machine == table.machines[0] else view.job_of(shard)
+        self._takes = [
+            RankServer(partial(view.shards.__getitem__, shard)).take if machine == table.machines[0] else _far(view.job_of(shard))
             for shard, machine in enumerate(table.machines)
         ]
 
@@ -101,11 +101,8 @@ class _Shares:
         Raises:
             StoreError: If a shard cannot be read, or its machine does not answer.
         """
-        steps = [Step(name, starts[shard] if starts else None, self.mail[shard], share) for shard in range(len(self._asks))]
-        answers = [
-            msgspec.msgpack.decode(packed, type=Stepped)
-            for packed in self._pool.map(lambda ask, step: ask(_encode(step)), self._asks, steps)
-        ]
+        steps = [Step(name, starts[shard] if starts else None, self.mail[shard], share) for shard in range(len(self._takes))]
+        answers = [*self._pool.map(lambda take, step: take(step), self._takes, steps)]
         if fault := next((answer.fault for answer in answers if answer.fault), ""):
             raise StoreError(fault)
         self.mail = {shard: {} for shard in self.mail}
@@ -113,3 +110,8 @@ class _Shares:
             for to, arrays in answer.mail.items():
                 self.mail[to][sender] = arrays
         return [sum(map(int, sums)) for sums in zip(*(answer.sums for answer in answers), strict=True)]
+
+
+def _far(ask: Ask) -> Callable[[Step], Stepped]:
+    """Return a function that lets the machine of a shard take a step."""
+    return lambda step: msgspec.msgpack.decode(ask(_encode(step)), type=Stepped)

@@ -56,7 +56,7 @@ class Start(msgspec.Struct, frozen=True):
     self_links: bool
 
 
-class Step(msgspec.Struct, frozen=True):
+class Step(msgspec.Struct, tag=True, frozen=True):
     """An order of the head. mail: what other shards have sent; share: of each node, from nodes without links"""
 
     name: str
@@ -74,24 +74,23 @@ class Stepped(msgspec.Struct, frozen=True):
 
 
 class RankServer:
-    """Carries out the steps with one shard on this machine's disk. To be used by one thread at a time."""
+    """Takes the steps with one shard on this machine's disk. To be used by one thread at a time."""
 
     def __init__(self, view: Callable[[], View]) -> None:
         """view: opens the shard, or returns it if it is open"""
         self._view = view
         self._share: RankShare | None = None
 
-    def answer(self, packed: bytes) -> bytes:
-        """Carry out a step."""
-        step = msgspec.msgpack.decode(packed, type=Step)
+    def take(self, step: Step) -> Stepped:
+        """Take a step."""
         try:
             if step.start is not None:
                 self._share = RankShare(self._view(), step.start)
             assert self._share is not None, "the first step begins"
             mail, sums = self._share.steps[step.name](step)
         except StoreError as error:
-            return msgspec.msgpack.encode(Stepped(fault=str(error)))
-        return msgspec.msgpack.encode(Stepped(mail, [str(one) for one in sums]))
+            return Stepped(fault=str(error))
+        return Stepped(mail, [str(one) for one in sums])
 
 
 class RankShare:

@@ -127,3 +127,4 @@ def _require_token(program: str, environ: dict[str, str], *, is_head: bool) -> N
         raise UsageError(f"cluster start: expected the head's token in {path}, found none. Copy that file from the head, for you alone")
     command = [program, "get-auth-token", "--generate"]
     subprocess.run(command, env=environ, check=True, stdout=subprocess.DEVNULL)  # noqa: S603 - Ray's own program
+    path.chmod(0o600)  # Ray leaves it readable by all

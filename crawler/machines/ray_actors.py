@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import ray
 
-from thresher.crawler.analysis.rank_share import RankServer
+from thresher.crawler.analysis.jobs import JobServer
 from thresher.crawler.cluster.lease import LEASE_S, boot_s
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.machines import directory_file
@@ -77,16 +77,16 @@ class ShardActor:
         self._path = Path(path)
         self._shards = FarShards(self._path)
         self._servers: dict[tuple[int, bool], ShardServer] = {}
-        self._jobs: dict[int, RankServer] = {}
+        self._jobs: dict[int, JobServer] = {}
 
     def read(self, agent: int, at_once: bool, question: bytes) -> bytes:
         """Answer a question about a shard."""
         return self._server(agent, at_once=at_once).answer(question)
 
     def job(self, agent: int, step: bytes) -> bytes:
-        """Take a step of a job over all shards."""
+        """Do a job with a shard, or a step of one."""
         if agent not in self._jobs:
-            self._jobs[agent] = RankServer(self._server(agent, at_once=(agent, True) in self._servers).view)
+            self._jobs[agent] = JobServer(self._server(agent, at_once=(agent, True) in self._servers).view)
         return self._jobs[agent].answer(step)
 
     def _server(self, agent: int, *, at_once: bool) -> ShardServer:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from long import shortened
 
 from thresher.config.settings import SnapshotSettings
-from thresher.crawler.analysis.rank_share import RankServer
+from thresher.crawler.analysis.jobs import JobServer
 from thresher.crawler.analysis.ranking import of_store, rank, rank_by_machines
 from thresher.crawler.cluster.lease import LEASE_S
 from thresher.crawler.core.errors import StoreError, UsageError
@@ -100,7 +100,7 @@ class Disks:
         return self._servers[agent].answer
 
     def job_of(self, agent: int) -> Callable[[bytes], bytes]:
-        return RankServer(self._servers[agent].view).answer
+        return JobServer(self._servers[agent].view).answer
 
     def close(self) -> None:
         for server in self._servers.values():
