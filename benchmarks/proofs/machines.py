@@ -119,6 +119,7 @@ class Proof:
         self._store = "store"
         self._kept = directory / "kept"  # on the disk of no machine
         self._begun_at = 0.0  # when the last run of the command began
+        self._is_behind = False  # a restored disk knows less than the last run of the command, which may have ended
         self._n_lost = 0  # requests since the snapshots of disks that were lost
 
     def run(self, n_faults: int) -> list[str]:
@@ -149,7 +150,7 @@ class Proof:
         words = ["crawl", "-c", str(config), "-o", store]
         machines.wait_for_cluster()
         while True:
-            self._begun_at = time.time()
+            self._begun_at, self._is_behind = time.time(), False
             command = machines.thresher(NAMES[0], *words, "--progress", "none", stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
             words = ["resume", store]
             while faults and self._is_running(machines, command):
@@ -158,7 +159,7 @@ class Proof:
                     break
             self._wait(machines, command, lambda: False)
             code = command.wait()
-            if code == 0:
+            if code == 0 and not self._is_behind:
                 print(f"the crawl has ended; faults left: {len(faults)}", flush=True)
                 return
             assert code != 2, "the command is refused; standard error says why"
@@ -249,12 +250,14 @@ class Proof:
         if not machines.cores[name] or not self._wait(machines, command, lambda: self._snapshot_at(name) > self._begun_at):
             return False
         before = self._n_requests()
-        self._is_running(machines, command)
+        if not self._is_running(machines, command):
+            return False
         machines.end(name)
         n_lost = self._n_requests() - before
         disk = machines.folder(name, "disk")
         (disk / self._store).rename(disk / "lost")
         self._times.append(time.monotonic())
+        self._is_behind = True
         self._interrupt(command)
         giving_up = machines.thresher(NAMES[0], "cluster", "lost", str(machines.disk / self._store), name)
         assert giving_up.wait(_LONGEST_S) == 0, "the machine could not be given up"
