@@ -39,12 +39,20 @@ class ShardServer:
         self._opened.close()
         self._view = None
 
+    def view(self) -> View:
+        """Return the shard, opened.
+
+        Raises:
+            StoreError: If it cannot be read.
+        """
+        if self._view is None:
+            self._view = self._opened.enter_context(reading_shard(self._path, at_once=self._at_once))
+        return self._view
+
     def answer(self, packed: bytes) -> bytes:
         """Answer a question."""
         try:
-            if self._view is None:
-                self._view = self._opened.enter_context(reading_shard(self._path, at_once=self._at_once))
-            return msgspec.msgpack.encode(_answer(self._view, _read_question(packed)))
+            return msgspec.msgpack.encode(_answer(self.view(), _read_question(packed)))
         except StoreError as error:
             return msgspec.msgpack.encode(FarAnswer(fault=str(error)))
 

@@ -59,7 +59,7 @@ def read_links(view: View) -> StoredLinks:
     sources_of = np.zeros(end, dtype=np.int64)  # visit → source; 0: it is not the last visit of its URL
     settled = np.flatnonzero((known.visits > 0) & (known.visits < end))
     sources_of[known.visits[settled]] = settled
-    chunks = [(sources_of[visits], *_below(len(known.states), counts, targets)) for visits, counts, targets in _rows(view, end)]
+    chunks = [(sources_of[visits], *_below(len(known.states), counts, targets)) for visits, counts, targets in link_rows(view, end)]
     degrees = np.zeros(len(known.states), dtype=np.int64)
     for sources, counts, _ in chunks:
         degrees[sources] = counts
@@ -123,7 +123,7 @@ def seqs_of(view: View, keys: Sequence[bytes]) -> list[int]:
     return [unpack_seen(value).seq if key and (value := next(rows)) is not None else 0 for key in keys]
 
 
-def _rows(view: View, end: int) -> Iterator[tuple[I64, I64, I64]]:
+def link_rows(view: View, end: int) -> Iterator[tuple[I64, I64, I64]]:
     """Yield (visits, number of links of each, target numbers) for the visits before `end`, many rows at a time."""
     rows = view.rows(LINKS)
     while chunk := list(islice(rows, _CHUNK)):

@@ -143,6 +143,12 @@ def visit_of(visit: int, shard: int) -> tuple[int, int]:
     return (visit & (1 << _SHARD_BIT) - 1, there - 1) if there else (visit, shard)
 
 
+def visits_of(visits: npt.NDArray[np.int64], shard: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return `visit_of` for many visits: (the visits, the shards with their results)."""
+    there = visits >> _SHARD_BIT
+    return visits & (1 << _SHARD_BIT) - 1, np.where(there > 0, there - 1, shard)
+
+
 # queue and due -----------------------------------------------------------------------------------------------------------------------
 
 

@@ -208,6 +208,11 @@ class ShardsView(View):
 
     # Data of a crawl beside its rows
 
+    def job_of(self, agent: int) -> ways.Ask:
+        """Return a function that sends the steps of a job over all shards to the machine of a shard that lies elsewhere."""
+        assert self._way is not None, f"shard {agent} lies on another machine"
+        return self._way.job_of(agent)
+
     @property
     def stride(self) -> int:
         """The difference between consecutive numbers of one shard."""

@@ -22,6 +22,10 @@ class FarConnection(Protocol):
         """Return a function that sends questions about an agent's shard."""
         ...
 
+    def job_of(self, agent: int) -> Ask:
+        """Return a function that sends the steps of a job over all shards to the machine of an agent's shard."""
+        ...
+
     def close(self) -> None: ...
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tomllib
 import venv
 import zipfile
-from importlib.metadata import metadata
+from collections.abc import Iterable
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, metadata, requires
 from pathlib import Path
 
 import pytest
@@ -72,8 +75,27 @@ def test_the_wheel_has_one_name_and_its_data(wheel: Path) -> None:
     assert not any("/api/" in name for name in names)
 
 
+def test_no_library_brings_ray_but_its_extra(wheel: Path) -> None:
+    """Nor do the libraries' own libraries. Mutation: it stands among the dependencies."""
+    with zipfile.ZipFile(wheel) as opened:
+        said = opened.read(next(name for name in opened.namelist() if name.endswith("/METADATA"))).decode()
+    asked = [line.removeprefix("Requires-Dist: ") for line in said.splitlines() if line.startswith("Requires-Dist: ")]
+    assert [line for line in asked if line.startswith("ray")] == [line for line in asked if 'extra == "ray"' in line] != []
+    names, met = _without_extras(asked), set[str]()
+    while names:
+        met.add(name := names.pop())
+        with suppress(PackageNotFoundError):  # not for this Python
+            names |= _without_extras(requires(name) or []) - met
+    assert len(met) > 20
+    assert "ray" not in met
+
+
+def _without_extras(lines: Iterable[str]) -> set[str]:
+    return {re.split(r"[^A-Za-z0-9._-]", line)[0].lower() for line in lines if "extra ==" not in line}
+
+
 def test_it_works_beside_a_project_that_has_our_folders_names(wheel: Path, tmp_path: Path) -> None:
-    """Seen to fail: the wheel installed packages called `config` and `storage`. Now each process finds its own."""
+    """Seen to fail: the wheel installed packages called `config` and `storage`. Now each process finds its own. None imports Ray."""
     home, project = tmp_path / "venv", tmp_path / "project"
     venv.create(home, with_pip=False, symlinks=True)
     site = next(home.glob("lib/python*/site-packages"))
@@ -90,6 +112,7 @@ def test_it_works_beside_a_project_that_has_our_folders_names(wheel: Path, tmp_p
         "assert (config.MINE, crawler.MINE, filters.MINE, storage.MINE) == (1, 'crawler', 'filters', 'storage')\n"
         "print(thresher.__file__)\n"
     )
+    (site / "ray.py").write_text("raise SystemExit('a crawl on one machine imports Ray')\n")
     environ = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     python = str(home / "bin/python")
     said = subprocess.run([python, "job.py"], cwd=project, env=environ, capture_output=True, text=True, check=True).stdout

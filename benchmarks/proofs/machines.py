@@ -1,15 +1,20 @@
 """A crawl on three machines under faults finds what one agent finds, and no host is asked by two: network namespaces, Ray, real kills.
 
-    python -m benchmarks.proofs.machines [--faults 8] [--seed 1] [--sites 30] [--pause 12] [--only WORD]
+    python -m benchmarks.proofs.machines [--faults 13] [--seed 1] [--sites 30] [--pause 12] [--min-delay 0.02] [--only WORD] [--enforce]
 
 The web is served to all three from one process, so its log says who asked what and when. Faults come one after another while the crawl
-runs: an agent, what runs on a machine, the directory or all of a machine's part of Ray is killed; a machine is stopped, or cut off, for
-longer than a lease; the crawl's command is stopped by a signal, or killed, and resumed; a machine gives its shards to others at a resume,
-and takes part again at a later one; a disk is lost, and restored from a snapshot, and every other one comes back and is merged. Then the
-crawl goes on to its end. The reference is one agent's crawl on one machine, without Ray and without a fault.
+runs, spread over its requests: an agent, what runs on a machine, a raylet, the directory, all that runs on a machine or on the head is
+killed; a machine is stopped, or cut off, for longer than a lease, the head, too; the crawl's command is stopped by a signal, or killed, and
+resumed; a machine gives its shards to others at a resume, and takes part again at a later one; a disk is lost, and restored from a
+snapshot, for good or until it comes back and is merged. Then the crawl goes on to its end. The reference is one agent's crawl on one
+machine, without Ray and without a fault. Some answers are 503 with a Retry-After that is longer than any other rest.
 
-Prints each fault and the results. Exits with 1 if a page is missing or extra, if the store is not sound, or if two requests to a host
-overlap or follow each other too soon. If this machine cannot make the three network namespaces, it says why and exits with 0.
+With --enforce the filters whose verdicts depend on order enforce them. Then there is no reference to be equal to: the store must be sound,
+nothing may wait or be stored twice, and what filters remember must be what the journals teach empty memories.
+
+Prints each fault and the results. Exits with 1 if a page is missing or extra, if the store is not sound, if two requests to a host overlap
+or follow each other too soon, or if a host is asked before its Retry-After is over. If this machine cannot make the three network
+namespaces, it says why and exits with 0.
 """
 
 from __future__ import annotations
@@ -24,6 +29,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import msgspec
@@ -36,22 +42,33 @@ from killing import CONCURRENCY, GROUP, MIN_DELAY_S, TOLERANCE_S, Bench, bench
 from namespaces import NAMES, Machines, Server, why_not
 from server_log import refetches, shortest_gap
 
+from thresher.crawler.analysis.ranking import of_store, rank, rank_by_machines
 from thresher.crawler.children import python
 from thresher.crawler.cluster.lease import LEASE_S
+from thresher.crawler.core.ownership import Ownership
 from thresher.crawler.demo.log import ServerLog
 from thresher.crawler.demo.truth import Truth
+from thresher.crawler.graph.pagerank import JUMP
 from thresher.crawler.machines.reading import reach_machines
+from thresher.filters.journal import JournalRecord
+from thresher.filters.panel import Panel
+from thresher.filters.registry import specs
+from thresher.storage.packing import unpack_u64
+from thresher.storage.partitions import read_partitions
+from thresher.storage.schema import JOURNAL
+from thresher.storage.shards import ShardsView, open_view
+from thresher.storage.store import Store
 from thresher.storage.verify import verify
 
 _FAULTS = (
-    *("kill an agent", "kill what runs on a machine", "kill the directory", "kill a machine"),
+    *("kill an agent", "kill what runs on a machine", "kill a raylet", "kill the directory", "kill a machine", "kill the head"),
     *("stop a machine", "cut a machine off", "interrupt the crawl", "kill the crawl"),
-    *("drain a machine, or let it join again", "lose a disk"),
+    *("drain a machine, or let it join again", "lose a disk", "lose a disk until it is merged"),
 )
-_KILLS = (
-    *("kill an agent", "kill what runs on a machine", "kill a machine", "kill the crawl"),
-    *("stop a machine", "cut a machine off", "lose a disk"),
-)
+_OF_OTHERS = ("kill a machine", "drain a machine, or let it join again", "lose a disk", "lose a disk until it is merged")
+_NO_KILLS = ("kill the directory", "interrupt the crawl", "drain a machine, or let it join again")
+_RETRY_AFTER_S = 15
+_LATE_S = 6.0  # what a host asked for this long before a fault may be on no disk yet
 _LONGEST_S = 900.0
 _READ = "--read"
 
@@ -59,14 +76,17 @@ _READ = "--read"
 def main() -> None:
     """Run the proof; exit 0 only if it holds."""
     if sys.argv[1:2] == [_READ]:
-        _read(Path(sys.argv[2]))
+        _read(Path(sys.argv[2]), sys.argv[3])
         return
     options = _options()
     if why := why_not():
         print(f"skipped: {why}")
         return
     with tempfile.TemporaryDirectory(prefix="machines-", dir="/var/tmp") as name:
-        proof = Proof(Path(name), bench(n_sites=options.sites), random.Random(options.seed), options.pause, options.only)
+        web = bench(
+            mode="enforce" if options.enforce else "observe", n_sites=options.sites, error_statuses=[500, 502, 503], retry_after_s=1
+        )
+        proof = Proof(Path(name), web, random.Random(options.seed), options)
         sys.exit(1 if proof.run(options.faults) else 0)
 
 
@@ -76,33 +96,41 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1, help="of the faults and their times")
     parser.add_argument("--sites", type=int, default=30, help="of the web, a hundred URLs each")
     parser.add_argument("--pause", type=float, default=LEASE_S + 2, help="seconds that a machine is stopped or cut off")
+    parser.add_argument("--min-delay", type=float, default=MIN_DELAY_S, help="seconds between two requests to a host; long: it lasts")
     parser.add_argument("--only", default="", metavar="WORD", help="only faults that have this word, as drain, or cut")
+    parser.add_argument("--enforce", action="store_true", help="filters enforce; no drains: what moves leaves its journal behind")
     return parser.parse_args()
 
 
 class Proof:
     """One crawl and its reference."""
 
-    def __init__(self, directory: Path, web: Bench, rng: random.Random, pause_s: float, only: str) -> None:
+    def __init__(self, directory: Path, web: Bench, rng: random.Random, options: argparse.Namespace) -> None:
         self._directory = directory
         self._web = web
         self._rng = rng
-        self._pause_s = pause_s
-        self._faults = [fault for fault in _FAULTS if only in fault]
+        self._pause_s: float = options.pause
+        self._min_delay_s: float = options.min_delay
+        self._faults = [fault for fault in _FAULTS if options.only in fault and not (options.enforce and "drain" in fault)]
         self._done: Counter[str] = Counter()
+        self._times: list[float] = []  # when each fault was done, by the clock of the server's log
+        self._stride = 0  # requests from one fault to the next, if these were all; some are made while a machine is away
         self._log = directory / "server.log"
         self._store = "store"
         self._kept = directory / "kept"  # on the disk of no machine
         self._begun_at = 0.0  # when the last run of the command began
+        self._is_behind = False  # a restored disk knows less than the last run of the command, which may have ended
         self._n_lost = 0  # requests since the snapshots of disks that were lost
 
     def run(self, n_faults: int) -> list[str]:
         """Crawl, and return what is wrong."""
         reference, truth = self._web.reference(self._directory / "reference")
         print(f"reference: {len(reference.urls):,} URLs", flush=True)
+        self._stride = max(2, len(reference.urls) // (n_faults + 1))
         with Machines(self._directory / "machines") as machines:
             config = self._config(machines)
-            with Server(machines, self._web.profile, self._log, port=self._web.port, changes=self._web.changes):
+            changes = self._web.changes | {"retry_after_s": _RETRY_AFTER_S}
+            with Server(machines, self._web.profile, self._log, port=self._web.port, changes=changes):
                 self._crawl(machines, config, n_faults)
             found, problems = self._look(machines)
         return self._judge(reference, truth, found, problems)
@@ -111,6 +139,8 @@ class Proof:
         """Write the configuration onto the head's disk."""
         sections = msgspec.json.decode((self._directory / "reference" / "crawl.yaml").read_bytes())
         path = machines.folder(NAMES[0], "disk") / "crawl.yaml"
+        sections["politeness"] |= {"min_delay": self._min_delay_s, "max_delay": max(1.0, self._min_delay_s)}  # a Retry-After is longer
+        sections["limits"]["max_wait"] = 4 * _RETRY_AFTER_S
         path.write_bytes(msgspec.json.encode(sections | {"engine": "ray", "snapshots": {"target": str(self._kept), "every": 15}}))
         return machines.disk / "crawl.yaml"
 
@@ -120,16 +150,16 @@ class Proof:
         words = ["crawl", "-c", str(config), "-o", store]
         machines.wait_for_cluster()
         while True:
-            self._begun_at = time.time()
+            self._begun_at, self._is_behind = time.time(), False
             command = machines.thresher(NAMES[0], *words, "--progress", "none", stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
             words = ["resume", store]
             while faults and self._is_running(machines, command):
-                self._do(faults.pop(), machines, command)
+                self._try(faults, machines, command)
                 if command.poll() is not None:
                     break
             self._wait(machines, command, lambda: False)
             code = command.wait()
-            if code == 0:
+            if code == 0 and not self._is_behind:
                 print(f"the crawl has ended; faults left: {len(faults)}", flush=True)
                 return
             assert code != 2, "the command is refused; standard error says why"
@@ -145,7 +175,7 @@ class Proof:
 
     def _is_running(self, machines: Machines, command: subprocess.Popen[bytes]) -> bool:
         """Wait until the crawl has made some more requests; return whether it still runs."""
-        until = self._n_requests() + self._rng.randint(50, 200)
+        until = self._n_requests() + self._rng.randint(self._stride // 4, 3 * self._stride // 4)
         return self._wait(machines, command, lambda: self._n_requests() >= until)
 
     def _wait(self, machines: Machines, command: subprocess.Popen[bytes], what: Callable[[], bool]) -> bool:
@@ -156,67 +186,92 @@ class Proof:
             time.sleep(0.05)
         return command.poll() is None
 
-    def _do(self, fault: str, machines: Machines, command: subprocess.Popen[bytes]) -> None:
-        """Do one fault; if it is one that ends, undo it later."""
+    def _try(self, faults: list[str], machines: Machines, command: subprocess.Popen[bytes]) -> None:
+        """Do the next fault; if that is not possible now, do it later."""
+        fault, began = faults.pop(), time.monotonic()
         name, other = self._rng.choice(NAMES), self._rng.choice(NAMES[1:])
-        print(f"after {self._n_requests():,} requests: {fault} ({other if 'machine' in fault else name})", flush=True)
-        self._done[fault] += 1
+        at = other if fault in _OF_OTHERS else NAMES[0] if "head" in fault or "crawl" in fault or "directory" in fault else name
+        print(f"after {self._n_requests():,} requests: {fault} ({at})", end="", flush=True)
+        self._times.append(began)
+        if self._do(fault, at, machines, command):
+            self._done[fault] += 1
+            print(f", {time.monotonic() - began:.0f} s", flush=True)
+        else:
+            faults.insert(0, fault)
+            print(", not now", flush=True)
+
+    def _do(self, fault: str, name: str, machines: Machines, command: subprocess.Popen[bytes]) -> bool:
+        """Do one fault; if it is one that ends, undo it later. Return whether it was possible."""
         match fault:
             case "kill an agent":
-                machines.signal(name, signal.SIGKILL, "agent_process")
+                return machines.signal(name, signal.SIGKILL, "agent_process") > 0
             case "kill what runs on a machine":
-                machines.signal(other, signal.SIGKILL, "ray::MachineActor")
+                return machines.signal(name, signal.SIGKILL, "ray::MachineActor") > 0
+            case "kill a raylet":
+                return machines.signal(name, signal.SIGKILL, "raylet/raylet") > 0
             case "kill the directory":
-                machines.signal(NAMES[0], signal.SIGKILL, "ray::DirectoryActor")
+                return machines.signal(name, signal.SIGKILL, "ray::DirectoryActor") > 0
             case "kill a machine":
-                machines.end(other)
+                machines.end(name)
                 machines.wait_for_cluster()
+            case "kill the head":
+                machines.end(name)
+                command.wait()
             case "stop a machine":
-                machines.signal(other, signal.SIGSTOP)
+                machines.signal(name, signal.SIGSTOP)
                 time.sleep(self._pause_s)
-                machines.signal(other, signal.SIGCONT)
+                machines.signal(name, signal.SIGCONT)
             case "cut a machine off":
-                machines.cut_off(other, is_cut=True)
+                machines.cut_off(name, is_cut=True)
                 time.sleep(self._pause_s)
-                machines.cut_off(other, is_cut=False)
+                machines.cut_off(name, is_cut=False)
             case "interrupt the crawl":
-                command.send_signal(signal.SIGINT)
-                command.wait(_LONGEST_S)
+                self._interrupt(command)
             case "kill the crawl":
                 command.kill()
                 command.wait()
-            case "lose a disk":
-                self._lose(other, machines, command)
+            case "lose a disk" | "lose a disk until it is merged":
+                return self._lose(name, machines, command, is_back="merged" in fault)
             case _:
-                command.send_signal(signal.SIGINT)
-                command.wait(_LONGEST_S)
-                machines.end(other)
-                machines.cores[other] = 1 - machines.cores[other]
+                self._interrupt(command)
+                machines.end(name)
+                machines.cores[name] = 1 - machines.cores[name]
+        return True
 
-    def _lose(self, name: str, machines: Machines, command: subprocess.Popen[bytes]) -> None:
+    @staticmethod
+    def _interrupt(command: subprocess.Popen[bytes]) -> None:
+        command.send_signal(signal.SIGINT)
+        command.wait(_LONGEST_S)
+
+    def _lose(self, name: str, machines: Machines, command: subprocess.Popen[bytes], *, is_back: bool) -> bool:
         """Take a machine's disk away while it crawls; others restore what it had. It joins again, with an empty disk, or with the old one,
-        whose results are merged: then nothing of them is fetched again.
+        whose results are merged: then nothing of them is fetched again. Return whether there was something to lose.
         """
         if not machines.cores[name] or not self._wait(machines, command, lambda: self._snapshot_at(name) > self._begun_at):
-            return
+            return False
         before = self._n_requests()
-        self._is_running(machines, command)
+        if not self._is_running(machines, command):
+            return False
         machines.end(name)
         n_lost = self._n_requests() - before
         disk = machines.folder(name, "disk")
         (disk / self._store).rename(disk / "lost")
-        command.send_signal(signal.SIGINT)
-        command.wait(_LONGEST_S)
+        self._times.append(time.monotonic())
+        self._is_behind = True
+        self._interrupt(command)
         giving_up = machines.thresher(NAMES[0], "cluster", "lost", str(machines.disk / self._store), name)
         assert giving_up.wait(_LONGEST_S) == 0, "the machine could not be given up"
-        if self._done["lose a disk"] % 2 == 0:
+        if not is_back:
             shutil.rmtree(disk / "lost")
             self._n_lost += n_lost
         else:
             (disk / "lost").rename(disk / self._store)
             machines.wait_for_cluster()
-            merging = machines.thresher(NAMES[0], "cluster", "merge", str(machines.disk / self._store), name)
+            going_on = machines.thresher(NAMES[0], "resume", str(machines.disk / self._store), stderr=subprocess.DEVNULL)
+            assert going_on.wait(_LONGEST_S) == 2, "a crawl goes on with a disk that came back and is not merged"
+            merging = machines.thresher(NAMES[0], "cluster", "merge", str(machines.disk / self._store), name, stdout=subprocess.DEVNULL)
             assert merging.wait(_LONGEST_S) == 0, "the disk that came back could not be merged"
+        return True
 
     def _snapshot_at(self, name: str) -> float:
         """Return when the last snapshot of a machine was written."""
@@ -226,17 +281,18 @@ class Proof:
         """Read the crawl from the head, as its user would."""
         machines.wait_for_cluster()
         source = f"import runpy; runpy.run_path({str(Path(__file__).resolve())!r}, run_name='__main__')"
-        command = python.code(source, _READ, str(machines.disk / self._store))
+        command = python.code(source, _READ, str(machines.disk / self._store), self._web.mode)
         reading = machines.popen(NAMES[0], command, stdout=subprocess.PIPE)
         out, _ = reading.communicate(timeout=_LONGEST_S)
         return msgspec.json.decode(out, type=tuple[Findings, list[str]])
 
     def _judge(self, reference: Findings, truth: Truth, found: Findings, problems: list[str]) -> list[str]:
-        missing, extra, other = differences(reference, found)
+        missing, extra, other = differences(reference, found) if self._web.mode == "observe" else ([], [], [])
         log = ServerLog.read(self._log)
         again, gap_s = refetches(log, truth).total(), shortest_gap(log)
-        n_kills = sum(self._done[fault] for fault in _KILLS)
+        n_kills = sum(n for fault, n in self._done.items() if fault not in _NO_KILLS)
         bound = len(NAMES) * n_kills * (CONCURRENCY + GROUP) + self._n_lost
+        early, n_rests = _early(log, self._times)
         wrong = {
             "verify": problems,
             "missing": missing,
@@ -245,21 +301,71 @@ class Proof:
             "stored twice": found.twice,
             "queued in the end": [str(found.n_queued)] if found.n_queued else [],
             "refetches": [f"{again} > {bound}"] if again > bound else [],
-            "gap": [f"{gap_s:.4f} s"] if gap_s < MIN_DELAY_S - TOLERANCE_S else [],
+            "gap": [f"{gap_s:.4f} s"] if gap_s < self._min_delay_s - TOLERANCE_S else [],
+            "Retry-After": early,
         }
+        print("\n".join(f"{n:4} {fault}" for fault, n in sorted(self._done.items())))
         print(
             f"{len(found.urls):,} URLs; missing {len(missing)}, extra {len(extra)}, otherwise {len(other)}; {self._done.total()} faults; "
-            f"refetches {again}; shortest gap at a host {gap_s * 1000:.1f} ms of {MIN_DELAY_S * 1000:.0f}"
+            f"refetches {again}; shortest gap at a host {gap_s * 1000:.1f} ms of {self._min_delay_s * 1000:.0f}; "
+            f"Retry-After of {_RETRY_AFTER_S} s held {n_rests - len(early)} of {n_rests} times"
         )
         faults = [f"{what}: {len(items)}, as {items[0]}" for what, items in wrong.items() if items]
         print("\n".join(faults) or "nothing is wrong")
         return faults
 
 
-def _read(store: Path) -> None:
-    """Write to standard output what a crawl has found, and what `verify` says."""
+def _early(log: ServerLog, faults: list[float]) -> tuple[list[str], int]:
+    """Return the requests that came before the Retry-After of their host's last 503 was over, and how many such rests there were.
+
+    One that was asked for within `_LATE_S` before a fault does not count: it may be on no disk yet.
+    """
+    early, n_rests = [], 0
+    for requests in log.queues().values():
+        for before, request in pairwise(requests):
+            if before.status == 503 and not any(before.end - 0.5 <= at <= before.end + _LATE_S for at in faults):
+                n_rests += 1
+                if request.start - before.end < _RETRY_AFTER_S - TOLERANCE_S:
+                    early.append(f"{request.start - before.end:.3f} s before {request.host}{request.path}")
+    return early, n_rests
+
+
+def _read(store: Path, mode: str) -> None:
+    """Write to standard output what a crawl has found, and what is wrong with it: in its stores, its ranks, its filters' memories."""
     reach_machines()
-    sys.stdout.buffer.write(msgspec.json.encode((findings(store), verify(store))))
+    problems = verify(store) + _ranked_otherwise(store)
+    if mode == "enforce":
+        problems += _misremembered(store)
+    sys.stdout.buffer.write(msgspec.json.encode((findings(store), problems)))
+
+
+def _ranked_otherwise(store: Path) -> list[str]:
+    """Return a message if the machines together rank the pages otherwise than one machine that reads all of them, in any bit."""
+    with open_view(store, at_once=True) as view:
+        far = rank_by_machines(view, jump=JUMP, tolerance=1e-9, with_redirects=True, self_links=False)
+        if far is None:  # all machines but one have given their shards away
+            return []
+        one = rank(of_store(view, collapsed=False))
+        is_equal = far.found.ranks.tobytes() == one.found.ranks.tobytes() and far.degrees.into.tolist() == one.degrees.into.tolist()
+    return [] if is_equal else ["the machines together rank the pages otherwise than one does"]
+
+
+def _misremembered(store: Path) -> list[str]:
+    """Return the filters of each shard whose stored memory is not what a replay of its journal gives (F81)."""
+    found, table = [], read_partitions(store)
+    with open_view(store, at_once=True) as whole, tempfile.TemporaryDirectory() as folder:
+        assert table is not None, "a crawl of several machines has a table"
+        assert isinstance(whole, ShardsView), "of several shards"
+        for agent, view in enumerate(whole.shards):
+            filters = specs(view.settings, view.settings.seeds, Ownership(table.table(), agent))
+            entries = [entry for key, _ in view.rows(JOURNAL) for entry in view.tables.journal.read(unpack_u64(key))]
+            with Store.create(Path(folder) / str(agent), view.settings, 0.0) as empty:
+                panel = Panel(filters, empty.tables.memory, audit_share=view.settings.filters.audit_share)
+                panel.replay(JournalRecord(entry.gate, entry.judgement, entry.measures) for entry in entries)
+                taught = {one.name: dict(empty.tables.memory(one.name).scan(b"")) for one in filters}
+            wrong = [name for name, rows in taught.items() if rows != dict(view.tables.memory(name).scan(b""))]
+            found += [f"shard {agent}: {name} remembers what its journal of {len(entries):,} entries does not teach" for name in wrong]
+    return found
 
 
 if __name__ == "__main__":

@@ -7,17 +7,17 @@ text. Time: 0.6 ms a stored page of 25 KB, 20 µs a line. Memory: the URLs and 1
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
 
+import msgspec
 import numpy as np
 
 from thresher.crawler.analysis.access_log import LinesRead, read_lines
 from thresher.crawler.core.access_log import LoggedRequest, parse
 from thresher.crawler.core.errors import UsageError
-from thresher.crawler.core.model import U64
 from thresher.crawler.core.sketch import token_hashes
 from thresher.filters.dust.accesslog import LeftOut, sightings
 from thresher.filters.dust.records import StoredLook, look_at
@@ -26,9 +26,10 @@ from thresher.filters.dust.urllist import Sighting, read_line
 from thresher.storage.export.judged import standing
 from thresher.storage.export.pages import current_pages
 from thresher.storage.export.reading import reading
-from thresher.storage.export.words import words_of
+from thresher.storage.export.words import by_shard, page_words
 from thresher.storage.records import REVISIONS, PageRecord
 from thresher.storage.schema import VERDICTS
+from thresher.storage.shards import ShardsView
 from thresher.storage.view import View
 
 _CHUNK = 200
@@ -87,19 +88,49 @@ def stored(view: View) -> Iterator[Sighting]:
     looks: dict[bytes, StoredLook] = {}
     pages = current_pages(view)
     while chunk := list(islice(pages, _CHUNK)):
-        for (_, page), words in zip(chunk, words_of(view, [visit for visit, _ in chunk]), strict=True):
-            yield _of_page(view, page, words, looks)
+        for (_, page), look in zip(chunk, _looks_of(view, [visit for visit, _ in chunk]), strict=True):
+            yield _of_page(view, page, look, looks)
 
 
-def _of_page(view: View, page: PageRecord, words: U64 | None, looks: dict[bytes, StoredLook]) -> Sighting:
+def _looks_of(view: View, visits: Sequence[int]) -> list[StoredLook | None]:
+    """Return the sketch of each page whose body is stored; on several machines each makes those of its shards."""
+
+    def there(shard: int, _view: View, asked: Sequence[int]) -> list[StoredLook | None]:
+        assert isinstance(view, ShardsView), "it has shards elsewhere"
+        answer = view.job_of(shard)(msgspec.msgpack.encode(LooksJob([*asked])))
+        return msgspec.msgpack.decode(answer, type=list[StoredLook | None])
+
+    return by_shard(view, visits, looks_here, there)
+
+
+class LooksJob(msgspec.Struct, tag=True, frozen=True):
+    """A job for the machine of a shard: sketch the pages of these visits."""
+
+    visits: list[int]
+
+
+def looks_here(view: View, visits: Sequence[int]) -> list[StoredLook | None]:
+    """Return the sketch of each page on this machine's disk whose body is stored, else None."""
+    found: list[StoredLook | None] = []
+    for visit in visits:
+        page = view.tables.pages.read(visit)
+        if page is None or not (page.fingerprint and page.has_body):
+            found.append(None)
+        else:
+            words = page_words(view, visit)
+            found.append(look_at(page.url, token_hashes("") if words is None else words))
+    return found
+
+
+def _of_page(view: View, page: PageRecord, own: StoredLook | None, looks: dict[bytes, StoredLook]) -> Sighting:
     """Return the sighting of one stored page.
 
     Args:
-        words: Hashes of the words of its body; None if it has none, or no text that can be read.
+        own: Its sketch; None if its body is not stored.
         looks: Sketches of pages whose bodies are stored, by the text's fingerprint; the page's own is added.
     """
-    if page.fingerprint and page.has_body:
-        look = looks[page.fingerprint] = look_at(page.url, token_hashes("") if words is None else words)
+    if own is not None:
+        look = looks[page.fingerprint] = own
     else:
         look = looks.get(page.fingerprint, StoredLook(page.fingerprint))
     is_bad = not look.is_good or _is_soft_error(view, page)

@@ -14,6 +14,7 @@ from itertools import islice
 
 import numpy as np
 
+from thresher.crawler.analysis.rank_far import rank_far
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.core.places import Level, UrlGroups, places
 from thresher.crawler.graph.collapse import DROPPED, collapse
@@ -143,18 +144,34 @@ def _texts(view: View, seqs: I64, nodes: Iterable[int]) -> Iterator[str]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Ranking:
-    """A graph at one level with its ranks.
+class Degrees:
+    """How many links each node has, [n_nodes] from it and to it."""
 
-    `members`: how many URLs each node has, and how many of these were fetched; None for pages.
+    into: I64
+    out: I64
+
+    @property
+    def n_links(self) -> int:
+        return int(self.into.sum())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ranking:
+    """The ranks of the nodes at one level.
+
+    `members`: how many URLs each node has, and how many of these were fetched; None for pages. `fetched`: of a crawl's pages.
+    `n_redirects`, `n_self_links`: known ones, whether they count as links or not
     """
 
     level: Level
-    graph: Graph
+    degrees: Degrees
     names: Callable[[Iterable[int]], Iterator[str]]
     found: Ranks
-    hits: Hits | None
-    members: tuple[I64, I64 | None] | None
+    hits: Hits | None = None
+    members: tuple[I64, I64 | None] | None = None
+    fetched: Bools | None = None
+    n_redirects: int = 0
+    n_self_links: int = 0
 
 
 def rank(
@@ -179,18 +196,43 @@ def rank(
     if level == "page":
         hosts = subject.places("host").of if variant != "all" else None
         found = pagerank(layers(subject.graph, variant, hosts), jump=jump, tolerance=tolerance)
-        return Ranking(level, subject.graph, subject.urls, found, hits(subject.graph) if with_hits else None, None)
+        fetched = None if subject.crawled is None else subject.crawled.is_fetched()
+        also = hits(subject.graph) if with_hits else None
+        n_redirects, n_self_links = subject.n_redirects, subject.n_self_links
+        return Ranking(level, _degrees(subject.graph), subject.urls, found, also, None, fetched, n_redirects, n_self_links)
     groups = subject.places(level)
     graph = subject.graph.grouped(groups.of, len(groups.names))
     found = pagerank(graph, jump=jump, tolerance=tolerance)
     return Ranking(
         level,
-        graph,
+        _degrees(graph),
         lambda nodes: (groups.names[node] for node in nodes),
         found,
         hits(graph) if with_hits else None,
         _members(subject, groups),
+        n_redirects=subject.n_redirects,
+        n_self_links=subject.n_self_links,
     )
+
+
+def rank_by_machines(view: View, *, jump: float, tolerance: float, with_redirects: bool, self_links: bool) -> Ranking | None:
+    """Rank all pages of a crawl of several machines by all links, on these machines; None where that is not possible (rank_far.py)."""
+    far = rank_far(view, jump=jump, tolerance=tolerance, with_redirects=with_redirects, self_links=self_links)
+    if far is None:
+        return None
+    return Ranking(
+        "page",
+        Degrees(far.in_degrees, far.out_degrees),
+        lambda nodes: _texts(view, far.numbers, nodes),
+        far.found,
+        fetched=far.is_fetched,
+        n_redirects=far.n_redirects,
+        n_self_links=far.n_self_links,
+    )
+
+
+def _degrees(graph: Graph) -> Degrees:
+    return Degrees(graph.in_degrees(), graph.out_degrees())
 
 
 def _members(subject: Subject, groups: UrlGroups) -> tuple[I64, I64 | None]:

@@ -89,10 +89,10 @@ def lost(directory: str, machine: str) -> None:
 def merge(directory: str, machine: str) -> None:
     """Take what only the disk of a lost machine has, now back.
 
-    To be called on the head, while the crawl in DIR stands still, before a `resume` with MACHINE: that may put other shards in the place of
-    the returned ones. Pages, redirects and links that the crawl has still to fetch are taken from the returned disk; nothing is requested.
-    What the crawl has fetched since stays; a line of JSON tells each URL to which the returned disk has another answer. The returned
-    shards are not changed. After a kill, call it again.
+    To be called on the head, while the crawl in DIR stands still. A `resume` with MACHINE is refused before that, since it may put other
+    shards in the place of the returned ones. Pages, redirects and links that the crawl has still to fetch are taken from the returned disk;
+    nothing is requested. What the crawl has fetched since stays; a line of JSON tells each URL to which the returned disk has another
+    answer. The returned shards are not changed. After a kill, call it again.
     """
     require(f"{directory}: cluster merge", module="ray", extra="ray")
     from thresher.crawler.machines import command
@@ -127,3 +127,4 @@ def _require_token(program: str, environ: dict[str, str], *, is_head: bool) -> N
         raise UsageError(f"cluster start: expected the head's token in {path}, found none. Copy that file from the head, for you alone")
     command = [program, "get-auth-token", "--generate"]
     subprocess.run(command, env=environ, check=True, stdout=subprocess.DEVNULL)  # noqa: S603 - Ray's own program
+    path.chmod(0o600)  # Ray leaves it readable by all

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from thresher.crawler.analysis.crawl_measures import measure
-from thresher.crawler.analysis.ranking import Ranking, Subject, best, of_file, of_store
+from thresher.crawler.analysis.ranking import Ranking, Subject, best, of_file, of_store, rank_by_machines
 from thresher.crawler.analysis.ranking import rank as ranking_of
 from thresher.crawler.cli.common import print_json
 from thresher.crawler.core.errors import UsageError
@@ -82,6 +82,9 @@ def rank(
     if collapse and self_links:
         raise UsageError("--self-links: with --collapse, links within a page are none. Choose one")
     choice = _Choice(collapse, with_redirects, self_links)
+    is_plain = level == "page" and variant == "all" and not (collapse or only_linked or with_hits or wants_measures)
+    if is_plain and _rank_by_machines(source, choice, jump, tolerance, top or None):
+        return 0
     with _subject(source, choice, wants_measures=wants_measures) as found_subject:
         subject = found_subject.linked() if only_linked else found_subject
         if wants_measures:
@@ -89,10 +92,24 @@ def rank(
                 print_json(line)
             return 0
         found = ranking_of(subject, level=level, variant=variant, jump=jump, tolerance=tolerance, with_hits=with_hits)
-        _say(source, subject, found, choice)
-        for row in _rows(subject, found, top or None):
+        _say(source, found, choice)
+        for row in _rows(found, top or None):
             print_json(row)
     return 0
+
+
+def _rank_by_machines(source: str, choice: _Choice, jump: float, tolerance: float, top: int | None) -> bool:
+    """Rank the pages of a crawl of several machines on these, and print them; return whether it is one and that was possible."""
+    if source == "-" or not Path(source).is_dir():
+        return False
+    with reading(Path(source)) as view:
+        found = rank_by_machines(view, jump=jump, tolerance=tolerance, with_redirects=choice.with_redirects, self_links=choice.self_links)
+        if found is None:
+            return False
+        _say(source, found, choice)
+        for row in _rows(found, top):
+            print_json(row)
+    return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,16 +137,15 @@ def _subject(source: str, choice: _Choice, *, wants_measures: bool) -> Iterator[
     yield of_file(source, graph, self_links=choice.self_links)
 
 
-def _say(source: str, subject: Subject, found: Ranking, choice: _Choice) -> None:
+def _say(source: str, found: Ranking, choice: _Choice) -> None:
     """Print on standard error how many nodes and links were ranked."""
     ranks = found.found
-    click.echo(
-        f"{source}: {found.graph.n_nodes:,} {found.level}s, {found.graph.n_links:,} links, {ranks.n_iterations} iterations", err=True
-    )
+    n_nodes, n_links = len(ranks.ranks), found.degrees.n_links
+    click.echo(f"{source}: {n_nodes:,} {found.level}s, {n_links:,} links, {ranks.n_iterations} iterations", err=True)
     if not choice.collapse:
         counted = [
-            (subject.n_redirects, "redirects", choice.with_redirects, "--no-redirects", "--redirects"),
-            (subject.n_self_links, "links of a page to itself", choice.self_links, "--no-self-links", "--self-links"),
+            (found.n_redirects, "redirects", choice.with_redirects, "--no-redirects", "--redirects"),
+            (found.n_self_links, "links of a page to itself", choice.self_links, "--no-self-links", "--self-links"),
         ]
         said = [
             f"{n:,} {what} {'count' if counts else 'do not count'} ({no if counts else yes})" for n, what, counts, no, yes in counted if n
@@ -140,17 +156,15 @@ def _say(source: str, subject: Subject, found: Ranking, choice: _Choice) -> None
         click.echo(f"not converged: the mean error is up to {ranks.error:.1e}; raise --tolerance or --jump", err=True)
 
 
-def _rows(subject: Subject, found: Ranking, top: int | None) -> Iterator[dict[str, Any]]:
+def _rows(found: Ranking, top: int | None) -> Iterator[dict[str, Any]]:
     """Yield what is printed, best first."""
     nodes = best(found.found.ranks, top).tolist()
-    in_degrees, out_degrees = found.graph.in_degrees(), found.graph.out_degrees()
-    fetched = subject.crawled.is_fetched() if subject.crawled is not None and found.level == "page" else None
     name = "url" if found.level == "page" else found.level
     for node, text in zip(nodes, found.names(nodes), strict=True):
         row: dict[str, Any] = {name: text, "pagerank": float(found.found.ranks[node])}
-        row |= {"in": int(in_degrees[node]), "out": int(out_degrees[node])}
-        if fetched is not None:
-            row["fetched"] = bool(fetched[node])
+        row |= {"in": int(found.degrees.into[node]), "out": int(found.degrees.out[node])}
+        if found.fetched is not None:
+            row["fetched"] = bool(found.fetched[node])
         if found.members is not None:
             urls, pages = found.members
             row |= {"urls": int(urls[node])} | ({} if pages is None else {"pages": int(pages[node])})

@@ -33,7 +33,7 @@ def hits(graph: Graph, *, tolerance: float = 1e-9, most_iterations: int = 1000) 
         tolerance: The iteration ends when the mean change of an authority is below.
         most_iterations: It also ends after so many.
     """
-    inward, outward = InLinks(graph), InLinks(graph.reversed())
+    inward, outward = InLinks(graph.reversed()), InLinks(graph)
     hubs, authorities = np.ones(graph.n_nodes), np.zeros(graph.n_nodes)
     change, n = 0.0 if graph.n_links == 0 else np.inf, 0
     if graph.n_links == 0:

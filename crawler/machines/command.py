@@ -74,12 +74,18 @@ def becoming(directory: Path, settings: Settings) -> str:
     """Return a text about how many agents each machine shall have, "" if it has as many already.
 
     Raises:
-        UsageError: If a machine with shards of the crawl is not in the cluster.
+        UsageError: If a machine with shards of the crawl is not in the cluster, or the disk of one is back and not merged.
     """
     table = _table(directory)
     connect()
     require_machines(directory, table)
-    wanted = shared_out(members(), settings.agents)
+    found = members()
+    makers = ShardMakers(directory.resolve(), [member.name for member in found])
+    try:
+        merging.require_merged(directory, table, [member.name for member in found], makers)
+    finally:
+        makers.close()
+    wanted = shared_out(found, settings.agents)
     if fits(table, wanted):
         return ""
     return ", ".join(f"{n} on {machine}" for machine, n in Counter(wanted).items())

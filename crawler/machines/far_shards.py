@@ -80,7 +80,7 @@ class FarShards:
                 return self._configure(msgspec.json.decode(argument, type=NewSettings))
             case "counted" | "progress" | "damage" | "pages":
                 return self._look(what, shard_path(self._directory, msgspec.json.decode(argument, type=int)))
-            case "returned" | "merge":
+            case "returned" | "unmerged" | "taken" | "merge":
                 return msgspec.to_builtins(far_merges.do(self._directory, what, argument, ask_of))
         return far_moves.do(self._directory, what, argument, fetch)
 

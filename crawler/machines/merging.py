@@ -2,6 +2,7 @@
 
     returned    the shards on that disk that are another machine's by the head's table
     merge       each agent that has sites of such a shard reads it from that disk, and takes what only it has (crawler/agent/merging.py)
+    taken       that machine records, beside the shards, that all of them is merged: until then no `resume` goes on with it
 
 The returned shards are not changed. Every step may be repeated: whenever a process or a machine dies, the same command goes on.
 """
@@ -9,15 +10,16 @@ The returned shards are not changed. Every step may be repeated: whenever a proc
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
 
 from thresher.crawler.agent.merging import Merged, OtherAnswer
 from thresher.crawler.core.errors import UsageError
-from thresher.crawler.machines.far_merges import Merge, Returned
+from thresher.crawler.machines.far_merges import Merge, Returned, Taken
 from thresher.crawler.machines.moving import Asks
-from thresher.storage.partitions import Partitions
+from thresher.storage.partitions import Partitions, shard_path
 
 
 class MergedDisk(msgspec.Struct, frozen=True):
@@ -36,9 +38,7 @@ def merge(directory: Path, table: Partitions, machine: str, asks: Asks) -> Merge
     """
     if table.moving:
         raise UsageError(f"{directory}: its partitions are being moved. `thresher resume {directory}` ends that first")
-    mine = [agent for agent, name in enumerate(table.machines) if name == machine]
-    found = msgspec.json.decode(asks.ask(machine, "returned", Returned(mine)), type=list[int])
-    shards = [agent for agent in found if agent < table.shards]
+    shards = _others_shards(table, machine, "returned", asks)
     if not shards:
         raise UsageError(f"{machine}: expected shards in {directory} there that are another machine's now, found none: nothing to merge")
     counts, others = Counter[str](), list[OtherAnswer]()
@@ -49,4 +49,32 @@ def merge(directory: Path, table: Partitions, machine: str, asks: Asks) -> Merge
             part = msgspec.json.decode(asks.ask(to, "merge", order, source="" if to == machine else machine), type=Merged)
             counts.update(part.counts)
             others += part.others
+    asks.ask(machine, "taken", Taken(shards))
     return MergedDisk(shards, dict(counts), others)
+
+
+def require_merged(directory: Path, table: Partitions, machines: Iterable[str], asks: Asks) -> None:
+    """Check that the crawl has what returned disks have: a shard that moves there would take the place of the returned one.
+
+    Args:
+        machines: Those that take part in the cluster.
+
+    Raises:
+        UsageError: If one has a returned shard that is not merged.
+    """
+    if table.moving:
+        return  # that ends first; the next resume looks
+    for machine in machines:
+        if shards := _others_shards(table, machine, "unmerged", asks):
+            names = ", ".join(str(shard_path(directory, shard)) for shard in shards)
+            raise UsageError(
+                f"{directory}: the disk of machine {machine} is back with results that the crawl does not have. Merge them: "
+                f"`thresher cluster merge {directory} {machine}`, or delete {names} there"
+            )
+
+
+def _others_shards(table: Partitions, machine: str, what: str, asks: Asks) -> list[int]:
+    """Ask a machine for the shards of this crawl on its disk that are another machine's by the head's table."""
+    mine = [agent for agent, name in enumerate(table.machines) if name == machine]
+    found = msgspec.json.decode(asks.ask(machine, what, Returned(mine)), type=list[int])
+    return [agent for agent in found if agent < table.shards]

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 import ray
 
+from thresher.crawler.analysis.jobs import JobServer
 from thresher.crawler.cluster.lease import LEASE_S, boot_s
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.machines import directory_file
@@ -76,13 +77,24 @@ class ShardActor:
         self._path = Path(path)
         self._shards = FarShards(self._path)
         self._servers: dict[tuple[int, bool], ShardServer] = {}
+        self._jobs: dict[int, JobServer] = {}
 
     def read(self, agent: int, at_once: bool, question: bytes) -> bytes:
         """Answer a question about a shard."""
+        return self._server(agent, at_once=at_once).answer(question)
+
+    def job(self, agent: int, step: bytes) -> bytes:
+        """Do a job with a shard, or a step of one."""
+        if agent not in self._jobs:
+            self._jobs[agent] = JobServer(self._server(agent, at_once=(agent, True) in self._servers).view)
+        return self._jobs[agent].answer(step)
+
+    def _server(self, agent: int, *, at_once: bool) -> ShardServer:
+        """Return the only reader of a shard: a process cannot open it twice."""
         server = self._servers.get((agent, at_once))
         if server is None:
             server = self._servers[agent, at_once] = ShardServer(shard_path(self._path, agent), at_once=at_once)
-        return server.answer(question)
+        return server
 
     def shard(self, what: str, argument: bytes) -> bytes:
         """Do a step with a shard."""

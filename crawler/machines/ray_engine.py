@@ -137,12 +137,20 @@ class FarReading:
         self._actors = {name: _placed(ShardActor, name).remote(str(directory.resolve())) for name in elsewhere}
 
     def ask_of(self, agent: int, *, at_once: bool) -> Ask:
+        read = self._actors[self._machines[agent]].read
+        return self._asking(agent, lambda question: read.remote(agent, at_once, question), _READ_S)
+
+    def job_of(self, agent: int) -> Ask:
+        job = self._actors[self._machines[agent]].job
+        return self._asking(agent, lambda step: job.remote(agent, step), _LONGEST_S)
+
+    def _asking(self, agent: int, call: Callable[[bytes], Any], within_s: float) -> Ask:
+        """Return a function that calls the machine of an agent, and waits for the answer."""
         machine = self._machines[agent]
-        actor = self._actors[machine]
 
         def ask(question: bytes) -> bytes:
             try:
-                return bytes(ray.get(actor.read.remote(agent, at_once, question), timeout=_READ_S))
+                return bytes(ray.get(call(question), timeout=within_s))
             except (RayError, TimeoutError) as error:
                 raise StoreError(f"machine {machine} does not answer ({type(error).__name__}): its shards cannot be read now") from None
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import networkx
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ from hypothesis import strategies as st
 from thresher.crawler.graph import pagerank as module
 from thresher.crawler.graph.csr import Graph
 from thresher.crawler.graph.hits import hits
-from thresher.crawler.graph.pagerank import InLinks, layers, pagerank
+from thresher.crawler.graph.pagerank import InLinks, exact_sum, layers, pagerank
 
 
 def graph(n_nodes: int, *links: tuple[int, int]) -> Graph:
@@ -95,12 +97,21 @@ def test_links_summed_in_blocks_are_summed_as_one(monkeypatch: pytest.MonkeyPatc
     """Mutation: a cut one row late."""
     links, votes = random_graph(200, 3000), np.random.default_rng(1).random(200)
     whole, parts = np.zeros(200), np.zeros(200)
-    InLinks(links).add(votes, 2.0, whole)
+    InLinks(links.reversed()).add(votes, 2.0, whole)
     monkeypatch.setattr(module, "_BLOCK", 37)
-    InLinks(links).add(votes, 2.0, parts)
+    InLinks(links.reversed()).add(votes, 2.0, parts)
     expected = 2.0 * np.bincount(links.targets, weights=votes[links.sources()], minlength=200)
     assert whole == pytest.approx(expected)
     assert parts == pytest.approx(expected)
+
+
+def test_a_sum_does_not_depend_on_its_order() -> None:
+    """As numpy's own does: the ranks of several machines' nodes are added up in any order. Mutation: it is `values.sum()`."""
+    values = np.random.default_rng(3).random(10_000) * 1e5
+    sums = {exact_sum(values[np.random.default_rng(n).permutation(10_000)]) for n in range(9)}
+    assert len(sums) == 1
+    assert sums.pop() / 2**60 == pytest.approx(math.fsum(values), rel=1e-15)
+    assert exact_sum(values[:7]) + exact_sum(values[7:]) == exact_sum(values)
 
 
 def test_hits_is_that_of_scipy() -> None:

@@ -53,21 +53,22 @@ def why_not() -> str:
 class Machines:
     """The machines exist inside a `with` block; everything that runs on them ends with it."""
 
-    def __init__(self, directory: Path) -> None:
-        """directory: not below /tmp, since every machine has its own /tmp"""
+    def __init__(self, directory: Path, names: Sequence[str] = NAMES) -> None:
+        """directory: not below /tmp, since every machine has its own /tmp.    names: of the machines, the head first"""
+        self.names = names
         self._directory = directory
         self._prefix = f"thresher-{os.getpid()}"
         self.disk = directory / "disk"
         self.disk.mkdir(parents=True)
         self._started: dict[str, subprocess.Popen[bytes]] = {}
-        self.cores = dict.fromkeys(NAMES, 1)  # cores that each gives at its next start
+        self.cores = dict.fromkeys(names, 1)  # cores that each gives at its next start
 
     def __enter__(self) -> Self:
         switch = self.namespace("switch")
         _ip("netns", "add", switch)
         _ip("-n", switch, "link", "add", "br0", "type", "bridge")
         _ip("-n", switch, "link", "set", "br0", "up")
-        for i, name in enumerate(NAMES, 1):
+        for i, name in enumerate(self.names, 1):
             space = self.namespace(name)
             _ip("netns", "add", space)
             _ip("-n", space, "link", "set", "lo", "up")
@@ -84,13 +85,13 @@ class Machines:
             if process.poll() is None:
                 process.terminate()
         until = time.monotonic() + _END_S
-        while any(self.pids(name) for name in NAMES) and time.monotonic() < until:
+        while any(self.pids(name) for name in self.names) and time.monotonic() < until:
             time.sleep(0.1)
-        for name in NAMES:
+        for name in self.names:
             self.signal(name, signal.SIGKILL)
         for process in self._started.values():
             process.wait()
-        for name in (*NAMES, "switch"):
+        for name in (*self.names, "switch"):
             _ip("netns", "delete", self.namespace(name))
 
     def namespace(self, name: str) -> str:
@@ -119,7 +120,7 @@ class Machines:
         takes part.
         """
         until = time.monotonic() + _CLUSTER_S
-        while missing := [name for name in NAMES if not self._takes_part(name)]:
+        while missing := [name for name in self.names if not self._takes_part(name)]:
             name = missing[0]
             if name not in self._started or self._started[name].poll() is not None:
                 self._start(name)
@@ -147,7 +148,7 @@ class Machines:
     def _start(self, name: str) -> None:
         """Let a machine take part in the cluster; the first is its head."""
         self.signal(name, signal.SIGKILL)
-        where = ["--head"] if name == NAMES[0] else ["--address", self.address(NAMES[0])]
+        where = ["--head"] if name == self.names[0] else ["--address", self.address(self.names[0])]
         words = ["cluster", "start", *where, "--name", name, "--ip", self.address(name), "--cores", str(self.cores[name])]
         with (self._directory / f"{name}.log").open("wb") as log:
             self._started[name] = self.thresher(name, *words, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
@@ -179,7 +180,7 @@ class Server:
     """A demo server that listens on the loopback of every machine, inside a `with` block."""
 
     def __init__(self, machines: Machines, profile: str, log: Path, *, port: int, changes: dict[str, object]) -> None:
-        spaces = [machines.namespace(name) for name in NAMES]
+        spaces = [machines.namespace(name) for name in machines.names]
         words = [profile, json.dumps(changes), str(port), str(log), *spaces]
         self._command = [sys.executable, str(Path(__file__).with_name("serving_machines.py")), *words]
 

@@ -18,7 +18,7 @@ from thresher.crawler.agent import merging as merging_module
 from thresher.crawler.agent.merging import Merger
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.core.model import State
-from thresher.crawler.machines.merging import MergedDisk, merge
+from thresher.crawler.machines.merging import MergedDisk, merge, require_merged
 from thresher.crawler.machines.moving import Asks
 from thresher.crawler.settlement.group_commit import Committer
 from thresher.storage.export.reading import reading_shard
@@ -86,11 +86,14 @@ def returned_is_merged(disk: Path, there: Path, table: Partitions, asks: Asks, v
     assert len(taken) > 4, "it has found something since its snapshot"
     with Store.open(there, None, time.time()), pytest.raises(AssertionError, match=f"process {os.getpid()} of an earlier run"):
         merge(disk, table, "b", asks)
+    _no_resume(disk, table, asks)
     merge_killed(disk, table, asks)
+    _no_resume(disk, table, asks)
     half = answers(here).keys() & taken
     assert half
     assert half != taken, "it was killed in the middle"
     found = merge(disk, table, "b", asks)
+    require_merged(disk, table, ["a", "b"], asks)
     assert verify(disk) == []
     assert _merged(found) == len(taken - half)
     assert found.others == []
@@ -101,7 +104,20 @@ def returned_is_merged(disk: Path, there: Path, table: Partitions, asks: Asks, v
     assert _merged(merge(disk, table, "b", asks)) == 0
     assert (answers(here), states(here)) == (after, known)
     assert verify(disk) == []
+    with Store.open(there, None, time.time()) as store:  # it goes on, by an order of an earlier run that came late
+        store.end_visit()
+        store.flush(time.time()).result()
+    _no_resume(disk, table, asks)
+    merge(disk, table, "b", asks)
+    require_merged(disk, table, ["a", "b"], asks)
     return taken
+
+
+def _no_resume(disk: Path, table: Partitions, asks: Asks) -> None:
+    """Check that the crawl does not go on with the returned disk, and that it says what to do; with the others it does."""
+    with pytest.raises(UsageError, match=f"`thresher cluster merge {disk} b`"):
+        require_merged(disk, table, ["a", "b"], asks)
+    require_merged(disk, table, ["a"], asks)
 
 
 def nothing_to_merge(disk: Path, table: Partitions, asks: Asks) -> None:

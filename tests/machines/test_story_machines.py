@@ -21,6 +21,7 @@ from returned_disk import answers, copied, nothing_to_merge, returned_is_merged
 
 from thresher.config.load import load
 from thresher.config.settings import Settings
+from thresher.crawler.analysis.jobs import JobServer
 from thresher.crawler.core.ownership import divided
 from thresher.crawler.demo.process import ServerProcess
 from thresher.crawler.machines import address_turns as address_turns_module
@@ -81,6 +82,7 @@ class Places:
         self.is_granting = True
         self.servers: list[ShardServer] = []
         self.questions: list[bytes] = []  # that were asked about shards
+        self.steps: list[bytes] = []  # of jobs
         self._create(settings)
         self.begun = ""  # the run
         connect_by(lambda _path, _table: self)
@@ -152,6 +154,15 @@ class Places:
             return server.answer(question)
 
         return ask
+
+    def job_of(self, agent: int) -> Callable[[bytes], bytes]:
+        job = JobServer(self.servers[-1].view)
+
+        def answer(step: bytes) -> bytes:
+            self.steps.append(step)
+            return job.answer(step)
+
+        return answer
 
     def close(self) -> None:
         for server in self.servers:
@@ -274,6 +285,8 @@ def test_two_machines_find_what_one_agent_finds_although_one_is_away_and_no_leas
     places.questions.clear()
     far = said(places.disks["a"])
     assert not any(b"bodies" in question for question in places.questions), "no body leaves its machine"
+    assert sum(b"rank" in step for step in places.steps) > 9, "both machines compute ranks"
+    assert any(b"LooksJob" in step for step in places.steps), "both machines sketch pages"
     assert far == said(on_one_disk(places.disks, tmp_path / "one-disk"))
     one = without_order(said(tmp_path / "reference"))
     assert {name for name in one if not one[name]} <= {"mirrors", "dust"}  # this web has none
