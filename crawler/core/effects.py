@@ -47,7 +47,7 @@ class Request(msgspec.Struct, frozen=True):
     url: str
     purpose: Purpose
     beside: bytes = NO_KEY  # key of a known URL
-    can_wait: bool = False  # may wait until its host has made its first requests, or has no page left
+    can_wait: bool = False  # may wait until it is within the share of its host's requests that filters have, or no page is left
 
 
 class Answer(msgspec.Struct, frozen=True):

@@ -7,7 +7,7 @@ from typing import Final
 from thresher.crawler.core.intake import Intake
 from thresher.crawler.core.model import CrawlURL
 from thresher.crawler.core.order.base import Order
-from thresher.crawler.core.ports import Entry, Lane, QueueStore
+from thresher.crawler.core.ports import CAN_WAIT, Entry, Lane, QueueStore
 from thresher.crawler.core.url import URLSpace
 from thresher.crawler.core.workbench import Workbench
 
@@ -95,6 +95,7 @@ class WaitingRows:
         for lane, rank in (
             (Lane.FRESH, self._order.rank(url.site_depth, worth)),
             (Lane.AHEAD, 0),
+            (Lane.AHEAD, CAN_WAIT),
             (Lane.ANNOUNCED, url.site_depth),
             (Lane.TAIL, 0),
             (Lane.DUE, due),
