@@ -82,6 +82,15 @@ class ParkWalled(msgspec.Struct, frozen=True):
     number: int  # number of times in a row, from 1
 
 
+class Hurry(msgspec.Struct, frozen=True):
+    """Make the requests of this purpose to the host of `origin` next that wait (`Request.can_wait`): so much waits for their answers that
+    they are worth their price.
+    """
+
+    origin: str
+    purpose: Purpose
+
+
 class Worthless(msgspec.Struct, frozen=True):
     """The page of this key gave nothing useful, although no filter knows its text."""
 
@@ -144,6 +153,7 @@ Effect = (
     | Revise
     | Park
     | ParkWalled
+    | Hurry
     | Worthless
     | Recall
     | Study

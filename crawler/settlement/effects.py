@@ -10,6 +10,7 @@
 | Revise  | –                                | –                                 | page, redirect: the newer verdict is added |
 | Recall  | –                                | –                                 | alias of the rule: queued, as if there were no rule |
 | Study   | what the filter gathered about a site is studied in a child process |||
+| Hurry   | the requests of the filter to a host that wait become its next ones |||
 | Worthless | the page counts as a useless fetch for the class from which it was drawn |||
 | Park    | the host's URLs stay queued, none of them is fetched for a day |||
 | ParkWalled | the same, for `politeness.backoff_initial`, doubled with each time in a row |||
@@ -32,6 +33,7 @@ from thresher.crawler.core.effects import (
     Conclude,
     FetchAgain,
     Hold,
+    Hurry,
     NotWalled,
     Park,
     ParkWalled,
@@ -137,6 +139,8 @@ class Effector:
                     self._context.studies.ask(who, effect.site)
                 case Park():
                     self._frontier.park(self._context.urls.queue_key(effect.origin), str(effect.reason), now, until=now + PARKED_S)
+                case Hurry():
+                    self._frontier.hurry(self._context.urls.queue_key(effect.origin), effect.purpose, now)
                 case Conclude():
                     self._conclude(who, effect, now)
                 case Tell():

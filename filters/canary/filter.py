@@ -20,9 +20,10 @@ from __future__ import annotations
 from typing import Any, Final
 
 from thresher.config.settings import CanarySettings
-from thresher.crawler.core.effects import Answer
-from thresher.crawler.core.model import Cause, Mode
+from thresher.crawler.core.effects import Answer, Hurry
+from thresher.crawler.core.model import Cause, Mode, Purpose
 from thresher.crawler.core.ports import Memory
+from thresher.crawler.core.url import origin_of
 from thresher.filters.base import NO_EFFECTS, Effects
 from thresher.filters.canary import answers, doubts, early, records, tongue
 from thresher.filters.canary.answers import Alike
@@ -117,16 +118,19 @@ class CanaryFilter:
         lost_after = _LOST_IF_WAITING if state.is_waiting else _LOST_AFTER
         if state.stage not in (Stage.IDLE, Stage.WALLED) and state.n_answers - state.asked_at > lost_after:
             state.stage = Stage.IDLE
-        is_worth_it = state.is_waiting and doubts.is_large(memory, seen.queue, alike.token, alike.n)
-        return self._ask_for(alike, seen, state, memory) if state.stage is Stage.IDLE or is_worth_it else NO_EFFECTS
+        if state.is_waiting and doubts.is_pressing(memory, seen.queue, alike.token, alike.n):
+            state.is_waiting = False
+            return (Hurry(origin_of(seen.url), Purpose.CANARY),)
+        return self._ask_for(alike, seen, state, memory) if state.stage is Stage.IDLE else NO_EFFECTS
 
     def _ask_for(self, alike: Alike, seen: Seen, state: HostState, memory: Memory) -> Effects:
         """Ask for a canary if there are as many alike answers as are wanted for it, or if the last one was long ago."""
         queue, token, allows = seen.queue, alike.token, self._budget.allows
         if alike.n >= alike.wanted and alike.n >= records.patience(memory, queue, token, seen.url, alike.wanted):
-            is_known, is_large = records.is_honest(memory, queue, token, seen.url), doubts.is_large(memory, queue, token, alike.n)
-            if allows(state, of_news=not is_known) or is_large:
-                return self._round(queue, state, memory).begin(token, can_wait=not is_large)
+            is_known = records.is_honest(memory, queue, token, seen.url)
+            if allows(state, of_news=not is_known) or doubts.is_large(memory, queue, token, alike.n):
+                can_wait = not doubts.is_pressing(memory, queue, token, alike.n)
+                return self._round(queue, state, memory).begin(token, can_wait=can_wait)
         is_due = self._share > 0 and allows(state) and state.n_answers - state.good_at >= 2 / self._share
         return self._round(queue, state, memory).begin(b"") if is_due else NO_EFFECTS
 

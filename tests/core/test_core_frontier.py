@@ -106,6 +106,25 @@ def test_filters_requests_that_can_wait_are_a_small_share_while_pages_are_left(h
     assert max(at.values()) == 187, "and what is left after the last page"
 
 
+@pytest.mark.parametrize("heads", [1, 32])
+def test_requests_that_wait_are_hurried_by_purpose(heads: int) -> None:
+    """Mutations: those of other filters were, too; the row in memory stayed where it was."""
+    world = World(configured(frontier={"heads": heads}, politeness={**CALM, "min_delay": 0.0}))
+    for n in range(9):
+        world.push(f"http://a.example/{n}")
+    for name, purpose in (("canary", Purpose.CANARY), ("probe", Purpose.PROBE), ("probe2", Purpose.PROBE)):
+        world.push(f"http://a.example/{name}", lane=Lane.AHEAD, purpose=purpose, can_wait=True)
+    assert path_of_next(world) == "0"
+    world.frontier.hurry(queue_of("http://a.example/"), Purpose.PROBE, world.now)
+    assert [path_of_next(world) for _ in range(3)] == ["probe", "probe2", "1"]
+    world.frontier.hurry(queue_of("http://b.example/"), Purpose.PROBE, world.now)
+    world.now += 1.0
+    lease = leased(world)
+    world.frontier.hurry(queue_of("http://a.example/"), Purpose.CANARY, world.now)
+    finished(world, lease)
+    assert path_of_next(world) == "canary"
+
+
 def path_of_next(world: World) -> str:
     """Finish the next request; return the last segment of its URL."""
     while not isinstance(lease := world.frontier.pop(world.now), Lease):

@@ -6,7 +6,8 @@ import pytest
 from dict_memory import DictMemory
 
 from thresher.config.settings import CanarySettings
-from thresher.crawler.core.effects import FetchAgain, NotWalled, Request, Void
+from thresher.crawler.core.effects import FetchAgain, Hurry, NotWalled, Request, Void
+from thresher.crawler.core.model import Purpose
 from thresher.filters.canary import doubts, records, tongue
 from thresher.filters.canary.filter import CanaryFilter
 from thresher.filters.canary.news import Found, Seen, Wish
@@ -76,23 +77,23 @@ def test_a_wall_that_two_canaries_have_met_has_stood_there_if_the_first_is_good_
     assert effects == (Void(QUEUE), FetchAgain(QUEUE, (key(2),)), NotWalled(QUEUE))
 
 
-def suspected(memory: DictMemory, numbers: range, *, n_walls: int = 0) -> list[bool]:
-    """Tell a host's answers that are alike; return of each canary that is asked for whether it can wait."""
+def suspected(memory: DictMemory, numbers: range, *, n_walls: int = 0) -> list[bool | str]:
+    """Tell a host's answers that are alike; return of each canary that is asked for whether it can wait, and who is hurried."""
     part, home = CanaryFilter(CanarySettings()), Look(bytes(4), 40, b"")
     if not records.candidates(memory, QUEUE):
         records.put_candidate(memory, QUEUE, 0, Candidate("http://a/", key(0), b"Phomepag", home, 1))
         records.write_state(memory, QUEUE, HostState(99, 40, n_walls=n_walls))
     told = [Seen(QUEUE, key(n), f"http://a/{n}", b"Palike..", 3) for n in numbers]
-    return [effect.can_wait for seen in told for effect in part.on_news(seen, memory) if isinstance(effect, Request)]
+    effects = [effect for seen in told for effect in part.on_news(seen, memory)]
+    assert all(isinstance(effect, Request | Hurry) and effect.purpose is Purpose.CANARY for effect in effects)
+    return [effect.can_wait if isinstance(effect, Request) else effect.origin for effect in effects if isinstance(effect, Request | Hurry)]
 
 
-def test_the_first_canary_of_a_suspicion_can_wait_until_ten_answers_are_alike() -> None:
-    """Mutations: it never can, so that a site's own copies delay its first pages; it always can, so that a wall answers for hundreds;
-    a canary that waits is taken for lost, and asked for again.
-    """
+def test_the_first_canary_of_a_suspicion_can_wait_until_twenty_answers_are_alike() -> None:
+    """Mutations: it never can, so that a site's own copies delay its first pages; it always can, so that a wall answers for hundreds."""
     memory = DictMemory()
-    assert suspected(memory, range(1, 10)) == [True]
-    assert suspected(memory, range(10, 50)) == [False], "now it is worth it, and no longer waits"
+    assert suspected(memory, range(1, 20)) == [True]
+    assert suspected(memory, range(20, 50)) == ["http://a"], "now it is worth it"
     assert suspected(DictMemory(), range(1, 80), n_walls=1)[:1] == [False], "a host that had a wall may have one again"
 
 

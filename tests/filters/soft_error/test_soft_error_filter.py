@@ -9,7 +9,7 @@ from subjects import SPACE, answer, batch, page, pair
 from webs import Bench
 
 from thresher.config.settings import ExactDuplicateSettings, SoftErrorSettings
-from thresher.crawler.core.effects import Park, Request
+from thresher.crawler.core.effects import Hurry, Park, Request
 from thresher.crawler.core.model import Page, Purpose, Reason
 from thresher.filters import exact_duplicate
 from thresher.filters.soft_error.filter import spec
@@ -212,6 +212,26 @@ def test_of_a_thin_template_two_probes_tell_and_no_more_are_asked() -> None:
     assert not requests(effects)
     assert not says(of, honest)
     assert not requests(learn(of, honest))
+
+
+def test_a_probe_waits_until_twenty_suspects_do() -> None:
+    """Mutations: it never waits, though most suspects are honest; or it waits though a whole site shows nothing else."""
+    of = bench()
+    asked = [effect for i in range(45) for effect in learn(of, at(f"http://a.example/x/{i}"))]
+    (probe,) = [effect for effect in asked if isinstance(effect, Request)]
+    assert probe.can_wait
+    assert [effect for effect in asked if effect is not probe] == [Hurry("http://a.example", Purpose.PROBE)] * 2
+    (control,) = [effect for effect in tell(of, answer(probe.url, at(probe.url))) if isinstance(effect, Request)]
+    assert not control.can_wait, "so many wait for it"
+
+
+def test_of_a_host_with_good_pages_twenty_suspects_are_wanted_for_each_request() -> None:
+    of = bench()
+    learn(of, at("http://a.example/", "all is well here " * 9))
+    for directory in "xyz":
+        assert requests(learn(of, at(f"http://a.example/{directory}/0")))
+    asked = [[isinstance(effect, Hurry) for effect in learn(of, at(f"http://a.example/x/{i}"))] for i in range(1, 70)]
+    assert asked.index([True]) == 60 - 3 - 1
 
 
 def test_a_copy_of_a_suspect_is_judged_with_it() -> None:
