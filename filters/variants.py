@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from thresher.config.settings import FilterSettings, Settings
-from thresher.crawler.core.effects import Conclude, Effect, Hold, Park, Recall, Release, ReleaseURL, Request, Rewrite, Study, Tell
+from thresher.crawler.core.effects import Conclude, Effect, Hold, Hurry, Park, Recall, Release, ReleaseURL, Request, Rewrite, Study, Tell
 from thresher.crawler.core.link_batch import LinkBatch
 from thresher.crawler.core.model import Mode, Reason, Verdict
 from thresher.crawler.core.overriding import Overriding, Which
@@ -131,7 +131,7 @@ def may_have(spec: FilterSpec, effect: Effect, subject: str = "") -> bool:
         return True
     if subject and spec.mode_of(subject) is not Mode.ENFORCE:
         return False
-    url = effect.url if isinstance(effect, Rewrite | Hold | Request) else f"{effect.origin}/" if isinstance(effect, Park) else ""
+    url = effect.url if isinstance(effect, Rewrite | Hold | Request) else f"{effect.origin}/" if isinstance(effect, Park | Hurry) else ""
     return not url or spec.mode_of(url) is Mode.ENFORCE
 
 

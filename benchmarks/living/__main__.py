@@ -1,8 +1,8 @@
 """Crawl living sites with filters and without: `python -m benchmarks.living [SITE…] [--filters A,B+C,all-D] [--delay S] [--keep DIR]`.
 
 `python -m benchmarks.living anytime` draws curves over requests and bytes (anytime.py), `… record` and `… replay` draw them from
-recordings (recordings.py, replayed.py), `… walls` puts walls before sites (walls.py), `… sitemaps` crawls with and without the sitemaps
-that a site's own software makes (sitemaps.py).
+recordings (recordings.py, replayed.py), `… early` crawls the beginnings of recorded sites (early.py), `… walls` puts walls before sites
+(walls.py), `… sitemaps` crawls with and without the sitemaps that a site's own software makes (sitemaps.py).
 
 Real software that Debian packages is started on loopback addresses, each site is crawled from one seed by the command line, first with all
 filters off (but media), then with each set of filters: with all but depth_cutoff (which leaves out what is far away, not what is
@@ -28,7 +28,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from benchmarks.living import anytime, recordings, replayed, sitemaps, walls
+from benchmarks.living import anytime, early, recordings, replayed, sitemaps, walls
 from benchmarks.living.apache import Place
 from benchmarks.living.compare import Comparison, causes
 from benchmarks.living.crawls import Crawl, crawl, filter_names, filters_of
@@ -37,6 +37,7 @@ from benchmarks.living.sites import SITES, served, there
 
 _COMMANDS = {
     "anytime": anytime.main,
+    "early": early.main,
     "record": recordings.main,
     "replay": replayed.main,
     "sitemaps": sitemaps.main,

@@ -47,7 +47,7 @@ class Request(msgspec.Struct, frozen=True):
     url: str
     purpose: Purpose
     beside: bytes = NO_KEY  # key of a known URL
-    can_wait: bool = False  # may wait until its host has made its first requests, or has no page left
+    can_wait: bool = False  # may wait until it is within the share of its host's requests that filters have, or no page is left
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -80,6 +80,15 @@ class ParkWalled(msgspec.Struct, frozen=True):
 
     queue: bytes  # name of the host's queue, 16 bytes
     number: int  # number of times in a row, from 1
+
+
+class Hurry(msgspec.Struct, frozen=True):
+    """Make the requests of this purpose to the host of `origin` next that wait (`Request.can_wait`): so much waits for their answers that
+    they are worth their price.
+    """
+
+    origin: str
+    purpose: Purpose
 
 
 class Worthless(msgspec.Struct, frozen=True):
@@ -144,6 +153,7 @@ Effect = (
     | Revise
     | Park
     | ParkWalled
+    | Hurry
     | Worthless
     | Recall
     | Study

@@ -6,8 +6,8 @@ A host queue is http, https, www and bare of one name. Invariants, each a law in
 - one request in flight per queue, never two: a leased host is nowhere on the workbench;
 - no request before `next_at`, which counts from the end of the response; in a new process none before `started_at` + the host's delay;
 - a row leaves the store only in the call that settles its URL, so that nothing is lost by a crash;
-- within a host the order is lane, rank, seq, with a share for URLs of sitemaps; requests of filters that can wait go after the pages of a
-  host that has made few requests; crawler/core/order gives ranks, and the order among hosts that are ready;
+- within a host the order is lane, rank, seq, with a share for URLs of sitemaps; while new pages are left, requests of filters that can wait
+  are made as far as filters have had less than their share; crawler/core/order gives ranks, and the order among hosts that are ready;
 - budgets are exact: a host has one request in flight, a site no more than its budget has left.
 
 Nothing here awaits: `pop` reserves what it returns in one step. From Mercator and BUbiNG [HN99, BMSV18]; it differs in that queues are in
@@ -26,7 +26,7 @@ from thresher.crawler.core.host_queue import HostQueue
 from thresher.crawler.core.intake import Intake
 from thresher.crawler.core.lease import Lease, Retry, Wait
 from thresher.crawler.core.link_batch import LinkBatch
-from thresher.crawler.core.model import Cause, CrawlURL, Failed, Outcome, Reason
+from thresher.crawler.core.model import Cause, CrawlURL, Failed, Outcome, Purpose, Reason
 from thresher.crawler.core.order.by_name import order_by_name
 from thresher.crawler.core.outage import TRIAL_MAX_S, Outage
 from thresher.crawler.core.overview import FrontierSnapshot, HostView, snapshot, views, why
@@ -155,6 +155,10 @@ class Frontier:
         """Return how many pages of a host were fetched."""
         record = self.record(queue)
         return record.n_pages if record is not None else 0
+
+    def hurry(self, queue: bytes, purpose: Purpose, now: float) -> None:
+        """Let a host's requests of this purpose wait no longer; see `WaitingRows.hurry`."""
+        self._waiting.hurry(queue, purpose, now)
 
     def withdraw(self, url: CrawlURL, seq: int, worth: int = 0, *, due: int = 0) -> bool:
         """Take a URL out of its queue; return False if it is not in it (it may be in flight).

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from bisect import insort
 
-from thresher.crawler.core.model import Purpose
+from thresher.crawler.core.model import FILTERS_OWN, Purpose
 from thresher.crawler.core.politeness import HostRules
 from thresher.crawler.core.ports import Entry, HostRecord, Lane, QueueStore
 
 LineKey = tuple[str, bytes, bool]  # (address, site as 8-byte key, whether it is the operator's own site)
 _LANES = tuple(Lane)
-_FIRST = 20  # requests of a host before which filters' requests that can wait are not made, while pages are left
+_FILTERS_SHARE = 0.02  # of a host's requests that filters may ask for while pages are left; more of them wait if they can
 
 
 class HostQueue:
@@ -87,8 +87,8 @@ class HostQueue:
         if self.hops:
             self.head = self.hops[0]
             return 0.0
-        if ahead and not (ahead[0].can_wait and self._is_young() and (fresh or announced)):
-            self.head = next((entry for entry in ahead if entry.url.purpose is Purpose.CANARY), ahead[0])
+        if ahead and (first := self._first_ahead(ahead, is_drained=not (fresh or announced))):
+            self.head = first
         elif retry and retry[0].rank <= now * 1e6:
             self.head = retry[0]
         elif due and due[0].rank <= now * 1e6 and (not (fresh or announced) or self._is_visits_turn(due[0], now)):
@@ -107,13 +107,20 @@ class HostQueue:
             return None
         return self.blocked_until
 
-    def _is_young(self) -> bool:
-        """Return whether the host has made so few requests that a filter's request would be a large part of them.
+    def _first_ahead(self, ahead: list[Entry], *, is_drained: bool) -> Entry | None:
+        """Return the next entry of the lane AHEAD, a canary before others; None if all can wait and filters have had their share.
 
-        Most hosts of a large crawl have few pages, or only few of their pages are fetched: there the answer would come too late to save any
-        request. The bound is also the number of requests that an endless host may waste.
+        What a filter asks for in a host's first pages may save requests later, and certainly delays a page now. Most hosts of a large crawl
+        have few pages, or only few of their pages are fetched: there the answer would come too late to save any request. A host without
+        new pages makes all that waits.
+
+        Args:
+            ahead: The first rows of the lane, one at least.
+            is_drained: Whether the host has no new page.
         """
-        return self.record.n_requests < _FIRST
+        may_all = is_drained or self.record.n_of_filters + 1 <= _FILTERS_SHARE * self.record.n_requests
+        due = ahead if may_all else [entry for entry in ahead if not entry.can_wait]
+        return next((entry for entry in due if entry.url.purpose is Purpose.CANARY), due[0] if due else None)
 
     def _is_visits_turn(self, visit: Entry, now: float) -> bool:
         """Return whether a due visit goes before new URLs: by its share, or because its deadline is near.
@@ -124,9 +131,10 @@ class HostQueue:
         return self.record.refresh_credit >= 0.0 or (is_late and self.record.n_requests % 10 > 0)
 
     def note_turn(self, entry: Entry, now: float) -> None:
-        """Count a request for the share of revisits or of new URLs, if both wait."""
+        """Count a request for the share of filters, and for that of revisits or of new URLs if both wait."""
         _, _, fresh, announced, _, due = self.rows
         share = self.rules.refresh_share
+        self.record.n_of_filters += entry.can_wait or entry.url.purpose in FILTERS_OWN
         self.record.n_refreshed += entry.lane is Lane.DUE
         if entry.lane is Lane.DUE and (fresh or announced):
             self.record.refresh_credit -= 1.0 - share

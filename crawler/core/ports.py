@@ -26,7 +26,7 @@ class Lane(IntEnum):
     DUE = 5  # next visits of pages: rank = their time in microseconds; from then on they share the host with FRESH and ANNOUNCED
 
 
-CAN_WAIT: Final = 2  # rank in the lane AHEAD: after new pages, as long as the host has made few requests
+CAN_WAIT: Final = 2  # rank in the lane AHEAD: after new pages, unless filters' requests are a small share of the host's
 
 
 class SeenRow(NamedTuple):
@@ -54,7 +54,7 @@ class Entry(NamedTuple):
 
     @property
     def can_wait(self) -> bool:
-        """Whether it goes after new pages while its host has made few requests."""
+        """Whether it goes after new pages, unless filters' requests are a small share of its host's."""
         return self.lane is Lane.AHEAD and self.rank == CAN_WAIT
 
 
@@ -82,6 +82,7 @@ class HostRecord(msgspec.Struct, array_like=True, kw_only=True):
     n_bytes_before: int = 0
     n_refreshed: int = 0  # number of its requests from the lane DUE
     refresh_credit: float = 0.0  # requests by which revisits are ahead (below 0) or behind of their share, while both wait
+    n_of_filters: int = 0  # requests that filters have asked for, by which their share is counted (HostQueue)
 
     @property
     def has_answered(self) -> bool:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Final
 
 from thresher.crawler.core.intake import Intake
-from thresher.crawler.core.model import CrawlURL
+from thresher.crawler.core.model import CrawlURL, Purpose
 from thresher.crawler.core.order.base import Order
-from thresher.crawler.core.ports import Entry, Lane, QueueStore
+from thresher.crawler.core.ports import CAN_WAIT, Entry, Lane, QueueStore
 from thresher.crawler.core.url import URLSpace
 from thresher.crawler.core.workbench import Workbench
 
+_MOST_HURRIED: Final = 100  # rows that are looked at
 _RETRIES_SEARCHED: Final = 10_000  # most rows of a lane RETRY that are searched for one URL
 
 
@@ -66,6 +67,25 @@ class WaitingRows:
             self._bench.waiting.push(queue, record, max(now, record.next_at, rank / 1e6))
         return True
 
+    def hurry(self, queue: bytes, purpose: Purpose, now: float) -> None:
+        """Let the requests of filters that wait for their share wait no longer.
+
+        Args:
+            queue: Of the host.
+            purpose: Of the requests.
+            now: The time, in seconds.
+        """
+        host = self._bench.hosts.get(queue)
+        leased = host.leased.seq if host is not None and host.leased is not None else 0
+        for waiting in self._store.head(queue, Lane.AHEAD, _MOST_HURRIED):
+            if waiting.can_wait and waiting.url.purpose is purpose and waiting.seq != leased:
+                entry = waiting._replace(rank=0)
+                self._store.delete(queue, waiting)
+                self._store.put(queue, entry)
+                if host is not None:
+                    host.remove(waiting)
+                    self._intake.insert(host, entry, now)
+
     def withdraw(self, url: CrawlURL, seq: int, worth: int, due: int, now: float) -> bool:
         """Take a URL out of its queue; return False if it is not in it (it may be in flight).
 
@@ -95,6 +115,7 @@ class WaitingRows:
         for lane, rank in (
             (Lane.FRESH, self._order.rank(url.site_depth, worth)),
             (Lane.AHEAD, 0),
+            (Lane.AHEAD, CAN_WAIT),
             (Lane.ANNOUNCED, url.site_depth),
             (Lane.TAIL, 0),
             (Lane.DUE, due),

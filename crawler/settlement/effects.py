@@ -10,6 +10,7 @@
 | Revise  | –                                | –                                 | page, redirect: the newer verdict is added |
 | Recall  | –                                | –                                 | alias of the rule: queued, as if there were no rule |
 | Study   | what the filter gathered about a site is studied in a child process |||
+| Hurry   | the requests of the filter to a host that wait become its next ones |||
 | Worthless | the page counts as a useless fetch for the class from which it was drawn |||
 | Park    | the host's URLs stay queued, none of them is fetched for a day |||
 | ParkWalled | the same, for `politeness.backoff_initial`, doubled with each time in a row |||
@@ -32,6 +33,7 @@ from thresher.crawler.core.effects import (
     Conclude,
     FetchAgain,
     Hold,
+    Hurry,
     NotWalled,
     Park,
     ParkWalled,
@@ -137,6 +139,8 @@ class Effector:
                     self._context.studies.ask(who, effect.site)
                 case Park():
                     self._frontier.park(self._context.urls.queue_key(effect.origin), str(effect.reason), now, until=now + PARKED_S)
+                case Hurry():
+                    self._frontier.hurry(self._context.urls.queue_key(effect.origin), effect.purpose, now)
                 case Conclude():
                     self._conclude(who, effect, now)
                 case Tell():
@@ -318,7 +322,7 @@ class Effector:
             return
         if refusal is None:
             seq = self._tables.requests.add(url, requester, now)
-            refusal = self._frontier.push(Entry(Lane.AHEAD, CAN_WAIT if effect.can_wait else 0, seq, 0, url), now)
+            refusal = self._frontier.push(Entry(Lane.AHEAD, _rank_of(effect), seq, 0, url), now)
             if refusal is None:
                 return
             self._tables.requests.pop(seq)
@@ -351,7 +355,7 @@ class Effector:
         if canonical is None:
             return
         key = self._context.urls.key(canonical)
-        row = self._tables.seen.row(key)
+        row, rank = self._tables.seen.row(key), _rank_of(effect)
         if row is None and self._is_foreign(key):
             return
         beside = self._tables.seen.row(effect.beside) if row is None and effect.beside else None
@@ -359,13 +363,13 @@ class Effector:
             url = self._context.urls.url(
                 canonical, seed_distance=beside.seed_distance, site_depth=beside.site_depth, hops=beside.hops, purpose=Purpose.AUDIT
             )
-            self.named.push_new(url, Lane.AHEAD, now)
+            self.named.push_new(url, Lane.AHEAD, now, rank=rank)
         elif row is None:
             return
         elif row.state is State.QUEUED:
             url = self.named.placed(row)
             if self._frontier.withdraw(url, row.seq, row.worth):
-                self.named.push(url, Lane.AHEAD, row.seq, now)
+                self.named.push(url, Lane.AHEAD, row.seq, now, rank=rank)
         elif row.state in _REVIVABLE:
             self._tables.held.forget(key)
             self.tails.leave(key)
@@ -373,4 +377,9 @@ class Effector:
             self._tables.rounds.forget_check(
                 key, keeps_versions=self._context.overriding.of(self._tables.seen.url_of(row.seq)).store.versions == "all"
             )
-            self.named.requeue(key, row, Purpose.AUDIT, Lane.AHEAD, now)
+            self.named.requeue(key, row, Purpose.AUDIT, Lane.AHEAD, now, rank=rank)
+
+
+def _rank_of(effect: Request) -> int:
+    """Return the rank of a filter's request in the lane AHEAD."""
+    return CAN_WAIT if effect.can_wait else 0

@@ -53,22 +53,30 @@ class NamedURLs:
             known.text, seed_distance=row.seed_distance, site_depth=row.site_depth, hops=row.hops, purpose=row.purpose, via=known.via
         )
 
-    def push_new(self, url: CrawlURL, lane: Lane, now: float) -> None:
+    def push_new(self, url: CrawlURL, lane: Lane, now: float, *, rank: int = 0) -> None:
         """Queue a URL that was not known."""
         seq = self._tables.seen.add(url, State.QUEUED, None, now)
-        self.push(url, lane, seq, now)
+        self.push(url, lane, seq, now, rank=rank)
 
-    def requeue(self, key: bytes, row: SeenRow, purpose: Purpose, lane: Lane, now: float) -> None:
+    def requeue(self, key: bytes, row: SeenRow, purpose: Purpose, lane: Lane, now: float, *, rank: int = 0) -> None:
         """Queue a known URL once more; `row` is its current row in `seen`."""
         row = row._replace(state=State.QUEUED, reason=None, purpose=purpose)
         self._tables.seen.update(key, row)
-        self.push(self.placed(row), lane, row.seq, now)
+        self.push(self.placed(row), lane, row.seq, now, rank=rank)
 
-    def push(self, url: CrawlURL, lane: Lane, seq: int, now: float) -> None:
-        """Queue a URL whose row in `seen` is written. If its host takes no more, the URL is refused, and so settled."""
+    def push(self, url: CrawlURL, lane: Lane, seq: int, now: float, *, rank: int = 0) -> None:
+        """Queue a URL whose row in `seen` is written. If its host takes no more, the URL is refused, and so settled.
+
+        Args:
+            url: The URL, with its place in the crawl.
+            lane: Where it is queued.
+            seq: Its number.
+            now: The time, in seconds.
+            rank: In its lane; for the lane FRESH it is computed.
+        """
         row = self._tables.seen.row(url.key)
         assert row is not None, f"{url.text} is queued and not known"
-        lane, rank = place(self._frontier.order, url, row.worth) if lane is Lane.FRESH else (lane, 0)
+        lane, rank = place(self._frontier.order, url, row.worth) if lane is Lane.FRESH else (lane, rank)
         refusal = self._frontier.push(Entry(lane, rank, seq, 0, url), now)
         if refusal is not None:
             self._totals.skip(refusal)

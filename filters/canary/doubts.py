@@ -19,6 +19,7 @@ from thresher.filters.canary.tongue import Speech
 
 _FEWEST: Final = 2  # answers that are a group, unless a wall of the host has said the same before
 _LARGE: Final = 10  # alike answers of which one is fetched again at any time: a tenth of what they have cost
+_PRESSING: Final = 20  # and that one does not wait for filters' share of the host's requests
 _PATIENCE: Final = 4  # factor by which the number of alike answers grows that are in doubt, once they were found honest
 _MOST: Final = records.MOST_SUSPECTS // 2  # URLs that stay in doubt after a good canary
 
@@ -55,6 +56,11 @@ def wanted(least: int, n_honest: int) -> int:
 def is_large(memory: Memory, queue: bytes, token: bytes, n: int) -> bool:
     """Return whether so many answers of a token are worth a request whatever else was spent."""
     return n >= max(_LARGE, records.longest_patience(memory, queue, token))
+
+
+def is_pressing(memory: Memory, queue: bytes, token: bytes, n: int) -> bool:
+    """Return whether so many answers of a token are worth a request at once: where a host has few pages, that may be all of them."""
+    return n >= _PRESSING and is_large(memory, queue, token, n)
 
 
 def found_honest(memory: Memory, queue: bytes, token: bytes) -> None:

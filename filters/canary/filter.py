@@ -8,8 +8,9 @@ wrong, and a wall that answers 200 settles URLs whose pages nobody has seen. So 
     before a class of held URLs is closed, and before a rule of aliases is adopted
     after `2 / share` answers without a canary
 
-The canary is a request of this filter's own, the next one of the host; the first one of a round waits while its host is young
-(`Request.can_wait`). What follows from its answer: rounds.py. What is learned from the answers of the crawl: answers.py.
+The canary is a request of this filter's own, the next one of the host. As long as no wall was found there, the first one of a round waits
+until it is within filters' share of the host's requests (`Request.can_wait`), or until so many answers are alike that it is worth it. What
+follows from its answer: rounds.py. What is learned from the answers of the crawl: answers.py.
 
 Memory: records.py. Time: 10 µs an answer.
 """
@@ -19,9 +20,10 @@ from __future__ import annotations
 from typing import Any, Final
 
 from thresher.config.settings import CanarySettings
-from thresher.crawler.core.effects import Answer
-from thresher.crawler.core.model import Cause, Mode
+from thresher.crawler.core.effects import Answer, Hurry
+from thresher.crawler.core.model import Cause, Mode, Purpose
 from thresher.crawler.core.ports import Memory
+from thresher.crawler.core.url import origin_of
 from thresher.filters.base import NO_EFFECTS, Effects
 from thresher.filters.canary import answers, doubts, early, records, tongue
 from thresher.filters.canary.answers import Alike
@@ -34,6 +36,7 @@ from thresher.filters.soft_error.looks import look_of
 from thresher.filters.spec import FilterSpec
 
 _LOST_AFTER: Final = 50  # answers after which a request of this filter is taken to be lost: it goes before all others
+_LOST_IF_WAITING: Final = 2_000  # the same for one that can wait
 _CAUSES: Final = frozenset(map(str, Cause))
 
 
@@ -108,12 +111,16 @@ class CanaryFilter:
         if state.stage is not Stage.IDLE:
             return NO_EFFECTS
         why = doubts.worth_a_request(memory, wish.queue, small_too=True)[0] if wish.is_drained else b""
-        return self._round(wish.queue, state, memory).begin(why, is_drained=wish.is_drained)
+        return self._round(wish.queue, state, memory).begin(why, is_drained=wish.is_drained, can_wait=False)
 
     def _seen(self, seen: Seen, state: HostState, memory: Memory) -> Effects:
         alike = answers.learn(memory, seen, state)
-        if state.stage not in (Stage.IDLE, Stage.WALLED) and state.n_answers - state.asked_at > _LOST_AFTER:
+        lost_after = _LOST_IF_WAITING if state.is_waiting else _LOST_AFTER
+        if state.stage not in (Stage.IDLE, Stage.WALLED) and state.n_answers - state.asked_at > lost_after:
             state.stage = Stage.IDLE
+        if state.is_waiting and doubts.is_pressing(memory, seen.queue, alike.token, alike.n):
+            state.is_waiting = False
+            return (Hurry(origin_of(seen.url), Purpose.CANARY),)
         return self._ask_for(alike, seen, state, memory) if state.stage is Stage.IDLE else NO_EFFECTS
 
     def _ask_for(self, alike: Alike, seen: Seen, state: HostState, memory: Memory) -> Effects:
@@ -122,7 +129,8 @@ class CanaryFilter:
         if alike.n >= alike.wanted and alike.n >= records.patience(memory, queue, token, seen.url, alike.wanted):
             is_known = records.is_honest(memory, queue, token, seen.url)
             if allows(state, of_news=not is_known) or doubts.is_large(memory, queue, token, alike.n):
-                return self._round(queue, state, memory).begin(token)
+                can_wait = not doubts.is_pressing(memory, queue, token, alike.n)
+                return self._round(queue, state, memory).begin(token, can_wait=can_wait)
         is_due = self._share > 0 and allows(state) and state.n_answers - state.good_at >= 2 / self._share
         return self._round(queue, state, memory).begin(b"") if is_due else NO_EFFECTS
 

@@ -85,6 +85,7 @@ class HostState(msgspec.Struct, array_like=True):
     has_own: bool = False  # a candidate uses the host's words
     n_honest: int = 0  # groups of alike answers since the last wall that none had given
     is_drained: bool = False  # this round was begun when the host had nothing else to fetch
+    is_waiting: bool = False  # the canary that was asked for last waits for filters' share of the host's requests
 
     @property
     def is_walled(self) -> bool:

@@ -81,12 +81,13 @@ class Round:
         self._state = state
         self._budget = budget
 
-    def begin(self, why: bytes, *, is_drained: bool = False) -> Effects:
+    def begin(self, why: bytes, *, is_drained: bool = False, can_wait: bool = True) -> Effects:
         """Ask for the first canary; nothing if the host has no page for it.
 
         Args:
             why: The suspected token, b"" if there is none.
             is_drained: Whether the host has nothing else to fetch.
+            can_wait: Whether the canary may wait for filters' share of the host's requests, unless a wall was found there before.
         """
         state, usable = self._state, self._usable(but=why)
         if not usable:
@@ -94,7 +95,7 @@ class Round:
         state.why, state.failed, state.shown, state.has_met_wall, state.is_foreign = why, [], None, False, False
         state.n_of_round, state.is_drained = 0, is_drained
         state.first_slot = usable[0]
-        return self._fetch(usable[0], Stage.FIRST)
+        return self._fetch(usable[0], Stage.FIRST, can_wait=can_wait and state.n_walls == 0)
 
     def on_answer(self, found: Found) -> Effects:
         """Learn from the answer to the last request, and go on."""
@@ -117,18 +118,18 @@ class Round:
     def _usable(self, *, but: bytes = b"") -> list[int]:
         return answers.usable(self._memory, self._queue, but=but)
 
-    def _fetch(self, slot: int, stage: Stage) -> Effects:
+    def _fetch(self, slot: int, stage: Stage, *, can_wait: bool = False) -> Effects:
         candidate = records.candidates(self._memory, self._queue)[slot]
         self._state.slot = slot
-        return self._request(candidate.url, candidate.key, stage)
+        return self._request(candidate.url, candidate.key, stage, can_wait=can_wait)
 
-    def _request(self, url: str, key: bytes, stage: Stage) -> Effects:
+    def _request(self, url: str, key: bytes, stage: Stage, *, can_wait: bool = False) -> Effects:
         state = self._state
-        state.stage, state.asked_at = stage, state.n_answers
+        state.stage, state.asked_at, state.is_waiting = stage, state.n_answers, can_wait
         state.n_asked += 1
         state.n_of_round += 1
         records.note_asked(self._memory, self._queue, key)
-        return (Request(url, Purpose.CANARY, can_wait=stage is Stage.FIRST),)
+        return (Request(url, Purpose.CANARY, can_wait=can_wait),)
 
     def _without(self) -> Effects:
         """Go on without a canary that may not be fetched."""

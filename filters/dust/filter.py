@@ -75,7 +75,9 @@ from thresher.filters.spec import FilterSpec
 
 _SITE: Final = 8
 _ASK_EVERY: Final = 64  # pages after which a study is requested again: the last request may have been lost
-_JUDGE_EVERY: Final = 16  # pages after which rules that lack pages are judged again: some requested pages never come
+_JUDGE_EVERY: Final = 16  # pages after which rules that lack pages are judged again, or a share of the list: requested pages wait, and some
+_JUDGE_SHARE: Final = 8  # never come; one eighth
+_LOST_AFTER: Final = 1_000  # pages after which requested ones are waited for no longer
 _AT_ONCE: Final = 100  # pages requested at once
 _GROWTH: Final = 1.2  # growth of the list until it is mined again, while it has copies that no rule explains
 _FEWEST_COPIES: Final = 3  # fewer copies cannot support a rule
@@ -314,7 +316,9 @@ class Miner:
         write_book(memory, site, RuleBook(progress.site, _as_of_now(read_book(memory, site), finding.rules)))
         progress.wasted = max(0, progress.wasted - finding.new_saving)
         settings = self._of_site(progress.site)
-        budget = int(settings.validation_share * finding.open_saving) - progress.wasted
+        if progress.n_pages - progress.waits_since > _LOST_AFTER:
+            progress.outstanding = 0
+        budget = int(settings.validation_share * finding.open_saving) - progress.wasted - progress.outstanding
         room = min(settings.validations - progress.asked, budget)
         new = (pair for pair in finding.wanted if site_named(pair[0]) == progress.site and note_asked(memory, site, pair[0]))
         wanted = list(islice(new, min(_AT_ONCE, max(0, room))))
@@ -326,7 +330,8 @@ class Miner:
             if len(told) < _MOST_REVISED and (key := read_key(memory, site, alias)):
                 told.append(Revise(key, _alias(canonical, rule)))
         progress.copies = max(progress.copies, finding.n_copies)
-        progress.is_judging, progress.outstanding = bool(wanted), len(wanted)
+        progress.outstanding += len(wanted)
+        progress.is_judging, progress.waits_since = progress.outstanding > 0, progress.n_pages if wanted else progress.waits_since
         progress.pending_at = 0 if finding.mined else progress.pending_at
         if finding.waits and not progress.pending_at:
             progress.pending_at = progress.n_pages + BLOCK
@@ -337,7 +342,7 @@ class Miner:
         write_progress(memory, site, progress)
         if progress.n_pages >= progress.next_at:  # the list has grown during the study, when no other study could be asked for
             told.append(Study(site))
-        return (*told, *(Request(url, Purpose.AUDIT, read_key(memory, site, alias)) for url, alias in wanted))
+        return (*told, *(Request(url, Purpose.AUDIT, read_key(memory, site, alias), can_wait=True) for url, alias in wanted))
 
 
 def _as_of_now(book: RuleBook | None, found: Sequence[LearnedRule]) -> list[LearnedRule]:
@@ -362,7 +367,8 @@ def _add(counts: dict[str, int], more: Mapping[str, int]) -> None:
 
 def _is_due(progress: Progress) -> bool:
     """Return whether the site is to be studied after the page that has just entered its list; if so, not again for long."""
-    if progress.is_judging and (not progress.outstanding or (progress.n_pages - progress.asked_at) % _JUDGE_EVERY == 0):
+    every = max(_JUDGE_EVERY, progress.asked_at // _JUDGE_SHARE)
+    if progress.is_judging and (not progress.outstanding or (progress.n_pages - progress.asked_at) % every == 0):
         return True
     if progress.pending_at and progress.n_pages >= progress.pending_at:
         progress.pending_at = progress.n_pages + _JUDGE_EVERY

@@ -58,12 +58,13 @@ class Progress(msgspec.Struct, array_like=True):
     outstanding: int = 0  # requested pages that have not come
     asked: int = 0  # pages requested in all
     wasted: int = 0  # requested URLs that were no page or showed what was known, less what valid rules save
-    asked_at: int = 0  # pages in the list at the last request
+    asked_at: int = 0  # pages in the list at the last finding
     is_judging: bool = False  # rules are judged when the requested pages come; else when the list has grown
     copies: int = 0  # pages said to be copies, counted while they are few; or copies that the last study found
     titles: list[int] = []  # hashes of the titles of the last pages of the list, while it is a sample
     repeated: int = 0  # pages whose title was one of these
     pending_at: int = 0  # pages of the list at which copies that no rule explains are studied; 0: there are none
+    waits_since: int = 0  # pages in the list at the last request
 
 
 class StoredLook(msgspec.Struct, array_like=True, frozen=True):

@@ -95,7 +95,8 @@ class SuspectJudge:
         memory, host_key = case.memory, case.asked.host
         soft: list[tuple[SuspectPage, SuspectStanding]] = []
         tried: dict[str, bytes] = {}  # parameter → key of the place where a probe for it was requested
-        for suspect in _forget_suspects(key, memory):
+        waiting = _forget_suspects(key, memory)
+        for suspect in waiting:
             host = HOSTS.get(memory, host_key) or ProbedHost()
             standing = stand(suspect, host, case.answer.day, memory)
             if _is_landing(suspect, case) or standing.step is ProbeStep.SOFT:
@@ -105,7 +106,8 @@ class SuspectJudge:
             elif (parameter := standing.place.parameter) in tried:
                 SUSPECTS.put(memory, tried[parameter] + suspect.page, suspect)
             else:
-                asked = tuple(try_suspect(suspect, standing, host_key, case.answer.day, memory, max_probes=self._max_probes))
+                day, n = case.answer.day, len(waiting)
+                asked = tuple(try_suspect(suspect, standing, host_key, day, memory, max_probes=self._max_probes, n_waiting=n))
                 if parameter and asked:
                     tried[parameter] = standing.key
                 yield from asked

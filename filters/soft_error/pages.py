@@ -170,8 +170,10 @@ class PageGate:
             _learn_good_page(measure, directory, host, memory)
         if _is_suspect(measure, host):
             return tuple(self._suspect(measure, memory))
-        may_echo = measure.may_echo and (not _is_copy(judgement) or measure.form == "password")
-        return tuple(self._echo(measure, host, memory)) if may_echo else NO_EFFECTS
+        if not measure.may_echo:
+            return NO_EFFECTS
+        is_copy = _is_copy(judgement) and measure.form != "password"
+        return tuple(self._copy(measure, memory) if is_copy else self._echo(measure, host, memory))
 
     def _find(self, measure: PageLooks, host: ProbedHost, memory: Memory) -> tuple[str, str]:
         """Return the kind of soft error that a page is, "" if it is none, and the result of the probe."""
@@ -223,6 +225,12 @@ class PageGate:
             for page in echo.pages[1:]:
                 yield Revise(page, soft_error(ErrorKind.LOGIN, "none"))
         elif echo.pages[0] != measure.page:
+            yield from self._suspect(msgspec.structs.replace(measure, hint="", made_look=measure.look), memory)
+
+    def _copy(self, measure: PageLooks, memory: Memory) -> Iterator[Effect]:
+        """Suspect a copy of a page that is suspected by its structure: what the probe shows of the one holds for the other."""
+        echo = ECHOES.get(memory, echo_key(measure.host, measure.look)) if measure.is_echo else None
+        if echo is not None and len(echo.pages) > 1:
             yield from self._suspect(msgspec.structs.replace(measure, hint="", made_look=measure.look), memory)
 
     def _suspect(self, measure: PageLooks, memory: Memory, *, is_gate: bool = False) -> Iterator[Effect]:

@@ -106,6 +106,7 @@ class ProbedHost(msgspec.Struct, array_like=True):
     is_home: bool = False  # `home` is the home page
     idle: dict[str, int] = {}  # parameter → URLs at which it named nothing
     asks_at_home: bool = False  # its home page asks for a password, so another page may do so, too
+    n_waiting: int = 0  # suspects that have come to wait for answers since the last time that requests were hurried
 
 
 class SuspectPage(msgspec.Struct, array_like=True, frozen=True):

@@ -24,16 +24,28 @@ from typing import NamedTuple
 
 import msgspec
 
-from thresher.crawler.core.effects import Effect, Request
+from thresher.crawler.core.effects import Effect, Hurry, Request
+from thresher.crawler.core.model import Purpose
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import origin_of
 from thresher.filters.soft_error import probe
 from thresher.filters.soft_error.kinds import GATES, ErrorKind
 from thresher.filters.soft_error.looks import MOST_SPREAD, Look, ProbeLikeness, compare, is_nearly, is_same_text, may_match, spread_of
 from thresher.filters.soft_error.probe import NamingPart
-from thresher.filters.soft_error.records import DIRECTORIES, LENGTHS, SUSPECTS, Control, ProbedHost, ProbedPlace, ProbeOutcome, SuspectPage
+from thresher.filters.soft_error.records import (
+    DIRECTORIES,
+    HOSTS,
+    LENGTHS,
+    SUSPECTS,
+    Control,
+    ProbedHost,
+    ProbedPlace,
+    ProbeOutcome,
+    SuspectPage,
+)
 
 _MOST_PROBES = 2
+_WORTH_ONE = 20  # suspects that are worth a request; of a host that has shown good pages for each that was asked of it
 _IDLE = 2  # after so many URLs at which a parameter names nothing, it is not probed on this host any more
 _MARGIN = 2  # a control is another page if it is farther from the probes than they are from each other, by this factor
 
@@ -104,22 +116,44 @@ def _is_innocent(suspect: SuspectPage, host: ProbedHost, *, gate: bool) -> bool:
 
 
 def try_suspect(
-    suspect: SuspectPage, standing: SuspectStanding, keys_host: bytes, day: int, memory: Memory, *, max_probes: int
+    suspect: SuspectPage, standing: SuspectStanding, keys_host: bytes, day: int, memory: Memory, *, max_probes: int, n_waiting: int = 1
 ) -> Iterator[Effect]:
     """Request what is needed to judge a suspect, and record the suspect for the answer.
 
-    This is not urgent: most suspects are honest, and until the answer comes their links are followed like those of any page.
+    A few suspects are not urgent: most are honest, and until the answer comes their links are followed like those of any page. So the
+    request waits until it is within filters' share of the host's requests, or until so many suspects wait that it is worth its price.
+
+    Args:
+        suspect: The page.
+        standing: Its state.
+        keys_host: Key of its host.
+        day: Number of the day.
+        memory: The filter's memory.
+        max_probes: Requests of a host and day.
+        n_waiting: Suspects that wait for this answer, if they are known.
     """
     step, place, key, directory = standing
     asked: tuple[Request, ...] = ()
+    can_wait = n_waiting < _price(HOSTS.get(memory, keys_host) or ProbedHost())
     if step is ProbeStep.PROBE:
         asked = probe.ask(memory, place, (key, keys_host), day, max_probes=max_probes)
     elif step is ProbeStep.CONTROL:
         asked = probe.ask_control(memory, place, (key, keys_host), day, max_probes=max_probes)
-    yield from (msgspec.structs.replace(request, can_wait=True) for request in asked)
+    yield from (msgspec.structs.replace(request, can_wait=can_wait) for request in asked)
     after = DIRECTORIES.get(memory, key) or directory
     if asked or step is ProbeStep.WAIT or after.control == Control.ASKED:
         SUSPECTS.put(memory, key + suspect.page, suspect)
+        host = HOSTS.get(memory, keys_host) or ProbedHost()
+        host.n_waiting += 1
+        if host.n_waiting >= _price(host):
+            host.n_waiting = 0
+            yield Hurry(origin_of(suspect.url), Purpose.PROBE)
+        HOSTS.put(memory, keys_host, host)
+
+
+def _price(host: ProbedHost) -> int:
+    """Return for how many suspects a request is worth it whatever else the host was asked."""
+    return _WORTH_ONE * max(1, host.n_asked) if host.is_good else _WORTH_ONE
 
 
 def is_home_too(look: Look, host: ProbedHost) -> bool:

@@ -86,20 +86,43 @@ def test_probes_and_audits_go_ahead_of_the_queue_under_the_same_delay() -> None:
 
 
 @pytest.mark.parametrize("heads", [1, 32])
-def test_a_probe_that_can_wait_waits_for_a_young_hosts_pages_and_no_longer(heads: int) -> None:
-    """Mutation: `insert` without `can_wait`; `_is_young` always true."""
+def test_filters_requests_that_can_wait_are_a_small_share_while_pages_are_left(heads: int) -> None:
+    """Mutation: `insert` without `can_wait`; `n_of_filters` not counted; nothing waits, or a drained host does."""
     world = World(configured(frontier={"heads": heads}, politeness={**CALM, "min_delay": 0.0}))
     world.push("http://a.example/probe", lane=Lane.AHEAD, purpose=Purpose.PROBE, can_wait=True)
     for n in range(2):
         world.push(f"http://a.example/{n}")
     assert [path_of_next(world) for _ in range(3)] == ["0", "1", "probe"], "a host without pages left is asked at once"
-    world.push("http://a.example/probe2", lane=Lane.AHEAD, purpose=Purpose.PROBE, can_wait=True)
+    for name, purpose in (("probe2", Purpose.PROBE), ("alias", Purpose.AUDIT), ("canary", Purpose.CANARY), ("late", Purpose.PROBE)):
+        world.push(f"http://a.example/{name}", lane=Lane.AHEAD, purpose=purpose, can_wait=True)
     world.push("http://a.example/audit", lane=Lane.AHEAD, purpose=Purpose.AUDIT)
-    assert path_of_next(world) == "audit"
-    for n in range(40):
+    for n in range(180):
         world.push(f"http://a.example/more{n}")
-    order = [path_of_next(world) for _ in range(41)]
-    assert order.index("probe2") == 16, "it goes before the 21st request of the host"
+    order = [path_of_next(world) for _ in range(185)]
+    assert order[0] == "audit", "what cannot wait does not"
+    at = {name: order.index(name) + 3 for name in ("canary", "probe2", "alias", "late")}
+    second = {"canary": 100, "probe2": 150} if heads > 1 else {"probe2": 100, "alias": 150}
+    assert at | second == at, f"the second request of filters comes after a hundred of the host, the third after fifty more: {at}"
+    assert max(at.values()) == 187, "and what is left after the last page"
+
+
+@pytest.mark.parametrize("heads", [1, 32])
+def test_requests_that_wait_are_hurried_by_purpose(heads: int) -> None:
+    """Mutations: those of other filters were, too; the row in memory stayed where it was."""
+    world = World(configured(frontier={"heads": heads}, politeness={**CALM, "min_delay": 0.0}))
+    for n in range(9):
+        world.push(f"http://a.example/{n}")
+    for name, purpose in (("canary", Purpose.CANARY), ("probe", Purpose.PROBE), ("probe2", Purpose.PROBE)):
+        world.push(f"http://a.example/{name}", lane=Lane.AHEAD, purpose=purpose, can_wait=True)
+    assert path_of_next(world) == "0"
+    world.frontier.hurry(queue_of("http://a.example/"), Purpose.PROBE, world.now)
+    assert [path_of_next(world) for _ in range(3)] == ["probe", "probe2", "1"]
+    world.frontier.hurry(queue_of("http://b.example/"), Purpose.PROBE, world.now)
+    world.now += 1.0
+    lease = leased(world)
+    world.frontier.hurry(queue_of("http://a.example/"), Purpose.CANARY, world.now)
+    finished(world, lease)
+    assert path_of_next(world) == "canary"
 
 
 def path_of_next(world: World) -> str:
@@ -199,10 +222,10 @@ def test_a_url_found_again_nearer_moves_forward() -> None:
     assert len(world.store.queued()) == 1
 
 
-@pytest.mark.parametrize("lane", [Lane.FRESH, Lane.RETRY, Lane.AHEAD])
-def test_a_waiting_url_can_be_withdrawn_from_any_lane(lane: Lane) -> None:
+@pytest.mark.parametrize(("lane", "can_wait"), [(Lane.FRESH, False), (Lane.RETRY, False), (Lane.AHEAD, False), (Lane.AHEAD, True)])
+def test_a_waiting_url_can_be_withdrawn_from_any_lane(lane: Lane, *, can_wait: bool) -> None:
     world = World()
-    entry = world.push("http://a.example/", depth=3, lane=Lane.AHEAD if lane is Lane.AHEAD else Lane.FRESH)
+    entry = world.push("http://a.example/", depth=3, lane=Lane.AHEAD if lane is Lane.AHEAD else Lane.FRESH, can_wait=can_wait)
     assert entry is not None
     if lane is Lane.RETRY:
         finished(world, leased(world), failure(entry.url, Cause.CONN_REFUSED))

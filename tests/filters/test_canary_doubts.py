@@ -6,10 +6,11 @@ import pytest
 from dict_memory import DictMemory
 
 from thresher.config.settings import CanarySettings
-from thresher.crawler.core.effects import FetchAgain, NotWalled, Void
+from thresher.crawler.core.effects import FetchAgain, Hurry, NotWalled, Request, Void
+from thresher.crawler.core.model import Purpose
 from thresher.filters.canary import doubts, records, tongue
 from thresher.filters.canary.filter import CanaryFilter
-from thresher.filters.canary.news import Found
+from thresher.filters.canary.news import Found, Seen, Wish
 from thresher.filters.canary.records import Candidate, HostState, Stage, SuspectAnswer
 from thresher.filters.soft_error.looks import Look
 
@@ -74,3 +75,41 @@ def test_a_wall_that_two_canaries_have_met_has_stood_there_if_the_first_is_good_
     records.note_asked(memory, QUEUE, key(0))
     effects = part.on_answer(Found(key(0), 1.0, b"Phomepag", 200, home, "", was_asked=True), memory)
     assert effects == (Void(QUEUE), FetchAgain(QUEUE, (key(2),)), NotWalled(QUEUE))
+
+
+def suspected(memory: DictMemory, numbers: range, *, n_walls: int = 0) -> list[bool | str]:
+    """Tell a host's answers that are alike; return of each canary that is asked for whether it can wait, and who is hurried."""
+    part, home = CanaryFilter(CanarySettings()), Look(bytes(4), 40, b"")
+    if not records.candidates(memory, QUEUE):
+        records.put_candidate(memory, QUEUE, 0, Candidate("http://a/", key(0), b"Phomepag", home, 1))
+        records.write_state(memory, QUEUE, HostState(99, 40, n_walls=n_walls))
+    told = [Seen(QUEUE, key(n), f"http://a/{n}", b"Palike..", 3) for n in numbers]
+    effects = [effect for seen in told for effect in part.on_news(seen, memory)]
+    assert all(isinstance(effect, Request | Hurry) and effect.purpose is Purpose.CANARY for effect in effects)
+    return [effect.can_wait if isinstance(effect, Request) else effect.origin for effect in effects if isinstance(effect, Request | Hurry)]
+
+
+def test_the_first_canary_of_a_suspicion_can_wait_until_twenty_answers_are_alike() -> None:
+    """Mutations: it never can, so that a site's own copies delay its first pages; it always can, so that a wall answers for hundreds."""
+    memory = DictMemory()
+    assert suspected(memory, range(1, 20)) == [True]
+    assert suspected(memory, range(20, 50)) == ["http://a"], "now it is worth it"
+    assert suspected(DictMemory(), range(1, 80), n_walls=1)[:1] == [False], "a host that had a wall may have one again"
+
+
+def test_a_canary_that_waits_is_not_lost() -> None:
+    """Mutation: after fifty answers it was taken for lost, and another one asked for."""
+    memory, part = DictMemory(), CanaryFilter(CanarySettings())
+    assert suspected(memory, range(1, 4)) == [True]
+    others = [Seen(QUEUE, key(n), f"http://a/{n}", b"P%07d" % n, 3) for n in range(100, 190)]
+    one_more = Seen(QUEUE, key(4), "http://a/4", b"Palike..", 3)
+    assert not [effect for seen in (*others, one_more) for effect in part.on_news(seen, memory)]
+
+
+def test_a_canary_for_a_decision_does_not_wait() -> None:
+    """A rule that waits for it is worth more than the request."""
+    memory = DictMemory()
+    suspected(memory, range(1))
+    (asked,) = CanaryFilter(CanarySettings()).on_news(Wish(QUEUE), memory)
+    assert isinstance(asked, Request)
+    assert not asked.can_wait

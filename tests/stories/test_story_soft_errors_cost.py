@@ -35,7 +35,7 @@ WALLS = {
 
 @pytest.mark.parametrize("kind", WALLS)
 async def test_a_host_that_shows_nothing_but_a_wall_is_parked_and_teaches_nothing(tmp_path: Path, kind: str) -> None:
-    """P49: recognised, not solved. A shell is one after a probe, which waits while the host is young."""
+    """P49: recognised, not solved. A shell is one after a probe, which waits until twenty suspects do."""
     async with LittleWeb() as web:
         web.page("b.test/", *[f"a.test/{i % 3}/{i}" for i in range(50)])
         web.missing["a.test/"] = WALLS[kind](web)
@@ -63,7 +63,8 @@ async def test_one_wall_among_good_pages_parks_nobody(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("how", ["page", "redirect"])
 async def test_a_directory_that_answers_everything_costs_a_bounded_number_of_fetches(tmp_path: Path, how: str) -> None:
-    """Many are queued before it is known, and each answer links to ever new ones. The probe waits while the host is young.
+    """Many are queued before it is known, and each answer links to ever new ones. The probe waits until twenty
+    suspects do.
 
     Mutation: `visit` did not ask the dispatch gate: all 60 were fetched.
     """

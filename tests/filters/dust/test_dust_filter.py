@@ -123,6 +123,22 @@ def test_canonical_urls_that_no_page_of_the_list_shows_are_asked_for_a_few_at_fi
     assert len([effect for effect in more if isinstance(effect, Request)]) >= 4
 
 
+def test_canonical_urls_wait_for_filters_share_and_are_awaited_meanwhile() -> None:
+    """Mutations: they are fetched before all new pages; a study that comes before they do forgets them."""
+    at = bench()
+    learn(at, HALF_KNOWN)
+    wanted = [effect for effect in studied(at)[0] if isinstance(effect, Request)]
+    assert all(effect.can_wait for effect in wanted)
+    learn(at, stories(range(200, 217), ["story_"]))
+    again = [effect for effect in studied(at)[0] if isinstance(effect, Request)]
+    progress = read_progress(at.memories[NAME], SITE)
+    assert progress is not None
+    assert (progress.outstanding, progress.is_judging) == (len(wanted) + len(again), True)
+    coming = [linked(story(int(effect.url.rpartition("_")[2]))) for effect in (*wanted, *again)]
+    effects, _ = learn(at, coming)
+    assert Study(SITE) in effects, "asked for when the last of them has come"
+
+
 def linked(found: Page) -> Page:
     """Return a page that some page named."""
     return replace(found, url=replace(found.url, via=SPACE.key("http://a.example/")))

@@ -6,9 +6,13 @@ import pytest
 from msgspec.structs import replace
 from soft_bench import DAY_S, LOST, NOT_FOUND, at, bench, learn, old, requests, revised, says, tell, tell_with_control, url
 from subjects import SPACE, answer, batch, page, pair
+from webs import Bench
 
-from thresher.crawler.core.effects import Park, Request
-from thresher.crawler.core.model import Purpose, Reason
+from thresher.config.settings import ExactDuplicateSettings, SoftErrorSettings
+from thresher.crawler.core.effects import Hurry, Park, Request
+from thresher.crawler.core.model import Page, Purpose, Reason
+from thresher.filters import exact_duplicate
+from thresher.filters.soft_error.filter import spec
 from thresher.filters.soft_error.probe import directory_of
 
 # -- what is asked
@@ -208,6 +212,47 @@ def test_of_a_thin_template_two_probes_tell_and_no_more_are_asked() -> None:
     assert not requests(effects)
     assert not says(of, honest)
     assert not requests(learn(of, honest))
+
+
+def test_a_probe_waits_until_twenty_suspects_do() -> None:
+    """Mutations: it never waits, though most suspects are honest; or it waits though a whole site shows nothing else."""
+    of = bench()
+    asked = [effect for i in range(45) for effect in learn(of, at(f"http://a.example/x/{i}"))]
+    (probe,) = [effect for effect in asked if isinstance(effect, Request)]
+    assert probe.can_wait
+    assert [effect for effect in asked if effect is not probe] == [Hurry("http://a.example", Purpose.PROBE)] * 2
+    (control,) = [effect for effect in tell(of, answer(probe.url, at(probe.url))) if isinstance(effect, Request)]
+    assert not control.can_wait, "so many wait for it"
+
+
+def test_of_a_host_with_good_pages_twenty_suspects_are_wanted_for_each_request() -> None:
+    of = bench()
+    learn(of, at("http://a.example/", "all is well here " * 9))
+    for directory in "xyz":
+        assert requests(learn(of, at(f"http://a.example/{directory}/0")))
+    asked = [[isinstance(effect, Hurry) for effect in learn(of, at(f"http://a.example/x/{i}"))] for i in range(1, 70)]
+    assert asked.index([True]) == 60 - 3 - 1
+
+
+def test_a_copy_of_a_suspect_is_judged_with_it() -> None:
+    """Probes may come late, and a copy of a page that is an error is none less. Mutation: copies were no suspects: of 20 missing pages of a
+    wiki 8 were not found.
+    """
+    of = Bench.of([exact_duplicate.spec(ExactDuplicateSettings(min_tokens=4)), spec(SoftErrorSettings())])
+
+    def unwritten(name: str, query: str = "") -> Page:
+        body = " ".join((name, *(f"leer{i}" for i in range(30)), name))
+        return at(f"http://a.example/wiki/{name}{query}", body)
+
+    learn(of, at("http://a.example/wiki/article", " ".join(f"word{i}" for i in range(90))))
+    learn(of, unwritten("pear"))
+    asked = requests(learn(of, unwritten("plum")))
+    copy = unwritten("plum", "?ref=home")
+    assert not requests(learn(of, copy)), "no request of its own"
+    probe = asked[0]
+    effects = tell_with_control(of, answer(probe, unwritten(probe.rpartition("/")[2])))
+    assert revised(effects)[copy.url.key]
+    assert len(revised(effects)) == 3
 
 
 @pytest.mark.parametrize("title", ["Just a moment...", "Making sure you're not a bot!", "Attention Required! | Cloudflare"])
