@@ -49,7 +49,7 @@ from thresher.filters.base import (
 )
 from thresher.filters.evidence.decay import Recent
 from thresher.filters.path_shapes import calendar_of, shape_of
-from thresher.filters.pattern_yield.news import Said, news, said
+from thresher.filters.pattern_yield.news import Novelty, news, novelty_of
 from thresher.filters.spec import FilterSpec
 
 NAME = "path_trap"
@@ -204,16 +204,16 @@ class YieldCount:
         return _NO_VERDICT, NO_EFFECTS
 
     def observe(self, measure: PageMeasure, judgement: Judgement, memory: Memory, /) -> Effects:
-        word = said(judgement, self._judges) if measure.is_ok else Said.OLD
+        novelty = novelty_of(judgement, self._judges) if measure.is_ok else Novelty.OLD
         is_barren = False
         for cell in measure.cells:
             shape = _read(memory, cell)
-            looks = word is not Said.OLD and shape.answered >= self._bounds.looks_from(cell)
+            looks = novelty is not Novelty.OLD and shape.answered >= self._bounds.looks_from(cell)
             if looks:
                 measure.read()
             shows = measure.shows if looks else 0
             n_barren = shape.barren
-            shape.learn(shows=shows, is_old=word is Said.OLD, is_new=looks and not word.is_against and measure.has_text)
+            shape.learn(shows=shows, is_old=novelty is Novelty.OLD, is_new=looks and not novelty.is_against and measure.has_text)
             is_barren = is_barren or shape.barren > n_barren
             memory.put(cell, _encode(shape), weight=float(shape.answered))
             if self._bounds.closes(cell, shape):

@@ -13,7 +13,7 @@ from thresher.filters.base import Gate, HeadFilter, LinkFilter, PageFilter, Redi
 from thresher.filters.capabilities import BackgroundLearner, Concluder, PeerFilter, Prober, RelinkListener
 from thresher.filters.evidence.decay import Recent
 
-Again = Callable[[bytes, Memory], bool]
+RejudgeTest = Callable[[bytes, Memory], bool]
 _PARTS: Final = {
     Gate.LEARNED: "learned",
     Gate.REDIRECT: "redirect",
@@ -43,7 +43,7 @@ class FilterSpec(msgspec.Struct, frozen=True):
     learner: BackgroundLearner | None = None
     concluder: Concluder | None = None  # not together with a `learner`, which uses its findings itself
     peer_filter: PeerFilter | None = None  # used only where there are several agents
-    again: Again | None = None  # given a URL's key before it is requested: whether `learned` judges it once more
+    again: RejudgeTest | None = None  # given a URL's key before it is requested: whether `learned` judges it once more
     recent: Callable[[str, Memory], Recent | None] | None = None  # returns the yield of a class's fetches before its URLs were held
     adopts: Callable[[bytes, Any, Memory], bool] | None = None  # (site, finding, memory) → whether the finding would have permanent effects
     on_restored: Callable[[bytes], None] | None = None  # called with a site whose records were restored: drops what is cached of them

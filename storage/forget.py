@@ -259,7 +259,7 @@ def _forget_url(store: Store, key: bytes) -> None:
     """Delete what is known about a URL, and mark it as refused."""
     store.tables.held.forget(key)
     if (place := store.tables.tail.place(key)) is not None:
-        store.tables.tail.remove(key, place)  # its class notices it at the next draw
+        store.tables.tail.remove(key, place, store.tables.tail.holder_of(place))  # its class notices it at the next draw
     if store.tables.tail.draw(key) is not None:
         store.tables.tail.end_draw(key)
         store.counters.add(PENDING, -1)

@@ -161,6 +161,8 @@ class Arrival:
     def _copy(self, table: str, key: bytes, value: bytes) -> None:
         if self._to.get(table, key) is None:
             self._to.put(table, key, value)
+            if table == TAIL_PLACES:
+                self._to.tables.tail.count_moved(key, 1)
             self._step()
 
     def _copy_labels(self) -> None:
@@ -312,10 +314,12 @@ class Departure:
         """Delete the rest; redirects of this shard to the moved sites stay known on both sides."""
         for key, _ in self._rows(HELD_BY):
             self._store.delete(HELD, key[16:] + key[:16])
-        for table in (*_BY_SITE, *_BY_FILTER):
+        for table in reversed((*_BY_SITE, *_BY_FILTER)):  # a held URL before its class, which says whose it is
             for key, _ in self._rows(table):
                 stays = _is_of_no_site(key) if table in _BY_FILTER else table == EDGES_IN and self._is_own(key[16:])
                 if not stays:
+                    if table == TAIL_PLACES:
+                        self._store.tables.tail.count_moved(key, -1)
                     self._store.delete(table, key)
                     self._step()
 

@@ -148,6 +148,7 @@ class Store:
                 raise as_ours(error) from None
             raise
         store.clock = max(store.clock, now)
+        store.tables.tail.count_if_never()
         return store
 
     def _meta(self, name: bytes) -> bytes:

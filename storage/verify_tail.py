@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 
 from thresher.crawler.core.model import State
 from thresher.storage.packing import unpack_seen
 from thresher.storage.schema import SEEN, TAIL_CLASSES, TAIL_DRAWS, TAIL_HOSTS, TAIL_MEMBERS, TAIL_PLACES
-from thresher.storage.tables.tail import PENDING, member_key
+from thresher.storage.tables.held import filter_of
+from thresher.storage.tables.tail import HELD_NOW, PENDING, member_key
 from thresher.storage.view import View
 
 
@@ -26,6 +28,7 @@ def verify_tail(view: View) -> Iterator[str]:
             yield f"tail_places {key.hex()}: its class does not have it"
         if _state(view, key) is not State.HELD:
             yield f"tail_places {key.hex()}: it waits in a class, and is not held"
+    yield from _counters(view)
     for key, value in view.rows(SEEN):
         if unpack_seen(value).state is State.HELD and view.get(TAIL_PLACES, key) is None:
             yield f"seen {key.hex()}: held, and waits in no class"
@@ -36,6 +39,21 @@ def verify_tail(view: View) -> Iterator[str]:
             yield f"tail_draws {key.hex()}: drawn, and does not wait for its fetch"
     if view.counters.get(PENDING) != n_drawn:
         yield f"counters: {view.counters.get(PENDING):.0f} drawn URLs, tail_draws has {n_drawn}"
+
+
+def _counters(view: View) -> Iterator[str]:
+    """Count the held URLs of each filter again, if the store is of a version that counts them."""
+    told = view.counters.all(HELD_NOW)
+    if not told:
+        return
+    found = dict.fromkeys(told, 0)
+    for place in view.tables.tail.places():
+        with suppress(ValueError, AssertionError):  # of a class that is missing or damaged, which is told above
+            name = HELD_NOW + filter_of(view.tables.tail.holder_of(place))
+            found[name] = found.get(name, 0) + 1
+    for name, n in found.items():
+        if told.get(name, 0) != n:
+            yield f"counter {name}: says {told.get(name, 0)}, there are {n}"
 
 
 def _state(view: View, key: bytes) -> State | None:

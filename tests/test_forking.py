@@ -11,8 +11,9 @@ from pathlib import Path
 import forking
 import pytest
 from forking_agents import planted
-from harness import crawl, demo, options, stopping_demo, write_config
+from harness import crawl, demo, options, write_config
 from injecting import crash_at
+from stopping_demo import stopping_demo
 
 READS = ("check", "-f", "-")  # waits for its standard input
 

@@ -203,6 +203,7 @@ def test_every_command_has_short_help_with_an_example(command: str) -> None:
     found = thresher.get_command(click.Context(thresher), command)
     assert found is not None
     assert found.help
+    assert COMMANDS[command][1] == found.get_short_help_str(200), "the list of commands says the same"
     all_of_it = [found, *(found.commands.values() if isinstance(found, click.Group) else [])]
     assert any("Example: " in (each.epilog or "") for each in all_of_it)
     for each in all_of_it:

@@ -84,24 +84,29 @@ class Agent:
         self._settler = Settler(store, self._frontier, self._context, Totals(store.counters))
         self._committer = Committer(store, settings.store, clock=self._clock, on_failure=self._on_commit_failure, on_commit=self._on_commit)
         self._announcer = Announcer(self._settler, self._committer, self._clock)
-        self._idleness = Idleness(settings, self._frontier, self._context.studies, self._announcer, self._clock)
         self._brakes = Brakes(directory, settings, store, self._committer)
-        self._tails = TailTurns(self._settler.tail_service, self._committer, self._clock)
         self._requests = RequestLog(settings.log.requests)
         self._suspensions = SuspensionDetector()
         self._watch = LoopWatch(self._context.batch_reader.step, self._context.batch_reader.isolate)
         self._leases = Leases(self._frontier, self._clock, why_not=self._why_throttled, wake=self._dispatch)
-        self._last = LastRequisites(self._settler.requisites, self._frontier, self._leases.in_flight, self._clock)
         self._lookups = Lookups(
             self._frontier, self._context.resolver, self._clock, on_failure=self._on_lookup_failure, on_end=self._on_lookup_done
         )
-        self._stop = Stop()
         self._figures = Figures(self._settler.totals, self._frontier, began_at=self._started_at, is_one_of_several=team is not None)
         self._prepared = False
         self._inbox = Inbox(store, self._frontier, self._context, self._settler)
         self._member = self._join(team) if team is not None else None
+        self._watch_for_the_end(left_behind)
+
+    def _watch_for_the_end(self, left_behind: Status | None) -> None:
+        """Make the parts that know whether anything is left to do, and whether a limit is reached."""
+        totals, clock = self._settler.totals, self._clock
+        self._stop = Stop()
+        self._idleness = Idleness(self._settings, self._frontier, self._context.studies, self._announcer, clock)
+        self._tails = TailTurns(self._settler.tail_service, self._committer, clock)
+        self._last = LastRequisites(self._settler.requisites, self._frontier, self._leases.in_flight, clock)
         self._limits = CrawlLimits(
-            store, settings.limits, self._settler.totals, self._clock, self._started_at, left_behind=left_behind, member=self._member
+            self._store, self._settings.limits, totals, clock, self._started_at, left_behind=left_behind, member=self._member
         )
 
     def _join(self, team: Team) -> Member:

@@ -76,6 +76,13 @@ class Stored(Protocol):
     def tables(self) -> Tables: ...
 
 
+class _Counts(Counter[str]):
+    """Counters of the tails alone."""
+
+    def add(self, name: str, n: int = 1) -> None:
+        self[name] += n
+
+
 class MemoryRows:
     """Tables of rows, and counters, in memory."""
 
@@ -84,7 +91,7 @@ class MemoryRows:
     def __init__(self) -> None:
         self._tables: defaultdict[str, dict[bytes, bytes]] = defaultdict(dict)
         self._sorted: defaultdict[str, list[bytes]] = defaultdict(list)
-        self.counters = Counter[str]()
+        self.counters = _Counts()
 
     def get(self, table: str, key: bytes) -> bytes | None:
         return self._tables[table].get(key)
@@ -112,22 +119,12 @@ class MemoryRows:
         return self._tables[table]
 
 
-class _Counts:
-    """Counters of the tails alone."""
-
-    def __init__(self, values: Counter[str]) -> None:
-        self._values = values
-
-    def add(self, name: str, n: int = 1) -> None:
-        self._values[name] += n
-
-
 class _Teller:
     """Calls the tails for each note, as the crawl did."""
 
     def __init__(self, rows: MemoryRows) -> None:
         self._tables = TailTables(cast("Rows", rows))
-        self._counters = cast("Counters", _Counts(rows.counters))
+        self._counters = cast("Counters", rows.counters)
         self._recent = Recent()
         self.tails: Tails | None = None
 

@@ -12,6 +12,7 @@ from keyword import iskeyword
 from types import ModuleType
 
 import click
+from click.shell_completion import CompletionItem
 
 from thresher.config.errors import ConfigError
 from thresher.crawler.core.errors import ThresherError
@@ -20,38 +21,38 @@ from thresher.crawler.native import IMPLEMENTATION
 from thresher.crawler.process.leaving import leave
 from thresher.crawler.version import VERSION
 
-COMMANDS = {
-    "crawl": "crawl",
-    "resume": "crawl",
-    "recrawl": "recrawl",
-    "changes": "changes",
-    "check": "check",
-    "status": "status",
-    "stats": "stats",
-    "hosts": "hosts",
-    "seeds": "seeds",
-    "explain": "explain",
-    "robots": "robots",
-    "export": "export",
-    "import": "importing",
-    "rank": "rank",
-    "report": "report",
-    "verify": "verify",
-    "snapshot": "snapshot",
-    "restore": "snapshot",
-    "migrate": "migrate",
-    "quarantine": "quarantine",
-    "forget": "forget",
-    "soft-errors": "soft_errors",
-    "dust": "dust",
-    "patterns": "patterns",
-    "filters": "filters",
-    "replicas": "replicas",
-    "depth": "depth",
-    "demo": "demo",
-    "bench": "bench",
-    "cluster": "cluster",
-    "completion": "completion",
+COMMANDS = {  # name → (file, first sentence of its help)
+    "crawl": ("crawl", "Crawl from SEEDS, politely, into a new store in DIR."),
+    "resume": ("crawl", "Continue the crawl in DIR after a stop, a crash or a kill."),
+    "recrawl": ("recrawl", "Visit the pages of the crawl in DIR again, as a new round."),
+    "changes": ("changes", "Print what is new, changed, moved or gone, as JSON lines."),
+    "check": ("check", "Check the configuration, and SEEDS if given, without crawling."),
+    "status": ("status", "Show what the crawl in DIR is doing, or how it ended."),
+    "stats": ("stats", "Print totals of the crawl in DIR."),
+    "hosts": ("hosts", "Print the hosts of the crawl in DIR."),
+    "seeds": ("seeds", "Print what became of each seed of the crawl in DIR."),
+    "explain": ("explain", "Explain why URL was or was not fetched by the crawl in DIR."),
+    "robots": ("robots", "Show what a robots.txt allows."),
+    "export": ("export", "Export what the crawl in DIR found, also while it runs."),
+    "import": ("importing", "Make a crawl in DIR from the answers in WARC FILEs."),
+    "rank": ("rank", "Rank pages, hosts or sites by PageRank."),
+    "report": ("report", "Write a report on the crawl in DIR as one HTML page."),
+    "verify": ("verify", "Check whether the store in DIR is sound."),
+    "snapshot": ("snapshot", "Copy the crawl in DIR, as it is now, to TARGET."),
+    "restore": ("snapshot", "Make a crawl in DIR from a snapshot in TARGET."),
+    "migrate": ("migrate", "Convert the crawl in DIR to this version's schema."),
+    "quarantine": ("quarantine", "Show what was quarantined because it killed an agent."),
+    "forget": ("forget", "Delete a URL or a host from the crawl in DIR, for good."),
+    "soft-errors": ("soft_errors", "Score redirects: how likely does each hide an error?"),
+    "dust": ("dust", "Find and apply rules for URLs that lead to the same page."),
+    "patterns": ("patterns", "Print what the URL patterns of each site have yielded."),
+    "filters": ("filters", "Print what each filter saved and lost in the crawl in DIR."),
+    "replicas": ("replicas", "Find pages of almost the same text."),
+    "depth": ("depth", "How deep do visitors go, and how deep should a crawl go?"),
+    "demo": ("demo", "Crawl a made-up web on this machine for some seconds."),
+    "bench": ("bench", "Measure the crawler's speed, and what its filters are worth."),
+    "cluster": ("cluster", "Let several machines take part in one crawl."),
+    "completion": ("completion", "Print a completion script for SHELL."),
 }
 
 
@@ -81,6 +82,16 @@ class Lazy(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands; no command is imported for it."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Complete a command's name; no command is imported for it."""
+        found = [CompletionItem(name, help=summary) for name, (_, summary) in COMMANDS.items() if name.startswith(incomplete)]
+        return found + click.Command.shell_complete(self, ctx, incomplete)
+
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command; if there is none, the error names the most similar one."""
         if args and args[0] not in COMMANDS and (nearest := get_close_matches(args[0], COMMANDS, 1)):
@@ -88,9 +99,9 @@ class Lazy(click.Group):
         return super().resolve_command(ctx, args)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        module = COMMANDS.get(cmd_name)
-        if module is None:
+        if cmd_name not in COMMANDS:
             return None
+        module, _ = COMMANDS[cmd_name]
         name = cmd_name.replace("-", "_") + "_" * iskeyword(cmd_name)
         command = getattr(_imported(module), name)
         assert isinstance(command, click.Command)

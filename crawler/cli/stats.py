@@ -166,16 +166,16 @@ def _by_cause(view: View) -> Iterator[Row]:
 
 
 _OF_FILTER = (
-    *("saved", "would_save", "verdicts", "not_kept", "not_followed"),
+    *("saved", "held", "would_save", "verdicts", "not_kept", "not_followed"),
     *("revised", "revised_to_not_kept", "revised_to_kept", "redirects_not_kept"),
 )
 
 
 def _by_filter(view: View) -> Iterator[Row]:
-    """Count each filter's newest verdicts on pages and redirects, and the links that it saved, or in `observe` would have saved."""
+    """Count each filter's newest verdicts on pages and redirects, and what it saved, holds now, or in `observe` would have saved."""
     status = _status(view)
     rows: defaultdict[str, Row] = defaultdict(lambda: dict.fromkeys(_OF_FILTER, 0))
-    for column, counts in (("saved", status.saved), ("would_save", status.would_save)):
+    for column, counts in (("saved", status.saved), ("held", status.held_by), ("would_save", status.would_save)):
         for name, n in counts.items():
             rows[name][column] = n
     pages: set[bytes] = set()  # pages with revised verdicts
@@ -238,9 +238,9 @@ def stats(directory: str, by: str | None, top: int | None, as_json: bool) -> int
     --by depth counts clicks from a seed, and clicks from the entry of a page's site.
 
     --by filter counts the verdicts that hold now: a page that was kept at first and dropped later is not kept, and revised to not kept.
-    Redirects that a filter refused are counted separately. "saved" are copies, links that the filter held, rewrote or refused when they
-    were found (some may have been fetched since), and pages whose links wait. What a filter refuses by the form of a URL alone is
-    counted by --by reason.
+    Redirects that a filter refused are counted separately. "saved" are links that the filter refused or rewrote, and pages that
+    it did not keep or whose links it did not let follow; "held" are URLs that it makes wait now. What a filter refuses by the form of a
+    URL alone is counted by --by reason.
 
     --by class counts the URLs that filters have held, by host and class: known, drawn, new ones of these, left, and left alone.
     new_at_most is a proved bound: of all URLs left alone on that host at that time, at most so many are new.

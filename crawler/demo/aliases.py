@@ -57,7 +57,7 @@ _FORMS = (("tracking", 0.25), ("session", 0.2), ("host", 0.3), ("host+tracking",
 _OWN_FORM_SHARE = 0.75  # share of documents linked by their section's own alias, if it has one
 
 
-class Says(NamedTuple):
+class PathWords(NamedTuple):
     """The names that a site uses in its URLs."""
 
     story: str
@@ -75,10 +75,10 @@ class Says(NamedTuple):
     sid: str
 
 
-_SAYS = (
-    Says("story", "id", "thread", "rep", "manual", "topic", "view", "list", "money", "lect", "politics", "movies", "sid"),
-    Says("artikel", "nr", "faden", "beitrag", "handbuch", "thema", "zeige", "liste", "geld", "kurs", "politik", "filme", "sitzung"),
-    Says("post", "p", "talk", "msg", "guide", "tag", "item", "shelf", "finance", "week", "local", "world", "s"),
+_PATH_WORDS = (
+    PathWords("story", "id", "thread", "rep", "manual", "topic", "view", "list", "money", "lect", "politics", "movies", "sid"),
+    PathWords("artikel", "nr", "faden", "beitrag", "handbuch", "thema", "zeige", "liste", "geld", "kurs", "politik", "filme", "sitzung"),
+    PathWords("post", "p", "talk", "msg", "guide", "tag", "item", "shelf", "finance", "week", "local", "world", "s"),
 )
 _LANGUAGES = ("en", "de", "ru")
 
@@ -99,9 +99,9 @@ class AliasSite:
     def __init__(self, context: PartContext, number: int) -> None:
         self._context, self._number = context, number
         self.domain = context.domain(number)
-        self.says = _SAYS[number % len(_SAYS)]
+        self.words = _PATH_WORDS[number % len(_PATH_WORDS)]
         self._www, self._bare, self._mobile = (context.origin(f"{label}{self.domain}") for label in ("www.", "", "m."))
-        self._money = context.origin(f"{self.says.money}.{self.domain}")
+        self._money = context.origin(f"{self.words.money}.{self.domain}")
         self._text = context.text(_LANGUAGES[number % len(_LANGUAGES)], number)
         self._words = SUBJECTS[number % len(SUBJECTS)].words
         self._counts = {name: max(2, round(share * context.n_pages)) for name, share in _SECTIONS}
@@ -113,7 +113,7 @@ class AliasSite:
 
     @property
     def hosts(self) -> list[str]:
-        return [f"www.{self.domain}", self.domain, f"m.{self.domain}", f"{self.says.money}.{self.domain}"]
+        return [f"www.{self.domain}", self.domain, f"m.{self.domain}", f"{self.words.money}.{self.domain}"]
 
     def home(self) -> str:
         return self._www + "/"
@@ -133,50 +133,50 @@ class AliasSite:
 
     def canonical(self, section: str, number: int) -> str:
         """Return a document's own URL."""
-        says, slug = self.says, self._slug(section.removesuffix("_by_price"), number)
+        words, slug = self.words, self._slug(section.removesuffix("_by_price"), number)
         match section:
             case "home":
                 path = "/"
             case "story":
-                path = f"/{says.story}_{number}"
+                path = f"/{words.story}_{number}"
             case "thread":
-                path = f"/{says.thread}_{number}"
+                path = f"/{words.thread}_{number}"
             case "manual":
-                path = f"/{says.manual}/{slug}/"
+                path = f"/{words.manual}/{slug}/"
             case "topic":
-                path = f"/{says.topic}/{slug}"
+                path = f"/{words.topic}/{slug}"
             case "view":
-                path = f"/{says.view}?cat={number % _N_CATEGORIES}&item={number}"
+                path = f"/{words.view}?cat={number % _N_CATEGORIES}&item={number}"
             case "list":
-                path = f"/{says.list}/{slug}"
+                path = f"/{words.list}/{slug}"
             case "list_by_price":
-                path = f"/{says.list}/{slug}?sort=price"
+                path = f"/{words.list}/{slug}?sort=price"
             case "money":
                 return f"{self._money}/{slug}"
             case "lect1" | "lect2":
-                path = f"/courses/{says.course}{section[-1]}/notes-{number}"
+                path = f"/courses/{words.course}{section[-1]}/notes-{number}"
             case _:
-                path = f"/{says.politics if section == 'politics' else says.movies}/{number}"
+                path = f"/{words.politics if section == 'politics' else words.movies}/{number}"
         return self._www + path
 
     def own_aliases(self, section: str, number: int) -> list[str]:
         """Return the aliases that the document's section has."""
-        says, own = self.says, self.canonical(section, number)
+        words, own = self.words, self.canonical(section, number)
         match section:
             case "story":
-                return [f"{self._www}/{says.story}?{says.id}={number}", f"{self._www}/{says.story}.php3?{says.id}={number}"]
+                return [f"{self._www}/{words.story}?{words.id}={number}", f"{self._www}/{words.story}.php3?{words.id}={number}"]
             case "thread":
-                return [f"{self._www}/{says.thread}?{says.rep}={number}"]
+                return [f"{self._www}/{words.thread}?{words.rep}={number}"]
             case "home" | "manual":
                 return [f"{own}index.html"]
             case "topic":
                 return [f"{own}/"]
             case "view":
-                return [f"{self._www}/{says.view}?item={number}&cat={number % _N_CATEGORIES}"]
+                return [f"{self._www}/{words.view}?item={number}&cat={number % _N_CATEGORIES}"]
             case "list":
                 return [f"{own}?sort=date"]
             case "money":
-                return [f"{self._www}/{says.money}/{own.rpartition('/')[2]}"]
+                return [f"{self._www}/{words.money}/{own.rpartition('/')[2]}"]
             case _:
                 return []
 
@@ -195,7 +195,7 @@ class AliasSite:
         mark = "&" if "?" in url else "?"
         if "tracking" in form or (form == "host" and url == own):
             return f"{url}{mark}utm_{'source=feed' if throw % 3 else 'campaign=w'}{throw % 40}"
-        return f"{url}{mark}{self.says.sid}={throw:016x}" if form == "session" else url
+        return f"{url}{mark}{self.words.sid}={throw:016x}" if form == "session" else url
 
     def _draw_links(self) -> list[list[PlannedLink]]:
         """Return the links of each document: its children in one form each, and other documents in their other forms."""
@@ -241,7 +241,7 @@ class AliasSite:
         bare, _, query = path.partition("?")
         kept = []
         for field in query.split("&") if query else []:
-            kind = "tracking" if field.startswith("utm_") else "session" if field.startswith(f"{self.says.sid}=") else ""
+            kind = "tracking" if field.startswith("utm_") else "session" if field.startswith(f"{self.words.sid}=") else ""
             kinds += [kind] if kind and kind not in kinds else []
             kept += [] if kind else [field]
         url = self._www + bare if host != self.hosts[3] else self._money + bare
@@ -263,29 +263,29 @@ class AliasSite:
 
     def rules(self) -> list[PlantedRule]:
         """Return every planted rule, in the text of URLs."""
-        says, site = self.says, self.domain
-        story, thread = f"/{says.story}", f"/{says.thread}"
+        words, site = self.words, self.domain
+        story, thread = f"/{words.story}", f"/{words.thread}"
         found = [
-            ("forum", f"{story}?{says.id}=", f"{story}_"),
-            ("forum", f"{story}.php3?{says.id}=", f"{story}_"),
-            ("forum", f"{thread}?{says.rep}=", f"{thread}_"),
+            ("forum", f"{story}?{words.id}=", f"{story}_"),
+            ("forum", f"{story}.php3?{words.id}=", f"{story}_"),
+            ("forum", f"{thread}?{words.rep}=", f"{thread}_"),
             ("index", "/index.html$", "/$"),
-            ("slash", f"/{says.topic}/*/$", f"/{says.topic}/*$"),
-            ("order", f"/{says.view}?item=*&cat=*", f"/{says.view}?cat=*&item=*"),
+            ("slash", f"/{words.topic}/*/$", f"/{words.topic}/*$"),
+            ("order", f"/{words.view}?item=*&cat=*", f"/{words.view}?cat=*&item=*"),
             ("default", "?sort=date$", "$"),
-            ("path_host", f"//www.{site}/{says.money}/", f"//{says.money}.{site}/"),
+            ("path_host", f"//www.{site}/{words.money}/", f"//{words.money}.{site}/"),
             ("host", f"//m.{site}", f"//www.{site}"),
             ("host", f"//{site}", f"//www.{site}"),
             ("tracking", "utm_source=*", ""),
             ("tracking", "utm_campaign=*", ""),
-            ("session", f"{says.sid}=*", ""),
+            ("session", f"{words.sid}=*", ""),
         ]
         return [PlantedRule(kind, site, source, target) for kind, source, target in found]
 
     def decoys(self) -> list[PlantedRule]:
         """Return substitutions that look like rules and join different documents."""
-        says, site = self.says, self.domain
-        pairs = [(f"/{says.course}1/", f"/{says.course}2/"), (f"/{says.politics}/", f"/{says.movies}/"), ("?sort=price$", "$")]
+        words, site = self.words, self.domain
+        pairs = [(f"/{words.course}1/", f"/{words.course}2/"), (f"/{words.politics}/", f"/{words.movies}/"), ("?sort=price$", "$")]
         return [PlantedRule("decoy", site, source, target) for source, target in pairs]
 
 

@@ -17,7 +17,7 @@ from enum import StrEnum
 
 from thresher.crawler.demo.demo_settings import DemoSettings
 from thresher.crawler.demo.seeded_random import SeededRandom
-from thresher.crawler.demo.words import HOST_LABELS, SITE_HEADS, SITE_TAILS, SUBJECTS, TONGUES, DemoVocabulary
+from thresher.crawler.demo.words import FOREIGN_VOCABULARIES, HOST_LABELS, SITE_HEADS, SITE_TAILS, SUBJECTS, DemoVocabulary
 
 _INTRODUCTIONS = 4  # new hosts per plain host
 _SITES_PER_ADDRESS = 6  # sites per address, if addresses are shared
@@ -54,7 +54,7 @@ class DemoHost:
     n_pages: int  # pages of its tree
     style: int  # style of its URLs, see links.page_path
     subject: int
-    tongue: DemoVocabulary
+    vocabulary: DemoVocabulary
     charset: str
     declared: Declared
     robots: RobotsKind
@@ -109,7 +109,7 @@ class Atlas:
     def _draw_host(self, site: int, number: int, name: str, brand: str, forwards_to: str = "") -> DemoHost:
         rng, demo_settings = self._rng, self._demo_settings
         is_first = not self.hosts  # the first host is always plain, so that there is a seed
-        subject, tongue, charset, declared = self._draw_tongue(name)
+        subject, vocabulary, charset, declared = self._draw_vocabulary(name)
         robots = RobotsKind.OPEN if forwards_to else self._draw_robots(name, is_first)
         served = robots in (RobotsKind.OPEN, RobotsKind.DISALLOW)
         has_sessions = not is_first and not forwards_to and self._is("session_id", name)
@@ -123,7 +123,7 @@ class Atlas:
             n_pages=1 if forwards_to else self._n_pages(name),
             style=rng.throw("style", name) % 4,
             subject=subject,
-            tongue=tongue,
+            vocabulary=vocabulary,
             charset=charset,
             declared=declared,
             robots=robots,
@@ -140,16 +140,16 @@ class Atlas:
         share: float = getattr(self._demo_settings, f"{what}_share")
         return self._rng.unit(what, name) < share
 
-    def _draw_tongue(self, name: str) -> tuple[int, DemoVocabulary, str, Declared]:
+    def _draw_vocabulary(self, name: str) -> tuple[int, DemoVocabulary, str, Declared]:
         rng = self._rng
         if not self._is("charset", name):
             subject = rng.throw("subject", name) % len(SUBJECTS)
             return subject, SUBJECTS[subject], "utf-8", rng.pick((Declared.HEADER, Declared.META), "declared", name)
-        subject = len(SUBJECTS) + rng.throw("tongue", name) % len(TONGUES)
-        tongue = TONGUES[subject - len(SUBJECTS)]
-        charset = rng.pick(tongue.charsets, "charset of", name)
+        subject = len(SUBJECTS) + rng.throw("tongue", name) % len(FOREIGN_VOCABULARIES)
+        vocabulary = FOREIGN_VOCABULARIES[subject - len(SUBJECTS)]
+        charset = rng.pick(vocabulary.charsets, "charset of", name)
         options = tuple(Declared) if charset == "utf-8" else (Declared.HEADER, Declared.META)
-        return subject, tongue, charset, rng.pick(options, "declared", name)
+        return subject, vocabulary, charset, rng.pick(options, "declared", name)
 
     def _draw_robots(self, name: str, is_first: bool) -> RobotsKind:
         demo_settings, at = self._demo_settings, self._rng.unit("robots", name)

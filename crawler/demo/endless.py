@@ -44,12 +44,12 @@ def calendar_links(plan: PlannedHost, rng: SeededRandom, place: PathPlan) -> lis
     match = _MONTH.fullmatch(place.path)
     assert match is not None, place.path
     year, month = int(match[1]), int(match[2])
-    links = [plan.pen.home(_month_path(year, month + 1), "Next month")]
+    links = [plan.link_writer.home(_month_path(year, month + 1), "Next month")]
     if year > _FIRST_YEAR:
-        links.append(plan.pen.home(_month_path(year, month - 1), "Previous month"))
+        links.append(plan.link_writer.home(_month_path(year, month - 1), "Previous month"))
     if match[3] is None:
         days = sorted({1 + day for day in rng.indexes(_EVENTS, 28, "events", plan.host.name, year, month)})
-        links += [plan.pen.home(f"{place.path}{day:02}/", f"{day:02} {month:02} {year}") for day in days]
+        links += [plan.link_writer.home(f"{place.path}{day:02}/", f"{day:02} {month:02} {year}") for day in days]
     return links
 
 

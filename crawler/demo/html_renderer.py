@@ -34,7 +34,7 @@ class HtmlRenderer:
         self._host, self._prose, self._navigation = host, prose, navigation
         self._state_bytes = state_bytes
         self._opening, self._closing = _block(attribute_bytes)
-        self._head = self._encode(f'<!DOCTYPE html>\n<html lang="{host.tongue.lang}">\n<head>\n{_charset(host)}')
+        self._head = self._encode(f'<!DOCTYPE html>\n<html lang="{host.vocabulary.lang}">\n<head>\n{_charset(host)}')
         self._style = self._encode(f'<meta name="viewport" content="width=device-width">\n{_STYLE}{_SCRIPT if host.has_scripts else ""}')
         self._header = self._encode(f'</head>\n<body id="top">\n<header><p class="brand">{host.brand}</p>\n')
         self._menu = _list(b"nav", navigation)

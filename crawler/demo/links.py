@@ -35,7 +35,7 @@ def canonical_path(path: str) -> str:
 
 def slug(rng: SeededRandom, host: DemoHost, *what: str | int) -> tuple[int, str, str]:
     """Return a section's number and two words of the host's subject."""
-    throw, words = rng.throw("slug", host.name, *what), host.tongue.words
+    throw, words = rng.throw("slug", host.name, *what), host.vocabulary.words
     return throw % _N_SECTIONS, words[(throw >> 8) % len(words)].lower(), words[(throw >> 24) % len(words)].lower()
 
 
@@ -44,7 +44,7 @@ def page_path(rng: SeededRandom, host: DemoHost, page: int) -> tuple[str, str]:
     if page == 0:
         return "/", host.brand
     number, first, second = slug(rng, host, page)
-    section = host.tongue.words[(host.index * 7 + number * 3) % len(host.tongue.words)].lower()
+    section = host.vocabulary.words[(host.index * 7 + number * 3) % len(host.vocabulary.words)].lower()
     title = f"{first.capitalize()} {second} {page}"
     match host.style:
         case 0:
@@ -64,7 +64,7 @@ def page_number(path: str) -> int:
     return int(digits) if 0 < len(digits) < len(str(MOST_PAGES)) and digits.isascii() else -1
 
 
-class Pen:
+class LinkWriter:
     """Writes the links of one host's pages."""
 
     def __init__(self, rng: SeededRandom, host: DemoHost, origin_of: Callable[[str], str]) -> None:

@@ -18,7 +18,7 @@ from statistics import NormalDist
 
 from thresher.crawler.demo.atlas import Atlas, DemoHost, RobotsKind
 from thresher.crawler.demo.demo_settings import MOST_LINKS, DemoSettings
-from thresher.crawler.demo.links import MOST_PAGES, DemoLink, Pen, canonical_path, page_number, page_path, slug
+from thresher.crawler.demo.links import MOST_PAGES, DemoLink, LinkWriter, canonical_path, page_number, page_path, slug
 from thresher.crawler.demo.seeded_random import SeededRandom
 
 _N_NAVIGATION = 4  # first pages of the tree
@@ -91,11 +91,11 @@ class PlannedHost:
         self.host = host
         self.origin = origin_of(host.name)
         self._demo_settings, self._rng, self._atlas, self._origin_of = demo_settings, rng, atlas, origin_of
-        self.pen = Pen(rng, host, origin_of)
+        self.link_writer = LinkWriter(rng, host, origin_of)
         self._titles = [page_path(rng, host, page) for page in range(host.n_pages)]
-        self._pages = [self.pen.home(path, title) for path, title in self._titles]
+        self._pages = [self.link_writer.home(path, title) for path, title in self._titles]
         self.navigation = self._pages[: 1 + _N_NAVIGATION] + [
-            self.pen.abroad(sibling, 0) for sibling in atlas.of_site[host.site][:_N_SIBLINGS] if sibling is not host
+            self.link_writer.abroad(sibling, 0) for sibling in atlas.of_site[host.site][:_N_SIBLINGS] if sibling is not host
         ]
         self._planted: dict[str, PathPlan] = {}
         self._links_on: dict[int, list[DemoLink]] = {}
@@ -103,7 +103,7 @@ class PlannedHost:
         if not host.forwards_to and not host.has_sessions:
             self._plant()
         for page, newcomer in atlas.introduced_by.get(host.index, ()):
-            self._links_on.setdefault(page, []).append(self.pen.abroad(newcomer, 0))
+            self._links_on.setdefault(page, []).append(self.link_writer.abroad(newcomer, 0))
 
     # planted pages
 
@@ -119,7 +119,7 @@ class PlannedHost:
         for number in range(self._n_planted(PathKind.REDIRECT, self._demo_settings.redirect_share)):
             self._plant_redirect(number)
         if self.host.has_calendar:
-            self._put(0, self.pen.home("/calendar/2024/01/", "Calendar"))
+            self._put(0, self.link_writer.home("/calendar/2024/01/", "Calendar"))
 
     def _n_planted(self, kind: PathKind, share: float) -> int:
         return int(share * self.host.n_pages + self._rng.unit("planted", self.host.name, kind))
@@ -149,19 +149,20 @@ class PlannedHost:
         elif kind is PathKind.DEAD_END:
             self._behind[canonical_path(path)] = self._plant_hidden(number)
         self._add(PathPlan(kind, canonical_path(path), page, title, status or 200, tries))
-        self._put(self._page_of(kind, number), self.pen.home(path, title, nofollow=kind is PathKind.SPONSORED))
+        self._put(self._page_of(kind, number), self.link_writer.home(path, title, nofollow=kind is PathKind.SPONSORED))
 
     def _plant_hidden(self, number: int) -> DemoLink:
         path, title = f"/hidden/room-{number}.html", f"Room {number}"
         self._add(PathPlan(PathKind.HIDDEN, path, 0, title))
-        return self.pen.home(path, title)
+        return self.link_writer.home(path, title)
 
     def _plant_variant(self, number: int) -> None:
         page = self._page_of("varied", number)
         path, title = self._titles[page]
         tail = self._rng.pick(("utm_source=feed{}", "utm_campaign=autumn{}", "ref=sidebar{}"), "variant", self.host.name, number)
         self._put(
-            self._page_of(PathKind.VARIANT, number), self.pen.home(f"{path}{'&' if '?' in path else '?'}{tail.format(number)}", title)
+            self._page_of(PathKind.VARIANT, number),
+            self.link_writer.home(f"{path}{'&' if '?' in path else '?'}{tail.format(number)}", title),
         )
 
     def _plant_redirect(self, number: int) -> None:
@@ -181,7 +182,7 @@ class PlannedHost:
                     location=self._location(target, number + hop),
                 )
             )
-        self._put(self._page_of(PathKind.REDIRECT, number), self.pen.home(entry, f"{first.capitalize()} {second}"))
+        self._put(self._page_of(PathKind.REDIRECT, number), self.link_writer.home(entry, f"{first.capitalize()} {second}"))
 
     def _final_target(self, number: int) -> str:
         host = self.host
@@ -259,21 +260,21 @@ class PlannedHost:
         """
         n_links, first = self.extent(page)[1], len(self._pages) + page * self._demo_settings.new_links
         own = range(first, min(first + self._demo_settings.new_links, MOST_PAGES))
-        links = [self.pen.home(*page_path(self._rng, self.host, number)) for number in own]
+        links = [self.link_writer.home(*page_path(self._rng, self.host, number)) for number in own]
         n_away = min(round(self._demo_settings.cross_site_share * n_links), max(0, n_links - len(links)))
         links += [self._home_of_another(page, i) for i in range(n_away)]
         return (self.navigation + self._pages[1 + _N_NAVIGATION :])[: max(0, n_links - len(links))] + links
 
     def _home_of_another(self, page: int, number: int) -> DemoLink:
-        return self.pen.abroad(self._rng.pick(self._atlas.plain, "home of another", self.host.name, page, number), 0)
+        return self.link_writer.abroad(self._rng.pick(self._atlas.plain, "home of another", self.host.name, page, number), 0)
 
     def _away(self, page: int, number: int) -> DemoLink:
         throw = self._rng.throw("to other sites", self.host.name, page, number)
         if self._atlas.farms and throw % 16 == 0:
             farm = self._atlas.farms[throw // 16 % len(self._atlas.farms)]
-            return self.pen.absolute(f"{self._origin_of(f'x{throw % 1000}.{farm}')}/", "Best offers")
+            return self.link_writer.absolute(f"{self._origin_of(f'x{throw % 1000}.{farm}')}/", "Best offers")
         host = self._atlas.plain[(throw >> 20) % len(self._atlas.plain)]
-        return self.pen.abroad(host, 0 if (throw >> 4) % 100 < 100 * _HOME_SHARE else (throw >> 12) % host.n_pages)
+        return self.link_writer.abroad(host, 0 if (throw >> 4) % 100 < 100 * _HOME_SHARE else (throw >> 12) % host.n_pages)
 
     def _others(self, n: int, reach: int, *page: str | int) -> list[DemoLink]:
         """Return n links to pages with numbers below `reach` (and after the navigation, if there are any), distinct if there are enough."""
@@ -292,5 +293,5 @@ class PlannedHost:
         for number in wanted:
             if number < len(self._titles):
                 path, title = self._titles[number]
-                links.append(self.pen.home(f"{path}{'&' if '?' in path else '?'}sid={session}", title))
+                links.append(self.link_writer.home(f"{path}{'&' if '?' in path else '?'}sid={session}", title))
         return links

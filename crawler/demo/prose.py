@@ -30,9 +30,9 @@ _INLINE = (
 class Prose:
     """The sentences of one subject, encoded in one charset."""
 
-    def __init__(self, rng: SeededRandom, subject: int, tongue: DemoVocabulary, charset: str) -> None:
+    def __init__(self, rng: SeededRandom, subject: int, vocabulary: DemoVocabulary, charset: str) -> None:
         self._rng = rng
-        self._sentences = [sentence.encode(charset) for sentence in _sentences(rng, subject, tongue)]
+        self._sentences = [sentence.encode(charset) for sentence in _sentences(rng, subject, vocabulary)]
         self.mean_bytes = sum(map(len, self._sentences)) / N_SENTENCES + 1  # mean length of a sentence and the space after it
 
     def sentences(self, n: int, *page: str | int) -> list[bytes]:
@@ -40,9 +40,9 @@ class Prose:
         return list(map(self._sentences.__getitem__, self._rng.indexes(n, N_SENTENCES, "text", *page)))
 
 
-def _sentences(rng: SeededRandom, subject: int, tongue: DemoVocabulary) -> list[str]:
+def _sentences(rng: SeededRandom, subject: int, vocabulary: DemoVocabulary) -> list[str]:
     lengths = [6 + length for length in rng.indexes(N_SENTENCES, 14, "lengths", subject)]
-    words = _zipf(rng, 20 * N_SENTENCES, tongue, subject)
+    words = _zipf(rng, 20 * N_SENTENCES, vocabulary, subject)
     oddities = rng.indexes(N_SENTENCES, 8 * len(_INLINE), "oddities", subject)
     sentences, at = [], 0
     for length, oddity in zip(lengths, oddities, strict=True):
@@ -57,13 +57,13 @@ def _sentences(rng: SeededRandom, subject: int, tongue: DemoVocabulary) -> list[
     return sentences
 
 
-def _zipf(rng: SeededRandom, n: int, tongue: DemoVocabulary, subject: int) -> list[str]:
+def _zipf(rng: SeededRandom, n: int, vocabulary: DemoVocabulary, subject: int) -> list[str]:
     """Draw n words. Common words and the subject's words alternate in rank, so that each make up about half of the text."""
     order: list[str] = []
-    for i, common in enumerate(tongue.common):
+    for i, common in enumerate(vocabulary.common):
         order.append(common)
-        if i < len(tongue.words):
-            order.append(tongue.words[i])
+        if i < len(vocabulary.words):
+            order.append(vocabulary.words[i])
     weights = 1.0 / (np.arange(len(order)) + 3.0)
     edges = np.cumsum(weights / weights.sum())
     words: list[str] = []

@@ -14,7 +14,7 @@ from functools import lru_cache
 import numpy as np
 
 from thresher.crawler.demo.seeded_random import SeededRandom, Word
-from thresher.crawler.demo.words import COMMON, SUBJECTS, TONGUES, DemoVocabulary
+from thresher.crawler.demo.words import COMMON, FOREIGN_VOCABULARIES, SUBJECTS, DemoVocabulary
 
 _N_TABLE = 4096
 _OWN_SHARE = 0.3  # share of a page's words that are invented
@@ -56,7 +56,7 @@ _MORE = (
         lang="pt",
     ),
 )
-_FOREIGN = {tongue.lang: tongue for tongue in (*TONGUES, *_MORE)}
+_FOREIGN = {vocabulary.lang: vocabulary for vocabulary in (*FOREIGN_VOCABULARIES, *_MORE)}
 LANGUAGES = ("en", *_FOREIGN)
 
 _SYLLABLES = {
@@ -81,10 +81,10 @@ class DemoText:
             lang: One of LANGUAGES.
             subject: Any number; English has ten, the other languages one.
         """
-        tongue = SUBJECTS[subject % len(SUBJECTS)] if lang == "en" else _FOREIGN[lang]
+        vocabulary = SUBJECTS[subject % len(SUBJECTS)] if lang == "en" else _FOREIGN[lang]
         self.lang = lang
         self._rng, self._name = rng, f"{lang}{subject}"
-        self._table = _zipf_table(tongue.words, COMMON if lang == "en" else tongue.common)
+        self._table = _zipf_table(vocabulary.words, COMMON if lang == "en" else vocabulary.common)
         self._space = "" if lang in _UNSPACED else " "
         self._stop = "。" if lang in _UNSPACED else "."
 

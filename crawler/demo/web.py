@@ -171,7 +171,7 @@ class Web:
     def _prose_of(self, host: DemoHost) -> Prose:
         key = host.subject, host.charset
         if (prose := self._prose.get(key)) is None:
-            prose = self._prose[key] = Prose(self._rng, host.subject, host.tongue, host.charset)
+            prose = self._prose[key] = Prose(self._rng, host.subject, host.vocabulary, host.charset)
         return prose
 
     def _farm_of(self, name: str) -> str:

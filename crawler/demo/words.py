@@ -86,7 +86,7 @@ SUBJECTS = (
         "invoice audit revenue profit margin budget quarter forecast asset liability tax credit fund trust"
     ),
 )
-TONGUES = (
+FOREIGN_VOCABULARIES = (
     _foreign(
         "fr",
         "forêt rivière château église théâtre musée lumière été hiver février août élève école fenêtre bibliothèque goût crème pâte "

@@ -55,7 +55,7 @@ def summary(crawl: CrawlFigures, state: str) -> Section:
             ("Known URLs", f"{totals.known:,}", f"{totals.queued:,} waiting"),
             ("Hosts", f"{totals.hosts:,}", f"{crawl.hosts.parked.total():,} parked" if crawl.hosts.parked else ""),
             ("Texts not seen before", percent(pages.new_share), "of the pages with text"),
-            ("Saved by filters", f"{saved:,}", "links and copies not fetched or followed"),
+            ("Refused by filters", f"{saved:,}", f"links and copies; {totals.held:,} URLs are held"),
             ("Links skipped", f"{skipped:,}", "refused before they were queued"),
             ("Given up", f"{totals.failed:,}", f"{percent(totals.failed / settled)} of what was settled" if settled else ""),
         )

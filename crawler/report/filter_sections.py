@@ -25,8 +25,8 @@ def filters(crawl: CrawlFigures) -> Section | None:
     """Return what each filter saved, and samples of its decisions."""
     names = filter_names(crawl)
     why = note(
-        "Saved are links that were not queued, URLs that were taken out of a queue, and copies whose links were not followed; a filter in "
-        f"mode observe would have saved them. {crawl.audited:,} refused links were fetched all the same, to measure the filters.",
+        "Saved are links that were refused or rewritten, and pages that were not kept or not followed; held are URLs that wait now. A "
+        f"filter in mode observe would have saved them. {crawl.audited:,} refused links were fetched all the same, to measure the filters.",
     )
     samples = [more(f"{name}: samples of its decisions", made, is_open=True) for name in names if (made := _samples(crawl, name))]
     return Section("filters", "Filters", (_savings(crawl, names), why, *samples))

@@ -63,6 +63,7 @@ from thresher.filters.journal import JournalRecord
 from thresher.filters.pattern_yield.patterns import shape_of
 from thresher.filters.tail.records import TailPolicy
 from thresher.storage.tables import Tables
+from thresher.storage.tables.held import filter_of
 from thresher.storage.tables.requests import Requester
 
 _REVIVABLE = (State.HELD, State.ALIAS, State.REFUSED)
@@ -118,7 +119,7 @@ class Effector:
                 case Rewrite():
                     self.aliases.rewrite(effect, who, now)
                 case Hold():
-                    self._hold(effect, who, now)
+                    self._hold(effect, now)
                 case Release():
                     self._release(effect.holder, now)
                 case ReleaseURL():
@@ -169,14 +170,12 @@ class Effector:
                 self._totals.count_saved(who)
                 return self.aliases.add(url, effect, who, now)
             if isinstance(effect, Hold) and effect.url == url.text:
-                self._totals.count_saved(who)
                 return self._hold_new(url, effect.holder, now, is_inherited=False)
         raise AssertionError(f"{url.text} is neither held nor rewritten by an effect")
 
     def may_inherit(self, text: str, holder: str) -> bool:
         """Return whether the filter of a class may hold a URL that only a page of the class has named."""
-        words = holder.split(" ", 2)
-        who = words[1] if words[0] == "links" and len(words) > 1 else words[0]
+        who = filter_of(holder)
         return not self._context.panel.varies(who) or self._context.panel.enforces(who, text)
 
     def inherit(self, url: CrawlURL, holder: str, now: float) -> int:
@@ -274,9 +273,8 @@ class Effector:
                 self.aliases.rewrite_at_turn(url, row, effect, who, now)
                 return
         self._tables.seen.update(url.key, row._replace(state=State.HELD, reason=Reason.HELD_BY_FILTER))
-        for who, effect in holds:
+        for _, effect in holds:
             assert isinstance(effect, Hold)
-            self._totals.count_saved(who)
             self._tables.held.hold(url.key, effect.holder)
         first = holds[0][1]
         assert isinstance(first, Hold)
@@ -286,14 +284,13 @@ class Effector:
         """Return whether a URL belongs to a site of another agent."""
         return self._outbox is not None and not self._outbox.is_own(key)
 
-    def _hold(self, effect: Hold, who: str, now: float) -> None:
+    def _hold(self, effect: Hold, now: float) -> None:
         url, row = self.named.known(effect.url)
         if url is None or row is None:
             return
         if row.state is State.HELD:
             self._tables.held.hold(url.key, effect.holder)
         elif row.state is State.QUEUED and not self.tails.class_of(url.key) and self._frontier.withdraw(url, row.seq, row.worth):
-            self._totals.count_saved(who)
             self._tables.seen.update(url.key, row._replace(state=State.HELD, reason=Reason.HELD_BY_FILTER))
             self._hold_in_class(url, effect.holder, now)
             self.named.release_aliases(url.key)

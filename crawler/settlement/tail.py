@@ -112,7 +112,7 @@ class Tails:
             of = loaded.classes[tag] = TailClass(holder, recent=msgspec.structs.replace(known))
         order = draw_order(b"", holder.encode(), key)  # a key is already a hash with the crawl's secret
         place = TailPlace(queue, tag, join(of), order, is_inherited)
-        self._tables.add(key, place)
+        self._tables.add(key, place, holder)
         self._change(queue, loaded, tag)
         audit = audits(of, loaded.policy)
         keys = self._draw(queue, loaded, audit) if audit is not None else []
@@ -130,7 +130,7 @@ class Tails:
             loaded.host.n_closed -= 1
             self._counters.add(CLOSED, -1)
         leave(of, place.cohort)
-        self._tables.remove(key, place)
+        self._tables.remove(key, place, of.holder)
         self._change(place.queue, loaded, place.tag)
         self._note(Left(key), loaded)
 
@@ -289,7 +289,7 @@ class Tails:
         for key in keys:
             place = self._tables.place(key)
             assert place is not None, f"{key.hex()} is a member of a class and has no place"
-            self._tables.remove(key, place)
+            self._tables.remove(key, place, of.draw.holder)
             self._tables.put_draw(key, queue, record)
         cohort = loaded.classes[class_tag(of.draw.holder)].cohorts[of.draw.cohort]
         n_forgotten = of.n - len(keys)  # URLs that were taken down since they were counted

@@ -9,6 +9,7 @@ from thresher.crawler.settlement.tail import CLOSED
 from thresher.crawler.status import Status
 from thresher.storage.tables.counters import Counters
 from thresher.storage.tables.quarantine import ACCUSED, COUNTED
+from thresher.storage.tables.tail import HELD_NOW
 
 _SAVED = "saved:"
 _WOULD_SAVE = "count_would_save:"
@@ -88,7 +89,7 @@ class Totals:
         self._counters.add(_SKIPPED + reason, n)
 
     def count_saved(self, name: str, n: int = 1) -> None:
-        """Count what a filter saved: links not queued, copies not stored or not followed."""
+        """Count what a filter refused for good: links that it refused or rewrote, pages that it did not keep or did not follow."""
         self._counters.add(_SAVED + name, n)
 
     def count_would_save(self, name: str) -> None:
@@ -111,6 +112,7 @@ class Totals:
         status.robots_requests, status.redirects, status.failed = of("robots_requests"), of("redirects"), of("failed")
         status.queued = of("state:queued")
         status.held, status.left_alone = of("state:held"), of(CLOSED)
+        status.held_by = self._named(HELD_NOW)
         status.walled, status.fetched_again = of(WALLED), of(FETCHED_AGAIN)
         status.quarantined = self._named(COUNTED)
         status.known = sum(of(f"state:{state.name.lower()}") for state in State if state is not State.OUTBOX)

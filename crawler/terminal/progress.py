@@ -100,8 +100,9 @@ def block(status: Status) -> Group:
     ]
     if status.causes:
         rows.append(Text("failed attempts: " + counted(status.causes)))
-    if status.saved:
-        rows.append(Text("by filters, held or refused: " + _counts(status.saved), overflow="ellipsis", no_wrap=True))
+    for what, counts in (("held now by filters", status.held_by), ("links and copies refused by filters", status.saved)):
+        if counts:
+            rows.append(Text(f"{what}: {_counts(counts)}", overflow="ellipsis", no_wrap=True))
     if status.skipped:
         rows.append(Text("skipped: " + counted(status.skipped)))
     if status.hosts_parked:
@@ -140,7 +141,8 @@ def summary(status: Status) -> Table:
         ("URLs", f"{status.known:,} known, {status.queued:,} still queued" + (f", {status.held:,} held by filters" if status.held else "")),
         ("hosts", f"{status.hosts:,} known" + (f", parked: {counted(status.hosts_parked)}" if status.hosts_parked else "")),
         ("skipped", counted(status.skipped) or "nothing"),
-        ("held or refused", f"by filters: {_counts(status.saved)}" if status.saved else "nothing"),
+        ("held now", f"by filters: {_counts(status.held_by)}" if status.held_by else "nothing"),
+        ("refused", f"by filters, links and copies: {_counts(status.saved)}" if status.saved else "nothing by filters"),
         *([("would be saved", _counts(status.would_save))] if status.would_save else []),
         *([("walled", f"{status.walled:,} host{'s' * (status.walled != 1)}")] if status.walled else []),
         *([("fetched again", f"{status.fetched_again:,} URLs that walls had answered for")] if status.fetched_again else []),

@@ -2,7 +2,7 @@
 
 A page is found by its tags (compare.py). Each tag is a band of its sketch, and has an owner as a site has one. If there are several agents:
 
-    page's agent ── Sought: signature, tags ──► band's owner     looks for near pages of other agents in the band
+    page's agent ── NeighbourQuery: signature, tags ──► band's owner     looks for near pages of other agents in the band
                                                 │ Hint
     page's agent ◄── Offered: the kept page ─── kept page's agent
         compares the two as if it had found the kept page itself, and revises the verdict on its own page. From then on it keeps the other
@@ -58,7 +58,7 @@ _Found = Annotated[bytes, Meta(min_length=compare.NAME_IN_GRID, max_length=compa
 _Tag = Annotated[bytes, Meta(min_length=_SITE + 1, max_length=64)]
 
 
-class Sought(msgspec.Struct, array_like=True, frozen=True, tag=1):
+class NeighbourQuery(msgspec.Struct, array_like=True, frozen=True, tag=1):
     """A kept page, as it is sent to the owner of a band."""
 
     page: _Key
@@ -114,7 +114,7 @@ class Shared:
 
     def __init__(self, gate: LocalGate, settings: NearReplicaSettings, owners: Ownership) -> None:
         self.name = gate.name
-        self.news_type: Any = Sought | ReplicaHint | OfferedPage
+        self.news_type: Any = NeighbourQuery | ReplicaHint | OfferedPage
         self._gate = gate
         self._resemblance = settings.resemblance
         self._owners = owners
@@ -131,31 +131,31 @@ class Shared:
         for tag in asked:
             by_owner.setdefault(self._owners.owner(tag), []).append(tag)
         for owner, those in by_owner.items():
-            sought = Sought(page.page, compare.name_in_grid(page), page.signature, [tag for tag in those if tag in tags], those)
+            query = NeighbourQuery(page.page, compare.name_in_grid(page), page.signature, [tag for tag in those if tag in tags], those)
             if owner == self._owners.me:
-                yield from self._sought(sought, memory)
+                yield from self._answer(query, memory)
             else:
-                yield Tell(those[0], _encode(sought))
+                yield Tell(those[0], _encode(query))
 
-    def on_news(self, news: Sought | ReplicaHint | OfferedPage, memory: Memory, /) -> Effects:
+    def on_news(self, news: NeighbourQuery | ReplicaHint | OfferedPage, memory: Memory, /) -> Effects:
         """Learn from another agent's message."""
         match news:
-            case Sought():
-                return tuple(self._sought(news, memory))
+            case NeighbourQuery():
+                return tuple(self._answer(news, memory))
             case ReplicaHint():
                 return self._on_hint(news, memory)
             case OfferedPage():
                 return self._on_offer(news, memory)
 
-    def _sought(self, news: Sought, memory: Memory) -> Iterator[Effect]:
+    def _answer(self, query: NeighbourQuery, memory: Memory) -> Iterator[Effect]:
         """Send hints to the agents of near pages; enter the page, so that later ones find it."""
-        prober = self._owners.owner(news.page)
-        brief, fewest = news.name[NAME:], compare.fewest_alike(self._resemblance)
-        close = self._bands.near(news.signature, memory, _bands(news.asked), brief, fewest)
+        prober = self._owners.owner(query.page)
+        brief, fewest = query.name[NAME:], compare.fewest_alike(self._resemblance)
+        close = self._bands.near(query.signature, memory, _bands(query.asked), brief, fewest)
         near = sorted((random_projection, name) for name, random_projection in close if self._owners.owner(name) != prober)
         for _, name in near[: compare.MOST_CANDIDATES]:
-            yield Tell(name[:_SITE], _encode(ReplicaHint(name[_SITE:][:NAME], news.page, news.name[:NAME], news.asked)))
-        self._bands.add(news.page[:_SITE] + news.name, news.signature, memory, _bands(news.tags))
+            yield Tell(name[:_SITE], _encode(ReplicaHint(name[_SITE:][:NAME], query.page, query.name[:NAME], query.asked)))
+        self._bands.add(query.page[:_SITE] + query.name, query.signature, memory, _bands(query.tags))
 
     def _on_hint(self, news: ReplicaHint, memory: Memory) -> Effects:
         """Offer the page that the hint names, or the page of which it is a replica itself."""

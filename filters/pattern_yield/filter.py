@@ -39,7 +39,7 @@ from thresher.crawler.core.url import is_home, origin_of
 from thresher.filters.base import NO_EFFECTS, NOTHING_LEARNED, Effects, HeldLink, LinkJudgement, LinkRuling, hold_links
 from thresher.filters.evidence.opinion import Belief
 from thresher.filters.pattern_yield.evidence import HoldRule
-from thresher.filters.pattern_yield.news import TELLS_COPIES, Said, canonical_of, news, said
+from thresher.filters.pattern_yield.news import TELLS_COPIES, Novelty, canonical_of, news, novelty_of
 from thresher.filters.pattern_yield.patterns import Parts, parse
 from thresher.filters.pattern_yield.records import GOOD_RUN, SAMPLE, Pattern, PatternFetch, text_key
 from thresher.filters.pattern_yield.sites import Sites
@@ -150,26 +150,26 @@ class YieldOfPages:
         before = self._sites.glance(memory, site)
         is_usual = before.good_run >= self._enough and not before.n_barren and measure.key[8] % SAMPLE > 0
         may_credit = bool(via) and (before if via[:8] == site else self._sites.glance(memory, via[:8])).n_sources > 0
-        word = said(judgement, self._judges) if measure.is_ok else Said.OLD
-        is_passed_over = is_usual and not word.is_barren
+        novelty = novelty_of(judgement, self._judges) if measure.is_ok else Novelty.OLD
+        is_passed_over = is_usual and not novelty.is_barren
         if is_passed_over and not may_credit and not self._tells_copies:
             return NOTHING_LEARNED
         measure.read()
-        word = self._word(word, measure, memory)
-        if is_usual and not word.is_barren and not may_credit:
+        novelty = self._novelty(novelty, measure, memory)
+        if is_usual and not novelty.is_barren and not may_credit:
             return NO_EFFECTS
-        if word is Said.NEW and not may_credit and self._is_early(measure, judgement, memory):
+        if novelty is Novelty.NEW and not may_credit and self._is_early(measure, judgement, memory):
             return NO_EFFECTS
         tree = self._sites.tree(memory, site, self._rule)
         url = canonical_of(judgement) or measure.url
         parts = parse(url, origin_of(url))
-        worth = self._worth(measure, word, tree, parts)
-        if not is_usual or word.is_barren:
+        worth = self._worth(measure, novelty, tree, parts)
+        if not is_usual or novelty.is_barren:
             counts = worth or url == measure.url  # a copy under an alias is no evidence against the pattern of its canonical URL
             tree.learn(_fetch(measure, parts, worth if counts else None, may_lead=judgement.follow and measure.has_links))
         effects = _credit(tree, via, memory, self._sites, self._rule, worth=worth) if may_credit and worth is not None else _released(tree)
         self._sites.save(memory, tree)
-        return (*effects, Worthless(measure.key)) if worth is False and word is not Said.LIKE else effects
+        return (*effects, Worthless(measure.key)) if worth is False and novelty is not Novelty.LIKE else effects
 
     def _is_early(self, measure: PageMeasure, judgement: Judgement, memory: Memory) -> bool:
         """Return whether a new page is one of its site's first, which are listed until there is a tree."""
@@ -177,22 +177,22 @@ class YieldOfPages:
             return False
         return self._sites.enter(memory, measure.key[:8], measure.url, news)
 
-    def _word(self, word: Said, measure: PageMeasure, memory: Memory) -> Said:
+    def _novelty(self, novelty: Novelty, measure: PageMeasure, memory: Memory) -> Novelty:
         """Return the panel's judgement as this filter uses it. If no other filter finds exact copies, this filter looks for them."""
-        if self._tells_copies and word is Said.NEW and measure.has_text and self._is_copy(measure, memory):
-            return Said.OLD
-        return word
+        if self._tells_copies and novelty is Novelty.NEW and measure.has_text and self._is_copy(measure, memory):
+            return Novelty.OLD
+        return novelty
 
-    def _worth(self, measure: PageMeasure, word: Said, tree: Tree, parts: Parts) -> bool | None:
+    def _worth(self, measure: PageMeasure, novelty: Novelty, tree: Tree, parts: Parts) -> bool | None:
         """Return whether the page is new, None if that is not known."""
-        if word.is_barren:
+        if novelty.is_barren:
             return False
         if not measure.has_text:
             return None
-        if (news := measure.asked_for_news()) and tree.on_page(parts, news, is_kept=word is Said.NEW):
+        if (news := measure.asked_for_news()) and tree.on_page(parts, news, is_kept=novelty is Novelty.NEW):
             measure.text = news.to_bytes(8, "big")
             return False
-        return None if word is Said.DOUBT else True
+        return None if novelty is Novelty.DOUBT else True
 
     def _is_copy(self, measure: PageMeasure, memory: Memory) -> bool:
         """Return whether another URL was kept with this text; remember it if not."""

@@ -32,7 +32,7 @@ _OF_SERIES: Final = "of_series"  # key in a verdict's evidence: the two URLs dif
 _ALIKE: Final = 0.9  # resemblance from which a page is like another one of its series
 
 
-class Said(Enum):
+class Novelty(Enum):
     """The panel's judgement of a page, as this filter uses it."""
 
     NEW = "kept"
@@ -43,15 +43,15 @@ class Said(Enum):
     @property
     def is_barren(self) -> bool:
         """Whether the page counts for its pattern as one that shows nothing new."""
-        return self in (Said.LIKE, Said.OLD)
+        return self in (Novelty.LIKE, Novelty.OLD)
 
     @property
     def is_against(self) -> bool:
         """Whether a filter has said that the page is nothing new."""
-        return self in (Said.DOUBT, Said.OLD)
+        return self in (Novelty.DOUBT, Novelty.OLD)
 
 
-def said(judgement: Judgement, judges: Collection[str]) -> Said:
+def novelty_of(judgement: Judgement, judges: Collection[str]) -> Novelty:
     """Return whether the judgement makes a page new or old; without verdicts of `judges` it is used as it is.
 
     Args:
@@ -59,10 +59,10 @@ def said(judgement: Judgement, judges: Collection[str]) -> Said:
     """
     if judgement.is_new and judgement.follow:
         told = [verdict for verdict in judgement.verdicts if verdict.evidence]  # empty for nearly every page
-        return Said.LIKE if any(_looks_like(verdict) for verdict in told if verdict.filter in judges) else Said.NEW
+        return Novelty.LIKE if any(_looks_like(verdict) for verdict in told if verdict.filter in judges) else Novelty.NEW
     against = [verdict for verdict in judgement.standing if verdict.filter in judges and verdict.is_against]
     is_doubtful = len(against) == 1 and against[0].reason is not Reason.DUPLICATE_CONTENT and (against[0].new or not against[0].keep)
-    return Said.DOUBT if is_doubtful else Said.OLD
+    return Novelty.DOUBT if is_doubtful else Novelty.OLD
 
 
 def _looks_like(verdict: Verdict) -> bool:

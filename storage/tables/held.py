@@ -79,5 +79,11 @@ class Held:
         return [row[8:] for row, _ in self._rows.scan(HELD, _tag(holder))]
 
 
+def filter_of(holder: str) -> str:
+    """Return the filter in a holder's name: "dust" of "dust rule 3", and of "links dust", which holds what only refused pages name."""
+    words = holder.split(" ", 2)
+    return words[1] if words[0] == "links" and len(words) > 1 else words[0]
+
+
 def _tag(holder: str) -> bytes:
     return blake2b(holder.encode(), digest_size=8).digest()

@@ -14,13 +14,18 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from hashlib import blake2b
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import msgspec
 
 from thresher.storage.rows import Rows
 from thresher.storage.schema import TAIL_CLASSES, TAIL_DRAWS, TAIL_HOSTS, TAIL_MEMBERS, TAIL_PLACES
+from thresher.storage.tables.held import filter_of
 
 PENDING = "tail:pending"  # counter: drawn URLs that wait for their fetch
+HELD_NOW = "held:"  # with the name of a filter, a counter: URLs that wait in its classes
 _PLACE = struct.Struct(">8s8sH8s?")
+_HOLDER: msgspec.msgpack.Decoder[list[Any]] = msgspec.msgpack.Decoder(list[Any])  # the first value of a class's record is its holder
 
 
 class TailPlace(NamedTuple):
@@ -64,8 +69,9 @@ class TailTables:
     def put_class(self, queue: bytes, holder: str, record: bytes) -> None:
         self._rows.put(TAIL_CLASSES, queue + class_tag(holder), record)
 
-    def add(self, key: bytes, place: TailPlace) -> None:
-        """Add a URL to its class."""
+    def add(self, key: bytes, place: TailPlace, holder: str) -> None:
+        """Add a URL to its class, that of `holder`."""
+        self._rows.counters.add(HELD_NOW + filter_of(holder), 1)
         self._rows.put(TAIL_MEMBERS, member_key(place), key)
         self._rows.put(TAIL_PLACES, key, _PLACE.pack(place.queue[8:], place.tag, place.cohort, place.order, place.is_inherited))
 
@@ -77,10 +83,40 @@ class TailTables:
         queue, tag, cohort, order, is_inherited = _PLACE.unpack(value)
         return TailPlace(key[:8] + queue, tag, cohort, order, is_inherited)
 
-    def remove(self, key: bytes, place: TailPlace) -> None:
-        """Remove a URL from its class."""
+    def remove(self, key: bytes, place: TailPlace, holder: str) -> None:
+        """Remove a URL from its class, that of `holder`."""
+        self._rows.counters.add(HELD_NOW + filter_of(holder), -1)
         self._rows.delete(TAIL_MEMBERS, member_key(place))
         self._rows.delete(TAIL_PLACES, key)
+
+    def holder_of(self, place: TailPlace) -> str:
+        """Return the holder of the class in which a URL waits; its record must be written."""
+        record = self.class_(place.queue, place.tag)
+        assert record is not None, f"class {place.tag.hex()} has a member and no record"
+        return str(_HOLDER.decode(record)[0])
+
+    def count_moved(self, key: bytes, n: int) -> None:
+        """Count a held URL whose rows come from another shard (n = 1) or go there (n = -1); those of its class are there meanwhile."""
+        place = self.place(key)
+        assert place is not None, f"{key.hex()} moves and is in no class"
+        self._rows.counters.add(HELD_NOW + filter_of(self.holder_of(place)), n)
+
+    def count_if_never(self) -> None:
+        """Count what each filter holds, in a store of a version that did not count it."""
+        counters = self._rows.counters
+        if counters.get("state:held") and not counters.all(HELD_NOW):
+            for place in self.places():
+                counters.add(HELD_NOW + filter_of(self.holder_of(place)), 1)
+
+    def places(self) -> Iterator[TailPlace]:
+        """Yield where each held URL waits, from disk."""
+        start = b""
+        while rows := self._rows.scan(TAIL_PLACES, start=start, limit=1000):
+            for key, _ in rows:
+                place = self.place(key)
+                assert place is not None, "a row that was read just now"
+                yield place
+            start = rows[-1][0] + b"\0"
 
     def first(self, queue: bytes, holder: str, cohort: int, limit: int) -> list[bytes]:
         """Return the keys of the URLs of a cohort that are drawn next."""

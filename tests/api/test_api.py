@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from harness import Options, demo, options, running, stopping_demo
+from harness import Options, demo, options, running
+from stopping_demo import stopping_demo
 
 import thresher
 from thresher.crawler.demo.process import ServerProcess

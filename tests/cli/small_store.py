@@ -217,6 +217,6 @@ def _refused(small: SmallStore) -> None:
     store.tables.tail.put_host(queue, msgspec.msgpack.encode(HostTail()))
     of = TailClass("dust:rule-7", [Cohort(known=1)])
     store.tables.tail.put_class(queue, of.holder, msgspec.msgpack.encode(of))
-    store.tables.tail.add(held.key, TailPlace(queue, class_tag(of.holder), 0, bytes(8), is_inherited=False))
+    store.tables.tail.add(held.key, TailPlace(queue, class_tag(of.holder), 0, bytes(8), is_inherited=False), of.holder)
     small.known(alias, State.ALIAS, Reason.REWRITTEN)
     store.tables.aliases.put(alias.key, "https://a.example/page", "drop session ids")

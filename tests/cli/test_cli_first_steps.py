@@ -113,8 +113,10 @@ def test_a_name_that_says_no_format_is_told_which_was_written(name: str, says: s
 
 def test_what_is_held_is_counted_among_the_known_urls() -> None:
     """Seen to fail: "128 known, 2 still queued" after 92 pages, and not a word of the other 34."""
+    status = Status(state="stopped", known=128, queued=2, held=34, held_by={"depth_cutoff": 34}, saved={"dust": 40})
     written = StringIO()
-    Console(width=200, file=written).print(summary(Status(state="stopped", known=128, queued=2, held=34, saved={"depth_cutoff": 40})))
+    Console(width=200, file=written).print(summary(status))
     said = written.getvalue()
     assert "128 known, 2 still queued, 34 held by filters" in said
-    assert "by filters: depth_cutoff 40" in said
+    assert "held now     by filters: depth_cutoff 34" in said
+    assert "refused      by filters, links and copies: dust 40" in said

@@ -143,7 +143,7 @@ def test_stats_count_by_every_key(thresher: Command, crawl: Path) -> None:
     assert by("site")["parked.example"] == {**by("site")["parked.example"], "failed": 12, "hosts": 1, "queued": 1}
     assert {code: row["answers"] for code, row in by("status").items()} == {200: 4, 301: 1, 404: 1, 503: 1}
     assert by("status")[200] == {**by("status")[200], "pages": 4, "kept": 3, "wire_bytes": 2000}
-    counts = {"saved": 1, "would_save": 0, "verdicts": 2, "not_kept": 1, "not_followed": 1, "revised": 1}
+    counts = {"saved": 1, "held": 0, "would_save": 0, "verdicts": 2, "not_kept": 1, "not_followed": 1, "revised": 1}
     nothing_changed = {"revised_to_not_kept": 0, "revised_to_kept": 0, "redirects_not_kept": 0}
     assert by("filter")["exact_duplicate"] == {"filter": "exact_duplicate", **counts, **nothing_changed}
     assert by("reason")["out_of_scope"]["skipped"] == 1
@@ -168,6 +168,7 @@ def test_a_page_that_is_revised_to_not_kept_counts_as_lost_and_a_redirect_by_its
     assert row == {
         "filter": "soft_error",
         "saved": 0,
+        "held": 0,
         "would_save": 0,
         "verdicts": 3,
         "not_kept": 1,

@@ -27,7 +27,6 @@ from harness import (
     options,
     resume,
     status,
-    stopping_demo,
     until,
     wait_until,
     write_config,
@@ -35,6 +34,7 @@ from harness import (
 from injecting import crash_at
 from long import shortened
 from server_log import n_robots, refetches, shortest_gap, unlabelled
+from stopping_demo import stopping_demo
 
 from thresher.config.load import load
 from thresher.crawler.core.model import Flag, State

@@ -11,9 +11,10 @@ from pathlib import Path
 import msgspec
 import pytest
 from forking_agents import forked_script
-from harness import ROOT, Life, crawl, demo, hear_signals, options, resume, running, state_of, stopping_demo, wait_until, write_config
+from harness import ROOT, Life, crawl, demo, hear_signals, options, resume, running, state_of, wait_until, write_config
 from harness import status as status_of
 from long import shortened
+from stopping_demo import stopping_demo
 
 from thresher.crawler.process import supervisor as supervising
 from thresher.crawler.process.supervisor import Supervisor

@@ -11,7 +11,7 @@ from thresher.config.settings import ExactDuplicateSettings, FilterSettings, Ove
 from thresher.crawler.core.effects import Hold, Park, Release, Request, Study
 from thresher.crawler.core.model import Mode, Purpose, Reason, Verdict
 from thresher.filters.base import LinkColumns
-from thresher.filters.pattern_yield.news import Said, said
+from thresher.filters.pattern_yield.news import Novelty, novelty_of
 from thresher.filters.registry import specs
 from thresher.filters.variants import may_have, strongest
 
@@ -88,7 +88,7 @@ def test_nobody_learns_from_a_filter_that_only_observes_a_prefix() -> None:
         assert judgement.keep is (part == "spared")
         heard[part] = [v.reason for v in judgement.standing if v.is_against]
         doubted = msgspec.structs.replace(judgement, keep=False, verdicts=(*judgement.verdicts, Verdict("soft_error", keep=False)))
-        words[part] = said(doubted, ("exact_duplicate", "soft_error"))
+        words[part] = novelty_of(doubted, ("exact_duplicate", "soft_error"))
     assert heard["judged"] == [Reason.DUPLICATE_CONTENT]
     assert heard["spared"] == []
-    assert (words["judged"], words["spared"]) == (Said.OLD, Said.DOUBT)
+    assert (words["judged"], words["spared"]) == (Novelty.OLD, Novelty.DOUBT)

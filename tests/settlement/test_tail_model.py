@@ -26,6 +26,7 @@ from thresher.storage.tables.tail import PENDING
 
 QUEUES = [b"s" * 8 + bytes([i]) * 8 for i in range(2)]
 HOLDERS = ["pattern_yield /a", "depth_cutoff 3 /b", "links exact_duplicate > /c"]
+HELD = ["held:pattern_yield", "held:depth_cutoff", "held:exact_duplicate"]  # counters, of the holders
 SETTINGS = Settings(limits=LimitSettings(min_free_disk=0))
 TABLES = (TAIL_HOSTS, TAIL_CLASSES, TAIL_MEMBERS, TAIL_PLACES, TAIL_DRAWS)
 picks = st.integers(0, 10**6)
@@ -162,7 +163,7 @@ class TailModel(RuleBasedStateMachine):
         again = replayed(merge(*map(notes, self.stores), key=lambda note: note.at))
         for table in TABLES:
             assert dict(self.store.scan(table)) == again.rows(table), table
-        for counter in (PENDING, CLOSED):
+        for counter in (PENDING, CLOSED, *HELD):
             assert again.counters[counter] == self._count(counter)
 
     @invariant()
@@ -178,6 +179,8 @@ class TailModel(RuleBasedStateMachine):
             assert self.tails.class_of(key) == holder
         assert self._count(PENDING) == len(self.drawn)
         assert 0 <= self._count(CLOSED) <= len(self.waiting)
+        for counter, holder in zip(HELD, HOLDERS, strict=True):
+            assert self._count(counter) == sum(of == holder for _, of in self.waiting.values())
 
     @invariant()
     def classes_count_their_urls(self) -> None:

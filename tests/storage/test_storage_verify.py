@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 from harness import running
 from store_child import Crawl, url_of
@@ -19,6 +20,7 @@ from thresher.crawler.core.errors import StoreError
 from thresher.crawler.core.model import CrawlURL, Purpose, State
 from thresher.crawler.core.ports import Entry, Lane
 from thresher.crawler.core.robots import RobotsRecord, file_hash
+from thresher.filters.tail.records import TailClass
 from thresher.storage.packing import pack_due, pack_links, pack_u64, unpack_seen
 from thresher.storage.records import HOST, PAGE, PAIR, SITE, PairRecord
 from thresher.storage.schema import (
@@ -75,8 +77,8 @@ def _add_the_rare(store: Store) -> None:
     store.tables.held.hold(held.key, "dust")
     queue = held.key[:8] + bytes(8)
     store.tables.tail.put_host(queue, b"")
-    store.tables.tail.put_class(queue, "dust", b"")
-    store.tables.tail.add(held.key, TailPlace(queue, class_tag("dust"), 0, bytes(8), is_inherited=False))
+    store.tables.tail.put_class(queue, "dust", msgspec.msgpack.encode(TailClass("dust")))
+    store.tables.tail.add(held.key, TailPlace(queue, class_tag("dust"), 0, bytes(8), is_inherited=False), "dust")
     store.tables.seen.add(alias, State.ALIAS, None, 1.0)
     store.tables.aliases.put(alias.key, "https://a.example/", "sid")
     store.tables.robots.put(b"o" * 16, RobotsRecord("https://a.example", "rules", 1.0, 2.0, 200, file_hash(b"x")), b"x")
@@ -98,6 +100,19 @@ def _add_the_rare(store: Store) -> None:
 
 def test_a_sound_store_has_no_problem(sound: Path) -> None:
     assert verify(sound) == []
+
+
+def test_a_store_of_a_version_that_did_not_count_what_filters_hold_counts_it_when_it_is_opened(sound: Path, tmp_path: Path) -> None:
+    """Mutation: it was not counted, and went below zero with the first URL that was fetched."""
+    path = tmp_path / "crawl"
+    shutil.copytree(sound, path)
+    with contextlib.closing(Store.open(path, None, 1e6)) as store:
+        assert store.counters.all("held:") == {"held:dust": 1}
+        store.delete(COUNTERS, b"held:dust")
+    assert verify(path) == []
+    with contextlib.closing(Store.open(path, None, 1e6)) as store:
+        assert store.counters.all("held:") == {"held:dust": 1}
+    assert verify(path) == []
 
 
 def first(store: Store, table: str) -> tuple[bytes, bytes]:
@@ -187,6 +202,7 @@ DAMAGE: dict[str, tuple[Callable[[Store], object], str]] = {
     "a host without due": (drop_first(DUE), "no row in `due`"),
     "a due row too many": (lambda store: store.put(DUE, pack_due(77.0, b"q" * 16), b""), "not due then"),
     "a counter that drifted": (lambda store: store.counters.add("state:done", 1), "counter state:done"),
+    "a count of held URLs that drifted": (lambda store: store.counters.add("held:dust", 1), "counter held:dust: says 2, there are 1"),
     "a request in no queue": (copy_first(REQUESTS, pack_u64(3 * 10**5)), "requests 300000: in no queue"),
     "an edge unknown at its target": (drop_first(EDGES_IN), "does not know it"),
     "an edge known only at its target": (copy_first(EDGES_IN, b"t" * 32), "known at their targets"),

@@ -199,7 +199,7 @@ async def test_a_path_trap_that_observes_says_what_it_would_have_saved(tmp_path:
         trap = FilterSettings(audit_share=0.0, tail_yield=1.0, path_trap=PathTrapSettings(mode=mode, max_per_prefix=20), **OTHERS_OFF)
         crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"], filters=trap))
     assert len(web.requests) == 1 + (n if mode == "observe" else 21)
-    said = crawled.status.would_save, crawled.status.saved
+    said = crawled.status.would_save, crawled.status.held_by
     assert said == (({"path_trap": n - 21}, {}) if mode == "observe" else ({}, {"path_trap": n - 21}))
 
 

@@ -10,6 +10,7 @@ import ssl
 from pathlib import Path
 
 import forking
+import pytest
 import trustme
 from harness import ROOT, Life, findings, free_port
 from hostile import always, response, serve
@@ -87,6 +88,32 @@ def test_a_refusal_of_a_link_names_its_option_in_the_summary_the_statistics_and_
         assert word in said
     assert "fetch.allow_ports" in told("stats", tmp_path / "crawl", "--by", "reason")
     assert "robots_denied (robots.obey)" in told("explain", tmp_path / "crawl", server.url("own.test", "/no"))
+
+
+@pytest.mark.parametrize(("tail_yield", "held"), [(1, "depth_cutoff 1"), (0.02, "")])
+def test_what_was_held_for_a_while_and_then_fetched_is_not_told_as_held(tail_yield: float, held: str, tmp_path: Path) -> None:
+    """A chain of 80 pages: depth_cutoff holds each link before it is fetched; with `tail_yield` 1 the first one that it holds stays held.
+
+    Seen to fail: "held or refused: depth_cutoff 57", though all were fetched.
+    """
+
+    def answer(request: Request) -> bytes:
+        number = int(request.path.strip("/p") or 0) if request.path != "/robots.txt" else 80
+        return page(links(f"/p{number + 1}") + f"page {number} of a site of one's own") if number < 80 else page(status="404 Not Found")
+
+    store = tmp_path / "crawl"
+    limit = ("--set", f"filters.tail_yield={tail_yield}", "--set", "filters.audit_share=0")
+    with Witness(answer) as server, crawl(store, server.url("own.test"), "--profile", "own-site", *limit) as life:
+        assert life.end() == 0
+        lines = {line.split("  ")[1]: " ".join(line.split()) for line in life.said.splitlines() if line.startswith("  ")}
+    assert lines["held now"] == f"held now {f'by filters: {held}' if held else 'nothing'}"
+    assert lines["refused"] == "refused nothing by filters"
+    rows = [json.loads(line) for line in told("stats", store, "--by", "filter", "--json").splitlines()]
+    assert [f"{row['filter']} {row['held']}" for row in rows] == ([held] if held else [])
+    status = json.loads(told("status", store, "--json"))
+    assert (status["held"], sum(status["held_by"].values())) == (bool(held), bool(held))
+    assert ("held now        by filters: depth_cutoff 1" in told("status", store)) == bool(held)
+    told("verify", store)  # exit 0: the counts are right
 
 
 def test_ones_own_site_is_one_short_command_and_opens_nothing_else(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import msgspec
 from little_web import Crawled, LittleWeb, crawl, settings
 
 from thresher.config.settings import FilterSettings, PatternYieldSettings
+from thresher.crawler.analysis.tails import classes
 from thresher.crawler.core.model import State
 from thresher.storage.view import View
 
@@ -45,7 +46,7 @@ async def test_a_barren_pattern_is_held_its_queued_urls_too_and_nothing_else_is_
     assert 8 <= len(logins) < 60
     assert len(set(web.requests) - set(logins)) == N + 1
     held = {url for url, row in crawled.rows.items() if row.state is State.HELD}
-    assert len(held) == N - len(logins) == crawled.status.saved["pattern_yield"]
+    assert len(held) == N - len(logins) == crawled.status.held_by["pattern_yield"]
     name = web.url("a.test/").removeprefix("http://")
     assert {holder for url in held for holder in crawled.held_by[url]} == {f"pattern_yield {name}login?return=<w>"}
     assert "held by filters" in crawled.ending.why
@@ -59,7 +60,7 @@ async def test_observing_says_what_would_be_saved_and_changes_nothing(tmp_path: 
     assert len(web.requests) == 2 * (2 * N + 1)
     assert {url: row.state for url, row in off.rows.items()} == {url: row.state for url, row in observe.rows.items()}
     assert off.held_by == observe.held_by == {}
-    assert "pattern_yield" not in observe.status.saved
+    assert observe.status.held_by == {}
     assert 150 < observe.status.would_save["pattern_yield"] <= N - 8
 
 
@@ -73,7 +74,8 @@ async def test_a_pattern_that_comes_to_yield_is_released_and_nothing_of_it_is_lo
         for i in range(n):
             web.page(f"a.test/items/{i}", text=LOGIN if i < 150 else "")
         crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"], filters=msgspec.structs.replace(filters(), tail_yield=0.02)))
-    assert crawled.status.saved["pattern_yield"] > 0, "it was held for a while"
+    with View(tmp_path / "c") as view:
+        assert sum(of.known for of in classes(view)) > 0, "it was held for a while"
     missing = [i for i in range(150, n) if f"a.test/items/{i}" not in web.requests]
     assert missing == []
     assert crawled.status.held == 0

@@ -28,8 +28,8 @@ from thresher.filters.journal import JournalRecord
 from thresher.filters.panel import Panel
 from thresher.filters.pattern_yield.evidence import YieldEvidence
 from thresher.filters.pattern_yield.filter import holder, rule_of, spec
-from thresher.filters.pattern_yield.news import Said, news
-from thresher.filters.pattern_yield.news import said as word_on
+from thresher.filters.pattern_yield.news import Novelty, news
+from thresher.filters.pattern_yield.news import novelty_of as word_on
 from thresher.filters.pattern_yield.patterns import parse
 from thresher.filters.pattern_yield.records import GOOD_RUN, HEAD, Pattern, SiteHead, encode, head_key, pattern_key
 from thresher.filters.pattern_yield.tree import Tree, patterns_of
@@ -294,15 +294,15 @@ def test_a_copy_is_old_whether_it_is_stored_or_not() -> None:
     """Mutation: what was stored counted as new."""
     for keep in (False, True):
         copy = Verdict("exact_duplicate", keep, reason=Reason.DUPLICATE_CONTENT, new=False)
-        assert word_on(Judgement(keep, True, (copy,), new=False), ["exact_duplicate"]) is Said.OLD
+        assert word_on(Judgement(keep, True, (copy,), new=False), ["exact_duplicate"]) is Novelty.OLD
 
 
 def test_pages_of_a_series_are_new_unless_they_resemble_one_another_by_nine_tenths() -> None:
     """Mutation: a calendar's days, which differ by what stands on them, were held as copies of one another."""
-    for score, said_of_series in ((0.86, Said.NEW), (0.93, Said.LIKE)):
+    for score, said_of_series in ((0.86, Novelty.NEW), (0.93, Novelty.LIKE)):
         alike = Verdict("near_replica", score=score, evidence={"looks_like": "00"})
         of_series = Verdict("near_replica", score=score, evidence={"looks_like": "00", "of_series": 1})
-        assert word_on(Judgement(True, True, (alike,)), ["near_replica"]) is Said.LIKE
+        assert word_on(Judgement(True, True, (alike,)), ["near_replica"]) is Novelty.LIKE
         assert word_on(Judgement(True, True, (of_series,)), ["near_replica"]) is said_of_series
 
 
