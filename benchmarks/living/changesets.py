@@ -1,7 +1,7 @@
 """hgweb: Mercurial's own web view of a repository of some sixty changesets.
 
-Each changeset has its page, its files, the file as it was then, who wrote each line, its history and its differences, and each of these
-stands under the short hash. The logs go back and forth by steps of several sizes (`revcount`), from each changeset; the graph shows the same.
+Each changeset has its page, its files, each file as it was then, who wrote its lines, its history and its differences, all under the short
+hash. The logs go back and forth by steps of several sizes (`revcount`), from each changeset; the graph shows the same.
 """
 
 from __future__ import annotations
@@ -61,9 +61,8 @@ def build(place: Place) -> str:
 
 def _hg(repository: Path, *arguments: str) -> None:
     program = children.python_of(CHANGESETS.name).parent / "hg"
-    subprocess.run(
-        [str(program), "--quiet", *arguments], cwd=repository, env=os.environ | {"HGRCPATH": "", "HGPLAIN": "1"}, check=True, capture_output=True
-    )
+    variables = os.environ | {"HGRCPATH": "", "HGPLAIN": "1"}
+    subprocess.run([str(program), "--quiet", *arguments], cwd=repository, env=variables, check=True, capture_output=True)
 
 
 def behind(place: Place) -> AbstractContextManager[None]:

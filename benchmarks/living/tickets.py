@@ -59,7 +59,7 @@ for n, (title, paragraphs, links) in enumerate(given["wiki"]):
         page.text += "\\n\\n" + "".join(f" * [wiki:{name}]\\n" for name in links)
         page.save(people[(n + m) % 4], "a part more", t=begin + datetime.timedelta(days=n, hours=m))
 start = WikiPage(project, "WikiStart")
-start.text = "= Notes on a database =\\n\\n" + "".join(f" * [wiki:{title}]\\n" for title, *_ in given["wiki"]) + "\\n * [report:1 tickets]\\n"
+start.text = "= Notes on a database =\\n\\n" + "".join(f" * [wiki:{title}]\\n" for title, *_ in given["wiki"])
 start.save("ada", "begun", t=begin)
 """
 
