@@ -13,7 +13,6 @@ from typing import Any
 import msgspec
 import ray
 
-from thresher.crawler.analysis.jobs import JobServer
 from thresher.crawler.cluster.lease import LEASE_S, boot_s
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.machines import directory_file
@@ -21,12 +20,11 @@ from thresher.crawler.machines.directory import Directory, DirectoryAnswer
 from thresher.crawler.machines.far_shards import FarShards
 from thresher.crawler.machines.machine import Machine
 from thresher.crawler.machines.names import DIRECTORY, namespace
+from thresher.crawler.machines.own_shards import OwnShards
 from thresher.crawler.machines.supervision import Begin, MachineCall
 from thresher.crawler.machines.turns import TurnsAnswer, TurnsCall
 from thresher.crawler.version import VERSION
-from thresher.storage.carrying import FilePiece, read_piece
-from thresher.storage.far_server import ShardServer
-from thresher.storage.partitions import shard_path
+from thresher.storage.carrying import FilePiece
 from thresher.storage.ways import Ask
 
 _SEND_S = 30.0
@@ -74,31 +72,19 @@ class ShardActor:
     """The actor that makes and reads the shards of one machine, for a command on the head."""
 
     def __init__(self, path: str) -> None:
-        self._path = Path(path)
-        self._shards = FarShards(self._path)
-        self._servers: dict[tuple[int, bool], ShardServer] = {}
-        self._jobs: dict[int, JobServer] = {}
+        self._here = OwnShards(Path(path))
 
     def read(self, agent: int, at_once: bool, question: bytes) -> bytes:
         """Answer a question about a shard."""
-        return self._server(agent, at_once=at_once).answer(question)
+        return self._here.read(agent, question, at_once=at_once)
 
     def job(self, agent: int, step: bytes) -> bytes:
         """Do a job with a shard, or a step of one."""
-        if agent not in self._jobs:
-            self._jobs[agent] = JobServer(self._server(agent, at_once=(agent, True) in self._servers).view)
-        return self._jobs[agent].answer(step)
-
-    def _server(self, agent: int, *, at_once: bool) -> ShardServer:
-        """Return the only reader of a shard: a process cannot open it twice."""
-        server = self._servers.get((agent, at_once))
-        if server is None:
-            server = self._servers[agent, at_once] = ShardServer(shard_path(self._path, agent), at_once=at_once)
-        return server
+        return self._here.job(agent, step)
 
     def shard(self, what: str, argument: bytes) -> bytes:
         """Do a step with a shard."""
-        return self._shards.answer(what, argument)
+        return self._here.step(what, argument)
 
     def bring(self, what: str, argument: bytes, source: Any) -> bytes:
         """Do a step that needs data from the disk of another machine.
@@ -113,11 +99,11 @@ class ShardActor:
         def ask_of(agent: int) -> Ask:
             return lambda question: bytes(ray.get(source.read.remote(agent, False, question), timeout=_READ_S))
 
-        return self._shards.answer(what, argument, fetch, ask_of)
+        return self._here.step(what, argument, fetch, ask_of)
 
     def piece(self, packed: bytes) -> bytes:
         """Return a part of a file of a shard."""
-        return read_piece(self._path, msgspec.json.decode(packed, type=FilePiece))
+        return self._here.piece(packed)
 
 
 class MachineActor:

@@ -23,17 +23,21 @@ from thresher.crawler.core.errors import StoreError, UsageError
 from thresher.crawler.core.ownership import N_PARTITIONS, divided
 from thresher.crawler.graph.pagerank import JUMP
 from thresher.crawler.machines import far_moves
+from thresher.crawler.machines.far_merges import Taken
 from thresher.crawler.machines.far_shards import FarShards, NewShard, ShardAnswer
 from thresher.crawler.machines.losing import give_up
 from thresher.crawler.machines.merging import require_merged
 from thresher.crawler.machines.moving import fits, placed, redistribute
+from thresher.crawler.machines.own_shards import OwnShards
 from thresher.crawler.start.opening import reconfigure
 from thresher.storage import carrying
 from thresher.storage.carrying import FilePiece, files_of, read_piece
 from thresher.storage.export.reading import reading_shard
 from thresher.storage.export.scans import hosts
+from thresher.storage.far import FarAnswer, Get
 from thresher.storage.far_server import ShardServer
 from thresher.storage.partitions import Partitions, Ranges, ranges_of, read_partitions, shard_path, write_partitions
+from thresher.storage.schema import Meta
 from thresher.storage.shards import open_view
 from thresher.storage.snapshots.taking import take_shards
 from thresher.storage.snapshots.targets import FolderTarget
@@ -179,6 +183,20 @@ def test_a_shard_that_a_killed_move_has_left_behind_does_not_wait_to_be_merged(c
     with pytest.raises(UsageError, match="the disk of machine b is back"):
         require_merged(disks.head, disks.table, NAMES, disks)
     require_merged(disks.head, msgspec.structs.replace(disks.table, moving=disks.table.owners), NAMES, disks)  # resume ends that first
+
+
+def test_a_shard_is_read_between_steps_in_one_process(crawled: Path, tmp_path: Path) -> None:
+    """As by the actor of a machine while a returned disk is merged. Mutation: readers stay open, and a step cannot open the shard."""
+    disks = Disks(tmp_path, crawled)
+    disks.redistribute("a", "b")
+    there = OwnShards(disks.disks["b"])
+    question = msgspec.msgpack.encode(Get("meta", [Meta.VERSION]))
+    for at_once in (False, True):
+        read = there.read(1, question, at_once=at_once)
+        assert msgspec.msgpack.decode(read, type=FarAnswer).values != [None]
+        done = msgspec.json.decode(there.step("taken", msgspec.json.encode(Taken([1]))), type=ShardAnswer)
+        assert not done.fault
+    there.close()
 
 
 @given(st.lists(st.sampled_from("abcd")), st.lists(st.sampled_from("abcd")))
