@@ -54,15 +54,29 @@ def measure(site: Site, recording: Recording, settings: Sequence[str], options: 
             plain.append(crawled(site, place, Path(work) / f"plain-{i}", (*enforced(()), budget)))
             ours.append(crawled(site, place, Path(work) / f"filters-{i}", (*settings, budget)))
     print(f"{site.name}, after {', '.join(map(str, numbers))} requests:")
-    means = [mean(found(run, n, recording.clusters) for run in plain) for n in numbers]
-    for run in plain:
-        print(f"  plain   {' '.join(f'{found(run, n, recording.clusters):5}' for n in numbers)}")
-    for run in ours:
+    for name, run in (*(("plain", run) for run in plain), *(("filters", run) for run in ours)):
         own = [f"{request.purpose} {at}" for at, request in enumerate(run.requests[: numbers[-1]]) if request.purpose in _OF_FILTERS]
-        print(f"  filters {' '.join(f'{found(run, n, recording.clusters):5}' for n in numbers)}   {', '.join(own)}", flush=True)
-    least = [n_plain - max(BELOW * n_plain, BELOW_DOCUMENTS) for n_plain in means]
-    print(f"  least   {' '.join(f'{bar:5.0f}' for bar in least)}", flush=True)
-    return any(found(run, n, recording.clusters) < bar for run in ours for n, bar in zip(numbers, least, strict=True))
+        print(f"  {name:8}{' '.join(f'{found(run, n, recording.clusters):5}' for n in numbers)}   {', '.join(own)}", flush=True)
+    words = below(plain, ours, numbers, recording.clusters)
+    print("\n".join(f"  below plain: {word}" for word in words) or "  not below plain", flush=True)
+    return bool(words)
+
+
+def below(plain: Sequence[Run], ours: Sequence[Run], numbers: Sequence[int], clusters: Mapping[str, int]) -> list[str]:
+    """Return where crawls have fewer documents than plain ones on average by more than is allowed, in words.
+
+    Args:
+        plain: Plain crawls.
+        ours: Crawls with filters.
+        numbers: After so many requests.
+        clusters: Document → number of its cluster of near copies.
+    """
+    words = []
+    for n in numbers:
+        n_plain = mean(found(run, n, clusters) for run in plain)
+        least = n_plain - max(BELOW * n_plain, BELOW_DOCUMENTS)
+        words += [f"{has} documents for {n_plain:g}" for run in ours if (has := found(run, n, clusters)) < least]
+    return words
 
 
 def crawled(site: Site, place: Place, directory: Path, settings: Sequence[str]) -> Run:

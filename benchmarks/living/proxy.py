@@ -13,7 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from benchmarks.living.apache import Place
 from benchmarks.living.barriers import Answer, Kind, Schedule, changed, instead, without_session
 
-_HOP = frozenset(["connection", "keep-alive", "transfer-encoding", "content-length", "content-encoding", "upgrade", "te", "trailer"])
+HOP = frozenset(["connection", "keep-alive", "transfer-encoding", "content-length", "content-encoding", "upgrade", "te", "trailer"])
 _EVER_OPEN = ("/robots.txt",)  # walls never answer it: a site that answers it with 503 is not crawled for a while
 
 
@@ -49,7 +49,7 @@ def walled(place: Place, seed: int, kinds: list[Kind]) -> Iterator[Walls]:
             name = self.headers.get("Host", "")
             kind = walls.next(name, self.path)
             answer = instead(kind, self.path) if kind else None
-            _send(self, answer or _asked(place, self, walls, kind))
+            send(self, answer or _asked(place, self, walls, kind))
 
         def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
             """Log nothing."""
@@ -69,11 +69,11 @@ def _asked(place: Place, handler: BaseHTTPRequestHandler, walls: Walls, kind: Ki
     """Return the site's answer, changed if there is a wall that changes answers."""
     connection = HTTPConnection(place.address, place.listens, timeout=60)
     try:
-        headers = {name: value for name, value in handler.headers.items() if name.lower() not in {*_HOP, "accept-encoding"}}
+        headers = {name: value for name, value in handler.headers.items() if name.lower() not in {*HOP, "accept-encoding"}}
         connection.request("GET", without_session(handler.path), headers=headers)
         response = connection.getresponse()
         body = response.read()
-        kept = {name: value for name, value in response.getheaders() if name.lower() not in _HOP}
+        kept = {name: value for name, value in response.getheaders() if name.lower() not in HOP}
         if kind is not None and "html" in response.headers.get("Content-Type", ""):
             charset = response.headers.get_content_charset() or "utf-8"
             body = walls.change(kind, body.decode(charset, "surrogateescape")).encode(charset, "surrogateescape")
@@ -85,7 +85,8 @@ def _asked(place: Place, handler: BaseHTTPRequestHandler, walls: Walls, kind: Ki
         connection.close()
 
 
-def _send(handler: BaseHTTPRequestHandler, answer: Answer) -> None:
+def send(handler: BaseHTTPRequestHandler, answer: Answer) -> None:
+    """Answer a request."""
     handler.send_response(answer.status)
     for name, value in answer.headers.items():
         if name.lower() not in ("server", "date"):

@@ -11,7 +11,9 @@ from tiny_site import N_PAGES, SITE, serving_tiny
 
 from benchmarks.living import __main__ as living
 from benchmarks.living.anytime import main, one_run, reordered
+from benchmarks.living.crawls import enforced
 from benchmarks.living.curve import Curve, CurveRequest, Run, compared, missed, near_lost, tail_start
+from benchmarks.living.early import below, crawled, found
 from benchmarks.living.recordings import record, recorded
 from benchmarks.living.replayed import main as main_of_replays
 from benchmarks.living.replayed import measure as replayed_measure
@@ -100,7 +102,7 @@ def test_an_unknown_filter_and_an_unknown_site_are_refused(capfd: pytest.Capture
     assert "no filter: nonsense" in capfd.readouterr().err
     with pytest.raises(SystemExit):
         main(["nowhere"])
-    assert {"anytime", "record", "replay", "sitemaps", "walls"} == set(living._COMMANDS)
+    assert {"anytime", "early", "record", "replay", "sitemaps", "walls"} == set(living._COMMANDS)
 
 
 def test_texts_of_the_same_words_in_another_order_are_near_copies() -> None:
@@ -122,3 +124,16 @@ def test_a_recording_is_crawled_again_with_filters_and_nothing_is_lost(tmp_path:
     assert found.tail[0] > 0
     assert "lost 0 (+0 near) of 16" in capfd.readouterr().out
     assert main_of_replays([str(tmp_path)]) == 2
+
+
+def test_the_beginning_of_a_recorded_site_is_crawled_plainly_and_with_filters(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Mutation: requests beyond the budget were counted."""
+    with forking_commands(), serving_tiny(tmp_path) as place:
+        made = record(SITE, place, tmp_path)
+        runs = [crawled(SITE, place, tmp_path / name, [*of, "limits.max_pages=6"]) for name, of in (("p", enforced(())), ("f", ()))]
+    n = found(runs[0], 6, made.clusters)
+    assert 3 <= n <= 6
+    assert found(runs[0], 3, made.clusters) < n
+    whole = found(made.run, 1_000, made.clusters)
+    assert below([made.run], [made.run], [6, 1_000], made.clusters) == []
+    assert below([made.run], runs[1:], [6, 1_000], made.clusters) == [f"{found(runs[1], 1_000, made.clusters)} documents for {whole}"]

@@ -12,7 +12,9 @@ from tiny_site import SITE, page, serving_tiny
 
 from benchmarks.living.barriers import Kind, Schedule, changed, instead, without_session
 from benchmarks.living.proxy import walled
-from benchmarks.living.walls import AFTERMATH, blame, through
+from benchmarks.living.recorded_site import served_again
+from benchmarks.living.recordings import record
+from benchmarks.living.walls import AFTERMATH, before_recording, blame, through
 
 
 def stood(schedule: Schedule, n_requests: int) -> list[Kind | None]:
@@ -79,3 +81,20 @@ def test_a_tiny_site_is_crawled_without_walls_and_through_them(tmp_path: Path, c
     assert "without walls: " in told
     assert "filters: " in told
     assert " behind walls; lost 0 of 16" in told
+
+
+def test_a_recorded_site_answers_as_it_did_and_walls_stand_before_it(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Mutations: redirects and queries were not answered; what is not recorded was answered 200."""
+    with forking_commands():
+        with serving_tiny(tmp_path) as place:
+            record(SITE, place, tmp_path)
+        with served_again(SITE, tmp_path / SITE.name, tmp_path / "again") as again:
+            connection = HTTPConnection(again.address, again.own_port, timeout=300)
+            for path, status in (("/3?view=print", 200), ("/none", 404)):
+                connection.request("GET", path, headers={"Host": f"tiny.example:{again.port}"})
+                response = connection.getresponse()
+                assert (response.status, response.read() == page(3).encode()) == (status, status == 200)
+            connection.close()
+        assert again.port == place.port
+        assert before_recording(SITE, tmp_path, tmp_path / "walls", [], 3, [Kind.VARIANTS]) == 0
+    assert " behind walls; lost 0 of 16" in capfd.readouterr().out
