@@ -188,6 +188,11 @@ def feed_urls(native: Any, text: str, rng: random.Random) -> None:
         )
     urls = ["http://a/" + "".join(rng.choices([*bits, ".", "&", ".pdf"], k=rng.randrange(5))) for _ in range(rng.randrange(12))]
     urls = [url for url in urls if url.isascii() or rng.random() < 0.01]
+    _feed_lists(native, urls, rng)
+
+
+def _feed_lists(native: Any, urls: list[str], rng: random.Random) -> None:
+    """Call the functions that take many URLs, or rows of them."""
     extensions = b"".join(sorted(rng.randbytes(8) for _ in range(rng.randrange(5))))
     with contextlib.suppress(ValueError):
         native.origins(urls)

@@ -127,6 +127,24 @@ def compare(directory: Path, n_pages: int, budget: int, *, others: bool, q: floa
         return len(web.truth().documents()), crawls
 
 
+_COLUMNS = (
+    *("crawl", "requests", "documents", "of all", "wasted", "of budget", "of requests"),
+    *("calendar", "facet", "session", "other", "held", "CPU s"),
+)
+
+
+def _row(of: Crawl, n: int, budget: int) -> tuple[object, ...]:
+    """Return the row of a crawl.
+
+    Args:
+        n: Documents of the sites.
+        budget: Pages that the crawl might fetch.
+    """
+    shares = of.documents, f"{of.documents / n:.1%}", of.n_wasted, f"{of.n_wasted / budget:.1%}", f"{of.trap_share:.1%}"
+    kinds = (of.by_trap.get(kind, 0) for kind in ("calendar", "facet", "session", "other"))
+    return of.name, of.n_requests, *shares, *kinds, of.n_held, round(of.cpu_s, 1)
+
+
 def main() -> None:
     """Print the comparison; exit 0 only if both bars are met."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.quality.depth_crawl", description="What depth cutoffs save and lose.")
@@ -137,38 +155,7 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="depth-") as name:
         n, crawls = compare(Path(name), options.pages, options.budget, others=options.filters == "all", q=options.q)
-    columns = (
-        "crawl",
-        "requests",
-        "documents",
-        "of all",
-        "wasted",
-        "of budget",
-        "of requests",
-        "calendar",
-        "facet",
-        "session",
-        "other",
-        "held",
-        "CPU s",
-    )
-    rows = [
-        (
-            *(
-                of.name,
-                of.n_requests,
-                of.documents,
-                f"{of.documents / n:.1%}",
-                of.n_wasted,
-                f"{of.n_wasted / options.budget:.1%}",
-                f"{of.trap_share:.1%}",
-            ),
-            *(of.by_trap.get(kind, 0) for kind in ("calendar", "facet", "session", "other")),
-            *(of.n_held, round(of.cpu_s, 1)),
-        )
-        for of in crawls
-    ]
-    print_table(columns, rows)
+    print_table(_COLUMNS, [_row(of, n, options.budget) for of in crawls])
     for of in crawls:
         print(f"{of.name}: documents missed, by variant: {dict(of.missed)}")
     ours = crawls[-1]

@@ -140,45 +140,47 @@ def numbers(kind: types.IntType | types.FloatType) -> st.SearchStrategy[Any]:
     return st.floats(least, most, exclude_min=kind.gt is not None, exclude_max=kind.lt is not None, allow_nan=False)
 
 
+SPECIAL: dict[str, st.SearchStrategy[Any]] = {  # option → values that config/check.py lets through
+    "identity.agent": st.from_regex(r"\A[A-Za-z_-]{1,20}\Z"),
+    "identity.contact": st.sampled_from(["", "me@example.org", "https://example.org/~me?a='b'#c"]),
+    "identity.from_header": st.sampled_from(["", "me@example.org"]),
+    "scope.include": st.lists(TEXT.map(lambda text: re.sub(r"[^\w ]", "#", text) + ".*"), max_size=3),
+    "scope.exclude": st.lists(st.sampled_from([r"\.pdf$", "a|b", "null", "off", "[?&]x=", "'\"", "  x  "]), max_size=3),
+    "scope.schemes": st.sampled_from([["http"], ["https", "http"]]),
+    "fetch.accept_types": st.sampled_from([["*/*"], ["text/*", "application/x.y+z"]]),
+    "fetch.allow_addresses": st.sampled_from([[], ["127.0.0.0/8", "::1/128"]]),
+    "fetch.allow_ports": st.sampled_from([[80], [1, 65_535], "any"]),
+    "fetch.headers": st.dictionaries(st.sampled_from(["X-A", "0", "~", "no"]), TEXT.map(ascii)),
+    "dns.servers": st.sampled_from([[], ["[::1]:53", "127.0.0.1"]]),
+    "dns.static": st.dictionaries(st.sampled_from([".demo", "a.example", "1.0", "no"]), st.just("::1")),
+    "own_site.pinned": st.dictionaries(st.sampled_from(["a.example:80", "[::1]:8000"]), st.sampled_from(["::1", "127.0.0.1 ::1"])),
+    "labels": st.dictionaries(st.sampled_from(["https://a.example/", "a.example/x:y"]), TEXT, max_size=2),
+    "fetch.proxy": st.sampled_from(["", "http://proxy.example:3128", "socks5://[::1]:1080"]),
+    "fetch.bind": st.sampled_from([[], ["192.0.2.1"], ["192.0.2.1", "2001:db8::1"]]),
+    "url.strip_params": st.sampled_from([[], ["utm_*", "*", "null"]]),
+    "scope.danger.links": st.lists(st.sampled_from(["/logout", "/a|b/**", "?x=#", "/s?a|b=c*&d"]), max_size=3),
+    "scope.danger.harmless": st.lists(st.sampled_from(["/docs/", "#", "x{2}"]), max_size=3),
+    "filters.media.skip_announced": st.lists(st.sampled_from(["application/json", "text/*+x"]), max_size=3),
+    "filters.media.skip_extensions": st.lists(st.sampled_from(["7z", "no", "1e3", "pdf"] * 9), max_size=40),
+    "overrides": st.sampled_from(
+        [
+            [],
+            [
+                {"match": "a.example", "options": {"politeness.min_delay": 0.5}, "skip": True},
+                {
+                    "match": "https://a.example/x:y/",
+                    "options": {"robots.obey": False, "limits.max_depth": None, "scope.exclude": ["a#"]},
+                },
+            ],
+        ]
+    ),
+}
+
+
 def values(key: str, kind: types.Type) -> st.SearchStrategy[Any]:
     """Draw any value that config/check.py lets through too."""
-    special: dict[str, st.SearchStrategy[Any]] = {
-        "identity.agent": st.from_regex(r"\A[A-Za-z_-]{1,20}\Z"),
-        "identity.contact": st.sampled_from(["", "me@example.org", "https://example.org/~me?a='b'#c"]),
-        "identity.from_header": st.sampled_from(["", "me@example.org"]),
-        "scope.include": st.lists(TEXT.map(lambda text: re.sub(r"[^\w ]", "#", text) + ".*"), max_size=3),
-        "scope.exclude": st.lists(st.sampled_from([r"\.pdf$", "a|b", "null", "off", "[?&]x=", "'\"", "  x  "]), max_size=3),
-        "scope.schemes": st.sampled_from([["http"], ["https", "http"]]),
-        "fetch.accept_types": st.sampled_from([["*/*"], ["text/*", "application/x.y+z"]]),
-        "fetch.allow_addresses": st.sampled_from([[], ["127.0.0.0/8", "::1/128"]]),
-        "fetch.allow_ports": st.sampled_from([[80], [1, 65_535], "any"]),
-        "fetch.headers": st.dictionaries(st.sampled_from(["X-A", "0", "~", "no"]), TEXT.map(ascii)),
-        "dns.servers": st.sampled_from([[], ["[::1]:53", "127.0.0.1"]]),
-        "dns.static": st.dictionaries(st.sampled_from([".demo", "a.example", "1.0", "no"]), st.just("::1")),
-        "own_site.pinned": st.dictionaries(st.sampled_from(["a.example:80", "[::1]:8000"]), st.sampled_from(["::1", "127.0.0.1 ::1"])),
-        "labels": st.dictionaries(st.sampled_from(["https://a.example/", "a.example/x:y"]), TEXT, max_size=2),
-        "fetch.proxy": st.sampled_from(["", "http://proxy.example:3128", "socks5://[::1]:1080"]),
-        "fetch.bind": st.sampled_from([[], ["192.0.2.1"], ["192.0.2.1", "2001:db8::1"]]),
-        "url.strip_params": st.sampled_from([[], ["utm_*", "*", "null"]]),
-        "scope.danger.links": st.lists(st.sampled_from(["/logout", "/a|b/**", "?x=#", "/s?a|b=c*&d"]), max_size=3),
-        "scope.danger.harmless": st.lists(st.sampled_from(["/docs/", "#", "x{2}"]), max_size=3),
-        "filters.media.skip_announced": st.lists(st.sampled_from(["application/json", "text/*+x"]), max_size=3),
-        "filters.media.skip_extensions": st.lists(st.sampled_from(["7z", "no", "1e3", "pdf"] * 9), max_size=40),
-        "overrides": st.sampled_from(
-            [
-                [],
-                [
-                    {"match": "a.example", "options": {"politeness.min_delay": 0.5}, "skip": True},
-                    {
-                        "match": "https://a.example/x:y/",
-                        "options": {"robots.obey": False, "limits.max_depth": None, "scope.exclude": ["a#"]},
-                    },
-                ],
-            ]
-        ),
-    }
-    if key in special:
-        return special[key]
+    if key in SPECIAL:
+        return SPECIAL[key]
     match bare(kind)[0]:
         case types.UnionType(types=kinds):
             return st.one_of(*(values(key, inner) for inner in kinds))

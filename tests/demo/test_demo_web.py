@@ -202,7 +202,7 @@ def test_a_reply_depends_on_the_url_alone_not_on_what_was_asked_before_or_in_whi
         backwards.respond(*split(url))
     assert _digest(backwards, urls) == here
     program = (
-        "import sys; sys.path.insert(0, 'tests/demo'); from test_demo_web import EVERYTHING, PORT, Web, _digest\n"
+        "import sys; sys.path[:0] = ['tests', 'tests/demo']; from test_demo_web import EVERYTHING, PORT, Web, _digest\n"
         "print(_digest(Web(EVERYTHING, port=PORT), list(Web(EVERYTHING, port=PORT).truth().urls)[::3]))"
     )
     elsewhere = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True, timeout=600)

@@ -86,6 +86,15 @@ def test_links_redirects_and_robots_txt_cross_between_agents_as_within_one(tmp_p
     assert verify(tmp_path / "store") == []
 
 
+def _all_exports_have_the_label(store: Path) -> None:
+    """Check that each row of these exports has the label of its seed, and that a WACZ file lists what sitemaps announce, too."""
+    with open_view(store) as view:
+        for kind, n in (("announced", N_SITES), ("requisites", 3 * N_SITES), ("sitemaps", N_SITES), ("urls", 3 * N_SITES)):
+            chosen = KINDS[kind].choose(("label",))
+            assert [chosen[0].of(row) for row in KINDS[kind].rows(view, frozenset(("label",)))] == ["museums"] * n
+        assert write_wacz(view, warc_files(view), io.BytesIO(), software="test") == 2 * N_SITES  # what sitemaps announce, too
+
+
 def test_an_archive_of_two_agents_keeps_a_payload_once_and_knows_the_seed_s_label_of_all(tmp_path: Path) -> None:
     """All sites show one page, with one picture elsewhere, name a sitemap elsewhere, and lead to the next by a redirect."""
 
@@ -123,11 +132,7 @@ def test_an_archive_of_two_agents_keeps_a_payload_once_and_knows_the_seed_s_labe
     said = [record.block for record in found if record.kind == "metadata"]
     assert len(said) == 8 * N_SITES + 2  # icons, too
     assert [block for block in said if b"label: museums" not in block] == []
-    with open_view(tmp_path / "store") as view:
-        for kind, n in (("announced", N_SITES), ("requisites", 3 * N_SITES), ("sitemaps", N_SITES), ("urls", 3 * N_SITES)):
-            chosen = KINDS[kind].choose(("label",))
-            assert [chosen[0].of(row) for row in KINDS[kind].rows(view, frozenset(("label",)))] == ["museums"] * n
-        assert write_wacz(view, warc_files(view), io.BytesIO(), software="test") == 2 * N_SITES  # what sitemaps announce, too
+    _all_exports_have_the_label(tmp_path / "store")
     done = forking.run(("forget", tmp_path / "store", f"s1.test:{server.port}"), cwd=ROOT, env=forking.clean_environment())
     assert done.returncode == 0, done.stderr
     targets = [record.headers.get("WARC-Target-URI", [""])[0] for record in records(tmp_path / "store")]
