@@ -36,7 +36,7 @@ from thresher.filters.tail.membership import (
     refills,
     releases,
 )
-from thresher.filters.tail.records import Draw, HostTail, TailClass, TailPolicy
+from thresher.filters.tail.records import Draw, HostTail, TailClass, TailPolicy, new_class
 from thresher.filters.tail.serve import HostCrawl, Promotion, TailEnd, audits, may_serve, promote, settle
 
 _NOTHING = Draw("", 0)
@@ -131,7 +131,6 @@ class ReplayedHost:
         self.waiting: dict[int, HeldPlace] = {}
         self.opinions = opinions
         self.end: TailEnd | None = None
-        self.exempt: set[int] = set()  # URLs that were drawn or released: not judged again
 
 
 class ReplayedCrawl:
@@ -196,7 +195,7 @@ class ReplayedCrawl:
             return
         while host.fresh:
             number = host.fresh.popleft()
-            if number not in host.exempt and self._is_skipped(host, number):
+            if self._is_skipped(host, number):
                 continue
             self._fetch(host, number, _NOTHING)
             return
@@ -217,7 +216,6 @@ class ReplayedCrawl:
         ruling = self._filters.turn(number) if self._filters is not None else None
         holder = (ruling.holder if ruling is not None else "") or host.opinions.holder(self._graph.urls[number])
         if holder:
-            host.exempt.add(number)
             self._hold(host, number, Membership(holder, is_inherited=False))
         elif ruling is not None and ruling.alias is not None:
             self._admit(ruling.alias, Source(SourceOutcome.NEW))
@@ -252,7 +250,6 @@ class ReplayedCrawl:
         drawn, members[: of.n] = members[: of.n], []
         for _, number in drawn:
             host.waiting.pop(number)
-            host.exempt.add(number)
         return [(number, of.draw) for _, number in drawn]
 
     def _fetch(self, host: ReplayedHost, number: int, draw: Draw) -> None:
@@ -365,7 +362,7 @@ class ReplayedCrawl:
         record = host.classes.get(of.holder)
         if record is None:
             known = self._filters.recent(of.holder) if self._filters is not None else None
-            record = host.classes[of.holder] = TailClass(of.holder, recent=known or host.opinions.recent(of.holder))
+            record = host.classes[of.holder] = new_class(of.holder, known or host.opinions.recent(of.holder))
         cohort = join(record)
         order = draw_order(self._secret, of.holder.encode(), self._graph.urls[number].encode())
         host.waiting[number] = HeldPlace(of, cohort, order)

@@ -34,7 +34,7 @@ from thresher.filters.tail.history import (
     Voided,
 )
 from thresher.filters.tail.membership import join, leave
-from thresher.filters.tail.records import Draw, HostTail, TailClass, TailPolicy
+from thresher.filters.tail.records import Draw, HostTail, TailClass, TailPolicy, new_class
 from thresher.filters.tail.serve import Promotion, TailEnd, audits, promote, settle, void
 from thresher.storage.tables.counters import Counters
 from thresher.storage.tables.tail import PENDING, TailPlace, TailTables, class_tag
@@ -109,7 +109,7 @@ class Tails:
         of, known = loaded.classes.get(tag), None
         if of is None:
             known = self._known(holder) or Recent()
-            of = loaded.classes[tag] = TailClass(holder, recent=msgspec.structs.replace(known))
+            of = loaded.classes[tag] = new_class(holder, known)
         order = draw_order(b"", holder.encode(), key)  # a key is already a hash with the crawl's secret
         place = TailPlace(queue, tag, join(of), order, is_inherited)
         self._tables.add(key, place, holder)

@@ -32,6 +32,11 @@ class Recent(msgspec.Struct, array_like=True):
         self.s = self.s * kept + is_good
         self.streak = 0 if is_good else self.streak + 1
 
+    def as_prior(self, most: float) -> Recent:
+        """Return the same yield with the weight of at most so many fetches."""
+        share = min(1.0, most / self.n) if self.n else 0.0
+        return Recent(self.n * share, self.s * share, self.streak)
+
 
 def halved(n: int, s: int, most: int) -> tuple[int, int]:
     """Return two counts unchanged, or both halved if the first has reached `most`.

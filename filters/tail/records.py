@@ -22,6 +22,7 @@ import msgspec
 
 from thresher.filters.evidence.bounds import Stratum, price
 from thresher.filters.evidence.decay import Recent
+from thresher.filters.evidence.posterior import STRENGTH
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,16 @@ class TailClass(msgspec.Struct, array_like=True):
     def waiting(self) -> int:
         """URLs that may be promoted."""
         return sum(cohort.waiting for cohort in self.cohorts)
+
+
+def new_class(holder: str, known: Recent) -> TailClass:
+    """Return a class without URLs.
+
+    Args:
+        known: What was fetched of it before it was held. These were the first URLs that the site named, not a random sample, and they were
+            barren, or it would not be held: so they count as no more fetches than what is known of the host's other classes.
+    """
+    return TailClass(holder, recent=known.as_prior(STRENGTH))
 
 
 class HostTail(msgspec.Struct, array_like=True):

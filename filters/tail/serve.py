@@ -32,6 +32,9 @@ from thresher.filters.evidence.decay import Recent
 from thresher.filters.evidence.posterior import expected, pooled
 from thresher.filters.tail.records import Cohort, Cost, Draw, HostTail, TailClass, TailPolicy
 
+_POOR = 0.2  # expected yield of the best class below which others are tried first
+_TRIED_FROM = 20  # waiting URLs of a class that is worth a trial
+_TRIALS = 4  # draws of a trial
 _LOST_CAPITAL = -3.0  # log wealth below which a new test is cheaper than winning this one
 _AUDITED = 1.0  # size of the newest cohort, as a share of the older ones', from which it is audited
 _SERVED = 1 / 16  # the same, from which it is served when the host has nothing else and finds few new links
@@ -91,10 +94,12 @@ def promote(host: HostTail, classes: Collection[TailClass], policy: TailPolicy, 
     prior = pooled([of.recent for of in waiting])
     yields = {of.holder: expected(of.recent, prior) for of in waiting}
     best = max(waiting, key=lambda of: yields[of.holder])
-    if yields[best.holder] >= policy.worthwhile or policy.tail_yield <= 0:
-        return _batch(best, policy, bet=False, cost=Cost.NONE)
     allowance = policy.price + policy.share * host.useful
     is_whole = host.barren_whole < allowance  # small classes are still fetched whole
+    if yields[best.holder] >= policy.worthwhile or policy.tail_yield <= 0:
+        if yields[best.holder] < _POOR and is_whole and (untried := _untried(waiting)) is not None:
+            return _batch(untried, policy, bet=False, cost=Cost.WHOLE)
+        return _batch(best, policy, bet=False, cost=Cost.NONE)
     shared = [of for of in waiting if not is_whole or of.known - _closed(of) >= policy.price]
     proof = _proof(host, shared, classes, policy) if shared else _Proof.OPEN
     if proof is _Proof.HOLDS:
@@ -146,6 +151,16 @@ def audits(of: TailClass, policy: TailPolicy) -> Promotion | None:
     found = _take(of, Draw(of.holder, drawable[-1], bet=True, is_audit=True), due)
     of.cohorts[drawable[-1]].audited += found.n
     return found
+
+
+def _untried(waiting: Sequence[TailClass]) -> TailClass | None:
+    """Return the largest class of which hardly anything was drawn yet, None if there is none worth a trial.
+
+    What was fetched of it before it was held was barren, or it would not be held; but these were the first URLs that the site named, not a
+    random sample.
+    """
+    found = [of for of in waiting if of.waiting >= _TRIED_FROM and sum(cohort.drawn + cohort.pending for cohort in of.cohorts) < _TRIALS]
+    return max(found, key=lambda of: (of.waiting, of.holder), default=None)
 
 
 def _proof(host: HostTail, shared: Sequence[TailClass], classes: Collection[TailClass], policy: TailPolicy) -> _Proof:

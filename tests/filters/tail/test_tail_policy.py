@@ -22,7 +22,7 @@ from thresher.filters.tail.membership import (
     refills,
     releases,
 )
-from thresher.filters.tail.records import Cost, Draw, HostTail, TailClass, TailPolicy
+from thresher.filters.tail.records import Cost, Draw, HostTail, TailClass, TailPolicy, new_class
 from thresher.filters.tail.serve import HostCrawl, Promotion, TailEnd, audits, may_serve, promote, settle, void
 
 POLICY = TailPolicy()
@@ -72,6 +72,45 @@ def test_the_best_class_is_served_first_and_whole() -> None:
     assert fetched["barren"] < 300
     assert end is TailEnd.CLOSED
     assert classes[0].left == 2_000 - fetched["barren"]
+
+
+def test_a_class_held_for_a_run_of_barren_fetches_has_a_trial_before_a_poor_class_is_served_whole() -> None:
+    """Of a tracker's pages with the history of a wiki page every fourth is new, but the first twenty were not; its timeline yields a tenth.
+
+    Mutations: no trial, and a class that keeps the weight of what was fetched before it was held, each fail this.
+    """
+    poor, held = a_class("timeline", 400, Recent(60, 6)), new_class("history", Recent(20, 0, 20))
+    for _ in range(80):
+        join(held)
+    host, served = HostTail(useful=500), [0, 0]
+    while held.waiting:
+        answer = promote(host, [poor, held], POLICY)
+        assert isinstance(answer, Promotion)
+        at = answer.draw.holder == "history"
+        for _ in range(answer.n):
+            served[at] += 1
+            settle(host, held if at else poor, answer.draw, served[at] % (4 if at else 10) == 0, policy=POLICY)
+    assert served[0] < 100, "the better class was served first"
+
+
+def test_trials_of_an_endless_space_stay_within_the_share_of_barren_fetches() -> None:
+    """Mutation: a trial that is charged to nobody fails this."""
+    host, poor = HostTail(useful=500), a_class("poor", 100_000, Recent(60, 8))
+    classes, tried = [poor], 0
+    for n in range(1_000):
+        classes.append(new_class(f"bred {n}", Recent(8, 0, 8)))
+        for _ in range(20):
+            join(classes[-1])
+        for _ in range(4):
+            answer = promote(host, classes, POLICY)
+            assert isinstance(answer, Promotion)
+            for _ in range(answer.n):
+                is_poor = answer.draw.holder == "poor"
+                tried += not is_poor
+                settle(
+                    host, next(of for of in classes if of.holder == answer.draw.holder), answer.draw, is_poor and n % 8 == 0, policy=POLICY
+                )
+    assert tried <= POLICY.price + POLICY.share * host.useful + 2 * POLICY.batch
 
 
 def test_a_class_smaller_than_the_price_of_its_bound_is_fetched_whole() -> None:
