@@ -230,6 +230,8 @@ def test_a_machine_can_be_given_up_only_where_something_of_it_is_left(crawled: P
     write_partitions(disks.disks["b"], disks.table)
     take_shards(disks.disks["b"], [shard], place, keep=1, marks=True)
     before = disks.known()
+    with reading_shard(shard) as view:
+        n_hosts = len(dict(hosts(view)))  # in one of 64 crawls the secret gives all six sites to the other shard
     shutil.rmtree(shard)
     moved = msgspec.structs.replace(disks.table, owners=ranges_of(divided(2)[::-1]))
     write_partitions(disks.head, moved)
@@ -243,8 +245,8 @@ def test_a_machine_can_be_given_up_only_where_something_of_it_is_left(crawled: P
     assert give_up(disks.head, disks.table, "b", kept, disks) == [1]
     with reading_shard(shard_path(disks.head, 1)) as view:
         asked_at = [at for host in dict(hosts(view)).values() for at in (host.next_at, host.due) if at]
-    assert asked_at
-    assert min(asked_at) > now + LEASE_S, "the lost machine may have a lease so long"
+    assert len(asked_at) >= n_hosts
+    assert all(at > now + LEASE_S for at in asked_at), "the lost machine may have a lease so long"
     assert disks.table.machines == ["a", "a"]
     assert rested(disks.known()) == rested(before)
 
