@@ -8,9 +8,8 @@ import shlex
 import shutil
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.server import SimpleHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
@@ -24,6 +23,7 @@ from harness import demo, free_port, options
 from test_story_import import foreign
 
 import thresher as api
+from benchmarks.support.handler_server import serving
 from thresher.crawler.cli import COMMANDS, main, thresher
 
 ROOT = Path(__file__).parents[1]
@@ -72,12 +72,8 @@ def own_site(tmp_path: Path) -> Iterator[str]:
         def log_message(self, *_: object) -> None:
             pass
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder))) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-        thread.start()
-        yield f"http://localhost:{server.server_address[1]}/"
-        server.shutdown()
-        thread.join()
+    with serving(functools.partial(Quiet, directory=str(folder)), "127.0.0.1") as port:
+        yield f"http://localhost:{port}/"
 
 
 def test_start_holds_exactly_two_sh_blocks_of_one_line() -> None:

@@ -8,10 +8,11 @@ from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.client import HTTPConnection, HTTPException
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 
 from benchmarks.living.apache import Place
 from benchmarks.living.barriers import Answer, Kind, Schedule, changed, instead, without_session
+from benchmarks.support.handler_server import serving
 
 HOP = frozenset(["connection", "keep-alive", "transfer-encoding", "content-length", "content-encoding", "upgrade", "te", "trailer"])
 _EVER_OPEN = ("/robots.txt",)  # walls never answer it: a site that answers it with 503 is not crawled for a while
@@ -54,15 +55,8 @@ def walled(place: Place, seed: int, kinds: list[Kind]) -> Iterator[Walls]:
         def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
             """Log nothing."""
 
-    server = ThreadingHTTPServer((place.address, place.port), Handler)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-    thread.start()
-    try:
+    with serving(Handler, place.address, place.port):
         yield walls
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 def _asked(place: Place, handler: BaseHTTPRequestHandler, walls: Walls, kind: Kind | None) -> Answer:

@@ -6,11 +6,10 @@ A URL that was not recorded is answered 404: what only filters ask for, and what
 from __future__ import annotations
 
 import json
-import threading
 from base64 import b64decode
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -19,6 +18,7 @@ from benchmarks.living.barriers import Answer
 from benchmarks.living.crawls import thresher
 from benchmarks.living.proxy import HOP, send
 from benchmarks.living.site import Site
+from benchmarks.support.handler_server import serving
 from benchmarks.support.ports import free_port
 
 _NOT_RECORDED = Answer(404, {"Content-Type": "text/html; charset=utf-8"}, b"<html><body>Not Found</body></html>")
@@ -47,15 +47,8 @@ def served_again(site: Site, store: Path, directory: Path) -> Iterator[Place]:
     ports = {int(host.rpartition(":")[2]) for host in (where.partition("/")[0] for where in answers) if ":" in host}
     place = Place(directory / site.name, site.address, ports.pop(), free_port(site.address))
     place.directory.mkdir(parents=True)
-    server = ThreadingHTTPServer((site.address, place.own_port), Handler)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-    thread.start()
-    try:
+    with serving(Handler, site.address, place.own_port):
         yield place
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 def _answers(store: Path) -> dict[str, Answer]:

@@ -19,18 +19,19 @@ import struct
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from html.parser import HTMLParser
 from http.client import HTTPConnection
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.server import SimpleHTTPRequestHandler
 from pathlib import Path
 from typing import Final
 from urllib.parse import urldefrag, urljoin, urlsplit
 
+from benchmarks.support.handler_server import serving
+from benchmarks.support.ports import free_port
 from thresher.crawler.children.python import command, environment
 
 _FOLDERS: Final = ("/usr/share/doc/python3-doc/html", "/usr/share/doc/debian-handbook/html/en-US")
@@ -50,13 +51,8 @@ class _Quiet(SimpleHTTPRequestHandler):
 @contextmanager
 def served(folder: Path, address: str) -> Iterator[str]:
     """Serve a folder; yield its origin."""
-    server = ThreadingHTTPServer((address, 0), functools.partial(_Quiet, directory=str(folder)))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield f"http://{address}:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()
+    with serving(functools.partial(_Quiet, directory=str(folder)), address) as port:
+        yield f"http://{address}:{port}"
 
 
 class _Needs(HTMLParser):
@@ -211,8 +207,7 @@ def replayed(stores: list[Path], wayback: str, folder: Path) -> Iterator[str]:
     manager = str(Path(wayback).with_name("wb-manager"))
     for words in (["init", "c"], ["add", "c", *files]):
         subprocess.run([manager, *words], cwd=folder, check=True, capture_output=True)
-    with ThreadingHTTPServer(("127.0.0.1", 0), _Quiet) as free:
-        port = free.server_port
+    port = free_port("127.0.0.1")
     process = subprocess.Popen(
         [wayback, "-b", "127.0.0.1", "-p", str(port)], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from benchmarks.living.apache import Place
 from benchmarks.living.site import Site
+from benchmarks.support.handler_server import serving
 from benchmarks.support.ports import free_port
 
 N_PAGES = 16
@@ -55,12 +55,5 @@ def page(number: int) -> str:
 def serving_tiny(directory: Path, *, is_fronted: bool = False) -> Iterator[Place]:
     """Serve the site until the block ends.    is_fronted: at `own_port`, so that a proxy can stand at the place's port"""
     place = Place(directory, ADDRESS, free_port(ADDRESS), free_port(ADDRESS) if is_fronted else 0)
-    server = ThreadingHTTPServer((ADDRESS, place.listens), _Handler)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-    thread.start()
-    try:
+    with serving(_Handler, ADDRESS, place.listens):
         yield place
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
