@@ -112,7 +112,7 @@ class Crawl:
         directory: str | Path,
         seeds: Iterable[str] = (),
         *,
-        config: str | Path | Sequence[str | Path] = (),
+        config: str | Path | Sequence[str | Path] | Mapping[str, Any] = (),
         settings: Settings | None = None,
         specs: Sequence[FilterSpec] | None = None,
         **options: Any,
@@ -121,7 +121,7 @@ class Crawl:
 
         Args:
             directory: The directory of the crawl; one that holds a crawl is resumed, with these options and further seeds.
-            config: YAML files.
+            config: YAML files, or the sections themselves as a mapping; options win over it.
             settings: A complete configuration with its seeds; must be given without `seeds`, `config` and options.
             specs: Filters in place of the configured ones.
             options: Sections of the configuration, for example limits={"max_pages": 100} or filters={"dust": {"mode": "off"}}.
@@ -130,8 +130,9 @@ class Crawl:
         self._settings = settings
         self.directory = Path(directory)
         self._seeds = [seeds] if isinstance(seeds, str) else list(seeds)
-        self._configs = [str(path) for path in ([config] if isinstance(config, str | Path) else config)]
-        self._sets = list(_sets(options))
+        sections, files = (config, ()) if isinstance(config, Mapping) else ({}, [config] if isinstance(config, str | Path) else config)
+        self._configs = [str(path) for path in files]
+        self._sets = [*_sets(sections), *_sets(options)]
         self._specs = specs
         self._agent: Agent | None = None
         self._stop_asked = ""
@@ -277,7 +278,7 @@ def crawl(
     seeds: Iterable[str],
     directory: str | Path,
     *,
-    config: str | Path | Sequence[str | Path] = (),
+    config: str | Path | Sequence[str | Path] | Mapping[str, Any] = (),
     on_page: OnPage | None = None,
     on_status: Callable[[Status], object] | None = None,
     **options: Any,

@@ -197,22 +197,25 @@ class Effector:
             self._totals.count_audited(1)
 
     def serve_tail(self, queue: bytes, now: float) -> int:
-        """Draw from the tail of a host if it has nothing else to fetch and need not wait; return the number of drawn URLs."""
+        """Draw from the tail of a host if it has nothing else to fetch and need not wait; if nothing may be drawn, ask for the canary for
+        which something waits. Return the number of URLs and canaries.
+        """
         if not self._frontier.is_drained(queue, now):
             return 0
         keys = self.tails.next(queue, may_close=self.canaries.may_decide(queue))
         for key in keys:
             self._promote(key, Lane.TAIL, now)
-        if keys or not self.tails.is_asking(queue):
+        is_asking = self.tails.is_asking(queue)
+        if keys or not (is_asking or self.canaries.is_in_doubt(queue)):
             return len(keys)
-        asked, record = self.canaries.wish(queue)
+        asked, record = self.canaries.wish(queue, is_drained=not is_asking)
         self._notes += [record] if record is not None else []
         self._carry_out(asked, now)
         return len(asked)
 
     def is_in_doubt(self, queue: bytes, now: float) -> bool:
-        """Return whether a host has nothing else to fetch, and some of its answers may be a wall's."""
-        return self._frontier.is_drained(queue, now) and self.canaries.is_in_doubt(queue)
+        """Return whether a host has nothing else to fetch, not even from its tail, and some of its answers may be a wall's."""
+        return self._frontier.is_drained(queue, now) and self.canaries.is_in_doubt(queue) and not self.tails.is_waiting(queue)
 
     def _conclude(self, who: str, effect: Conclude, now: float) -> None:
         """Let a filter learn from its finding, or ask for the canaries for which the finding must wait."""

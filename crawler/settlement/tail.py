@@ -172,6 +172,11 @@ class Tails:
             self._note(Closed(queue, [of.holder for of in closed], *_bound(closed, loaded.policy)), loaded)
         return keys
 
+    def is_waiting(self, queue: bytes) -> bool:
+        """Return whether a host holds URLs that may be drawn later, all at once or within its share."""
+        loaded = self._load(queue)
+        return loaded is not None and any(of.waiting for of in loaded.classes.values())
+
     def is_asking(self, queue: bytes) -> bool:
         """Return whether something of a host waits to be closed until the host is known to be itself."""
         loaded = self._load(queue)

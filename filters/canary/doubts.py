@@ -18,7 +18,8 @@ from thresher.filters.canary.sighting import is_error
 from thresher.filters.canary.tongue import Speech
 
 _FEWEST: Final = 2  # answers that are a group, unless a wall of the host has said the same before
-_LARGE: Final = 10  # alike answers of which one is fetched again at any time: a tenth of what they have cost
+_LARGE: Final = 10  # alike answers of which one is fetched again at any time: a tenth of what they have cost;
+FEW: Final = 4  # after so many groups that were found honest since the last wall twice as many, then three times, and so on
 _PRESSING: Final = 20  # and that one does not wait for filters' share of the host's requests
 _PATIENCE: Final = 4  # factor by which the number of alike answers grows that are in doubt, once they were found honest
 _MOST: Final = records.MOST_SUSPECTS // 2  # URLs that stay in doubt after a good canary
@@ -34,13 +35,16 @@ def groups(memory: Memory, queue: bytes) -> list[tuple[bytes, Count]]:
     return sorted(found, key=lambda of: (-of[1].n, of[0]))
 
 
-def worth_a_request(memory: Memory, queue: bytes, *, small_too: bool) -> tuple[bytes, Count | None]:
+def worth_a_request(memory: Memory, queue: bytes, n_honest: int, *, small_too: bool) -> tuple[bytes, Count | None]:
     """Return the token and the count of the largest group in doubt that is worth a request; b"" and None if none is.
 
     Args:
+        memory: The filter's memory.
+        queue: Of the host.
+        n_honest: Groups that were found honest since the last wall.
         small_too: Any group is; else only a large one.
     """
-    found = (of for of in groups(memory, queue) if small_too or is_large(memory, queue, of[0], of[1].n))
+    found = (of for of in groups(memory, queue) if small_too or is_large(memory, queue, of[0], of[1].n, n_honest))
     return next(found, (b"", None))
 
 
@@ -50,17 +54,30 @@ def wanted(least: int, n_honest: int) -> int:
     Args:
         n_honest: Groups that were found honest since the last wall.
     """
-    return min(_LARGE, least << min(n_honest, _LARGE))
+    return min(_large(n_honest), least << min(n_honest, _LARGE))
 
 
-def is_large(memory: Memory, queue: bytes, token: bytes, n: int) -> bool:
-    """Return whether so many answers of a token are worth a request whatever else was spent."""
-    return n >= max(_LARGE, records.longest_patience(memory, queue, token))
+def is_large(memory: Memory, queue: bytes, token: bytes, n: int, n_honest: int) -> bool:
+    """Return whether so many answers of a token are worth a request whatever else was spent.
+
+    Args:
+        memory: The filter's memory.
+        queue: Of the host.
+        token: Of the answers.
+        n: How many there are.
+        n_honest: Groups that were found honest since the last wall.
+    """
+    return n >= max(_large(n_honest), records.longest_patience(memory, queue, token))
 
 
-def is_pressing(memory: Memory, queue: bytes, token: bytes, n: int) -> bool:
+def is_pressing(memory: Memory, queue: bytes, token: bytes, n: int, n_honest: int) -> bool:
     """Return whether so many answers of a token are worth a request at once: where a host has few pages, that may be all of them."""
-    return n >= _PRESSING and is_large(memory, queue, token, n)
+    return n >= _PRESSING and is_large(memory, queue, token, n, n_honest)
+
+
+def _large(n_honest: int) -> int:
+    """Return how many alike answers are a large group: of a site that has many such groups, only ever larger ones are."""
+    return _LARGE * (1 + n_honest // FEW)
 
 
 def found_honest(memory: Memory, queue: bytes, token: bytes) -> None:

@@ -110,7 +110,7 @@ class CanaryFilter:
     def _wished(self, wish: Wish, state: HostState, memory: Memory) -> Effects:
         if state.stage is not Stage.IDLE:
             return NO_EFFECTS
-        why = doubts.worth_a_request(memory, wish.queue, small_too=True)[0] if wish.is_drained else b""
+        why = doubts.worth_a_request(memory, wish.queue, state.n_honest, small_too=True)[0] if wish.is_drained else b""
         return self._round(wish.queue, state, memory).begin(why, is_drained=wish.is_drained, can_wait=False)
 
     def _seen(self, seen: Seen, state: HostState, memory: Memory) -> Effects:
@@ -118,7 +118,7 @@ class CanaryFilter:
         lost_after = _LOST_IF_WAITING if state.is_waiting else _LOST_AFTER
         if state.stage not in (Stage.IDLE, Stage.WALLED) and state.n_answers - state.asked_at > lost_after:
             state.stage = Stage.IDLE
-        if state.is_waiting and doubts.is_pressing(memory, seen.queue, alike.token, alike.n):
+        if state.is_waiting and doubts.is_pressing(memory, seen.queue, alike.token, alike.n, state.n_honest):
             state.is_waiting = False
             return (Hurry(origin_of(seen.url), Purpose.CANARY),)
         return self._ask_for(alike, seen, state, memory) if state.stage is Stage.IDLE else NO_EFFECTS
@@ -127,9 +127,9 @@ class CanaryFilter:
         """Ask for a canary if there are as many alike answers as are wanted for it, or if the last one was long ago."""
         queue, token, allows = seen.queue, alike.token, self._budget.allows
         if alike.n >= alike.wanted and alike.n >= records.patience(memory, queue, token, seen.url, alike.wanted):
-            is_known = records.is_honest(memory, queue, token, seen.url)
-            if allows(state, of_news=not is_known) or doubts.is_large(memory, queue, token, alike.n):
-                can_wait = not doubts.is_pressing(memory, queue, token, alike.n)
+            is_news = state.n_honest < doubts.FEW and not records.is_honest(memory, queue, token, seen.url)
+            if allows(state, of_news=is_news) or doubts.is_large(memory, queue, token, alike.n, state.n_honest):
+                can_wait = not doubts.is_pressing(memory, queue, token, alike.n, state.n_honest)
                 return self._round(queue, state, memory).begin(token, can_wait=can_wait)
         is_due = self._share > 0 and allows(state) and state.n_answers - state.good_at >= 2 / self._share
         return self._round(queue, state, memory).begin(b"") if is_due else NO_EFFECTS

@@ -159,7 +159,7 @@ class Round:
         suspected = records.counts(memory, queue).get(state.why)
         if suspected is None:
             small_too = state.is_drained and self._budget.allows_clearing(state)
-            state.why, suspected = doubts.worth_a_request(memory, queue, small_too=small_too)
+            state.why, suspected = doubts.worth_a_request(memory, queue, state.n_honest, small_too=small_too)
         return self._well() if suspected is None else self._request(suspected.url, suspected.key, Stage.RECHECK)
 
     def _rechecked(self, found: Found) -> Effects:

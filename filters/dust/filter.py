@@ -83,7 +83,8 @@ _GROWTH: Final = 1.2  # growth of the list until it is mined again, while it has
 _FEWEST_COPIES: Final = 3  # fewer copies cannot support a rule
 _MOST_REVISED: Final = 500  # records that one study may revise, of pages fetched under an alias
 _FEWEST_PAGES: Final = 20  # pages that a list must have to be studied
-_APART: Final = 20  # the list must grow by a twentieth between two studies that copies caused
+_APART: Final = 20  # the list must grow by a twentieth between two studies that copies caused,
+_FRUITLESS_APART: Final = 4  # after each that finds no rule by twice as much, up to a quarter: many sites have copies that no rule tells
 _COUNTED: Final = 8  # the links of one page in so many are counted
 _SAMPLE: Final = 4  # while a site shows no copies, one title in so many enters the list
 _OTHERS: Final = 16  # and one page in so many of other titles
@@ -262,7 +263,8 @@ class PageGate:
         url = read_url(memory, site, first) if first is not None and is_copy and not n_alike else ""
         is_worth_it = collisions.is_due(n_alike) if n_alike else bool(url) and collisions.note(memory, site, measure.url, url, canonizer)
         if is_worth_it and not progress.pending_at:
-            progress.pending_at = max(_FEWEST_PAGES, progress.asked_at + progress.asked_at // _APART + 1)
+            apart = max(_FRUITLESS_APART, _APART >> progress.n_fruitless)
+            progress.pending_at = max(_FEWEST_PAGES, progress.asked_at + progress.asked_at // apart + 1)
         return is_copy
 
     def _is_chosen(self, measure: PageMeasure, progress: Progress) -> bool:
@@ -332,7 +334,8 @@ class Miner:
         progress.copies = max(progress.copies, finding.n_copies)
         progress.outstanding += len(wanted)
         progress.is_judging, progress.waits_since = progress.outstanding > 0, progress.n_pages if wanted else progress.waits_since
-        progress.pending_at = 0 if finding.mined else progress.pending_at
+        if finding.mined:
+            progress.pending_at, progress.n_fruitless = 0, 0 if finding.new_saving else progress.n_fruitless + 1
         if finding.waits and not progress.pending_at:
             progress.pending_at = progress.n_pages + BLOCK
         progress.asked, progress.asked_at = progress.asked + len(wanted), progress.n_pages

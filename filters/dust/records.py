@@ -65,6 +65,7 @@ class Progress(msgspec.Struct, array_like=True):
     repeated: int = 0  # pages whose title was one of these
     pending_at: int = 0  # pages of the list at which copies that no rule explains are studied; 0: there are none
     waits_since: int = 0  # pages in the list at the last request
+    n_fruitless: int = 0  # minings since one found a rule that saves anything
 
 
 class StoredLook(msgspec.Struct, array_like=True, frozen=True):

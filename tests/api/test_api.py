@@ -85,6 +85,13 @@ def test_a_script_crawls_reads_and_goes_on(server: ServerProcess, tmp_path: Path
     assert verify(tmp_path / "x") == []
 
 
+def test_the_sections_may_be_one_mapping_and_options_win(server: ServerProcess, tmp_path: Path) -> None:
+    sections = {**few(server, 5), "limits": {"max_pages": 5, "min_free_disk": 0}}
+    assert thresher.crawl(server.web.seeds(), tmp_path / "x", config=sections, limits={"max_pages": 2}).is_done
+    with thresher.open(tmp_path / "x") as read:
+        assert 2 <= len(list(read.pages("url"))) < 5
+
+
 def test_rows_come_as_a_table(server: ServerProcess, tmp_path: Path) -> None:
     thresher.crawl(server.web.seeds(), tmp_path / "x", **few(server, 5))
     with thresher.open(tmp_path / "x") as read:

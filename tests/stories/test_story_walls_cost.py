@@ -6,8 +6,9 @@ from pathlib import Path
 
 from little_web import LittleWeb, crawl, settings
 
-from thresher.config.settings import FilterSettings, PolitenessSettings, SoftErrorSettings
+from thresher.config.settings import FilterSettings, LimitSettings, PolitenessSettings, SoftErrorSettings
 from thresher.crawler.analysis.walls import standings
+from thresher.crawler.core.model import State
 from thresher.storage.view import View
 
 N = {"well.test": 600, "walled.test": 200}  # pages
@@ -53,3 +54,44 @@ async def test_few_requests_are_canaries(tmp_path: Path) -> None:
         n_canaries = len(places) - len(set(places)) - again_of[host]
         assert 0 < n_canaries <= share * len(places)
     assert wanted <= {url for url, page in found.pages.items() if page.keep and page.n_bytes > 300}
+
+
+async def test_while_a_host_has_a_tail_no_canary_is_asked_for_small_groups_of_alike_answers(tmp_path: Path) -> None:
+    """Of a code of laws most sections are repealed, with one text for each number: a new group of alike answers for each batch of the tail.
+
+    Mutations: a host with a tail counted as one that has nothing else to fetch; a tail that has ended no longer cleared of doubts.
+    """
+    async with LittleWeb() as web:
+        web.page("law.test/", *(f"law.test/title/{i}" for i in range(10)))
+        for i in range(10):
+            web.page(f"law.test/title/{i}", *(f"law.test/title/{i}/sec/{k}" for k in range(40)))
+            for k in range(40):
+                repealed = f"Section {k} of this title was repealed by the assembly"
+                web.page(f"law.test/title/{i}/sec/{k}", text="" if (7 * i + k) % 5 == 0 else repealed, title=f"Section {k}")
+        of = FilterSettings(soft_error=SoftErrorSettings(max_probes=0))
+        limits = LimitSettings(min_free_disk=0, max_wait=5.0, max_pages=10_000)  # so that tails wait until nothing else is left
+        found = await crawl(tmp_path / "c", settings(web, ["law.test/"], filters=of, politeness=SLOW, limits=limits, canaries=True))
+    asked = [place for place in web.requests if not place.endswith(("/robots.txt", "/sitemap.xml"))]
+    last_new = max(i for i, place in enumerate(asked) if place not in asked[:i])
+    n_again = last_new + 1 - len(set(asked))
+    assert len(found.pages) == len(set(asked)) == 411
+    assert n_again <= 0.03 * last_new
+    assert len(asked) > last_new + 1, "the last groups are looked at when nothing else is left"
+
+
+async def test_doubts_are_cleared_where_a_tail_has_used_its_share_of_requests(tmp_path: Path) -> None:
+    """Mutation: `serve_tail` asks for canaries only for what is to be closed."""
+    async with LittleWeb() as web:
+        web.page("law.test/", *(f"law.test/title/{i}" for i in range(8)))
+        for i in range(8):
+            web.page(f"law.test/title/{i}", *(f"law.test/title/{i}/sec/{k}" for k in range(90)))
+            for k in range(90):
+                repealed = f"Section {k} of this title was repealed by the assembly"
+                web.page(f"law.test/title/{i}/sec/{k}", text=repealed, title=f"Section {k}")
+        of = FilterSettings(soft_error=SoftErrorSettings(max_probes=0))
+        found = await crawl(tmp_path / "c", settings(web, ["law.test/"], filters=of, politeness=SLOW, canaries=True))
+    asked = [place for place in web.requests if not place.endswith("/robots.txt")]
+    n_held = sum(row.state is State.HELD for row in found.rows.values())
+    last_new = max(i for i, place in enumerate(asked) if place not in asked[:i])
+    assert n_held > 100
+    assert len(asked) > last_new + 1
