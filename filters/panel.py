@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from types import NoneType
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -21,7 +21,7 @@ from thresher.crawler.core.link_batch import LinkBatch
 from thresher.crawler.core.model import NEEDS_BROWSER, CrawlURL, Head, Judgement, Mode, Page, Reason, RedirectPair, Verdict
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import hostname_of, origin_of, site_of
-from thresher.filters.base import NOTHING_LEARNED, Gate, LinkColumns, LinkJudgement
+from thresher.filters.base import NOTHING_LEARNED, NOTHING_REFUSED, Gate, LinkColumns, LinkJudgement
 from thresher.filters.capabilities import Relinks
 from thresher.filters.deliberation import NO_OBJECTION, Asked, Deliberation, Turn
 from thresher.filters.evidence.decay import Recent
@@ -39,6 +39,16 @@ _encode = msgspec.msgpack.Encoder().encode
 
 def _measured(spec: FilterSpec, page: Page) -> Any:
     return spec.of(page.url.text).part(Gate.PAGE).measure(page)
+
+
+class _Part(NamedTuple):
+    """What the panel needs of a filter at a gate, for each page again."""
+
+    spec: FilterSpec
+    part: Any
+    memory: Memory
+    is_journaled: bool  # whether it learns from its measures
+    is_simple: bool  # it enforces, and has no variants
 
 
 class Panel:
@@ -78,9 +88,14 @@ class Panel:
             gate: [spec for spec in specs if spec.part(gate)] for gate in (Gate.LEARNED, Gate.REDIRECT, Gate.PAGE, Gate.RELINKS)
         }
         self._learning[Gate.UNREAD] = [spec for spec in specs if spec.unread and spec.page]
-        self._parts = {gate: [(spec, spec.part(gate)) for spec in learning] for gate, learning in self._learning.items()}
+        self._parts = {gate: [self._part(spec, gate) for spec in learning] for gate, learning in self._learning.items()}
         self._again = [spec for spec in specs if (spec.again or spec.by_url) and spec.learned]
         self._varies = any(spec.by_url is not None for spec in specs)
+
+    def _part(self, spec: FilterSpec, gate: Gate) -> _Part:
+        part = spec.part(gate)
+        is_simple = spec.by_url is None and spec.mode is Mode.ENFORCE
+        return _Part(spec, part, self._memories[spec.name], getattr(part, "measure_type", None) is not NoneType, is_simple)
 
     def _memory(self, spec: FilterSpec, memory: Memory) -> Memory:
         """Return a filter's memory, wrapped so that its changes can be undone.
@@ -201,9 +216,17 @@ class Panel:
         said: dict[int, Verdict] = {}
         effects: list[Asked] = []
         measures = []
-        for spec in self._learning[Gate.LEARNED]:
-            measure, against, would, may = ruling_on(spec, batch, self._memories[spec.name])
-            measures.append(measure)
+        for spec, part, memory, _, is_simple in self._parts[Gate.LEARNED]:
+            if is_simple:
+                measure = part.measure(batch)
+                ruling, may = part.decide(measure, memory)
+                measures.append(measure)
+                if ruling is NOTHING_REFUSED and not may:
+                    continue
+                against, would = ruling.refused, None
+            else:
+                measure, against, would, may = ruling_on(spec, batch, memory)
+                measures.append(measure)
             if against:
                 merge(against, into=refused)
             if would:
@@ -223,16 +246,16 @@ class Panel:
         measures: list[tuple[str, bytes]] = []
         subject = deliberation.subject
         gate, judgement = deliberation.gate, deliberation.judgement
-        for (spec, part), measure in zip(self._parts[gate], deliberation.measures, strict=True):
+        for (spec, part, memory, is_journaled, _), measure in zip(self._parts[gate], deliberation.measures, strict=True):
             if spec.by_url is not None and subject:
                 of = spec.of(subject)
                 if of.mode is Mode.OFF:
                     continue
                 part = of.part(gate)  # noqa: PLW2901 - the variant's
-            asked = part.observe(measure, judgement, self._memories[spec.name])
+            asked = part.observe(measure, judgement, memory)
             if asked is NOTHING_LEARNED:
                 continue
-            if part.measure_type is not NoneType:
+            if is_journaled:
                 measures.append((spec.name, _encode(measure)))
             if asked:
                 effects += [(spec.name, effect) for effect in asked if may_have(spec, effect, subject)]
@@ -298,14 +321,21 @@ class Panel:
         verdicts, observers = [], []
         effects: list[Asked] = []
         keep = follow = new = True
-        for (spec, part), measure in zip(self._parts[gate], measures, strict=True):
+        for (spec, part, memory, _, is_simple), measure in zip(self._parts[gate], measures, strict=True):
+            if is_simple:
+                verdict, asked = part.decide(measure, memory)
+                verdicts.append(verdict)
+                keep, follow, new = keep and verdict.keep, follow and verdict.follow, new and verdict.new
+                if asked:
+                    effects += [(spec.name, effect) for effect in asked]
+                continue
             mode = spec.mode
             if spec.by_url is not None:
                 of = spec.of(subject)
                 mode, part = of.mode, of.part(gate)  # noqa: PLW2901 - the variant's
             if mode is Mode.OFF:
                 continue
-            verdict, asked = part.decide(measure, self._memories[spec.name])
+            verdict, asked = part.decide(measure, memory)
             verdicts.append(verdict)
             if mode is Mode.OBSERVE and spec.mode is Mode.ENFORCE:
                 observers.append(spec.name)

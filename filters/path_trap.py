@@ -236,7 +236,7 @@ class YieldTrap:
         return batch
 
     def decide(self, batch: LinkBatch, memory: Memory, /) -> tuple[LinkRuling, Effects]:
-        closed = [site for site in batch.by_site if memory.get(_mark(site)) is not None]
+        closed = [site for site in batch.site_keys if memory.get(_mark(site)) is not None]
         if not closed:
             return NOTHING_REFUSED, NO_EFFECTS
         refused: dict[int, Verdict] = {}

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from functools import cached_property
+from operator import itemgetter
+from typing import Final
 
 import msgspec
 
 from thresher.crawler.core.model import CrawlURL, Purpose
+
+_SITE: Final = itemgetter(slice(8))  # of a key
 
 
 class LinkBatch(msgspec.Struct, frozen=True, dict=True):
@@ -25,6 +29,11 @@ class LinkBatch(msgspec.Struct, frozen=True, dict=True):
     def of(cls, url: CrawlURL) -> LinkBatch:
         """Make a batch of one known URL, to judge it again."""
         return cls(url, (url.text,), (url.host,), (url.site,), (url.key,), (url.site_depth,))
+
+    @cached_property
+    def site_keys(self) -> tuple[bytes, ...]:
+        """The sites of the links, 8 bytes each, in the order of their first links. Asked of every page, unlike `by_site`."""
+        return tuple(dict.fromkeys(map(_SITE, self.keys)))
 
     @cached_property
     def by_site(self) -> dict[bytes, list[int]]:

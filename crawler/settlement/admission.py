@@ -98,7 +98,7 @@ class Admission:
         """Count this site as a linking site for each site that it links to."""
         sites = {key[:8] for key, _, _ in sifted.known}
         if sifted.fresh is not None:
-            sites.update(sifted.fresh.by_site)
+            sites.update(sifted.fresh.site_keys)
         for site in self._tables.site_links.add(source.key[:8], sites):
             self._frontier.on_link(site)
 

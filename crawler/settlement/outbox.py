@@ -65,7 +65,7 @@ class Outbox:
         seqs, sites = range(0), set[bytes]()
         if foreign is not None:
             first = self._tables.seen.add_links(foreign, slice(0, len(foreign)), State.OUTBOX, cash.level_of(1.0 + gift), now)
-            seqs, sites = range(first, first + len(foreign)), set(foreign.by_site)
+            seqs, sites = range(first, first + len(foreign)), set(foreign.site_keys)
             if gift:
                 cash.begin_all(seqs, 1.0 + gift)
         sites.update(key[:8] for key, row, _ in sifted.known if row.state is State.OUTBOX)

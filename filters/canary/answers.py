@@ -70,6 +70,8 @@ def wants_look(memory: Memory, queue: bytes, speaks: Speech) -> bool:
         queue: Of the host.
         speaks: Whether the page uses its host's words.
     """
+    if first := FirstAnswers(memory, queue).items:
+        return sum([answer.is_kept for answer in first]) + 1 in _SLOTS_AT or speaks is Speech.OWN
     state = records.find_state(memory, queue)
     return state is None or state.n_kept + 1 in _SLOTS_AT or (speaks is Speech.OWN and not state.has_own)
 
@@ -77,10 +79,11 @@ def wants_look(memory: Memory, queue: bytes, speaks: Speech) -> bool:
 def keep(memory: Memory, seen: Seen, state: HostState) -> None:
     """Make a kept page a candidate; if there are enough, it takes the place of the newest one, first of those in foreign words."""
     assert seen.look is not None
-    found = records.candidates(memory, seen.queue)
-    free = [slot for slot in range(records.N_CANDIDATES) if slot not in found]
-    slot = free[0] if free else max(found, key=lambda slot: (found[slot].speaks != Speech.OWN, found[slot].at))
-    is_asked = slot in found and slot == state.slot and state.stage is not Stage.IDLE
+    slot, is_asked = records.free_slot(memory, seen.queue), False
+    if slot is None:
+        found = records.candidates(memory, seen.queue)
+        slot = max(found, key=lambda slot: (found[slot].speaks != Speech.OWN, found[slot].at))
+        is_asked = slot == state.slot and state.stage is not Stage.IDLE
     if seen.look.n_words >= FEWEST_WORDS and not is_asked:
         candidate = Candidate(seen.url, seen.key, seen.token, seen.look, state.n_answers, speaks=seen.speaks, words=seen.words)
         records.put_candidate(memory, seen.queue, slot, candidate)

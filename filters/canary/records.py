@@ -176,8 +176,16 @@ def states(memory: Memory, site: bytes = b"") -> Iterator[tuple[bytes, HostState
 
 def candidates(memory: Memory, queue: bytes) -> dict[int, Candidate]:
     """Return the pages that may be canaries, by slot."""
-    values = memory.get_many([queue + _CANDIDATE + bytes((slot,)) for slot in range(N_CANDIDATES)])
-    return {slot: _CANDIDATES.decode(value) for slot, value in enumerate(values) if value is not None}
+    return {slot: _CANDIDATES.decode(value) for slot, value in enumerate(_candidates(memory, queue)) if value is not None}
+
+
+def free_slot(memory: Memory, queue: bytes) -> int | None:
+    """Return the first slot without a candidate, None if there is none."""
+    return next((slot for slot, value in enumerate(_candidates(memory, queue)) if value is None), None)
+
+
+def _candidates(memory: Memory, queue: bytes) -> list[bytes | None]:
+    return memory.get_many([queue + _CANDIDATE + bytes((slot,)) for slot in range(N_CANDIDATES)])
 
 
 def put_candidate(memory: Memory, queue: bytes, slot: int, candidate: Candidate) -> None:

@@ -219,7 +219,7 @@ class DepthOfLinks:
         if self._unknown == UNLIMITED and self._sites.all_free(memory, batch.sites, batch.keys):
             return NOTHING_REFUSED, NO_EFFECTS
         deepest = max(batch.site_depths)
-        found = [cut for site in batch.by_site if self._least(memory, site) < deepest for cut in self._cut(batch, site, memory)]
+        found = [cut for site in batch.site_keys if self._least(memory, site) < deepest for cut in self._cut(batch, site, memory)]
         ruling, effects = hold_links(batch, [link for link in found if not self._is_beyond(batch, link)], only_observes=self._only_observes)
         beyond = {link.at: link.verdict() for link in found if self._is_beyond(batch, link)}
         return (LinkRuling({**ruling.refused, **beyond}) if beyond else ruling), effects

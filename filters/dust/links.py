@@ -76,7 +76,7 @@ class DustLinkGate:
 
     def _rewrites(self, batch: LinkBatch, memory: Memory) -> list[Effect]:
         """Return the rewrites of links by valid rules."""
-        of_site = {site: canonizer for site in batch.by_site if (canonizer := self._books.canonizer(memory, site)) is not None}
+        of_site = {site: canonizer for site in batch.site_keys if (canonizer := self._books.canonizer(memory, site)) is not None}
         effects: list[Effect] = []
         for i in batch.of_sites(of_site) if of_site else ():
             text, site = batch.texts[i], batch.keys[i][:_SITE]
@@ -95,7 +95,7 @@ class DustLinkGate:
 
 def _believed(batch: LinkBatch, memory: Memory) -> Iterator[HeldLink]:
     """Yield the links that are in a family of aliases of fetched URLs."""
-    of_site = [site for site in batch.by_site if families.known_places(memory, site)]
+    of_site = [site for site in batch.site_keys if families.known_places(memory, site)]
     for i in batch.of_sites(of_site) if of_site else ():
         text, site = batch.texts[i], batch.keys[i][:_SITE]
         found = families.alias(memory, site, text, batch.hosts[i])

@@ -145,7 +145,7 @@ class MirrorGate:
 
     def decide(self, measure: MirrorMeasure, memory: Memory, /) -> tuple[LinkRuling, Effects]:
         batch: LinkBatch = measure.__dict__["batch"]
-        sites = [site for site in batch.by_site if has_mirrors(site, memory)]
+        sites = [site for site in batch.site_keys if has_mirrors(site, memory)]
         if not sites:
             return NOTHING_REFUSED, NO_EFFECTS
         found: dict[int, HostCounts] = {}

@@ -274,7 +274,7 @@ class YieldOfLinks:
     def decide(self, measure: LinksMeasure, memory: Memory, /) -> tuple[LinkRuling, Effects]:
         batch: LinkBatch = measure.__dict__["batch"]
         found = [
-            held for site in batch.by_site if self._sites.glance(memory, site).n_barren for held in self._holds_in(batch, site, memory)
+            held for site in batch.site_keys if self._sites.glance(memory, site).n_barren for held in self._holds_in(batch, site, memory)
         ]
         return hold_links(batch, found, only_observes=self._only_observes)
 

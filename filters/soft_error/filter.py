@@ -69,7 +69,7 @@ class SoftErrorLinkGate:
         return batch
 
     def decide(self, batch: LinkBatch, memory: Memory, /) -> tuple[LinkRuling, Effects]:
-        faulty = [site for site in batch.by_site if self._faults.has(site, memory)]
+        faulty = [site for site in batch.site_keys if self._faults.has(site, memory)]
         if not faulty:
             return NOTHING_REFUSED, NO_EFFECTS
         refused = {i: verdict for i in batch.of_sites(faulty) if (verdict := self._refuses(batch, i, memory)) is not None}
