@@ -1,6 +1,7 @@
 """A crawl on three machines under faults finds what one agent finds, and no host is asked by two: network namespaces, Ray, real kills.
 
-    python -m benchmarks.proofs.machines [--faults 13] [--seed 1] [--sites 30] [--pause 12] [--min-delay 0.02] [--only WORD] [--enforce]
+    python -m benchmarks.proofs.machines [--faults 13] [--seed 1] [--sites 30] [--pages 50] [--pause 12] [--min-delay 0.02]
+        [--only WORD] [--enforce]
 
 The web is served to all three from one process, so its log says who asked what and when. Faults come one after another while the crawl
 runs, spread over its requests: an agent, what runs on a machine, a raylet, the directory, all that runs on a machine or on the head is
@@ -83,9 +84,8 @@ def main() -> None:
         print(f"skipped: {why}")
         return
     with tempfile.TemporaryDirectory(prefix="machines-", dir="/var/tmp") as name:
-        web = bench(
-            mode="enforce" if options.enforce else "observe", n_sites=options.sites, error_statuses=[500, 502, 503], retry_after_s=1
-        )
+        extent = {"n_sites": options.sites, "pages_per_host": [options.pages, options.pages]}
+        web = bench(mode="enforce" if options.enforce else "observe", error_statuses=[500, 502, 503], retry_after_s=1, **extent)
         proof = Proof(Path(name), web, random.Random(options.seed), options)
         sys.exit(1 if proof.run(options.faults) else 0)
 
@@ -94,7 +94,8 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.proofs.machines", description="A crawl on three machines, under faults.")
     parser.add_argument("--faults", type=int, default=len(_FAULTS), help="how many")
     parser.add_argument("--seed", type=int, default=1, help="of the faults and their times")
-    parser.add_argument("--sites", type=int, default=30, help="of the web, a hundred URLs each")
+    parser.add_argument("--sites", type=int, default=30, help="of the web, of two hosts each")
+    parser.add_argument("--pages", type=int, default=50, help="of a host, and half as many other URLs; many: the crawl lasts")
     parser.add_argument("--pause", type=float, default=LEASE_S + 2, help="seconds that a machine is stopped or cut off")
     parser.add_argument("--min-delay", type=float, default=MIN_DELAY_S, help="seconds between two requests to a host; long: it lasts")
     parser.add_argument("--only", default="", metavar="WORD", help="only faults that have this word, as drain, or cut")
