@@ -309,6 +309,7 @@ def _forget_host(store: Store, space: URLSpace, origins: Iterable[str]) -> None:
             for table in (MEMORY, MEMORY_BYTES):
                 for row in [row for row, _ in _all(store, table) if row[2:10] == site]:
                     store.delete(table, row)
+            store.tables.journal.forget(site)
     used = {ROBOTS_RECORD.decode(value).file for _, value in _all(store, ROBOTS)}
     for name in [name for name, _ in _all(store, ROBOTS_FILES) if name not in used]:
         store.delete(ROBOTS_FILES, name)
