@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from thresher.crawler.core.back_off import BackOff
+from thresher.crawler.core.governing import NOTHING_QUEUED
 
 if TYPE_CHECKING:  # the supervisor and `thresher status` do not load the frontier
     from thresher.crawler.core.overview import FrontierSnapshot
@@ -62,6 +63,7 @@ class Status(msgspec.Struct, kw_only=True):
     hosts_parked: dict[str, int] = {}  # by reason
     hosts_held_up: dict[str, int] = {}  # hosts that wait for another reason than their delay, by reason; shown at the end
     hosts: int = 0
+    away: int = 0  # agents whose machine cannot be reached
     restarts: int = 0
     cpu_s: float = 0.0  # user and system, of the agent and its parsers
     rss_bytes: int = 0  # peak
@@ -129,6 +131,8 @@ def merged(reports: Sequence[Status], left_behind: Status | None = None) -> Stat
             elif not isinstance(value, str):
                 setattr(whole, name, sum_ + value)
     reasons = dict.fromkeys(report.why for report in reports if report.why and report.state == whole.state)
+    if len(reasons) > 1:
+        reasons.pop(NOTHING_QUEUED, None)  # true of one agent
     whole.why = "; ".join(reasons)
     whole.loop_lag_p99_ms = quantile_ms(whole.loop_lags, 0.99)
     return whole

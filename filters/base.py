@@ -56,6 +56,8 @@ class Gate(IntEnum):
     VOID = 10  # no gate: a wall has answered: what was learned about a site since then is no evidence
     TAIL = 11  # no gate: events of held URLs (filters/tail/history.py)
     BELIEVED = 12  # no gate: a site's hosts are known to be themselves, not behind a wall
+    ARRIVED = 13  # no gate: sites came from another agent, with what was known of them (storage/tables/journal.py)
+    DEPARTED = 14  # no gate: sites went to another agent
 
 
 class LinkColumns(NamedTuple):

@@ -300,7 +300,7 @@ def _take_from_queue(store: Store, queue: bytes, numbers: Collection[int]) -> No
 
 
 def _forget_host(store: Store, space: URLSpace, origins: Iterable[str]) -> None:
-    """Delete the robots.txt of a host's origins, and filters' memories of its site if the host is the whole site."""
+    """Delete the robots.txt of a host's origins; if the host is the whole site, what filters know of it, in the journal of moves, too."""
     for origin in origins:
         store.delete(ROBOTS, space.origin_key(origin))
         site = space.queue_key(origin)[:8]
@@ -309,6 +309,8 @@ def _forget_host(store: Store, space: URLSpace, origins: Iterable[str]) -> None:
             for table in (MEMORY, MEMORY_BYTES):
                 for row in [row for row, _ in _all(store, table) if row[2:10] == site]:
                     store.delete(table, row)
+        if record is None or record.n_hosts == 1:  # a site that this agent had for a while is in its journal still
+            store.tables.journal.forget(site)
     used = {ROBOTS_RECORD.decode(value).file for _, value in _all(store, ROBOTS)}
     for name in [name for name, _ in _all(store, ROBOTS_FILES) if name not in used]:
         store.delete(ROBOTS_FILES, name)

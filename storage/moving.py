@@ -3,7 +3,7 @@
 A range of partitions is a range of keys in nearly every table. What is known about its sites is first copied into the new shard
 (`Arrival`), part by part, then deleted in the old one (`Departure`); there each URL stays known as another agent's, since the link graph
 has its number. Results stay where they were written: a row of `seen` names the shard of its visit. Filters' records that belong to no site
-are copied and also stay, since both shards may need them.
+are copied and also stay, since both shards may need them. Both journals tell of the move (tables/journal.py).
 
 Every step may be repeated: data that are there already are not copied again, data that are gone are not deleted again. So a kill at any
 moment only costs the steps since the last commit, and until the end `partitions.json` has the future table.
@@ -21,85 +21,33 @@ from thresher.crawler.core.ownership import N_PARTITIONS, first_key
 from thresher.storage.export.labels import LabelLookup
 from thresher.storage.overlay import Row
 from thresher.storage.packing import moved_visit, pack_u64, unpack_queue_key, unpack_seen, unpack_u64, unpack_waiting
+from thresher.storage.partition_rows import BY_FILTER, BY_SITE, LAST, WHOLE, is_of_no_site, of_range, scanned
 from thresher.storage.records import EDGE, HOST, REQUISITE, SITE
 from thresher.storage.schema import (
-    ALIAS_OF,
-    ALIASES,
-    ANNOUNCED,
-    ANNOUNCERS,
-    ANNOUNCING,
     CHECKS,
     EDGES,
     EDGES_IN,
-    FAILURES,
-    FAMILIES,
     FOREIGN_LABELS,
-    FORGOTTEN,
     HELD,
     HELD_BY,
-    HOST_PLANS,
     HOSTS,
-    LETTING_GO,
     MEMORY,
     MEMORY_BYTES,
-    PAIRS,
-    PLANS,
-    POLICIES,
     QUEUE,
-    RELEASING,
     REQUESTS,
-    REQUISITE_HOSTS,
     REQUISITES,
-    REVISITS,
-    ROBOTS,
-    ROBOTS_FILES,
     SEEN,
     SITE_LINKS,
-    SITEMAPS,
     SITES,
-    SUSPECTS,
-    TAIL_CLASSES,
-    TAIL_DRAWS,
-    TAIL_HOSTS,
-    TAIL_MEMBERS,
     TAIL_PLACES,
-    VERDICTS,
-    WATCHES,
 )
 from thresher.storage.store import Store
+from thresher.storage.tables.journal import Move, arrived, departed
 from thresher.storage.tables.rounds import moved_check
 from thresher.storage.view import View
 
-_OF_TAILS = (TAIL_HOSTS, TAIL_CLASSES, TAIL_MEMBERS, TAIL_PLACES, TAIL_DRAWS)
-_OF_SITEMAPS = (SITEMAPS, ANNOUNCERS, ANNOUNCED, ANNOUNCING)
-_OF_REQUISITES = (REQUISITES, REQUISITE_HOSTS)
-_OF_ROUNDS = (REVISITS, CHECKS, WATCHES, PLANS, HOST_PLANS, FAMILIES)
-_OF_ALIASES = (ALIASES, ALIAS_OF, LETTING_GO)
-_BY_SITE = (
-    ROBOTS,
-    POLICIES,
-    SITE_LINKS,
-    SITES,
-    EDGES,
-    EDGES_IN,
-    PAIRS,
-    HELD_BY,
-    FAILURES,
-    VERDICTS,
-    SUSPECTS,
-    *_OF_TAILS,
-    *_OF_ALIASES,
-    *_OF_SITEMAPS,
-    *_OF_ROUNDS,
-    *_OF_REQUISITES,
-)
-_BY_FILTER = (MEMORY, MEMORY_BYTES)
-_WHOLE = (ROBOTS_FILES, RELEASING, FORGOTTEN, FOREIGN_LABELS)  # tables whose keys do not begin with a site
 _CHUNK = 1000
 _AT_ONCE = 2000  # rows of one commit
-_LAST = b"\xff" * 32  # after all keys of a prefix
-_TAG = 2  # bytes of a filter's tag, before the site
-_NO_SITE = b"\0\0\0"  # end of the value that replaces the site in keys of records without a site
 
 
 def moves(before: bytes, after: bytes) -> Iterator[tuple[int, int, int, int]]:
@@ -127,16 +75,18 @@ class Arrival:
         self._from = source
         self._to = target
         self._shard = shard
+        self._range = first, last
         self._begin, self._end = first_key(first), first_key(last + 1)
+        self._records: list[Row] = []  # filters' records that were copied since the last commit
         self._n = 0
 
     def copy(self) -> None:
         """Copy what is known about the range, and commit."""
-        for table in _BY_SITE:
+        for table in BY_SITE:
             for key, value in self._rows(table):
                 self._copy(table, key, moved_check(value) if table == CHECKS else value)
-        for table in _WHOLE:
-            for key, value in _scan(self._from, table, b"", None):
+        for table in WHOLE:
+            for key, value in scanned(self._from, table, b"", None):
                 self._copy(table, key, value)
         self._copy_labels()
         self._copy_second_ends()
@@ -144,19 +94,19 @@ class Arrival:
         self._copy_urls()
         self._copy_requests()
         self._copy_queues()
-        _commit(self._to)
+        self._commit()
 
     def end(self) -> None:
         """After the departure: refuse the URLs that the target had sent to the source, and that the source refused and only counted."""
-        for key, value in _scan(self._to, SEEN, self._begin, self._end):
+        for key, value in scanned(self._to, SEEN, self._begin, self._end):
             row = unpack_seen(value)
             if row.state is State.OUTBOX:
                 self._to.tables.seen.update(key, row._replace(state=State.REFUSED, reason=Reason.REFUSED_BY_FILTER))
                 self._step()
-        _commit(self._to)
+        self._commit()
 
     def _rows(self, table: str) -> Iterator[Row]:
-        return _of_range(self._from, table, self._begin, self._end)
+        return of_range(self._from, table, self._begin, self._end)
 
     def _copy(self, table: str, key: bytes, value: bytes) -> None:
         if self._to.get(table, key) is None:
@@ -187,41 +137,50 @@ class Arrival:
                 self._copy(EDGES_IN, to_key + key, b"")
         for site, value in self._rows(SITES):
             record = SITE.decode(value)
-            record.n_linking = sum(1 for _ in _scan(self._to, SITE_LINKS, site, site + _LAST))
+            record.n_linking = sum(1 for _ in scanned(self._to, SITE_LINKS, site, site + LAST))
             self._to.put(SITES, site, SITE.encode(record))
             self._step()
 
     def _copy_memories(self) -> None:
         """Copy filters' memories of the sites; they replace those of the target."""
         for key, value in self._rows(MEMORY):
-            if not _is_of_no_site(key):
-                self._to.put(MEMORY, key, value)
-                self._step()
+            if not is_of_no_site(key):
+                self._teach(key, value)
         for place, _ in self._rows(MEMORY_BYTES):
-            if not _is_of_no_site(place):
+            if not is_of_no_site(place):
                 self._book(place)
 
     def copy_common(self) -> None:
         """Copy filters' records that belong to no site; if both shards have a record, the longer one stays."""
-        for place, _ in _scan(self._from, MEMORY_BYTES, b"", None):
-            if _is_of_no_site(place):
-                for key, value in _scan(self._from, MEMORY, place, place + _LAST):
+        for place, _ in scanned(self._from, MEMORY_BYTES, b"", None):
+            if is_of_no_site(place):
+                for key, value in scanned(self._from, MEMORY, place, place + LAST):
                     if len(self._to.get(MEMORY, key) or b"") < len(value):
-                        self._to.put(MEMORY, key, value)
-                        self._step()
+                        self._teach(key, value)
                 self._book(place)
-        _commit(self._to)
+        self._commit()
 
     def _book(self, place: bytes) -> None:
         """Store how many bytes of memory a site uses."""
-        used = sum(len(key) + len(value) for key, value in _scan(self._to, MEMORY, place, place + _LAST))
+        used = sum(len(key) + len(value) for key, value in scanned(self._to, MEMORY, place, place + LAST))
         self._to.put(MEMORY_BYTES, place, pack_u64(used))
+        self._step()
+
+    def _teach(self, key: bytes, value: bytes) -> None:
+        self._to.put(MEMORY, key, value)
+        self._records.append((key, value))
         self._step()
 
     def _step(self) -> None:
         self._n += 1
         if self._n % _AT_ONCE == 0:
-            _commit(self._to)
+            self._commit()
+
+    def _commit(self) -> None:
+        """Commit; the journal gets filters' records in the commit that copies them, since what taught them is in the source's."""
+        self._to.tables.journal.put([arrived(Move(*self._range, self._records))])
+        self._records = []
+        _commit(self._to)
 
     def _copy_urls(self) -> None:
         """Copy the known URLs."""
@@ -239,8 +198,8 @@ class Arrival:
 
     def _copy_requests(self) -> None:
         """Copy filters' own requests and their rows in the queues; a request that the target has already is the same."""
-        known = {(self._to.tables.seen.record(unpack_u64(number)).key, who) for number, who in _scan(self._to, REQUESTS, b"", None)}
-        for number, who in _scan(self._from, REQUESTS, b"", None):
+        known = {(self._to.tables.seen.record(unpack_u64(number)).key, who) for number, who in scanned(self._to, REQUESTS, b"", None)}
+        for number, who in scanned(self._from, REQUESTS, b"", None):
             record = self._from.tables.seen.record(unpack_u64(number))
             if self._begin <= record.key < self._end and (record.key, who) not in known:
                 seq = self._to.take_seq()
@@ -283,6 +242,7 @@ class Departure:
     def __init__(self, store: Store, *, first: int, last: int) -> None:
         """first, last: Partitions."""
         self._store = store
+        self._range = first, last
         self._begin, self._end = first_key(first), first_key(last + 1)
         self._n = 0
 
@@ -290,17 +250,18 @@ class Departure:
         """Delete what now belongs to another agent, and commit."""
         self._delete_queues()
         self._delete_rest()
+        self._store.tables.journal.put([departed(*self._range)])
         _commit(self._store)
 
     def _rows(self, table: str) -> Iterator[Row]:
-        return _of_range(self._store, table, self._begin, self._end)
+        return of_range(self._store, table, self._begin, self._end)
 
     def _delete_queues(self) -> None:
-        for number, _ in _scan(self._store, REQUESTS, b"", None):
+        for number, _ in scanned(self._store, REQUESTS, b"", None):
             if self._begin <= self._store.tables.seen.record(unpack_u64(number)).key < self._end:
                 self._store.tables.requests.pop(unpack_u64(number))
         for queue, value in self._rows(HOSTS):
-            for key, _ in _scan(self._store, QUEUE, queue, queue + _LAST):
+            for key, _ in scanned(self._store, QUEUE, queue, queue + LAST):
                 self._store.delete(QUEUE, key)
             self._store.tables.queues.forget_host(queue, HOST.decode(value))
             self._step()
@@ -314,9 +275,9 @@ class Departure:
         """Delete the rest; redirects of this shard to the moved sites stay known on both sides."""
         for key, _ in self._rows(HELD_BY):
             self._store.delete(HELD, key[16:] + key[:16])
-        for table in reversed((*_BY_SITE, *_BY_FILTER)):  # a held URL before its class, which says whose it is
+        for table in reversed((*BY_SITE, *BY_FILTER)):  # a held URL before its class, which says whose it is
             for key, _ in self._rows(table):
-                stays = _is_of_no_site(key) if table in _BY_FILTER else table == EDGES_IN and self._is_own(key[16:])
+                stays = is_of_no_site(key) if table in BY_FILTER else table == EDGES_IN and self._is_own(key[16:])
                 if not stays:
                     if table == TAIL_PLACES:
                         self._store.tables.tail.count_moved(key, -1)
@@ -357,37 +318,6 @@ def move_quarantined(source: Store, target: Store) -> None:
         source.tables.quarantine.take(key, record)
     if rows:
         _commit(source)
-
-
-def _is_of_no_site(row: bytes) -> bool:
-    """Return whether a filter's record belongs to no site.
-
-    Args:
-        row: The key of the record, or of the row with its site's bytes.
-    """
-    return row[_TAG : _TAG + 8].endswith(_NO_SITE)
-
-
-def _of_range(store: Store | View, table: str, begin: bytes, end: bytes) -> Iterator[Row]:
-    """Yield a table's rows of a range of partitions."""
-    if table not in _BY_FILTER:
-        yield from _scan(store, table, begin, end)
-        return
-    start = b""
-    while first := store.scan(table, start=start, limit=1):
-        tag = first[0][0][:_TAG]
-        yield from _scan(store, table, tag + begin, tag + end)
-        start = tag + _LAST
-
-
-def _scan(store: Store | View, table: str, first: bytes, end: bytes | None) -> Iterator[Row]:
-    """Yield rows from `first` until `end`, a chunk at a time; they may be deleted meanwhile."""
-    while rows := store.scan(table, start=first, limit=_CHUNK):
-        for row in rows:
-            if end is not None and row[0] >= end:
-                return
-            yield row
-        first = rows[-1][0] + b"\0"
 
 
 def _commit(store: Store) -> None:

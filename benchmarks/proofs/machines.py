@@ -1,6 +1,7 @@
 """A crawl on three machines under faults finds what one agent finds, and no host is asked by two: network namespaces, Ray, real kills.
 
-    python -m benchmarks.proofs.machines [--faults 13] [--seed 1] [--sites 30] [--pause 12] [--min-delay 0.02] [--only WORD] [--enforce]
+    python -m benchmarks.proofs.machines [--faults 13] [--seed 1] [--sites 30] [--pages 50] [--pause 12] [--min-delay 0.02]
+        [--only WORDS] [--enforce]
 
 The web is served to all three from one process, so its log says who asked what and when. Faults come one after another while the crawl
 runs, spread over its requests: an agent, what runs on a machine, a raylet, the directory, all that runs on a machine or on the head is
@@ -40,24 +41,18 @@ sys.path[:0] = [str(_TESTS), str(_TESTS / "crash"), str(_TESTS / "machines")]
 from harness import Findings, differences, findings
 from killing import CONCURRENCY, GROUP, MIN_DELAY_S, TOLERANCE_S, Bench, bench
 from namespaces import NAMES, Machines, Server, why_not
+from replaying import misremembered
 from server_log import refetches, shortest_gap
 
 from thresher.crawler.analysis.ranking import of_store, rank, rank_by_machines
 from thresher.crawler.children import python
 from thresher.crawler.cluster.lease import LEASE_S
-from thresher.crawler.core.ownership import Ownership
 from thresher.crawler.demo.log import ServerLog
 from thresher.crawler.demo.truth import Truth
 from thresher.crawler.graph.pagerank import JUMP
 from thresher.crawler.machines.reading import reach_machines
-from thresher.filters.journal import JournalRecord
-from thresher.filters.panel import Panel
-from thresher.filters.registry import specs
-from thresher.storage.packing import unpack_u64
 from thresher.storage.partitions import read_partitions
-from thresher.storage.schema import JOURNAL
 from thresher.storage.shards import ShardsView, open_view
-from thresher.storage.store import Store
 from thresher.storage.verify import verify
 
 _FAULTS = (
@@ -83,9 +78,8 @@ def main() -> None:
         print(f"skipped: {why}")
         return
     with tempfile.TemporaryDirectory(prefix="machines-", dir="/var/tmp") as name:
-        web = bench(
-            mode="enforce" if options.enforce else "observe", n_sites=options.sites, error_statuses=[500, 502, 503], retry_after_s=1
-        )
+        extent = {"n_sites": options.sites, "pages_per_host": [options.pages, options.pages]}
+        web = bench(mode="enforce" if options.enforce else "observe", error_statuses=[500, 502, 503], retry_after_s=1, **extent)
         proof = Proof(Path(name), web, random.Random(options.seed), options)
         sys.exit(1 if proof.run(options.faults) else 0)
 
@@ -94,11 +88,12 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.proofs.machines", description="A crawl on three machines, under faults.")
     parser.add_argument("--faults", type=int, default=len(_FAULTS), help="how many")
     parser.add_argument("--seed", type=int, default=1, help="of the faults and their times")
-    parser.add_argument("--sites", type=int, default=30, help="of the web, a hundred URLs each")
+    parser.add_argument("--sites", type=int, default=30, help="of the web, of two hosts each")
+    parser.add_argument("--pages", type=int, default=50, help="of a host, and half as many other URLs; many: the crawl lasts")
     parser.add_argument("--pause", type=float, default=LEASE_S + 2, help="seconds that a machine is stopped or cut off")
     parser.add_argument("--min-delay", type=float, default=MIN_DELAY_S, help="seconds between two requests to a host; long: it lasts")
-    parser.add_argument("--only", default="", metavar="WORD", help="only faults that have this word, as drain, or cut")
-    parser.add_argument("--enforce", action="store_true", help="filters enforce; no drains: what moves leaves its journal behind")
+    parser.add_argument("--only", default="", metavar="WORDS", help="only faults that have one of these words, as drain,cut")
+    parser.add_argument("--enforce", action="store_true", help="filters enforce")
     return parser.parse_args()
 
 
@@ -111,7 +106,7 @@ class Proof:
         self._rng = rng
         self._pause_s: float = options.pause
         self._min_delay_s: float = options.min_delay
-        self._faults = [fault for fault in _FAULTS if options.only in fault and not (options.enforce and "drain" in fault)]
+        self._faults = [fault for fault in _FAULTS if any(word in fault for word in options.only.split(","))]
         self._done: Counter[str] = Counter()
         self._times: list[float] = []  # when each fault was done, by the clock of the server's log
         self._stride = 0  # requests from one fault to the next, if these were all; some are made while a machine is away
@@ -357,14 +352,7 @@ def _misremembered(store: Path) -> list[str]:
         assert table is not None, "a crawl of several machines has a table"
         assert isinstance(whole, ShardsView), "of several shards"
         for agent, view in enumerate(whole.shards):
-            filters = specs(view.settings, view.settings.seeds, Ownership(table.table(), agent))
-            entries = [entry for key, _ in view.rows(JOURNAL) for entry in view.tables.journal.read(unpack_u64(key))]
-            with Store.create(Path(folder) / str(agent), view.settings, 0.0) as empty:
-                panel = Panel(filters, empty.tables.memory, audit_share=view.settings.filters.audit_share)
-                panel.replay(JournalRecord(entry.gate, entry.judgement, entry.measures) for entry in entries)
-                taught = {one.name: dict(empty.tables.memory(one.name).scan(b"")) for one in filters}
-            wrong = [name for name, rows in taught.items() if rows != dict(view.tables.memory(name).scan(b""))]
-            found += [f"shard {agent}: {name} remembers what its journal of {len(entries):,} entries does not teach" for name in wrong]
+            found += misremembered(view, Path(folder) / str(agent), table, agent)
     return found
 
 

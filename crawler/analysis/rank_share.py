@@ -11,6 +11,11 @@ the steps, and carries what the shards send to each other:
     rank      compute new ranks from the votes that came; send the next ones
     told      return the ranks, and what else is printed of own nodes
 
+For the ranks of hosts or sites, which each lie in one shard, other steps follow on `degrees`:
+
+    groups    group own nodes; send to the shard that has links from some of them what groups these are in
+    pairs     return the groups, and which groups link to own ones: the head ranks them, since they are few
+
 Messages are arrays as bytes. A URL that its owner does not know yet, since a message is under way, has no node here: then `degrees` says
 so, and the ranks cannot be computed this way.
 
@@ -20,7 +25,7 @@ shard to another, 8 bytes an iteration for each URL with such links and each sha
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any, Final
 
@@ -30,6 +35,7 @@ import numpy.typing as npt
 
 from thresher.crawler.core.errors import StoreError
 from thresher.crawler.core.model import State
+from thresher.crawler.core.places import Level, places
 from thresher.crawler.graph.csr import F64, I64, Bools, Graph
 from thresher.crawler.graph.pagerank import InLinks, RankedNodes
 from thresher.storage.graph import link_rows
@@ -54,6 +60,7 @@ class Start(msgspec.Struct, frozen=True):
     jump: float
     with_redirects: bool
     self_links: bool
+    level: Level = "page"  # what is ranked
 
 
 class Step(msgspec.Struct, tag=True, frozen=True):
@@ -107,6 +114,8 @@ class RankShare:
             "votes": self._votes,
             "rank": self._rank,
             "told": self._told,
+            "groups": self._groups,
+            "pairs": self._pairs,
         }
 
     # -- known URLs
@@ -266,3 +275,36 @@ class RankShare:
     def _told(self, _step: Step) -> tuple[Mail, list[int]]:
         columns = ((self._numbers, "<i8"), (self._nodes.ranks, "<f8"), (self._in_degrees, "<i8"), (self._out_degrees, "<i8"))
         return {self._of.shard: [*(column.astype(kind).tobytes() for column, kind in columns), self._is_fetched.tobytes()]}, []
+
+    # -- hosts or sites
+
+    def _groups(self, step: Step) -> tuple[Mail, list[int]]:
+        assert self._of.level != "page"
+        found = places(self._texts(), self._of.level)
+        self._names, self._group_of = found.names, found.of.astype(np.int64)
+        refs = self._group_of * self._of.n_shards + self._of.shard  # the crawl's name of each group, before the head numbers them
+        mail: Mail = {}
+        for shard, (numbers, _) in step.mail.items():
+            nodes = self._node_of[np.frombuffer(numbers, dtype="<i8") // self._of.n_shards]
+            mail[shard] = [refs[nodes].astype("<i8").tobytes()]
+        return mail, []
+
+    def _texts(self) -> Iterator[str]:
+        """Yield the URLs of own nodes, in their order."""
+        for first in range(0, len(self._numbers), _CHUNK):
+            seqs = self._numbers[first : first + _CHUNK] // self._of.n_shards
+            for record in self._view.tables.urls.get_many(seqs.tolist()):
+                assert record is not None, "a known URL has a text"
+                yield record.text
+
+    def _pairs(self, step: Step) -> tuple[Mail, list[int]]:
+        refs = [np.frombuffer(packed, dtype="<i8") for _, (packed,) in sorted(step.mail.items())]
+        sources = (np.concatenate(refs) if refs else np.zeros(0, dtype=np.int64))[self._backwards.targets]
+        targets = np.repeat(self._group_of, self._in_degrees) * self._of.n_shards + self._of.shard
+        pairs = np.unique(np.stack([sources, targets], axis=1)[sources != targets], axis=0)
+        n = len(self._names)
+        firsts = self._numbers[np.unique(self._group_of, return_index=True)[1]]  # nodes ascend by number
+        n_urls = np.bincount(self._group_of, minlength=n)
+        n_pages = np.bincount(self._group_of[self._is_fetched], minlength=n)
+        columns = [column.astype("<i8").tobytes() for column in (pairs, firsts, n_urls, n_pages)]
+        return {self._of.shard: [*columns, msgspec.msgpack.encode(self._names)]}, []

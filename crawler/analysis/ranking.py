@@ -14,7 +14,7 @@ from itertools import islice
 
 import numpy as np
 
-from thresher.crawler.analysis.rank_far import rank_far
+from thresher.crawler.analysis.rank_far import groups_far, rank_far
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.core.places import Level, UrlGroups, places
 from thresher.crawler.graph.collapse import DROPPED, collapse
@@ -226,6 +226,25 @@ def rank_by_machines(view: View, *, jump: float, tolerance: float, with_redirect
         lambda nodes: _texts(view, far.numbers, nodes),
         far.found,
         fetched=far.is_fetched,
+        n_redirects=far.n_redirects,
+        n_self_links=far.n_self_links,
+    )
+
+
+def rank_groups_by_machines(
+    view: View, level: Level, *, jump: float, tolerance: float, with_redirects: bool, self_links: bool, with_hits: bool
+) -> Ranking | None:
+    """Rank the hosts or sites of a crawl of several machines, which find the links between them; None as by `rank_by_machines`."""
+    far = groups_far(view, level, with_redirects=with_redirects, self_links=self_links)
+    if far is None:
+        return None
+    return Ranking(
+        level,
+        _degrees(far.graph),
+        lambda nodes: (far.names[node] for node in nodes),
+        pagerank(far.graph, jump=jump, tolerance=tolerance),
+        hits(far.graph) if with_hits else None,
+        (far.n_urls, far.n_pages),
         n_redirects=far.n_redirects,
         n_self_links=far.n_self_links,
     )

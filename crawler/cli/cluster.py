@@ -17,6 +17,7 @@ from thresher.crawler.core.errors import UsageError
 from thresher.crawler.terminal.extras import require
 
 _PORT = 6379
+_PATIENCE_S = 5.0  # for the head to answer
 
 
 @click.group()
@@ -56,12 +57,17 @@ def start(head: bool, address: str | None, name: str, ip: str | None, port: int,
     _require_token(program, environ, is_head=head)
     words = [program, "start", "--block", "--disable-usage-stats", "--resources", msgspec.json.encode({_resource(name): 1}).decode()]
     if address is not None:
-        words += ["--address", address if ":" in address else f"{address}:{_PORT}"]
+        where = address if ":" in address else f"{address}:{_PORT}"
+        _require_head(where)
+        words += ["--address", where]
     else:
         words += ["--head", "--port", str(port), "--include-dashboard", "false"]
     words += ["--node-ip-address", ip] if ip else []
     words += ["--num-cpus", str(cores)] if cores is not None else []
     click.echo(f"thresher: machine {name}; in the foreground until Ctrl-C or SIGTERM", err=True)
+    if head:
+        there = (ip or "ADDRESS") + (f":{port}" if port != _PORT else "")
+        click.echo(f"thresher: the others join by `thresher cluster start --address {there}`, not by what Ray says below", err=True)
     os.execve(program, words, environ)  # noqa: S606 - Ray's own program, with words of ours
 
 
@@ -104,6 +110,20 @@ def merge(directory: str, machine: str) -> None:
         click.echo(f"{directory}: {n:,} {what}", err=True)
     names = ", ".join(map(str, found.shards))
     click.echo(f"agent{'s' if len(found.shards) > 1 else ''} {names} of {machine} merged; `thresher resume {directory}` goes on", err=True)
+
+
+def _require_head(address: str) -> None:
+    """Check that something listens at the head's address: Ray would try for minutes, and say so in its own words.
+
+    Raises:
+        UsageError: If nothing does.
+    """
+    host, _, port = address.rpartition(":")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=_PATIENCE_S).close()
+    except (OSError, ValueError) as error:
+        start = "Start it there: `thresher cluster start --head`, and let all ports be open between the machines"
+        raise UsageError(f"cluster start: expected a head at {address}, found none ({error}). {start}") from None
 
 
 def _resource(name: str) -> str:

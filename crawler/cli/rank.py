@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from thresher.crawler.analysis.crawl_measures import measure
-from thresher.crawler.analysis.ranking import Ranking, Subject, best, of_file, of_store, rank_by_machines
+from thresher.crawler.analysis.ranking import Ranking, Subject, best, of_file, of_store, rank_by_machines, rank_groups_by_machines
 from thresher.crawler.analysis.ranking import rank as ranking_of
 from thresher.crawler.cli.common import print_json
 from thresher.crawler.core.errors import UsageError
@@ -82,8 +82,8 @@ def rank(
     if collapse and self_links:
         raise UsageError("--self-links: with --collapse, links within a page are none. Choose one")
     choice = _Choice(collapse, with_redirects, self_links)
-    is_plain = level == "page" and variant == "all" and not (collapse or only_linked or with_hits or wants_measures)
-    if is_plain and _rank_by_machines(source, choice, jump, tolerance, top or None):
+    needs_rows = variant != "all" or collapse or only_linked or wants_measures or (with_hits and level == "page")
+    if not needs_rows and _rank_by_machines(source, choice, level, jump, tolerance, top or None, with_hits=with_hits):
         return 0
     with _subject(source, choice, wants_measures=wants_measures) as found_subject:
         subject = found_subject.linked() if only_linked else found_subject
@@ -98,12 +98,20 @@ def rank(
     return 0
 
 
-def _rank_by_machines(source: str, choice: _Choice, jump: float, tolerance: float, top: int | None) -> bool:
-    """Rank the pages of a crawl of several machines on these, and print them; return whether it is one and that was possible."""
+def _rank_by_machines(
+    source: str, choice: _Choice, level: Level, jump: float, tolerance: float, top: int | None, *, with_hits: bool
+) -> bool:
+    """Rank a crawl of several machines on these, and print the ranks; return whether it is one and that was possible."""
     if source == "-" or not Path(source).is_dir():
         return False
+    redirects, self_links = choice.with_redirects, choice.self_links
     with reading(Path(source)) as view:
-        found = rank_by_machines(view, jump=jump, tolerance=tolerance, with_redirects=choice.with_redirects, self_links=choice.self_links)
+        if level == "page":
+            found = rank_by_machines(view, jump=jump, tolerance=tolerance, with_redirects=redirects, self_links=self_links)
+        else:
+            found = rank_groups_by_machines(
+                view, level, jump=jump, tolerance=tolerance, with_redirects=redirects, self_links=self_links, with_hits=with_hits
+            )
         if found is None:
             return False
         _say(source, found, choice)

@@ -16,6 +16,7 @@ from thresher.crawler.terminal.rounds import round_rows
 from thresher.storage.export.fields import iso
 from thresher.storage.export.reading import reading
 from thresher.storage.lock import lock_holder
+from thresher.storage.partitions import read_partitions
 from thresher.storage.view import View
 
 _ENDED = ("done", "stopped", "failed")
@@ -36,18 +37,35 @@ class StatusReport(Status, kw_only=True):
 def status(directory: str, as_json: bool) -> int:
     """Show what the crawl in DIR is doing, or how it ended.
 
-    While it runs, the figures are at most a second old. If no status was written, they are those of the store's last commit.
+    While it runs, the figures are at most a second old. If no status was written, they are those of the store's last commit. Of a
+    machine that is away they are the last that it sent.
     """
     path = Path(directory)
-    with reading(path) as view:
-        report = _report(path, view)
-        rounds = round_rows(view, path)
-        report.round = rounds[0] if rounds else ""
+    report = _of_head(path)
+    rounds: list[str] = []
+    if report is None:
+        with reading(path) as view:
+            report = _report(path, view)
+            rounds = round_rows(view, path)
+            report.round = rounds[0] if rounds else ""
     if as_json:
         print_json(report)
     else:
         print_table(("", ""), [*_rows(report), *(("round", words) for words in rounds)])
     return 0
+
+
+def _of_head(path: Path) -> StatusReport | None:
+    """Return the status of a crawl of several machines by the head's disk alone, since a machine may be away; None if that does not tell
+    it, or if this is no such crawl.
+    """
+    table = read_partitions(path)
+    report = _written(path) if table is not None and table.machines else None
+    if report is None:
+        return None
+    report.holder = lock_holder(path)
+    report.alive = report.holder != 0
+    return report if report.alive or report.state in _ENDED else None
 
 
 def _report(path: Path, view: View) -> StatusReport:
@@ -102,6 +120,7 @@ def _rows(report: StatusReport) -> list[tuple[str, object]]:
         ("failed", f"{report.failed:,}" + (f"  (by attempt: {counted(report.causes)})" if report.causes else "")),
         ("URLs", f"{report.known:,} known, {report.queued:,} queued, {report.held:,} held by filters, {report.in_flight:,} in flight"),
         ("hosts", f"{report.hosts:,} known" + ("" if ended else _at_work(report))),
+        ("away", _away(report.away)),
         ("parked", counted(report.hosts_parked)),
         ("skipped", counted(report.skipped)),
         ("held now", f"by filters: {_counts(report.held_by)}" if report.held_by else ""),
@@ -116,6 +135,10 @@ def _rows(report: StatusReport) -> list[tuple[str, object]]:
 
 def _at_work(report: StatusReport) -> str:
     return f", {report.hosts_active:,} active, {report.hosts_waiting:,} waiting, {report.hosts_backing_off:,} backing off"
+
+
+def _away(n: int) -> str:
+    return f"the machine of {n:,} agent{'s' * (n > 1)} cannot be reached: {'their' if n > 1 else 'its'} hosts wait" if n else ""
 
 
 def _counts(counts: dict[str, int]) -> str:

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 
 from thresher.crawler.core.model import Cause, Reason
 
+NOTHING_QUEUED = "nothing is queued"  # of an agent without a host to wait for
+
 OPTIONS: Mapping[str, tuple[str, ...]] = {
     Reason.BAD_SCHEME: ("scope.schemes",),
     Reason.BAD_PORT: ("fetch.allow_ports", "profile"),

@@ -16,6 +16,7 @@ from itertools import count
 from math import inf
 
 from thresher.config.settings import Settings
+from thresher.crawler.core.governing import NOTHING_QUEUED
 from thresher.crawler.core.host_queue import HostQueue
 from thresher.crawler.core.model import FILTERS_OWN, Reason
 from thresher.crawler.core.order.base import Order
@@ -379,7 +380,7 @@ class Workbench:
             words.append(f"next waiting host due in {self.waiting.next_at - now:.1f} s")
         if n := self.parked.total():
             words.append(f"{n} {_hosts(n)} parked")
-        return "; ".join(words) or "nothing is queued"
+        return "; ".join(words) or NOTHING_QUEUED
 
     def _delay_of(self, host: HostQueue, now: float) -> str:
         """Return the rule for which a host waits that only waits for its own delay."""

@@ -115,6 +115,9 @@ def _run(directory: Path, display: Display, settings: Settings, *, settle: bool)
     require_machines(directory, table)
     with reading_shard(directory) as view:
         secret, bare = view.secret, sorted(BareSeeds.of(view).urls)
+    if not settle:
+        each = Counter(table.machines[agent] for agent in sorted(set(table.table())))
+        display.note(f"agents start: {', '.join(f'{n} on {machine}' for machine, n in each.items())}")
     without_agent = _configure(directory, table, settings, bare)
     return asyncio.run(_supervise(directory, table, secret, display, settings, settle=settle, without_agent=without_agent))
 

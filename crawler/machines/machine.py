@@ -106,7 +106,7 @@ class Machine:
         self._timer = SnapshotTimer(
             self._directory,
             SnapshotSettings() if begin.settle else begin.snapshots,
-            lambda what: self._tell(Noted(0, what)),
+            lambda what: self._tell(Noted(0, f"says: {what}")),
             folder=begin.machine,
             agents=[agent for agent, machine in enumerate(table.machines) if machine == begin.machine],
         )

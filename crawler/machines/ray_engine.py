@@ -301,4 +301,4 @@ async def _within(machine: str, ref: Any, within_s: float) -> Any:
     except RayError as error:
         if (cause := getattr(error, "cause", None)) is not None and isinstance(cause, (UsageError, StoreLockedError)):
             raise cause from None
-        raise Away(f"machine {machine}: {type(error).__name__}") from None
+        raise Away(f"machine {machine} does not answer ({type(error).__name__})") from None

@@ -224,7 +224,7 @@ class Supervisor:
         self._termination.on_start(agent)
         self._note(agent, f"cannot be reached: {why}. Its hosts wait")
         if (report := self._reports.get(agent)) is not None and report.state not in _ENDED:
-            report.state, report.why, report.in_flight = "waiting", why, 0
+            report.state, report.why, report.in_flight, report.away = "waiting", why, 0, 1
             self._merge()
             write_status(self._directory, self.status)
 

@@ -54,6 +54,7 @@ POINTS: Final = {
     "heard": Point("thresher.crawler.cluster.inbox", "Inbox.carry_out", is_after=False),
     "voided": Point("thresher.crawler.settlement.canaries", "Canaries.void", is_after=True),
     "again": Point("thresher.crawler.settlement.canaries", "Canaries.fetch_again", is_after=True),
+    "merging": Point("thresher.crawler.agent.merging", "Merger._take", is_after=False),
     "moved": Point("thresher.storage.moving", "_commit", is_after=True),
     "forgetting": Point("thresher.storage.forget", "_begin", is_after=True),
     "forgotten": Point("thresher.storage.forget", "_delete", is_after=True),

@@ -58,6 +58,7 @@ class Machines:
         self.names = names
         self._directory = directory
         self._prefix = f"thresher-{os.getpid()}"
+        self._network = _network(os.getpid())
         self.disk = directory / "disk"
         self.disk.mkdir(parents=True)
         self._started: dict[str, subprocess.Popen[bytes]] = {}
@@ -68,13 +69,13 @@ class Machines:
         _ip("netns", "add", switch)
         _ip("-n", switch, "link", "add", "br0", "type", "bridge")
         _ip("-n", switch, "link", "set", "br0", "up")
-        for i, name in enumerate(self.names, 1):
+        for name in self.names:
             space = self.namespace(name)
             _ip("netns", "add", space)
             _ip("-n", space, "link", "set", "lo", "up")
             _ip("-n", space, "link", "add", "eth0", "type", "veth", "peer", "name", f"to-{name}", "netns", switch)
             _ip("-n", switch, "link", "set", "dev", f"to-{name}", "master", "br0", "up")
-            _ip("-n", space, "addr", "add", f"10.77.0.{i}/24", "dev", "eth0")
+            _ip("-n", space, "addr", "add", f"{self.address(name)}/24", "dev", "eth0")
             _ip("-n", space, "link", "set", "eth0", "up")
             for folder in ("disk", "tmp"):
                 self.folder(name, folder).mkdir(parents=True)
@@ -101,9 +102,8 @@ class Machines:
         """Return where a machine's disk or /tmp lies, as seen from outside."""
         return self._directory / name / what
 
-    @staticmethod
-    def address(name: str) -> str:
-        return f"10.77.0.{NAMES.index(name) + 1}"
+    def address(self, name: str) -> str:
+        return f"{self._network}.{NAMES.index(name) + 1}"
 
     def popen(self, name: str, command: Sequence[str], **how: Any) -> subprocess.Popen[bytes]:
         """Start a command on a machine."""
@@ -196,6 +196,14 @@ class Server:
         self._process.wait()
         assert self._process.stdout is not None
         self._process.stdout.close()
+
+
+def _network(pid: int) -> str:
+    """Return the first three bytes of the addresses of a process's machines.
+
+    Not the same for all: Ray looks for a running head among all processes, also those of other network namespaces, by its address.
+    """
+    return f"10.{64 + pid // 256 % 64}.{pid % 256}"
 
 
 def _ip(*words: str) -> None:

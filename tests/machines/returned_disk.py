@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
+import importlib
 import multiprocessing
 import os
 import shutil
 import signal
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
-from unittest import mock
 
 import pytest
+from injecting import FOLDER
 
-from thresher.crawler.agent import merging as merging_module
-from thresher.crawler.agent.merging import Merger
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.core.model import State
 from thresher.crawler.machines.merging import MergedDisk, merge, require_merged
 from thresher.crawler.machines.moving import Asks
-from thresher.crawler.settlement.group_commit import Committer
 from thresher.storage.export.reading import reading_shard
 from thresher.storage.partitions import Partitions
 from thresher.storage.store import Store
@@ -58,24 +56,11 @@ def merge_killed(disk: Path, table: Partitions, asks: Asks) -> None:
 
 
 def _killed_halfway(disk: Path, table: Partitions, asks: Asks) -> None:
-    drain, take, n_merged = Committer.drain, Merger._take, 0
-
-    async def taken(self: Merger, answer: Any) -> None:
-        nonlocal n_merged
-        await take(self, answer)
-        n_merged = sum(n for what, n in self._counts.items() if what.endswith("merged"))
-
-    async def drained(self: Committer) -> None:
-        await drain(self)
-        if n_merged >= 2:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    with (
-        mock.patch.object(merging_module, "_AT_ONCE", 2),
-        mock.patch.object(Committer, "drain", drained),
-        mock.patch.object(Merger, "_take", taken),
-    ):
-        merge(disk, table, "b", asks)
+    os.environ["CRAWL_CONSTANT"] = "thresher.crawler.agent.merging:_AT_ONCE:2"  # answers of a commit
+    os.environ["CRAWL_CRASH_AT"] = "merging:5"
+    sys.path.append(str(FOLDER))
+    importlib.import_module("faults").install()
+    merge(disk, table, "b", asks)
 
 
 def returned_is_merged(disk: Path, there: Path, table: Partitions, asks: Asks, verify: Callable[[Path], list[str]]) -> set[str]:

@@ -9,11 +9,12 @@ import pytest
 from click.testing import CliRunner
 from half_crawled import half_a_crawl, known
 from long import shortened
+from replaying import misremembered
 
 from thresher.crawler.cli import thresher
 from thresher.crawler.cluster.resharding import reshard
 from thresher.storage import moving
-from thresher.storage.partitions import shard_paths
+from thresher.storage.partitions import read_partitions, shard_paths
 from thresher.storage.schema import FAILURES, HELD, MEMORY, PAGES, PAIRS, ROBOTS, SEEN, SITE_LINKS, SITES, URLS
 from thresher.storage.shards import ShardsView, open_view
 from thresher.storage.store import Store
@@ -44,6 +45,22 @@ def test_what_was_known_is_known_after_every_change_of_their_number(crawled: Pat
         with open_view(store) as view:
             assert isinstance(view, ShardsView)
             assert all(list(view.keys(table)) == [key for key, _ in view.rows(table)] for table in (URLS, PAGES, SEEN))
+
+
+def test_each_journal_teaches_what_the_filters_of_its_shard_remember(crawled: Path, tmp_path: Path) -> None:
+    """F81 after moves. Mutation: the journal says nothing of them, so the new shard's misses what the old one had learned."""
+    store = shutil.copytree(crawled, tmp_path / "store")
+    for n in (3, 2):
+        reshard(store, n)
+        assert misremembered_shards(store, tmp_path / f"replayed-{n}") == []
+
+
+def misremembered_shards(store: Path, directory: Path) -> list[str]:
+    found = []
+    for agent, path in enumerate(shard_paths(store)):
+        with View(path) as view:
+            found += misremembered(view, directory / str(agent), read_partitions(store), agent)
+    return found
 
 
 def test_what_filters_know_of_no_site_all_agents_know_afterwards(crawled: Path, tmp_path: Path) -> None:
@@ -87,3 +104,4 @@ def test_a_move_that_was_cut_short_is_ended_by_the_next(
     reshard(store, 2)
     assert known(store) == before
     assert verify(store) == []
+    assert misremembered_shards(store, tmp_path / "replayed") == []

@@ -17,12 +17,14 @@ from thresher.crawler.core.model import CrawlURL, Purpose, Reason, State, Verdic
 from thresher.crawler.core.ports import Entry, HostRecord, Lane, QueueStore, SeenRow, SiteRecord
 from thresher.crawler.core.ports import Memory as MemoryPort
 from thresher.crawler.core.robots import RobotsRecord, file_hash
+from thresher.filters.base import Gate
 from thresher.filters.journal import JournalRecord
 from thresher.storage.records import FailureRecord, PageRecord
 from thresher.storage.schema import QUEUE as QUEUE_TABLE
 from thresher.storage.schema import URLS
 from thresher.storage.store import Store
 from thresher.storage.tables.held import Held
+from thresher.storage.tables.journal import Move, arrived, departed, move_of
 from thresher.storage.tables.memory import StoredMemory
 from thresher.storage.tables.queues import Queues
 from thresher.storage.tables.requests import Requester
@@ -233,6 +235,20 @@ def test_the_journal_takes_the_panels_records(store: Store) -> None:
     assert [(entry.gate, entry.judgement, entry.measures) for entry in store.tables.journal.read(store.visit)] == [
         (4, b"judged", [("exact_duplicate", b"measure")]),
         (3, b"again", []),
+    ]
+
+
+def test_the_journal_tells_of_moves_and_forgets_a_site(store: Store) -> None:
+    """Mutation: what a move had written of a site that is forgotten stayed."""
+    row, other = (b"tgsite-one-key", b"value"), (b"tgsite-two-key", b"value")
+    store.tables.journal.put([arrived(Move(3, 9, [row, other]))])
+    store.end_visit()
+    store.tables.journal.put([departed(3, 4095)])
+    assert [move_of(*entries) for _, entries in store.tables.journal.since(0)] == [(3, 9, [row, other]), (3, 4095, [])]
+    store.tables.journal.forget(b"site-one")
+    assert [(entry.gate, move_of(entry)) for _, (entry,) in store.tables.journal.since(0)] == [
+        (Gate.ARRIVED, (3, 9, [other])),
+        (Gate.DEPARTED, (3, 4095, [])),
     ]
 
 

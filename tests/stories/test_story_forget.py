@@ -17,13 +17,18 @@ from little_web import Crawled, LittleWeb, crawl, no_held_url_is_fetched, settin
 from planted import LinkScript
 
 from thresher.config.settings import ArchiveSettings, Settings
+from thresher.crawler.cluster.resharding import reshard
 from thresher.crawler.core.effects import Hold
 from thresher.crawler.core.model import Mode, Reason, State
+from thresher.crawler.core.url import URLSpace
+from thresher.crawler.core.url_rules import url_rules
 from thresher.crawler.explain.explain import Explainer
 from thresher.filters.spec import FilterSpec
 from thresher.storage.archive.cdxj import index_lines, warc_files
 from thresher.storage.export.kinds import KINDS
 from thresher.storage.forget import finish, unfinished
+from thresher.storage.partitions import shard_paths
+from thresher.storage.tables.journal import ARRIVED, move_of
 from thresher.storage.verify import verify
 from thresher.storage.view import View
 
@@ -127,6 +132,30 @@ async def test_a_host_is_gone_with_its_robots_txt_and_nothing_of_it_is_asked_aga
         again = await crawl(crawled.path, archiving(settings(web, ["a.test/", "b.test/", "b.test/2"])))
         assert len(web.requests) + len(web.robots_requests) == before
     assert {url for url, row in again.rows.items() if row.reason is Reason.FORGOTTEN} >= {web.url("b.test/"), web.url("b.test/1")}
+
+
+async def test_what_moves_wrote_of_a_host_that_is_a_whole_site_is_gone_with_it(tmp_path: Path) -> None:
+    """Mutations: the journals kept what filters knew of the site; only that of the agent that has it now forgot it."""
+    web, crawled = await crawled_web(tmp_path)
+    with View(crawled.path) as view:
+        site = URLSpace(view.secret, url_rules(view.settings)).queue_key(web.url("b.test"))[:8]
+    for n in (16, 1, 16):
+        reshard(crawled.path, n)
+    assert n_moved_rows(crawled.path, site) > 1
+    done = run("forget", crawled.path, f"b.test:{web.port}")
+    assert done.returncode == 0, done.stderr
+    assert n_moved_rows(crawled.path, site) == 0
+    assert verify(crawled.path) == []
+
+
+def n_moved_rows(path: Path, site: bytes) -> int:
+    """Return how many of filters' records of a site are in the journals' entries of moves."""
+    found = 0
+    for shard in shard_paths(path):
+        with View(shard) as view:
+            entries = [entry for _, entries in view.tables.journal.since(0, 10_000) for entry in entries if entry.gate == ARRIVED]
+            found += sum(row[2:10] == site for entry in entries for row, _ in move_of(entry).rows)
+    return found
 
 
 async def test_what_pages_need_and_sitemaps_of_a_host_are_gone_with_it(tmp_path: Path) -> None:

@@ -1,0 +1,47 @@
+"""Commands about several machines that need neither Ray nor these machines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+from click.testing import CliRunner
+from harness import free_port
+
+from thresher.config.settings import Settings
+from thresher.crawler.cli import thresher
+from thresher.crawler.core.governing import NOTHING_QUEUED
+from thresher.crawler.core.ownership import divided
+from thresher.crawler.process.supervisor import write_status
+from thresher.crawler.status import Status, merged
+from thresher.storage.partitions import Partitions, ranges_of, write_partitions
+from thresher.storage.store import Store
+
+
+def test_status_needs_no_machine_but_the_head(tmp_path: Path) -> None:
+    """When a machine is away an operator looks here. Mutation: all shards were opened first, and the command refused."""
+    Store.create(tmp_path / "store", Settings(), 0.0).close()
+    write_partitions(tmp_path / "store", Partitions(2, ranges_of(divided(2)), machines=["a", "b"]))
+    write_status(tmp_path / "store", Status(state="stopped", pages=17, away=1))
+    said = CliRunner().invoke(thresher, ["status", str(tmp_path / "store"), "--json"])
+    assert said.exit_code == 0, said.output
+    assert (report := msgspec.json.decode(said.stdout))["pages"] == 17
+    assert report["away"] == 1
+    table = CliRunner().invoke(thresher, ["status", str(tmp_path / "store")])
+    assert "the machine of 1 agent cannot be reached: its hosts wait" in table.stdout
+
+
+def test_what_agents_wait_for_leaves_out_those_that_have_nothing() -> None:
+    """Mutation: "nothing is queued; 3 hosts: …", of which one half is true of one agent only."""
+    idle, busy = (Status(state="waiting", why=why) for why in (NOTHING_QUEUED, "3 hosts: own_site.delay 2 s"))
+    assert merged([idle, busy]).why == "3 hosts: own_site.delay 2 s"
+    assert merged([idle, idle]).why == NOTHING_QUEUED
+
+
+def test_a_machine_that_finds_no_head_says_so_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ray tries for minutes, in its own words."""
+    pytest.importorskip("ray")
+    monkeypatch.setenv("RAY_AUTH_TOKEN", "0" * 64)
+    said = CliRunner().invoke(thresher, ["cluster", "start", "--address", f"127.0.0.1:{free_port()}"])
+    assert "expected a head at 127.0.0.1:" in str(said.exception)
