@@ -1,6 +1,8 @@
-"""A plug-in that raises an exception has no say about that page, redirect or link, and the crawl goes on.
+"""Keeps a plug-in's mistakes its own: an exception means that it has no say about that page, redirect or link, and the crawl goes on.
 
-Each part of a plug-in's `FilterSpec` that is asked at a gate is wrapped. An exception goes to `on_fault` and not to the panel:
+Each part of a plug-in's `FilterSpec` is wrapped. The holders that it names (`Hold`, `Release`) begin with its name: where they do not, the
+name is put before them, as figures and `explain` take a holder's first word for the filter. An exception at a gate goes to `on_fault` and
+not to the panel:
 
 | raised by                | what happens                                                                                     |
 |--------------------------|--------------------------------------------------------------------------------------------------|
@@ -19,17 +21,19 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from thresher.crawler.core.effects import Effect, Hold, Release
 from thresher.crawler.core.model import Head, Judgement, Reason, Verdict
 from thresher.crawler.core.ports import Memory
 from thresher.filters.base import NO_EFFECTS, NOTHING_LEARNED, NOTHING_REFUSED, Effects, HeadFilter, LinkColumns, LinkRuling, StaticFilter
 from thresher.filters.spec import FilterSpec
 
 OnFault = Callable[[Exception], None]
+_ACTING: Final = ("relinks", "prober", "learner", "concluder", "peer_filter")  # parts that may ask for effects beside judging
 _SHOWN: Final = 200  # most characters of an exception's text in a verdict
 
 
 def isolated(spec: FilterSpec, on_fault: OnFault) -> FilterSpec:
-    """Return a plug-in's filter whose exceptions at the gates go to `on_fault`."""
+    """Return a plug-in's filter whose exceptions at the gates go to `on_fault`, and whose holders begin with its name."""
 
     def verdict(error: Exception) -> Verdict:
         return Verdict(spec.name, evidence={"fault": f"{type(error).__name__}: {error}"[:_SHOWN]})
@@ -40,13 +44,48 @@ def isolated(spec: FilterSpec, on_fault: OnFault) -> FilterSpec:
         on_fault(error)
 
     judging = {gate: _Judging(part, told, Verdict, verdict) for gate in ("page", "redirect") if (part := getattr(spec, gate)) is not None}
+    acting = {field: _Acting(part) for field in _ACTING if (part := getattr(spec, field)) is not None}
     return msgspec.structs.replace(
         spec,
         static=None if spec.static is None else _Static(spec.static, told),
         head=None if spec.head is None else _Head(spec.head, told),
         learned=None if spec.learned is None else _Judging(spec.learned, told, LinkRuling, lambda _: NOTHING_REFUSED),
         **judging,
+        **acting,
     )
+
+
+def _named(name: str, effects: Effects) -> Effects:
+    """Return effects whose holders begin with a filter's name."""
+    return tuple(_with_name(name, effect) for effect in effects) if effects else effects
+
+
+def _with_name(name: str, effect: Effect) -> Effect:
+    if not isinstance(effect, Hold | Release) or effect.holder.partition(" ")[0] == name:
+        return effect
+    return msgspec.structs.replace(effect, holder=f"{name} {effect.holder}")
+
+
+class _Acting:
+    """A part that is no gate's; it has all methods of the plug-in's part."""
+
+    def __init__(self, part: Any) -> None:
+        self._part = part
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._part, name)
+
+    def observe(self, *words: Any) -> Effects:
+        return _named(self._part.name, self._part.observe(*words))
+
+    def on_answer(self, *words: Any) -> Effects:
+        return _named(self._part.name, self._part.on_answer(*words))
+
+    def on_finding(self, *words: Any) -> Effects:
+        return _named(self._part.name, self._part.on_finding(*words))
+
+    def on_news(self, *words: Any) -> Effects:
+        return _named(self._part.name, self._part.on_news(*words))
 
 
 class _Unmeasured(NamedTuple):
@@ -92,7 +131,7 @@ class _Judging:
         if isinstance(measure, _Unmeasured):
             return NOTHING_LEARNED
         try:
-            effects: Effects = self._part.observe(measure, judgement, memory)
+            effects = _named(self.name, self._part.observe(measure, judgement, memory))
         except Exception as error:  # noqa: BLE001 - the plug-in's own code, which may raise anything
             self._on_fault(error)
             return NO_EFFECTS
@@ -103,7 +142,7 @@ class _Judging:
         if not (is_pair and isinstance(answer[0], self._ruling_type)):
             raise TypeError(f"`decide` returned {answer!r:.80}, expected a {self._ruling_type.__name__} and a tuple of effects")
         ruling, effects = answer
-        return ruling, effects
+        return ruling, _named(self.name, effects)
 
 
 class _Static:
