@@ -300,3 +300,14 @@ async def test_a_fault_of_our_own_in_one_page_ends_that_page_only(tmp_path: Path
     assert found["a.test/good"].page is not None
     assert found["a.test/better"].page is not None
     assert found.ending.code == 0
+
+
+async def test_a_link_that_is_not_followed_and_no_url_is_skipped_for_that(tmp_path: Path) -> None:
+    """Seen to fail: with rel=nofollow, or an announced type, it was in no log and no counter."""
+    links = ('href="http://a.test:1/plain"', 'href="http://a.test:1/no" rel=nofollow', 'href="http://a.test:1/zip" type=application/zip')
+    async with faulty_web() as web:
+        web.say("a.test/", response("".join(f"<a {link}>link</a>" for link in (*links, 'href="/no" rel=nofollow')).encode()))
+        found = await crawl(tmp_path, web, "a.test/", fetch={"allow_ports": [web.site.port]})
+    said = {line.url.removeprefix("http://a.test"): str(line.reason) for line in found.skipped}
+    assert said == {":1/plain": "bad_port", ":1/no": "bad_port", ":1/zip": "bad_port", f":{web.site.port}/no": "nofollow"}
+    assert found.counters["skip:bad_port"] == 3
