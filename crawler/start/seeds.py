@@ -148,6 +148,6 @@ def whole_hosts(settings: Settings, seeds: Iterable[str]) -> list[str]:
     split = ((seed, origin_of(seed)) for seed in seeds)
     wide = [(seed, origin) for seed, origin in split if re.fullmatch(r"/[^/.?]+", seed[len(origin) :])]
     return [
-        f"scope.type: prefix: {seed} covers all of {origin}/, since its path does not end with a slash. Write {seed}/ for what lies below it"
+        f"scope.type: prefix: {seed} covers all of {origin}/, as its path does not end with a slash. Write {seed}/ for what lies below it"
         for seed, origin in wide[:_SHOWN]
     ]

@@ -135,7 +135,7 @@ def test_a_prefix_that_is_a_whole_host_is_said(thresher: Command) -> None:
     ]
     given = ("--contact", "me@a.example")
     said = thresher("check", *seeds, *given, "--set", "scope.type=prefix").err
-    warning = "scope.type: prefix: http://a.example/docs covers all of http://a.example/, since its path does not end with a slash. Write "
+    warning = "scope.type: prefix: http://a.example/docs covers all of http://a.example/, as its path does not end with a slash. Write "
     assert said.count("scope.type: prefix: ") == 1
     assert f"{warning}http://a.example/docs/ for what lies below it" in said
     assert "scope.type: prefix" not in thresher("check", *seeds, *given).err
