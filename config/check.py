@@ -33,7 +33,7 @@ RESERVED_HEADERS = {
     "host": "it names the host that is asked",
     "user-agent": "set identity.agent and identity.contact",
     "from": "set identity.from_header",
-    "cookie": "it would go to every host; cookies are off",
+    "cookie": "it would go to every host; a line ORIGIN header Cookie: NAME=VALUE in the file of fetch.credentials goes to one",
     "authorization": "the secret would go to every host",
     "proxy-authorization": "the secret would go to every host",
     "referer": "it would tell every host a page of another",

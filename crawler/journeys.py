@@ -40,7 +40,7 @@ async def _for_filter(lease: Lease, context: VisitContext) -> Visit:
     if stop is not None:
         return stop
     outcome = await request(url, context, [])
-    return await guarded(lease, outcome, _answer_for_filter(lease, outcome, context))
+    return await guarded(lease, outcome, _answer_for_filter(lease, outcome, context), context.faults)
 
 
 async def _answer_for_filter(lease: Lease, outcome: Outcome, context: VisitContext) -> Visit:

@@ -34,7 +34,7 @@ async def revisit(lease: Lease, context: VisitContext) -> Visit:
         return Visit(lease, held=(rewritten,))
     conditions = context.rounds.conditions(url.key, context.urls.queue_key(url.host))
     outcome = await context.fetcher.fetch(url, head_gate=lambda head: _gate(head, context), conditions=conditions)
-    made = await guarded(lease, outcome, _after_response(lease, outcome, context))
+    made = await guarded(lease, outcome, _after_response(lease, outcome, context), context.faults)
     made.was_conditional = bool(conditions)
     return made
 

@@ -42,6 +42,7 @@ from thresher.crawler.core.ports import Lane
 from thresher.crawler.core.robots import directives
 from thresher.crawler.core.sitemap import SitemapReading
 from thresher.crawler.core.url import BadURL, URLSpace, queue_name
+from thresher.crawler.fault_log import FaultLog
 from thresher.crawler.fetch.dns import Names
 from thresher.crawler.fetch.fetcher import Fetcher
 from thresher.crawler.gates.ai_preferences import AiPreferences
@@ -84,6 +85,7 @@ class VisitContext(msgspec.Struct, frozen=True):
     ai: AiPreferences
     overriding: Overriding
     is_kept: Callable[[str], bool]  # whether a URL has a page that was kept
+    faults: FaultLog
     first_seq: int  # number of the first URL of this life: links from there on have passed the static gate as it is now
     requisites: RequisiteReader | None = None  # None: they are not fetched
     cookies: ChainCookies | None = None  # None: fetch.cookies is off everywhere
@@ -155,7 +157,7 @@ async def visit(lease: Lease, context: VisitContext) -> Visit:
         return Visit(lease, held=turn.held)
     said: list[str] = []
     outcome = await request(url, context, said)
-    made = await guarded(lease, outcome, _after_response(lease, outcome, context))
+    made = await guarded(lease, outcome, _after_response(lease, outcome, context), context.faults)
     made.said = (*turn.said, *said)
     return made
 
@@ -198,15 +200,16 @@ async def request(url: CrawlURL, context: VisitContext, said: list[str]) -> Outc
     return await context.fetcher.fetch(url, head_gate=gate, cookie=cookies.header(url.text) if cookies is not None else "")
 
 
-async def guarded(lease: Lease, outcome: Outcome, journey: Awaitable[Visit]) -> Visit:
-    """Return the visit that `journey` makes from an answer. If our own code raises an error, the error is recorded and the crawl goes
-    on.
+async def guarded(lease: Lease, outcome: Outcome, journey: Awaitable[Visit], faults: FaultLog) -> Visit:
+    """Return the visit that `journey` makes from an answer. If our own code raises an error, the error is logged and recorded, and the
+    crawl goes on.
     """
     try:
         return await journey
     except (ThresherError, MemoryError):  # not caused by this page alone: the store is damaged, the disk refuses, or memory is used up
         raise
     except Exception as error:  # noqa: BLE001 - one page's fault in our own code: it is recorded with its traceback
+        faults.on_page(outcome.url.text, error)
         return failed_by_us(lease, outcome, error)
 
 

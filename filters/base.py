@@ -126,7 +126,7 @@ class HeldLink(NamedTuple):
     """A link that a learned filter holds in a class of its host."""
 
     at: int  # position in the batch
-    holder: str  # name of the class
+    holder: str  # name of the class; its first word is the filter's name ("draft section 3"), which is put there for plug-ins
     verdict: Callable[[], Verdict]  # recorded in place of the hold when the filter only observes
 
 

@@ -13,9 +13,11 @@ from thresher.config.settings import Settings
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.core.model import Mode
 from thresher.filters.capabilities import BackgroundLearner, study_at
+from thresher.filters.isolation import isolated
 from thresher.filters.spec import FilterSpec
 from thresher.filters.variants import with_variants
 
+OnFault = Callable[[Plugin, Exception], None]  # given what a plug-in's code raised while it judged
 _METHODS = {
     "static": ("refuses",),
     "head": ("refuses",),
@@ -54,19 +56,30 @@ def check() -> None:
             raise _unusable(plugin, plugin.fault)
 
 
-def plugged(settings: Settings) -> list[FilterSpec]:
+def silent(_plugin: Plugin, _error: Exception, /) -> None:
+    """Leave an exception of a plug-in unreported."""
+
+
+def plugged(settings: Settings, on_fault: OnFault = silent) -> list[FilterSpec]:
     """Build the configured filters of other distributions.
+
+    Args:
+        settings: The configuration.
+        on_fault: Called with each exception that a plug-in raises at a gate.
 
     Raises:
         UsageError: If a plug-in has not the required form.
     """
-    built = [with_variants(settings, [f"filters.{plugin.name}"], partial(_built, plugin)) for plugin in plugins() if not plugin.fault]
+    usable = [plugin for plugin in plugins() if not plugin.fault]
+    built = [with_variants(settings, [f"filters.{plugin.name}"], partial(_built, plugin, on_fault)) for plugin in usable]
     return [spec for spec in built if spec is not None]
 
 
-def _built(plugin: Plugin, of: Settings, _shared: object) -> FilterSpec | None:
+def _built(plugin: Plugin, on_fault: OnFault, of: Settings, _shared: object) -> FilterSpec | None:
     options = getattr(of.filters, plugin.name, None)
-    return None if options is None or options.mode == Mode.OFF.value else _spec(plugin, options)
+    if options is None or options.mode == Mode.OFF.value:
+        return None
+    return isolated(_spec(plugin, options), partial(on_fault, plugin))
 
 
 def _spec(plugin: Plugin, options: Any) -> FilterSpec:

@@ -18,18 +18,19 @@ from thresher.crawler.core.overriding import Overriding
 from thresher.crawler.core.ownership import Ownership
 from thresher.filters import exact_duplicate, media, path_trap, scope
 from thresher.filters.danger import Danger
-from thresher.filters.plugin import plugged
+from thresher.filters.plugin import OnFault, plugged, silent
 from thresher.filters.spec import FilterSpec
 from thresher.filters.variants import Build, strongest, with_variants
 
 
-def specs(settings: Settings, seeds: Sequence[str], owners: Ownership | None = None) -> tuple[FilterSpec, ...]:
+def specs(settings: Settings, seeds: Sequence[str], owners: Ownership | None = None, on_fault: OnFault = silent) -> tuple[FilterSpec, ...]:
     """Build the configured filters; those that are `off` are left out.
 
     Args:
         settings: The configuration.
         seeds: The crawl's seeds.
         owners: The owners of sites, where there are several agents.
+        on_fault: Called with each exception that a filter of another distribution raises at a gate.
     """
     of = strongest(settings)
     told_by, tells_copies = judges(of), of.exact_duplicate.mode != "enforce"
@@ -47,7 +48,7 @@ def specs(settings: Settings, seeds: Sequence[str], owners: Ownership | None = N
         with_variants(settings, ["filters.depth_cutoff"], _package("depth_cutoff")),
         with_variants(settings, ["filters.canary"], _package("canary", shares=False), is_of_hosts=True),
     )
-    return tuple(spec for spec in (*_of_links(settings, seeds), *packages, *plugged(settings)) if spec is not None)
+    return tuple(spec for spec in (*_of_links(settings, seeds), *packages, *plugged(settings, on_fault)) if spec is not None)
 
 
 def static_specs(settings: Settings, seeds: Sequence[str]) -> tuple[FilterSpec, ...]:

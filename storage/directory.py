@@ -11,7 +11,7 @@ import msgspec
 
 from thresher.config.plugins import missing, settings_type, without_missing
 from thresher.config.settings import Settings
-from thresher.crawler.core.errors import NoCrawlError, StoreError
+from thresher.crawler.core.errors import MissingPluginError, NoCrawlError, StoreError
 from thresher.storage.lock import lock_holder
 from thresher.storage.packing import unpack_u64
 from thresher.storage.partitions import is_shard
@@ -76,14 +76,15 @@ def decode_config(path: Path, value: bytes | None, *, for_reading: bool = False)
         for_reading: Whether the crawl is only read: then plug-ins that are not installed are left out.
 
     Raises:
-        StoreError: If it cannot be read, or the crawl cannot go on since a plug-in is not installed.
+        StoreError: If it cannot be read.
+        MissingPluginError: If the crawl cannot go on since a plug-in is not installed.
     """
     try:
         with _ONE:
             return msgspec.json.decode(without_missing(value or b"", all_of_them=for_reading), type=settings_type())
     except msgspec.MsgspecError as error:
         if names := missing(value or b""):
-            raise StoreError(
+            raise MissingPluginError(
                 f"{path}: filters.{names[0]}: configured, but no installed plug-in has this filter. Install the one that does"
             ) from None
         raise StoreError(f"{path}: its stored configuration cannot be used ({error}). Give one with `-c`") from None

@@ -19,6 +19,7 @@ from thresher.crawler.core.own_site import OwnSite
 from thresher.crawler.core.ownership import Ownership
 from thresher.crawler.core.url import URLSpace
 from thresher.crawler.core.url_rules import url_rules
+from thresher.crawler.fault_log import FaultLog
 from thresher.crawler.fetch.address_guard import AddressGuard
 from thresher.crawler.fetch.dns import Names
 from thresher.crawler.fetch.fetcher import Fetcher
@@ -61,7 +62,10 @@ def assemble(
     resolver, fetcher = _network(settings, clock, team)
     ownership = team.ownership if team else ownership
     suspects = Suspects(directory, store.tables, shard=ownership.me if ownership is not None else 0)
-    gates = _gates(store, settings, urls, ownership, filters)
+    faults, bare = FaultLog(), BareSeeds.of(store)
+    if filters is None:
+        filters = specs(settings, [*settings.seeds, *bare.http_forms()], ownership, faults.on_plugin)
+    gates = _gates(store, settings, urls, ownership, filters, bare)
     overriding = Overriding(settings)
     return VisitContext(
         settings=settings,
@@ -72,6 +76,7 @@ def assemble(
         studies=Studies(gates.panel.reports, suspects, store.tables.quarantine),
         clock=clock,
         overriding=overriding,
+        faults=faults,
         first_seq=store.next_seq,
         cookies=ChainCookies() if overriding.anywhere(lambda of: of.fetch.cookies == "chain") else None,
         rounds=store.tables.rounds,
@@ -114,11 +119,11 @@ class _Gates(NamedTuple):
     is_kept: Callable[[str], bool]
 
 
-def _gates(store: Store, settings: Settings, urls: URLSpace, ownership: Ownership | None, filters: Sequence[FilterSpec] | None) -> _Gates:
+def _gates(
+    store: Store, settings: Settings, urls: URLSpace, ownership: Ownership | None, filters: Sequence[FilterSpec], bare: BareSeeds
+) -> _Gates:
     """Make the gates. Each round of the crawl requests the robots.txt files anew."""
-    tables, bare, canonicals = store.tables, BareSeeds.of(store), Canonicals(store.tables, urls)
-    if filters is None:
-        filters = specs(settings, [*settings.seeds, *bare.http_forms()], ownership)
+    tables, canonicals = store.tables, Canonicals(store.tables, urls)
     overriding = Overriding(settings)
     panel = Panel(
         filters,

@@ -8,6 +8,7 @@ from itertools import islice
 
 import msgspec
 
+from thresher.crawler.core.governing import governed
 from thresher.crawler.core.model import NEEDS_BROWSER, State
 from thresher.crawler.core.ports import SeenRow
 from thresher.crawler.core.url import URLSpace, origin_of, path_of, queue_name
@@ -34,7 +35,7 @@ class SeedOutcome(msgspec.Struct, kw_only=True):
 
     seed: str
     outcome: str  # one of OUTCOMES
-    detail: str | None = None  # the reason, the failure, the filter that dropped it
+    detail: str | None = None  # the reason, the failure, the filter that dropped it, why the target of its redirect was refused
     status: int | None = None  # HTTP status of its own answer, or of the end of its redirects
     fetched_at: str | None = None
     target: str | None = None  # where it redirects to in the end, or what it is an alias of
@@ -74,6 +75,7 @@ def seed_outcomes(view: View) -> list[SeedOutcome]:
             one.kept += is_kept
             one.failed += not is_page
     _count_the_rest(view, places)
+    _tell_refused_targets(view, space, found)
     for one in found:
         one.why = _why(view, space, one)
     return found
@@ -174,6 +176,16 @@ def _count_the_rest(view: View, places: dict[tuple[str, str], _Place]) -> None:
                     one.not_fetched = one.not_fetched | {reason: one.not_fetched.get(reason, 0) + 1}
 
 
+def _tell_refused_targets(view: View, space: URLSpace, found: list[SeedOutcome]) -> None:
+    """Add to redirected seeds why the crawl did not take up their target. Time: one pass over the log of skipped URLs, if there are any."""
+    refused = {
+        one.target: one for one in found if one.outcome == "redirected" and one.target and view.get(SEEN, space.url(one.target).key) is None
+    }
+    for line in view.all_skipped() if refused else ():
+        if (one := refused.get(line.url)) is not None and one.detail is None:
+            one.detail = f"target refused: {governed(line.reason)}"
+
+
 def _why(view: View, space: URLSpace, one: SeedOutcome) -> str:
     """Return why there are no more pages of the seed; a reason of its host comes first."""
     value = view.get(HOSTS, space.queue_key(origin_of(one.target or one.seed)))
@@ -182,6 +194,8 @@ def _why(view: View, space: URLSpace, one: SeedOutcome) -> str:
         return f"its host is parked: {host.parked}"
     if one.waiting:
         return "one URL waits" if one.waiting == 1 else f"{one.waiting:,} URLs wait"
+    if one.outcome == "redirected" and one.detail:
+        return one.detail
     if one.outcome == "needs_browser":
         return "the seed itself can be read by a browser alone"
     if one.outcome == "failed" and one.detail:

@@ -16,7 +16,7 @@ from thresher.crawler.core.errors import ConfigError, UsageError
 from thresher.crawler.core.overriding import Overriding
 from thresher.crawler.core.url_rules import url_rules
 from thresher.crawler.start.opening import check_seeds, check_startable, seed_rules
-from thresher.crawler.start.seeds import read_seeds
+from thresher.crawler.start.seeds import read_seeds, whole_hosts
 
 
 @click.command(epilog="Example: thresher check -c crawl.yaml --render")
@@ -92,4 +92,6 @@ def _check_seeds(seeds: Sequence[str], files: Sequence[str], settings: Settings)
     check_seeds(msgspec.structs.replace(settings, seeds=found.urls))
     if found.warning():
         complain(f"left out:\n{found.warning()}")
+    for warning in whole_hosts(settings, found.urls):
+        complain(f"thresher: {warning}")
     return f"seeds: {len(found.urls):,}, repeated: {found.n_repeated:,}, left out: {found.n_bad:,}\n"

@@ -195,8 +195,11 @@ def _verdicts(story: Story) -> Iterator[_Row]:
 def _redirects(story: Story) -> Iterator[_Row]:
     to, end = story.redirect, story.end_of_chain
     if to is not None:
-        yield "leads to", f"{to['to']} by {to['status']} at {to['at']} ({to['state']})"
-    if end is not None and end["end"] == "loop":
+        state = f"refused: {to['refused']}" if to["refused"] is not None else to["state"]
+        yield "leads to", f"{to['to']} by {to['status']} at {to['at']} ({state})"
+    if to is not None and to["refused"] is not None:
+        yield "comes to", "no end: the target was refused"
+    elif end is not None and end["end"] == "loop":
         yield "comes to", f"no end: a loop, which meets a URL again after {end['hops']} hop(s)"
     elif end is not None and end["url"] is None:
         yield "comes to", f"nothing yet ({end['end']}, {end['hops']} hop(s) so far)"

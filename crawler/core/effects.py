@@ -22,7 +22,7 @@ class Hold(msgspec.Struct, frozen=True):
     """Hold `url` until every holder has released it."""
 
     url: str
-    holder: str
+    holder: str  # name of a class of URLs of one host; its first word is the filter's name
 
 
 class Release(msgspec.Struct, frozen=True):

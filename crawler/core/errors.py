@@ -8,7 +8,16 @@ from __future__ import annotations
 
 from thresher.config.errors import ConfigError
 
-__all__ = ["ConfigError", "DiskError", "NoCrawlError", "StoreError", "StoreLockedError", "ThresherError", "UsageError"]
+__all__ = [
+    "ConfigError",
+    "DiskError",
+    "MissingPluginError",
+    "NoCrawlError",
+    "StoreError",
+    "StoreLockedError",
+    "ThresherError",
+    "UsageError",
+]
 
 
 class ThresherError(Exception):
@@ -37,6 +46,12 @@ class StoreError(ThresherError):
 
 class NoCrawlError(StoreError):
     """There is no crawl at the given path. Nothing is damaged; the path is wrong."""
+
+    exit_code = 2
+
+
+class MissingPluginError(StoreError):
+    """The crawl cannot go on without a filter of another distribution. Nothing is damaged; it is not installed."""
 
     exit_code = 2
 

@@ -115,7 +115,7 @@ RETRIES: dict[Cause, Policy] = {
     Cause.NO_DESCRIPTORS: Policy((5.0,), counts_against_host=False, counts_as_try=False),
     Cause.NO_LEASE: Policy((0.0,), counts_against_host=False, counts_as_try=False),
     Cause.SLEPT: Policy((0.0,), counts_against_host=False, counts_as_try=False),
-    Cause.INTERNAL_ERROR: Policy((60.0, 600.0), counts_against_host=False),
+    Cause.INTERNAL_ERROR: Policy(counts_against_host=False),  # another request would meet the same fault of ours
     Cause.PROXY: Policy((5.0,), counts_against_host=False, counts_as_try=False),  # while it is down, the crawl pauses: see outage.py
     Cause.PROXY_REFUSED: Policy(counts_against_host=False),
 }

@@ -155,7 +155,9 @@ class Explainer:
         if edge is not None:
             target = view.tables.seen.row(edge.to_key) if edge.to_key else None
             state = "unknown" if target is None else target.state.name.lower()
-            story.redirect = {"to": edge.to_text, "status": edge.status, "at": iso(edge.found_at), "state": state}
+            refused = self._refused(edge.to_text, url.key) if target is None else None
+            story.redirect = {"to": edge.to_text, "status": edge.status, "at": iso(edge.found_at), "state": state, "refused": refused}
+            story.option = options_of(refused or "") or None
         story.redirected_from = list(self._texts.of_keys(view.tables.redirects.into(url.key, _MOST_ORIGINALS)).values())
         pair = view.tables.redirects.pair(url.key)
         if pair is not None:
@@ -165,6 +167,10 @@ class Explainer:
             story.end_of_chain = {"url": None, "hops": hops, "status": None, "end": end}
             if end == "loop" and view.settings.fetch.cookies == "off":
                 story.option = "fetch.cookies"
+
+    def _refused(self, target: str, via: bytes) -> str | None:
+        """Return why the target of a redirect was not taken up, as far as the log of skipped URLs tells."""
+        return next((line.reason for line in self._view.all_skipped() if line.url == target and line.via == via.hex()), None)
 
     def _verdicts(self, key: bytes, page: PageRecord | None) -> list[dict[str, Any]]:
         """Return every verdict on a page or a redirect with its time, also revised verdicts."""

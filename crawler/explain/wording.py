@@ -58,7 +58,9 @@ def _done(story: Story) -> str:
     if story.redirect is not None:
         to, end = story.redirect, story.end_of_chain
         came_to = f"; the target is {to['state']}"
-        if end is not None and end["end"] == "loop":
+        if to["refused"] is not None:
+            came_to = f"; target refused: {governed(to['refused'])}"
+        elif end is not None and end["end"] == "loop":
             came_to = f"; that is a loop: after {end['hops']} hop(s) it comes back to a URL of its own"
             if story.option == "fetch.cookies":
                 came_to += ", as sites do that want back a cookie which they set (fetch.cookies)"

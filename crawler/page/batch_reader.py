@@ -12,7 +12,7 @@ in one batch the second is compared with the first.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from operator import attrgetter
 from typing import Any, Final
@@ -152,22 +152,28 @@ class BatchReader:
     def links(self, url: CrawlURL, parsed: Parsed) -> tuple[list[str], list[Skip]]:
         """Return (a page's links in canonical form, distinct, in page order; links that cannot be followed at all)."""
         base = self._urls.base(url.text, parsed.base)
-        wanted, skips = parsed.links, []
+        wanted: Sequence[Link] = parsed.links
+        skips: list[Skip] = []
         if not self._overriding.of(url.text).robots.nofollow_links and any(map(_rel_of, wanted)):
             nofollow = [link for link in wanted if "nofollow" in link.rel]
             wanted = tuple(link for link in wanted if "nofollow" not in link.rel)
-            skips = [Skip(text, Reason.NOFOLLOW, "robots") for text in self._urls.resolve(base, [link.href for link in nofollow])[0]]
+            skips += self._skipped(base, [link.href for link in nofollow], Reason.NOFOLLOW, "robots")
         is_typed = any(map(_type_of, wanted))
         if is_typed and (announced := [link.href for link in wanted if self._is_announced(link, base)]):
             wanted = tuple(link for link in wanted if not self._is_announced(link, base))
-            skips.extend(Skip(text, Reason.ANNOUNCED_TYPE, "media") for text in self._urls.resolve(base, announced)[0])
+            skips += self._skipped(base, announced, Reason.ANNOUNCED_TYPE, "media")
         texts, refused = self._urls.resolve(base, [*map(_href_of, wanted)])
-        skips.extend(Skip(presentable(href), reason, "url") for href, reason in refused)
+        skips += _unusable(refused)
         if n_dropped := parsed.n_links - len(parsed.links):
             is_cut = Flag.LINKS_TRUNCATED in parsed.flags
             by = f"{n_dropped} links beyond limits.max_links_per_page" if is_cut else f"{n_dropped} links of absurd length"
             skips.append(Skip(url.text, Reason.LINK_LIMIT if is_cut else Reason.TOO_LONG, by))
         return texts, skips
+
+    def _skipped(self, base: str, hrefs: Sequence[str], reason: Reason, by: str) -> list[Skip]:
+        """Return the skips of links that are not followed; one that is no URL that could be fetched has that reason."""
+        texts, refused = self._urls.resolve(base, hrefs)
+        return [*(Skip(text, reason, by) for text in texts), *_unusable(refused)]
 
     def _is_announced(self, link: Link, base: str) -> bool:
         """Return whether a link announces a type that is not followed, by the settings for its target."""
@@ -349,3 +355,7 @@ def _measure(measure: Callable[[Page], Any], ticket: _Ticket) -> None:
     assert ticket.page is not None
     if ticket.page.url.purpose not in FILTERS_OWN:
         ticket.measures.append(measure(ticket.page))
+
+
+def _unusable(refused: Iterable[tuple[str, Reason]]) -> list[Skip]:
+    return [Skip(presentable(href), reason, "url") for href, reason in refused]

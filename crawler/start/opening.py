@@ -27,7 +27,7 @@ from thresher.crawler.core.url_rules import url_rules
 from thresher.crawler.fetch.credentials import read_credentials
 from thresher.crawler.fetch.local_end import check_bind
 from thresher.crawler.start.archive_checks import check_archive
-from thresher.crawler.start.seeds import Seeds, read_seeds
+from thresher.crawler.start.seeds import Seeds, read_seeds, whole_hosts
 from thresher.crawler.terminal.extras import require
 from thresher.filters.base import LinkColumns
 from thresher.filters.plugin import check as check_plugins
@@ -200,7 +200,7 @@ def with_seeds(settings: Settings, seeds: Sequence[str], files: Sequence[str], e
         _leave_out_ports(found, settings)
         allowed = set(found.urls)
         settings = msgspec.structs.replace(settings, seeds=[url for url in settings.seeds if url in allowed or url in known])
-    return Begun(settings, found, notes)
+    return Begun(settings, found, [*notes, *whole_hosts(settings, found.urls)])
 
 
 def _with_contact(settings: Settings, error: UsageError) -> UsageError:

@@ -7,6 +7,7 @@ not text, is an error. Files are read line by line: a huge file needs only the m
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
@@ -15,10 +16,11 @@ from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
+from thresher.config.settings import Settings
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.core.governing import options_of
 from thresher.crawler.core.model import Reason
-from thresher.crawler.core.url import BadURL, URLRules, URLSpace
+from thresher.crawler.core.url import BadURL, URLRules, URLSpace, origin_of
 
 MAX_FILE = 1 << 30  # most bytes of a seed file
 MAX_LINE = 1 << 16  # most bytes of a line
@@ -135,3 +137,17 @@ def _raw_lines(stream: BinaryIO, name: str) -> Iterator[bytes]:
         if len(line) == MAX_LINE and not line.endswith(b"\n"):
             raise UsageError(f"{name}: {_EXPECTED}; found a line of more than {MAX_LINE >> 10} KiB. Name another file")
         yield line
+
+
+def whole_hosts(settings: Settings, seeds: Iterable[str]) -> list[str]:
+    """Return a warning for each of the first seeds that `scope.type: prefix` takes for a whole host though its path ends like a directory's
+    name.
+    """
+    if settings.scope.type != "prefix":
+        return []
+    split = ((seed, origin_of(seed)) for seed in seeds)
+    wide = [(seed, origin) for seed, origin in split if re.fullmatch(r"/[^/.?]+", seed[len(origin) :])]
+    return [
+        f"scope.type: prefix: {seed} covers all of {origin}/, as its path does not end with a slash. Write {seed}/ for what lies below it"
+        for seed, origin in wide[:_SHOWN]
+    ]

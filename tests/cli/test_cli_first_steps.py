@@ -9,7 +9,9 @@ import pytest
 from command import Command
 from rich.console import Console
 
+from thresher.config.settings import IdentitySettings, ScopeSettings, Settings
 from thresher.crawler.core.errors import StoreError
+from thresher.crawler.start.opening import with_seeds
 from thresher.crawler.status import Status
 from thresher.crawler.terminal.progress import headline, summary
 from thresher.storage import rot
@@ -120,3 +122,22 @@ def test_what_is_held_is_counted_among_the_known_urls() -> None:
     assert "128 known, 2 still queued, 34 held by filters" in said
     assert "held now     by filters: depth_cutoff 34" in said
     assert "refused      by filters, links and copies: dust 40" in said
+
+
+def test_a_prefix_that_is_a_whole_host_is_said(thresher: Command) -> None:
+    """Seen to fail: `/docs` meant the whole host without a word. A crawl says it with its first words, as `check` does."""
+    seeds = [
+        "http://a.example/docs",
+        "http://a.example/docs/",
+        "http://a.example/",
+        "http://a.example/x/docs",
+        "http://a.example/index.html",
+    ]
+    given = ("--contact", "me@a.example")
+    said = thresher("check", *seeds, *given, "--set", "scope.type=prefix").err
+    warning = "scope.type: prefix: http://a.example/docs covers all of http://a.example/, as its path does not end with a slash. Write "
+    assert said.count("scope.type: prefix: ") == 1
+    assert f"{warning}http://a.example/docs/ for what lies below it" in said
+    assert "scope.type: prefix" not in thresher("check", *seeds, *given).err
+    settings = Settings(identity=IdentitySettings(contact="me@a.example"), scope=ScopeSettings(type="prefix"))
+    assert with_seeds(settings, seeds, ()).words().startswith(warning)

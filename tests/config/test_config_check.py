@@ -237,7 +237,7 @@ BAD = [
         "overrides: [{match: a.example, fetch: {headers: {Cookie: x}}}]",
         (
             'crawl.yaml:1:50: overrides[0].fetch.headers.Cookie: expected a header that may be set, got "Cookie". '
-            "Remove it: it would go to every host; cookies are off"
+            "Remove it: it would go to every host; a line ORIGIN header Cookie: NAME=VALUE in the file of fetch.credentials goes to one"
         ),
     ),
 ]

@@ -7,8 +7,9 @@ from pathlib import Path
 import msgspec
 from little_web import LittleWeb, crawl, settings
 
-from thresher.config.settings import LimitSettings
+from thresher.config.settings import LimitSettings, ScopeSettings
 from thresher.crawler.analysis.seed_outcomes import SeedOutcome, seed_outcomes
+from thresher.crawler.explain.explain import Explainer
 from thresher.storage.export.reading import reading
 
 
@@ -52,3 +53,26 @@ async def test_what_waits_is_counted(tmp_path: Path) -> None:
         await crawl(tmp_path / "x", limited)
         found = outcomes(tmp_path / "x", web)["a.test/"]
     assert (found.pages, found.waiting, found.why) == (3, 7, "7 URLs wait")
+
+
+async def test_a_seed_whose_target_is_out_of_scope_says_so(tmp_path: Path) -> None:
+    """Seen to fail: "nothing is left under it", and `explain` said that the chain ends at a target that is unknown.
+
+    With no depth, only the seeds and what they redirect to are fetched: the recipe of config/README.md.
+    """
+    async with LittleWeb() as web:
+        web.redirect("a.test/old", "a.test/docs/p3")
+        web.page("a.test/docs/p3", "a.test/docs/p4")
+        only = msgspec.structs.replace(settings(web, seeds=["a.test/old"]), scope=ScopeSettings(type="page"))
+        await crawl(tmp_path / "x", only)
+        found = outcomes(tmp_path / "x", web)["a.test/old"]
+        with reading(tmp_path / "x") as view:
+            story = Explainer(view, view.settings, 0.0).story(only.seeds[0])
+        followed = msgspec.structs.replace(settings(web, seeds=["a.test/old"]), limits=LimitSettings(max_depth=0, min_free_disk=0))
+        await crawl(tmp_path / "y", followed)
+        with reading(tmp_path / "y") as view:
+            fetched = {web.place(url.text) for url, row in view.all_urls() if row.visit}
+    assert (found.outcome, found.detail) == ("redirected", "target refused: out_of_scope (scope.type, scope.include)")
+    assert found.why == found.detail
+    assert "; target refused: out_of_scope (scope.type, scope.include)." in story.answer
+    assert fetched == {"a.test/old", "a.test/docs/p3"}
