@@ -205,7 +205,7 @@ class Effector:
             self._promote(key, Lane.TAIL, now)
         if keys or not self.tails.is_asking(queue):
             return len(keys)
-        asked, record = self.canaries.wish(queue)
+        asked, record = self.canaries.request(queue)
         self._notes += [record] if record is not None else []
         self._carry_out(asked, now)
         return len(asked)
