@@ -147,9 +147,9 @@ class YieldOfPages:
 
     def observe(self, measure: PageMeasure, judgement: Judgement, memory: Memory, /) -> Effects:
         site, via = measure.key[:8], measure.via
-        before = self._sites.summary(memory, site)
+        before = self._sites.glance(memory, site)
         is_usual = before.good_run >= self._enough and not before.n_barren and measure.key[8] % SAMPLE > 0
-        may_credit = bool(via) and (before if via[:8] == site else self._sites.summary(memory, via[:8])).n_sources > 0
+        may_credit = bool(via) and (before if via[:8] == site else self._sites.glance(memory, via[:8])).n_sources > 0
         novelty = novelty_of(judgement, self._judges) if measure.is_ok else Novelty.OLD
         is_passed_over = is_usual and not novelty.is_barren
         if is_passed_over and not may_credit and not self._tells_copies:
@@ -274,7 +274,7 @@ class YieldOfLinks:
     def decide(self, measure: LinksMeasure, memory: Memory, /) -> tuple[LinkRuling, Effects]:
         batch: LinkBatch = measure.__dict__["batch"]
         found = [
-            held for site in batch.by_site if self._sites.summary(memory, site).n_barren for held in self._holds_in(batch, site, memory)
+            held for site in batch.by_site if self._sites.glance(memory, site).n_barren for held in self._holds_in(batch, site, memory)
         ]
         return hold_links(batch, found, only_observes=self._only_observes)
 
@@ -296,12 +296,12 @@ class YieldOfLinks:
 
     def may_hold(self, key: bytes, memory: Memory, /) -> bool:
         """Return whether a URL of this site may be held when it is about to be requested."""
-        return self._sites.summary(memory, key[:8]).n_barren > 0
+        return self._sites.glance(memory, key[:8]).n_barren > 0
 
     def of_one(self, batch: LinkBatch, memory: Memory) -> Pattern | None:
         """Return the barren pattern that holds the URL of a batch of one, None if there is none."""
         site = batch.keys[0][:8]
-        if not self._sites.summary(memory, site).n_barren or is_home(batch.texts[0]):
+        if not self._sites.glance(memory, site).n_barren or is_home(batch.texts[0]):
             return None
         tree = self._sites.tree(memory, site, self._rule)
         forms = tree.forms(parse(batch.texts[0], batch.hosts[0]))
@@ -312,7 +312,7 @@ class YieldOfLinks:
         if not measure.source:
             return NO_EFFECTS
         site, key = measure.source[:8], measure.source[8:]
-        if not measure.url and self._sites.summary(memory, site).awaits != key:
+        if not measure.url and self._sites.glance(memory, site).awaits != key:
             return NO_EFFECTS
         tree = self._sites.tree(memory, site, self._rule)
         if measure.url:
@@ -339,7 +339,7 @@ def _credit(tree: Tree, via: bytes, memory: Memory, sites: Sites, rule: HoldRule
     """Credit the page that named a URL with whether the URL was worth it; return the releases that follow."""
     if via[:8] == tree.site:
         tree.on_settled(via, worth)
-    elif via and sites.summary(memory, via[:8]).n_sources:
+    elif via and sites.glance(memory, via[:8]).n_sources:
         other = sites.tree(memory, via[:8], rule)
         other.on_settled(via, worth)
         sites.save(memory, other)

@@ -34,7 +34,7 @@ class Sites:
         found = self._held.get(holder, Recent())
         return Recent(found.n, found.s, found.streak)
 
-    def summary(self, memory: Memory, site: bytes) -> SiteSummary:
+    def glance(self, memory: Memory, site: bytes) -> SiteSummary:
         """Return the first fields of a site's head."""
         if memory is not self._memory or len(self._summaries) > _MOST_GLANCES:
             self._memory, self._summaries = memory, {}
