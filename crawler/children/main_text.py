@@ -18,6 +18,7 @@ from lxml.html import HtmlElement, HTMLParser, document_fromstring
 from selectolax.lexbor import LexborHTMLParser
 from trafilatura.settings import Extractor
 
+from thresher.crawler.children import quick_steps
 from thresher.crawler.children.quick_xpaths import page_values, speed_up
 
 VERSION: Final = f"trafilatura {trafilatura.__version__}"
@@ -26,6 +27,9 @@ _PARSER.set_element_class_lookup(ElementDefaultClassLookup(element=HtmlElement))
 _OPTIONS: Final = Extractor(fast=True, comments=False)  # made once: it reads them from a configuration
 speed_up(import_module("trafilatura.xpaths"))
 speed_up(import_module("trafilatura.baseline"))  # a function has this name, too
+_IS_KNOWN: Final = trafilatura.__version__ in quick_steps.KNOWN
+if _IS_KNOWN:
+    quick_steps.install()
 
 
 def main_text(body_utf8: bytes) -> str:
@@ -42,4 +46,4 @@ def main_text(body_utf8: bytes) -> str:
     except ParserError:  # the page is empty
         return ""
     with page_values(tree, markup):
-        return trafilatura.extract(tree, options=_OPTIONS) or ""
+        return quick_steps.text_of(tree, _OPTIONS) if _IS_KNOWN else trafilatura.extract(tree, options=_OPTIONS) or ""

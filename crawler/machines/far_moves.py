@@ -29,7 +29,7 @@ from thresher.storage.view import View
 _HOSTS_AT_ONCE = 1000
 
 
-class Bring(msgspec.Struct, frozen=True):
+class CopyShard(msgspec.Struct, frozen=True):
     """Copy a shard from another machine to this one."""
 
     agent: int
@@ -63,7 +63,7 @@ class Restore(msgspec.Struct, frozen=True):
     owners: str
 
 
-class Heard(msgspec.Struct, frozen=True):
+class CountReceived(msgspec.Struct, frozen=True):
     """Ask a shard how many messages of a sender it has carried out."""
 
     agent: int
@@ -71,12 +71,12 @@ class Heard(msgspec.Struct, frozen=True):
 
 
 class Succeed(msgspec.Struct, frozen=True):
-    """The start of a restored shard. heard: how many of its messages the others have carried out; rest_s: least seconds until one of its
+    """The start of a restored shard. received: how many of its messages the others have carried out; rest_s: least seconds until one of its
     hosts is requested again
     """
 
     agent: int
-    heard: dict[int, int]
+    received: dict[int, int]
     rest_s: float
     back_offs: list[BackOff] = []  # back-offs of its hosts that the head has recorded
 
@@ -93,7 +93,7 @@ def do(directory: Path, what: str, argument: bytes, fetch: FetchPiece | None) ->
         case "drop":
             return drop(directory, msgspec.json.decode(argument, type=int))
         case "bring":
-            order = msgspec.json.decode(argument, type=Bring)
+            order = msgspec.json.decode(argument, type=CopyShard)
             assert fetch is not None, "a shard comes from somewhere"
             return bring(directory, order.agent, order.files, fetch)
         case "arrive":
@@ -105,10 +105,10 @@ def do(directory: Path, what: str, argument: bytes, fetch: FetchPiece | None) ->
         case "restore":
             restore = msgspec.json.decode(argument, type=Restore)
             return restore_shard(target(restore.target), directory, restore.agent, restore.owners)
-        case "heard":
-            heard = msgspec.json.decode(argument, type=Heard)
-            with reading_shard(shard_path(directory, heard.agent)) as view:
-                return view.tables.channels.received(heard.sender)
+        case "received":
+            asked = msgspec.json.decode(argument, type=CountReceived)
+            with reading_shard(shard_path(directory, asked.agent)) as view:
+                return view.tables.channels.received(asked.sender)
         case "succeed":
             return _succeed(directory, msgspec.json.decode(argument, type=Succeed))
         case "quarantined" | "adopt" | "give up":
@@ -153,8 +153,8 @@ def _succeed(directory: Path, order: Succeed) -> None:
     """Make a restored shard number its messages after those that the others have received, and its hosts rest."""
     now = time.time()
     with Store.open(shard_path(directory, order.agent), None, now) as store:
-        for other, heard in order.heard.items():
-            store.tables.channels.succeed(other, heard)
+        for other, received in order.received.items():
+            store.tables.channels.succeed(other, received)
         urls = URLSpace(store.secret, url_rules(store.settings))
         until = {urls.queue_key(f"http://{one.name}"): one for one in order.back_offs}
         for queue, one in until.items():

@@ -30,7 +30,7 @@ from thresher.crawler.core.url import URLSpace
 from thresher.crawler.core.url_rules import url_rules
 from thresher.crawler.machines.back_offs import read
 from thresher.crawler.machines.directory import SPARE_S
-from thresher.crawler.machines.far_moves import Heard, Restore, Succeed
+from thresher.crawler.machines.far_moves import CountReceived, Restore, Succeed
 from thresher.crawler.machines.far_places import FarPlaces
 from thresher.crawler.machines.moving import Asks
 from thresher.crawler.process.supervisor import Supervisor
@@ -75,8 +75,8 @@ def give_up(directory: Path, table: Partitions, machine: str, settings: Settings
     for agent in lost:
         to = left[agent % len(left)]
         asks.ask(to, "restore", Restore(agent, where, owners))
-        heard = {other: _heard(asks, name, other, agent) for other, name in enumerate(table.machines) if name != machine}
-        asks.ask(to, "succeed", Succeed(agent, heard, rest_s, rests.get(agent, [])))
+        received = {other: _received(asks, name, other, agent) for other, name in enumerate(table.machines) if name != machine}
+        asks.ask(to, "succeed", Succeed(agent, received, rest_s, rests.get(agent, [])))
         table.machines[agent] = to
         write_partitions(directory, table)
     return lost
@@ -92,6 +92,6 @@ def _back_offs(directory: Path, table: Partitions) -> dict[int, list[BackOff]]:
     return found
 
 
-def _heard(asks: Asks, machine: str, agent: int, sender: int) -> int:
+def _received(asks: Asks, machine: str, agent: int, sender: int) -> int:
     """Return how many messages of a lost shard (`sender`) another agent has carried out."""
-    return msgspec.json.decode(asks.ask(machine, "heard", Heard(agent, sender)), type=int)
+    return msgspec.json.decode(asks.ask(machine, "received", CountReceived(agent, sender)), type=int)

@@ -20,7 +20,7 @@ import msgspec
 
 from thresher.crawler.core.ownership import divided
 from thresher.crawler.machines.far_merges import Taken
-from thresher.crawler.machines.far_moves import Bring, Quarantined, Ranges
+from thresher.crawler.machines.far_moves import CopyShard, Quarantined, Ranges
 from thresher.crawler.machines.far_shards import NewShard
 from thresher.storage.carrying import File
 from thresher.storage.moving import moves
@@ -104,7 +104,7 @@ def _bring(directory: Path, wanted: Sequence[str], asks: Asks) -> Partitions:
     table = _table(directory)
     for agent, (before, after) in enumerate(zip(table.machines, placed(table.machines, wanted), strict=False)):
         if before != after:
-            asks.ask(after, "bring", Bring(agent, _files(asks, before, agent)), source=before)
+            asks.ask(after, "bring", CopyShard(agent, _files(asks, before, agent)), source=before)
             asks.ask(before, "taken", Taken([agent]))  # if the command dies before the shard is dropped, nothing of it waits to be merged
             table.machines[agent] = after
             write_partitions(directory, table)

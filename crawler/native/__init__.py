@@ -6,7 +6,7 @@ say the same; `bag` does so for filters/near_replica/random_projection.py.
 `join`, `origins` and `keys` do what url.py does, which gets the links that are not clean. `crowded` and `endings` are what
 filters/path_trap.py and media.py ask of many URLs; `sample`, `look`, `least_pairs`, `end_words`, `shared_words`, `without` and
 `without_runs` are what filters ask of a page's words (filters/depth_cutoff/novelty.py, filters/soft_error/looks.py,
-filters/canary/tongue.py, core/echo.py).
+filters/canary/vocabulary.py, core/echo.py).
 `front_coded` and `front_decoded` pack the URLs of a row (storage/url_rows.py), `steps` and `new_rows` a page's links and new URLs
 (storage/packing.py); `sealed` and `opened` are storage/seal.py's, `RecordCache` is storage/tables/record_cache.py, `near` compares
 signatures (filters/near_replica/collide.py).

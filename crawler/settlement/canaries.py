@@ -56,11 +56,11 @@ class Canaries:
         spec = next((spec for spec in panel.specs if spec.name == NAME), None)
         if spec is not None:  # the filter's module is not imported if it is off
             from thresher.filters.canary.filter import CanaryFilter
-            from thresher.filters.canary.news import Seen, Wish
-            from thresher.filters.canary.tongue import heard
+            from thresher.filters.canary.news import CanaryRequest, Seen
+            from thresher.filters.canary.vocabulary import compare
 
             assert isinstance(spec.peer_filter, CanaryFilter)
-            self._part, self._seen, self._wish, self._heard = spec.peer_filter, Seen, Wish, heard
+            self._part, self._seen, self._request, self._compare = spec.peer_filter, Seen, CanaryRequest, compare
             self._memory = tables.memory(NAME)
 
     def on_answer(self, visit: Visit) -> Learned:
@@ -76,13 +76,13 @@ class Canaries:
         is_kept = page is not None and page.status == 200 and judged is not None and judged.judgement.is_new and not page.flags
         via, look, speaks, words = url.via if url.hops else b"", None, 0, b""
         if page is not None:
-            speaks, words = self._heard(self._memory, queue, page, is_kept=is_kept)
+            speaks, words = self._compare(self._memory, queue, page, is_kept=is_kept)
             look = look_of(page) if is_kept and self._part.wants_look(queue, self._memory, speaks) else None
         return self._told(self._seen(queue, url.key, url.text, shown.token, shown.least, via, is_kept, look, speaks, words))
 
-    def wish(self, queue: bytes, *, is_drained: bool = False) -> Learned:
+    def request(self, queue: bytes, *, is_drained: bool = False) -> Learned:
         """Ask for a canary of a host, because something about it must be decided, or it has nothing else to fetch."""
-        return self._told(self._wish(queue, is_drained)) if self._part is not None else _NOTHING_LEARNED
+        return self._told(self._request(queue, is_drained)) if self._part is not None else _NOTHING_LEARNED
 
     def is_in_doubt(self, queue: bytes) -> bool:
         """Return whether a host has nothing else to fetch and some of its answers may be a wall's."""
@@ -139,7 +139,7 @@ class Canaries:
         self._findings[site, who] = _Finding(finding, set(hosts))
         asked: list[Asked] = []
         for queue in hosts:
-            effects, record = self.wish(queue)
+            effects, record = self.request(queue)
             asked += effects
             self._notes += [record] if record is not None else []
         return tuple(asked), None

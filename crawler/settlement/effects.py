@@ -208,7 +208,7 @@ class Effector:
         is_asking = self.tails.is_asking(queue)
         if keys or not (is_asking or self.canaries.is_in_doubt(queue)):
             return len(keys)
-        asked, record = self.canaries.wish(queue, is_drained=not is_asking)
+        asked, record = self.canaries.request(queue, is_drained=not is_asking)
         self._notes += [record] if record is not None else []
         self._carry_out(asked, now)
         return len(asked)

@@ -116,7 +116,7 @@ class Settler:
         self.learning.carry_out(self._effects.canaries.on_answer(visit), now)
         self.tail_service.on_settled(visit, now)
         if self._effects.is_in_doubt(visit.lease.queue, now):
-            self.learning.carry_out(self._effects.canaries.wish(visit.lease.queue, is_drained=True), now)
+            self.learning.carry_out(self._effects.canaries.request(visit.lease.queue, is_drained=True), now)
         self.coming.on_settled(visit, now)
         self.sitemaps.on_settled(visit, now)
         self._effects.named.release_aliases(visit.lease.entry.url.key)

@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from thresher.crawler.core.ports import Memory
-from thresher.filters.canary import doubts, early, records, tongue
+from thresher.filters.canary import doubts, early, records, vocabulary
 from thresher.filters.canary.news import Seen
 from thresher.filters.canary.records import Candidate, FirstAnswers, HostState, Stage, SuspectAnswer
 from thresher.filters.canary.sighting import AT_ONCE
-from thresher.filters.canary.tongue import Speech
+from thresher.filters.canary.vocabulary import Speech
 
 FEWEST_WORDS: Final = 30  # of a page that may be a canary
 _SLOTS_AT: Final = (1, 2, 3, 8, 32, 128, 512)  # kept pages that become candidates
 
 
-class Alike(NamedTuple):
+class AnswerGroup(NamedTuple):
     """The group of answers to which an answer belongs."""
 
     token: bytes  # b"": its answers cannot be compared
@@ -32,7 +32,7 @@ def opened(memory: Memory, queue: bytes, first: FirstAnswers) -> HostState:
     return state
 
 
-def learn(memory: Memory, seen: Seen, state: HostState) -> Alike:
+def learn(memory: Memory, seen: Seen, state: HostState) -> AnswerGroup:
     """Learn from an answer.
 
     Args:
@@ -51,15 +51,15 @@ def learn(memory: Memory, seen: Seen, state: HostState) -> Alike:
     if speaks == Speech.OWN:
         state.n_strange = 0
     elif speaks == Speech.STRANGE and n_alike < least:
-        token, least, state.n_strange = tongue.STRANGE, tongue.LEAST, state.n_strange + 1
+        token, least, state.n_strange = vocabulary.STRANGE, vocabulary.LEAST, state.n_strange + 1
         n_alike = records.count_run(memory, queue, token, state.n_strange, seen.url, seen.key, least)
     if seen.is_kept:
         state.n_kept += 1
         if seen.look is not None:
             keep(memory, seen, state)
-        if seen.words and tongue.learn(memory, queue, seen.words):
+        if seen.words and vocabulary.learn(memory, queue, seen.words):
             _judge_candidates(memory, queue, state)
-    return Alike(token, n_alike, least if is_walls else doubts.wanted(least, state.n_honest))
+    return AnswerGroup(token, n_alike, least if is_walls else doubts.wanted(least, state.n_honest))
 
 
 def wants_look(memory: Memory, queue: bytes, speaks: Speech) -> bool:
@@ -106,6 +106,6 @@ def usable(memory: Memory, queue: bytes, *, but: bytes = b"") -> list[int]:
 def _judge_candidates(memory: Memory, queue: bytes, state: HostState) -> None:
     """Record of each candidate whether it uses its host's words, which have just become known."""
     for slot, one in records.candidates(memory, queue).items():
-        one.speaks, one.words = tongue.speech_of(memory, queue, one.words), b""
+        one.speaks, one.words = vocabulary.speech_of(memory, queue, one.words), b""
         records.put_candidate(memory, queue, slot, one)
         state.has_own = state.has_own or one.speaks == Speech.OWN

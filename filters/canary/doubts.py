@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from typing import Final
 
 from thresher.crawler.core.ports import Memory
-from thresher.filters.canary import records, tongue
+from thresher.filters.canary import records, vocabulary
 from thresher.filters.canary.records import Count, HostState, SuspectAnswer
 from thresher.filters.canary.sighting import is_error
-from thresher.filters.canary.tongue import Speech
+from thresher.filters.canary.vocabulary import Speech
 
 _FEWEST: Final = 2  # answers that are a group, unless a wall of the host has said the same before
 _LARGE: Final = 10  # alike answers of which one is fetched again at any time: a tenth of what they have cost;
@@ -108,7 +108,7 @@ def clear(memory: Memory, queue: bytes) -> int:
 
 def is_of(token: bytes, answer: SuspectAnswer) -> bool:
     """Return whether an answer belongs to the group of a token."""
-    return answer.speaks == Speech.STRANGE if token == tongue.STRANGE else answer.token == token
+    return answer.speaks == Speech.STRANGE if token == vocabulary.STRANGE else answer.token == token
 
 
 def of_wall(state: HostState, queue: bytes, memory: Memory) -> tuple[tuple[bytes, ...], set[bytes]]:
@@ -118,7 +118,7 @@ def of_wall(state: HostState, queue: bytes, memory: Memory) -> tuple[tuple[bytes
     is_one = len(of_canary) == 1  # else the wall answers differently for each URL, and others may have met it beside those alike
     is_met = is_one and any(one.token in of_canary for one in answers.values())
     if of_canary and not is_met and not any(map(is_error, of_canary)):
-        is_foreign = state.is_foreign or state.why == tongue.STRANGE
+        is_foreign = state.is_foreign or state.why == vocabulary.STRANGE
         return tuple(_foreign(answers) if is_foreign else answers), set(alike)
     tokens = of_canary | {token for token in alike if token[:1] in (b"C", b"F")}
     walls = {key for key, one in answers.items() if one.token in tokens and one.token}

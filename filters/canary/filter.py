@@ -4,7 +4,7 @@ Login walls, consent pages, rate limits, maintenance and challenges answer for a
 wrong, and a wall that answers 200 settles URLs whose pages nobody has seen. So the filter asks for a canary
 
     when answers are alike that were not before (sighting.py), one is as a wall's was, or some are written in words that no page before
-    used (tongue.py): so a wall is noticed within a few fetches
+    used (vocabulary.py): so a wall is noticed within a few fetches
     before a class of held URLs is closed, and before a rule of aliases is adopted
     after `2 / share` answers without a canary
 
@@ -25,13 +25,13 @@ from thresher.crawler.core.model import Cause, Mode, Purpose
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import origin_of
 from thresher.filters.base import NO_EFFECTS, Effects
-from thresher.filters.canary import answers, doubts, early, records, tongue
-from thresher.filters.canary.answers import Alike
-from thresher.filters.canary.news import Found, Seen, Wish
+from thresher.filters.canary import answers, doubts, early, records, vocabulary
+from thresher.filters.canary.answers import AnswerGroup
+from thresher.filters.canary.news import CanaryRequest, Found, Seen
 from thresher.filters.canary.records import NAME, FirstAnswers, HostState, Stage
 from thresher.filters.canary.rounds import Budget, Round
 from thresher.filters.canary.sighting import is_error, of_failure, of_page, of_redirect, words_for
-from thresher.filters.canary.tongue import Speech
+from thresher.filters.canary.vocabulary import Speech
 from thresher.filters.soft_error.looks import look_of
 from thresher.filters.spec import FilterSpec
 
@@ -50,7 +50,7 @@ class CanaryFilter:
     """Learns from every answer of the crawl, and from the answers to its own requests."""
 
     name = NAME
-    news_type: Any = Seen | Wish
+    news_type: Any = Seen | CanaryRequest
     answer_type = Found
 
     def __init__(self, settings: CanarySettings) -> None:
@@ -95,7 +95,7 @@ class CanaryFilter:
 
     # -- the crawl's own answers
 
-    def on_news(self, news: Seen | Wish, memory: Memory, /) -> Effects:
+    def on_news(self, news: Seen | CanaryRequest, memory: Memory, /) -> Effects:
         """Learn from an answer of the crawl, or that a canary is wanted; return the request for one."""
         first = FirstAnswers(memory, news.queue)
         if isinstance(news, Seen) and (n := first.enter(lambda listed: early.entry(news, listed, self._share))):
@@ -103,33 +103,33 @@ class CanaryFilter:
                 answers.keep(memory, news, HostState(n))
             return NO_EFFECTS
         state = answers.opened(memory, news.queue, first)
-        effects = self._wished(news, state, memory) if isinstance(news, Wish) else self._seen(news, state, memory)
+        effects = self._on_request(news, state, memory) if isinstance(news, CanaryRequest) else self._seen(news, state, memory)
         records.write_state(memory, news.queue, state)
         return effects
 
-    def _wished(self, wish: Wish, state: HostState, memory: Memory) -> Effects:
+    def _on_request(self, request: CanaryRequest, state: HostState, memory: Memory) -> Effects:
         if state.stage is not Stage.IDLE:
             return NO_EFFECTS
-        why = doubts.worth_a_request(memory, wish.queue, state.n_honest, small_too=True)[0] if wish.is_drained else b""
-        return self._round(wish.queue, state, memory).begin(why, is_drained=wish.is_drained, can_wait=False)
+        why = doubts.worth_a_request(memory, request.queue, state.n_honest, small_too=True)[0] if request.is_drained else b""
+        return self._round(request.queue, state, memory).begin(why, is_drained=request.is_drained, can_wait=False)
 
     def _seen(self, seen: Seen, state: HostState, memory: Memory) -> Effects:
-        alike = answers.learn(memory, seen, state)
+        group = answers.learn(memory, seen, state)
         lost_after = _LOST_IF_WAITING if state.is_waiting else _LOST_AFTER
         if state.stage not in (Stage.IDLE, Stage.WALLED) and state.n_answers - state.asked_at > lost_after:
             state.stage = Stage.IDLE
-        if state.is_waiting and doubts.is_pressing(memory, seen.queue, alike.token, alike.n, state.n_honest):
+        if state.is_waiting and doubts.is_pressing(memory, seen.queue, group.token, group.n, state.n_honest):
             state.is_waiting = False
             return (Hurry(origin_of(seen.url), Purpose.CANARY),)
-        return self._ask_for(alike, seen, state, memory) if state.stage is Stage.IDLE else NO_EFFECTS
+        return self._ask_for(group, seen, state, memory) if state.stage is Stage.IDLE else NO_EFFECTS
 
-    def _ask_for(self, alike: Alike, seen: Seen, state: HostState, memory: Memory) -> Effects:
+    def _ask_for(self, group: AnswerGroup, seen: Seen, state: HostState, memory: Memory) -> Effects:
         """Ask for a canary if there are as many alike answers as are wanted for it, or if the last one was long ago."""
-        queue, token, allows = seen.queue, alike.token, self._budget.allows
-        if alike.n >= alike.wanted and alike.n >= records.patience(memory, queue, token, seen.url, alike.wanted):
+        queue, token, allows = seen.queue, group.token, self._budget.allows
+        if group.n >= group.wanted and group.n >= records.patience(memory, queue, token, seen.url, group.wanted):
             is_news = state.n_honest < doubts.FEW and not records.is_honest(memory, queue, token, seen.url)
-            if allows(state, of_news=is_news) or doubts.is_large(memory, queue, token, alike.n, state.n_honest):
-                can_wait = not doubts.is_pressing(memory, queue, token, alike.n, state.n_honest)
+            if allows(state, of_news=is_news) or doubts.is_large(memory, queue, token, group.n, state.n_honest):
+                can_wait = not doubts.is_pressing(memory, queue, token, group.n, state.n_honest)
                 return self._round(queue, state, memory).begin(token, can_wait=can_wait)
         is_due = self._share > 0 and allows(state) and state.n_answers - state.good_at >= 2 / self._share
         return self._round(queue, state, memory).begin(b"") if is_due else NO_EFFECTS
@@ -142,7 +142,7 @@ class CanaryFilter:
     def reduce(self, answer: Answer, /) -> Found:
         """Return what is learned from the answer to a request of this filter."""
         page, look, told = answer.page, None, f"status {answer.status}"
-        words = tongue.ends(page.tokens) if page is not None and page.status == 200 else b""
+        words = vocabulary.ends(page.tokens) if page is not None and page.status == 200 else b""
         if page is not None:
             shown = of_page(page)
             look = look_of(page) if page.status == 200 and not is_error(shown.token) else None

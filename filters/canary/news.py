@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from thresher.filters.canary.sighting import TOKEN
-from thresher.filters.canary.tongue import MOST
+from thresher.filters.canary.vocabulary import MOST
 from thresher.filters.soft_error.looks import Look
 
 _Key = Annotated[bytes, Meta(min_length=16, max_length=16)]
@@ -27,14 +27,14 @@ class Seen(msgspec.Struct, array_like=True, tag=0, frozen=True):
     via: Annotated[bytes, Meta(max_length=16)] = b""  # key of what redirected to it
     is_kept: bool = False
     look: Look | None = None  # of a page that becomes a candidate
-    speaks: Annotated[int, Meta(ge=0, le=2)] = 0  # whether a page uses its host's words: tongue.Speech
+    speaks: Annotated[int, Meta(ge=0, le=2)] = 0  # whether a page uses its host's words: vocabulary.Speech
     words: _Words = b""  # of a page of which its host's words are learned
 
     def __post_init__(self) -> None:
         _check(self.words)
 
 
-class Wish(msgspec.Struct, array_like=True, tag=1, frozen=True):
+class CanaryRequest(msgspec.Struct, array_like=True, tag=1, frozen=True):
     """A canary is wanted: a decision for good about a host is pending, or it has nothing else to fetch and answers are in doubt."""
 
     queue: _Key

@@ -7,7 +7,7 @@
     queue ‖ "S" ‖ key 8        → SuspectAnswer: a URL that was answered since then
     queue ‖ "B" ‖ token 8      → nothing: it was a wall's answer
     queue ‖ "N" ‖ key 8        → 1 byte: how often a URL was fetched again
-    queue ‖ "W"                → which words are common (tongue.py)
+    queue ‖ "W"                → which words are common (vocabulary.py)
     queue ‖ "Q" ‖ token 8 ‖ 4  → 2 bytes: how many alike answers ask for the next canary, if they were found honest before at URLs of one
                                  directory and the same parameters: a login form at its own URL is no wall, at a page's URL it is
     queue ‖ "Q" ‖ token 8      → 2 bytes: the most of these
@@ -102,7 +102,7 @@ class Candidate(msgspec.Struct, array_like=True):
     at: int  # answers of its host when it was fetched
     spread: float = 0.0  # share of its word pairs lost between two fetches while the host was healthy
     is_changing: bool = False  # it proves nothing: it changes with each request
-    speaks: int = 0  # whether it uses its host's words, once those are known: tongue.Speech
+    speaks: int = 0  # whether it uses its host's words, once those are known: vocabulary.Speech
     words: bytes = b""  # its own until then
 
 
@@ -120,7 +120,7 @@ class SuspectAnswer(msgspec.Struct, array_like=True):
 
     token: bytes
     via: bytes  # key of what redirected to it, b"" if none did
-    speaks: int = 0  # whether it uses its host's words: tongue.Speech
+    speaks: int = 0  # whether it uses its host's words: vocabulary.Speech
     at: int = 0  # answers of its host until then
 
 
@@ -139,7 +139,7 @@ class EarlyAnswer(msgspec.Struct, array_like=True, frozen=True):
 class FirstAnswers(RowList[EarlyAnswer]):
     """A host's first answers, while nothing else is known of it but candidates."""
 
-    most = 8  # fewer than the kept pages from which a host's words are known (tongue.py)
+    most = 8  # fewer than the kept pages from which a host's words are known (vocabulary.py)
 
     def __init__(self, memory: Memory, queue: bytes) -> None:
         super().__init__(memory, queue + _EARLY, _FIRST_ANSWERS, KEPT)

@@ -27,12 +27,12 @@ from thresher.crawler.core.effects import Effect, FetchAgain, NotWalled, ParkWal
 from thresher.crawler.core.model import Purpose
 from thresher.crawler.core.ports import Memory
 from thresher.filters.base import NO_EFFECTS, Effects
-from thresher.filters.canary import answers, doubts, records, tongue
+from thresher.filters.canary import answers, doubts, records, vocabulary
 from thresher.filters.canary.likeness import is_changing, is_like, lost
 from thresher.filters.canary.news import Found
 from thresher.filters.canary.records import Candidate, HostState, Stage
 from thresher.filters.canary.sighting import words_for
-from thresher.filters.canary.tongue import Speech
+from thresher.filters.canary.vocabulary import Speech
 
 _MOST_PARKED: Final = 20
 _CHANGED: Final = 3
@@ -107,7 +107,7 @@ class Round:
             records.drop_candidate(memory, queue, state.slot)
             return self._without()
         is_walls = found.token in (*state.failed, state.why) and bool(found.token)
-        is_foreign = candidate.speaks == Speech.OWN and tongue.speech_of(memory, queue, found.words) is Speech.STRANGE
+        is_foreign = candidate.speaks == Speech.OWN and vocabulary.speech_of(memory, queue, found.words) is Speech.STRANGE
         state.is_foreign = state.is_foreign or is_foreign
         if not is_walls and not is_foreign and is_like(candidate, found.token, found.look):
             return self._good(found, candidate)
@@ -136,7 +136,7 @@ class Round:
         state, usable = self._state, self._usable(but=self._state.why)
         if usable and state.stage is not Stage.IDLE:
             return self._fetch(usable[0], Stage.WALLED if state.is_walled else Stage.FIRST)
-        return self._release(is_well=True) if state.is_walled else self._blind()
+        return self._release(is_healthy=True) if state.is_walled else self._blind()
 
     # -- a good canary
 
@@ -151,7 +151,7 @@ class Round:
             state.failed = [state.why]
         if state.stage in (Stage.CONFIRM, Stage.TWICE):
             return self._fallen()
-        return self._release(is_well=True) if state.is_walled else self._clear_next()
+        return self._release(is_healthy=True) if state.is_walled else self._clear_next()
 
     def _clear_next(self) -> Effects:
         """Fetch a URL of the next group in doubt again, while the host is well; accept the host if no other is worth it now."""
@@ -165,7 +165,7 @@ class Round:
     def _rechecked(self, found: Found) -> Effects:
         """Learn whether the alike answers were those of a wall that has fallen since: the canary is good still, if no new one stands."""
         state, memory, queue = self._state, self._memory, self._queue
-        is_strange = state.why == tongue.STRANGE and tongue.speech_of(memory, queue, found.words) is Speech.STRANGE
+        is_strange = state.why == vocabulary.STRANGE and vocabulary.speech_of(memory, queue, found.words) is Speech.STRANGE
         if found.token == state.why or is_strange or not found.was_asked:
             doubts.found_honest(memory, queue, state.why)
             state.n_honest += 1
@@ -243,21 +243,21 @@ class Round:
             for slot in records.candidates(memory, queue):
                 records.drop_candidate(memory, queue, slot)
             state.n_kept = 0
-            return self._release(is_well=False)
+            return self._release(is_healthy=False)
         state.n_parked += 1
         return (ParkWalled(queue, state.n_parked), *self._fetch(state.slot, Stage.WALLED))
 
     # -- the end of a wall
 
-    def _release(self, *, is_well: bool) -> Effects:
+    def _release(self, *, is_healthy: bool) -> Effects:
         """Serve a host again, and queue again the URLs for which its wall had answered.
 
         Args:
-            is_well: Whether a canary was good; else the host is accepted as it is.
+            is_healthy: Whether a canary was good; else the host is accepted as it is.
         """
-        self._state.given_up = not is_well
+        self._state.given_up = not is_healthy
         again = self._fetch_again()
-        return (*again, *(self._clear_next() if is_well else self._well()))
+        return (*again, *(self._clear_next() if is_healthy else self._well()))
 
     def _fetch_again(self) -> tuple[Effect, ...]:
         """Queue again what a wall had answered for; its answers are no longer in doubt."""
@@ -272,7 +272,7 @@ class Round:
         for slot, one in records.candidates(memory, queue).items():
             if one.key in keys and slot != state.slot:
                 records.drop_candidate(memory, queue, slot)
-        tongue.unlearn(memory, queue)
+        vocabulary.unlearn(memory, queue)
         state.n_strange = 0
         chosen = tuple(key for key in keys if records.note_again(memory, queue, key, _MOST_AGAIN))
         state.n_again += len(chosen)

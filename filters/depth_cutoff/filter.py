@@ -116,18 +116,18 @@ class DepthOfPages:
         if not key:
             return NOTHING_LEARNED
         site = key[:8]
-        glance = self._sites.glance(memory, site)
+        summary = self._sites.summary(memory, site)
         kind = kind_of(measure.url, measure.host)
         drop = drop_of(judgement, is_ok=measure.is_ok)
-        poor = glance.n_old > 0 and is_poor(memory, key)
-        is_usual = self._samples and not (drop or poor) and glance.is_plain and glance.met(kind)
+        poor = summary.n_old > 0 and is_poor(memory, key)
+        is_usual = self._samples and not (drop or poor) and summary.is_plain and summary.met(kind)
         if is_usual and key[8] % SAMPLE:
             return NOTHING_LEARNED
         parts = parse(measure.url, measure.host)
         stands_for = SAMPLE if is_usual else 1
         sampled = measure.asked_for_sample()
         fetch = DepthFetch(parts, measure.depth, measure.text, sampled, drop, measure.n_links, key[8:], kind, stands_for, poor)
-        may_be_early = self._is_unbound and not (drop or poor or glance.n_old or glance.n_limited)
+        may_be_early = self._is_unbound and not (drop or poor or summary.n_old or summary.n_limited)
         if may_be_early and (head := early.enter(memory, site, measure.url, fetch)) is not None:
             self._sites.remember(memory, site, head)
             return NO_EFFECTS
@@ -230,8 +230,8 @@ class DepthOfLinks:
 
     def _least(self, memory: Memory, site: bytes) -> int:
         """Return a depth up to which no URL of a site is cut."""
-        glance = self._sites.glance(memory, site)
-        return min(glance.least_limit(), self._unknown) if glance.n_limited else self._unknown
+        summary = self._sites.summary(memory, site)
+        return min(summary.least_limit(), self._unknown) if summary.n_limited else self._unknown
 
     def _cut(self, batch: LinkBatch, site: bytes, memory: Memory) -> list[HeldLink]:
         """Return the links of a site that are cut."""
@@ -265,9 +265,9 @@ class DepthOfLinks:
         key = measure.key
         if not key:
             return NOTHING_LEARNED
-        glance = self._sites.glance(memory, key[:8])
-        barren = glance.n_old > 0 and (is_poor(memory, key) if measure.is_redirect else is_barren(memory, key))
-        if not barren and glance.awaits[:8] != key[8:]:
+        summary = self._sites.summary(memory, key[:8])
+        barren = summary.n_old > 0 and (is_poor(memory, key) if measure.is_redirect else is_barren(memory, key))
+        if not barren and summary.awaits[:8] != key[8:]:
             return NOTHING_LEARNED
         measure.count(is_barren=barren)
         if not barren and (head := early.enter_links(memory, key[:8], key[8:], measure.n_new)) is not None:
@@ -309,7 +309,7 @@ class NamedAgain:
         if keys is not None:
             if not judgement.is_new or not judgement.follow:
                 return NOTHING_LEARNED
-            poor = [site for site in dict.fromkeys(map(_SITE, keys)) if self._sites.glance(memory, site).n_old]
+            poor = [site for site in dict.fromkeys(map(_SITE, keys)) if self._sites.summary(memory, site).n_old]
             if not poor or is_barren(memory, measure.source):
                 return NOTHING_LEARNED
             measure.released = [key for key in keys if key[:8] in poor and is_poor(memory, key)]
@@ -335,7 +335,7 @@ def spec(settings: DepthCutoffSettings, *, shared: Sites | None = None) -> Filte
         redirect=DepthOfRedirects(sites, settings),
         page=DepthOfPages(sites, settings),
         relinks=NamedAgain(sites),
-        again=lambda key, memory: cuts_all or sites.glance(memory, key[:8]).n_limited > 0,
+        again=lambda key, memory: cuts_all or sites.summary(memory, key[:8]).n_limited > 0,
         recent=sites.recent,
         on_restored=sites.drop,
         shared=sites,

@@ -48,7 +48,7 @@ class Level(msgspec.Struct, array_like=True):
         return sum(self.drops.values())
 
 
-class Glance(msgspec.Struct, array_like=True):
+class SiteSummary(msgspec.Struct, array_like=True):
     """The first fields of a Head: all that is needed of most sites."""
 
     low: list[int] = msgspec.field(default_factory=lambda: [0] * LOW)  # number of places with each limit, for limits below LOW
@@ -84,7 +84,7 @@ class EarlyPage(msgspec.Struct, array_like=True):
     stands_for: int = 1
 
 
-class SiteHead(Glance, array_like=True):
+class SiteHead(SiteSummary, array_like=True):
     """What a site's places share."""
 
     levels: list[Level] = []
@@ -111,7 +111,7 @@ class SiteHead(Glance, array_like=True):
 
 
 HEAD: Final = msgspec.msgpack.Decoder(SiteHead)
-_GLANCE: Final = msgspec.msgpack.Decoder(Glance)
+_SUMMARY: Final = msgspec.msgpack.Decoder(SiteSummary)
 encode: Final = msgspec.msgpack.Encoder().encode
 
 
@@ -154,10 +154,10 @@ class Sites:
 
     def __init__(self) -> None:
         self._memory: Memory | None = None
-        self._glances: dict[bytes, Glance] = {}
+        self._summaries: dict[bytes, SiteSummary] = {}
         self._uncut: set[str] = set()  # names of sites where nothing is cut
         self._names: dict[bytes, str] = {}
-        self._any_old = False  # that any site glanced at has shown
+        self._any_old = False  # that any site looked at has shown
         self._held: dict[str, Recent] = {}
 
     def hold(self, holder: str, place: PlaceCounts) -> None:
@@ -171,18 +171,18 @@ class Sites:
         found = self._held.get(holder, Recent())
         return Recent(found.n, found.s, found.streak)
 
-    def glance(self, memory: Memory, site: bytes) -> Glance:
+    def summary(self, memory: Memory, site: bytes) -> SiteSummary:
         """Return the first fields of a site's head.
 
         Args:
             site: 8 bytes.
         """
-        if memory is not self._memory or len(self._glances) > _MOST_SITES:
-            self._memory, self._glances, self._uncut, self._names = memory, {}, set(), {}
-        found = self._glances.get(site)
+        if memory is not self._memory or len(self._summaries) > _MOST_SITES:
+            self._memory, self._summaries, self._uncut, self._names = memory, {}, set(), {}
+        found = self._summaries.get(site)
         if found is None:
             value = memory.get(head_key(site))
-            found = self._glances[site] = _GLANCE.decode(value) if value else Glance()
+            found = self._summaries[site] = _SUMMARY.decode(value) if value else SiteSummary()
             self._any_old = self._any_old or found.n_old > 0
         return found
 
@@ -190,18 +190,18 @@ class Sites:
         """Remember the head that was just written."""
         self._any_old = self._any_old or head.n_old > 0
         if memory is self._memory:
-            self._glances[site] = Glance(head.low, head.n_limited, head.n_old, head.credit, head.awaits, head.kinds)
+            self._summaries[site] = SiteSummary(head.low, head.n_limited, head.n_old, head.credit, head.awaits, head.kinds)
             if head.n_limited:
                 self._uncut.discard(self._names.pop(site, ""))
 
     def drop(self, site: bytes, /) -> None:
         """Drop the cached state of a site: its records were restored to earlier ones."""
-        self._glances.pop(site, None)
+        self._summaries.pop(site, None)
         self._uncut.discard(self._names.pop(site, ""))
 
     def any_old(self, memory: Memory, site: bytes) -> bool:
         """Return whether a page of this site, or of any other that was met, showed nothing new."""
-        return self._any_old or self.glance(memory, site).n_old > 0
+        return self._any_old or self.summary(memory, site).n_old > 0
 
     def all_free(self, memory: Memory, names: Sequence[str], keys: Sequence[bytes]) -> bool:
         """Return whether nothing is cut on the sites of some URLs.
@@ -213,7 +213,7 @@ class Sites:
             return True
         limited = False
         for name, key in dict(zip(names, keys, strict=True)).items():
-            if self.glance(memory, key[:8]).n_limited:
+            if self.summary(memory, key[:8]).n_limited:
                 limited = True
             else:
                 self._uncut.add(name)

@@ -77,7 +77,7 @@ class LinkSource(msgspec.Struct, array_like=True):
 
 
 class SiteHead(msgspec.Struct, array_like=True):
-    """What a site's patterns share. Of most sites only the first fields are needed (`Glance`)."""
+    """What a site's patterns share. Of most sites only the first fields are needed (`SiteSummary`)."""
 
     n_barren: int = 0
     awaits: bytes = b""  # 8 bytes: the last learned page, if its admitted links are not counted yet
@@ -95,7 +95,7 @@ class SiteHead(msgspec.Struct, array_like=True):
     early: list[tuple[str, int]] = []  # URLs and news of its first pages (filters/evidence/early.py); `good_run` is their number
 
 
-class Glance(msgspec.Struct, array_like=True):
+class SiteSummary(msgspec.Struct, array_like=True):
     """The first fields of a Head."""
 
     n_barren: int = 0
@@ -115,7 +115,7 @@ class PatternFetch(NamedTuple):
 
 
 HEAD: Final = msgspec.msgpack.Decoder(SiteHead)
-GLANCE: Final = msgspec.msgpack.Decoder(Glance)
+SUMMARY: Final = msgspec.msgpack.Decoder(SiteSummary)
 PATTERN: Final = msgspec.msgpack.Decoder(Pattern)
 SOURCE: Final = msgspec.msgpack.Decoder(LinkSource)
 encode: Final = msgspec.msgpack.Encoder().encode

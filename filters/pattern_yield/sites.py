@@ -5,7 +5,7 @@ from __future__ import annotations
 from thresher.crawler.core.ports import Memory
 from thresher.filters.evidence.decay import Recent
 from thresher.filters.pattern_yield.evidence import HoldRule, YieldEvidence
-from thresher.filters.pattern_yield.records import GLANCE, Glance, first_pages, head_key
+from thresher.filters.pattern_yield.records import SUMMARY, SiteSummary, first_pages, head_key
 from thresher.filters.pattern_yield.tree import Tree
 
 _MOST_GLANCES = 20_000
@@ -20,7 +20,7 @@ class Sites:
 
     def __init__(self) -> None:
         self._memory: Memory | None = None
-        self._glances: dict[bytes, Glance] = {}
+        self._summaries: dict[bytes, SiteSummary] = {}
         self._held: dict[str, Recent] = {}
 
     def hold(self, holder: str, of: YieldEvidence) -> None:
@@ -34,19 +34,19 @@ class Sites:
         found = self._held.get(holder, Recent())
         return Recent(found.n, found.s, found.streak)
 
-    def glance(self, memory: Memory, site: bytes) -> Glance:
+    def glance(self, memory: Memory, site: bytes) -> SiteSummary:
         """Return the first fields of a site's head."""
-        if memory is not self._memory or len(self._glances) > _MOST_GLANCES:
-            self._memory, self._glances = memory, {}
-        found = self._glances.get(site)
+        if memory is not self._memory or len(self._summaries) > _MOST_GLANCES:
+            self._memory, self._summaries = memory, {}
+        found = self._summaries.get(site)
         if found is None:
             value = memory.get(head_key(site))
-            found = self._glances[site] = GLANCE.decode(value) if value else Glance()
+            found = self._summaries[site] = SUMMARY.decode(value) if value else SiteSummary()
         return found
 
     def drop(self, site: bytes, /) -> None:
         """Drop the cached state of a site: its records were restored to earlier ones."""
-        self._glances.pop(site, None)
+        self._summaries.pop(site, None)
 
     def tree(self, memory: Memory, site: bytes, rule: HoldRule) -> Tree:
         """Return a site's tree.
@@ -68,7 +68,7 @@ class Sites:
         first.head.good_run += 1
         n = first.enter(lambda listed: None if any(shown == news for _, shown in listed) else (url, news))
         if n:
-            self._glances[site] = Glance(good_run=n)
+            self._summaries[site] = SiteSummary(good_run=n)
         return n > 0
 
     def save(self, memory: Memory, tree: Tree) -> None:
@@ -76,4 +76,4 @@ class Sites:
         tree.save()
         if memory is self._memory:
             head = tree.head
-            self._glances[tree.site] = Glance(head.n_barren, head.awaits, head.good_run, head.n_sources)
+            self._summaries[tree.site] = SiteSummary(head.n_barren, head.awaits, head.good_run, head.n_sources)

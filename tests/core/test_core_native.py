@@ -21,7 +21,7 @@ from thresher.crawler.core import echo, html, minhash, sketch
 from thresher.crawler.core.model import U64
 from thresher.crawler.core.parsed import Link, Parsed
 from thresher.crawler.native import NATIVE, native
-from thresher.filters.canary import tongue
+from thresher.filters.canary import vocabulary
 from thresher.filters.depth_cutoff import novelty
 from thresher.filters.near_replica import random_projection
 from thresher.filters.soft_error import looks
@@ -323,7 +323,7 @@ def test_words_in_common_are_counted_alike(numbers: list[int], common: set[int],
     wanted = np.array(sorted(common), dtype=np.uint32).tobytes()
     some = row.tolist() if len(numbers) <= 2 * ends else [*row[:ends].tolist(), *row[-ends:].tolist()]
     assert native.shared_words(row, ends, wanted) == len(common & {word >> 32 for word in some})
-    assert np.frombuffer(tongue.ends(row, ends), dtype=np.uint32).tolist() == sorted({word >> 32 for word in some})
+    assert np.frombuffer(vocabulary.ends(row, ends), dtype=np.uint32).tolist() == sorted({word >> 32 for word in some})
 
 
 @pytest.mark.parametrize("word", ["assword", "ASSWORD", "extarea", "EXTAREA", "aSsword", "sswor", "xtarea"])

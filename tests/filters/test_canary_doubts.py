@@ -8,14 +8,14 @@ from dict_memory import DictMemory
 from thresher.config.settings import CanarySettings
 from thresher.crawler.core.effects import FetchAgain, Hurry, NotWalled, Request, Void
 from thresher.crawler.core.model import Purpose
-from thresher.filters.canary import doubts, records, tongue
+from thresher.filters.canary import doubts, records, vocabulary
 from thresher.filters.canary.filter import CanaryFilter
-from thresher.filters.canary.news import Found, Seen, Wish
+from thresher.filters.canary.news import CanaryRequest, Found, Seen
 from thresher.filters.canary.records import Candidate, HostState, Stage, SuspectAnswer
 from thresher.filters.soft_error.looks import Look
 
 QUEUE = b"q" * 16
-SPEAKS = {"o": tongue.Speech.OWN, "s": tongue.Speech.STRANGE, "?": tongue.Speech.UNKNOWN}
+SPEAKS = {"o": vocabulary.Speech.OWN, "s": vocabulary.Speech.STRANGE, "?": vocabulary.Speech.UNKNOWN}
 
 
 def key(n: int) -> bytes:
@@ -43,16 +43,16 @@ def test_the_second_of_strange_answers_in_a_row_is_fetched_again() -> None:
 
     def row(first: int, n: int) -> None:
         for i in range(1, n + 1):
-            records.count_run(memory, QUEUE, tongue.STRANGE, i, f"http://a/{first + i}", key(first + i), tongue.LEAST)
+            records.count_run(memory, QUEUE, vocabulary.STRANGE, i, f"http://a/{first + i}", key(first + i), vocabulary.LEAST)
 
     def named() -> tuple[int, str]:
-        one = records.counts(memory, QUEUE)[tongue.STRANGE]
+        one = records.counts(memory, QUEUE)[vocabulary.STRANGE]
         return one.n, one.url
 
     row(0, 5)
     row(10, 3)
     assert named() == (5, "http://a/2"), "a shorter row does not take the place of one in doubt"
-    records.be_patient(memory, QUEUE, tongue.STRANGE, "http://a/2", 8)
+    records.be_patient(memory, QUEUE, vocabulary.STRANGE, "http://a/2", 8)
     row(20, 6)
     assert named() == (6, "http://a/22"), "it is no longer in doubt"
     row(30, 9)
@@ -67,11 +67,11 @@ def test_a_wall_that_two_canaries_have_met_has_stood_there_if_the_first_is_good_
     Mutation: the suspect is fetched again as if both canaries had been good.
     """
     memory, part, home = DictMemory(), CanaryFilter(CanarySettings()), Look(bytes(4), 40, b"")
-    records.put_candidate(memory, QUEUE, 0, Candidate("http://a/", key(0), b"Phomepag", home, 1, speaks=tongue.Speech.OWN))
-    records.put_suspect(memory, QUEUE, key(2), SuspectAnswer(b"Pforeign", b"", tongue.Speech.STRANGE, 9))
-    records.count_run(memory, QUEUE, tongue.STRANGE, tongue.LEAST, "http://a/own", key(3), tongue.LEAST)
+    records.put_candidate(memory, QUEUE, 0, Candidate("http://a/", key(0), b"Phomepag", home, 1, speaks=vocabulary.Speech.OWN))
+    records.put_suspect(memory, QUEUE, key(2), SuspectAnswer(b"Pforeign", b"", vocabulary.Speech.STRANGE, 9))
+    records.count_run(memory, QUEUE, vocabulary.STRANGE, vocabulary.LEAST, "http://a/own", key(3), vocabulary.LEAST)
     failed = [b"Pfirst..", b"Psecond."]
-    records.write_state(memory, QUEUE, HostState(20, 9, stage=Stage.TWICE, why=tongue.STRANGE, failed=failed, is_foreign=True))
+    records.write_state(memory, QUEUE, HostState(20, 9, stage=Stage.TWICE, why=vocabulary.STRANGE, failed=failed, is_foreign=True))
     records.note_asked(memory, QUEUE, key(0))
     effects = part.on_answer(Found(key(0), 1.0, b"Phomepag", 200, home, "", was_asked=True), memory)
     assert effects == (Void(QUEUE), FetchAgain(QUEUE, (key(2),)), NotWalled(QUEUE))
@@ -110,6 +110,6 @@ def test_a_canary_for_a_decision_does_not_wait() -> None:
     """A rule that waits for it is worth more than the request."""
     memory = DictMemory()
     suspected(memory, range(1))
-    (asked,) = CanaryFilter(CanarySettings()).on_news(Wish(QUEUE), memory)
+    (asked,) = CanaryFilter(CanarySettings()).on_news(CanaryRequest(QUEUE), memory)
     assert isinstance(asked, Request)
     assert not asked.can_wait

@@ -14,9 +14,9 @@ from thresher.config.settings import CanarySettings
 from thresher.crawler.core.effects import Request
 from thresher.filters.canary import records
 from thresher.filters.canary.filter import CanaryFilter
-from thresher.filters.canary.news import Found, Seen, Wish
+from thresher.filters.canary.news import CanaryRequest, Found, Seen
 from thresher.filters.canary.records import FirstAnswers
-from thresher.filters.canary.tongue import Speech
+from thresher.filters.canary.vocabulary import Speech
 from thresher.filters.soft_error.looks import Look
 
 HOST = "http://a.example"
@@ -24,13 +24,13 @@ QUEUE = SPACE.key(f"{HOST}/")
 LOOK = Look(b"", 50, b"title...", b"words...")
 
 
-def story(seed: int) -> list[Seen | Wish]:
+def story(seed: int) -> list[Seen | CanaryRequest]:
     """Return answers of a host that are alike more or less often, and wishes between them."""
     dice, n_texts = Random(seed), 2 + 3 * (seed % 12)
-    told: list[Seen | Wish] = []
+    told: list[Seen | CanaryRequest] = []
     for _ in range(dice.randrange(3, 30)):
         if dice.random() < 0.04:
-            told.append(Wish(QUEUE, is_drained=dice.random() < 0.5))
+            told.append(CanaryRequest(QUEUE, is_drained=dice.random() < 0.5))
             continue
         i, text = dice.randrange(40), dice.randrange(n_texts)
         token = b"" if dice.random() < 0.1 else b"P%07d" % text
@@ -53,7 +53,7 @@ def story(seed: int) -> list[Seen | Wish]:
     return told
 
 
-def lived(told: list[Seen | Wish], share: float) -> tuple[list[Any], DictMemory]:
+def lived(told: list[Seen | CanaryRequest], share: float) -> tuple[list[Any], DictMemory]:
     """Return what a filter answers to a story, step by step, and its memory."""
     of, memory, outcomes = CanaryFilter(CanarySettings(share=share)), DictMemory(), list[Any]()
     for i, news in enumerate(told):

@@ -296,11 +296,11 @@ def test_a_filter_that_observes_says_what_it_would_hold_and_why() -> None:
     assert ruling.refused[0].evidence["depth"] == 3
 
 
-def test_a_site_where_nothing_is_cut_costs_one_glance() -> None:
+def test_a_site_where_nothing_is_cut_costs_one_summary() -> None:
     crawled = Crawled()
     for i in range(40):
         crawled.fetch(f"{HOST}/docs/{i}/", prose(), 2)
-    assert Sites().glance(crawled.memory, SITE).n_limited == 0
+    assert Sites().summary(crawled.memory, SITE).n_limited == 0
 
 
 def test_new_links_are_counted_by_level() -> None:

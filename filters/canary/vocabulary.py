@@ -7,7 +7,7 @@ another language or template are strange, too, but a wall leaves no other betwee
 again while the host is healthy, shows the same, and from then on it takes ever more of them in a row to ask for a canary
 (`records.patience`).
 
-    queue ‖ "W"                → Tongue
+    queue ‖ "W"                → Vocabulary
 
 Memory: 250 bytes a page of a host until `_PAGES` were counted, then 150 a host. Time: 5 µs a page, 20 without native code.
 """
@@ -51,7 +51,7 @@ class Speech(IntEnum):
     STRANGE = 2
 
 
-class Tongue(msgspec.Struct, array_like=True):
+class Vocabulary(msgspec.Struct, array_like=True):
     """The words of a host's pages, each the upper half of its hash: u32."""
 
     n: int = 0  # pages that were counted, `_PAGES` at most
@@ -67,56 +67,56 @@ def ends(words: U64, n: int = _ENDS) -> bytes:
     return np.unique((some >> _HALF).astype(np.uint32)).tobytes()
 
 
-def tongue_of(memory: Memory, queue: bytes) -> Tongue:
+def vocabulary_of(memory: Memory, queue: bytes) -> Vocabulary:
     """Return the words of a host's pages."""
     value = memory.get(queue + _ROW)
-    return Tongue() if value is None else _decode(value)
+    return Vocabulary() if value is None else _decode(value)
 
 
-def heard(memory: Memory, queue: bytes, page: Page, *, is_kept: bool) -> tuple[Speech, bytes]:
+def compare(memory: Memory, queue: bytes, page: Page, *, is_kept: bool) -> tuple[Speech, bytes]:
     """Return whether a page uses the words of its host, and what is to be learned of it: nothing once enough pages were.
 
     Only of HTML: a file has no template, and may be in any words.
     """
     if page.status != 200 or page.mime_type not in HTML_TYPES:
         return Speech.UNKNOWN, b""
-    tongue = tongue_of(memory, queue)
-    if tongue.n < _PAGES:
+    vocabulary = vocabulary_of(memory, queue)
+    if vocabulary.n < _PAGES:
         return Speech.UNKNOWN, ends(page.tokens, _LEARNED) if is_kept else b""
-    return speech(tongue, page.tokens), b""
+    return speech(vocabulary, page.tokens), b""
 
 
-def speech(tongue: Tongue, words: U64) -> Speech:
+def speech(vocabulary: Vocabulary, words: U64) -> Speech:
     """Return whether these words are those of a host."""
-    n_common = len(tongue.words) // 4
+    n_common = len(vocabulary.words) // 4
     if n_common < _FEWEST or len(words) < _FEWEST:
         return Speech.UNKNOWN
-    return Speech.STRANGE if _n_shared(words, tongue.words) <= _HARDLY * n_common else Speech.OWN
+    return Speech.STRANGE if _n_shared(words, vocabulary.words) <= _HARDLY * n_common else Speech.OWN
 
 
 def speech_of(memory: Memory, queue: bytes, words: bytes) -> Speech:
     """Return whether the ends of a page, as `ends` gives them, use the words of its host."""
-    return speech(tongue_of(memory, queue), np.frombuffer(words, dtype=np.uint32).astype(np.uint64) << _HALF)
+    return speech(vocabulary_of(memory, queue), np.frombuffer(words, dtype=np.uint32).astype(np.uint64) << _HALF)
 
 
 def learn(memory: Memory, queue: bytes, words: bytes) -> bool:
     """Count the words of a kept page, the ends of it; return whether the words of its host are known by that."""
-    tongue = tongue_of(memory, queue)
-    if tongue.n >= _PAGES or len(words) < 4 * _FEWEST:
+    vocabulary = vocabulary_of(memory, queue)
+    if vocabulary.n >= _PAGES or len(words) < 4 * _FEWEST:
         return False
-    tongue.n += 1
-    tongue.samples += words
-    if tongue.n == _PAGES:
-        counted = Counter(np.frombuffer(tongue.samples, dtype=np.uint32).tolist())
+    vocabulary.n += 1
+    vocabulary.samples += words
+    if vocabulary.n == _PAGES:
+        counted = Counter(np.frombuffer(vocabulary.samples, dtype=np.uint32).tolist())
         common = sorted(word for word, n in counted.items() if n >= _COMMON * _PAGES and word not in _numbers())
-        tongue.words, tongue.samples = np.array(common, dtype=np.uint32).tobytes(), b""
-    memory.put(queue + _ROW, _encode(tongue), weight=KEPT)
-    return tongue.n == _PAGES
+        vocabulary.words, vocabulary.samples = np.array(common, dtype=np.uint32).tobytes(), b""
+    memory.put(queue + _ROW, _encode(vocabulary), weight=KEPT)
+    return vocabulary.n == _PAGES
 
 
 def unlearn(memory: Memory, queue: bytes) -> None:
     """Forget the pages of a host if they are not enough yet: some may have been a wall's."""
-    if tongue_of(memory, queue).n < _PAGES:
+    if vocabulary_of(memory, queue).n < _PAGES:
         memory.delete(queue + _ROW)
 
 
@@ -135,4 +135,4 @@ def _numbers() -> frozenset[int]:
 
 
 _encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(Tongue).decode
+_decode = msgspec.msgpack.Decoder(Vocabulary).decode
