@@ -1,8 +1,8 @@
 """Fossil: a repository, a wiki with its versions and tickets in one program, where each is also an entry of one timeline.
 
-A check-in's page leads to its files as they were then, by name and by hash, to their differences, their history and the lists from which each
-was merged. The timeline has an address for each moment, person, branch and kind of entry; a ticket and a wiki page have their history, and
-each version of them is an artifact with a page of its own. As Fossil configures it, but that everybody may follow links.
+A check-in's page leads to its files as they were then, by name and by hash, to their differences, to their history and to the lists that
+begin there. The timeline has an address for each moment, person, branch and kind of entry; a ticket and a wiki page have their history,
+and each version of them is an artifact with a page of its own. As Fossil configures it, but that everybody may follow links.
 """
 
 from __future__ import annotations

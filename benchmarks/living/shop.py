@@ -1,8 +1,8 @@
 """django-oscar: a shop of some hundred goods with reviews, whose lists can be narrowed by every combination of facets.
 
 Each list of goods, of all and of each category, leads to itself narrowed by type and by rating, page by page: hundreds of addresses that
-show the same goods in other choices. A review has a page, and so has the form to write one, of each article. To put something in a basket or
-on a list of wishes is a form. As oscar configures it, with Whoosh as its index.
+show the same goods in other choices. A review has a page, and so has the form to write one of each article. To put something in a basket
+is a form. As oscar configures it, with Whoosh as its index.
 """
 
 from __future__ import annotations
