@@ -108,6 +108,10 @@ class Panel:
         """Return whether the filter of this name is in mode `enforce` for a URL; if no URL is given, for any URL."""
         return name in self._enforcing and (text is None or self._spec_of[name].mode_of(text) is Mode.ENFORCE)
 
+    def finds_likeness(self, judgement: Judgement) -> bool:
+        """Return whether an enforcing filter says that the page resembles a kept one."""
+        return any(verdict.tells_likeness and self.enforces(verdict.filter) for verdict in judgement.standing)
+
     def varies(self, name: str) -> bool:
         """Return whether the mode of a filter differs by URL."""
         spec = self._spec_of.get(name)

@@ -11,6 +11,7 @@ from benchmarks.living.apache import Place, serving
 from benchmarks.living.blog import BLOG
 from benchmarks.living.calendar import CALENDAR
 from benchmarks.living.changesets import CHANGESETS
+from benchmarks.living.forge import FORGE
 from benchmarks.living.forum import FORUM
 from benchmarks.living.gitweb import GITWEB_SITE
 from benchmarks.living.languages import LANGUAGES
@@ -19,12 +20,29 @@ from benchmarks.living.listings import LISTINGS
 from benchmarks.living.manuals import MANUALS
 from benchmarks.living.mediawiki import MEDIAWIKI
 from benchmarks.living.repository import REPOSITORY
+from benchmarks.living.shop import SHOP
 from benchmarks.living.site import Site
 from benchmarks.living.tickets import TICKETS
 from benchmarks.living.wiki import WIKI
 from benchmarks.support.ports import free_port
 
-_ALL = (WIKI, MEDIAWIKI, MANUALS, LANGUAGES, REPOSITORY, GITWEB_SITE, FORUM, CALENDAR, BLOG, LISTINGS, LETTERS, TICKETS, CHANGESETS)
+_ALL = (
+    WIKI,
+    MEDIAWIKI,
+    MANUALS,
+    LANGUAGES,
+    REPOSITORY,
+    GITWEB_SITE,
+    FORUM,
+    CALENDAR,
+    BLOG,
+    LISTINGS,
+    LETTERS,
+    TICKETS,
+    CHANGESETS,
+    FORGE,
+    SHOP,
+)
 SITES = {site.name: site for site in _ALL}
 Before = Callable[[Place], AbstractContextManager[None]]
 

@@ -271,7 +271,8 @@ class ReplayedCrawl:
         is_good = judged.is_good if self._trusts_filters and judged is not None else is_new
         host.opinions.learn(graph.urls[number], text, is_good=is_good)
         if draw.holder:
-            settle(host.tail, host.classes[draw.holder], draw, is_good, policy=self._policy)
+            is_alike = is_good and judged is not None and judged.is_alike
+            settle(host.tail, host.classes[draw.holder], draw, is_good, policy=self._policy, is_alike=is_alike)
         else:
             host.tail.useful += is_good
         source = self._source(host, number, draw, judged, is_good=is_good)

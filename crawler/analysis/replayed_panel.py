@@ -41,6 +41,7 @@ class JudgedAnswer(NamedTuple):
     aliases: list[int]  # the URLs that these aliases stand for
     asked: list[Effect]
     is_good: bool  # the page gave something new
+    is_alike: bool  # the page resembles a kept one
     is_kept: bool
     stopped_by: str  # the filter that stops its links from being followed; "" for none
     n_asked: int  # number of requests that filters ask for
@@ -122,6 +123,7 @@ class ReplayedPanel:
             [self._number_of_alias(to, source) for to in rewrites.values()],
             [e for e in asked if isinstance(e, Release) or (isinstance(e, ReleaseURL) and e.key in self._numbers)],
             shown is not None and shown.status == 200 and judgement is not None and judgement.is_new and not worthless,
+            judgement is not None and self._panel.finds_likeness(judgement),
             judgement is not None and judgement.keep,
             stops[0] if stops and judgement is not None and not judgement.follow else "",
             sum(isinstance(effect, Request) for effect in asked),

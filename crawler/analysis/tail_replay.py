@@ -146,7 +146,7 @@ class _Teller:
             case Served():
                 _expect(tails.next(step.queue, may_close=step.may_close), step.keys, step.queue)
             case SettledStep():
-                tails.settle(step.key, is_good=step.is_good)
+                tails.settle(step.key, is_good=step.is_good, is_alike=step.is_alike)
             case Unasked():
                 tails.on_no_request(step.key)
             case Passed():

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from enum import Enum, IntEnum, StrEnum
 from functools import cached_property
+from typing import Final
 
 import msgspec
 import numpy as np
@@ -300,6 +301,9 @@ class RedirectPair(msgspec.Struct, frozen=True):
     at: float = 0.0  # when the pair was complete
 
 
+LOOKS_LIKE: Final = "looks_like"  # key in a verdict's evidence: the kept page that this one resembles
+
+
 class Verdict(msgspec.Struct, frozen=True):
     """One filter's judgement. Whether a page is new, is stored and is followed are separate decisions."""
 
@@ -315,6 +319,11 @@ class Verdict(msgspec.Struct, frozen=True):
     def is_against(self) -> bool:
         """Whether it speaks against the page in any way."""
         return not (self.new and self.keep and self.follow)
+
+    @property
+    def tells_likeness(self) -> bool:
+        """Whether it says that the page resembles a kept one, without being its copy."""
+        return LOOKS_LIKE in self.evidence
 
 
 class Judgement(msgspec.Struct, frozen=True):

@@ -263,9 +263,9 @@ class Effector:
         )
         return self.tails.class_of(key) or f"links {who}"
 
-    def on_end(self, key: bytes, *, was_asked: bool, is_good: bool) -> bool:
+    def on_end(self, key: bytes, *, was_asked: bool, is_good: bool, is_alike: bool = False) -> bool:
         """End the draw of a URL that needs no more request; return whether it was drawn."""
-        return self.tails.settle(key, is_good=is_good) if was_asked else self.tails.on_no_request(key)
+        return self.tails.settle(key, is_good=is_good, is_alike=is_alike) if was_asked else self.tails.on_no_request(key)
 
     def hold_at_turn(self, url: CrawlURL, holds: Sequence[Asked], now: float) -> None:
         """Record a URL whose turn has come as held, or as an alias; its row has left its queue."""

@@ -196,17 +196,22 @@ class Tails:
         found = self._tables.draw(key)
         return _DRAW.decode(found[1]).holder if found is not None else ""
 
-    def settle(self, key: bytes, *, is_good: bool) -> bool:
-        """Record whether the fetch of a drawn URL gave something new; return whether the URL was drawn."""
+    def settle(self, key: bytes, *, is_good: bool, is_alike: bool = False) -> bool:
+        """Record whether the fetch of a drawn URL gave something new; return whether the URL was drawn.
+
+        Args:
+            is_good: Whether it did.
+            is_alike: Whether the new page resembles a kept one.
+        """
         found = self._tables.draw(key)
         if found is None:
             return False
         queue, record = found
         draw = _DRAW.decode(record)
         loaded, tag = self._loaded(queue), class_tag(draw.holder)
-        settle(loaded.host, loaded.classes[tag], draw, is_good, policy=loaded.policy)
+        settle(loaded.host, loaded.classes[tag], draw, is_good, policy=loaded.policy, is_alike=is_alike)
         self._end(key, queue, loaded, tag)
-        self._note(SettledStep(key, is_good), loaded)
+        self._note(SettledStep(key, is_good, is_alike), loaded)
         return True
 
     def on_no_request(self, key: bytes) -> bool:

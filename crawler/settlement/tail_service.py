@@ -38,8 +38,9 @@ class TailService:
             return
         row = self._store.tables.seen.row(url.key)
         if row is not None and row.state is not State.QUEUED:
-            is_good = self.is_good(visit)
-            if not self._effects.on_end(url.key, was_asked=visit.outcome is not None, is_good=is_good) and is_good:
+            is_good, was_asked = self.is_good(visit), visit.outcome is not None
+            is_alike = is_good and self._is_alike(visit)
+            if not self._effects.on_end(url.key, was_asked=was_asked, is_good=is_good, is_alike=is_alike) and is_good:
                 self._effects.tails.useful(queue)
         if self._may_serve_beside_others:
             self._effects.serve_tail(queue, now)
@@ -54,6 +55,10 @@ class TailService:
         if visit.page is None or visit.page.status != 200 or visit.deliberation is None:
             return False
         return visit.deliberation.judgement.is_new and visit.page.url.key not in self._effects.worthless
+
+    def _is_alike(self, visit: Visit) -> bool:
+        """Return whether an enforcing filter says that the visit's page resembles a kept one."""
+        return visit.deliberation is not None and self._context.panel.finds_likeness(visit.deliberation.judgement)
 
     @property
     def _may_serve_beside_others(self) -> bool:

@@ -35,7 +35,7 @@ import msgspec
 from thresher.config.settings import NearReplicaSettings
 from thresher.crawler.core.effects import Conclude, Effect, Revise
 from thresher.crawler.core.minhash import low_bytes
-from thresher.crawler.core.model import Judgement, Mode, Page, Reason, Verdict
+from thresher.crawler.core.model import LOOKS_LIKE, Judgement, Mode, Page, Reason, Verdict
 from thresher.crawler.core.ownership import Ownership
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import is_home
@@ -308,7 +308,7 @@ def _report(page: KnownPage, found: Likeness) -> Verdict:
     The verdict is marked if both pages belong to a series: such pages share a template, so their likeness says less.
     """
     of_series = {"of_series": 1} if page.series == found.original.series != b"" else {}
-    said = {"looks_like": found.original.page.hex(), **_measured(found), **of_series}
+    said = {LOOKS_LIKE: found.original.page.hex(), **_measured(found), **of_series}
     return Verdict(NAME, score=round(found.resemblance, 4), evidence=said)
 
 

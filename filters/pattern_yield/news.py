@@ -27,7 +27,6 @@ from thresher.crawler.core.model import U64, Judgement, Reason, Verdict
 
 TELLS_COPIES: Final = "exact_duplicate"  # the filter whose verdict alone is enough
 _ALIASES: Final = "dust"  # the filter that knows of aliases
-_LOOKS_LIKE: Final = "looks_like"  # key in a verdict's evidence: the page resembles a kept one
 _OF_SERIES: Final = "of_series"  # key in a verdict's evidence: the two URLs differ only in numbers
 _ALIKE: Final = 0.9  # resemblance from which a page is like another one of its series
 
@@ -66,7 +65,7 @@ def novelty_of(judgement: Judgement, judges: Collection[str]) -> Novelty:
 
 
 def _looks_like(verdict: Verdict) -> bool:
-    return _LOOKS_LIKE in verdict.evidence and (_OF_SERIES not in verdict.evidence or verdict.score >= _ALIKE)
+    return verdict.tells_likeness and (_OF_SERIES not in verdict.evidence or verdict.score >= _ALIKE)
 
 
 def news(url: str, origin: str, tokens: U64) -> int:

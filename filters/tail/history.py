@@ -56,6 +56,7 @@ class SettledStep(msgspec.Struct, frozen=True, array_like=True, tag="settled"):
 
     key: bytes
     is_good: bool
+    is_alike: bool = False  # its page is new, and resembles a kept one
 
 
 class Unasked(msgspec.Struct, frozen=True, array_like=True, tag="unasked"):

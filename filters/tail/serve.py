@@ -4,6 +4,9 @@ When a host has nothing else to fetch, a batch of its best class is promoted: *b
 class in the order of the keyed hash, so that each fetch is evidence. While a class is worth its fetches, its draws are not bet on: the
 bound is needed only for classes that are not.
 
+A page that is new but resembles a kept one counts half in this order: a list in another order waits behind pages that nothing
+resembles. It is a document all the same, so for the bound and the costs it counts whole.
+
 For the rest it must be proved that it is not worth its fetches. Each class that is smaller than the price of a bound of its own is fetched
 whole. The larger ones share one bound (bounds.py), and the next draw is from the class of which the smallest share is sampled, since the
 worst case puts its good URLs there. A newest cohort too small to be drawn from is drawn from after all when the draws would be enough if
@@ -35,6 +38,7 @@ from thresher.filters.tail.records import Cohort, Cost, Draw, HostTail, TailClas
 _POOR = 0.2  # expected yield of the best class below which others are tried first
 _TRIED_FROM = 20  # waiting URLs of a class that is worth a trial
 _TRIALS = 4  # draws of a trial
+_WORTH_IF_ALIKE = 0.5  # of a new page that resembles a kept one, in the order of the classes
 _LOST_CAPITAL = -3.0  # log wealth below which a new test is cheaper than winning this one
 _AUDITED = 1.0  # size of the newest cohort, as a share of the older ones', from which it is audited
 _SERVED = 1 / 16  # the same, from which it is served when the host has nothing else and finds few new links
@@ -119,8 +123,13 @@ def promote(host: HostTail, classes: Collection[TailClass], policy: TailPolicy, 
     return _batch(least, policy, bet=True, cost=Cost.SHARED, gathered=gathered)
 
 
-def settle(host: HostTail, of: TailClass, draw: Draw, is_good: bool, *, policy: TailPolicy) -> None:
-    """Learn the outcome of a promoted URL. Outcomes may come in any order, each once; while a URL is retried it has none."""
+def settle(host: HostTail, of: TailClass, draw: Draw, is_good: bool, *, policy: TailPolicy, is_alike: bool = False) -> None:
+    """Learn the outcome of a promoted URL. Outcomes may come in any order, each once; while a URL is retried it has none.
+
+    Args:
+        is_good: Whether its page gave something new.
+        is_alike: Whether that page resembles a kept one.
+    """
     cohort = of.cohorts[draw.cohort]
     stratum = _stratum(cohort, host.test)
     cohort.pending -= 1
@@ -128,7 +137,7 @@ def settle(host: HostTail, of: TailClass, draw: Draw, is_good: bool, *, policy: 
     cohort.hits += is_good
     host.n_settled += 1
     stratum.draw(is_good, bet=draw.bet)
-    of.recent.learn(is_good, window=policy.window)
+    of.recent.learn(is_good, window=policy.window, worth=_WORTH_IF_ALIKE if is_alike else 1.0)
     host.barren_whole += draw.cost is Cost.WHOLE and not is_good
     host.barren_shared += draw.cost is Cost.SHARED and not is_good
     host.useful += is_good

@@ -92,13 +92,14 @@ class TailModel(RuleBasedStateMachine):
     def draw(self, queue: bytes) -> None:
         self._draw(self.tails.next(queue))
 
-    @rule(pick=picks, is_good=st.booleans(), was_asked=st.booleans())
-    def settle(self, pick: int, is_good: bool, was_asked: bool) -> None:
+    @rule(pick=picks, is_good=st.booleans(), is_alike=st.booleans(), was_asked=st.booleans())
+    def settle(self, pick: int, is_good: bool, is_alike: bool, was_asked: bool) -> None:
         """The fetch of a drawn URL ends, or is never made."""
         if self.drawn:
             key = sorted(self.drawn)[pick % len(self.drawn)]
             del self.drawn[key]
-            assert self.tails.settle(key, is_good=is_good) if was_asked else self.tails.on_no_request(key)
+            is_drawn = self.tails.settle(key, is_good=is_good, is_alike=is_alike) if was_asked else self.tails.on_no_request(key)
+            assert is_drawn
 
     @rule(pick=picks)
     def redirect(self, pick: int) -> None:

@@ -93,6 +93,31 @@ def test_a_class_held_for_a_run_of_barren_fetches_has_a_trial_before_a_poor_clas
     assert served[0] < 100, "the better class was served first"
 
 
+def test_pages_that_resemble_kept_ones_count_half_in_the_order_and_whole_in_the_costs() -> None:
+    """Six of ten draws of one class are new and unlike any page; of the other nine in ten are new, and eight of them resemble a kept one.
+
+    Mutations: a weight of 1, and an alike page that counts as barren for the host, each fail this.
+    """
+    orders, pages = a_class("orders", 200, Recent(20, 18)), a_class("pages", 200, Recent(20, 12))
+    host, served = HostTail(useful=500), [0, 0]
+    while pages.waiting:
+        answer = promote(host, [orders, pages], POLICY)
+        assert isinstance(answer, Promotion)
+        at = answer.draw.holder == "pages"
+        for _ in range(answer.n):
+            served[at] += 1
+            nth = served[at] % 10
+            settle(host, pages if at else orders, answer.draw, nth < (6 if at else 9), policy=POLICY, is_alike=not at and nth < 8)
+    assert served[0] < 60, "a list in another order came before what no page resembles"
+    while orders.waiting:
+        answer = promote(host, [orders, pages], POLICY)
+        assert isinstance(answer, Promotion)
+        for _ in range(answer.n):
+            settle(host, orders, answer.draw, True, policy=POLICY, is_alike=True)
+    assert (host.barren_whole, host.barren_shared) == (0, 0)
+    assert host.useful >= 500 + 120 + 140
+
+
 def test_trials_of_an_endless_space_stay_within_the_share_of_barren_fetches() -> None:
     """Mutation: a trial that is charged to nobody fails this."""
     host, poor = HostTail(useful=500), a_class("poor", 100_000, Recent(60, 8))
