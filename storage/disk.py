@@ -31,7 +31,7 @@ _FIRST_CHUNK = 64
 _CHUNK = 4096
 # `put` keeps the GIL (0.4 µs a row); `putmulti` releases it at every row and then waits for the other thread's whole turn: for 2,000 rows
 # beside a busy # loop it took 585 ms, single puts 8. So rows are put one by one, and the loop gets its turn here.
-_PUTS_PER_TURN = 1000
+_PUTS_PER_TURN = 250
 
 
 class Write(NamedTuple):

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
-AT_MOST: Final = 48 << 20  # bytes of mapped pages
+AT_MOST: Final = 16 << 20  # bytes of mapped pages
 _PAGE: Final = os.sysconf("SC_PAGE_SIZE")
 _MADV_DONTNEED: Final = 4
 

@@ -35,7 +35,7 @@ from typing import Final
 
 __all__ = ["IMPLEMENTATION", "NATIVE", "native"]
 
-_INTERFACE: Final = 18  # of the C code that fits this file: an editable installation may have an older one
+_INTERFACE: Final = 19  # of the C code that fits this file: an editable installation may have an older one
 
 try:
     from thresher.crawler.native import _native as native

@@ -9,6 +9,7 @@
 
 enum { FIRST_BITS = 20, GROWTH_BITS = 3, BITS_PER_KEY = 16, MOST_MAPS = 8 };
 enum { SITE = 8, HEADER = 8 }; /* bytes: of a key, and before a row's value */
+enum { RECORD = 110 }; /* bytes that a remembered record takes beside those of its key and its value */
 
 typedef struct {
     uint8_t *bits;
@@ -23,7 +24,8 @@ typedef struct {
     PyObject *unwritten, *used, *unsaved; /* row's key -> row, site -> bytes, set of sites */
     PyObject *name, *noted, *changes; /* of the filter; site -> set of keys, site -> list of changes: see filters/evidence/undo.py; or NULL */
     Py_ssize_t most;        /* bytes of a site */
-    Py_ssize_t generation;
+    Py_ssize_t generation;  /* bytes */
+    Py_ssize_t n_young;     /* bytes that were remembered in `young` */
     int begins_empty;       /* whatever was met is in the maps */
     int n_maps;
     uint64_t n_free;        /* keys that the latest map takes yet */
@@ -56,7 +58,7 @@ static int meet(Cache *cache, uint64_t hash) {
 
 /* Remember a value; returns 0 and the error if that fails. */
 static int remember(Cache *cache, PyObject *key, PyObject *value) {
-    if (PyDict_GET_SIZE(cache->young) >= cache->generation) {
+    if (cache->n_young >= cache->generation) {
         int is_there = PyDict_Contains(cache->young, key);
         if (is_there < 0) return 0;
         if (!is_there) {
@@ -64,8 +66,10 @@ static int remember(Cache *cache, PyObject *key, PyObject *value) {
             if (!young) return 0;
             Py_SETREF(cache->old, cache->young);
             cache->young = young;
+            cache->n_young = 0;
         }
     }
+    cache->n_young += RECORD + PyBytes_GET_SIZE(key) + (PyBytes_Check(value) ? PyBytes_GET_SIZE(value) : 0);
     return PyDict_SetItem(cache->young, key, value) == 0;
 }
 
@@ -266,7 +270,7 @@ static PyObject *cache_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     int begins_empty;
     if (kwargs && PyDict_GET_SIZE(kwargs)) return PyErr_Format(PyExc_TypeError, "RecordCache: expected no keywords");
     if (!PyArg_ParseTuple(args, "OnpOOSn", &read, &generation, &begins_empty, &visits, &grow, &tag, &most)) return NULL;
-    if (generation < 1) return PyErr_Format(PyExc_ValueError, "RecordCache: expected a generation of one record or more");
+    if (generation < 1) return PyErr_Format(PyExc_ValueError, "RecordCache: expected a generation of one byte or more");
     Cache *cache = (Cache *)type->tp_alloc(type, 0);
     if (!cache) return NULL;
     cache->read = Py_NewRef(read);
