@@ -116,8 +116,7 @@ class Disk:
         with self._lock:
             found = self._snapshots[TABLES[table].env].cursor(self._dbs[table]).getmulti(keys)
             self._count_reads(len(keys))
-        value = self._seals.value
-        return {key: value(table, key, stored) for key, stored in found}
+        return self._seals.values(table, found)
 
     def floor(self, table: str, key: bytes, n_shared: int) -> Row | None:
         """Return the last row whose key is not above `key` and shares its first bytes."""

@@ -94,7 +94,7 @@ def near(rows: bytes, signature: bytes, n_name: int, tolerance: float, brief: by
     """
 
 class KeyFilter:
-    """See storage/tables/bloom.py."""
+    """A Bloom filter of keys that end with a hash of 8 bytes, in `most` bitmaps; see storage/tables/seen.py."""
 
     def __init__(self, most: int, /) -> None: ...
     def add(self, keys: list[bytes], /) -> None: ...

@@ -1,4 +1,4 @@
-/* Bloom filters, in a few bitmaps of growing size: which keys were certainly never added. storage/tables/bloom.py says what they are. */
+/* Bloom filters, in a few bitmaps of growing size: which keys were certainly never added. storage/tables/bloom.py says what they are, in Python. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 

@@ -11,8 +11,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from thresher.crawler.native import NATIVE, native
-
 _FIRST_BITS: Final = 1 << 20
 _GROWTH: Final = 8
 _BITS_PER_KEY: Final = 16
@@ -21,22 +19,16 @@ _BITS_PER_KEY: Final = 16
 class BloomFilter:
     """A Bloom filter of keys: it may say of a key that it was added although it was not, but never the reverse."""
 
-    def __init__(self, most: int = 8) -> None:
-        """Create an empty filter.
-
-        Args:
-            most: Bitmaps, of which the last takes whatever comes.
-        """
-        self._most = most
+    def __init__(self) -> None:
         self._bitmaps: list[tuple[bytearray, int]] = []  # (bitmap, mask of its positions), the newest last
         self._n_free = 0  # keys that still fit into the newest bitmap
 
     def add(self, key: bytes) -> None:
-        if not self._n_free and len(self._bitmaps) < self._most:
+        if not self._n_free:
             n_bits = _FIRST_BITS * _GROWTH ** len(self._bitmaps)
             self._bitmaps.append((bytearray(n_bits // 8), n_bits - 1))
             self._n_free = n_bits // _BITS_PER_KEY
-        self._n_free -= self._n_free > 0
+        self._n_free -= 1
         bits, mask = self._bitmaps[-1]
         place = hash(key) & mask
         bits[place >> 3] |= 1 << (place & 7)
@@ -48,27 +40,3 @@ class BloomFilter:
             if bits[place >> 3] >> (place & 7) & 1:
                 return True
         return False
-
-
-class PythonKeyFilter:
-    """A Bloom filter that is asked for many keys at a time. `KeyFilter` is in C if that was built; its hash is the end of a key."""
-
-    def __init__(self, most: int, /) -> None:
-        """Create an empty filter.
-
-        Args:
-            most: Bitmaps, of which the last takes whatever comes: then more keys are wrongly taken as added.
-        """
-        self._filter = BloomFilter(most)
-
-    def add(self, keys: list[bytes], /) -> None:
-        """Add keys, which end with a hash of 8 bytes."""
-        for key in keys:
-            self._filter.add(key)
-
-    def among(self, keys: list[bytes], /) -> list[int]:
-        """Return the positions of those keys that may have been added."""
-        return [at for at, key in enumerate(keys) if key in self._filter]
-
-
-KeyFilter: Final = native.KeyFilter if NATIVE else PythonKeyFilter
