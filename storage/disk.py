@@ -31,7 +31,9 @@ _FIRST_CHUNK = 64
 _CHUNK = 4096
 # `put` keeps the GIL (0.4 µs a row); `putmulti` releases it at every row and then waits for the other thread's whole turn: for 2,000 rows
 # beside a busy # loop it took 585 ms, single puts 8. So rows are put one by one, and the loop gets its turn here.
-_PUTS_PER_TURN = 1000
+_PUTS_PER_TURN = 250
+_READS_PER_BOUND = 128  # each may bring 16 pages into memory
+_ROWS_PER_READ = 64  # rows in order, of which many are on a page
 
 
 class Write(NamedTuple):
@@ -63,6 +65,7 @@ class Disk:
         self._seals = Seals(path)
         self._mapped = MappedPages(self._paths.values())
         self._lock = Lock()
+        self._n_reads = 0  # since the memory of the maps was bounded
         self._envs: dict[str, lmdb.Environment] = {}
         self._dbs: dict[str, Any] = {}
         self._snapshots: dict[str, lmdb.Transaction[bytes]] = {}
@@ -105,19 +108,21 @@ class Disk:
             return None
         with self._lock:
             stored = self._snapshots[TABLES[table].env].get(key, db=self._dbs[table])
+            self._count_reads(1)
         return None if stored is None else self._seals.value(table, key, stored)
 
     def get_many(self, table: str, keys: Sequence[bytes]) -> dict[bytes, bytes]:
         """Return the rows that exist, by key."""
         with self._lock:
             found = self._snapshots[TABLES[table].env].cursor(self._dbs[table]).getmulti(keys)
-        value = self._seals.value
-        return {key: value(table, key, stored) for key, stored in found}
+            self._count_reads(len(keys))
+        return self._seals.values(table, found)
 
     def floor(self, table: str, key: bytes, n_shared: int) -> Row | None:
         """Return the last row whose key is not above `key` and shares its first bytes."""
         with self._lock, self._snapshots[TABLES[table].env].cursor(self._dbs[table]) as cursor:
             row = last_not_above(cursor, key, n_shared)
+            self._count_reads(1)
         return None if row is None else (row[0], self._seals.value(table, *row))
 
     def rows(self, table: str, prefix: bytes, start: bytes, limit: int | None) -> Iterator[Row]:
@@ -139,7 +144,15 @@ class Disk:
     def _chunk(self, table: str, prefix: bytes, first: bytes, n: int) -> list[Row]:
         with self._lock, self._snapshots[TABLES[table].env].cursor(self._dbs[table]) as cursor:
             rows = rows_within(cursor, prefix, first, n)
+            self._count_reads(1 + len(rows) // _ROWS_PER_READ)
         return self._seals.rows(table, rows, first)
+
+    def _count_reads(self, n: int) -> None:
+        """Count reads of rows that may lie anywhere, and bound the memory of the maps now and then. To be called with the lock."""
+        self._n_reads += n
+        if self._n_reads >= _READS_PER_BOUND:
+            self._n_reads = 0
+            self._mapped.bound()
 
     # Writes
 
@@ -179,6 +192,7 @@ class Disk:
             self._snapshots[env].abort()
             self._envs[env].set_mapsize(2 * self._envs[env].info()["map_size"])
             self._snapshots[env] = self._envs[env].begin()
+            self._mapped.on_move()
 
     def reserve(self, map_size: int) -> None:
         """Enlarge each map to this size, if it is smaller."""
@@ -188,6 +202,7 @@ class Disk:
                     self._snapshots[env].abort()
                     self._envs[env].set_mapsize(map_size)
                     self._snapshots[env] = self._envs[env].begin()
+            self._mapped.on_move()
 
     def _fill(self, env: str) -> None:
         """Extend the file to its full length if its last pages are free and were never written (see storage/check.py)."""

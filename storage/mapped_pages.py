@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
-AT_MOST: Final = 48 << 20  # bytes of mapped pages
+AT_MOST: Final = 16 << 20  # bytes of mapped pages
 _PAGE: Final = os.sysconf("SC_PAGE_SIZE")
 _MADV_DONTNEED: Final = 4
 
@@ -27,14 +27,20 @@ class MappedPages:
     def __init__(self, files: Iterable[Path]) -> None:
         self._names = frozenset(os.path.realpath(file) for file in files)
         self._others = shared_bytes()  # bytes of the interpreter and its libraries
+        self._places: list[tuple[int, int]] = []  # first address and length of each map; empty: not known
 
     def bound(self, at_most: int = AT_MOST) -> None:
-        """Release all pages if they are more than `at_most` bytes. Called by the thread that may move a map."""
+        """Release all pages if they are more than `at_most` bytes. No map may be moved meanwhile."""
         if shared_bytes() - self._others <= at_most:
             return
         libc = ctypes.CDLL(None)
-        for first, n_bytes in self._maps():
+        self._places = self._places or [*self._maps()]
+        for first, n_bytes in self._places:
             libc.madvise(ctypes.c_void_p(first), ctypes.c_size_t(n_bytes), _MADV_DONTNEED)
+
+    def on_move(self) -> None:
+        """Record that a map was moved or made."""
+        self._places = []
 
     def _maps(self) -> Iterator[tuple[int, int]]:
         """Yield the first address and the length of each of the maps."""

@@ -121,7 +121,8 @@ def unpack_seen(value: bytes) -> SeenRow:
     state, reason, purpose, hops, site_depth, seed_distance, seq, visit = _SEEN.unpack(value)
     found = _STATES[state]
     assert found is not None, f"state 0 in a row of seen: {value.hex()}"
-    return SeenRow(found, _REASON_OF[reason], site_depth, seed_distance, hops, PURPOSES[purpose & 7], seq, visit, purpose >> 3)
+    fields = found, _REASON_OF[reason], site_depth, seed_distance, hops, PURPOSES[purpose & 7], seq, visit, purpose >> 3
+    return tuple.__new__(SeenRow, fields)  # the same as a call of SeenRow, in a third less time; it is done for each known link
 
 
 _SHARD_BIT: Final = 56

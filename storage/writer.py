@@ -26,6 +26,7 @@ from thresher.crawler.core.errors import ThresherError
 from thresher.storage.archive.files import ArchiveWriter, Packed
 from thresher.storage.disk import Disk, Write
 from thresher.storage.faults import as_ours, is_disk
+from thresher.storage.freed_memory import FreedMemory
 from thresher.storage.overlay import Group, Layer, Row
 from thresher.storage.packing import pack_skips, pack_u64
 from thresher.storage.records import ARCHIVE_END, PLACE, ArchiveEnd
@@ -63,6 +64,7 @@ class Writer:
         self._patience_s = patience_s
         self._on_commit = on_commit
         self._n_commits = 0
+        self._freed = FreedMemory()
         self._closing = Event()
         self._jobs: SimpleQueue[Job | None] = SimpleQueue()
         self._thread = Thread(target=self._run, name="thresher-writer", daemon=True)
@@ -107,6 +109,8 @@ class Writer:
             self.cpu_s = time.thread_time()
             self._on_commit()
             future.set_result(None)
+            del job, group, future  # the rows are on disk
+            self._freed.give_back()
 
     def _persist(self, group: Group) -> None:
         """Commit a group; try again while the disk refuses it."""

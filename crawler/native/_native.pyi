@@ -93,6 +93,13 @@ def near(rows: bytes, signature: bytes, n_name: int, tolerance: float, brief: by
     the farthest is. A name must end with bytes of which at least `fewest` are those of `brief`, each in its place.
     """
 
+class KeyFilter:
+    """A Bloom filter of keys that end with a hash of 8 bytes, in `most` bitmaps; see storage/tables/seen.py."""
+
+    def __init__(self, most: int, /) -> None: ...
+    def add(self, keys: list[bytes], /) -> None: ...
+    def among(self, keys: list[bytes], /) -> list[int]: ...
+
 class RecordCache:
     """See storage/tables/record_cache.py."""
 

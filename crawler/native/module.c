@@ -8,6 +8,7 @@
 #include <string.h>
 
 extern PyTypeObject RECORD_CACHE;     /* records.c */
+extern PyTypeObject KEY_FILTER;       /* bloom.c */
 extern PyMethodDef SKETCH_METHODS[]; /* sketches_module.c */
 extern PyMethodDef URL_METHODS[];    /* urls_module.c */
 extern PyMethodDef FRONT_METHODS[];  /* front_coding.c */
@@ -356,7 +357,7 @@ PyMODINIT_FUNC PyInit__native(void) {
     PyObject *module = PyModule_Create(&MODULE);
     if (module && (PyModule_AddFunctions(module, SKETCH_METHODS) < 0 || PyModule_AddFunctions(module, URL_METHODS) < 0)) Py_CLEAR(module);
     if (module && (PyModule_AddFunctions(module, FRONT_METHODS) < 0 || PyModule_AddFunctions(module, SEAL_METHODS) < 0)) Py_CLEAR(module);
-    if (module && PyModule_AddType(module, &RECORD_CACHE) < 0) Py_CLEAR(module);
-    if (module && PyModule_AddIntConstant(module, "INTERFACE", 18) < 0) Py_CLEAR(module);
+    if (module && (PyModule_AddType(module, &RECORD_CACHE) < 0 || PyModule_AddType(module, &KEY_FILTER) < 0)) Py_CLEAR(module);
+    if (module && PyModule_AddIntConstant(module, "INTERFACE", 19) < 0) Py_CLEAR(module);
     return module;
 }

@@ -220,6 +220,23 @@ void begin_hash(uint64_t *state, Bytes key, size_t n_key, Bytes person, size_t n
 /* Return the hash of s[0:n], a byte at least, as a number whose bytes are in little-endian order. */
 uint64_t hash_of(const uint64_t *begun, Bytes s, size_t n);
 
+/* -- bloom.c -------------------------------------------------------------------------------------------------------------------- */
+
+enum { BLOOM_MAPS = 8 };
+typedef struct {
+    uint8_t *bits;
+    uint64_t mask; /* of its places */
+} BloomMap;
+typedef struct {
+    int n;
+    uint64_t n_free; /* keys that the latest map takes yet */
+    BloomMap maps[BLOOM_MAPS];
+} Bloom;
+int bloom_has(const Bloom *bloom, uint64_t hash);
+/* Returns 0 if there is no memory. most: maps, of which the last takes whatever comes. */
+int bloom_add(Bloom *bloom, uint64_t hash, int most);
+void bloom_free(Bloom *bloom);
+
 /* -- sketches.c ----------------------------------------------------------------------------------------------------------------- */
 
 enum { PLACE_BITS = 14, PLACES = 1 << PLACE_BITS, TABLE_BYTES = PLACES / 8, LEAST_THREES = 64, MOST_PAIRS = 256 };

@@ -5,15 +5,8 @@
 
 #include "native.h"
 
-#include <stdlib.h>
-
-enum { FIRST_BITS = 20, GROWTH_BITS = 3, BITS_PER_KEY = 16, MOST_MAPS = 8 };
 enum { SITE = 8, HEADER = 8 }; /* bytes: of a key, and before a row's value */
-
-typedef struct {
-    uint8_t *bits;
-    uint64_t mask; /* of its places */
-} Map;
+enum { RECORD = 110 }; /* bytes that a remembered record takes beside those of its key and its value */
 
 typedef struct {
     PyObject_HEAD
@@ -23,40 +16,15 @@ typedef struct {
     PyObject *unwritten, *used, *unsaved; /* row's key -> row, site -> bytes, set of sites */
     PyObject *name, *noted, *changes; /* of the filter; site -> set of keys, site -> list of changes: see filters/evidence/undo.py; or NULL */
     Py_ssize_t most;        /* bytes of a site */
-    Py_ssize_t generation;
-    int begins_empty;       /* whatever was met is in the maps */
-    int n_maps;
-    uint64_t n_free;        /* keys that the latest map takes yet */
-    Map maps[MOST_MAPS];
+    Py_ssize_t generation;  /* bytes */
+    Py_ssize_t n_young;     /* bytes that were remembered in `young` */
+    int begins_empty;       /* whatever was met is in the filter */
+    Bloom met;
 } Cache;
-
-static int has_met(const Cache *cache, uint64_t hash) {
-    for (int i = 0; i < cache->n_maps; i++) {
-        uint64_t place = hash & cache->maps[i].mask;
-        if (cache->maps[i].bits[place >> 3] >> (place & 7) & 1) return 1;
-    }
-    return 0;
-}
-
-/* Returns 0 if there is no memory. */
-static int meet(Cache *cache, uint64_t hash) {
-    if (!cache->n_free && cache->n_maps < MOST_MAPS) {
-        uint64_t n_bits = (uint64_t)1 << (FIRST_BITS + GROWTH_BITS * cache->n_maps);
-        uint8_t *bits = calloc(n_bits >> 3, 1);
-        if (!bits) return 0;
-        cache->maps[cache->n_maps++] = (Map){bits, n_bits - 1};
-        cache->n_free = n_bits / BITS_PER_KEY;
-    }
-    if (cache->n_free) cache->n_free--;
-    Map *latest = &cache->maps[cache->n_maps - 1];
-    uint64_t place = hash & latest->mask;
-    latest->bits[place >> 3] |= (uint8_t)(1 << (place & 7));
-    return 1;
-}
 
 /* Remember a value; returns 0 and the error if that fails. */
 static int remember(Cache *cache, PyObject *key, PyObject *value) {
-    if (PyDict_GET_SIZE(cache->young) >= cache->generation) {
+    if (cache->n_young >= cache->generation) {
         int is_there = PyDict_Contains(cache->young, key);
         if (is_there < 0) return 0;
         if (!is_there) {
@@ -64,8 +32,10 @@ static int remember(Cache *cache, PyObject *key, PyObject *value) {
             if (!young) return 0;
             Py_SETREF(cache->old, cache->young);
             cache->young = young;
+            cache->n_young = 0;
         }
     }
+    cache->n_young += RECORD + PyBytes_GET_SIZE(key) + (PyBytes_Check(value) ? PyBytes_GET_SIZE(value) : 0);
     return PyDict_SetItem(cache->young, key, value) == 0;
 }
 
@@ -88,7 +58,7 @@ static PyObject *remembered(Cache *cache, PyObject *key) {
 static PyObject *found(Cache *cache, PyObject *key, Py_hash_t hash) {
     PyObject *value = remembered(cache, key);
     if (value || PyErr_Occurred()) return value;
-    if (cache->begins_empty && !has_met(cache, (uint64_t)hash)) Py_RETURN_NONE;
+    if (cache->begins_empty && !bloom_has(&cache->met, (uint64_t)hash)) Py_RETURN_NONE;
     if (!(value = PyObject_CallOneArg(cache->read, key))) return NULL;
     if (!cache->young) PyErr_SetString(PyExc_RuntimeError, "get: the cache is gone");
     if (!cache->young || !remember(cache, key, value)) Py_CLEAR(value);
@@ -108,7 +78,7 @@ static PyObject *replaced(Cache *cache, PyObject *key, PyObject *value, Py_hash_
     PyObject *before = found(cache, key, hash);
     if (!before) return NULL;
     if (!remember(cache, key, value)) Py_CLEAR(before);
-    if (before == Py_None && cache->begins_empty && value != Py_None && !meet(cache, (uint64_t)hash)) {
+    if (before == Py_None && cache->begins_empty && value != Py_None && !bloom_add(&cache->met, (uint64_t)hash, BLOOM_MAPS)) {
         Py_CLEAR(before);
         PyErr_NoMemory();
     }
@@ -254,7 +224,7 @@ static PyObject *cache_unread(PyObject *self, PyObject *keys) {
         if (hash == -1) Py_CLEAR(unread);
         else if ((value = remembered(cache, key))) Py_DECREF(value);
         else if (PyErr_Occurred()) Py_CLEAR(unread);
-        else if ((!cache->begins_empty || has_met(cache, (uint64_t)hash)) && PyList_Append(unread, key) < 0) Py_CLEAR(unread);
+        else if ((!cache->begins_empty || bloom_has(&cache->met, (uint64_t)hash)) && PyList_Append(unread, key) < 0) Py_CLEAR(unread);
     }
     Py_XDECREF(row);
     return unread;
@@ -266,7 +236,7 @@ static PyObject *cache_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     int begins_empty;
     if (kwargs && PyDict_GET_SIZE(kwargs)) return PyErr_Format(PyExc_TypeError, "RecordCache: expected no keywords");
     if (!PyArg_ParseTuple(args, "OnpOOSn", &read, &generation, &begins_empty, &visits, &grow, &tag, &most)) return NULL;
-    if (generation < 1) return PyErr_Format(PyExc_ValueError, "RecordCache: expected a generation of one record or more");
+    if (generation < 1) return PyErr_Format(PyExc_ValueError, "RecordCache: expected a generation of one byte or more");
     Cache *cache = (Cache *)type->tp_alloc(type, 0);
     if (!cache) return NULL;
     cache->read = Py_NewRef(read);
@@ -318,7 +288,7 @@ static void cache_dealloc(PyObject *self) {
     Cache *cache = (Cache *)self;
     PyObject_GC_UnTrack(self);
     cache_clear(self);
-    for (int i = 0; i < cache->n_maps; i++) free(cache->maps[i].bits);
+    bloom_free(&cache->met);
     Py_TYPE(self)->tp_free(self);
 }
 

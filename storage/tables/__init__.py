@@ -46,7 +46,7 @@ class Tables:
         self._writes = writes
         self._site_bytes = settings.filters.site_bytes
         self.urls = Urls(rows)
-        self.seen = SeenSet(rows, self.urls)
+        self.seen = SeenSet(rows, self.urls, writes=writes)
         self.queues = Queues(rows, self.urls)
         self.bodies = Bodies(rows)
         self.pages = Pages(rows, self.bodies)

@@ -19,6 +19,7 @@ from thresher.storage.packing import MEMORY_HEADER, pack_memory
 from thresher.storage.tables.bloom import BloomFilter
 
 _SITE: Final = 8
+_RECORD: Final = 110  # bytes that a remembered record takes beside those of its key and its value
 
 
 class Visits(Protocol):
@@ -53,7 +54,7 @@ class PythonCache:
 
         Args:
             read: Reads a record that is not in the cache.
-            generation: Records of a generation.
+            generation: Bytes of a generation: of keys, values and what each record takes beside them. What is written again counts again.
             begins_empty: Whether all records were `put` through this cache.
             visits: Gives the number of the visit that is written to a row.
             grow: Returns the bytes of a site's records after they have grown by so many; called if they are not known, or too many.
@@ -62,6 +63,7 @@ class PythonCache:
         """
         self._read = read
         self._generation = generation
+        self._n_young = 0  # bytes that were remembered in `_young`
         self._visits, self._grow, self._tag, self._most = visits, grow, tag, most
         self.unwritten: dict[bytes, bytes | None] = {}  # row's key → row (None: deleted)
         self.used: dict[bytes, int] = {}  # site → bytes of its records, for recently used sites; no other object writes these records
@@ -115,8 +117,9 @@ class PythonCache:
         return value
 
     def _remember(self, key: bytes, value: bytes | None) -> None:
-        if len(self._young) >= self._generation and key not in self._young:
-            self._young, self._old = {}, self._young
+        if self._n_young >= self._generation and key not in self._young:
+            self._young, self._old, self._n_young = {}, self._young, 0
+        self._n_young += _RECORD + len(key) + (len(value) if value is not None else 0)
         self._young[key] = value
 
 

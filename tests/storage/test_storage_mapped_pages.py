@@ -5,7 +5,10 @@ from __future__ import annotations
 import mmap
 from pathlib import Path
 
-from thresher.storage.mapped_pages import MappedPages, shared_bytes
+from thresher.config.settings import Settings
+from thresher.storage.mapped_pages import AT_MOST, MappedPages, shared_bytes
+from thresher.storage.schema import VERDICTS
+from thresher.storage.store import Store
 
 _SIZE = 16 << 20
 
@@ -26,6 +29,30 @@ def test_past_the_bound_a_process_lets_go_of_what_it_has_read_and_reads_the_same
         pages.bound(_SIZE // 2)
         assert 0.4 * held <= shared_bytes() - before <= 0.6 * held
         assert bounded[_SIZE - 1] == 255
+
+
+def test_reads_that_no_commit_follows_are_bounded_too(tmp_path: Path) -> None:
+    """Rows one by one, many at a time, and in order. Mutation: one of the three not counted."""
+    n = 6_000
+    keys = [b"%08d" % (number * 7919 % n) for number in range(n)]
+    with Store.create(tmp_path / "crawl", Settings(), 0.0) as store:
+        for first in range(0, n, 500):
+            for key in keys[first : first + 500]:
+                store.put(VERDICTS, key, key * 1_000)
+            store.end_visit()
+            store.flush().result()
+        before, held = shared_bytes(), []
+        readers = (
+            lambda some: [store.get(VERDICTS, key) for key in some],
+            lambda some: store.get_many(VERDICTS, some),
+            lambda some: [store.scan(VERDICTS, key, limit=1)[0][1] for key in some],
+        )
+        for reader in readers:
+            for first in range(0, n, 100):
+                some = keys[first : first + 100]
+                assert reader(some) == [key * 1_000 for key in some]
+                held.append(shared_bytes() - before)
+        assert max(held) < 2 * AT_MOST
 
 
 def _mapped(file: Path) -> mmap.mmap:

@@ -39,12 +39,13 @@ class Reader:
 
 
 @pytest.mark.skipif(not NATIVE, reason="the extension was not built, or THRESHER_NATIVE=0")
-@given(ACTIONS, st.integers(1, 4), st.booleans())
+@given(ACTIONS, st.integers(1, 700), st.booleans())
 @settings(max_examples=150, deadline=None)
 def test_both_remember_the_same(actions: list[tuple[str, bytes]], generation: int, begins_empty: bool) -> None:
     """Law. Mutation: an older record that is read was not made a young one: fails; so it does without the filter of what was met.
 
-    Rows that wait and bytes of sites, too. Mutation: a value of the same length was counted.
+    Rows that wait and bytes of sites, too. Mutations: a value of the same length counted; the bytes of a generation, or of a value,
+    not counted in one of both.
     """
     below = (Reader(), Reader())
     if begins_empty:
@@ -73,6 +74,17 @@ def test_both_remember_the_same(actions: list[tuple[str, bytes]], generation: in
     assert below[0].grown == below[1].grown
     assert caches[0].unwritten == caches[1].unwritten
     assert (caches[0].used, caches[0].unsaved) == (caches[1].used, caches[1].unsaved)
+
+
+@pytest.mark.parametrize("kind", [native.RecordCache, PythonCache] if NATIVE else [PythonCache])
+def test_a_generation_is_bounded_by_its_bytes(kind: Any) -> None:
+    """Of two generations of 10,000 bytes the last records remain, few large or many small. Mutation: values not counted."""
+    for n_bytes, least, most in ((2_000, 5, 12), (100, 45, 95)):
+        for n_later, is_kept in ((least, True), (most, False)):
+            cache = made(kind, Reader(), 10_000, begins_empty=True)
+            for n in range(201 + n_later):
+                cache.put(b"site%04d" % n, bytes(n_bytes))
+            assert (cache.unread([b"site0200"]) == []) == is_kept
 
 
 @pytest.mark.parametrize("kind", [native.RecordCache, PythonCache] if NATIVE else [PythonCache])

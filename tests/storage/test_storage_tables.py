@@ -17,9 +17,10 @@ from thresher.crawler.core.model import CrawlURL, Purpose, Reason, State, Verdic
 from thresher.crawler.core.ports import Entry, HostRecord, Lane, QueueStore, SeenRow, SiteRecord
 from thresher.crawler.core.ports import Memory as MemoryPort
 from thresher.crawler.core.robots import RobotsRecord, file_hash
+from thresher.crawler.native import NATIVE
 from thresher.filters.base import Gate
 from thresher.filters.journal import JournalRecord
-from thresher.storage.records import FailureRecord, PageRecord
+from thresher.storage.records import FailureRecord, PageRecord, UrlRecord
 from thresher.storage.schema import QUEUE as QUEUE_TABLE
 from thresher.storage.schema import URLS
 from thresher.storage.store import Store
@@ -96,6 +97,30 @@ def test_a_url_is_known_once_added(store: Store) -> None:
         assert b is not None
         assert (missing, b.state, b.reason) == (None, State.REFUSED, Reason.PATH_TRAP)
     assert (seen.url_of(2), seen.record(1).via, seen.record(1).found_at) == ("https://a.example/b", b"v" * 16, 7.0)
+
+
+def test_a_set_that_began_empty_reads_nothing_for_new_urls_and_one_that_goes_on_finds_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However a URL was added. Mutations: one of the three ways not noted; always taken for empty."""
+    names = [f"{n}......." for n in range(9)]  # a key's last bytes count: they differ
+    keys, new = [url(name).key for name in names], [url(f"{n}new....").key for n in range(10, 70)]
+    monkeypatch.setattr("thresher.storage.tables.seen._GENERATION", 1)
+    with Store.create(tmp_path / "crawl", Settings(), 1000.0) as store:
+        seen = store.tables.seen
+        seen.add(url(names[0]), State.QUEUED, None, 0.0)
+        seen.adopt(UrlRecord(url(names[1]).text, keys[1], b"v" * 16, 0.0), SeenRow(State.QUEUED, None, 0, 0, 0, Purpose.PAGE, 9, 0))
+        texts, hosts, sites = [url(name).text for name in names[2:]], ["https://a.example"] * 7, ["a.example"] * 7
+        links = LinkBatch(url(names[0]), texts, hosts, sites, keys[2:], [1] * 7)
+        seen.add_links(links, slice(0, 7), State.QUEUED, 0, 0.0)
+        assert None not in seen.rows(keys)
+        with monkeypatch.context() as patched:
+            if NATIVE:
+                patched.setattr(store, "get_many", None)  # a read would fail
+            assert seen.rows(new) == [None] * 60
+    with Store.open(tmp_path / "crawl", None, 1000.0) as store:
+        assert None not in store.tables.seen.rows(keys)
+        assert store.tables.seen.rows(new) == [None] * 60
 
 
 def test_states_are_counted_as_they_change(store: Store) -> None:
