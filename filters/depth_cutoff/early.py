@@ -1,6 +1,6 @@
 """What is listed of a site's first pages, in its head (filters/evidence/early.py).
 
-As long as every page of a site was kept, followed and new, no place of it can be cut and nothing of it is barren. So only the words of its
+As long as every page of a site was kept and new, no place of it can be cut and nothing of it is barren. So only the words of its
 first pages are compared and remembered. The rest of what the ledger learns from them waits until it is opened: for the next page, for a
 redirect, for a reader.
 
@@ -18,7 +18,7 @@ from thresher.filters.pattern_yield.vocabulary import Vocabulary
 
 
 def enter(memory: Memory, site: bytes, url: str, fetch: DepthFetch) -> SiteHead | None:
-    """List a page that every filter kept and followed, if it is one of its site's first and new; return the head then, else None."""
+    """List a page that every filter kept, if it is one of its site's first and new; return the head then, else None."""
     first = first_pages(memory, site)
     return first.head if first.enter(lambda _: _entry(memory, site, url, fetch, first.head)) else None
 

@@ -66,14 +66,14 @@ class PlaceCounts(msgspec.Struct, array_like=True):
     first: int = _DEEPEST  # least depth that was fetched, without 0, where sites are entered
     bound: int = UNLIMITED  # greatest depth by visitors' q or the ceiling: holds whatever page names a URL
     opinion: Opinion = msgspec.field(default_factory=Opinion)  # opinion on whether anything new is found here
-    kept: Recent = msgspec.field(default_factory=Recent)  # latest fetches, whether every filter kept and followed them
+    kept: Recent = msgspec.field(default_factory=Recent)  # latest fetches, whether every filter kept them
     standing: Standing = msgspec.field(default_factory=Standing)  # its part of the host's results
 
     def learn(self, depth: int, *, is_new: bool, is_good: bool) -> bool:
         """Count one more fetch; return whether the place was held wrongly.
 
         Args:
-            is_good: A 200 that every filter kept and followed.
+            is_good: A 200 that every filter kept.
         """
         at = min(depth, _DEEPEST)
         if at >= len(self.fetched):

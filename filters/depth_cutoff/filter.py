@@ -54,10 +54,10 @@ def rule_of(settings: DepthCutoffSettings) -> CutRule:
 
 
 def drop_of(judgement: Judgement, *, is_ok: bool) -> str:
-    """Return why a page was worth nothing; "" if it is a 200 that every filter kept and followed."""
+    """Return why a page was worth nothing; "" if it is a 200 that every filter kept, whatever they say of its links."""
     if not is_ok:
         return "error"
-    if judgement.is_new and judgement.follow:
+    if judgement.is_new:
         return ""
     against = [_DROPS.get(verdict.filter, "other") for verdict in judgement.standing if verdict.is_against]
     return against[0] if against else "other"

@@ -1,6 +1,6 @@
 """The evidence of one site over a filter's memory: its places, the word pairs that they have shown, and its levels.
 
-**A fetch was worth it** if the page is a 200 that every filter kept and followed, and shows something new compared with the pages of its
+**A fetch was worth it** if the page is a 200 that every filter kept, and shows something new compared with the pages of its
 directory (filters/depth_cutoff/novelty.py). It is counted for its pattern, its parameters, its directory and the host. Of the worthless
 fetches of a pattern or directory, at most 16 are also counted for the larger places, so that one barren place does not decide for them all.
 The URLs of a pattern that worthless pages named are a place of their own; there, only what other filters dropped counts as worthless:
@@ -56,7 +56,7 @@ class DepthFetch(NamedTuple):
     depth: int
     text: int  # hash of its text, 0: none
     sampled: bytes  # of novelty.sample
-    drop: str = ""  # why it was worth nothing: duplicate, near_replica, soft_error, alias, error, other; "": a 200 kept and followed
+    drop: str = ""  # why it was worth nothing: duplicate, near_replica, soft_error, alias, error, other; "": a 200 that was kept
     n_links: int = 0
     key: bytes = b""  # of the URL within its site
     kind: int = -1  # of the URL (filters/depth_cutoff/places.py), -1: not needed

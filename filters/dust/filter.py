@@ -284,7 +284,7 @@ class PageGate:
 
     def _is_copy(self, judgement: Judgement) -> bool:
         """Return whether a page showed what the site had shown before."""
-        is_known = not (judgement.is_new and judgement.follow)
+        is_known = not judgement.is_new
         return is_known and any(verdict.reason in _COPIES and verdict.filter in self._judges for verdict in judgement.standing)
 
 

@@ -7,7 +7,7 @@ released if the opinion was wrong: if the drawn URLs show that it would yield th
 **Learned gate.** Links that a barren pattern of the site covers are held. A URL is judged again just before it is requested, since most
 URLs of a pattern are queued before it is found barren. Home pages are never held.
 
-**Page gate.** A page was worth its fetch if it is a 200 that the panel keeps and follows and if it shows, apart from what its URL repeats,
+**Page gate.** A page was worth its fetch if it is a 200 that the panel keeps and if it shows, apart from what its URL repeats,
 something that its pattern did not show lately (news.py); or if a page that it named first was worth its fetch. A page that only one filter
 dropped teaches nothing, nor does a text that is too short to be compared. An answer whose body a head gate refused (a feed) was not worth
 its fetch.

@@ -56,7 +56,7 @@ def novelty_of(judgement: Judgement, judges: Collection[str]) -> Novelty:
     Args:
         judges: Filters whose verdicts on pages count: those that enforce.
     """
-    if judgement.is_new and judgement.follow:
+    if judgement.is_new:
         told = [verdict for verdict in judgement.verdicts if verdict.evidence]  # empty for nearly every page
         return Novelty.LIKE if any(_looks_like(verdict) for verdict in told if verdict.filter in judges) else Novelty.NEW
     against = [verdict for verdict in judgement.standing if verdict.filter in judges and verdict.is_against]

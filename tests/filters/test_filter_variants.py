@@ -9,8 +9,9 @@ from webs import SEEDS, Bench
 
 from thresher.config.settings import ExactDuplicateSettings, FilterSettings, Override, PathTrapSettings, Settings
 from thresher.crawler.core.effects import Hold, Park, Release, Request, Study
-from thresher.crawler.core.model import Mode, Purpose, Reason, Verdict
+from thresher.crawler.core.model import Judgement, Mode, Purpose, Reason, Verdict
 from thresher.filters.base import LinkColumns
+from thresher.filters.depth_cutoff.filter import drop_of
 from thresher.filters.pattern_yield.news import Novelty, novelty_of
 from thresher.filters.registry import specs
 from thresher.filters.variants import may_have, strongest
@@ -92,3 +93,10 @@ def test_nobody_learns_from_a_filter_that_only_observes_a_prefix() -> None:
     assert heard["judged"] == [Reason.DUPLICATE_CONTENT]
     assert heard["spared"] == []
     assert (words["judged"], words["spared"]) == (Novelty.OLD, Novelty.DOUBT)
+
+
+def test_a_filter_that_only_holds_a_pages_links_teaches_no_other_that_the_page_is_worthless() -> None:
+    """Mutation: `is_new and follow` in `novelty_of` or `drop_of`."""
+    held = Judgement(keep=True, follow=False, verdicts=(Verdict("draft", follow=False),))
+    assert novelty_of(held, ("draft",)) is Novelty.NEW
+    assert drop_of(held, is_ok=True) == ""
