@@ -151,6 +151,10 @@ def feed_cache(native: Any, rng: random.Random) -> None:
                 rng.choice(deeds)(key)
     with contextlib.suppress(ValueError):
         cache.write(b"site of a", rng.randbytes(rng.randrange(9)), weight=rng.random())
+    with contextlib.suppress(ValueError):
+        known = native.KeyFilter(rng.randrange(10))
+        known.add([rng.randbytes(8 + rng.randrange(9)) for _ in range(rng.randrange(99))])
+        known.among([rng.randbytes(rng.randrange(7, 99)) for _ in range(rng.randrange(9))])
     rows = [(rng.randbytes(rng.randrange(40)), rng.randbytes(rng.randrange(200))) for _ in range(rng.randrange(9))]
     for (key, _), (_, stored) in zip(rows, native.sealed(rows, rng.getrandbits(32)), strict=True):
         native.opened(key, stored[: rng.randrange(len(stored) + 1)], rng.getrandbits(32))
