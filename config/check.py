@@ -71,7 +71,12 @@ def _identity(settings: Settings) -> Iterable[Problem]:
     if not _AGENT.fullmatch(of.agent) or len(of.agent) > 64:
         letters = re.sub(r"[^A-Za-z_-]", "", of.agent.partition("/")[0])[:64]
         expected = "a product token of letters, - and _ (RFC 9309, 2.2.1)"
-        yield "identity.agent", expected, shown(of.agent), f"Write {letters or 'thresher'}; the version is added"
+        yield (
+            "identity.agent",
+            expected,
+            shown(of.agent),
+            f"Write {letters or 'thresher'}; the version of Thresher is added, yours may stand in the URL of identity.contact",
+        )
     if of.contact and not (_EMAIL.fullmatch(of.contact) or _WEB_ADDRESS.fullmatch(of.contact)):
         yield (
             "identity.contact",

@@ -173,11 +173,18 @@ def _page(story: Story) -> Iterator[_Row]:
         value = page[name]
         yield name, ", ".join(value) if isinstance(value, list) else value
     yield "robots", ", ".join(name for name in ("noindex", "nofollow") if page[name])
-    yield "kept", page["keep"]
-    yield "links followed", page["follow"]
+    yield "kept", "no, by a later verdict; its body had been stored" if _is_late(story, "keep") and page["has_body"] else page["keep"]
+    yield "links followed", "no, by a later verdict; they had been taken up" if _is_late(story, "follow") else page["follow"]
     yield "failed", page["failed"] and f"{page['failed']}: {page['failed_detail'] or ''}"
     for name, value in page["headers"][:_HEADERS_SHOWN]:
         yield "header", f"{name}: {value}"
+
+
+def _is_late(story: Story, what: str) -> bool:
+    """Return whether only a later verdict speaks against `keep` or `follow` of the page: it has not undone what the first ones did."""
+    if story.page is None or story.page[what]:
+        return False
+    return all(verdict[what] for verdict in story.verdicts if "revised_at" not in verdict)
 
 
 def _verdicts(story: Story) -> Iterator[_Row]:

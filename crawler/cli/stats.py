@@ -239,8 +239,8 @@ def stats(directory: str, by: str | None, top: int | None, as_json: bool) -> int
 
     --by filter counts the verdicts that hold now: a page that was kept at first and dropped later is not kept, and revised to not kept.
     Redirects that a filter refused are counted separately. "saved" are links that the filter refused or rewrote, and pages that
-    it did not keep or whose links it did not let follow; "held" are URLs that it makes wait now. What a filter refuses by the form of a
-    URL alone is counted by --by reason.
+    it did not keep when they were fetched; verdicts that came later are no part of it. "held" are URLs that it makes wait now. What a
+    filter refuses by the form of a URL alone is counted by --by reason.
 
     --by class counts the URLs that filters have held, by host and class: known, drawn, new ones of these, left, and left alone.
     new_at_most is a proved bound: of all URLs left alone on that host at that time, at most so many are new.

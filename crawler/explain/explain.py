@@ -28,7 +28,7 @@ from thresher.crawler.explain.spelling import steps
 from thresher.crawler.explain.story import Hop, QueuePlace, Story
 from thresher.crawler.explain.today import Today, decide
 from thresher.crawler.explain.visited_again import visited_again, words_of
-from thresher.crawler.explain.wording import recorded
+from thresher.crawler.explain.wording import found_today, recorded
 from thresher.storage.export.fields import iso
 from thresher.storage.export.judged import NewestVerdict, named_keys, verdict_object
 from thresher.storage.export.pages import page_object
@@ -78,7 +78,7 @@ class Explainer:
         story.today = self._today(asked if story.url is None else story.url, story)
         by = f" It is announced by {story.announced.by}." if story.announced is not None else ""
         again = words_of(story.visited_again) if story.visited_again is not None else ""
-        story.answer = f"{recorded(story)}{again}{by} Found today, it would {story.today.outcome}."
+        story.answer = f"{recorded(story)}{again}{by} {found_today(story)}, it would {story.today.outcome}."
         return story
 
     def _known_form(self, asked: str, url: CrawlURL) -> tuple[CrawlURL, SeenRow | None]:

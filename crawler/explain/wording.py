@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from thresher.crawler.core.governing import governed
+from thresher.crawler.core.model import Reason
 from thresher.crawler.explain.story import Story
+
+_OF_ITS_LINK = frozenset((Reason.NOFOLLOW, Reason.ANNOUNCED_TYPE))  # what is wrong with the link, not with the URL
 
 
 def recorded(story: Story) -> str:
@@ -28,6 +31,15 @@ def recorded(story: Story) -> str:
             return "It belongs to another agent, which has not taken it over yet."
         case _:
             return _done(story)
+
+
+def found_today(story: Story) -> str:
+    """Return the beginning of the sentence on what would be decided today, which asks about the URL alone, not about what names it."""
+    if story.state == "held":
+        return "Found today by a page outside its class"
+    if story.state == "unknown" and story.skips and story.skips[0]["reason"] in _OF_ITS_LINK:
+        return f"Found today by a link without {story.skips[0]['reason']}"
+    return "Found today"
 
 
 def _never_known(story: Story) -> str:

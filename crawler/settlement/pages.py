@@ -175,7 +175,7 @@ class PageSettlement:
         if deliberation.judgement.follow:
             self._tables.links.put(numbers)
         for verdict in deliberation.judgement.verdicts:
-            if not (verdict.keep and verdict.follow):
+            if not verdict.keep:
                 is_enforced = self._context.panel.enforces(verdict.filter, url.text)
                 (self._totals.count_saved if is_enforced else self._totals.count_would_save)(verdict.filter)
         self._learning.learn((deliberation, sifted.deliberation), now)

@@ -1,8 +1,9 @@
 """The page gate: pages with status 200 and without a redirect that are errors, gates or pages of parked domains.
 
-A page is a suspect if its words hint at an error or a gate (kinds.py). For a suspect, probes of its places (probe.py) are requested. It is
-a soft error in three cases: the probe's page looks like it, and neither the control's page nor the host's home page does (suspects.py); or
-redirects of other URLs and of a probe end at it; or it looks like known error pages of the host, those of other places or its 404 pages.
+A page is a suspect if its words hint at an error or a gate (kinds.py). For a suspect, probes of its places (probe.py) are requested. A
+suspect is a soft error in three cases: the probe's page looks like it, and neither the control's page nor the host's home page does
+(suspects.py); or redirects of other URLs and of a probe end at it; or it looks like known error pages of the host, those of other places
+or its 404 pages.
 While no probe is answered the page is kept; its verdict is revised later.
 
 A page without such words is a suspect by its structure if its text equals that of another page of the host, apart from words that quote the

@@ -11,7 +11,7 @@ The first of these rules that applies decides:
     the target's words name an error or a gate         soft error from the third original on
     the probe was answered by an error status          no soft error
     its URL leads there without its parameter, too     the next place of the URL decides (probe.py); none if the target is that URL itself
-    σ at the threshold                                 soft error [LEE09]
+    σ at the threshold                                 soft error [LEE09]; σ is the score of score.py, `sigma` in verdicts
 
 A target whose URL quotes the original ("/login?next=…", "/404.asp?404;…") is counted without the quoted part: otherwise each original would
 have a target of its own. A late verdict is also given to earlier originals of the target, if the target's count is small or has reached

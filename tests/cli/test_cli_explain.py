@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 from command import Command
-from small_store import SEED, SmallStore, build
+from small_store import NOW, SEED, SmallStore, build
 
-from thresher.crawler.core.model import State
+from thresher.crawler.core.model import Reason, State, Verdict
 from thresher.crawler.core.order.cash import HIGHEST
 from thresher.storage.records import VerdictRecord
 
@@ -60,7 +61,8 @@ def test_every_kind_of_url_has_an_answer(kind: str, thresher: Command, crawl: Pa
     story = told(thresher, crawl, url)
     assert story["state"] == state
     assert said in story["answer"]
-    assert "Found today, it would " in story["answer"]
+    assert re.search(r"Found today( by a page outside its class)?, it would ", story["answer"])
+    assert ("outside its class" in story["answer"]) is (kind == "held")
     shown = thresher("explain", crawl, url)
     assert shown.code == 0
     assert said in shown.out.splitlines()[-1]
@@ -105,6 +107,24 @@ def test_verdicts_are_told_with_both_times(thresher: Command, crawl: Path) -> No
     (given,) = told(thresher, crawl, "https://a.example/copy")["verdicts"]
     assert given["evidence"] == {"copy_of": "https://a.example/page"}
     assert "revised_at" not in given
+
+
+def test_what_is_told_agrees_with_what_was_done(thresher: Command, tmp_path: Path) -> None:
+    """Seen to fail: "kept no" beside "body stored", "links followed no" of links that had been taken up, and a nofollow link that would
+    be queued if it were found today.
+    """
+    small = SmallStore(tmp_path)
+    url = small.url("/late")
+    small.known(url, State.DONE)
+    page = small.page(url)
+    verdict = Verdict("soft_error", keep=False, follow=False, reason=Reason.SOFT_ERROR)
+    small.store.tables.verdicts.revise(page.key, verdict, NOW + 50)
+    small.store.tables.skips.add("https://a.example/no", Reason.NOFOLLOW, via=page.key, by="robots")
+    small.close()
+    late = thresher("explain", small.store.path, "https://a.example/late").out
+    assert re.search(r"kept +no, by a later verdict; its body had been stored", late)
+    assert re.search(r"links followed +no, by a later verdict; they had been taken up", late)
+    assert "Found today by a link without nofollow, it would " in thresher("explain", small.store.path, "https://a.example/no").out
 
 
 def test_what_is_held_is_governed_by_the_options_of_its_holder(thresher: Command, crawl: Path) -> None:

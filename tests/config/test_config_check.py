@@ -164,7 +164,7 @@ BAD = [
         "identity: {agent: Thresher/2.0}",
         (
             'crawl.yaml:1:12: identity.agent: expected a product token of letters, - and _ (RFC 9309, 2.2.1), got "Thresher/2.0". '
-            "Write Thresher; the version is added"
+            "Write Thresher; the version of Thresher is added, yours may stand in the URL of identity.contact"
         ),
     ),
     (

@@ -301,3 +301,19 @@ def test_the_example_that_holds_links_has_its_name_in_all_classes(word: str, tmp
     urls = [json.loads(line) for line in thresher(site, "export", tmp_path / "x", "--what", "urls").stdout.splitlines()]
     held = next(row["url"] for row in urls if row["state"] == "held")
     assert "filters.draft.mode" in thresher(site, "explain", tmp_path / "x", held).stdout
+
+
+def test_a_kept_page_whose_links_wait_is_nothing_saved(tmp_path: Path) -> None:
+    """Seen to fail: each such page was "saved", though it was fetched and kept, and "refused by filters"."""
+    code = THIN.replace("keep=n_words >= self._least", "follow=n_words >= self._least")
+    assert code != THIN
+    site = broken(tmp_path / "site", code, "thin")
+    with demo("story", tmp_path) as server:
+        config = write_config(tmp_path, options(server, limits={"max_pages": 20}), server.web.seeds())
+        sets = ("--set", "filters.thin.mode=enforce", "--set", "filters.thin.min_words=100000")
+        ran = thresher(site, "crawl", "-c", config, *sets, "-o", tmp_path / "x", "--progress", "none")
+    assert ran.returncode == 0, ran.stderr
+    rows = map(json.loads, thresher(site, "stats", tmp_path / "x", "--by", "filter", "--json").stdout.splitlines())
+    (thin,) = [row for row in rows if row["filter"] == "thin"]
+    assert thin["not_followed"] >= 10
+    assert (thin["saved"], thin["not_kept"]) == (0, 0)
