@@ -4,7 +4,8 @@ Runs in children that may be killed: on hostile markup its time has no bound. Th
 lxml: lxml alone loses whole articles of pages that leave out <body> or end tags, as HTML allows. Tables and lists are lines, too.
 trafilatura's second opinions (readability, jusText) are off: on manuals they add half to the time and change nothing. Its expressions are
 evaluated by quick_xpaths.py, and all elements are of one class, since choosing a class for each takes a call of Python. Both together save
-half of the time.
+half of the time. Steps of versions that are known are replaced by quick_steps.py, which saves a third of the rest on pages of many
+paragraphs.
 """
 
 from __future__ import annotations
