@@ -186,7 +186,7 @@ class ParseSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
 class FrontierSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     workbench: Count = 0  # hosts held in memory; 0: 11 × fetch.concurrency
-    heads: Positive = 8  # URLs of a host held in memory
+    heads: Positive = 16  # URLs of a host held in memory
     announced_share: Share = 0.05  # share of a host's requests for URLs that only sitemaps named, while linked URLs wait
     order: Literal["breadth_first", "opic", "host_rank", "larger_sites_first", "fifo"] = "breadth_first"
 
