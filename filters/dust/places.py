@@ -46,7 +46,7 @@ def places(url: str, origin: str, only: Collection[str] | None = None) -> list[P
     low = path.lower()
     found = []
     if only is None or HOST in only:
-        found.append(Place(HOST, path + tail, origin))
+        found.append(host_place(url, origin))
     if only is None or SPELLING in only:
         oddity = ("/" if path[-1:] == "/" else "") + ("A" if low != path else "") + ("&" if ordered != fields else "")
         found.append(Place(SPELLING, whole(origin, path, tail), oddity))
@@ -58,8 +58,7 @@ def places(url: str, origin: str, only: Collection[str] | None = None) -> list[P
 
 def host_place(url: str, origin: str) -> Place:
     """Return the place `host` of a canonical URL."""
-    path, _, _, tail = _parts(url, origin)
-    return Place(HOST, path + tail, origin)
+    return Place(HOST, url[len(origin) :], origin)
 
 
 def _parts(url: str, origin: str) -> tuple[str, list[str], list[str], str]:
