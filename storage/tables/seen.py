@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from thresher.crawler.core.errors import StoreError
 from thresher.crawler.core.link_batch import LinkBatch
 from thresher.crawler.core.model import CrawlURL, Purpose, Reason, State
 from thresher.crawler.core.ports import SeenRow
@@ -42,7 +43,7 @@ class SeenSet:
         self._urls = urls
         self._young: dict[bytes, SeenRow] = {}
         self._old: dict[bytes, SeenRow] = {}
-        self._met = native.KeyFilter(_BITMAPS) if NATIVE and writes and not rows.scan(SEEN, limit=1) else None
+        self._met = native.KeyFilter(_BITMAPS) if NATIVE and writes and _is_empty(rows) else None
 
     def row(self, key: bytes) -> SeenRow | None:
         """Return the row of a URL; None if it is new."""
@@ -153,3 +154,11 @@ class SeenSet:
 
     def __len__(self) -> int:
         return sum(self.count(state) for state in State)
+
+
+def _is_empty(rows: Rows) -> bool:
+    """Return whether no URL is known."""
+    try:
+        return not rows.scan(SEEN, limit=1)
+    except StoreError:  # a damaged row: whoever needs it is told
+        return False

@@ -92,11 +92,11 @@ async def test_a_name_that_turns_into_a_private_address_is_not_followed_there(tm
 
 
 def test_no_side_path_has_a_session_of_its_own() -> None:
-    """S6: nor a socket; each of the fetcher's two clients has one place that opens them."""
+    """S6: nor a socket; each of the fetcher's two clients has one place that opens them, `cluster start` one that looks for the head."""
     session = re.compile(r"ClientSession\(|\b(?:urllib\.request|http\.client|requests\.get)\b|(?:create|open)_connection\(")
     files = [path for path in ROOT.joinpath("crawler").rglob("*.py") if path.parent.name != "demo"]
     places = [path.name for path in files if session.search(path.read_text())]
-    assert sorted(places) == ["aiohttp_client.py", "lean_client.py"]
+    assert sorted(places) == ["aiohttp_client.py", "cluster.py", "lean_client.py"]
 
 
 # -- what is judged is what is sent ---------------------------------------------------------------------------------------------------
