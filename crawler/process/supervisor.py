@@ -149,6 +149,8 @@ class Supervisor:
             status.state, status.why = "failed", self._fault
         elif self._signals and not status.why:  # every agent died before it could report the stop
             status.why = f"{'forced' if code > 128 else 'stopped'} by {signal.Signals(self._signals[-1]).name}"
+        elif self._stop is not None and not status.why:  # so did all that were ordered to stop
+            status.why = self._stop.why
         write_status(self._directory, status)
 
     async def _survey(self, state: StateName) -> None:
