@@ -164,16 +164,7 @@ class ReplayedPanel:
         return self._numbers[key]
 
     def _batch(self, source: CrawlURL, new: Sequence[int], *, is_redirect: bool) -> LinkBatch:
-        urls = [self._urls[target] for target in new]
-        return LinkBatch(
-            source,
-            [url.text for url in urls],
-            [url.host for url in urls],
-            [url.site for url in urls],
-            [url.key for url in urls],
-            [url.site_depth for url in urls],
-            is_redirect,
-        )
+        return LinkBatch.from_urls(source, [self._urls[target] for target in new], is_redirect=is_redirect)
 
     def _told(self, number: int) -> list[Effect]:
         """Give the filters the answers and findings that came after this answer; return what they ask for."""

@@ -30,6 +30,25 @@ class LinkBatch(msgspec.Struct, frozen=True, dict=True):
         """Make a batch of one known URL, to judge it again."""
         return cls(url, (url.text,), (url.host,), (url.site,), (url.key,), (url.site_depth,))
 
+    @classmethod
+    def from_urls(cls, source: CrawlURL, urls: Sequence[CrawlURL], *, is_redirect: bool = False) -> LinkBatch:
+        """Make a batch of the URLs to which one source leads, in the same order.
+
+        Args:
+            source: The page or redirect that names the URLs.
+            urls: Its links; each keeps its own `site_depth`.
+            is_redirect: Whether the source is a redirect. Then `urls` has one URL, its target.
+        """
+        return cls(
+            source,
+            [url.text for url in urls],
+            [url.host for url in urls],
+            [url.site for url in urls],
+            [url.key for url in urls],
+            [url.site_depth for url in urls],
+            is_redirect,
+        )
+
     @cached_property
     def site_keys(self) -> tuple[bytes, ...]:
         """The sites of the links, 8 bytes each, in the order of their first links. Asked of every page, unlike `by_site`."""

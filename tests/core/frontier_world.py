@@ -144,14 +144,7 @@ class World:
         """Queue the new links of a page: those of known hosts as columns, or one by one."""
         source = URLS.url("http://source.example/")
         urls = [URLS.url(text, seed_distance=1, site_depth=depth, via=source.key) for text, depth in zip(texts, depths, strict=True)]
-        links = LinkBatch(
-            source,
-            [url.text for url in urls],
-            [url.host for url in urls],
-            [url.site for url in urls],
-            [url.key for url in urls],
-            list(depths),
-        )
+        links = LinkBatch.from_urls(source, urls)
         strangers = self.frontier.strangers(links.hosts)
         for at in (range(i, i + 1) for i in range(len(urls))) if one_by_one or strangers else (range(len(urls)),):
             entries = [Entry(Lane.FRESH, self.frontier.order.rank(urls[i].site_depth, worth), next(self.seqs), 0, urls[i]) for i in at]

@@ -21,14 +21,6 @@ SPACE = URLSpace(bytes(16), URLRules(ports=None))
 def test_a_batch_names_its_sites_in_the_order_of_their_first_links(texts: list[str]) -> None:
     """Law. Mutations: a set in place of the dict, which has no order; whole keys in place of their sites."""
     urls = [SPACE.url(text) for text in texts]
-    source = SPACE.url("http://a.example/page")
-    batch = LinkBatch(
-        source,
-        [url.text for url in urls],
-        [url.host for url in urls],
-        [url.site for url in urls],
-        [url.key for url in urls],
-        [url.site_depth for url in urls],
-    )
+    batch = LinkBatch.from_urls(SPACE.url("http://a.example/page"), urls)
     assert batch.site_keys == (*batch.by_site,)
     assert len(batch.site_keys) == len({url.site for url in urls})
