@@ -16,7 +16,7 @@ from email.utils import parsedate_to_datetime
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
-from benchmarks.living import children
+from benchmarks.living import children, django_settings
 from benchmarks.living.apache import PACKAGE, PROGRAM, Place
 from benchmarks.living.site import Site
 
@@ -27,32 +27,7 @@ _VARIABLES = {"DJANGO_SETTINGS_MODULE": "office"}
 _ENTRY = re.compile(r"^(\S+) \(([^)]+)\)[^\n]*\n(.*?)^ -- [^\n]*>  ([^\n]+)$", re.DOTALL | re.MULTILINE)
 
 _SETTINGS = """
-SECRET_KEY = "not for the network"
-DEBUG = False
-ALLOWED_HOSTS = ["*"]
-USE_TZ = True
-TIME_ZONE = "UTC"
-ROOT_URLCONF = "office_urls"
-STATIC_URL = "/static/"
-DEFAULT_AUTO_FIELD = "django.db.models.AutoField"
 INSTALLED_APPS = ["django.contrib.auth", "django.contrib.contenttypes", "django.contrib.sessions", "django.contrib.messages", "schedule"]
-MIDDLEWARE = [
-    "django.contrib.sessions.middleware.SessionMiddleware",
-    "django.middleware.common.CommonMiddleware",
-    "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "django.contrib.messages.middleware.MessageMiddleware",
-]
-TEMPLATES = [{
-    "BACKEND": "django.template.backends.django.DjangoTemplates",
-    "DIRS": [r"DIRECTORY/templates"],
-    "APP_DIRS": True,
-    "OPTIONS": {"context_processors": [
-        "django.template.context_processors.request",
-        "django.contrib.auth.context_processors.auth",
-        "django.contrib.messages.context_processors.messages",
-    ]},
-}]
-DATABASES = {"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": r"DIRECTORY/office.db"}}
 """
 _URLS = """
 from django.contrib.auth.views import LoginView
@@ -88,8 +63,7 @@ def build(place: Place) -> str:
     templates.mkdir()
     (templates / "base.html").write_text(_BASE)
     (templates / "login.html").write_text(_LOGIN)
-    (place.directory / "office.py").write_text(_SETTINGS.replace("DIRECTORY", str(place.directory)))
-    (place.directory / "office_urls.py").write_text(_URLS)
+    django_settings.write_project("office", place.directory, settings=_SETTINGS, urls=_URLS)
     children.run(CALENDAR.name, place.directory, _VARIABLES, "-m", "django", "migrate", "--verbosity", "0")
     children.run(CALENDAR.name, place.directory, _VARIABLES, "-c", _FILL, words=json.dumps(entries()))
     return children.proxied(place.directory)

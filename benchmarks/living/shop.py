@@ -12,7 +12,7 @@ import re
 from contextlib import AbstractContextManager
 from urllib.parse import parse_qs, urlsplit
 
-from benchmarks.living import children, text
+from benchmarks.living import children, django_settings, text
 from benchmarks.living.apache import PACKAGE, PROGRAM, Place
 from benchmarks.living.site import Site
 
@@ -21,43 +21,23 @@ _SKIPPED = 400
 _PACKAGES = ("django-oscar", "sorl-thumbnail", "whoosh", "Django<5.3", children.SERVER)
 _VARIABLES = {"DJANGO_SETTINGS_MODULE": "market"}
 _CATEGORIES = ("Manual > Server", "Manual > Client > Programs", "Notes", "Manual > Client > Libraries", "Notes > Old")
-_SETTINGS = """
+_DEFAULTS = """
 from oscar.defaults import *
 from oscar import INSTALLED_APPS as _APPS
-SECRET_KEY = "not for the network"
-DEBUG = False
-ALLOWED_HOSTS = ["*"]
-USE_TZ = True
-TIME_ZONE = "UTC"
+"""
+_SETTINGS = """
 SITE_ID = 1
-ROOT_URLCONF = "market_urls"
-STATIC_URL = "/static/"
 MEDIA_URL = "/media/"
 MEDIA_ROOT = r"DIRECTORY/media"
-DEFAULT_AUTO_FIELD = "django.db.models.AutoField"
 INSTALLED_APPS = [*_APPS, "sorl.thumbnail"]
-MIDDLEWARE = [
-    "django.contrib.sessions.middleware.SessionMiddleware",
-    "django.middleware.common.CommonMiddleware",
-    "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "django.contrib.messages.middleware.MessageMiddleware",
-    "oscar.apps.basket.middleware.BasketMiddleware",
+MIDDLEWARE.append("oscar.apps.basket.middleware.BasketMiddleware")
+CONTEXT_PROCESSORS += [
+    "oscar.apps.search.context_processors.search_form",
+    "oscar.apps.checkout.context_processors.checkout",
+    "oscar.apps.communication.notifications.context_processors.notifications",
+    "oscar.core.context_processors.metadata",
 ]
-TEMPLATES = [{
-    "BACKEND": "django.template.backends.django.DjangoTemplates",
-    "APP_DIRS": True,
-    "OPTIONS": {"context_processors": [
-        "django.template.context_processors.request",
-        "django.contrib.auth.context_processors.auth",
-        "django.contrib.messages.context_processors.messages",
-        "oscar.apps.search.context_processors.search_form",
-        "oscar.apps.checkout.context_processors.checkout",
-        "oscar.apps.communication.notifications.context_processors.notifications",
-        "oscar.core.context_processors.metadata",
-    ]},
-}]
 AUTHENTICATION_BACKENDS = ["oscar.apps.customer.auth_backends.EmailBackend", "django.contrib.auth.backends.ModelBackend"]
-DATABASES = {"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": r"DIRECTORY/market.db"}}
 HAYSTACK_CONNECTIONS = {"default": {"ENGINE": "haystack.backends.whoosh_backend.WhooshEngine", "PATH": r"DIRECTORY/index"}}
 HAYSTACK_SIGNAL_PROCESSOR = "haystack.signals.BaseSignalProcessor"
 """
@@ -97,8 +77,7 @@ for n, (title, words, reviews, place) in enumerate(json.load(sys.stdin)):
 
 def build(place: Place) -> str:
     """Make the shop and its goods; return Apache's directives."""
-    (place.directory / "market.py").write_text(_SETTINGS.replace("DIRECTORY", str(place.directory)))
-    (place.directory / "market_urls.py").write_text(_URLS)
+    django_settings.write_project("market", place.directory, settings=_SETTINGS, urls=_URLS, defaults=_DEFAULTS)
     children.run(SHOP.name, place.directory, _VARIABLES, "-m", "django", "migrate", "--verbosity", "0")
     children.run(SHOP.name, place.directory, _VARIABLES, "-c", _FILL, words=json.dumps(_goods()))
     children.run(SHOP.name, place.directory, _VARIABLES, "-m", "django", "update_index", "--verbosity", "0")
