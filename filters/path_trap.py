@@ -167,7 +167,7 @@ _decode: Final = msgspec.msgpack.Decoder(Shape).decode
 _encode: Final = msgspec.msgpack.Encoder().encode
 
 
-class PageMeasure(msgspec.Struct, array_like=True, dict=True):
+class PathTrapMeasure(msgspec.Struct, array_like=True, dict=True):
     """What learning needs of a page. The text's hash is computed only if it is needed; the page itself is at hand, but not journaled."""
 
     cells: list[bytes]  # memory keys of its shape and its calendar
@@ -188,22 +188,22 @@ class YieldCount:
     """Page gate: gives no verdict, and counts what each shape yields."""
 
     name = NAME
-    measure_type = PageMeasure
+    measure_type = PathTrapMeasure
 
     def __init__(self, settings: PathTrapSettings, *, judges: Collection[str] = ()) -> None:
         self._bounds = _Bounds(settings)
         self._judges = frozenset(judges)
 
-    def measure(self, page: Page, /) -> PageMeasure:
+    def measure(self, page: Page, /) -> PathTrapMeasure:
         url = page.url
-        measure = PageMeasure(list(_cells(url.text, url.host, url.key[:8]).values()), page.status == 200, key=url.key)
+        measure = PathTrapMeasure(list(_cells(url.text, url.host, url.key[:8]).values()), page.status == 200, key=url.key)
         measure.__dict__["page"] = page
         return measure
 
-    def decide(self, measure: PageMeasure, memory: Memory, /) -> tuple[Verdict, Effects]:
+    def decide(self, measure: PathTrapMeasure, memory: Memory, /) -> tuple[Verdict, Effects]:
         return _NO_VERDICT, NO_EFFECTS
 
-    def observe(self, measure: PageMeasure, judgement: Judgement, memory: Memory, /) -> Effects:
+    def observe(self, measure: PathTrapMeasure, judgement: Judgement, memory: Memory, /) -> Effects:
         novelty = novelty_of(judgement, self._judges) if measure.is_ok else Novelty.OLD
         is_barren = False
         for cell in measure.cells:

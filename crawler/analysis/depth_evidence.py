@@ -23,7 +23,7 @@ from thresher.crawler.graph.collapse import collapse
 from thresher.crawler.graph.csr import Graph
 from thresher.crawler.graph.pagerank import pagerank
 from thresher.filters.depth_cutoff.evidence import PlaceCounts
-from thresher.filters.depth_cutoff.filter import NAME, DepthOfPages, PageMeasure, rule_of
+from thresher.filters.depth_cutoff.filter import NAME, DepthOfPages, DepthPageMeasure, rule_of
 from thresher.filters.depth_cutoff.ledger import Ledger
 from thresher.filters.depth_cutoff.novelty import sample
 from thresher.filters.depth_cutoff.records import Level, Sites
@@ -133,11 +133,11 @@ def _judgement(page: PageRecord) -> Judgement:
     return Judgement(page.keep, page.follow, verdicts, is_new(page.verdicts))
 
 
-def _measure(view: View, visit: int, page: PageRecord) -> PageMeasure:
+def _measure(view: View, visit: int, page: PageRecord) -> DepthPageMeasure:
     body = view.tables.bodies.get(visit) if page.has_body and page.status == 200 else None
     text = text_of(body, page, view.settings.identity.agent) if body is not None else None
     origin = origin_of(page.url)
-    return PageMeasure(
+    return DepthPageMeasure(
         url=page.url,
         host=origin,
         key=page.key if page.via or not page.seed_distance else b"",

@@ -63,7 +63,7 @@ def drop_of(judgement: Judgement, *, is_ok: bool) -> str:
     return against[0] if against else "other"
 
 
-class PageMeasure(msgspec.Struct, array_like=True, dict=True):
+class DepthPageMeasure(msgspec.Struct, array_like=True, dict=True):
     """What learning needs of a page. It refers to the page itself, which is not journaled: most pages are skipped."""
 
     url: str
@@ -87,7 +87,7 @@ class DepthOfPages:
     """Page gate: gives no verdict; learns from the verdicts of all filters."""
 
     name = NAME
-    measure_type = PageMeasure
+    measure_type = DepthPageMeasure
 
     def __init__(self, sites: Sites, settings: DepthCutoffSettings, *, samples: bool = True) -> None:
         """Create the page gate.
@@ -100,18 +100,18 @@ class DepthOfPages:
         self._is_unbound = self._rule.unknown() == UNLIMITED  # nothing is cut in a place that is not known
         self._samples = samples
 
-    def measure(self, page: Page, /) -> PageMeasure:
+    def measure(self, page: Page, /) -> DepthPageMeasure:
         url = page.url
         key = url.key if url.via or not url.seed_distance else b""
         text = int.from_bytes(page.fingerprint[:8], "big") or page.status
-        measure = PageMeasure(url.text, url.host, key, url.site_depth, text, page.status == 200, len(page.links))
+        measure = DepthPageMeasure(url.text, url.host, key, url.site_depth, text, page.status == 200, len(page.links))
         measure.__dict__["page"] = page
         return measure
 
-    def decide(self, measure: PageMeasure, memory: Memory, /) -> tuple[Verdict, Effects]:
+    def decide(self, measure: DepthPageMeasure, memory: Memory, /) -> tuple[Verdict, Effects]:
         return _NO_VERDICT, NO_EFFECTS
 
-    def observe(self, measure: PageMeasure, judgement: Judgement, memory: Memory, /) -> Effects:
+    def observe(self, measure: DepthPageMeasure, judgement: Judgement, memory: Memory, /) -> Effects:
         key = measure.key
         if not key:
             return NOTHING_LEARNED
@@ -139,7 +139,7 @@ class DepthOfPages:
         return (*released, Worthless(key)) if is_vain and is_barren(memory, key) else released
 
 
-class PairMeasure(msgspec.Struct, array_like=True, frozen=True):
+class DepthPairMeasure(msgspec.Struct, array_like=True, frozen=True):
     """What learning needs of a redirect that was followed to its end."""
 
     url: str
@@ -154,22 +154,22 @@ class DepthOfRedirects:
     """Redirect gate: to fetch an alias is, in the model, to go back."""
 
     name = NAME
-    measure_type = PairMeasure
+    measure_type = DepthPairMeasure
 
     def __init__(self, sites: Sites, settings: DepthCutoffSettings) -> None:
         self._sites = sites
         self._rule = rule_of(settings)
 
-    def measure(self, pair: RedirectPair, /) -> PairMeasure:
+    def measure(self, pair: RedirectPair, /) -> DepthPairMeasure:
         url, target = pair.original, pair.target
-        return PairMeasure(
+        return DepthPairMeasure(
             url.text, url.host, url.key, url.site_depth, int.from_bytes(target.key[8:], "big"), is_first=target.via == url.key
         )
 
-    def decide(self, measure: PairMeasure, memory: Memory, /) -> tuple[Verdict, Effects]:
+    def decide(self, measure: DepthPairMeasure, memory: Memory, /) -> tuple[Verdict, Effects]:
         return _NO_VERDICT, NO_EFFECTS
 
-    def observe(self, measure: PairMeasure, judgement: Judgement, memory: Memory, /) -> Effects:
+    def observe(self, measure: DepthPairMeasure, judgement: Judgement, memory: Memory, /) -> Effects:
         ledger = Ledger(memory, measure.key[:8], self._rule)
         drop = drop_of(judgement, is_ok=True) if measure.is_first else "alias"
         parts = parse(measure.url, measure.host)
@@ -178,7 +178,7 @@ class DepthOfRedirects:
         return _released(wrong, ledger)
 
 
-class LinksMeasure(msgspec.Struct, array_like=True, dict=True):
+class DepthLinksMeasure(msgspec.Struct, array_like=True, dict=True):
     """What learning needs of a page's new links. Deciding also needs their texts: the batch itself is at hand, but is not journaled."""
 
     key: bytes  # key of the page; b"" if the batch is one known URL that is judged again
@@ -198,7 +198,7 @@ class DepthOfLinks:
     """Learned gate: holds URLs that are too deep."""
 
     name = NAME
-    measure_type = LinksMeasure
+    measure_type = DepthLinksMeasure
 
     def __init__(self, sites: Sites, settings: DepthCutoffSettings) -> None:
         self._sites = sites
@@ -207,14 +207,14 @@ class DepthOfLinks:
         self._ceiling = settings.ceiling
         self._only_observes = settings.mode == "observe"
 
-    def measure(self, batch: LinkBatch, /) -> LinksMeasure:
+    def measure(self, batch: LinkBatch, /) -> DepthLinksMeasure:
         source = batch.source
         is_itself = batch.keys[0] == source.key
-        measure = LinksMeasure(b"" if is_itself else source.key, source.site_depth, batch.is_redirect, len(batch))
+        measure = DepthLinksMeasure(b"" if is_itself else source.key, source.site_depth, batch.is_redirect, len(batch))
         measure.__dict__["batch"] = batch
         return measure
 
-    def decide(self, measure: LinksMeasure, memory: Memory, /) -> tuple[LinkRuling, Effects]:
+    def decide(self, measure: DepthLinksMeasure, memory: Memory, /) -> tuple[LinkRuling, Effects]:
         batch: LinkBatch = measure.__dict__["batch"]
         if self._unknown == UNLIMITED and self._sites.all_free(memory, batch.sites, batch.keys):
             return NOTHING_REFUSED, NO_EFFECTS
@@ -261,7 +261,7 @@ class DepthOfLinks:
             return is_poor(memory, key)
         return key[:8] == site and (is_barren(memory, key) or (batch.is_redirect and is_poor(memory, key)))
 
-    def observe(self, measure: LinksMeasure, judgement: LinkJudgement, memory: Memory, /) -> Effects:
+    def observe(self, measure: DepthLinksMeasure, judgement: LinkJudgement, memory: Memory, /) -> Effects:
         key = measure.key
         if not key:
             return NOTHING_LEARNED

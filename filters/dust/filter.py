@@ -136,7 +136,7 @@ def has_rules(key: bytes, memory: Memory, /) -> bool:
     return version(memory, key[:_SITE]) is not None or bool(families.known_places(memory, key[:_SITE]))
 
 
-class PageMeasure(msgspec.Struct, array_like=True, dict=True):
+class DustPageMeasure(msgspec.Struct, array_like=True, dict=True):
     """What learning needs of a page. The page itself is at hand but not journaled: only of few is computed what they show."""
 
     url: str
@@ -162,7 +162,7 @@ class PageGate:
     """Page gate: drops nothing; if an alias was fetched, the verdict names the canonical URL."""
 
     name = NAME
-    measure_type = PageMeasure
+    measure_type = DustPageMeasure
 
     def __init__(self, of_site: OfSite, books: Books, *, judges: Collection[str]) -> None:
         self._of_site = of_site
@@ -170,26 +170,26 @@ class PageGate:
         self._judges = frozenset(judges)
         self._samples = _TELLS_COPIES in self._judges
 
-    def measure(self, page: Page, /) -> PageMeasure:
+    def measure(self, page: Page, /) -> DustPageMeasure:
         url = page.url
         title = xxhash.xxh3_64_intdigest(page.title.encode())
         text = families.words_of(page) if 200 <= page.status < 300 else b""
-        measure = PageMeasure(url.text, url.site, url.key, url.via, title, text=text)
+        measure = DustPageMeasure(url.text, url.site, url.key, url.via, title, text=text)
         measure.__dict__["page"] = page
         return measure
 
-    def decide(self, measure: PageMeasure, memory: Memory, /) -> tuple[Verdict, Effects]:
+    def decide(self, measure: DustPageMeasure, memory: Memory, /) -> tuple[Verdict, Effects]:
         canonizer = self._books.canonizer(memory, measure.key[:_SITE])
         if canonizer is None or (settled := canonizer.settle(measure.url)).url == measure.url:
             return _NO_VERDICT, NO_EFFECTS
         return _alias(settled.url, settled.names), NO_EFFECTS
 
-    def observe(self, measure: PageMeasure, judgement: Judgement, memory: Memory, /) -> Effects:
+    def observe(self, measure: DustPageMeasure, judgement: Judgement, memory: Memory, /) -> Effects:
         n_alike = self._compare(measure, judgement, memory)
         effects = self._list(measure, judgement, memory, n_alike or 0)
         return NO_EFFECTS if n_alike is not None and effects is NOTHING_LEARNED else effects
 
-    def _compare(self, measure: PageMeasure, judgement: Judgement, memory: Memory) -> int | None:
+    def _compare(self, measure: DustPageMeasure, judgement: Judgement, memory: Memory) -> int | None:
         """Compare a page with those whose URLs differ at one place, unless it was dropped for another reason than being a copy.
 
         Returns:
@@ -208,7 +208,7 @@ class PageGate:
                 return bytes.fromhex(str(verdict.evidence.get("copy_of") or verdict.evidence.get("replica_of") or ""))
         return b""
 
-    def _list(self, measure: PageMeasure, judgement: Judgement, memory: Memory, n_alike: int) -> Effects:
+    def _list(self, measure: DustPageMeasure, judgement: Judgement, memory: Memory, n_alike: int) -> Effects:
         """Enter a page into its site's list; learn for or against rules.
 
         Args:
@@ -248,7 +248,7 @@ class PageGate:
         return (*effects, Study(site)) if is_due else effects
 
     def _meets(
-        self, measure: PageMeasure, look: StoredLook, canonizer: Canonizer | None, progress: Progress, memory: Memory, n_alike: int
+        self, measure: DustPageMeasure, look: StoredLook, canonizer: Canonizer | None, progress: Progress, memory: Memory, n_alike: int
     ) -> bool:
         """Record the first page of the list with this text; return whether that is another page. May ask for a study of a family."""
         site, own = measure.key[:_SITE], digest_of(measure.url)
@@ -267,7 +267,7 @@ class PageGate:
             progress.pending_at = max(_FEWEST_PAGES, progress.asked_at + progress.asked_at // apart + 1)
         return is_copy
 
-    def _is_chosen(self, measure: PageMeasure, progress: Progress) -> bool:
+    def _is_chosen(self, measure: DustPageMeasure, progress: Progress) -> bool:
         """Return whether a page enters the list. If the page before had the same title, the whole site may have it: it is then ignored."""
         if not self._samples or max(progress.copies, progress.repeated) >= _FEWEST_COPIES:
             return True
@@ -288,7 +288,7 @@ class PageGate:
         return is_known and any(verdict.reason in _COPIES and verdict.filter in self._judges for verdict in judgement.standing)
 
 
-def _shown(measure: PageMeasure, judgement: Judgement) -> StoredLook:
+def _shown(measure: DustPageMeasure, judgement: Judgement) -> StoredLook:
     """Return what a page shows, for comparing; a soft error is like no other page."""
     return StoredLook() if _is_soft_error(judgement) else measure.look()
 

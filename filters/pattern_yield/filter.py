@@ -85,7 +85,7 @@ def holder(form: str) -> str:
     return f"{NAME} {form}"
 
 
-class PageMeasure(msgspec.Struct, array_like=True, dict=True):
+class YieldPageMeasure(msgspec.Struct, array_like=True, dict=True):
     """What learning needs of a page. Most pages are passed over; of the others `read` computes the rest from the page.
 
     The page itself is at hand, but not journaled.
@@ -119,7 +119,7 @@ class YieldOfPages:
     """Page gate: gives no verdict; learns from the verdicts of all filters."""
 
     name = NAME
-    measure_type = PageMeasure
+    measure_type = YieldPageMeasure
 
     def __init__(self, sites: Sites, settings: PatternYieldSettings, *, judges: Collection[str] = (), samples: bool = True) -> None:
         """Create the page gate.
@@ -136,16 +136,16 @@ class YieldOfPages:
         self._tells_copies = TELLS_COPIES not in self._judges
         self._enough = GOOD_RUN if samples else inf
 
-    def measure(self, page: Page, /) -> PageMeasure:
+    def measure(self, page: Page, /) -> YieldPageMeasure:
         url = page.url
-        measure = PageMeasure(url.text, url.key, url.via, page.status == 200)
+        measure = YieldPageMeasure(url.text, url.key, url.via, page.status == 200)
         measure.__dict__["page"] = page
         return measure
 
-    def decide(self, measure: PageMeasure, memory: Memory, /) -> tuple[Verdict, Effects]:
+    def decide(self, measure: YieldPageMeasure, memory: Memory, /) -> tuple[Verdict, Effects]:
         return _NO_VERDICT, NO_EFFECTS
 
-    def observe(self, measure: PageMeasure, judgement: Judgement, memory: Memory, /) -> Effects:
+    def observe(self, measure: YieldPageMeasure, judgement: Judgement, memory: Memory, /) -> Effects:
         site, via = measure.key[:8], measure.via
         before = self._sites.glance(memory, site)
         is_usual = before.good_run >= self._enough and not before.n_barren and measure.key[8] % SAMPLE > 0
@@ -171,19 +171,19 @@ class YieldOfPages:
         self._sites.save(memory, tree)
         return (*effects, Worthless(measure.key)) if worth is False and novelty is not Novelty.LIKE else effects
 
-    def _is_early(self, measure: PageMeasure, judgement: Judgement, memory: Memory) -> bool:
+    def _is_early(self, measure: YieldPageMeasure, judgement: Judgement, memory: Memory) -> bool:
         """Return whether a new page is one of its site's first, which are listed until there is a tree."""
         if not measure.has_text or canonical_of(judgement) or not (news := measure.asked_for_news()):
             return False
         return self._sites.enter(memory, measure.key[:8], measure.url, news)
 
-    def _novelty(self, novelty: Novelty, measure: PageMeasure, memory: Memory) -> Novelty:
+    def _novelty(self, novelty: Novelty, measure: YieldPageMeasure, memory: Memory) -> Novelty:
         """Return the panel's judgement as this filter uses it. If no other filter finds exact copies, this filter looks for them."""
         if self._tells_copies and novelty is Novelty.NEW and measure.has_text and self._is_copy(measure, memory):
             return Novelty.OLD
         return novelty
 
-    def _worth(self, measure: PageMeasure, novelty: Novelty, tree: Tree, parts: Parts) -> bool | None:
+    def _worth(self, measure: YieldPageMeasure, novelty: Novelty, tree: Tree, parts: Parts) -> bool | None:
         """Return whether the page is new, None if that is not known."""
         if novelty.is_barren:
             return False
@@ -194,7 +194,7 @@ class YieldOfPages:
             return False
         return None if novelty is Novelty.DOUBT else True
 
-    def _is_copy(self, measure: PageMeasure, memory: Memory) -> bool:
+    def _is_copy(self, measure: YieldPageMeasure, memory: Memory) -> bool:
         """Return whether another URL was kept with this text; remember it if not."""
         cell = text_key(measure.key[:8], measure.text)
         kept = memory.get(cell)
@@ -203,11 +203,11 @@ class YieldOfPages:
         return kept is not None and kept != measure.key[8:]
 
 
-def _fetch(measure: PageMeasure, parts: Parts, worth: bool | None, *, may_lead: bool) -> PatternFetch:
+def _fetch(measure: YieldPageMeasure, parts: Parts, worth: bool | None, *, may_lead: bool) -> PatternFetch:
     return PatternFetch(measure.key, parts, int.from_bytes(measure.text, "big"), worth, may_lead)
 
 
-class PairMeasure(msgspec.Struct, array_like=True, frozen=True):
+class YieldPairMeasure(msgspec.Struct, array_like=True, frozen=True):
     """What learning needs of a redirect that was followed to its end."""
 
     url: str
@@ -219,19 +219,19 @@ class YieldOfRedirects:
     """Redirect gate."""
 
     name = NAME
-    measure_type = PairMeasure
+    measure_type = YieldPairMeasure
 
     def __init__(self, sites: Sites, settings: PatternYieldSettings) -> None:
         self._sites = sites
         self._rule = rule_of(settings)
 
-    def measure(self, pair: RedirectPair, /) -> PairMeasure:
-        return PairMeasure(pair.original.text, pair.original.key, int.from_bytes(pair.target.key[8:], "big"))
+    def measure(self, pair: RedirectPair, /) -> YieldPairMeasure:
+        return YieldPairMeasure(pair.original.text, pair.original.key, int.from_bytes(pair.target.key[8:], "big"))
 
-    def decide(self, measure: PairMeasure, memory: Memory, /) -> tuple[Verdict, Effects]:
+    def decide(self, measure: YieldPairMeasure, memory: Memory, /) -> tuple[Verdict, Effects]:
         return _NO_VERDICT, NO_EFFECTS
 
-    def observe(self, measure: PairMeasure, judgement: Judgement, memory: Memory, /) -> Effects:
+    def observe(self, measure: YieldPairMeasure, judgement: Judgement, memory: Memory, /) -> Effects:
         url, origin = measure.url, origin_of(measure.url)
         tree = self._sites.tree(memory, measure.key[:8], self._rule)
         source = tree.take(measure.key)
@@ -244,7 +244,7 @@ class YieldOfRedirects:
         return effects
 
 
-class LinksMeasure(msgspec.Struct, array_like=True, dict=True):
+class YieldLinksMeasure(msgspec.Struct, array_like=True, dict=True):
     """What learning needs of a page's new links. Deciding also needs their texts: the batch itself is at hand, but is not journaled."""
 
     source: bytes  # 16 bytes; b"" if the batch is one known URL that is judged again
@@ -256,22 +256,22 @@ class YieldOfLinks:
     """Learned gate: holds the URLs of barren patterns."""
 
     name = NAME
-    measure_type = LinksMeasure
+    measure_type = YieldLinksMeasure
 
     def __init__(self, sites: Sites, settings: PatternYieldSettings) -> None:
         self._sites = sites
         self._rule = rule_of(settings)
         self._only_observes = settings.mode == "observe"
 
-    def measure(self, batch: LinkBatch, /) -> LinksMeasure:
+    def measure(self, batch: LinkBatch, /) -> YieldLinksMeasure:
         source = batch.source
         is_itself = len(batch) == 1 and batch.keys[0] == source.key
         url = source.text if batch.is_redirect else ""
-        measure = LinksMeasure(b"" if is_itself else source.key, source.via, url)
+        measure = YieldLinksMeasure(b"" if is_itself else source.key, source.via, url)
         measure.__dict__["batch"] = batch
         return measure
 
-    def decide(self, measure: LinksMeasure, memory: Memory, /) -> tuple[LinkRuling, Effects]:
+    def decide(self, measure: YieldLinksMeasure, memory: Memory, /) -> tuple[LinkRuling, Effects]:
         batch: LinkBatch = measure.__dict__["batch"]
         found = [
             held for site in batch.site_keys if self._sites.glance(memory, site).n_barren for held in self._holds_in(batch, site, memory)
@@ -308,7 +308,7 @@ class YieldOfLinks:
         tree.load(forms)
         return tree.barren(forms)
 
-    def observe(self, measure: LinksMeasure, judgement: LinkJudgement, memory: Memory, /) -> Effects:
+    def observe(self, measure: YieldLinksMeasure, judgement: LinkJudgement, memory: Memory, /) -> Effects:
         if not measure.source:
             return NO_EFFECTS
         site, key = measure.source[:8], measure.source[8:]
@@ -324,7 +324,7 @@ class YieldOfLinks:
         self._sites.save(memory, tree)
         return effects
 
-    def _redirected(self, tree: Tree, measure: LinksMeasure, judgement: LinkJudgement) -> Effects:
+    def _redirected(self, tree: Tree, measure: YieldLinksMeasure, judgement: LinkJudgement) -> Effects:
         """Record a redirect whose target is new. If the target is held, the redirect may never settle, so it is learned from now."""
         n_admitted = int(judgement.admitted.sum())
         tree.led_on(measure.source, measure.via, n_admitted, is_redirect=True)

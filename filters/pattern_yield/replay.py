@@ -18,7 +18,7 @@ from thresher.crawler.core.link_batch import LinkBatch
 from thresher.crawler.core.model import CrawlURL, Judgement
 from thresher.filters.base import LinkJudgement
 from thresher.filters.evidence.audits import is_audited
-from thresher.filters.pattern_yield.filter import LinksMeasure, PageMeasure, YieldOfLinks, YieldOfPages, rule_of
+from thresher.filters.pattern_yield.filter import YieldLinksMeasure, YieldOfLinks, YieldOfPages, YieldPageMeasure, rule_of
 from thresher.filters.pattern_yield.records import Pattern
 from thresher.filters.pattern_yield.sites import Sites
 from thresher.filters.pattern_yield.tree import patterns_of
@@ -85,11 +85,11 @@ class PatternReplay:
             n_led: Answers whose URL this page named first.
         """
         shown = (status if text is None else text).to_bytes(8, "big")
-        measure = PageMeasure(url.text, url.key, url.via, status == 200, shown, text is not None, n_led > 0)
+        measure = YieldPageMeasure(url.text, url.key, url.via, status == 200, shown, text is not None, n_led > 0)
         self._pages.observe(measure, judgement, self._memory)
         if n_led:
             admitted = LinkJudgement(np.ones(n_led, dtype=np.bool_), {})
-            self._links.observe(LinksMeasure(url.key, url.via), admitted, self._memory)
+            self._links.observe(YieldLinksMeasure(url.key, url.via), admitted, self._memory)
 
     def patterns(self, site: bytes) -> list[Pattern]:
         """Return the patterns of a site, which is given by the first 8 bytes of its URLs' keys."""

@@ -247,7 +247,7 @@ def test_what_passes_by_itself_is_no_audit() -> None:
 
 
 def test_audits_of_a_real_filter_pass_its_refusals_and_are_learned_the_same_by_a_replay() -> None:
-    """A calendar without end. Mutation: `PageMeasure` left its cells out of the journal: the replay closed nothing."""
+    """A calendar without end. Mutation: `PathTrapMeasure` left its cells out of the journal: the replay closed nothing."""
     days = batch(*[f"http://a.example/cal?day={1 + i % 28}&month={1 + i // 28 % 12}&year={2000 + i // 336}" for i in range(1_000)])
     lived, replayed = (Bench.of([path_trap(PathTrapSettings(max_calendar=5))], audit_share=0.25) for _ in range(2))
     records = [lived.panel.learn(lived.panel.page(page(url, status=404)))[1] for url in days.texts[:50]]

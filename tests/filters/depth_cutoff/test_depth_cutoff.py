@@ -16,7 +16,7 @@ from thresher.crawler.core.sketch import token_hashes
 from thresher.filters.base import NOTHING_LEARNED, LinkJudgement
 from thresher.filters.depth_cutoff.advise import advise
 from thresher.filters.depth_cutoff.evidence import PRIOR, QUOTA, CutRule, PlaceCounts
-from thresher.filters.depth_cutoff.filter import DepthOfLinks, LinksMeasure, holder
+from thresher.filters.depth_cutoff.filter import DepthLinksMeasure, DepthOfLinks, holder
 from thresher.filters.depth_cutoff.novelty import look, sample
 from thresher.filters.depth_cutoff.places import places
 from thresher.filters.depth_cutoff.records import SAMPLE, Level, Sites
@@ -310,7 +310,7 @@ def test_new_links_are_counted_by_level() -> None:
     itself = LinkBatch.of(HOME)
     crawled.links.observe(crawled.links.measure(itself), LinkJudgement(np.ones(1, np.bool_), {}), crawled.memory)
     assert [level.new_links for level in crawled.ledger().head.levels] == [0, 0, 1, 0]
-    assert isinstance(crawled.links.measure(itself), LinksMeasure)
+    assert isinstance(crawled.links.measure(itself), DepthLinksMeasure)
 
 
 def test_holders_are_named_by_place_and_depth_up_to_a_last() -> None:
