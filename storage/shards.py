@@ -198,8 +198,8 @@ class ShardsView(View):
             m, shard = len(self.shards), self.shards[k]
             numbers = np.arange(unpack_u64(shard.meta(Meta.NEXT_SEQ)), dtype=np.int64) * m + k
             rows = ((key, unpack_seen(value)) for key, value in shard.rows(SEEN))
-            abroad = ((key, row.seq) for key, row in rows if row.state is State.OUTBOX and row.seq < len(numbers))
-            while chunk := list(islice(abroad, _CHUNK)):
+            in_outbox = ((key, row.seq) for key, row in rows if row.state is State.OUTBOX and row.seq < len(numbers))
+            while chunk := list(islice(in_outbox, _CHUNK)):
                 for (_, seq), value in zip(chunk, self.get_many(SEEN, [key for key, _ in chunk]), strict=True):
                     assert value is not None, f"number {seq} of shard {k} is gone"
                     numbers[seq] = unpack_seen(value).seq

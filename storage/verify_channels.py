@@ -27,7 +27,7 @@ def verify_channels(path: Path, shards: Sequence[View]) -> Iterator[str]:
             return
         yield from _sites(k, view, owners)
         yield from _channels(k, view, shards)
-        yield from _abroad(k, view, shards, owners)
+        yield from _sent_urls(k, view, shards, owners)
 
 
 def _sites(k: int, view: View, owners: bytes) -> Iterator[str]:
@@ -55,7 +55,7 @@ def _channels(k: int, view: View, shards: Sequence[View]) -> Iterator[str]:
             yield f"shard {k}: message {missing[0]} to agent {to} is neither carried out nor in the outbox"
 
 
-def _abroad(k: int, view: View, shards: Sequence[View], owners: bytes) -> Iterator[str]:
+def _sent_urls(k: int, view: View, shards: Sequence[View], owners: bytes) -> Iterator[str]:
     """Every URL that another agent was told of is known there, once all that was sent is carried out, or is counted as skipped."""
     behind = {to for to, other in enumerate(shards) if other.tables.channels.received(k) < view.tables.channels.sent(to)}
     for key, value in view.rows(SEEN):

@@ -208,7 +208,7 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Answer:
+class DnsAnswer:
     """An answer of the name server. `raw` replaces everything but the id."""
 
     records: Sequence[tuple[int, str]] = ()  # kind and value; owners follow the chain of CNAMEs
@@ -221,15 +221,15 @@ class Answer:
     raw: bytes | None = None
 
 
-Zone = Callable[[Question], Answer | None]  # None: silence
+Zone = Callable[[Question], DnsAnswer | None]  # None: silence
 
 
 def hosts(*addresses: str, ttl: int = 300) -> Zone:
     """Return the zone in which every name has these addresses."""
 
-    def zone(question: Question) -> Answer:
+    def zone(question: Question) -> DnsAnswer:
         wanted = [address for address in addresses if (":" in address) == (question.kind == AAAA)]
-        return Answer([(question.kind, address) for address in wanted], ttl=ttl)
+        return DnsAnswer([(question.kind, address) for address in wanted], ttl=ttl)
 
     return zone
 
@@ -266,7 +266,7 @@ class NameServer(asyncio.DatagramProtocol):
         delay_s = answer.delay_s if answer else 0.0
         asyncio.get_running_loop().call_later(delay_s, self._send, data[: end + 4], name, answer, addr)
 
-    def _send(self, asked: bytes, name: str, answer: Answer | None, addr: tuple[str, int]) -> None:
+    def _send(self, asked: bytes, name: str, answer: DnsAnswer | None, addr: tuple[str, int]) -> None:
         self._open[name] -= 1
         if not self._open[name]:
             del self._open[name]
@@ -298,7 +298,7 @@ def _write_name(name: str) -> bytes:
     return b"".join(bytes([len(label)]) + label.encode() for label in name.split(".")) + b"\0"
 
 
-def _encode(asked: bytes, answer: Answer) -> bytes:
+def _encode(asked: bytes, answer: DnsAnswer) -> bytes:
     """Return the datagram: header, the question as it was asked (also upper and lower case), records."""
     number = (struct.unpack(">H", asked[:2])[0] + answer.id_shift) & 0xFFFF
     if answer.raw is not None:

@@ -60,7 +60,7 @@ _SHIFTED = str.maketrans("aeioubcdfglmnprst", "eiouadfgbcmlrnpts")
 
 
 @dataclass(frozen=True)
-class Answer:
+class ProxyAnswer:
     """The answer that is sent."""
 
     status: int
@@ -105,27 +105,27 @@ class Schedule:
         self.standing, self._left, self._since = self._to_come.pop(), self.rng.randint(*_STANDS), self.now()
 
 
-def instead(kind: Kind, path: str) -> Answer | None:
+def instead(kind: Kind, path: str) -> ProxyAnswer | None:
     """Return the answer of a wall that does not ask the site; None for a kind that changes the site's own answer."""
     page = {"Content-Type": "text/html; charset=utf-8"}
     timed = page | {"Retry-After": str(RETRY_AFTER_S)}
     match kind:
         case Kind.LOGIN_REDIRECT if not path.startswith(LOGIN_PATH):
-            return Answer(302, page | {"Location": f"{LOGIN_PATH}?next={path}"}, b"", is_wall=True)
+            return ProxyAnswer(302, page | {"Location": f"{LOGIN_PATH}?next={path}"}, b"", is_wall=True)
         case Kind.LOGIN_FORM | Kind.LOGIN_REDIRECT:
-            return Answer(200, page, _LOGIN.encode(), is_wall=True)
+            return ProxyAnswer(200, page, _LOGIN.encode(), is_wall=True)
         case Kind.CONSENT:
-            return Answer(200, page, _CONSENT.encode(), is_wall=True)
+            return ProxyAnswer(200, page, _CONSENT.encode(), is_wall=True)
         case Kind.SLOW_DOWN:
-            return Answer(200, page, _SLOW.encode(), is_wall=True)
+            return ProxyAnswer(200, page, _SLOW.encode(), is_wall=True)
         case Kind.LIMIT | Kind.LIMIT_TIMED:
-            return Answer(429, page if kind is Kind.LIMIT else timed, _SLOW.encode(), is_wall=True)
+            return ProxyAnswer(429, page if kind is Kind.LIMIT else timed, _SLOW.encode(), is_wall=True)
         case Kind.MAINTENANCE | Kind.MAINTENANCE_TIMED:
-            return Answer(503, page if kind is Kind.MAINTENANCE else timed, _MAINTENANCE.encode(), is_wall=True)
+            return ProxyAnswer(503, page if kind is Kind.MAINTENANCE else timed, _MAINTENANCE.encode(), is_wall=True)
         case Kind.MAINTENANCE_PAGE:
-            return Answer(200, page, _MAINTENANCE.encode(), is_wall=True)
+            return ProxyAnswer(200, page, _MAINTENANCE.encode(), is_wall=True)
         case Kind.CHALLENGE:
-            return Answer(403, page, _CHALLENGE.encode(), is_wall=True)
+            return ProxyAnswer(403, page, _CHALLENGE.encode(), is_wall=True)
         case Kind.VARIANTS | Kind.SESSIONS | Kind.LANGUAGE:
             return None
 

@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from functools import cached_property
 
-from benchmarks.living.crawls import Answer, Crawl, holders, refusals
+from benchmarks.living.crawls import Crawl, CrawledPage, holders, refusals
 from benchmarks.living.site import Judge
 
 _NEAR = 0.9
@@ -85,7 +85,7 @@ class Comparison:
         """Return whether the document itself is lost: no near copy was kept, and `limits.max_pages` was not the reason."""
         return loss.resemblance < _NEAR and not (self.other.is_cut and all(fate in ("queued", "not met") for fate in loss.fates))
 
-    def _good(self, crawl: Crawl) -> list[Answer]:
+    def _good(self, crawl: Crawl) -> list[CrawledPage]:
         return [answer for answer in crawl.answers if answer.status == 200 and not self.is_empty(answer.url)]
 
     @cached_property

@@ -61,7 +61,7 @@ def filter_names() -> list[str]:
 
 
 @dataclass(frozen=True)
-class Answer:
+class CrawledPage:
     """A page of a crawl."""
 
     url: str
@@ -86,7 +86,7 @@ class Crawl:
     """The results of one crawl."""
 
     directory: Path
-    answers: list[Answer]
+    answers: list[CrawledPage]
     states: dict[str, tuple[str, str]]  # URL → state, reason
     requests: Counter[str]  # requests by purpose, without robots.txt
     n_audited: int
@@ -184,10 +184,10 @@ def refusals(directory: Path) -> dict[str, list[str]]:
     return found
 
 
-def _answers(site: Site, directory: Path) -> Iterator[Answer]:
+def _answers(site: Site, directory: Path) -> Iterator[CrawledPage]:
     for row in _rows(directory, "pages", "url,status,text,fingerprint,keep,verdicts"):
         text = " ".join(_WORD.findall(site.shown(row["url"], _CLOCK.sub("", row["text"] or ""))))
-        yield Answer(row["url"], row["status"] or 0, text, row["fingerprint"] or "", row["keep"], row["verdicts"])
+        yield CrawledPage(row["url"], row["status"] or 0, text, row["fingerprint"] or "", row["keep"], row["verdicts"])
 
 
 def _rows(directory: Path, what: str, fields: str) -> Iterator[dict[str, Any]]:

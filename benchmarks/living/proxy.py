@@ -11,7 +11,7 @@ from http.client import HTTPConnection, HTTPException
 from http.server import BaseHTTPRequestHandler
 
 from benchmarks.living.apache import Place
-from benchmarks.living.barriers import Answer, Kind, Schedule, changed, instead, without_session
+from benchmarks.living.barriers import Kind, ProxyAnswer, Schedule, changed, instead, without_session
 from benchmarks.support.handler_server import serving
 
 HOP = frozenset(["connection", "keep-alive", "transfer-encoding", "content-length", "content-encoding", "upgrade", "te", "trailer"])
@@ -59,7 +59,7 @@ def walled(place: Place, seed: int, kinds: list[Kind]) -> Iterator[Walls]:
         yield walls
 
 
-def _asked(place: Place, handler: BaseHTTPRequestHandler, walls: Walls, kind: Kind | None) -> Answer:
+def _asked(place: Place, handler: BaseHTTPRequestHandler, walls: Walls, kind: Kind | None) -> ProxyAnswer:
     """Return the site's answer, changed if there is a wall that changes answers."""
     connection = HTTPConnection(place.address, place.listens, timeout=60)
     try:
@@ -72,14 +72,14 @@ def _asked(place: Place, handler: BaseHTTPRequestHandler, walls: Walls, kind: Ki
             charset = response.headers.get_content_charset() or "utf-8"
             body = walls.change(kind, body.decode(charset, "surrogateescape")).encode(charset, "surrogateescape")
             kept = {name: value for name, value in kept.items() if name.lower() not in ("etag", "last-modified")}
-        return Answer(response.status, kept, body)
+        return ProxyAnswer(response.status, kept, body)
     except (OSError, HTTPException) as error:
-        return Answer(502, {"Content-Type": "text/plain"}, str(error).encode())
+        return ProxyAnswer(502, {"Content-Type": "text/plain"}, str(error).encode())
     finally:
         connection.close()
 
 
-def send(handler: BaseHTTPRequestHandler, answer: Answer) -> None:
+def send(handler: BaseHTTPRequestHandler, answer: ProxyAnswer) -> None:
     """Answer a request."""
     handler.send_response(answer.status)
     for name, value in answer.headers.items():

@@ -14,14 +14,14 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from benchmarks.living.apache import Place
-from benchmarks.living.barriers import Answer
+from benchmarks.living.barriers import ProxyAnswer
 from benchmarks.living.crawls import thresher
 from benchmarks.living.proxy import HOP, send
 from benchmarks.living.site import Site
 from benchmarks.support.handler_server import serving
 from benchmarks.support.ports import free_port
 
-_NOT_RECORDED = Answer(404, {"Content-Type": "text/html; charset=utf-8"}, b"<html><body>Not Found</body></html>")
+_NOT_RECORDED = ProxyAnswer(404, {"Content-Type": "text/html; charset=utf-8"}, b"<html><body>Not Found</body></html>")
 
 
 @contextmanager
@@ -51,16 +51,16 @@ def served_again(site: Site, store: Path, directory: Path) -> Iterator[Place]:
         yield place
 
 
-def _answers(store: Path) -> dict[str, Answer]:
+def _answers(store: Path) -> dict[str, ProxyAnswer]:
     """Return host, path and query → the recorded answer."""
     found = {}
     for line in thresher("export", str(store), "--what", "pages", "--fields", "url,status,headers,body").splitlines():
         row = json.loads(line)
         headers = {name: value for name, value in row["headers"] if name.lower() not in HOP}
-        found[_where(row["url"])] = Answer(row["status"], headers, b64decode(row["body"] or ""))
+        found[_where(row["url"])] = ProxyAnswer(row["status"], headers, b64decode(row["body"] or ""))
     for line in thresher("export", str(store), "--what", "redirects", "--fields", "url,to,status").splitlines():
         row = json.loads(line)
-        found[_where(row["url"])] = Answer(row["status"], {"Location": row["to"]}, b"")
+        found[_where(row["url"])] = ProxyAnswer(row["status"], {"Location": row["to"]}, b"")
     return found
 
 

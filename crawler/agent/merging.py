@@ -67,7 +67,7 @@ class Merged(msgspec.Struct):
     others: list[OtherAnswer] = []
 
 
-class _Answer(NamedTuple):
+class _WantedAnswer(NamedTuple):
     """An answer of the returned shard that is wanted here, in the order in which they came."""
 
     visit: int
@@ -132,16 +132,16 @@ class Merger:
 
     # -- what is wanted
 
-    def _wanted(self) -> list[_Answer]:
+    def _wanted(self) -> list[_WantedAnswer]:
         """Return the answers that the crawl has still to get, in the order of their visits; note those that differ from what it has."""
-        wanted: list[_Answer] = []
+        wanted: list[_WantedAnswer] = []
         for rows in self._chunks():
             both: list[tuple[bytes, SeenRow, SeenRow]] = []
             for (key, there), here in zip(rows, self._store.tables.seen.rows([key for key, _ in rows]), strict=True):
                 if there.state is not State.DONE or not there.visit or is_elsewhere(there.visit):
                     continue
                 if here is None or here.state in _WAITS:
-                    wanted.append(_Answer(there.visit, key, there.seq))
+                    wanted.append(_WantedAnswer(there.visit, key, there.seq))
                 elif here.state is not State.DONE:
                     self._counts["refused or aliases in the crawl, left out"] += 1
                 elif here.visit not in (there.visit, moved_visit(there.visit, self._shard)):
@@ -184,7 +184,7 @@ class Merger:
 
     # -- what becomes of it
 
-    async def _take(self, answer: _Answer) -> None:
+    async def _take(self, answer: _WantedAnswer) -> None:
         """Settle one answer."""
         page = self._source.tables.pages.read(answer.visit)
         edge = self._source.tables.redirects.edge(answer.key) if page is None else None
@@ -216,7 +216,7 @@ class Merger:
             host.n_requests += 1
             self._store.tables.queues.save_host(queue, host)
 
-    def _placed(self, answer: _Answer, at: float) -> tuple[CrawlURL, Entry | None]:
+    def _placed(self, answer: _WantedAnswer, at: float) -> tuple[CrawlURL, Entry | None]:
         """Return a URL with its place in the crawl, out of its queue or its class; no entry if the crawl has refused it meanwhile."""
         seen = self._store.tables.seen
         row = seen.row(answer.key)

@@ -123,7 +123,7 @@ class RankShare:
     def _begin(self, _step: Step) -> tuple[Mail, list[int]]:
         n = unpack_u64(self._view.meta(Meta.NEXT_SEQ))
         self._node_of = np.full(n, -1, dtype=np.int64)  # number in the shard → node, in this order
-        self._abroad = np.zeros(n, dtype=_KEY)  # number in the shard → key of another agent's URL
+        self._foreign_keys = np.zeros(n, dtype=_KEY)  # number in the shard → key of another agent's URL
         keys, seqs, visits = self._own(n)
         order = np.argsort(seqs, kind="stable")
         self._keys, self._by_key = keys, np.empty(len(keys), dtype=np.int64)  # keys ascend; the node of each
@@ -150,7 +150,7 @@ class RankShare:
             seqs = values["seq"].astype(np.int64)
             is_older, is_own = seqs < n, values["state"] != State.OUTBOX
             away, own = is_older & ~is_own, is_older & is_own
-            self._abroad[seqs[away]] = keys[away]
+            self._foreign_keys[seqs[away]] = keys[away]
             found.append((keys[own], seqs[own], values["visit"][own].astype(np.int64)))
         if not found:
             return np.zeros(0, dtype=_KEY), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
@@ -188,7 +188,9 @@ class RankShare:
             nodes = self._node_of[targets]
             links = np.empty(len(targets), dtype=_LINK)
             links["source"] = sources[kept]
-            links["target"] = np.where(nodes >= 0, own_keys[nodes] if len(own_keys) else self._abroad[targets], self._abroad[targets])
+            links["target"] = np.where(
+                nodes >= 0, own_keys[nodes] if len(own_keys) else self._foreign_keys[targets], self._foreign_keys[targets]
+            )
             parts.append(links[links["target"] != b""])  # others are numbers of no URL
         return np.concatenate(parts)
 

@@ -36,7 +36,7 @@ _TOLD = frozenset((Gate.ANSWER, Gate.STUDY, Gate.NEWS))
 _NO_WORDS: U64 = np.empty(0, dtype=np.uint64)
 
 
-class _Answer(NamedTuple):
+class _StoredAnswer(NamedTuple):
     at: float
     visit: int
     page: PageRecord | None
@@ -81,17 +81,17 @@ def read_graph(view: View, space: URLSpace, *, limit: int, progress: Callable[[i
     return recorded
 
 
-def _pages(view: View) -> Iterator[_Answer]:
+def _pages(view: View) -> Iterator[_StoredAnswer]:
     for visit, page in current_pages(view):
-        yield _Answer(page.fetched_at, visit, page, None, page.key)
+        yield _StoredAnswer(page.fetched_at, visit, page, None, page.key)
 
 
-def _edges(view: View) -> list[_Answer]:
+def _edges(view: View) -> list[_StoredAnswer]:
     found = []
     for key, edge in view.all_edges():
         row = view.tables.seen.row(key)
         if row is not None:
-            found.append(_Answer(edge.found_at, row.visit, None, edge, key))
+            found.append(_StoredAnswer(edge.found_at, row.visit, None, edge, key))
     return sorted(found, key=lambda answer: answer[:2])
 
 
@@ -108,7 +108,7 @@ class _Reader:
         self._pages: dict[int, Page] = {}
         self._by_key: dict[bytes, int] = {}
 
-    def read(self, answers: list[_Answer], progress: Callable[[int], None]) -> None:
+    def read(self, answers: list[_StoredAnswer], progress: Callable[[int], None]) -> None:
         """Fill the graph."""
         names = self._texts.of_keys(answer.key for answer in answers)
         known = [answer for answer in answers if answer.key in names]
@@ -124,7 +124,7 @@ class _Reader:
         self._graph.told = self._told(known)
         self._graph.roots = self._roots(known)
 
-    def _answer(self, number: int, answer: _Answer) -> None:
+    def _answer(self, number: int, answer: _StoredAnswer) -> None:
         """Add the answer of a URL and its links."""
         if answer.edge is not None:
             self._graph.links[number] = (self._number(answer.edge.to_text),) if answer.edge.to_key else ()
@@ -176,7 +176,7 @@ class _Reader:
                 return self._pages[original].tokens
         return _NO_WORDS
 
-    def _told(self, known: list[_Answer]) -> dict[int, list[JournalRecord]]:
+    def _told(self, known: list[_StoredAnswer]) -> dict[int, list[JournalRecord]]:
         """Return the journal's records that belong to no visit of a page, by the answer after which they came."""
         told: defaultdict[int, list[JournalRecord]] = defaultdict(list)
         by_visit = sorted((answer.visit, number) for number, answer in enumerate(known))
@@ -192,7 +192,7 @@ class _Reader:
             at = rows[-1][0] + 1
         return dict(told)
 
-    def _roots(self, known: list[_Answer]) -> list[int]:
+    def _roots(self, known: list[_StoredAnswer]) -> list[int]:
         """Return the URLs that nothing links to; then, in order, those that no recorded link reaches."""
         roots = [number for number, answer in enumerate(known) if answer.page is not None and answer.page.via == NO_KEY] or [0]
         reached = self._reach(roots, set())

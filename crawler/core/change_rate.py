@@ -33,7 +33,7 @@ _STEPS: Final = 24  # steps of bisection: they find the root to a millionth
 _LARGE: Final = 500.0  # exp() of a larger value makes no difference
 
 
-class Evidence(msgspec.Struct, array_like=True):
+class ChangeEvidence(msgspec.Struct, array_like=True):
     """What visits have shown about one page, or about all pages of a pattern. Weights are 1 for a visit now, less for older ones."""
 
     n: float = 0.0  # visits, by weight
@@ -91,7 +91,7 @@ class Prior(NamedTuple):
     strength: float = STRENGTH
 
 
-def estimate(evidence: Evidence, prior: Prior) -> float:
+def estimate(evidence: ChangeEvidence, prior: Prior) -> float:
     """Return the rate of change, in changes a second, > 0."""
     changed = [(total / weight, total) for weight, total in evidence.changed.values()]
     seen_s = evidence.unchanged_s + sum(total for _, total in changed)
@@ -119,7 +119,7 @@ def _pull(changed: list[tuple[float, float]], known: float, rate: float) -> floa
     return known / rate + sum(total / math.expm1(rate * t) for t, total in changed if rate * t < _LARGE)
 
 
-def inherited(families: Iterable[Evidence], rate: float) -> float:
+def inherited(families: Iterable[ChangeEvidence], rate: float) -> float:
     """Return the rate that a page inherits from its patterns, the most general first.
 
     Args:

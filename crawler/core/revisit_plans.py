@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 
 import msgspec
 
-from thresher.crawler.core.change_rate import Evidence
+from thresher.crawler.core.change_rate import ChangeEvidence
 from thresher.crawler.core.co_change import CoChange
 from thresher.crawler.core.visit_load import VisitLoad
 
@@ -27,7 +27,7 @@ class PagePlan(msgspec.Struct, array_like=True):
     seq: int = 0  # sequence number of its request
     bin: int | None = None  # half octave in which its host counts it, with `weight`
     weight: float = 1.0
-    evidence: Evidence = msgspec.field(default_factory=Evidence)
+    evidence: ChangeEvidence = msgspec.field(default_factory=ChangeEvidence)
     often: float = 0.0  # share of its recent visits that saw a change
     siblings: tuple[str, int, int] | None = None  # why it was moved forward: (pattern, siblings that changed, siblings that were visited)
 
@@ -82,7 +82,7 @@ class FamilyPlan(msgspec.Struct, array_like=True):
     """What visits have shown about all pages of a pattern."""
 
     at: float = 0.0  # time of the last record
-    evidence: Evidence = msgspec.field(default_factory=Evidence)
+    evidence: ChangeEvidence = msgspec.field(default_factory=ChangeEvidence)
     together: CoChange = msgspec.field(default_factory=CoChange)
 
 

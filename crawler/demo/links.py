@@ -78,7 +78,7 @@ class LinkWriter:
             self._origin + canonical_path(path), self._element(self._href(path, manner), text, manner >> 8, nofollow), not nofollow
         )
 
-    def abroad(self, host: DemoHost, page: int) -> DemoLink:
+    def to_host(self, host: DemoHost, page: int) -> DemoLink:
         """Write a link to a page of another host."""
         url = self._origin_of(host.name) + canonical_path(page_path(self._rng, host, page)[0])
         return self.absolute(url, host.brand if page == 0 else f"{host.brand}, {page}")

@@ -95,7 +95,7 @@ class PlannedHost:
         self._titles = [page_path(rng, host, page) for page in range(host.n_pages)]
         self._pages = [self.link_writer.home(path, title) for path, title in self._titles]
         self.navigation = self._pages[: 1 + _N_NAVIGATION] + [
-            self.link_writer.abroad(sibling, 0) for sibling in atlas.of_site[host.site][:_N_SIBLINGS] if sibling is not host
+            self.link_writer.to_host(sibling, 0) for sibling in atlas.of_site[host.site][:_N_SIBLINGS] if sibling is not host
         ]
         self._planted: dict[str, PathPlan] = {}
         self._links_on: dict[int, list[DemoLink]] = {}
@@ -103,7 +103,7 @@ class PlannedHost:
         if not host.forwards_to and not host.has_sessions:
             self._plant()
         for page, newcomer in atlas.introduced_by.get(host.index, ()):
-            self._links_on.setdefault(page, []).append(self.link_writer.abroad(newcomer, 0))
+            self._links_on.setdefault(page, []).append(self.link_writer.to_host(newcomer, 0))
 
     # planted pages
 
@@ -266,7 +266,7 @@ class PlannedHost:
         return (self.navigation + self._pages[1 + _N_NAVIGATION :])[: max(0, n_links - len(links))] + links
 
     def _home_of_another(self, page: int, number: int) -> DemoLink:
-        return self.link_writer.abroad(self._rng.pick(self._atlas.plain, "home of another", self.host.name, page, number), 0)
+        return self.link_writer.to_host(self._rng.pick(self._atlas.plain, "home of another", self.host.name, page, number), 0)
 
     def _away(self, page: int, number: int) -> DemoLink:
         throw = self._rng.throw("to other sites", self.host.name, page, number)
@@ -274,7 +274,7 @@ class PlannedHost:
             farm = self._atlas.farms[throw // 16 % len(self._atlas.farms)]
             return self.link_writer.absolute(f"{self._origin_of(f'x{throw % 1000}.{farm}')}/", "Best offers")
         host = self._atlas.plain[(throw >> 20) % len(self._atlas.plain)]
-        return self.link_writer.abroad(host, 0 if (throw >> 4) % 100 < 100 * _HOME_SHARE else (throw >> 12) % host.n_pages)
+        return self.link_writer.to_host(host, 0 if (throw >> 4) % 100 < 100 * _HOME_SHARE else (throw >> 12) % host.n_pages)
 
     def _others(self, n: int, reach: int, *page: str | int) -> list[DemoLink]:
         """Return n links to pages with numbers below `reach` (and after the navigation, if there are any), distinct if there are enough."""

@@ -127,9 +127,9 @@ class RankPart:
         n_remote = _N_HUB_LINKS if site in self._hubs else round(n_local * _REMOTE_PER_LOCAL)
         local = [(site, self._low(self.sizes[site], "local page", site, page, i)) for i in range(n_local)]
         introduced = [(new, 0) for new in self._introduced.get((site, page), ())]
-        return [*own, *introduced, *local, *(self._abroad(site, page, i) for i in range(n_remote))]
+        return [*own, *introduced, *local, *(self._remote_page(site, page, i) for i in range(n_remote))]
 
-    def _abroad(self, *link: int) -> tuple[int, int]:
+    def _remote_page(self, *link: int) -> tuple[int, int]:
         """Return a page of another site, by popularity."""
         site = self._popular[self._low(self._n_plain, "remote site", *link)]
         is_home = self._context.unit("remote home", *link) < _HOME_SHARE

@@ -69,9 +69,9 @@ class LeanClient:
         self._busy: set[LeanConnection] = set()
         self._sweeper: asyncio.TimerHandle | None = None
 
-    def get(self, text: str, exchange: Exchange, headers: Sequence[RequestHeader] = ()) -> _Request:
+    def get(self, text: str, exchange: Exchange, headers: Sequence[RequestHeader] = ()) -> _LeanRequest:
         """Return a context manager that requests `text`, a canonical URL; leave it when the response has been read."""
-        return _Request(self, text, exchange, headers)
+        return _LeanRequest(self, text, exchange, headers)
 
     async def close(self) -> None:
         """Close every connection; requests in flight fail."""
@@ -221,7 +221,7 @@ class LeanClient:
         self._connections.on_open(connection)
 
 
-class _Request:
+class _LeanRequest:
     """`async with client.get(…) as response`."""
 
     __slots__ = ("_client", "_connection", "_exchange", "_headers", "_text")

@@ -80,10 +80,10 @@ class Announcements:
         assert record is not None, f"{key.hex()} has something to announce and is no sitemap"
         counts: Counter[str] = Counter(record.counts)
         sitemap = self._context.urls.url(record.text, purpose=Purpose.SITEMAP)
-        own, abroad = self._sorted(record, sitemap, decode_chunk(chunk), counts)
-        if self._outbox is not None and abroad:
-            self._outbox.announce(record.text, record.label, abroad)
-            counts["abroad"] += len(abroad)
+        own, others = self._sorted(record, sitemap, decode_chunk(chunk), counts)
+        if self._outbox is not None and others:
+            self._outbox.announce(record.text, record.label, others)
+            counts["abroad"] += len(others)
         counts.update(self.announce(sitemap, own, now))
         record.counts, record.n_chunks = dict(counts), max(0, record.n_chunks - 1)
         if not record.n_chunks and record.state == "admitting":
@@ -95,7 +95,7 @@ class Announcements:
     ) -> tuple[list[SitemapEntry], list[tuple[bytes, SitemapEntry]]]:
         """Return the URLs that the sitemap may announce, in canonical form: (those of this agent, those of others with their keys)."""
         own: list[SitemapEntry] = []
-        abroad: list[tuple[bytes, SitemapEntry]] = []
+        others: list[tuple[bytes, SitemapEntry]] = []
         for entry in entries:
             try:
                 text = self._context.urls.canonical(entry.loc, record.text)
@@ -107,10 +107,10 @@ class Announcements:
                 continue
             found, key = msgspec.structs.replace(entry, loc=text), self._context.urls.key(text)
             if self._outbox is not None and not self._outbox.is_own(key):
-                abroad.append((key, found))
+                others.append((key, found))
             else:
                 own.append(found)
-        return own, abroad
+        return own, others
 
     def announce(self, sitemap: CrawlURL, entries: Sequence[SitemapEntry], now: float) -> Counter[str]:
         """Admit announced URLs of this agent's sites, in canonical form; return how many had which result."""

@@ -88,7 +88,7 @@ class Revisits:
         if isinstance(outcome, Failed):
             self._totals.count_failure(outcome.cause, terminal=retry is None)
         if retry is None:
-            _Answer(self, visit, outcome, self._ended(entry), now).settle()
+            _RevisitAnswer(self, visit, outcome, self._ended(entry), now).settle()
 
     def on_refusal(self, visit: Visit, skip: Skip, now: float) -> None:
         """Handle a revisit that is not made, since the URL is refused now."""
@@ -113,7 +113,7 @@ class Revisits:
     def on_unreachable(self, entry: Entry, failure: Failed, now: float) -> None:
         """Handle that the last try of a revisit found no address."""
         self._totals.count_failure(failure.cause, terminal=True)
-        _Answer(self, None, failure, self._ended(entry), now).settle()
+        _RevisitAnswer(self, None, failure, self._ended(entry), now).settle()
 
     # -- used by _Answer
 
@@ -169,7 +169,7 @@ class Revisits:
         return revisit
 
 
-class _Answer:
+class _RevisitAnswer:
     """The settlement of one answer: updates its URL's check and its host's watch."""
 
     def __init__(self, revisits: Revisits, visit: Visit | None, outcome: Outcome, revisit: RevisitRecord, now: float) -> None:

@@ -115,7 +115,7 @@ class Shared:
         """Count for the owner's target; send the tally to all that need it."""
         target = news.keys.target
         n_before = stream.n_to_target(memory, target)
-        stream.count_abroad(memory, news.keys)
+        stream.count_of_peer(memory, news.keys)
         n = stream.n_to_target(memory, target)
         if _is_told(n_before, n):
             yield from self._again(target, memory)

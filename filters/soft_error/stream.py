@@ -101,7 +101,7 @@ def evidence(memory: Memory, keys: PairKeys, *, weights: Weights = ONE_EACH) -> 
     return _evidence(host, to_target, weights, hyperloglog.count(to_target_before))
 
 
-def count_abroad(memory: Memory, keys: PairKeys) -> None:
+def count_of_peer(memory: Memory, keys: PairKeys) -> None:
     """Count a pair of another agent, for its target only: the other agent counts for the original's host."""
     before = target_cell(memory, keys.target)
     add_to_target(memory, keys.target, hyperloglog.add(before, xxhash.xxh3_64_digest(keys.original)))

@@ -8,19 +8,19 @@ from pathlib import Path
 import pytest
 
 from benchmarks.living.compare import Comparison
-from benchmarks.living.crawls import Answer, Crawl, filters_of
+from benchmarks.living.crawls import Crawl, CrawledPage, filters_of
 
 LONG = " ".join(f"word{n}" for n in range(200))
 
 
-def crawl(*answers: Answer, n_probes: int = 0) -> Crawl:
+def crawl(*answers: CrawledPage, n_probes: int = 0) -> Crawl:
     requests = Counter(page=len(answers), probe=n_probes)
     states = {answer.url: ("done", "") for answer in answers}
     return Crawl(Path("none"), list(answers), states, requests, n_audited=0, n_served=requests.total(), cpu_s=1.0, is_cut=False)
 
 
-def answer(name: str, text: str, *, is_kept: bool = True, status: int = 200) -> Answer:
-    return Answer(f"http://a.example/{name}", status, text if is_kept else "", f"print of {text}", is_kept, [])
+def answer(name: str, text: str, *, is_kept: bool = True, status: int = 200) -> CrawledPage:
+    return CrawledPage(f"http://a.example/{name}", status, text if is_kept else "", f"print of {text}", is_kept, [])
 
 
 def compare(base: Crawl, other: Crawl) -> Comparison:

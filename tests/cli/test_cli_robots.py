@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from witness import Request, Witness, page, text
+from witness import ReceivedRequest, Witness, page, text
 
 from thresher.crawler.cli import thresher
 from thresher.crawler.core.errors import UsageError
@@ -77,7 +77,7 @@ def test_a_file_that_is_not_there_is_taken_for_no_host(tmp_path: Path) -> None:
 def test_a_server_is_asked_for_its_robots_txt_alone_and_along_redirects() -> None:
     """Each kind of answer has its meaning; a redirect is followed five times. Mutation: it is not followed."""
 
-    def answer(request: Request) -> bytes:
+    def answer(request: ReceivedRequest) -> bytes:
         match request.host:
             case "rules.test":
                 return text(ROBOTS)

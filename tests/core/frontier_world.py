@@ -25,11 +25,11 @@ _FAILURES = (Cause.CONN_REFUSED, Cause.HTTP_5XX, Cause.TIMEOUT_TOTAL, Cause.INCO
 NO_CIRCUIT = {"dead_after": 1_000_000}
 CALM = {"jitter": 0.0, "delay_factor": 0.0}
 
-Answer = Callable[[CrawlURL, random.Random], Outcome]
+ServerModel = Callable[[CrawlURL, random.Random], Outcome]
 
 
 @dataclass(frozen=True)
-class Request:
+class ServedRequest:
     """One line of the servers' log."""
 
     start: float
@@ -81,7 +81,7 @@ class World:
         settings: Settings | None = None,
         *,
         seed: int = 0,
-        answer: Answer = steady,
+        answer: ServerModel = steady,
         addresses: Addresses | None = None,
         concurrency: int = 32,
         now: float = START,
@@ -94,7 +94,7 @@ class World:
         self.now = now
         self.validates = True  # check every place after each pop that found nothing: slow with many hosts
         self.store = Queues()
-        self.log: list[Request] = []
+        self.log: list[ServedRequest] = []
         self.ended: list[Entry] = []  # entries that are done, in order
         self.terminal_lookups: list[Entry] = []
         self.unresolvable: dict[str, Cause] = {}
@@ -115,7 +115,7 @@ class World:
     def crash(self) -> None:
         """Lose everything but the store's rows."""
         self.log += [
-            Request(end - outcome.elapsed_s, self.now, lease.queue, lease.address, lease.entry, outcome)
+            ServedRequest(end - outcome.elapsed_s, self.now, lease.queue, lease.address, lease.entry, outcome)
             for end, _, lease, outcome in self.in_flight
         ]
         self.store = self.store.reborn()
@@ -198,7 +198,7 @@ class World:
         """Let the first request end."""
         end, _, lease, outcome = heappop(self.in_flight)
         self.now = end
-        self.log.append(Request(end - outcome.elapsed_s, end, lease.queue, lease.address, lease.entry, outcome))
+        self.log.append(ServedRequest(end - outcome.elapsed_s, end, lease.queue, lease.address, lease.entry, outcome))
         retry = self.frontier.finish(lease, outcome, self.now, is_page=isinstance(outcome, Fetched))
         if retry is None:
             self.ended.append(lease.entry)
@@ -228,8 +228,8 @@ class World:
 
     # -- facts about the log
 
-    def by_queue(self) -> dict[bytes, list[Request]]:
-        queues: dict[bytes, list[Request]] = defaultdict(list)
+    def by_queue(self) -> dict[bytes, list[ServedRequest]]:
+        queues: dict[bytes, list[ServedRequest]] = defaultdict(list)
         for request in sorted(self.log, key=lambda request: request.start):
             queues[request.queue].append(request)
         return queues
@@ -275,7 +275,7 @@ def check_places(frontier: Frontier, wait: Wait, now: float) -> None:
     assert all(until <= host.ready_at for host in bench.hosts.values() if host.key in delayed)
 
 
-def most_at_once(requests: Iterable[Request]) -> int:
+def most_at_once(requests: Iterable[ServedRequest]) -> int:
     """Return the largest number of requests in flight at one time."""
     events = sorted(event for request in requests for event in ((request.start, 1), (request.end, -1)))
     n = most = 0

@@ -8,15 +8,15 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thresher.crawler.core.change_rate import Evidence, Prior, estimate, freshness, inherited
+from thresher.crawler.core.change_rate import ChangeEvidence, Prior, estimate, freshness, inherited
 
 DAY_S = 86_400.0
 NOTHING = Prior(1.0, 1e-12)  # a prior that hardly counts
 VISITS = st.lists(st.tuples(st.floats(1.0, 1e8), st.booleans()), max_size=40)
 
 
-def evidence(visits: list[tuple[float, bool]]) -> Evidence:
-    made = Evidence()
+def evidence(visits: list[tuple[float, bool]]) -> ChangeEvidence:
+    made = ChangeEvidence()
     for interval_s, is_changed in visits:
         made.on_visit(interval_s, is_changed=is_changed)
     return made
@@ -57,10 +57,10 @@ def test_a_change_seen_after_an_hour_says_more_than_one_seen_after_a_month() -> 
 
 
 def test_a_date_of_the_last_change_is_one_change_in_the_time_since() -> None:
-    dated = Evidence()
+    dated = ChangeEvidence()
     dated.on_date(10 * DAY_S)
     assert math.isclose(estimate(dated, NOTHING), 1 / (10 * DAY_S), rel_tol=1e-6)
-    doubted = Evidence()
+    doubted = ChangeEvidence()
     doubted.on_date(10 * DAY_S, 0.1)
     assert estimate(doubted, Prior(1 / DAY_S)) > estimate(dated, Prior(1 / DAY_S))
 

@@ -7,7 +7,20 @@ import random
 from collections import Counter, defaultdict
 
 from fake_queues import Addresses
-from frontier_world import NO_CIRCUIT, START, URLS, Answer, Request, World, configured, failure, flaky, most_at_once, page, steady
+from frontier_world import (
+    NO_CIRCUIT,
+    START,
+    URLS,
+    ServedRequest,
+    ServerModel,
+    World,
+    configured,
+    failure,
+    flaky,
+    most_at_once,
+    page,
+    steady,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -21,7 +34,7 @@ few = settings(max_examples=25, deadline=None)
 fewer = settings(max_examples=8, deadline=None)
 
 
-def random_world(seed: int, *, answer: Answer = steady, **sections: object) -> World:
+def random_world(seed: int, *, answer: ServerModel = steady, **sections: object) -> World:
     """Return a world of up to 40 hosts that share up to 10 addresses and 10 sites, some on the same site and address."""
     rng = random.Random(seed)
     n_hosts = rng.randrange(1, 40)
@@ -218,7 +231,7 @@ def take_and_leave(world: World, rng: random.Random) -> set[int]:
         return {popped.entry.seq} - {0}
     requested = page(popped.entry.url, 0.0) if rng.random() < 0.5 else None
     if requested is not None:
-        world.log.append(Request(world.now, world.now, popped.queue, popped.address, popped.entry._replace(seq=0), requested))
+        world.log.append(ServedRequest(world.now, world.now, popped.queue, popped.address, popped.entry._replace(seq=0), requested))
     until = rng.choice([0.0, world.now + 2.0, world.now + 100.0])
     world.frontier.defer(popped, world.now, until=until, why="robots.txt unreachable", requested=requested)
     return set()

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from fake_queues import Addresses
-from frontier_world import Answer, World, configured, failure, page
+from frontier_world import ServerModel, World, configured, failure, page
 
 from thresher.crawler.core.model import Cause, CrawlURL, Outcome, Purpose
 from thresher.crawler.core.own_site import NOTHING_OWN, OwnSite
@@ -22,7 +22,7 @@ def at_once(url: CrawlURL, rng: random.Random) -> Outcome:
     return page(url, 0.001)
 
 
-def world(*, answer: Answer = at_once, pinned: dict[str, str] = OWN, known: dict[str, str] | None = None, **sections: Any) -> World:
+def world(*, answer: ServerModel = at_once, pinned: dict[str, str] = OWN, known: dict[str, str] | None = None, **sections: Any) -> World:
     settings = configured(
         profile="own-site",
         own_site={"pinned": pinned},

@@ -301,13 +301,13 @@ def test_a_supervisor_that_slept_does_not_take_it_for_a_hang(store: Path, monkey
     real, ahead_s = time.monotonic, [0.0]
     monkeypatch.setattr(time, "monotonic", lambda: real() + ahead_s[0])
 
-    class Sleeps(Display):
-        """Sleeps when the agent's first report arrives."""
+    class Suspends(Display):
+        """The machine is suspended for an hour when the agent's first report arrives."""
 
         def update(self, status: Status) -> None:
             ahead_s[0] = 3600.0
 
-    display = Sleeps()
+    display = Suspends()
     with asyncio.Runner(loop_factory=asyncio.SelectorEventLoop) as runner:  # it takes its time from `time.monotonic`, uvloop does not
         assert runner.run(Supervisor(store, display, silence_s=600.0).run()) == 0
     assert ahead_s[0]

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
-from hostile import CNAME, A, Answer, NameServer, Question, Zone, hosts, name_server
+from hostile import CNAME, A, DnsAnswer, NameServer, Question, Zone, hosts, name_server
 
 from thresher.config.settings import DnsSettings
 from thresher.crawler.core.model import Cause
@@ -42,7 +42,7 @@ async def resolving(zone: Zone, *, clock: Callable[[], float] | None = None, **s
 
 
 def failing(**answer: Any) -> Zone:
-    return lambda _: Answer(**answer)
+    return lambda _: DnsAnswer(**answer)
 
 
 # -- answers ----------------------------------------------------------------------------------------------------------------------------
@@ -99,11 +99,11 @@ async def test_two_of_each_kind_are_kept_ipv4_first(found: list[str], kept: tupl
 async def test_a_chain_of_30_names_resolves_and_a_loop_ends() -> None:
     """F4"""
 
-    def zone(question: Question) -> Answer:
+    def zone(question: Question) -> DnsAnswer:
         if question.name == "loop.example":
-            return Answer([(CNAME, "pool.example"), (CNAME, "loop.example")])
+            return DnsAnswer([(CNAME, "pool.example"), (CNAME, "loop.example")])
         chain = [(CNAME, f"n{i}.example") for i in range(30)]
-        return Answer([*chain, (A, "127.0.0.1")] if question.kind == A else chain)
+        return DnsAnswer([*chain, (A, "127.0.0.1")] if question.kind == A else chain)
 
     async with resolving(zone) as (resolver, _):
         assert await resolver.resolve("chain.example") == ("127.0.0.1",)
@@ -149,9 +149,9 @@ async def test_a_failure_has_its_cause_and_its_lifetime(zone: Zone, cause: Cause
     "zone",
     [
         lambda _: None,
-        lambda question: Answer([(question.kind, "127.0.0.9")] if question.kind == A else [], id_shift=1),
-        lambda question: Answer([(A, "127.0.0.9")], question="other.example"),
-        lambda question: Answer([(A, "127.0.0.9")] if question.kind == A else [], delay_s=1.0),
+        lambda question: DnsAnswer([(question.kind, "127.0.0.9")] if question.kind == A else [], id_shift=1),
+        lambda question: DnsAnswer([(A, "127.0.0.9")], question="other.example"),
+        lambda question: DnsAnswer([(A, "127.0.0.9")] if question.kind == A else [], delay_s=1.0),
     ],
     ids=["silence", "wrong id", "wrong question", "too late"],
 )
@@ -168,7 +168,7 @@ async def test_no_answer_is_a_timeout_and_poisons_nothing(zone: Zone) -> None:
 async def test_a_silent_server_of_one_name_holds_nobody_else_up() -> None:
     """F3"""
 
-    def zone(question: Question) -> Answer | None:
+    def zone(question: Question) -> DnsAnswer | None:
         return None if question.name == "dead.example" else hosts("127.0.0.1")(question)
 
     async with resolving(zone, timeout=60.0) as (resolver, _):
@@ -197,7 +197,7 @@ async def test_private_addresses_among_public_ones_are_left_out() -> None:
 
 
 async def test_a_name_is_asked_for_once_however_many_want_it() -> None:
-    async with resolving(lambda question: Answer([(A, "127.0.0.1")] if question.kind == A else [], delay_s=0.05)) as (resolver, server):
+    async with resolving(lambda question: DnsAnswer([(A, "127.0.0.1")] if question.kind == A else [], delay_s=0.05)) as (resolver, server):
         answers = await asyncio.gather(*(resolver.resolve("a.example") for _ in range(100)))
     assert answers == [("127.0.0.1",)] * 100
     assert len(server.questions) == 2
@@ -206,8 +206,8 @@ async def test_a_name_is_asked_for_once_however_many_want_it() -> None:
 async def test_a_thousand_names_at_once_are_asked_for_64_at_a_time() -> None:
     """F9: no false timeout."""
 
-    def zone(question: Question) -> Answer:
-        return Answer([(A, "127.0.0.1")] if question.kind == A else [], delay_s=0.005)
+    def zone(question: Question) -> DnsAnswer:
+        return DnsAnswer([(A, "127.0.0.1")] if question.kind == A else [], delay_s=0.005)
 
     async with resolving(zone, timeout=60.0) as (resolver, server):  # also on a machine with other work
         answers = await asyncio.gather(*(resolver.resolve(f"n{i}.example") for i in range(1000)))
@@ -220,8 +220,8 @@ async def test_a_name_may_take_its_whole_time_where_others_are_answered_at_once(
     tries.
     """
 
-    def zone(question: Question) -> Answer:
-        return Answer([(A, "127.0.0.1")] if question.kind == A else [], delay_s=1.0 if question.name == "slow.example" else 0.0)
+    def zone(question: Question) -> DnsAnswer:
+        return DnsAnswer([(A, "127.0.0.1")] if question.kind == A else [], delay_s=1.0 if question.name == "slow.example" else 0.0)
 
     async with resolving(zone) as (resolver, _):
         for i in range(5):
@@ -230,7 +230,7 @@ async def test_a_name_may_take_its_whole_time_where_others_are_answered_at_once(
 
 
 async def test_the_one_who_asks_may_go_away() -> None:
-    async with resolving(lambda question: Answer([(A, "127.0.0.1")] if question.kind == A else [], delay_s=0.05)) as (resolver, _):
+    async with resolving(lambda question: DnsAnswer([(A, "127.0.0.1")] if question.kind == A else [], delay_s=0.05)) as (resolver, _):
         first = asyncio.create_task(resolver.resolve("a.example"))
         others = [asyncio.create_task(resolver.resolve("a.example")) for _ in range(5)]
         await asyncio.sleep(0)
@@ -242,7 +242,7 @@ async def test_the_one_who_asks_may_go_away() -> None:
 async def test_cancelled_lookups_leave_the_resolver_whole() -> None:
     """F10"""
     rng = random.Random(1)
-    async with resolving(lambda question: Answer([(A, "127.0.0.1")] if question.kind == A else [], delay_s=0.01)) as (resolver, _):
+    async with resolving(lambda question: DnsAnswer([(A, "127.0.0.1")] if question.kind == A else [], delay_s=0.01)) as (resolver, _):
         tasks = [asyncio.create_task(resolver.resolve(f"n{i % 300}.example")) for i in range(1000)]
         await asyncio.sleep(0.01)
         for task in rng.sample(tasks, 900):

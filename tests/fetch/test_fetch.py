@@ -12,7 +12,7 @@ import pytest
 import trustme
 from aiohttp.client_reqrep import ConnectionKey
 from edge import USER_AGENT, as_sent, bare, fetching, url
-from hostile import Answer, Question, Talk, always, name_server, response, serve, until
+from hostile import DnsAnswer, Question, Talk, always, name_server, response, serve, until
 
 from thresher.config.settings import DnsSettings
 from thresher.crawler.core.model import Cause, Failed, Fetched
@@ -169,8 +169,8 @@ async def test_no_notation_of_loopback_passes_the_guard(host: str) -> None:
 async def test_a_name_that_changes_its_address_does_not_reach_what_is_private() -> None:
     """F6, S5: TTL 0, the second answer is an address that the guard refuses."""
 
-    def zone(question: Question) -> Answer:
-        return Answer([(1, "127.0.0.1" if question.n == 0 else "127.0.0.9")] if question.kind == 1 else [], ttl=0)
+    def zone(question: Question) -> DnsAnswer:
+        return DnsAnswer([(1, "127.0.0.1" if question.n == 0 else "127.0.0.9")] if question.kind == 1 else [], ttl=0)
 
     guard = AddressGuard(["127.0.0.1"])
     async with (
@@ -248,7 +248,7 @@ def test_of_several_addresses_the_one_that_got_furthest_decides(error: OSError, 
 
 
 async def test_a_name_without_address_says_so() -> None:
-    async with name_server(lambda _: Answer(rcode=3)) as dns, fetching(dns=DnsSettings(servers=[dns.address])) as fetcher:
+    async with name_server(lambda _: DnsAnswer(rcode=3)) as dns, fetching(dns=DnsSettings(servers=[dns.address])) as fetcher:
         outcome = await fetcher.fetch(url("http://nowhere.example/"))
     assert isinstance(outcome, Failed)
     assert outcome.cause is Cause.DNS_NXDOMAIN
@@ -264,7 +264,7 @@ async def test_only_four_of_many_refusing_addresses_are_tried() -> None:
             return super().open_socket(addr_info)
 
     records = [(1, f"127.0.{i // 250}.{i % 250 + 1}") for i in range(30)]
-    zone = lambda question: Answer(records if question.kind == 1 else [])  # noqa: E731 - it is the zone's one line
+    zone = lambda question: DnsAnswer(records if question.kind == 1 else [])  # noqa: E731 - it is the zone's one line
     with socket.socket() as held:  # no other program can listen there meanwhile
         held.bind(("0.0.0.0", 0))
         async with name_server(zone) as dns:

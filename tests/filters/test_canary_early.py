@@ -26,24 +26,24 @@ LOOK = Look(b"", 50, b"title...", b"words...")
 
 def story(seed: int) -> list[Seen | CanaryRequest]:
     """Return answers of a host that are alike more or less often, and wishes between them."""
-    dice, n_texts = Random(seed), 2 + 3 * (seed % 12)
+    rng, n_texts = Random(seed), 2 + 3 * (seed % 12)
     told: list[Seen | CanaryRequest] = []
-    for _ in range(dice.randrange(3, 30)):
-        if dice.random() < 0.04:
-            told.append(CanaryRequest(QUEUE, is_drained=dice.random() < 0.5))
+    for _ in range(rng.randrange(3, 30)):
+        if rng.random() < 0.04:
+            told.append(CanaryRequest(QUEUE, is_drained=rng.random() < 0.5))
             continue
-        i, text = dice.randrange(40), dice.randrange(n_texts)
-        token = b"" if dice.random() < 0.1 else b"P%07d" % text
-        is_kept = dice.random() < 0.8
-        words = np.arange(5_000, 5_020, dtype=np.uint32) + (100 * text if dice.random() < 0.3 else 0)
-        look = LOOK if is_kept and dice.random() < 0.5 else None
+        i, text = rng.randrange(40), rng.randrange(n_texts)
+        token = b"" if rng.random() < 0.1 else b"P%07d" % text
+        is_kept = rng.random() < 0.8
+        words = np.arange(5_000, 5_020, dtype=np.uint32) + (100 * text if rng.random() < 0.3 else 0)
+        look = LOOK if is_kept and rng.random() < 0.5 else None
         told.append(
             Seen(
                 QUEUE,
                 SPACE.key(f"{HOST}/{i}"),
                 f"{HOST}/{i}",
                 token,
-                dice.choice((1, 2, 3, 3, 3, 3)),
+                rng.choice((1, 2, 3, 3, 3, 3)),
                 b"",
                 is_kept,
                 look,

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 import msgspec
 import pytest
-from hostile import Answer, Question, Site, Talk, hosts, name_server, response, serve
+from hostile import DnsAnswer, Question, Site, Talk, hosts, name_server, response, serve
 
 from thresher.config.load import load
 from thresher.config.settings import Settings
@@ -105,7 +105,7 @@ async def test_what_clouds_keep_for_themselves_is_never_ones_own(address: str) -
 
 
 async def test_a_name_that_does_not_resolve_is_told() -> None:
-    async with name_server(lambda _: Answer(rcode=3)) as server:
+    async with name_server(lambda _: DnsAnswer(rcode=3)) as server:
         base = settings()
         own = msgspec.structs.replace(base, dns=msgspec.structs.replace(base.dns, servers=[server.address]))
         found = await pin(own, ["http://a.example/"])
@@ -127,8 +127,8 @@ async def test_a_name_that_is_bound_to_another_inner_address_later_does_not_reac
     """Mutation: let `has_name` look at the name alone."""
     addresses = iter(["10.0.0.1"])
 
-    def zone(question: Question) -> Answer | None:
-        return hosts(next(addresses, "10.0.0.99"))(question) if question.kind == 1 else Answer([])
+    def zone(question: Question) -> DnsAnswer | None:
+        return hosts(next(addresses, "10.0.0.99"))(question) if question.kind == 1 else DnsAnswer([])
 
     async with name_server(zone) as server:
         base = settings()

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from little_web import SECRET, Crawled, read
-from witness import Request, Witness
+from witness import ReceivedRequest, Witness
 
 from thresher.config.settings import (
     DnsSettings,
@@ -59,7 +59,7 @@ class ChangingWeb(Witness):
 
     def __init__(self) -> None:
         self.bodies: dict[str, bytes] = {}
-        self.answers: dict[str, Callable[[Request], bytes]] = {}  # path → an answer of its own
+        self.answers: dict[str, Callable[[ReceivedRequest], bytes]] = {}  # path → an answer of its own
         self.modified: dict[str, float] = {}
         self.headers: dict[str, Headers] = {}  # path → in place of ETag and Last-Modified
         self.bytes_sent = 0
@@ -84,12 +84,12 @@ class ChangingWeb(Witness):
         self.bodies.pop(path, None)
         self.answers.pop(path, None)
 
-    def _answer(self, request: Request) -> bytes:
+    def _answer(self, request: ReceivedRequest) -> bytes:
         made = self._made(request)
         self.bytes_sent += len(made)
         return made
 
-    def _made(self, request: Request) -> bytes:
+    def _made(self, request: ReceivedRequest) -> bytes:
         if (own := self.answers.get(request.path)) is not None:
             return own(request)
         body = self.bodies.get(request.path)
@@ -97,7 +97,7 @@ class ChangingWeb(Witness):
             return response("404 Not Found", b"nothing here", {"content-type": "text/html"})
         return self.honest(request, body)
 
-    def honest(self, request: Request, body: bytes, *, lies: bool = False) -> bytes:
+    def honest(self, request: ReceivedRequest, body: bytes, *, lies: bool = False) -> bytes:
         """Answer as the conditions ask.    lies: say 304 to any condition"""
         tag = f'"{sha256(body).hexdigest()[:16]}"'
         modified = formatdate(self.modified.get(request.path, LONG_AGO), usegmt=True)
@@ -114,7 +114,7 @@ class ChangingWeb(Witness):
         new, self._mark = self.requests[self._mark :], len(self.requests)
         return [request.path for request in new if request.path != "/robots.txt"]
 
-    def last(self, path: str) -> Request:
+    def last(self, path: str) -> ReceivedRequest:
         """Return the last request for a path."""
         return next(request for request in reversed(self.requests) if request.path == path)
 

@@ -156,13 +156,13 @@ def test_a_narrower_scope_refuses_what_still_waits(place: Place, tmp_path: Path)
         assert life.end() == 0, life.said
     before = len(place.server.read_log())
     waiting = [url for url, finding in findings(tmp_path / "store").urls.items() if finding.state == "QUEUED"]
-    abroad = [url for url in waiting if queue_name(origin_of(url)) not in homes]
-    assert abroad
+    elsewhere = [url for url in waiting if queue_name(origin_of(url)) not in homes]
+    assert elsewhere
     with resume(tmp_path / "store", "--set", "scope.type=host", "--set", "limits.max_pages=null") as life:
         assert life.end() == 0, life.said
     assert set(place.log_of(before).queues()) <= homes
     urls = findings(tmp_path / "store").urls
-    assert {(urls[url].state, urls[url].reason) for url in abroad} == {("REFUSED", "out_of_scope")}
+    assert {(urls[url].state, urls[url].reason) for url in elsewhere} == {("REFUSED", "out_of_scope")}
 
 
 async def test_a_readmission_that_is_killed_is_carried_out_by_the_next_life(

@@ -12,7 +12,7 @@ import pytest
 from harness import AGENT, CONTACT, crawl, demo, options, write_config
 from judging import TOLERANCE_S, crowded_addresses, crowded_queues, forbidden, n_gaps, short_gaps
 from server_log import n_robots, refetches, unlabelled
-from witness import Request, Witness, links, page, text
+from witness import ReceivedRequest, Witness, links, page, text
 
 from thresher.crawler.demo.atlas import RobotsKind
 from thresher.crawler.demo.log import ServerLog
@@ -133,7 +133,7 @@ def test_no_url_is_fetched_twice(story: Story) -> None:
 SLOW_S = 0.1
 
 
-def _answer(request: Request) -> bytes:
+def _answer(request: ReceivedRequest) -> bytes:
     port = request.header("host").partition(":")[2]
     match request.host, request.path:
         case "robots.test", "/robots.txt":
@@ -228,7 +228,7 @@ def test_a_redirect_obeys_the_robots_txt_of_its_target(witness: Witness) -> None
 def test_an_origin_whose_robots_txt_fails_holds_up_no_other_of_its_queue(tmp_path: Path) -> None:
     """P13, P26: www and bare share a clock, not a fate: the bare name is forbidden until it answers, the www host is crawled."""
 
-    def answer(request: Request) -> bytes:
+    def answer(request: ReceivedRequest) -> bytes:
         if request.path == "/robots.txt":
             return text("", "503 Service Unavailable" if request.host == "a.test" else "404 Not Found")
         return page(links("/1", "/2", f"http://a.test:{server.port}/3"))

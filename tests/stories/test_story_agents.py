@@ -10,7 +10,7 @@ import forking
 import pytest
 from harness import AGENT, CONTACT, ROOT, crawl, write_config
 from raw_web import records
-from witness import Request, Witness, links, page, text
+from witness import ReceivedRequest, Witness, links, page, text
 
 from thresher.crawler.core.model import State
 from thresher.crawler.core.url import URLSpace
@@ -48,7 +48,7 @@ def _crawl(tmp_path: Path, server: Witness, seeds: list[str], *, soft_error: str
 def test_links_redirects_and_robots_txt_cross_between_agents_as_within_one(tmp_path: Path) -> None:
     """Every site's robots.txt lies on another site, its pages link to the next site, and one of them redirects, by two hops, to a third."""
 
-    def answer(request: Request) -> bytes:
+    def answer(request: ReceivedRequest) -> bytes:
         port = server.port
         site = request.host.removeprefix("s").removesuffix(".test")
         match request.host, request.path:
@@ -98,7 +98,7 @@ def _all_exports_have_the_label(store: Path) -> None:
 def test_an_archive_of_two_agents_keeps_a_payload_once_and_knows_the_seed_s_label_of_all(tmp_path: Path) -> None:
     """All sites show one page, with one picture elsewhere, name a sitemap elsewhere, and lead to the next by a redirect."""
 
-    def answer(request: Request) -> bytes:
+    def answer(request: ReceivedRequest) -> bytes:
         match request.host, request.path:
             case "pictures.test" | "maps.test", "/robots.txt":
                 return text("", "404 Not Found")
@@ -144,7 +144,7 @@ def test_an_archive_of_two_agents_keeps_a_payload_once_and_knows_the_seed_s_labe
 def test_a_probe_is_followed_to_the_site_of_another_agent_and_its_answer_comes_back(tmp_path: Path) -> None:
     """What is missing on any of the sites is sent to one host elsewhere; the page there looks like what they show for /docs/gone."""
 
-    def answer(request: Request) -> bytes:
+    def answer(request: ReceivedRequest) -> bytes:
         match request.host, request.path:
             case _, "/robots.txt":
                 return text("", "404 Not Found")
@@ -175,7 +175,7 @@ def test_the_tails_of_both_agents_are_served_before_the_crawl_ends(tmp_path: Pat
     """What only copies name is held. Mutation: the supervisor gave no order, and under a budget the crawl ended without it."""
     same = "The same words for everybody here, and enough of them to be told apart from any other page. " * 3
 
-    def answer(request: Request) -> bytes:
+    def answer(request: ReceivedRequest) -> bytes:
         number = request.host.removeprefix("s").removesuffix(".test")
         match request.path:
             case "/robots.txt":

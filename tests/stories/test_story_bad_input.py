@@ -19,7 +19,7 @@ from pathlib import Path
 import forking
 import pytest
 from harness import Life, wait_until
-from hostile import Answer, Zone, name_server
+from hostile import DnsAnswer, Zone, name_server
 
 from thresher.config.load import load
 from thresher.config.settings import Settings
@@ -258,7 +258,7 @@ async def run(directory: Path, zone: Zone, *arguments: str, timeout_s: float = 6
 
 @pytest.mark.parametrize(
     ("zone", "cause"),
-    [(lambda _: Answer(rcode=3), "dns_nxdomain"), (lambda _: None, "dns_timeout"), (lambda _: Answer(rcode=2), "dns_fail")],
+    [(lambda _: DnsAnswer(rcode=3), "dns_nxdomain"), (lambda _: None, "dns_timeout"), (lambda _: DnsAnswer(rcode=2), "dns_fail")],
 )
 async def test_a_crawl_without_a_network_ends_and_says_why(tmp_path: Path, zone: Zone, cause: str) -> None:
     timeout_s = 0.1 if cause == "dns_timeout" else 60.0
@@ -277,7 +277,13 @@ async def test_a_crawl_without_a_network_ends_and_says_why(tmp_path: Path, zone:
 async def test_a_crawl_that_reaches_nobody_s_robots_txt_ends_and_says_why(tmp_path: Path) -> None:
     """Nobody listens at the port: robots.txt cannot be asked for, which is no permission; `resume` asks again."""
     said = await run(
-        tmp_path, lambda _: Answer(), "--set", "dns.static={a.example: 127.0.0.1}", "--set", "fetch.allow_ports=[1]", "http://a.example:1"
+        tmp_path,
+        lambda _: DnsAnswer(),
+        "--set",
+        "dns.static={a.example: 127.0.0.1}",
+        "--set",
+        "fetch.allow_ports=[1]",
+        "http://a.example:1",
     )
     assert said.code == 4
     said_why = (

@@ -18,7 +18,7 @@ from click.testing import CliRunner
 from harness import crawl, resume, until, wait_until, write_config
 from little_web import SECRET
 from test_story_recrawl_aliases import Rule, two_addresses
-from witness import Request
+from witness import ReceivedRequest
 
 from thresher.config.settings import FrontierSettings, LimitSettings, RecrawlSettings, Settings
 from thresher.crawler.cli import thresher
@@ -168,7 +168,7 @@ def test_kills_within_a_burst_cost_no_page_its_visit_and_tell_each_change_once(t
 
         with resume(store) as life:
 
-            def dies(request: Request) -> bytes:
+            def dies(request: ReceivedRequest) -> bytes:
                 n = sum(asked(web)[f"/{i}"] > before[f"/{i}"] for i in range(N))
                 if n in kills:
                     kills.remove(n)

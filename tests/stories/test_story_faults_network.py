@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 import trustme
 from faulty import crawl, faulty_web, hang_up, page, reset, silence
-from hostile import AAAA, A, Answer, NameServer, Question, Script, Talk, hosts, name_server, response, until
+from hostile import AAAA, A, DnsAnswer, NameServer, Question, Script, Talk, hosts, name_server, response, until
 
 from thresher.crawler.agent.agent import Agent
 from thresher.crawler.core.outage import Outage
@@ -41,11 +41,11 @@ def asks(server: NameServer, timeout_s: float = 300.0) -> dict[str, Any]:
 class Stopwatches:
     """A zone that notes when each name was asked for."""
 
-    def __init__(self, say: Callable[[Question], Answer | None]) -> None:
+    def __init__(self, say: Callable[[Question], DnsAnswer | None]) -> None:
         self._say = say
         self.times: dict[str, list[float]] = {}
 
-    def __call__(self, question: Question) -> Answer | None:
+    def __call__(self, question: Question) -> DnsAnswer | None:
         self.times.setdefault(question.name, []).append(time.monotonic())
         return self._say(question)
 
@@ -57,7 +57,7 @@ class Stopwatches:
 
 async def test_a_name_that_does_not_exist_is_asked_for_twice_and_given_up(tmp_path: Path) -> None:
     """F1: two checks an hour apart (here 0.36 s), four questions, no connect, and both of its URLs end."""
-    zone = Stopwatches(lambda question: Answer(rcode=NXDOMAIN))
+    zone = Stopwatches(lambda question: DnsAnswer(rcode=NXDOMAIN))
     async with faulty_web() as web, name_server(zone) as names:
         found = await crawl(tmp_path, web, "gone.test/", "gone.test/2", dns=asks(names))
     assert {known.cause for known in found.urls.values()} == {"dns_nxdomain"}
@@ -72,7 +72,7 @@ async def test_a_name_that_does_not_exist_is_asked_for_twice_and_given_up(tmp_pa
 async def test_a_name_server_that_fails_is_asked_again_three_times(tmp_path: Path, rcode: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """F2: attempts = 4, spaced by the schedule of 30 s, 5 min and 1 h (here 3 ms, 30 ms and 0.36 s)."""
     monkeypatch.setattr("thresher.crawler.fetch.dns.FAILURE_TTL_S", 0.0)
-    zone = Stopwatches(lambda question: Answer(rcode=rcode))
+    zone = Stopwatches(lambda question: DnsAnswer(rcode=rcode))
     async with faulty_web() as web, name_server(zone) as names:
         found = await crawl(tmp_path, web, "ill.test/", dns=asks(names))
     assert found["ill.test/"].cause == "dns_fail"
@@ -88,7 +88,7 @@ async def test_a_name_that_takes_long_holds_up_nobody_else(tmp_path: Path, monke
     monkeypatch.setattr("thresher.crawler.fetch.dns.FAILURE_TTL_S", 0.0)
     n_pages = 5
 
-    def zone(question: Question) -> Answer | None:
+    def zone(question: Question) -> DnsAnswer | None:
         if question.name == "silent.test" or (question.name == "slow.test" and len(web.pages("quick.test")) < n_pages + 1):
             return None
         return hosts("127.0.0.1")(question)
@@ -324,13 +324,13 @@ async def test_half_an_encoded_stream_is_asked_for_twice_and_kept(tmp_path: Path
 async def test_a_name_without_ipv4_and_one_with_both_are_reached(tmp_path: Path) -> None:
     """F4: a chain of CNAMEs of thirty names leads to the page; a loop ends as a name without address."""
 
-    def zone(question: Question) -> Answer:
+    def zone(question: Question) -> DnsAnswer:
         if question.name == "loop.test":
-            return Answer([(5, "pool.test")])
+            return DnsAnswer([(5, "pool.test")])
         if question.name == "pool.test":
-            return Answer([(5, "loop.test")])
+            return DnsAnswer([(5, "loop.test")])
         chain = [(5, f"c{i}.test") for i in range(30)]
-        return Answer([*chain, (A, "127.0.0.1")] if question.kind != AAAA else chain)
+        return DnsAnswer([*chain, (A, "127.0.0.1")] if question.kind != AAAA else chain)
 
     async with faulty_web() as web, name_server(zone) as names:
         found = await crawl(tmp_path, web, "long.test/", "loop.test/", dns=asks(names))
@@ -340,7 +340,7 @@ async def test_a_name_without_ipv4_and_one_with_both_are_reached(tmp_path: Path)
 
 async def test_an_answer_without_any_lifetime_serves_the_request_it_was_asked_for(tmp_path: Path) -> None:
     """F6: with `dns.min_ttl` at 0 a name is asked for with each request, and no more often."""
-    zone = Stopwatches(lambda question: Answer([(A, "127.0.0.1")] if question.kind == A else [], ttl=0))
+    zone = Stopwatches(lambda question: DnsAnswer([(A, "127.0.0.1")] if question.kind == A else [], ttl=0))
     async with faulty_web() as web, name_server(zone) as names:
         web.say("a.test/", page("/1", "/2"))
         await crawl(tmp_path, web, "a.test/", dns=asks(names) | {"min_ttl": 0.0})

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from faulty import Found, Seen, Web, crawl, faulty_web, page
-from hostile import A, Answer, Question, Talk, name_server, response
+from hostile import A, DnsAnswer, Question, Talk, name_server, response
 from planted import PageScript, SeenPage
 
 from thresher.crawler.core.model import Mode, Page
@@ -160,8 +160,8 @@ NAMES = [
 async def _linked(tmp_path: Path, web: Web, links: list[str], *, head: str = "") -> tuple[Found, list[str]]:
     """Crawl a page with these links; return what was found and the names that were looked up."""
 
-    def zone(question: Question) -> Answer:
-        return Answer([(A, "127.0.0.1")] if question.kind == A else [])
+    def zone(question: Question) -> DnsAnswer:
+        return DnsAnswer([(A, "127.0.0.1")] if question.kind == A else [])
 
     web.say("a.test/", page(*links, "/good", head=head))
     async with name_server(zone) as names:

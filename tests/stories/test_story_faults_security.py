@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from faulty import Found, Web, crawl, faulty_web, page, redirect, robots, slowly
-from hostile import AAAA, A, Answer, Question, Site, Talk, name_server, response, serve
+from hostile import AAAA, A, DnsAnswer, Question, Site, Talk, name_server, response, serve
 
 from thresher.crawler.core.robots import Rules
 
@@ -72,9 +72,9 @@ async def test_no_entry_point_leads_to_a_private_address(tmp_path: Path) -> None
 async def test_a_name_that_turns_into_a_private_address_is_not_followed_there(tmp_path: Path) -> None:
     """F6, S5: public at first, private when it is asked for again; the crawler stays with what it may reach."""
 
-    def zone(question: Question) -> Answer:
+    def zone(question: Question) -> DnsAnswer:
         address = INNER if question.name == "b.test" or question.n >= 4 else "127.0.0.1"
-        return Answer([(A, address)] if question.kind == A else [], ttl=0)
+        return DnsAnswer([(A, address)] if question.kind == A else [], ttl=0)
 
     async def answer(talk: Talk) -> None:
         """Answer and close: the next request needs a connect."""
@@ -138,8 +138,8 @@ async def test_what_robots_judged_is_sent_byte_for_byte(tmp_path: Path) -> None:
 async def test_a_name_is_looked_up_once(tmp_path: Path) -> None:
     """P60: whatever lifetime its name server gives: one question for each kind of address."""
 
-    def zone(question: Question) -> Answer:
-        return Answer([(A, "127.0.0.1")] if question.kind == A else [], ttl=0)
+    def zone(question: Question) -> DnsAnswer:
+        return DnsAnswer([(A, "127.0.0.1")] if question.kind == A else [], ttl=0)
 
     async with faulty_web() as web, name_server(zone) as names:
         web.say("a.test/", page(*(f"/{i}" for i in range(30))))

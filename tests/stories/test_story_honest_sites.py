@@ -14,8 +14,8 @@ from benchmarks.quality.honest_sites import (
     HONEST,
     MIN_RECALL,
     NOTHING,
-    Answer,
     Outcome,
+    Reply,
     Server,
     Site,
     judge,
@@ -60,11 +60,11 @@ def test_the_bench_fails_if_a_page_is_lost_or_too_many_missing_ones_are_not_foun
 def stubs(missing: Server) -> Server:
     """Return a server of pages that say something odd; what is missing is answered otherwise."""
 
-    def answer(path: str, query: dict[str, str], n: int) -> Answer:
+    def answer(path: str, query: dict[str, str], n: int) -> Reply:
         i = number_of(path, n, "/p")
         if path == "/":
             return HOME
-        return Answer(f"Mug number {i} is no longer available. {words(path, 9)}", title="Mugs") if i >= 0 else missing(path, query, n)
+        return Reply(f"Mug number {i} is no longer available. {words(path, 9)}", title="Mugs") if i >= 0 else missing(path, query, n)
 
     return answer
 
@@ -72,13 +72,13 @@ def stubs(missing: Server) -> Server:
 _turn = count()
 ODD = ("?", "?&&", "?=", "??x=?", "?a", "?=v&=w", "?%00=%ff", "?" + "&".join(f"k{i}={'v' * i}" for i in range(60)))
 HOSTILE = (
-    Site("honest text as 404", numbered("/p{}"), stubs(lambda path, query, n: Answer(words(f"/p{next(_turn) % n}", 50), 404, "Mugs"))),
-    Site("redirects without end", numbered("/p{}"), stubs(lambda path, query, n: Answer(status=302, location=f"{path}x"))),
-    Site("errors", numbered("/p{}"), stubs(lambda path, query, n: Answer("internal server error", 500))),
-    Site("another text each time", numbered("/p{}"), stubs(lambda path, query, n: Answer(words(f"{next(_turn)}", 40)))),
+    Site("honest text as 404", numbered("/p{}"), stubs(lambda path, query, n: Reply(words(f"/p{next(_turn) % n}", 50), 404, "Mugs"))),
+    Site("redirects without end", numbered("/p{}"), stubs(lambda path, query, n: Reply(status=302, location=f"{path}x"))),
+    Site("errors", numbered("/p{}"), stubs(lambda path, query, n: Reply("internal server error", 500))),
+    Site("another text each time", numbered("/p{}"), stubs(lambda path, query, n: Reply(words(f"{next(_turn)}", 40)))),
     Site("odd queries", lambda n: [f"/p{i % n}{odd}" for i, odd in enumerate(ODD)], stubs(lambda path, query, n: NOTHING)),
     Site(
-        "places without end", numbered("/a{}/b/c/p"), lambda path, query, n: HOME if path == "/" else Answer(f"No longer available. {path}")
+        "places without end", numbered("/a{}/b/c/p"), lambda path, query, n: HOME if path == "/" else Reply(f"No longer available. {path}")
     ),
     Site("names like probes", lambda n: [f"/{'abcdefghijklmnopqrstuvwxy'[i:]}{'z' * i}" for i in range(n)], stubs(lambda *_: HOME)),
 )

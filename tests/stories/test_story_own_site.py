@@ -14,7 +14,7 @@ import pytest
 import trustme
 from harness import ROOT, Life, findings, free_port
 from hostile import always, response, serve
-from witness import Request, Witness, links, page, text
+from witness import ReceivedRequest, Witness, links, page, text
 
 CONTACT = ("--contact", "me@example.org")
 QUICK = (
@@ -37,7 +37,7 @@ NAMES = ("--set", "dns.static={own.test: 127.0.0.5, evil.test: 127.0.0.5}", "--s
 N_PAGES = 8
 
 
-def site(request: Request) -> bytes:
+def site(request: ReceivedRequest) -> bytes:
     """Serve a chain of pages."""
     if request.path == "/robots.txt":
         return page(status="404 Not Found")
@@ -76,7 +76,7 @@ def test_each_refusal_on_the_way_names_the_key_to_set_and_the_profile(tmp_path: 
 
 
 def test_a_refusal_of_a_link_names_its_option_in_the_summary_the_statistics_and_the_story(tmp_path: Path) -> None:
-    def answer(request: Request) -> bytes:
+    def answer(request: ReceivedRequest) -> bytes:
         if request.path == "/robots.txt":
             return text("User-agent: *\nDisallow: /no\n")
         return page(links("/no", "http://own.test:1/", "http://other.test/"))
@@ -97,7 +97,7 @@ def test_what_was_held_for_a_while_and_then_fetched_is_not_told_as_held(tail_yie
     Seen to fail: "held or refused: depth_cutoff 57", though all were fetched.
     """
 
-    def answer(request: Request) -> bytes:
+    def answer(request: ReceivedRequest) -> bytes:
         number = int(request.path.strip("/p") or 0) if request.path != "/robots.txt" else 80
         return page(links(f"/p{number + 1}") + f"page {number} of a site of one's own") if number < 80 else page(status="404 Not Found")
 
@@ -119,7 +119,7 @@ def test_what_was_held_for_a_while_and_then_fetched_is_not_told_as_held(tail_yie
 def test_ones_own_site_is_one_short_command_and_opens_nothing_else(tmp_path: Path) -> None:
     """Another port, another name for the same address, an address in the clear, a redirect: not a byte reaches them."""
 
-    def answer(request: Request) -> bytes:
+    def answer(request: ReceivedRequest) -> bytes:
         if request.path == "/away":
             return page("", "302 Found", f"location: {inner.url('own.test', '/secret')}")
         if request.path == "/" and request.host == "own.test":

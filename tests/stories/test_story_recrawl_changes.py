@@ -11,7 +11,7 @@ from uuid import uuid4
 
 import pytest
 from changing_web import HOST, ChangingWeb, again, changes, counts, first, go_on, kinds
-from witness import Request, page
+from witness import ReceivedRequest, page
 
 from thresher.config.settings import DnsSettings, FetchSettings, StoreSettings
 from thresher.crawler.start.rounds import trust
@@ -26,7 +26,7 @@ async def test_a_clock_at_the_foot_is_no_change_and_a_date_that_moves_is_one(tmp
     with ChangingWeb() as web:
         web.put("/", WORDS, "/clock", "/random", "/event", "/markup", "/short")
 
-        def clock(_: Request) -> bytes:
+        def clock(_: ReceivedRequest) -> bytes:
             return page(
                 f"<p>{WORDS}</p><footer>{datetime.now(UTC):%A, %d %B %Y %H:%M:%S} · generated in 0.{time.monotonic_ns()} s</footer>"
             )

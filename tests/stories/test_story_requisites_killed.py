@@ -9,7 +9,7 @@ import pytest
 from harness import AGENT, CONTACT, crawl, write_config
 from injecting import crash_at
 from raw_web import faults
-from witness import Request, Witness, page, text
+from witness import ReceivedRequest, Witness, page, text
 
 from thresher.storage.records import REQUISITE
 from thresher.storage.schema import REQUISITES
@@ -31,7 +31,7 @@ def needed(server: Witness) -> set[str]:
     return own | shared | {server.url(site, "/favicon.ico") for site in sites}
 
 
-def web(request: Request, server: Witness) -> bytes:
+def web(request: ReceivedRequest, server: Witness) -> bytes:
     match request.path.rpartition(".")[2]:
         case "txt":
             return text("", "404 Not Found")

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from harness import AGENT, CONTACT, crawl, write_config
-from witness import Request, Witness, page, text
+from witness import ReceivedRequest, Witness, page, text
 
 from thresher.storage.export.sitemaps import announced, orphans
 from thresher.storage.shards import open_view
@@ -21,7 +21,7 @@ def test_sitemaps_and_what_they_announce_cross_between_agents(tmp_path: Path) ->
     Mutation: without the message `Announced`, only the sites of the agent that has cdn.test have an orphan.
     """
 
-    def answer(request: Request) -> bytes:
+    def answer(request: ReceivedRequest) -> bytes:
         match request.host, request.path:
             case "cdn.test", "/robots.txt":
                 return text("", "404 Not Found")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from harness import AGENT, CONTACT, crawl, wait_until, write_config
-from witness import Request, Witness, page, text
+from witness import ReceivedRequest, Witness, page, text
 
 from thresher.storage.export.sitemaps import announced, sitemaps
 from thresher.storage.verify import verify
@@ -18,7 +18,7 @@ N_PAGES = 120
 
 
 def test_a_crawl_that_is_killed_again_and_again_still_fetches_all_that_is_announced(tmp_path: Path) -> None:
-    def answer(request: Request) -> bytes:
+    def answer(request: ReceivedRequest) -> bytes:
         match request.path:
             case "/robots.txt":
                 return text("Sitemap: /index.xml\n")

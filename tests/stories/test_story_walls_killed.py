@@ -7,7 +7,7 @@ from typing import Any
 
 from harness import AGENT, CONTACT, crawl, resume, write_config
 from injecting import crash_at
-from witness import Request, Witness, links, page, text
+from witness import ReceivedRequest, Witness, links, page, text
 
 from thresher.crawler.analysis.walls import standings
 from thresher.storage.shards import open_view
@@ -24,7 +24,7 @@ class Walled:
     def __init__(self) -> None:
         self.stand = False
 
-    def answer(self, request: Request) -> bytes:
+    def answer(self, request: ReceivedRequest) -> bytes:
         if request.path == "/robots.txt":
             return text("", "404 Not Found")
         if self.stand:

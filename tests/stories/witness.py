@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 @dataclass
-class Request:
+class ReceivedRequest:
     """One request as it came."""
 
     method: str
@@ -34,7 +34,7 @@ class Request:
         return next((value for key, value in self.headers if key == name), "")
 
 
-Answer = Callable[[Request], bytes]
+Responder = Callable[[ReceivedRequest], bytes]
 
 
 def page(body: str = "", status: str = "200 OK", *headers: str) -> bytes:
@@ -57,9 +57,9 @@ def links(*urls: str) -> str:
 class Witness:
     """Serves while it is entered."""
 
-    answer: Answer
+    answer: Responder
     port: int = 0
-    requests: list[Request] = field(default_factory=list)
+    requests: list[ReceivedRequest] = field(default_factory=list)
 
     def __enter__(self) -> Self:
         self._loop = asyncio.new_event_loop()
@@ -78,7 +78,7 @@ class Witness:
     def url(self, host: str, path: str = "/") -> str:
         return f"http://{host}:{self.port}{path}"
 
-    def of(self, host: str) -> list[Request]:
+    def of(self, host: str) -> list[ReceivedRequest]:
         """Return the requests at a host, in order."""
         return [request for request in self.requests if request.host == host]
 
@@ -113,13 +113,13 @@ class Witness:
         finally:
             writer.close()
 
-    def _read(self, head: bytes) -> Request:
+    def _read(self, head: bytes) -> ReceivedRequest:
         start = time.monotonic()
         first, *lines = head.decode("latin-1").strip().split("\r\n")
         method, path, _ = first.split(" ")
         headers = [(name.lower(), value.strip()) for name, _, value in (line.partition(":") for line in lines)]
         host = next(value for name, value in headers if name == "host").partition(":")[0]
         number = 1 + sum(request.host == host and request.path == path for request in self.requests)
-        request = Request(method, host, path, headers, start, number)
+        request = ReceivedRequest(method, host, path, headers, start, number)
         self.requests.append(request)
         return request

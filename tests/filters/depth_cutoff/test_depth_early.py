@@ -40,16 +40,16 @@ def test_the_first_pages_are_learned_from_as_if_there_had_been_a_ledger(most: in
 def story(seed: int, *, n_new: int) -> list[Step]:
     """Return pages that are all new, each with its links, then whatever a site may show."""
     depth_told.DICE.seed(seed)
-    dice = random.Random(seed)
+    rng = random.Random(seed)
     steps: list[Step] = []
     for i in range(n_new):
         url = f"{HOST}/docs/{'deep/' * (i % 3)}page{i}?x={i}" if i % 4 == 3 else f"{HOST}/docs/{'deep/' * (i % 3)}page{i}/"
         steps += [fetched(url, prose(), 1 + i % 3), named(1 + i % 3, url, f"{url}a", f"{url}b")]
     for i in range(30):
-        url = dice.choice([day(i), f"{HOST}/docs/late{i}/", f"{HOST}/docs/late{i}?x=1"])
-        text = dice.choice([day_text(i), prose(), "again and again the same words as before"])
-        depth = dice.randrange(1, 6)
-        steps += [fetched(url, text, depth, is_kept=dice.random() < 0.8), named(depth, url, f"{url}a")]
+        url = rng.choice([day(i), f"{HOST}/docs/late{i}/", f"{HOST}/docs/late{i}?x=1"])
+        text = rng.choice([day_text(i), prose(), "again and again the same words as before"])
+        depth = rng.randrange(1, 6)
+        steps += [fetched(url, text, depth, is_kept=rng.random() < 0.8), named(depth, url, f"{url}a")]
     return steps
 
 
