@@ -122,7 +122,7 @@ class ReplayedHost:
     def __init__(self, name: str, opinions: HostOpinions) -> None:
         self.name = name
         self.fresh: deque[int] = deque()
-        self.lane: deque[tuple[int, Draw]] = deque()
+        self.promoted: deque[tuple[int, Draw]] = deque()
         self.audits: deque[tuple[int, Draw]] = deque()
         self.tail = HostTail()
         self.classes: dict[str, TailClass] = {}
@@ -202,14 +202,14 @@ class ReplayedCrawl:
         state = HostCrawl(has_due=False, backs_off=False, is_budgeted=bool(self._max_pages), others_fresh=others_fresh)
         if not may_serve(state):
             return
-        if not host.lane:
+        if not host.promoted:
             self._refill(host)
             answer = promote(host.tail, [host.classes[name] for name in sorted(host.classes)], self._policy)
             host.end = answer if isinstance(answer, TailEnd) else None
             if isinstance(answer, Promotion):
-                host.lane.extend(self._draw(host, answer))
-        if host.lane:
-            self._fetch(host, *host.lane.popleft())
+                host.promoted.extend(self._draw(host, answer))
+        if host.promoted:
+            self._fetch(host, *host.promoted.popleft())
 
     def _is_skipped(self, host: ReplayedHost, number: int) -> bool:
         """Return whether a URL whose turn has come is not requested: it is held, refused, or an alias of another."""
