@@ -140,8 +140,8 @@ async def test_what_is_too_deep_for_one_page_is_there_for_a_nearer_one(tmp_path:
     assert faults(tmp_path) == []
 
 
-@pytest.mark.parametrize(("is_linked", "is_read"), [("", False), ("page", True), ("fine.png", False)])
-async def test_sitemaps_of_a_host_that_is_only_needed_are_not_read(tmp_path: Path, is_linked: str, is_read: bool) -> None:
+@pytest.mark.parametrize(("linked", "is_read"), [("", False), ("page", True), ("image", False)])
+async def test_sitemaps_of_a_host_that_is_only_needed_are_not_read(tmp_path: Path, linked: str, is_read: bool) -> None:
     """With scope `any`, too, where each host is in scope: not until a page of it is asked for; an image that is linked to is no page.
 
     The host's robots.txt is read for the image, before any page is known. Mutation: a host in scope is no guest.
@@ -151,16 +151,16 @@ async def test_sitemaps_of_a_host_that_is_only_needed_are_not_read(tmp_path: Pat
         web.file("cdn.test/sitemap.txt", "text/plain", f"{web.url('cdn.test/announced')}\n".encode())
         web.page("cdn.test/announced")
         web.page("cdn.test/page")
-        shown = f'<img src="{image(web, "cdn.test/fine.png")}"><link rel=icon href="data:,">'
+        shown = f'<img src="{image(web, "cdn.test/image")}"><link rel=icon href="data:,">'
         web.page("a.test/", "a.test/next", head=shown)
-        web.page("a.test/next", *([f"cdn.test/{is_linked}"] if is_linked else []), head='<link rel=icon href="data:,">')
+        web.page("a.test/next", *([f"cdn.test/{linked}"] if linked else []), head='<link rel=icon href="data:,">')
         filters = FilterSettings(audit_share=0.0, soft_error=SoftErrorSettings(max_probes=0))
         chosen = whole(web, ["a.test/"], scope=ScopeSettings(type="any"), sitemaps="robots", filters=filters)
         await crawl(tmp_path, msgspec.structs.replace(chosen, limits=msgspec.structs.replace(chosen.limits, max_pages=2)))
         assert "cdn.test/sitemap.txt" not in web.requests
         await crawl(tmp_path, chosen)
         asked = [place for place in web.requests if place.startswith("cdn")]
-    expected = ["cdn.test/fine.png", *(["cdn.test/page", "cdn.test/sitemap.txt", "cdn.test/announced"] if is_read else [])]
+    expected = ["cdn.test/image", *(["cdn.test/page", "cdn.test/sitemap.txt", "cdn.test/announced"] if is_read else [])]
     assert [place for place in asked if "favicon" not in place] == expected
     assert faults(tmp_path) == []
 
