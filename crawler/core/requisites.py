@@ -24,7 +24,6 @@ from selectolax.lexbor import LexborHTMLParser
 
 from thresher.crawler.core.charset import decode
 
-MAX_HOPS: Final = 5  # page → style sheet → imported style sheet → font is 3; Sphinx's themes import sheets that import sheets: 4
 HTML_TYPES: Final = frozenset(("text/html", "application/xhtml+xml"))
 CSS_TYPE: Final = "text/css"
 _MAX_HREF: Final = 1 << 16  # characters

@@ -11,7 +11,7 @@ from typing import Final
 from thresher.config.settings import Settings
 from thresher.crawler.core.model import Fetched, Flag, Purpose
 from thresher.crawler.core.overriding import Overriding
-from thresher.crawler.core.requisites import CSS_TYPE, HTML_TYPES, MAX_HOPS
+from thresher.crawler.core.requisites import CSS_TYPE, HTML_TYPES
 from thresher.crawler.core.url import URLSpace
 from thresher.crawler.page.parser import Parser
 from thresher.storage.tables.requisites import RequisiteTables
@@ -43,7 +43,7 @@ class RequisiteReader:
         url, mime_type = outcome.url, outcome.head.mime_type
         is_page = url.purpose is not Purpose.REQUISITE
         is_read = mime_type == CSS_TYPE or (is_page and (mime_type in HTML_TYPES or not mime_type))
-        if not is_read or not outcome.body or flags & _HOSTILE or (not is_page and url.site_depth >= MAX_HOPS):
+        if not is_read or not outcome.body or flags & _HOSTILE:
             return []
         at_most = self._overriding.of(url.text).archive.max_requisites_per_page
         found = await self._parser.needs(outcome.body, outcome.head.get(b"content-type"), mime_type or "text/html", at_most)

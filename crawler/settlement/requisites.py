@@ -2,10 +2,14 @@
 
     page ─ want ─ ahead of further pages in the host's queue ─ answered ─ want (of a style sheet, of a redirect) ─ ...
 
-A requisite is requested once, however many pages need it, up to five steps from its page (page → style sheet → imported style sheet →
-font). It may be out of scope. It is not a page: it is not counted as one, not in the link graph, and shown to no filter. But robots.txt,
+A requisite is requested once, however many pages need it, up to `archive.max_requisite_hops` from its page: each page or style sheet that
+names the next is a hop (page → style sheet → imported style sheet → font is 3), a redirect is none. What lies deeper is refused, and
+requested once a nearer page is found: the record of a style sheet keeps what it names.
+
+It may be out of scope. It is not a page: it is not counted as one, not in the link graph, and shown to no filter. But robots.txt,
 politeness, the guards of addresses and of dangerous links, `scope.exclude` and the other limits apply as to any request.
-`archive.max_requisites_*` limit the requisites of one page or style sheet, and of one host.
+`archive.max_requisites_*` limit the requisites of one page or style sheet, and of one host. The sitemaps of a host that has nothing but
+requisites are not read (sitemaps.py).
 
 A URL that was fetched as a page is not requested again. A page whose URL was fetched before as an image, a style sheet or the like is
 refused without a request (`Reason.REQUISITE`). What became of every requisite is stored: `thresher export DIR --what requisites`.
@@ -19,7 +23,6 @@ from typing import Final
 from thresher.crawler.core.frontier import Frontier
 from thresher.crawler.core.model import CrawlURL, Failed, Outcome, Purpose, Reason, Redirect, State
 from thresher.crawler.core.ports import Entry, Lane
-from thresher.crawler.core.requisites import MAX_HOPS
 from thresher.crawler.core.url import BadURL, queue_name
 from thresher.crawler.gates.link_gate import Skip, presentable
 from thresher.crawler.journeys import requisite_fault
@@ -34,6 +37,7 @@ from thresher.storage.tables.requisites import REQUESTER
 _RANK: Final = 1  # rank in the lane of prior requests: after filters' requests
 _REMEMBERED: Final = 65_536  # URLs of other agents that were sent recently; 4 MB
 _BY: Final = "archive"
+_TOO_DEEP: Final = "hops"  # the part of `archive` that refuses what is more than `max_requisite_hops` from every page that needs it
 
 
 class Requisites:
@@ -51,29 +55,42 @@ class Requisites:
         self._context = context
         self._totals = totals
         self._outbox = outbox
-        self._told: set[bytes] = set()
+        self._told: dict[bytes, int] = {}  # key → the least hop that was sent
         self.n_waiting = self._tables.n_waiting() if context.requisites is not None else 0
 
     def on_page(self, visit: Visit, now: float) -> None:
-        """Handle a page or style sheet that was read: request its requisites."""
-        source = visit.lease.entry.url
-        if visit.requisites and (hop := hop_of(source) + 1) <= MAX_HOPS:
-            self.want(source, visit.requisites, hop, 0, now)
+        """Handle a page that was read: request its requisites."""
+        if visit.requisites:
+            self.want(visit.lease.entry.url, visit.requisites, 1, 0, now)
 
     def want(self, source: CrawlURL, texts: Sequence[str], hop: int, hops: int, now: float) -> None:
-        """Request the requisites that were not requested before.
+        """Request the requisites that were not requested before; bring nearer those that were farther from any page.
 
         Args:
             texts: Canonical URLs, distinct.
-            hop: Steps from the page, 1 to 3.
+            hop: Steps from the page, from 1.
             hops: Redirects since the requisite was named.
         """
         keys: Sequence[bytes] = [self._context.urls.key(text) for text in texts]
         if self._outbox is not None:
             texts, keys = self._own(source, texts, keys, hop, hops)
-        for text, is_known in zip(texts, self._tables.are_known(keys), strict=True):
-            if not is_known:
+        for text, known in zip(texts, self._tables.of_keys(keys), strict=True):
+            if known is None:
                 self._ask(self._url(text, source, hop, hops), now)
+            elif hop < known.hop:
+                self._bring_nearer(self._url(text, source, hop, hops), known, now)
+
+    def _bring_nearer(self, url: CrawlURL, record: RequisiteRecord, now: float) -> None:
+        """Handle that a known requisite is fewer hops from this page than from those before: what it needs may be near enough now."""
+        if record.state == "refused" and record.why == f"{Reason.REQUISITE_LIMIT} {_TOO_DEEP}":
+            self._ask(url, now)
+            return
+        record.hop = url.site_depth
+        self._tables.save(url.key, record)
+        if record.state == "redirected":
+            self._follow(url, record.why, now)
+        elif record.needs:
+            self.want(url, record.needs, record.hop + 1, 0, now)
 
     def _own(
         self, source: CrawlURL, texts: Sequence[str], keys: Sequence[bytes], hop: int, hops: int
@@ -83,10 +100,10 @@ class Requisites:
         theirs = [(key, text) for key, text in zip(keys, texts, strict=True) if not self._outbox.is_own(key)]
         if not theirs:
             return texts, keys
-        new = [(key, text) for key, text in theirs if key not in self._told]
+        new = [(key, text) for key, text in theirs if hop < self._told.get(key, hop + 1)]
         if len(self._told) + len(new) > _REMEMBERED:
             self._told.clear()
-        self._told.update(key for key, _ in new)
+        self._told.update((key, hop) for key, _ in new)
         self._outbox.need(source, hop, hops, new)
         own = [(text, key) for text, key in zip(texts, keys, strict=True) if self._outbox.is_own(key)]
         return [text for text, _ in own], [key for _, key in own]
@@ -104,8 +121,10 @@ class Requisites:
         record = RequisiteRecord(url.text, url.via, url.site_depth)
         if self._was_page(url, record, now):
             return
-        queue = self._context.urls.queue_key(url.host)
-        if self._tables.n_of_host(queue) >= self._context.overriding.of_host(queue_name(url.host)).archive.max_requisites_per_host:
+        queue, limits = self._context.urls.queue_key(url.host), self._context.overriding.of(url.text).archive
+        if url.site_depth > limits.max_requisite_hops:
+            self._refuse(url, record, Skip(url.text, Reason.REQUISITE_LIMIT, _TOO_DEEP))
+        elif self._tables.n_of_host(queue) >= self._context.overriding.of_host(queue_name(url.host)).archive.max_requisites_per_host:
             self._refuse(url, record, Skip(url.text, Reason.REQUISITE_LIMIT, _BY))
         elif refusal := self._frontier.refuses(url):
             self._refuse(url, record, Skip(url.text, refusal, "limits"))
@@ -147,10 +166,12 @@ class Requisites:
                 record.state, record.why = "redirected", presentable(outcome.target)[:2048]
             case _:
                 record.state, record.mime_type = "fetched", outcome.head.mime_type
+                record.needs = visit.requisites or []
         self._tables.save(entry.url.key, record)
         if isinstance(outcome, Redirect):
             self._follow(entry.url, outcome.target, now)
-        self.on_page(visit, now)
+        elif record.needs:
+            self.want(entry.url, record.needs, record.hop + 1, 0, now)
 
     def on_refusal(self, visit: Visit, skip: Skip, now: float) -> None:
         """Handle a requisite that may not be requested."""
@@ -192,8 +213,3 @@ class Requisites:
         record.state, record.why = "refused", f"{skip.reason} {skip.by}"
         self._tables.save(url.key, record)
         note_skip(self._store.tables, self._totals, skip, url.via)
-
-
-def hop_of(url: CrawlURL) -> int:
-    """Return how many steps a URL is away from its page; 0 for a page. A requisite's steps are stored in the field of the depth."""
-    return url.site_depth if url.purpose is Purpose.REQUISITE else 0

@@ -4,7 +4,8 @@
                    ▲ index, one level; redirect ─────────────────────┘
 
 A sitemap is requested at most once a day. It has the depth of a page that is linked from the home page; the sitemaps of an index are one
-deeper.
+deeper. A host that is asked only for requisites (images and styles of other hosts' pages) is a guest: its sitemaps are not read until a
+page of it is asked for.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ from thresher.storage.tables.sitemaps import REQUESTER
 
 MAX_HOSTS = 1_000  # most hosts for which one sitemap may announce URLs
 _TOLD = 20  # most messages about one sitemap
-_OF_PAGES = (Purpose.PAGE, Purpose.ANNOUNCED, Purpose.AUDIT)
+_REMEMBERED = 65_536  # origins whose sitemaps were requested; 6 MB
+_OF_PAGES = (Purpose.PAGE, Purpose.ANNOUNCED, Purpose.AUDIT, Purpose.REVISIT)
 _SETTLED = ("read", "redirected", "failed")
 
 
@@ -58,6 +60,7 @@ class Sitemaps:
         self._totals = totals
         self._labels = labels
         self._outbox = outbox
+        self._entered: set[str] = set()  # origins that are no guests
 
     # -- which sitemaps there are
 
@@ -71,6 +74,9 @@ class Sitemaps:
             return
         if self._is_guest(origin, asked_for):
             return
+        if len(self._entered) >= _REMEMBERED:
+            self._entered.clear()
+        self._entered.add(origin)
         named = self._context.robots.rules(record).sitemaps if record.kind == "rules" else ()
         label = self._labels.of_host(self._context.urls.queue_key(origin)) or (self._labels.of(asked_for) if asked_for is not None else "")
         for text in named:
@@ -79,11 +85,19 @@ class Sitemaps:
             self.submit(Submitted(f"{origin}/sitemap.xml", [queue_name(origin)], "", 0, 0, label), now)
 
     def _is_guest(self, origin: str, asked_for: CrawlURL | None) -> bool:
-        """Return whether an origin is out of scope, and is requested only for requisites of other pages."""
-        if self._context.requisites is None or (asked_for is not None and asked_for.purpose in _OF_PAGES):
+        """Return whether an origin is requested for requisites of other pages, as far as is known here."""
+        if self._context.requisites is None or origin in self._entered or (asked_for is not None and asked_for.purpose in _OF_PAGES):
             return False
-        is_needed = self._store.tables.requisites.n_of_host(self._context.urls.queue_key(origin)) > 0
-        return is_needed and not isinstance(self._context.links.check(f"{origin}/"), bytes)
+        return self._store.tables.requisites.n_of_host(self._context.urls.queue_key(origin)) > 0
+
+    def _enter(self, visit: Visit, now: float) -> None:
+        """Request the sitemaps of a host whose robots.txt was read for a requisite, since a page of it was asked for now."""
+        url = visit.lease.entry.url
+        if self._context.requisites is None or url.host in self._entered or url.purpose not in _OF_PAGES:
+            return
+        is_asked = visit.outcome is not None and not visit.robots_of and not visit.policy_of
+        if is_asked and (record := self._context.robots.record(url.host)) is not None:
+            self.on_robots(url.host, record, url, now)
 
     def _limits(self, origin: str) -> LimitSettings:
         return self._context.overriding.of_host(queue_name(origin)).limits
@@ -151,7 +165,8 @@ class Sitemaps:
             self._fail(url, record, f"not requested: {refusal}")
 
     def on_settled(self, visit: Visit, now: float) -> None:
-        """Handle a settled page: it may name a feed."""
+        """Handle a settled page: it may be the first of its host, and name a feed."""
+        self._enter(visit, now)
         url = visit.lease.entry.url
         if visit.feed and self._context.settings.sitemaps != "off":
             self.submit(Submitted(visit.feed, [queue_name(url.host)], url.text, 0, 0, self._labels.of(url)), now)

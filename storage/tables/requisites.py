@@ -29,9 +29,9 @@ class RequisiteTables:
         value = self._rows.get(REQUISITES, key)
         return None if value is None else REQUISITE.decode(value)
 
-    def are_known(self, keys: Sequence[bytes]) -> list[bool]:
-        """Return, for each key, whether its URL is known as a requisite."""
-        return [value is not None for value in self._rows.get_many(REQUISITES, keys)]
+    def of_keys(self, keys: Sequence[bytes]) -> list[RequisiteRecord | None]:
+        """Return the records of URLs; None for those that are not known as requisites."""
+        return [None if value is None else REQUISITE.decode(value) for value in self._rows.get_many(REQUISITES, keys)]
 
     def save(self, key: bytes, record: RequisiteRecord) -> None:
         self._rows.put(REQUISITES, key, REQUISITE.encode(record))

@@ -51,12 +51,11 @@ def shop(web: LittleWeb) -> set[str]:
     typefaces = css(
         web, "cdn.test/type.css", f"@import '{web.url('cdn.test/more.css')}'; @font-face {{ src: url({font}) format('woff2') }}"
     )
-    last = css(web, "cdn.test/last.css", f"@font-face {{ src: url({deep}) }}")  # six hops from a page: too far
-    fourth = css(web, "cdn.test/fourth.css", f"@import '{last}'")
+    fourth = css(web, "cdn.test/fourth.css", f"@font-face {{ src: url({deep}) }}")  # four hops from a page: too far
     more = css(web, "cdn.test/more.css", f"@import '{fourth}'")
     style = css(web, "shop.test/style.css", f"@import url({typefaces}); body {{ background: url('bg.png') }} a {{ filter: url(#x) }}")
     web.file("shop.test/app.js", "text/javascript", b"var a = 1;")
-    needed = {style, typefaces, more, fourth, last, font, background, web.url("shop.test/app.js"), image(web, "shop.test/favicon.ico")}
+    needed = {style, typefaces, more, font, background, web.url("shop.test/app.js"), image(web, "shop.test/favicon.ico")}
     head = f'<link rel="stylesheet" href="{style}"><script src="/app.js"></script>'
     for n in range(12):
         images = [image(web, f"{'cdn' if i % 2 else 'shop'}.test/i{n}-{i}.png") for i in range(5)]
@@ -70,7 +69,7 @@ def shop(web: LittleWeb) -> set[str]:
 
 
 async def test_a_shop_is_there_with_all_that_its_pages_need(tmp_path: Path) -> None:
-    """60 images, styles, scripts, fonts, to five hops and beyond the scope: each asked for once, as no page.
+    """60 images, styles, scripts, fonts, to three hops and beyond the scope: each asked for once, as no page.
 
     Mutation: without the reading of style sheets, or with the scope's word on requisites, fonts and half of the images are missing.
     """
@@ -92,7 +91,77 @@ async def test_a_shop_is_there_with_all_that_its_pages_need(tmp_path: Path) -> N
         assert told[web.url("cdn.test/type.css")]["via"] == [web.url("shop.test/style.css")]
         assert told[web.url("fonts.test/f.woff2")]["purpose"] == ["requisite"]
         assert {url: told[url].get("label") for url in needed | pages} == {url: ["Läden"] for url in needed | pages}
-    assert {record.state for record in fates(tmp_path).values()} == {"fetched"}
+    known = fates(tmp_path)
+    assert {url: record.why for url, record in known.items() if record.state != "fetched"} == {
+        web.url("cdn.test/fourth.css"): "requisite_limit hops"
+    }
+    assert faults(tmp_path) == []
+
+
+async def test_a_depth_that_is_chosen_and_redirects_on_the_way(tmp_path: Path) -> None:
+    """Five hops, and each style sheet is redirected before: a redirect is no hop. The font at the sixth says why it is not there."""
+    async with LittleWeb() as web:
+        font = web.url("a.test/6.woff2")
+        for n in range(1, 6):
+            web.redirect(f"a.test/to{n}", f"a.test/{n}.css")
+            css(web, f"a.test/{n}.css", f"@import '/to{n + 1}'" if n < 5 else f"@font-face {{ src: url({font}) }}")
+        web.page("a.test/", head='<link rel=icon href="data:,"><link rel=stylesheet href="/to1">')
+        archive = ArchiveSettings(format="warc", requisites=True, max_requisite_hops=5)
+        await crawl(tmp_path, whole(web, ["a.test/"], archive=archive))
+        assert web.requests == ["a.test/", *(place for n in range(1, 6) for place in (f"a.test/to{n}", f"a.test/{n}.css"))]
+        assert fates(tmp_path)[font].why == "requisite_limit hops"
+    with View(tmp_path, at_once=True) as view:
+        assert [(line.url, line.reason) for line in view.all_skipped()] == [(font, "requisite_limit")]
+    assert faults(tmp_path) == []
+
+
+@pytest.mark.parametrize("via", ["d.css", "to-d", "late.css"])
+async def test_what_is_too_deep_for_one_page_is_there_for_a_nearer_one(tmp_path: Path, via: str) -> None:
+    """The last of four style sheets is named by a later page itself, by way of a redirect, or by a style sheet: its font is near then.
+
+    Mutation: with the depth of the page that named it first, the font is missing.
+    """
+    async with LittleWeb() as web:
+        for name, following in zip("abc", "bcd", strict=True):
+            css(web, f"a.test/{name}.css", f"@import '{following}.css'")
+        css(web, "a.test/d.css", "@import 'e.css'")
+        css(web, "a.test/e.css", "p { background: url(deep.png) }")
+        css(web, "a.test/late.css", "@import 'c.css'")
+        web.redirect("a.test/to-d", "a.test/d.css")
+        image(web, "a.test/deep.png")
+        icon = '<link rel=icon href="data:,"><link rel=stylesheet href='
+        web.page("a.test/", "a.test/next", head=f"{icon}a.css>")
+        web.page("a.test/next", head=f"{icon}{via}>")
+        await crawl(tmp_path, whole(web, ["a.test/"]))
+        fetched = {web.place(record.text) for record in fates(tmp_path).values() if record.state == "fetched"}
+        near = {"a.test/d.css"} | ({"a.test/e.css", "a.test/deep.png"} if "late" not in via else {"a.test/late.css"})
+        assert fetched == {"a.test/a.css", "a.test/b.css", "a.test/c.css"} | near
+        assert len(web.requests) == len(set(web.requests)), "each once"
+    assert faults(tmp_path) == []
+
+
+@pytest.mark.parametrize(("linked", "is_read"), [("", False), ("page", True), ("image", False)])
+async def test_sitemaps_of_a_host_that_is_only_needed_are_not_read(tmp_path: Path, linked: str, is_read: bool) -> None:
+    """With scope `any`, too, where each host is in scope: not until a page of it is asked for; an image that is linked to is no page.
+
+    The host's robots.txt is read for the image, before any page is known. Mutation: a host in scope is no guest.
+    """
+    async with LittleWeb() as web:
+        web.robots("cdn.test", f"User-agent: *\nSitemap: {web.url('cdn.test/sitemap.txt')}")
+        web.file("cdn.test/sitemap.txt", "text/plain", f"{web.url('cdn.test/announced')}\n".encode())
+        web.page("cdn.test/announced")
+        web.page("cdn.test/page")
+        shown = f'<img src="{image(web, "cdn.test/image")}"><link rel=icon href="data:,">'
+        web.page("a.test/", "a.test/next", head=shown)
+        web.page("a.test/next", *([f"cdn.test/{linked}"] if linked else []), head='<link rel=icon href="data:,">')
+        filters = FilterSettings(audit_share=0.0, soft_error=SoftErrorSettings(max_probes=0))
+        chosen = whole(web, ["a.test/"], scope=ScopeSettings(type="any"), sitemaps="robots", filters=filters)
+        await crawl(tmp_path, msgspec.structs.replace(chosen, limits=msgspec.structs.replace(chosen.limits, max_pages=2)))
+        assert "cdn.test/sitemap.txt" not in web.requests
+        await crawl(tmp_path, chosen)
+        asked = [place for place in web.requests if place.startswith("cdn")]
+    expected = ["cdn.test/image", *(["cdn.test/page", "cdn.test/sitemap.txt", "cdn.test/announced"] if is_read else [])]
+    assert [place for place in asked if "favicon" not in place] == expected
     assert faults(tmp_path) == []
 
 
