@@ -205,17 +205,26 @@ class Effector:
         keys = self.tails.next(queue, may_close=self.canaries.may_decide(queue))
         for key in keys:
             self._promote(key, Lane.TAIL, now)
-        is_asking = self.tails.is_asking(queue)
-        if keys or not (is_asking or self.canaries.is_in_doubt(queue)):
-            return len(keys)
+        return len(keys) or self.clear_doubts(queue, now, may_draw=False)
+
+    def clear_doubts(self, queue: bytes, now: float, *, may_draw: bool = True) -> int:
+        """Ask for a canary of a host that has nothing else to fetch, if something of its tail waits for one or some of its answers may be a
+        wall's. Return the number of canaries.
+
+        Args:
+            queue: The queue of the host.
+            now: s, unix time.
+            may_draw: Whether its tail may still be drawn from; False: nothing was drawn just now.
+        """
+        if may_draw and (not self._frontier.is_drained(queue, now) or self.tails.is_waiting(queue)):
+            return 0
+        is_asking = not may_draw and self.tails.is_asking(queue)
+        if not is_asking and not self.canaries.is_in_doubt(queue):
+            return 0
         asked, record = self.canaries.request(queue, is_drained=not is_asking)
         self._notes += [record] if record is not None else []
         self._carry_out(asked, now)
         return len(asked)
-
-    def is_in_doubt(self, queue: bytes, now: float) -> bool:
-        """Return whether a host has nothing else to fetch, not even from its tail, and some of its answers may be a wall's."""
-        return self._frontier.is_drained(queue, now) and self.canaries.is_in_doubt(queue) and not self.tails.is_waiting(queue)
 
     def _conclude(self, who: str, effect: Conclude, now: float) -> None:
         """Let a filter learn from its finding, or ask for the canaries for which the finding must wait."""

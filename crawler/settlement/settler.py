@@ -115,8 +115,8 @@ class Settler:
         self.admission.on_unleased(visit.lease.entry.seq)
         self.learning.carry_out(self._effects.canaries.on_answer(visit), now)
         self.tail_service.on_settled(visit, now)
-        if self._effects.is_in_doubt(visit.lease.queue, now):
-            self.learning.carry_out(self._effects.canaries.request(visit.lease.queue, is_drained=True), now)
+        if self._effects.clear_doubts(visit.lease.queue, now):
+            self.learning.apply((), now)
         self.coming.on_settled(visit, now)
         self.sitemaps.on_settled(visit, now)
         self._effects.named.release_aliases(visit.lease.entry.url.key)
