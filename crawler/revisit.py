@@ -14,7 +14,7 @@ from thresher.crawler.core.effects import Rewrite
 from thresher.crawler.core.frontier import Lease
 from thresher.crawler.core.model import Fetched, Head, Outcome, Page, Reason, Redirect
 from thresher.crawler.core.ports import Lane
-from thresher.crawler.visit import Visit, VisitContext, guarded, read_page, redirected, stopped
+from thresher.crawler.visit import Visit, VisitContext, guarded, needed_by, read_page, redirected, stopped
 from thresher.filters.deliberation import Asked
 from thresher.storage.records import PageRecord
 from thresher.storage.tables.bodies import digest
@@ -65,8 +65,9 @@ async def _after_response(lease: Lease, outcome: Outcome, context: VisitContext)
         return Visit(lease, outcome, comparison=SAME)
     reading = await context.batch_reader.read(outcome)
     comparison = await _compared(check, reading.page, context) if check is not None and check.standing == "page" else None
+    requisites = await needed_by(outcome, reading, context)
     made = read_page(lease, outcome, reading, context)  # no await between here and the end of the settlement
-    made.comparison = comparison
+    made.comparison, made.requisites = comparison, requisites
     return made
 
 

@@ -278,7 +278,7 @@ async def _after_response(lease: Lease, outcome: Outcome, context: VisitContext)
             if (cookies := context.cookies_of(outcome.url.text)) is not None:
                 cookies.on_end(outcome.url.text)
             reading = await context.batch_reader.read(outcome)
-            requisites = await _needed_by(outcome, reading, context)
+            requisites = await needed_by(outcome, reading, context)
             made = read_page(lease, outcome, reading, context)
             made.requisites = requisites
             return made
@@ -286,7 +286,8 @@ async def _after_response(lease: Lease, outcome: Outcome, context: VisitContext)
             return Visit(lease, outcome)
 
 
-async def _needed_by(outcome: Fetched, reading: PageReading, context: VisitContext) -> list[str] | None:
+async def needed_by(outcome: Fetched, reading: PageReading, context: VisitContext) -> list[str] | None:
+    """Return the requisites of a page; None if they are not fetched."""
     if context.requisites is None or not context.overriding.of(outcome.url.text).archive.requisites:
         return None
     return await context.requisites.read(outcome, reading.page.flags)

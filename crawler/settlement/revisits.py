@@ -3,9 +3,9 @@
     answer                          what it shows                       what is written
     304 to a conditional request    not modified                        the check
     200 with the digest it had      same                                the check
-    200, the same text         alike (a clock, other markup)       the check, new links
+    200, the same text         alike (a clock, other markup)       the check, new links, new requisites
     200, a slightly different text         alike, until a second look          the check, a second request
-    200, another text               changed, or new                     a version, the change, new links
+    200, another text               changed, or new                     a version, the change, new links, new requisites
     200, the text of another page   moved, by copy                      as changed
     301, 302, 303, 307, 308         moved, if it leads elsewhere now    the edge, the change, the target
     no request: a rule rewrites it  moved, by alias                     the alias, the change
@@ -38,6 +38,7 @@ from thresher.crawler.settlement.aliases import AliasSettlement
 from thresher.crawler.settlement.coming_visits import ComingVisits
 from thresher.crawler.settlement.moves import has_gone_on, original_of, put_alias
 from thresher.crawler.settlement.page_record import page_record
+from thresher.crawler.settlement.requisites import Requisites
 from thresher.crawler.settlement.totals import Totals
 from thresher.crawler.visit import Visit, VisitContext
 from thresher.filters.base import LinkJudgement
@@ -60,6 +61,7 @@ class Revisits:
         admission: Admission,
         coming: ComingVisits,
         aliases: AliasSettlement,
+        requisites: Requisites,
         *,
         learn: Callable[[Deliberation[LinkJudgement], float], None],
     ) -> None:
@@ -74,7 +76,7 @@ class Revisits:
         self._totals = totals
         self._admission = admission
         self.coming = coming
-        self._aliases = aliases
+        self._aliases, self._requisites = aliases, requisites
         self._learn = learn
         self._round: RoundRecord | None = None
 
@@ -89,6 +91,7 @@ class Revisits:
             self._totals.count_failure(outcome.cause, terminal=retry is None)
         if retry is None:
             _RevisitAnswer(self, visit, outcome, self._ended(entry), now).settle()
+        self._requisites.on_page(visit, now)
 
     def on_refusal(self, visit: Visit, skip: Skip, now: float) -> None:
         """Handle a revisit that is not made, since the URL is refused now."""

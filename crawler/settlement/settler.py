@@ -82,7 +82,9 @@ class Settler:
         )
         self._findings = Findings(context, self._effects, self.learning, self.tail_service)
         of_filters = FilterRequests(store.tables, frontier, context, totals, self._effects, self.learning, self._findings)
-        self._revisits = Revisits(store, frontier, context, totals, self.admission, self.coming, self._effects.aliases, learn=learn)
+        self._revisits = Revisits(
+            store, frontier, context, totals, self.admission, self.coming, self._effects.aliases, self.requisites, learn=learn
+        )
         self._journeys = self._journeys_by_purpose(of_filters)
         directory, others = (store.path.parent if owners.me else store.path, owners.others) if owners is not None else (store.path, [])
         peers = PeerCaptures(shard_path(directory, other) for other in others)

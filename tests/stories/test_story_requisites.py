@@ -13,6 +13,7 @@ from raw_web import answers, archived, faults, records
 from thresher.config.load import load
 from thresher.config.settings import ArchiveSettings, FilterSettings, LimitSettings, ScopeSettings, Settings, SoftErrorSettings
 from thresher.crawler.explain.explain import Explainer
+from thresher.crawler.start.rounds import begin_round
 from thresher.storage.records import REQUISITE, RequisiteRecord
 from thresher.storage.schema import REQUISITES
 from thresher.storage.view import View
@@ -162,6 +163,23 @@ async def test_sitemaps_of_a_host_that_is_only_needed_are_not_read(tmp_path: Pat
         asked = [place for place in web.requests if place.startswith("cdn")]
     expected = ["cdn.test/image", *(["cdn.test/page", "cdn.test/sitemap.txt", "cdn.test/announced"] if is_read else [])]
     assert [place for place in asked if "favicon" not in place] == expected
+    assert faults(tmp_path) == []
+
+
+@pytest.mark.parametrize("text", ["the same words", "quite other words than before"])
+async def test_a_page_that_needs_something_else_when_it_is_visited_again(tmp_path: Path, text: str) -> None:
+    """In a later round, whether its words changed or only its picture; what is there already is not asked for again."""
+    async with LittleWeb() as web:
+        icon = '<link rel=icon href="data:,">'
+        old, new = image(web, "a.test/old.png"), image(web, "cdn.test/new.png")
+        web.page("a.test/", text="the same words", head=f'{icon}<img src="{old}">')
+        chosen = whole(web, ["a.test/"])
+        await crawl(tmp_path, chosen)
+        web.page("a.test/", text=text, head=f'{icon}<img src="{old}"><img src="{new}">')
+        begin_round(tmp_path, older_than_s=0.0, where=())
+        await crawl(tmp_path, chosen)
+        assert web.requests == ["a.test/", "a.test/old.png", "a.test/", "cdn.test/new.png"]
+        assert {new, old} <= answers(tmp_path).keys()
     assert faults(tmp_path) == []
 
 
