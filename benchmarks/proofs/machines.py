@@ -44,12 +44,12 @@ from namespaces import NAMES, Machines, Server, why_not
 from replaying import misremembered
 from server_log import refetches, shortest_gap
 
+from thresher.crawler.analysis.rank_far import RankChoice
 from thresher.crawler.analysis.ranking import of_store, rank, rank_by_machines
 from thresher.crawler.children import python
 from thresher.crawler.cluster.lease import LEASE_S
 from thresher.crawler.demo.log import ServerLog
 from thresher.crawler.demo.truth import Truth
-from thresher.crawler.graph.pagerank import JUMP
 from thresher.crawler.machines.reading import reach_machines
 from thresher.storage.partitions import read_partitions
 from thresher.storage.shards import ShardsView, open_view
@@ -337,7 +337,7 @@ def _read(store: Path, mode: str) -> None:
 def _ranked_otherwise(store: Path) -> list[str]:
     """Return a message if the machines together rank the pages otherwise than one machine that reads all of them, in any bit."""
     with open_view(store, at_once=True) as view:
-        far = rank_by_machines(view, jump=JUMP, tolerance=1e-9, with_redirects=True, self_links=False)
+        far = rank_by_machines(view, RankChoice())
         if far is None:  # all machines but one have given their shards away
             return []
         one = rank(of_store(view, collapsed=False))

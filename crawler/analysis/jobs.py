@@ -10,7 +10,8 @@ from collections.abc import Callable
 import msgspec
 
 from thresher.crawler.analysis.dust_lists import LooksJob, looks_here
-from thresher.crawler.analysis.rank_share import RankServer, Step
+from thresher.crawler.analysis.rank_messages import Step
+from thresher.crawler.analysis.rank_share import RankServer
 from thresher.storage.view import View
 
 _read_job = msgspec.msgpack.Decoder(Step | LooksJob).decode

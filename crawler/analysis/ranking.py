@@ -14,7 +14,7 @@ from itertools import islice
 
 import numpy as np
 
-from thresher.crawler.analysis.rank_far import groups_far, rank_far
+from thresher.crawler.analysis.rank_far import RankChoice, groups_far, rank_far
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.core.places import Level, UrlGroups, places
 from thresher.crawler.graph.collapse import DROPPED, collapse
@@ -215,9 +215,11 @@ def rank(
     )
 
 
-def rank_by_machines(view: View, *, jump: float, tolerance: float, with_redirects: bool, self_links: bool) -> Ranking | None:
-    """Rank all pages of a crawl of several machines by all links, on these machines; None where that is not possible (rank_far.py)."""
-    far = rank_far(view, jump=jump, tolerance=tolerance, with_redirects=with_redirects, self_links=self_links)
+def rank_by_machines(view: View, choice: RankChoice) -> Ranking | None:
+    """Rank a crawl of several machines on these; None where that is not possible (rank_far.py). Of hosts and sites they find the links."""
+    if choice.level != "page":
+        return _rank_groups(view, choice)
+    far = rank_far(view, choice)
     if far is None:
         return None
     return Ranking(
@@ -225,25 +227,23 @@ def rank_by_machines(view: View, *, jump: float, tolerance: float, with_redirect
         Degrees(far.in_degrees, far.out_degrees),
         lambda nodes: _texts(view, far.numbers, nodes),
         far.found,
+        far.hits,
         fetched=far.is_fetched,
         n_redirects=far.n_redirects,
         n_self_links=far.n_self_links,
     )
 
 
-def rank_groups_by_machines(
-    view: View, level: Level, *, jump: float, tolerance: float, with_redirects: bool, self_links: bool, with_hits: bool
-) -> Ranking | None:
-    """Rank the hosts or sites of a crawl of several machines, which find the links between them; None as by `rank_by_machines`."""
-    far = groups_far(view, level, with_redirects=with_redirects, self_links=self_links)
+def _rank_groups(view: View, choice: RankChoice) -> Ranking | None:
+    far = groups_far(view, choice)
     if far is None:
         return None
     return Ranking(
-        level,
+        choice.level,
         _degrees(far.graph),
         lambda nodes: (far.names[node] for node in nodes),
-        pagerank(far.graph, jump=jump, tolerance=tolerance),
-        hits(far.graph) if with_hits else None,
+        pagerank(far.graph, jump=choice.jump, tolerance=choice.tolerance),
+        hits(far.graph) if choice.with_hits else None,
         (far.n_urls, far.n_pages),
         n_redirects=far.n_redirects,
         n_self_links=far.n_self_links,

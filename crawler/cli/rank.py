@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
 from thresher.crawler.analysis.crawl_measures import measure
-from thresher.crawler.analysis.ranking import Ranking, Subject, best, of_file, of_store, rank_by_machines, rank_groups_by_machines
+from thresher.crawler.analysis.rank_far import RankChoice
+from thresher.crawler.analysis.ranking import Ranking, Subject, best, of_file, of_store, rank_by_machines
 from thresher.crawler.analysis.ranking import rank as ranking_of
 from thresher.crawler.cli.common import print_json
 from thresher.crawler.core.errors import UsageError
@@ -81,9 +81,8 @@ def rank(
         raise UsageError(f"--links {variant}: hosts and sites are ranked over links between them alone; the option is for --by page")
     if collapse and self_links:
         raise UsageError("--self-links: with --collapse, links within a page are none. Choose one")
-    choice = _Choice(collapse, with_redirects, self_links)
-    needs_rows = variant != "all" or collapse or only_linked or wants_measures or (with_hits and level == "page")
-    if not needs_rows and _rank_by_machines(source, choice, level, jump, tolerance, top or None, with_hits=with_hits):
+    choice = RankChoice(level, variant, jump, tolerance, collapse, with_redirects, self_links, only_linked, with_hits)
+    if not wants_measures and _rank_by_machines(source, choice, top or None):
         return 0
     with _subject(source, choice, wants_measures=wants_measures) as found_subject:
         subject = found_subject.linked() if only_linked else found_subject
@@ -98,20 +97,12 @@ def rank(
     return 0
 
 
-def _rank_by_machines(
-    source: str, choice: _Choice, level: Level, jump: float, tolerance: float, top: int | None, *, with_hits: bool
-) -> bool:
+def _rank_by_machines(source: str, choice: RankChoice, top: int | None) -> bool:
     """Rank a crawl of several machines on these, and print the ranks; return whether it is one and that was possible."""
     if source == "-" or not Path(source).is_dir():
         return False
-    redirects, self_links = choice.with_redirects, choice.self_links
     with reading(Path(source)) as view:
-        if level == "page":
-            found = rank_by_machines(view, jump=jump, tolerance=tolerance, with_redirects=redirects, self_links=self_links)
-        else:
-            found = rank_groups_by_machines(
-                view, level, jump=jump, tolerance=tolerance, with_redirects=redirects, self_links=self_links, with_hits=with_hits
-            )
+        found = rank_by_machines(view, choice)
         if found is None:
             return False
         _say(source, found, choice)
@@ -120,23 +111,14 @@ def _rank_by_machines(
     return True
 
 
-@dataclass(frozen=True, slots=True)
-class _Choice:
-    """What counts as one node, and what as a link."""
-
-    collapse: bool
-    with_redirects: bool
-    self_links: bool
-
-
 @contextmanager
-def _subject(source: str, choice: _Choice, *, wants_measures: bool) -> Iterator[Subject]:
+def _subject(source: str, choice: RankChoice, *, wants_measures: bool) -> Iterator[Subject]:
     """Open a crawl, or read a graph file, as a graph of URLs."""
     if source != "-" and Path(source).is_dir():
         with reading(Path(source)) as view:
-            yield of_store(view, collapsed=choice.collapse, with_redirects=choice.with_redirects, self_links=choice.self_links)
+            yield of_store(view, collapsed=choice.collapsed, with_redirects=choice.with_redirects, self_links=choice.self_links)
         return
-    for flag, is_set in (("--collapse", choice.collapse), ("--measures", wants_measures)):
+    for flag, is_set in (("--collapse", choice.collapsed), ("--measures", wants_measures)):
         if is_set:
             raise UsageError(f"{flag}: expected the directory of a crawl, found {source}: a link graph alone does not tell that")
     graph = read_graph(source)
@@ -145,12 +127,12 @@ def _subject(source: str, choice: _Choice, *, wants_measures: bool) -> Iterator[
     yield of_file(source, graph, self_links=choice.self_links)
 
 
-def _say(source: str, found: Ranking, choice: _Choice) -> None:
+def _say(source: str, found: Ranking, choice: RankChoice) -> None:
     """Print on standard error how many nodes and links were ranked."""
     ranks = found.found
     n_nodes, n_links = len(ranks.ranks), found.degrees.n_links
     click.echo(f"{source}: {n_nodes:,} {found.level}s, {n_links:,} links, {ranks.n_iterations} iterations", err=True)
-    if not choice.collapse:
+    if not choice.collapsed:
         counted = [
             (found.n_redirects, "redirects", choice.with_redirects, "--no-redirects", "--redirects"),
             (found.n_self_links, "links of a page to itself", choice.self_links, "--no-self-links", "--self-links"),

@@ -30,6 +30,7 @@ Variant = Literal["all", "remote", "weighted"]
 _BLOCK = 1 << 20  # links summed at a time
 _BITS = 30
 _SCALE = float(1 << _BITS)
+UNITS = 1 << 2 * _BITS  # of `exact_sum`, in 1
 
 Layer = tuple[Graph, float]  # (links, weight of each)
 
@@ -167,17 +168,19 @@ def iterate(
     """
     error, n = 0.0 if n_nodes == 0 else np.inf, 0
     while error > tolerance and n < most_iterations:
-        change, idle = step(idle / (1 << 2 * _BITS) / n_nodes)
-        error, n = change / (1 << 2 * _BITS) / n_nodes * (1 - jump) / jump, n + 1
+        change, idle = step(idle / UNITS / n_nodes)
+        error, n = change / UNITS / n_nodes * (1 - jump) / jump, n + 1
     return n, error, error <= tolerance
 
 
 def exact_sum(values: F64) -> int:
     """Return the sum of values that are at least 0, in units of 2⁻⁶⁰; what a value has below one unit is left out.
 
-    It does not depend on their order. The sum must be below 2³³, as that of the ranks of 2³¹ nodes is.
+    It does not depend on their order. The sum must be below 2⁶², and there may be 2³³ values.
     """
-    scaled = values * _SCALE
-    whole = np.floor(scaled)
-    rest = (scaled - whole) * _SCALE
-    return (int(whole.astype(np.int64).sum()) << _BITS) + int(rest.astype(np.int64).sum())
+    whole = np.floor(values)
+    high = (values - whole) * _SCALE
+    whole_high = np.floor(high)
+    low = (high - whole_high) * _SCALE
+    sums = (int(part.astype(np.int64).sum()) for part in (whole, whole_high, low))
+    return sum(part << shift for part, shift in zip(sums, (2 * _BITS, _BITS, 0), strict=True))
