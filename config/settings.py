@@ -285,8 +285,8 @@ class StoreSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     compression_level: Annotated[int, Meta(ge=-7, le=19)] = 1  # zstd
     map_size: Annotated[int, Meta(ge=1 << 20, le=_MOST, extra={"unit": "bytes"})] = 1 << 36  # address space to start with; grows by itself
     commit_interval: Seconds = 0.25
-    commit_visits: Positive = 256
-    commit_bytes: Bytes = 8 << 20
+    commit_visits: Positive = 128
+    commit_bytes: Bytes = 4 << 20
     skip_sample: Count = 100  # skips written per host and reason before sampling sets in
     versions: Positive | Literal["all"] = 1  # versions of a page that are kept, with the newest
 

@@ -31,8 +31,8 @@ _FIRST_CHUNK = 64
 _CHUNK = 4096
 # `put` keeps the GIL (0.4 µs a row); `putmulti` releases it at every row and then waits for the other thread's whole turn: for 2,000 rows
 # beside a busy # loop it took 585 ms, single puts 8. So rows are put one by one, and the loop gets its turn here.
-_PUTS_PER_TURN = 250
-_READS_PER_BOUND = 128  # each may bring 16 pages into memory
+_PUTS_PER_TURN = 125
+_READS_PER_BOUND = 64  # each may bring 16 pages into memory
 _ROWS_PER_READ = 64  # rows in order, of which many are on a page
 
 
@@ -231,6 +231,7 @@ class Disk:
             snapshot.abort()
         for env in self._envs.values():
             env.close()
+        self._mapped.close()
 
 
 def rows_within(cursor: lmdb.Cursor[bytes], prefix: bytes, first: bytes, n: int) -> list[Row]:

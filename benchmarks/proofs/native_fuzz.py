@@ -160,6 +160,14 @@ def feed_cache(native: Any, rng: random.Random) -> None:
         native.opened(key, stored[: rng.randrange(len(stored) + 1)], rng.getrandbits(32))
 
 
+def feed_known(known: Any, rng: random.Random) -> None:
+    """Add to a filter of known URLs that lasts, so that all of its bitmaps come into use; it must have what was added."""
+    block = rng.randbytes(8_000)
+    keys = [block[at : at + 8] for at in range(0, len(block), 8)]
+    known.add(keys)
+    assert known.among(keys) == [*range(len(keys))], "a key that was added is taken for new"
+
+
 def feed_urls(native: Any, text: str, rng: random.Random) -> None:
     """Call the functions that the crawl and its filters call with links and URLs."""
     cuts = [rng.randrange(len(text) + 1) for _ in range(rng.randrange(9))]
@@ -222,6 +230,7 @@ def fuzz(library: Path, seconds: float, seed: int) -> None:
     native.entities(html5)
     native.letters(bytes(n % 4 for n in range(1 << 16)), bytes(random.Random(1).randbytes(8 << 16)), 0x9E3779B97F4A7C15)
     until, n_pages, n_given_up, n_bytes = time.monotonic() + seconds, 0, 0, 0
+    known = native.KeyFilter(3)
     while time.monotonic() < until:
         rng = random.Random(seed + n_pages)
         page = mutated(real, rng)
@@ -241,6 +250,7 @@ def fuzz(library: Path, seconds: float, seed: int) -> None:
                 feed_sketches(native, words, rng)
                 feed_cache(native, rng)
         feed_urls(native, text, rng)
+        feed_known(known, rng)
         native.least_links(
             [f"http://{rng.randrange(9)}/{text[at:]}".encode("utf-8", "replace").decode() for at in range(0, 300, 7)], rng.randrange(65)
         )

@@ -12,7 +12,7 @@ an attacker searches for collisions. Hashes depend on the text only: they are th
 
 Only the first 262,144 characters are split into words; the rest counts as one more word.
 
-Time: 65 µs for 10 KB of text in numpy, 12 with the native code, which loops over them. Memory: 5 MB of tables.
+Time: 65 µs for 10 KB of text in numpy, 12 with the native code, which loops over them. Memory: .6 MB of tables, in numpy 5.
 """
 
 from __future__ import annotations
@@ -53,8 +53,11 @@ def scrambled(values: U64) -> U64:
     return values
 
 
+@lru_cache(maxsize=2)
 def _powers(base: int) -> U64:
-    """Return base⁰, base¹, ... mod 2⁶⁴ for every position of a text, each step doubling their number."""
+    """Return base⁰, base¹, ... mod 2⁶⁴ for every position of a text, each step doubling their number. The native code needs none: made at
+    their first use, they take 2 MiB each.
+    """
     powers = np.ones(MAX_UNITS, dtype=np.uint64)
     known, factor = 1, base
     while known < MAX_UNITS:
@@ -83,8 +86,7 @@ def _letters() -> tuple[npt.NDArray[np.int8], U64]:
     return classes, scrambled((folded + _U(1)) * _SEED)
 
 
-_POWERS: Final = _powers(_BASE)
-_INVERSES: Final = _powers(pow(_BASE, -1, 1 << 64))
+_INVERSE: Final = pow(_BASE, -1, 1 << 64)
 _CLASSES, _NUMBERS = _letters()
 if NATIVE:
     native.letters(_CLASSES, _NUMBERS, _BASE)
@@ -106,13 +108,13 @@ def _token_hashes(text: str) -> U64:
         units, rest = units[:cut], units[cut:].tobytes()
     starts, ends = _words(units)
     numbers = _NUMBERS.take(units)
-    numbers *= _POWERS[: units.size]
+    numbers *= _powers(_BASE)[: units.size]
     sums = np.empty(units.size + 1, dtype=np.uint64)
     sums[0] = 0
     numbers.cumsum(out=sums[1:])
     hashes = sums[ends]
     hashes -= sums[starts]
-    hashes *= _INVERSES[starts]
+    hashes *= _powers(_INVERSE)[starts]
     scrambled(hashes)
     return np.append(hashes, _U(xxhash.xxh3_64_intdigest(rest))) if rest else hashes
 

@@ -54,7 +54,7 @@ ARCHIVE_POINTS = ("in_archive", "after_archive")
 LANE_POINTS = ("sent", "heard", "moved")
 MIN_DELAY_S = 0.02
 CONCURRENCY = 16
-GROUP = 256  # store.commit_visits, its default
+GROUP = 128  # store.commit_visits, its default
 TOLERANCE_S = 0.001
 
 _ACTIONS = {

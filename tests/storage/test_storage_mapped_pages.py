@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import mmap
 from pathlib import Path
 
@@ -14,21 +15,43 @@ _SIZE = 16 << 20
 
 
 def test_past_the_bound_a_process_lets_go_of_what_it_has_read_and_reads_the_same_again(tmp_path: Path) -> None:
-    """Mutation: a bound that is not compared with; the maps of all files, or of none, let go of."""
+    """Mutation: a bound that is not compared with; the maps of all files, or of none, let go of; other
+    files' pages taken for its own.
+    """
     files = [tmp_path / "a file", tmp_path / "other"]
     for file in files:
         file.write_bytes(bytes(range(256)) * (_SIZE // 256))
     pages = MappedPages(files[:1])
     with _mapped(files[0]) as bounded, _mapped(files[1]) as free:
-        before = shared_bytes()
+        before = _shared()
         assert sum(bounded[::4096]) + sum(free[::4096]) == 0
-        held = shared_bytes() - before
+        held = _shared() - before
         assert held >= 1.8 * _SIZE
         pages.bound(4 * _SIZE)
-        assert shared_bytes() - before >= 0.9 * held
+        assert _shared() - before >= 0.9 * held
         pages.bound(_SIZE // 2)
-        assert 0.4 * held <= shared_bytes() - before <= 0.6 * held
+        assert 0.4 * held <= _shared() - before <= 0.6 * held
         assert bounded[_SIZE - 1] == 255
+        assert sum(bounded[::4096]) == 0
+        held = _shared() - before
+        pages.bound(_SIZE + _SIZE // 2)  # of these files it holds less, of others as much again
+        assert _shared() - before >= 0.9 * held
+        pages.close()
+
+
+def test_releasing_pages_leaves_no_garbage(tmp_path: Path) -> None:
+    """Each loaded library is a class, which waits for the garbage collector. Mutation: the C library loaded at each release."""
+    file = tmp_path / "a file"
+    file.write_bytes(bytes(_SIZE))
+    pages = MappedPages([file])
+    gc.collect()
+    before = len(gc.get_objects())
+    with _mapped(file) as bounded:
+        for _ in range(50):
+            assert sum(bounded[::4096]) == 0
+            pages.bound(0)
+        assert len(gc.get_objects()) < before + 50
+    pages.close()
 
 
 def test_reads_that_no_commit_follows_are_bounded_too(tmp_path: Path) -> None:
@@ -41,7 +64,7 @@ def test_reads_that_no_commit_follows_are_bounded_too(tmp_path: Path) -> None:
                 store.put(VERDICTS, key, key * 1_000)
             store.end_visit()
             store.flush().result()
-        before, held = shared_bytes(), []
+        before, held = _shared(), []
         readers = (
             lambda some: [store.get(VERDICTS, key) for key in some],
             lambda some: store.get_many(VERDICTS, some),
@@ -51,8 +74,13 @@ def test_reads_that_no_commit_follows_are_bounded_too(tmp_path: Path) -> None:
             for first in range(0, n, 100):
                 some = keys[first : first + 100]
                 assert reader(some) == [key * 1_000 for key in some]
-                held.append(shared_bytes() - before)
+                held.append(_shared() - before)
         assert max(held) < 2 * AT_MOST
+
+
+def _shared() -> int:
+    with Path("/proc/self/statm").open("rb", buffering=0) as statm:
+        return shared_bytes(statm)
 
 
 def _mapped(file: Path) -> mmap.mmap:
