@@ -36,9 +36,12 @@ from thresher.crawler.start.opening import Make, check_engine, check_seeds, crea
 from thresher.crawler.start.rounds import for_this_round
 from thresher.crawler.terminal.progress import LiveBlock, ProgressLines, Silent, headline, summary
 from thresher.crawler.terminal.rounds import round_rows
-from thresher.storage.export.reading import reading, reading_shard
+from thresher.storage.archive.files import lacks
+from thresher.storage.export.reading import damage_as_ours, reading, reading_shard
 from thresher.storage.lock import lock_holder
-from thresher.storage.partitions import ADDRESSES, channels_path, is_moving, n_agents_of
+from thresher.storage.partitions import ADDRESSES, channels_path, is_moving, local_shard_paths, n_agents_of
+from thresher.storage.schema import META, Meta
+from thresher.storage.view import View
 
 progress_option = click.option(
     "--progress",
@@ -154,6 +157,15 @@ def run(directory: Path, progress: str) -> int:
     return code
 
 
+def _tell_of_lost_archives(directory: Path) -> None:
+    """Warn of files of the archive that were taken away since the crawl stopped."""
+    for shard in local_shard_paths(directory):
+        with damage_as_ours(shard), View(shard) as view:
+            lacking = lacks(view.path, view.secret, view.get(META, Meta.ARCHIVE))
+        if lacking:
+            complain(f"thresher: {shard}: {'; '.join(lacking)}. Until it is back, exports of the archive are refused; a new file goes on")
+
+
 def _run_here(directory: Path, display: Display, settings: Settings) -> tuple[int, Supervisor | None]:
     """Run all agents on this machine; return the exit code and the supervisor, None if nothing was begun."""
     wanted, there = n_agents(settings), n_agents_of(directory)
@@ -161,6 +173,7 @@ def _run_here(directory: Path, display: Display, settings: Settings) -> tuple[in
         settle = partial(_settle_here, directory, settings) if there > 1 else None
         if code := _change(directory, f"its {there} agents", str(wanted), settle, lambda: reshard(directory, wanted)):
             return code, None
+    _tell_of_lost_archives(directory)
     supervisor = _supervisor(directory, display, for_this_round(settings, directory))
     return asyncio.run(_with_snapshots(supervisor, SnapshotTimer(directory, settings.snapshots, display.note))), supervisor
 

@@ -20,9 +20,11 @@ from typing import IO, Final, NamedTuple
 from fastwarc.warc import ArchiveIterator, WarcRecord, WarcRecordType
 from surt import surt
 
-from thresher.storage.archive.files import FOLDER, archive_name, file_path
-from thresher.storage.records import ARCHIVE_END
-from thresher.storage.schema import META, Meta
+from thresher.crawler.core.errors import StoreError
+from thresher.storage.archive.files import FOLDER, archive_name, file_path, lack
+from thresher.storage.packing import unpack_u64
+from thresher.storage.records import ARCHIVE_END, PLACE
+from thresher.storage.schema import CAPTURES, META, Meta
 from thresher.storage.shards import ShardsView
 from thresher.storage.view import View
 
@@ -38,7 +40,11 @@ class WarcFile(NamedTuple):
 
 
 def warc_files(view: View) -> list[WarcFile]:
-    """Return the files of a crawl's archive, of all shards; [] if it has none."""
+    """Return the files of a crawl's archive, of all shards; [] if it has none.
+
+    Raises:
+        StoreError: If one is gone, or lacks what was committed: an export would be incomplete without saying so.
+    """
     return [file for shard in (view.shards if isinstance(view, ShardsView) else [view]) for file in _of_shard(shard)]
 
 
@@ -47,10 +53,16 @@ def _of_shard(view: View) -> Iterator[WarcFile]:
     if value is None:
         return
     end, name = ARCHIVE_END.decode(value), archive_name(view.path, view.secret)
-    for serial in range(end.serial + 1):
+    least = [0] * end.serial + [end.n_bytes] * bool(end.n_bytes)
+    for key, packed in view.rows(CAPTURES):
+        place = PLACE.decode(packed)
+        if unpack_u64(key) < view.visit:
+            least[place.serial] = max(least[place.serial], place.offset + place.n_bytes)
+    for serial, n_bytes in enumerate(least):
         path = file_path(view.path / FOLDER, name, serial)
-        if path.exists():
-            yield WarcFile(path, end.n_bytes if serial == end.serial else path.stat().st_size)
+        if why := lack(path, n_bytes):
+            raise StoreError(f"{path} {why}. Put it back; `thresher verify` says what it held")
+        yield WarcFile(path, n_bytes if serial == end.serial else path.stat().st_size)
 
 
 def index_lines(files: list[WarcFile]) -> Iterator[str]:

@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from thresher.storage.archive.files import FOLDER, archive_name, file_path
+from thresher.storage.archive.files import FOLDER, archive_name, file_path, lacks
 from thresher.storage.packing import unpack_u64
 from thresher.storage.records import ARCHIVE_END, PLACE, ArchiveEnd, ArchivePlace
 from thresher.storage.schema import CAPTURES, META, Meta
@@ -40,9 +40,7 @@ def archive_problems(view: View, *, unpacks: bool) -> Iterator[str]:
         last = place
     if end.n_bytes and (last.serial, last.offset + last.n_bytes) != (end.serial, end.n_bytes):
         yield f"archive: committed up to byte {end.n_bytes} of file {end.serial}, and its last records end elsewhere"
-    current = file_path(view.path / FOLDER, name, end.serial)
-    if end.n_bytes and (not current.exists() or current.stat().st_size < end.n_bytes):
-        yield f"archive: {current.name} is {'shorter than its committed end' if current.exists() else 'gone'}"
+    yield from (f"archive: {told}" for told in lacks(view.path, view.secret, value))
 
 
 def _problem(path: Path, place: ArchivePlace, visit: int) -> str:

@@ -79,7 +79,14 @@ def sources(path: Path) -> list[Path]:
     """Return the files to read at a path, in order; [] if there are none."""
     if path.is_dir():
         return sorted(file for file in path.rglob("*") if file.name.endswith((*_INDEXES, *_ARCHIVES)) and file.is_file())
-    return [path] if path.is_file() else []
+    return [path] if path.is_file() and _is_text_or_packed(path) else []
+
+
+def _is_text_or_packed(path: Path) -> bool:
+    """Return whether a file may be an index or an archive, whatever its name; a WACZ, for example, is neither."""
+    with path.open("rb") as file:
+        head = file.read(4)
+    return head.startswith(_PACKED) or (head.isascii() and head.decode().isprintable())
 
 
 def sha1_of(text: str) -> bytes | None:

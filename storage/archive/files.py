@@ -2,7 +2,8 @@
 
 A group's records are appended and synced before its results are committed, and are valid once its state is committed: the end of the last
 committed record is in `meta`, beside the watermark of the results. The next opening cuts off all bytes after it. So a kill or a full disk
-in the middle of a record leaves no trace, and each visit has its records exactly once.
+in the middle of a record leaves no trace, and each visit has its records exactly once. Where the last file was taken away, or lost bytes
+that were committed, the next one begins.
 
 Every file begins with a `warcinfo`. A changed configuration or version of Thresher begins a new file. Names are unique among crawls, so
 that files of several crawls can be in one folder.
@@ -53,6 +54,29 @@ def file_path(folder: Path, name: str, serial: int) -> Path:
     return folder / f"{name}-{serial:06}{SUFFIX}"
 
 
+def lack(path: Path, n_bytes: int) -> str:
+    """Return what is wrong with a file of which so many bytes were committed; "" if it has them."""
+    try:
+        size = path.stat().st_size
+    except FileNotFoundError:
+        size = -1
+    return "" if size >= n_bytes else "is gone" if size < 0 else "is shorter than its committed end"
+
+
+def lacks(path: Path, secret: bytes, end: bytes | None) -> list[str]:
+    """Return which files of a store's archive are gone, or the last one is too short, with the reason; [] if all are there.
+
+    Args:
+        end: `Meta.ARCHIVE`.
+    """
+    if end is None:
+        return []
+    committed, name = ARCHIVE_END.decode(end), archive_name(path, secret)
+    least = [0] * committed.serial + [committed.n_bytes] * bool(committed.n_bytes)
+    files = [(file_path(path / FOLDER, name, serial), n_bytes) for serial, n_bytes in enumerate(least)]
+    return [f"{file.name} {why}" for file, n_bytes in files if (why := lack(file, n_bytes))]
+
+
 def cut(folder: Path, name: str, end: ArchiveEnd) -> None:
     """Cut off everything after the committed end."""
     current = file_path(folder, name, end.serial)
@@ -82,7 +106,7 @@ class ArchiveWriter:
     """Appends the records of visits. After construction only the writer thread uses it. Its file stays open."""
 
     def __init__(self, folder: Path, name: str, end: ArchiveEnd, *, max_file: int) -> None:
-        """Cut off everything after the committed end."""
+        """Cut off everything after the committed end; what was lost before it is left as it is."""
         folder.mkdir(mode=0o700, exist_ok=True)
         cut(folder, name, end)
         self.info = b"software: Thresher\r\n"  # the block of each file's first record; must be set before anything is appended
@@ -90,7 +114,9 @@ class ArchiveWriter:
         self._name = name
         self._end = end
         self._max_file = max_file
-        self._descriptor, self._serial = self._open(end.serial), end.serial
+        self._is_broken = bool(end.n_bytes and lack(file_path(folder, name, end.serial), end.n_bytes))
+        self._serial = end.serial + self._is_broken
+        self._descriptor = self._open(self._serial)
 
     def pack(self, visits: Iterable[tuple[int, Sequence[ArchiveRecord]]]) -> Packed:
         """Return the records of visits as bytes; called once, however often the disk refuses them."""
@@ -106,7 +132,7 @@ class ArchiveWriter:
         """
         config = hashlib.blake2b(self.info, digest_size=8).digest()
         serial, at, n_bytes = self._end.serial, self._end.n_bytes, self._end.n_bytes
-        if at and self._end.config != config:
+        if at and (self._is_broken or self._end.config != config):
             serial, at, n_bytes = serial + 1, 0, 0
         parts, places = [_Part(serial, at, [])], []
         for visit, data in packed:
@@ -121,7 +147,7 @@ class ArchiveWriter:
             n_bytes += len(data)
         for part in parts:
             self._write(part)
-        self._end = ArchiveEnd(serial, n_bytes, config)
+        self._end, self._is_broken = ArchiveEnd(serial, n_bytes, config), False
         return self._end, places
 
     def close(self) -> None:

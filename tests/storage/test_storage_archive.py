@@ -17,6 +17,7 @@ from thresher.config.settings import ArchiveSettings, Settings
 from thresher.crawler.core.errors import StoreError
 from thresher.crawler.core.http_message import split
 from thresher.storage.archive.bodies import may_hold
+from thresher.storage.archive.cdxj import warc_files
 from thresher.storage.archive.record import FIELDS, HTTP_RESPONSE, ArchiveRecord, fields, stamp
 from thresher.storage.packing import unpack_u64
 from thresher.storage.records import ARCHIVE_END, ArchiveEnd, PageRecord
@@ -179,6 +180,36 @@ def test_verify_tells_of_an_archive_that_is_not_what_the_store_says(tmp_path: Pa
     assert any("past the committed end" in problem for problem in verify(tmp_path))
     file.unlink()
     assert any("is gone" in problem for problem in verify(tmp_path))
+
+
+@pytest.mark.parametrize("lost", ["all", "last bytes"])
+def test_after_a_file_was_taken_away_the_next_one_begins(tmp_path: Path, lost: str) -> None:
+    """Nothing is written behind a hole: what comes later is whole, and what is missing is named until it is back.
+
+    Mutation: appended where the lost file ended, the new records stand behind zeros.
+    """
+    with Store.create(tmp_path, SETTINGS, 0.0) as store:
+        visit(store)
+        visit(store)
+        store.flush().result()
+    (file,) = (tmp_path / "archive").glob("*")
+    whole = file.read_bytes()
+    file.write_bytes(whole[:-10])
+    if lost == "all":
+        file.unlink()
+    for _ in range(2):
+        with Store.open(tmp_path, SETTINGS, 0.0) as store:
+            visit(store)
+            store.flush().result()
+    assert file.name in "\n".join(verify(tmp_path))
+    with View(tmp_path) as view, pytest.raises(StoreError, match=f"{file.name} is (gone|shorter)"):
+        warc_files(view)
+    file.write_bytes(whole)
+    assert len(list((tmp_path / "archive").iterdir())) == 2
+    assert len(visits(tmp_path)) == 4
+    assert verify(tmp_path) == []
+    with View(tmp_path) as view:
+        assert len(warc_files(view)) == 2
 
 
 def test_no_value_can_end_its_line() -> None:

@@ -92,5 +92,9 @@ def test_what_cannot_be_read_is_said_before_the_crawl_starts(tmp_path: Path) -> 
 
     with pytest.raises(UsageError, match=r"archive\.dedup: .*: expected a CDXJ file"):
         check_archive(Settings(archive=ArchiveSettings(format="warc", dedup=[str(tmp_path)])))
+    wacz = tmp_path / "earlier.wacz"
+    wacz.write_bytes(b"PK\x03\x04")
+    with pytest.raises(UsageError, match=r"earlier\.wacz: expected a CDXJ file"):
+        check_archive(Settings(archive=ArchiveSettings(format="warc", dedup=[str(wacz)])))
     with pytest.raises(UsageError, match=r"archive\.requisites: .* expected archive\.format: warc, found off"):
         check_archive(Settings(archive=ArchiveSettings(requisites=True)))
