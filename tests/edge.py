@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from hostile import Script, Site, serve
@@ -54,6 +54,7 @@ async def fetching(
     address_connections: int = 1_000,
     elsewhere: ConnectionUse | None = None,
     records: bool = False,
+    may_request: Callable[[], bool] | None = None,
     **settings: Any,
 ) -> AsyncIterator[Fetcher]:
     """Open a fetcher for which every name below .test is 127.0.0.1. Further keywords are those of `FetchSettings`."""
@@ -69,6 +70,7 @@ async def fetching(
         elsewhere=elsewhere,
         rate_grace_s=rate_grace_s,
         records=records,
+        may_request=may_request,
     )
     try:
         yield fetcher

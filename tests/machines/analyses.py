@@ -1,9 +1,9 @@
-"""What PageRank, mining of DUST and near-replicas say of a crawl of two machines, to be compared."""
+"""What the commands that read a crawl print of one of two machines, to be compared."""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import click
@@ -12,27 +12,55 @@ from click.testing import CliRunner
 
 from thresher.crawler.analysis.dust_lists import read_source
 from thresher.crawler.cli.dust import dust
+from thresher.crawler.cli.explain import explain
+from thresher.crawler.cli.export import export
+from thresher.crawler.cli.hosts import hosts
 from thresher.crawler.cli.rank import rank
 from thresher.crawler.cli.replicas import replicas
+from thresher.crawler.cli.report import report
+from thresher.crawler.cli.stats import stats
 from thresher.storage.partitions import read_partitions, write_partitions
 
 _COMMANDS: dict[str, tuple[click.Command, list[str]]] = {
     "rank": (rank, ["DIR"]),
     "rank of hosts": (rank, ["DIR", "--by", "host"]),
+    "rank of all pages": (rank, ["DIR", "--collapse", "--linked", "--hits"]),
     "dust": (dust, ["mine", "DIR"]),
     "replicas": (replicas, ["DIR"]),
     "mirrors": (replicas, ["DIR", "--mirrors"]),
 }
+_READERS: dict[str, tuple[click.Command, list[str]]] = {
+    "stats": (stats, ["DIR", "--json"]),
+    "stats by host": (stats, ["DIR", "--by", "host", "--json"]),
+    "stats by filter": (stats, ["DIR", "--by", "filter", "--json"]),
+    "hosts": (hosts, ["DIR", "--json"]),
+    "pages": (export, ["DIR"]),
+    "bodies": (export, ["DIR", "--fields", "url,text,html"]),
+    "links": (export, ["DIR", "--what", "links", "--format", "tsv"]),
+    "urls": (export, ["DIR", "--what", "urls"]),
+    "redirects": (export, ["DIR", "--what", "redirects"]),
+    "report": (report, ["DIR"]),
+}
+
+
+def read(path: Path, urls: Iterable[str]) -> dict[str, str]:
+    """Return what each command that reads a crawl prints, whatever its directory; `explain` tells of the URLs."""
+    explained = {f"explain {url}": (explain, ["DIR", url]) for url in urls}
+    return {name: text.replace(str(path), "DIR") for name, text in _printed(path, {**_READERS, **explained}).items()}
 
 
 def said(path: Path) -> dict[str, str]:
-    """Return what each command prints of a crawl."""
+    """Return what each command that computes over all pages prints of a crawl."""
+    return _printed(path, _COMMANDS) | {"seen by dust": "\n".join(_seen(path))}
+
+
+def _printed(path: Path, commands: dict[str, tuple[click.Command, list[str]]]) -> dict[str, str]:
     found = {}
-    for name, (command, words) in _COMMANDS.items():
+    for name, (command, words) in commands.items():
         result = CliRunner().invoke(command, [str(path) if word == "DIR" else word for word in words], standalone_mode=False)
         assert result.exception is None, result.exception
         found[name] = result.stdout
-    return found | {"seen by dust": "\n".join(_seen(path))}
+    return found
 
 
 def _seen(path: Path) -> Iterator[str]:

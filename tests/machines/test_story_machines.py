@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from analyses import on_one_disk, said, without_order
+from analyses import on_one_disk, read, said, without_order
 from harness import Findings, demo, differences, findings, options
 from judging import crowded_addresses
 from returned_disk import answers, copied, nothing_to_merge, returned_is_merged
@@ -287,7 +287,10 @@ def test_two_machines_find_what_one_agent_finds_although_one_is_away_and_no_leas
     assert not any(b"bodies" in question for question in places.questions), "no body leaves its machine"
     assert sum(b"rank" in step for step in places.steps) > 9, "both machines compute ranks"
     assert any(b"LooksJob" in step for step in places.steps), "both machines sketch pages"
-    assert far == said(on_one_disk(places.disks, tmp_path / "one-disk"))
+    one_disk = on_one_disk(places.disks, tmp_path / "one-disk" / "crawl")
+    assert far == said(one_disk)
+    seeds = server.web.seeds()
+    assert read(places.disks["a"], seeds) == read(one_disk, seeds)
     one = without_order(said(tmp_path / "reference"))
     assert {name for name in one if not one[name]} <= {"mirrors", "dust"}  # this web has none
     assert without_order(far) == one

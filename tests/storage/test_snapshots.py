@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from archive_oracle import archive_faults
 from click.testing import CliRunner
 from half_crawled import half_a_crawl, known
 from harness import crawl, demo, differences, findings, options, resume, write_config
@@ -60,13 +61,14 @@ def test_what_is_restored_is_the_crawl_of_each_snapshot_and_only_changes_are_new
 
 
 def test_a_crawl_of_several_agents_is_cut_at_one_moment_and_goes_on_where_it_was(tmp_path: Path) -> None:
-    """Taken again and again while agents send each other messages; the last one is restored, resumed, and finds what there is.
+    """Taken again and again while agents send each other messages; the last one is restored, resumed, and finds what there is. Its archive
+    has the records of each visit once.
 
-    Mutation: each shard cut at a moment of its own loses messages, or has some that were never sent.
+    Mutations: each shard cut at a moment of its own loses messages, or has some that were never sent; archives are not copied.
     """
     kept = FolderTarget(tmp_path / "kept")
     with demo("kill", tmp_path, n_sites=4, pages_per_host=[6, 10]) as server:
-        config = write_config(tmp_path, options(server), server.web.seeds())
+        config = write_config(tmp_path, {**options(server), "archive": {"format": "warc"}}, server.web.seeds())
         with crawl(tmp_path / "reference", config) as life:
             assert life.end() == 0, life.said
         with crawl(tmp_path / "store", config, "--set", "agents=3") as life:
@@ -81,6 +83,7 @@ def test_a_crawl_of_several_agents_is_cut_at_one_moment_and_goes_on_where_it_was
             assert life.end() == 0, life.said
     assert differences(findings(tmp_path / "reference"), findings(tmp_path / "restored")) == ([], [], [])
     assert verify(tmp_path / "restored") == []
+    assert archive_faults(tmp_path / "restored") == []
 
 
 _COMMITTING = """
