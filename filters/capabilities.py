@@ -8,12 +8,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from operator import attrgetter
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from thresher.crawler.core.effects import Answer
 from thresher.crawler.core.model import CrawlURL, Judgement
 from thresher.crawler.core.ports import Memory
 from thresher.filters.base import Effects
+
+NOTHING_REDUCED: Final = object()  # in place of `Prober.reduce`'s result: the filter shall not hear of this answer
+
+
+class StudyAbandonedError(Exception):
+    """`BackgroundLearner.gather` failed: there is no study of this site."""
 
 
 class Relinks(NamedTuple):

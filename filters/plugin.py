@@ -30,6 +30,12 @@ _METHODS = {
     "concluder": ("on_finding",),
     "peer_filter": ("on_news",),
 }
+_TYPES = {  # part → its attribute that says what one of its methods returns
+    **dict.fromkeys(("learned", "redirect", "page", "relinks"), "measure_type"),
+    "prober": "answer_type",
+    **dict.fromkeys(("learner", "concluder"), "finding_type"),
+    "peer_filter": "news_type",
+}
 
 
 class FilterPlugin(msgspec.Struct, frozen=True):
@@ -96,6 +102,8 @@ def _spec(plugin: Plugin, options: Any) -> FilterSpec:
         missing = [name for name in methods if part is not None and not callable(getattr(part, name, None))]
         if missing:
             raise _unusable(plugin, f"its part `{field}` has no {', '.join(missing)}")
+        if part is not None and field in _TYPES and not hasattr(part, _TYPES[field]):
+            raise _unusable(plugin, f"its part `{field}` has no {_TYPES[field]}")
         if part is not None and getattr(part, "name", None) != plugin.name:
             raise _unusable(plugin, f"its part `{field}` has another name than {plugin.name!r}")
     if made.learner is not None:

@@ -14,6 +14,7 @@ from thresher.crawler.core.effects import Answer, Effect
 from thresher.crawler.core.model import Mode
 from thresher.crawler.core.ports import Memory
 from thresher.filters.base import Gate
+from thresher.filters.capabilities import NOTHING_REDUCED
 from thresher.filters.deliberation import Learned
 from thresher.filters.journal import JournalRecord
 from thresher.filters.spec import FilterSpec
@@ -45,9 +46,10 @@ class Reports:
         return ((), None) if reduced is None else self.on_reduced_answer(prober, reduced)
 
     def reduce(self, prober: str, answer: Answer) -> bytes | None:
-        """Return the part of an answer that a filter learns from, as bytes that can be sent; None if the filter makes no requests."""
+        """Return the part of an answer that a filter learns from, as bytes that can be sent; None if it learns nothing from it."""
         part = self._probers.get(prober)
-        return None if part is None else _encode(part.reduce(answer))
+        reduced = NOTHING_REDUCED if part is None else part.reduce(answer)
+        return None if reduced is NOTHING_REDUCED else _encode(reduced)
 
     def on_reduced_answer(self, prober: str, reduced: bytes, read: Any = None) -> Learned:
         """Give a filter the answer to its own request, which another agent may have made.
@@ -119,6 +121,14 @@ class Reports:
     def study_of(self, learner: str) -> str:
         """Return the function that studies a filter's material, as `module:function`."""
         return self._learners[learner].study
+
+    def check_finding(self, learner: str, finding: bytes) -> None:
+        """Check what a study returned.
+
+        Raises:
+            msgspec.MsgspecError: It is no finding of this filter.
+        """
+        msgspec.msgpack.decode(finding, type=self._concluders[learner].finding_type)
 
     def on_finding(self, learner: str, site: bytes, finding: bytes) -> Learned:
         """Give a filter its finding; return its effects and the record for the journal.

@@ -15,11 +15,14 @@ from asyncio.subprocess import PIPE, Process
 from collections.abc import Callable
 from typing import Final
 
+import msgspec
+
 from thresher.crawler.children import python
 from thresher.crawler.children.crash_suspects import Suspects, gathering_work
 from thresher.crawler.children.killing import kill
 from thresher.crawler.children.parser_process import LENGTH, OUT_OF_TIME
 from thresher.crawler.children.study_process import LONGEST_S
+from thresher.filters.capabilities import StudyAbandonedError
 from thresher.filters.reports import Reports
 from thresher.storage.tables.quarantine import Quarantine
 
@@ -84,10 +87,14 @@ class Studies:
 
     async def _study(self, who: str, site: bytes, on_finding: Callable[[str, bytes, bytes], None]) -> None:
         material = await self._gathered(who, site)
+        if material is None:
+            self._given_up.add((who, site))
+            return
         try:
             async with asyncio.timeout(_PATIENCE * LONGEST_S):
                 finding = await self._ask_child(self._reports.study_of(who), material)
-        except (TimeoutError, OSError, asyncio.IncompleteReadError) as error:
+            self._reports.check_finding(who, finding)
+        except (TimeoutError, OSError, asyncio.IncompleteReadError, msgspec.MsgspecError) as error:
             self._given_up.add((who, site))
             code = await self._end()
             why = f"it took more than {LONGEST_S:.0f} s of processor time" if code in OUT_OF_TIME else error or type(error).__name__
@@ -96,12 +103,16 @@ class Studies:
         self._current = None  # the finding may make the filter ask for another study of this site
         on_finding(who, site, finding)
 
-    async def _gathered(self, who: str, site: bytes) -> bytes:
+    async def _gathered(self, who: str, site: bytes) -> bytes | None:
+        """Return the material of a study; None if the filter's own code failed to gather it, which has been reported."""
         pieces: list[bytes] = []
         source, work = self._reports.gather(who, site), gathering_work(who, site)
         while True:
             with self._suspects.trying(work):
-                piece = next(source, None)
+                try:
+                    piece = next(source, None)
+                except StudyAbandonedError:
+                    return None
             if piece is None:
                 return b"".join(pieces)
             pieces.append(piece)

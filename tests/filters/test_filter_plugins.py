@@ -175,10 +175,16 @@ def start() -> None:
             "part `page` has no measure",
         ),
         (
-            HEAD + "class Torn:\n    name, study, gather, on_finding = 'torn', 'nowhere:study', print, print\n"
+            HEAD + "class Torn:\n    name, study, finding_type, gather, on_finding = 'torn', 'nowhere:study', str, print, print\n"
             "plugin = FilterPlugin(Options, lambda options: FilterSpec('torn', Mode.ENFORCE, learner=Torn()))",
             "torn",
             "its `study` is 'nowhere:study', expected module:function",
+        ),
+        (
+            HEAD + "class Torn:\n    name, on_news = 'torn', print\n"
+            "plugin = FilterPlugin(Options, lambda options: FilterSpec('torn', Mode.ENFORCE, peer_filter=Torn()))",
+            "torn",
+            "its part `peer_filter` has no news_type",
         ),
         (HEAD + "plugin = FilterPlugin(Options, lambda options: FilterSpec('torn', Mode.ENFORCE))", "dust", "that of a filter of ours"),
     ],
