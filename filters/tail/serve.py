@@ -35,7 +35,8 @@ from thresher.filters.evidence.decay import Recent
 from thresher.filters.evidence.posterior import expected, pooled
 from thresher.filters.tail.records import Cohort, Cost, Draw, HostTail, TailClass, TailPolicy
 
-_POOR = 0.2  # expected yield of the best class below which others are tried first
+_POOR = 0.2  # expected yield of the best class below which others are tried first, by `_TRIALS` draws
+_FAIR = 0.6  # the same, by a batch: what every second page of resembles a kept one, or what is new half of the time
 _TRIED_FROM = 20  # waiting URLs of a class that is worth a trial
 _TRIALS = 4  # draws of a trial
 _WORTH_IF_ALIKE = 0.5  # of a new page that resembles a kept one, in the order of the classes
@@ -101,7 +102,7 @@ def promote(host: HostTail, classes: Collection[TailClass], policy: TailPolicy, 
     allowance = policy.price + policy.share * host.useful
     is_whole = host.barren_whole < allowance  # small classes are still fetched whole
     if yields[best.holder] >= policy.worthwhile or policy.tail_yield <= 0:
-        if yields[best.holder] < _POOR and is_whole and (untried := _untried(waiting)) is not None:
+        if is_whole and (untried := _untried(waiting, yields[best.holder], policy)) is not None:
             return _batch(untried, policy, bet=False, cost=Cost.WHOLE)
         return _batch(best, policy, bet=False, cost=Cost.NONE)
     shared = [of for of in waiting if not is_whole or of.known - _closed(of) >= policy.price]
@@ -162,13 +163,19 @@ def audits(of: TailClass, policy: TailPolicy) -> Promotion | None:
     return found
 
 
-def _untried(waiting: Sequence[TailClass]) -> TailClass | None:
+def _untried(waiting: Sequence[TailClass], best: float, policy: TailPolicy) -> TailClass | None:
     """Return the largest class of which hardly anything was drawn yet, None if there is none worth a trial.
 
     What was fetched of it before it was held was barren, or it would not be held; but these were the first URLs that the site named, not a
     random sample.
+
+    Args:
+        waiting: The classes with waiting URLs.
+        best: Expected yield of the best of them.
+        policy: Of the host.
     """
-    found = [of for of in waiting if of.waiting >= _TRIED_FROM and sum(cohort.drawn + cohort.pending for cohort in of.cohorts) < _TRIALS]
+    n_draws = _TRIALS if best < _POOR else policy.batch if best < _FAIR else 0
+    found = [of for of in waiting if of.waiting >= _TRIED_FROM and sum(cohort.drawn + cohort.pending for cohort in of.cohorts) < n_draws]
     return max(found, key=lambda of: (of.waiting, of.holder), default=None)
 
 

@@ -93,6 +93,28 @@ def test_a_class_held_for_a_run_of_barren_fetches_has_a_trial_before_a_poor_clas
     assert served[0] < 100, "the better class was served first"
 
 
+def test_a_class_that_was_never_drawn_from_has_a_short_trial_before_one_of_which_half_is_new() -> None:
+    """All of a shop's reviews are new; so is every second of its forms, and what was fetched of reviews had been shown in lists, so that it counted half.
+
+    Mutations: no trial before a class that yields a fifth or more; a trial before a class of which nearly all is new.
+    """
+    for share, most in ((0.5, 60), (0.9, 200)):
+        fair, held = a_class("forms", 200, Recent(60, 60 * share)), new_class("reviews", Recent(16, 8, 16))
+        for _ in range(80):
+            join(held)
+        host, served = HostTail(useful=500), [0, 0]
+        while held.waiting and fair.waiting:
+            answer = promote(host, [fair, held], POLICY)
+            assert isinstance(answer, Promotion)
+            at = answer.draw.holder == "reviews"
+            for _ in range(answer.n):
+                served[at] += 1
+                is_good = bool(at) or int(served[0] * share) > int((served[0] - 1) * share)
+                settle(host, held if at else fair, answer.draw, is_good, policy=POLICY)
+        assert served[0] <= most
+        assert bool(served[1]) is (share < 0.9), "nothing is tried before what is nearly all new"
+
+
 def test_pages_that_resemble_kept_ones_count_half_in_the_order_and_whole_in_the_costs() -> None:
     """Six of ten draws of one class are new and unlike any page; of the other nine in ten are new, and eight of them resemble a kept one.
 
