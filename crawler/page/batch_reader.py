@@ -112,6 +112,7 @@ class BatchReader:
         self._n_woken, self._woken_at = 0, 0.0  # number of journeys that were woken last, and when
         self._journey_s = _ROUND_S  # seconds that each of the journeys woken lately took
         filters: list[_Stage] = [partial(_measure, measure) for measure in panel.measurers()]
+        filters += [partial(self._foresee, foresee) for foresee in panel.foreseers()]
         self._after_parsing: tuple[_Stage, ...] = (self._hash_words, self._resolve_links, self._gate_links, self._describe, *filters)
         self._stages: tuple[_Stage, ...] = (self._prepare, self._parse, *self._after_parsing)
 
@@ -325,6 +326,10 @@ class BatchReader:
             form=parsed.form if parsed else "",
             feed=self._feed(outcome.url, parsed) if parsed and self._settings.feeds else "",
         )
+
+    def _foresee(self, foresee: Callable[[Page, bytes], None], ticket: _Ticket) -> None:
+        if ticket.page is not None and ticket.page.url.purpose not in FILTERS_OWN:
+            foresee(ticket.page, self._urls.queue_key(ticket.page.url.host))
 
     def _feed(self, url: CrawlURL, parsed: Parsed) -> str:
         """Return the first feed on its own host that a page names: further feeds have the same in another format, or belong to this page
