@@ -10,6 +10,7 @@ not to the panel:
 | `observe`                | what it had written to its memory stays, and the journal has the measure: a replay does the same |
 | `refuses`, gate `static` | the links are asked about one by one; one that raises is refused, as a filter may forbid requests |
 | `refuses`, gate `head`   | the body is read                                                                                 |
+| `foresee`                | nothing: it is computed when it is learned from                                                  |
 
 Time: one more function call for each call of a plug-in. Filters of our own are not wrapped.
 """
@@ -22,10 +23,10 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from thresher.crawler.core.effects import Effect, Hold, Release
-from thresher.crawler.core.model import Head, Judgement, Reason, Verdict
+from thresher.crawler.core.model import Head, Judgement, Page, Reason, Verdict
 from thresher.crawler.core.ports import Memory
 from thresher.filters.base import NO_EFFECTS, NOTHING_LEARNED, NOTHING_REFUSED, Effects, HeadFilter, LinkColumns, LinkRuling, StaticFilter
-from thresher.filters.spec import FilterSpec
+from thresher.filters.spec import FilterSpec, Foresight
 
 OnFault = Callable[[Exception], None]
 _ACTING: Final = ("relinks", "prober", "learner", "concluder", "peer_filter")  # parts that may ask for effects beside judging
@@ -50,9 +51,20 @@ def isolated(spec: FilterSpec, on_fault: OnFault) -> FilterSpec:
         static=None if spec.static is None else _Static(spec.static, told),
         head=None if spec.head is None else _Head(spec.head, told),
         learned=None if spec.learned is None else _Judging(spec.learned, told, LinkRuling, lambda _: NOTHING_REFUSED),
+        foresee=None if spec.foresee is None else _ahead(spec.foresee, told),
         **judging,
         **acting,
     )
+
+
+def _ahead(foresee: Foresight, on_fault: OnFault) -> Foresight:
+    def run(page: Page, queue: bytes, memory: Memory, /) -> None:
+        try:
+            foresee(page, queue, memory)
+        except Exception as error:  # noqa: BLE001 - the plug-in's own code, which may raise anything
+            on_fault(error)
+
+    return run
 
 
 def _named(name: str, effects: Effects) -> Effects:

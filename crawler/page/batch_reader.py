@@ -5,7 +5,8 @@ Page by page, they would push each other out of the processor's caches: reading 
 spread over as many rounds of the loop as keep each round short, since nothing else runs during a round. A page that must be parsed in a
 child process leaves the batch, and its own journey waits for it; so do all pages of a host of which one page has blocked the loop.
 
-Nothing here reads or writes the state of the crawl. Pages are judged after their batch was read, one after the other, so that of two copies
+Nothing here writes the state of the crawl. Filters may read their memories, to compute ahead what learning from a page will probably need
+(`Panel.foreseers`): no outcome depends on that. Pages are judged after their batch was read, one after the other, so that of two copies
 in one batch the second is compared with the first.
 """
 

@@ -9,8 +9,11 @@ from msgspec.structs import replace
 from subjects import LONG_TEXT, SPACE, page
 from webs import Bench, Subject, pages, registered
 
-from thresher.crawler.core.model import Page
+from thresher.crawler.core.model import Mode, Page
+from thresher.crawler.core.ports import Memory
+from thresher.filters.isolation import isolated
 from thresher.filters.journal import JournalRecord
+from thresher.filters.spec import FilterSpec
 
 
 def _foreseen(bench: Bench, subject: Page) -> None:
@@ -44,3 +47,15 @@ def test_of_a_site_s_first_page_is_computed_what_will_be_learned() -> None:
     gone = page("http://a.example/gone", LONG_TEXT, status=404)
     _foreseen(bench, gone)
     assert not vars(gone).keys() & {"news", "sample of threes", "look"}, "of an error page none of it is learned"
+
+
+def test_a_plug_in_that_raises_ahead_is_told_and_delays_no_page() -> None:
+    """Mutation: `isolated` left `foresee` as it was; its exception became that of the page's journey."""
+
+    def fails(_page: Page, _queue: bytes, _memory: Memory) -> None:
+        raise KeyError("not there")
+
+    faults: list[Exception] = []
+    spec = isolated(FilterSpec("odd", Mode.ENFORCE, foresee=fails), faults.append)
+    _foreseen(Bench.of([spec]), page("http://a.example/"))
+    assert [type(fault) for fault in faults] == [KeyError]
