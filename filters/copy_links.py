@@ -22,7 +22,7 @@ import xxhash
 from thresher.crawler.core.link_batch import LinkBatch
 from thresher.crawler.core.model import CrawlURL
 from thresher.crawler.core.ports import Memory
-from thresher.filters.base import NO_EFFECTS, NOTHING_REFUSED, Effects, LinkJudgement, LinkRuling
+from thresher.filters.base import NO_EFFECTS, NOTHING_LEARNED, NOTHING_REFUSED, Effects, LinkJudgement, LinkRuling
 
 _PAYS: Final = 10  # links for one page that is no copy
 _OF_SITE: Final = 10  # the site's budget, in budgets of one kind
@@ -94,8 +94,9 @@ class CopyLedger:
 
     def observe(self, measure: bytes, judgement: LinkJudgement, memory: Memory, /) -> Effects:
         kind = memory.get(_mark_key(measure)) if _has_marks(measure[:8], memory) else None
-        if kind is not None:
-            _charge(measure[:8], kind, int(judgement.admitted.sum()), memory)
+        if kind is None:
+            return NOTHING_LEARNED
+        _charge(measure[:8], kind, int(judgement.admitted.sum()), memory)
         return NO_EFFECTS
 
 

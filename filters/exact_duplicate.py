@@ -29,7 +29,7 @@ from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.sketch import fingerprint, token_hashes
 from thresher.crawler.core.url import is_home
 from thresher.filters import copy_links
-from thresher.filters.base import NO_EFFECTS, Effects
+from thresher.filters.base import NO_EFFECTS, NOTHING_LEARNED, Effects
 from thresher.filters.spec import FilterSpec
 
 NAME = "exact_duplicate"
@@ -96,7 +96,7 @@ class ExactDuplicateFilter:
 
     def observe(self, measure: DigestMeasure, judgement: Judgement, memory: Memory, /) -> Effects:
         if not measure.cell or not judgement.follow:
-            return NO_EFFECTS
+            return NOTHING_LEARNED
         kept = self._kept(measure, memory)
         replaces = kept is not None and measure.names_itself and not kept[1]
         if judgement.keep and (kept is None or replaces):  # a near copy that is kept may have exact copies, too

@@ -14,6 +14,7 @@ to the panel. So does the error that a part returned something of a wrong type.
 | `gather`                    | this study is not made, and no other one of the same site by this process                         |
 | `on_answer`, `on_finding`, `on_news` | as `observe`                                                                             |
 | `adopts`, `recent`          | nothing is known: no permanent effect, no yield                                                   |
+| `foresee`                   | nothing: it is computed when it is learned from                                                   |
 
 Time: one more function call for each call of a plug-in, and one encoding of each measure. Filters of our own are not wrapped.
 """
@@ -57,7 +58,7 @@ def isolated(spec: FilterSpec, on_fault: OnFault) -> FilterSpec:
     }
     functions = {
         field: guard.instead(found, none)
-        for field, none in (("again", False), ("recent", None), ("adopts", False), ("on_restored", None))
+        for field, none in (("foresee", None), ("again", False), ("recent", None), ("adopts", False), ("on_restored", None))
         if (found := getattr(spec, field)) is not None
     }
     return msgspec.structs.replace(

@@ -49,7 +49,7 @@ from thresher.filters.base import (
 )
 from thresher.filters.evidence.decay import Recent
 from thresher.filters.path_shapes import calendar_of, shape_of
-from thresher.filters.pattern_yield.news import Novelty, news, novelty_of
+from thresher.filters.pattern_yield.news import Novelty, news_of, novelty_of
 from thresher.filters.spec import FilterSpec
 
 NAME = "path_trap"
@@ -180,7 +180,7 @@ class PathTrapMeasure(msgspec.Struct, array_like=True, dict=True):
         """Compute the hash of the text, if the page is at hand (in a replay it is not)."""
         page: Page | None = self.__dict__.get("page")
         if page is not None and not self.shows:
-            self.shows = news(page.url.text, page.url.host, page.tokens) & 0xFFFFFFFF or 1
+            self.shows = news_of(page) & 0xFFFFFFFF or 1
             self.has_text = len(page.tokens) >= _MIN_TOKENS
 
 

@@ -7,13 +7,14 @@ from typing import Any, Final
 
 import msgspec
 
-from thresher.crawler.core.model import Mode
+from thresher.crawler.core.model import Mode, Page
 from thresher.crawler.core.ports import Memory
 from thresher.filters.base import Gate, HeadFilter, LinkFilter, PageFilter, RedirectFilter, StaticFilter
 from thresher.filters.capabilities import BackgroundLearner, Concluder, PeerFilter, Prober, RelinkListener
 from thresher.filters.evidence.decay import Recent
 
 RejudgeTest = Callable[[bytes, Memory], bool]
+Foresight = Callable[[Page, bytes, Memory], None]
 _PARTS: Final = {
     Gate.LEARNED: "learned",
     Gate.REDIRECT: "redirect",
@@ -43,6 +44,7 @@ class FilterSpec(msgspec.Struct, frozen=True):
     learner: BackgroundLearner | None = None
     concluder: Concluder | None = None  # not together with a `learner`, which uses its findings itself
     peer_filter: PeerFilter | None = None  # used only where there are several agents
+    foresee: Foresight | None = None  # (page, key of its host's queue, memory): computes what learning will probably need; changes nothing
     again: RejudgeTest | None = None  # given a URL's key before it is requested: whether `learned` judges it once more
     recent: Callable[[str, Memory], Recent | None] | None = None  # returns the yield of a class's fetches before its URLs were held
     adopts: Callable[[bytes, Any, Memory], bool] | None = None  # (site, finding, memory) → whether the finding would have permanent effects

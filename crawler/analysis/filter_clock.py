@@ -19,6 +19,8 @@ def clocked(spec: FilterSpec, spent: Counter[str]) -> FilterSpec:
     """Return the filter with clocks that add nanoseconds to `spent`, by "NAME gate.step"."""
     parts = {gate: part for gate in _GATES if (part := getattr(spec, gate)) is not None}
     changed: dict[str, Any] = {gate: _Clocked(part, f"{spec.name} {gate}", spent) for gate, part in parts.items()}
+    if spec.foresee is not None:
+        changed["foresee"] = with_clock(spec.foresee, f"{spec.name} page.foresee", spent)
     if (by_url := spec.by_url) is not None:
         changed["by_url"] = _Variants(by_url, spent)
     return msgspec.structs.replace(spec, **changed)

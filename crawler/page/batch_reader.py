@@ -5,7 +5,8 @@ Page by page, they would push each other out of the processor's caches: reading 
 spread over as many rounds of the loop as keep each round short, since nothing else runs during a round. A page that must be parsed in a
 child process leaves the batch, and its own journey waits for it; so do all pages of a host of which one page has blocked the loop.
 
-Nothing here reads or writes the state of the crawl. Pages are judged after their batch was read, one after the other, so that of two copies
+Nothing here writes the state of the crawl. Filters may read their memories, to compute ahead what learning from a page will probably need
+(`Panel.foreseers`): no outcome depends on that. Pages are judged after their batch was read, one after the other, so that of two copies
 in one batch the second is compared with the first.
 """
 
@@ -112,6 +113,7 @@ class BatchReader:
         self._n_woken, self._woken_at = 0, 0.0  # number of journeys that were woken last, and when
         self._journey_s = _ROUND_S  # seconds that each of the journeys woken lately took
         filters: list[_Stage] = [partial(_measure, measure) for measure in panel.measurers()]
+        filters += [partial(self._foresee, foresee) for foresee in panel.foreseers()]
         self._after_parsing: tuple[_Stage, ...] = (self._hash_words, self._resolve_links, self._gate_links, self._describe, *filters)
         self._stages: tuple[_Stage, ...] = (self._prepare, self._parse, *self._after_parsing)
 
@@ -325,6 +327,10 @@ class BatchReader:
             form=parsed.form if parsed else "",
             feed=self._feed(outcome.url, parsed) if parsed and self._settings.feeds else "",
         )
+
+    def _foresee(self, foresee: Callable[[Page, bytes], None], ticket: _Ticket) -> None:
+        if ticket.page is not None and ticket.page.url.purpose not in FILTERS_OWN:
+            foresee(ticket.page, self._urls.queue_key(ticket.page.url.host))
 
     def _feed(self, url: CrawlURL, parsed: Parsed) -> str:
         """Return the first feed on its own host that a page names: further feeds have the same in another format, or belong to this page

@@ -21,7 +21,7 @@ from typing import Any, Final
 
 from thresher.config.settings import CanarySettings
 from thresher.crawler.core.effects import Answer, Hurry
-from thresher.crawler.core.model import Cause, Mode, Purpose
+from thresher.crawler.core.model import Cause, Mode, Page, Purpose
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import origin_of
 from thresher.filters.base import NO_EFFECTS, Effects
@@ -43,7 +43,7 @@ _CAUSES: Final = frozenset(map(str, Cause))
 def spec(settings: CanarySettings) -> FilterSpec:
     """Return the filter with its parts."""
     part = CanaryFilter(settings)
-    return FilterSpec(NAME, Mode(settings.mode), prober=part, peer_filter=part, voids=True)
+    return FilterSpec(NAME, Mode(settings.mode), prober=part, peer_filter=part, foresee=part.foresee, voids=True)
 
 
 class CanaryFilter:
@@ -58,6 +58,10 @@ class CanaryFilter:
         self._budget = Budget(settings.share, settings.floor)
 
     # -- questions of other parts
+
+    def foresee(self, page: Page, queue: bytes, memory: Memory, /) -> None:
+        if page.status == 200 and not page.flags and self.wants_look(queue, memory, Speech.UNKNOWN):
+            look_of(page)
 
     def wants_look(self, queue: bytes, memory: Memory, speaks: Speech) -> bool:
         """Return whether the next page of a host that is kept becomes a candidate.

@@ -28,7 +28,7 @@ import msgspec
 import xxhash
 
 from thresher.crawler.core.ports import Memory
-from thresher.filters.evidence.early import RowList
+from thresher.filters.evidence.early import LastDecoded, RowList
 from thresher.filters.soft_error.looks import Look
 
 NAME: Final = "canary"
@@ -181,7 +181,7 @@ def candidates(memory: Memory, queue: bytes) -> dict[int, Candidate]:
 
 def free_slot(memory: Memory, queue: bytes) -> int | None:
     """Return the first slot without a candidate, None if there is none."""
-    return next((slot for slot, value in enumerate(_candidates(memory, queue)) if value is None), None)
+    return next((slot for slot in range(N_CANDIDATES) if memory.get(queue + _CANDIDATE + bytes((slot,))) is None), None)
 
 
 def _candidates(memory: Memory, queue: bytes) -> list[bytes | None]:
@@ -323,7 +323,7 @@ def _read(memory: Memory, key: bytes, decoder: msgspec.msgpack.Decoder[_T]) -> _
 
 
 _STATES = msgspec.msgpack.Decoder(HostState)
-_FIRST_ANSWERS = msgspec.msgpack.Decoder(list[EarlyAnswer])
+_FIRST_ANSWERS = LastDecoded(msgspec.msgpack.Decoder(list[EarlyAnswer]))
 _CANDIDATES = msgspec.msgpack.Decoder(Candidate)
 _COUNTS = msgspec.msgpack.Decoder(Count)
 _SUSPECTS = msgspec.msgpack.Decoder(SuspectAnswer)

@@ -31,9 +31,9 @@ from thresher.filters.capabilities import Relinks
 from thresher.filters.depth_cutoff import early
 from thresher.filters.depth_cutoff.evidence import UNLIMITED, CutRule, PlaceCounts
 from thresher.filters.depth_cutoff.ledger import DepthFetch, Ledger, Released
-from thresher.filters.depth_cutoff.novelty import sample
+from thresher.filters.depth_cutoff.novelty import sample_of
 from thresher.filters.depth_cutoff.places import is_numbered, kind_of
-from thresher.filters.depth_cutoff.records import LOW, SAMPLE, Sites, is_barren, is_poor, poor_key
+from thresher.filters.depth_cutoff.records import LOW, SAMPLE, Sites, SiteSummary, is_barren, is_poor, poor_key
 from thresher.filters.pattern_yield.patterns import parse
 from thresher.filters.spec import FilterSpec
 
@@ -79,7 +79,7 @@ class DepthPageMeasure(msgspec.Struct, array_like=True, dict=True):
         """Return the sample of the page's words."""
         page: Page | None = self.__dict__.get("page")
         if page is not None and self.is_ok and not self.sampled:
-            self.sampled = sample(page.tokens, self.url[len(self.host) :])
+            self.sampled = sample_of(page)
         return self.sampled
 
 
@@ -108,6 +108,16 @@ class DepthOfPages:
         measure.__dict__["page"] = page
         return measure
 
+    def foresee(self, page: Page, _queue: bytes, memory: Memory, /) -> None:
+        url = page.url
+        is_sampled = not url.key[8] % SAMPLE
+        if page.status == 200 and (is_sampled or not self._is_usual(self._sites.summary(memory, url.key[:8]), kind_of(url.text, url.host))):
+            sample_of(page)
+
+    def _is_usual(self, summary: SiteSummary, kind: int) -> bool:
+        """Return whether of the pages of a kind that every filter keeps a sample is enough to learn from."""
+        return self._samples and summary.is_plain and summary.met(kind)
+
     def decide(self, measure: DepthPageMeasure, memory: Memory, /) -> tuple[Verdict, Effects]:
         return _NO_VERDICT, NO_EFFECTS
 
@@ -120,7 +130,7 @@ class DepthOfPages:
         kind = kind_of(measure.url, measure.host)
         drop = drop_of(judgement, is_ok=measure.is_ok)
         poor = summary.n_old > 0 and is_poor(memory, key)
-        is_usual = self._samples and not (drop or poor) and summary.is_plain and summary.met(kind)
+        is_usual = not (drop or poor) and self._is_usual(summary, kind)
         if is_usual and key[8] % SAMPLE:
             return NOTHING_LEARNED
         parts = parse(measure.url, measure.host)
@@ -328,14 +338,16 @@ def spec(settings: DepthCutoffSettings, *, shared: Sites | None = None) -> Filte
         shared: The cached memory that this filter shares with its variants (other settings by overrides).
     """
     sites, cuts_all = shared or Sites(), rule_of(settings).unknown() < UNLIMITED
+    pages = DepthOfPages(sites, settings)
     return FilterSpec(
         NAME,
         Mode(settings.mode),
         learned=DepthOfLinks(sites, settings),
         redirect=DepthOfRedirects(sites, settings),
-        page=DepthOfPages(sites, settings),
+        page=pages,
         relinks=NamedAgain(sites),
         again=lambda key, memory: cuts_all or sites.summary(memory, key[:8]).n_limited > 0,
+        foresee=pages.foresee,
         recent=sites.recent,
         on_restored=sites.drop,
         shared=sites,

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thresher.crawler.core.minhash import shingles
-from thresher.crawler.core.model import U64
+from thresher.crawler.core.model import U64, Page
 from thresher.crawler.core.sketch import token_hashes, word_hash
 from thresher.crawler.native import NATIVE, native
 
@@ -38,6 +38,7 @@ _TOP = np.uint64(64 - _TOP_BITS)
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 _OF_THREE = np.arange(3)[:, np.newaxis]
 _MOST_URL_WORDS = 16
+_SAMPLE_OF = "sample of threes"  # key in a page's dict, beside its fields
 _U = np.uint64
 _LARGEST = (1 << 64) - 1
 
@@ -50,6 +51,15 @@ def _other_than_small_numbers() -> npt.NDArray[np.bool_]:
     numbers = token_hashes(" ".join([*map(str, range(100)), *(f"{n:02}" for n in range(10))]))
     found = np.ones(1 << _TOP_BITS, dtype=np.bool_)
     found[numbers >> _TOP] = False
+    return found
+
+
+def sample_of(page: Page) -> bytes:
+    """Return the `sample` of a page; it is computed once."""
+    beside = vars(page)
+    found: bytes | None = beside.get(_SAMPLE_OF)
+    if found is None:
+        found = beside[_SAMPLE_OF] = sample(page.tokens, page.url.text[len(page.url.host) :])
     return found
 
 

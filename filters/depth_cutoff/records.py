@@ -19,7 +19,7 @@ import msgspec
 from thresher.crawler.core.ports import Memory
 from thresher.filters.depth_cutoff.evidence import PlaceCounts
 from thresher.filters.evidence.decay import Recent
-from thresher.filters.evidence.early import HeadList
+from thresher.filters.evidence.early import HeadList, LastWritten
 from thresher.filters.evidence.standing import Standing
 
 LOW: Final = 16  # limits below this are counted one by one
@@ -111,6 +111,7 @@ class SiteHead(SiteSummary, array_like=True):
 
 
 HEAD: Final = msgspec.msgpack.Decoder(SiteHead)
+_WRITTEN: Final = LastWritten[SiteHead]()  # a page's links are learned from right after the page
 _SUMMARY: Final = msgspec.msgpack.Decoder(SiteSummary)
 encode: Final = msgspec.msgpack.Encoder().encode
 
@@ -121,7 +122,7 @@ def head_key(site: bytes) -> bytes:
 
 def first_pages(memory: Memory, site: bytes) -> HeadList[EarlyPage, SiteHead]:
     """Read a site's head, with the list of its first pages."""
-    return HeadList(memory, head_key(site), HEAD, HEAD_WEIGHT)
+    return HeadList(memory, head_key(site), HEAD, HEAD_WEIGHT, _WRITTEN)
 
 
 def is_barren(memory: Memory, key: bytes) -> bool:

@@ -30,7 +30,7 @@ list, families 30 µs (60 with storage) a page, 3 µs a batch of links to sites 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from typing import Final
@@ -52,9 +52,10 @@ from thresher.filters.dust.memory import NAME, RuleBook, read_book, version, wri
 from thresher.filters.dust.records import (
     Progress,
     StoredLook,
+    count_origins,
     digest_of,
     list_of,
-    look_at,
+    look_of,
     note_asked,
     read_key,
     read_look,
@@ -65,7 +66,6 @@ from thresher.filters.dust.records import (
     write_common,
     write_fetched,
     write_look,
-    write_origins,
     write_progress,
 )
 from thresher.filters.dust.rules import LearnedRule, site_named
@@ -91,7 +91,6 @@ _OTHERS: Final = 16  # and one page in so many of other titles
 _MOST_TITLES: Final = 64  # titles that are remembered while the list is a sample
 _TELLS_COPIES: Final = "exact_duplicate"  # the filter whose verdict is needed
 _COPIES: Final = frozenset((Reason.DUPLICATE_CONTENT, Reason.NEAR_REPLICA))
-_MOST_ORIGINS: Final = 64
 _NO_VERDICT: Final = Verdict(NAME)
 
 
@@ -118,6 +117,7 @@ def spec(settings: DustSettings, *, judges: Collection[str] = (), of_site: OfSit
         again=has_rules,
         page=pages,
         learner=miner,
+        foresee=pages.foresee,
         recent=families.recent,
         adopts=adopts,
         shared=books,
@@ -172,11 +172,17 @@ class PageGate:
 
     def measure(self, page: Page, /) -> DustPageMeasure:
         url = page.url
-        title = xxhash.xxh3_64_intdigest(page.title.encode())
+        title = _title_of(page)
         text = families.words_of(page) if 200 <= page.status < 300 else b""
         measure = DustPageMeasure(url.text, url.site, url.key, url.via, title, text=text)
         measure.__dict__["page"] = page
         return measure
+
+    def foresee(self, page: Page, _queue: bytes, memory: Memory, /) -> None:
+        if self._samples and _is_of_sample(_title_of(page), page.url.key):
+            progress = read_progress(memory, page.url.key[:_SITE])
+            if progress is None or progress.n_pages < self._of_site(progress.site).max_urls:
+                look_of(page)
 
     def decide(self, measure: DustPageMeasure, memory: Memory, /) -> tuple[Verdict, Effects]:
         canonizer = self._books.canonizer(memory, measure.key[:_SITE])
@@ -233,9 +239,7 @@ class PageGate:
         if look.is_good:
             is_copy = self._meets(measure, look, canonizer, progress, memory, n_alike) or is_copy
         if measure.origins:
-            origins = read_origins(memory, site)
-            _add(origins, measure.origins)
-            write_origins(memory, site, origins)
+            count_origins(memory, site, measure.origins)
         is_met = bool(measure.via) or not was_wanted
         is_new = write_look(memory, measure.key, measure.url, look, is_met=is_met)
         progress.n_pages += is_new
@@ -271,7 +275,7 @@ class PageGate:
         """Return whether a page enters the list. If the page before had the same title, the whole site may have it: it is then ignored."""
         if not self._samples or max(progress.copies, progress.repeated) >= _FEWEST_COPIES:
             return True
-        return measure.title % _SAMPLE == 0 or measure.key[-1] % _OTHERS == 0
+        return _is_of_sample(measure.title, measure.key)
 
     def _note_title(self, title: int, progress: Progress) -> None:
         """Remember the title of a page of the list while the list is a sample: pages of one title may be copies."""
@@ -286,6 +290,14 @@ class PageGate:
         """Return whether a page showed what the site had shown before."""
         is_known = not judgement.is_new
         return is_known and any(verdict.reason in _COPIES and verdict.filter in self._judges for verdict in judgement.standing)
+
+
+def _title_of(page: Page) -> int:
+    return xxhash.xxh3_64_intdigest(page.title.encode())
+
+
+def _is_of_sample(title: int, key: bytes) -> bool:
+    return title % _SAMPLE == 0 or key[-1] % _OTHERS == 0
 
 
 def _shown(measure: DustPageMeasure, judgement: Judgement) -> StoredLook:
@@ -361,13 +373,6 @@ def _own_origins(links: Sequence[str], site: str) -> dict[str, int]:
     return {each: n for each, n in Counter(map(origin_of, links)).items() if (host := hostname_of(each)) == site or host.endswith(below)}
 
 
-def _add(counts: dict[str, int], more: Mapping[str, int]) -> None:
-    """Add counts, of no more than `_MOST_ORIGINS`."""
-    for each, n in more.items():
-        if each in counts or len(counts) < _MOST_ORIGINS:
-            counts[each] = counts.get(each, 0) + n
-
-
 def _is_due(progress: Progress) -> bool:
     """Return whether the site is to be studied after the page that has just entered its list; if so, not again for long."""
     every = max(_JUDGE_EVERY, progress.asked_at // _JUDGE_SHARE)
@@ -378,11 +383,6 @@ def _is_due(progress: Progress) -> bool:
         return True
     late = progress.n_pages - progress.next_at
     return late >= 0 and late % _ASK_EVERY == 0
-
-
-def look_of(page: Page) -> StoredLook:
-    """Return what a page shows; an error or an empty page is like no other."""
-    return look_at(page.url.text, page.tokens) if 200 <= page.status < 300 else StoredLook()
 
 
 def _alias(canonical: str, rule: str) -> Verdict:

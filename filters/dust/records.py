@@ -22,7 +22,7 @@ import numpy as np
 import xxhash
 
 from thresher.crawler.core.echo import without_echo
-from thresher.crawler.core.model import U64
+from thresher.crawler.core.model import U64, Page
 from thresher.crawler.core.ports import Memory
 from thresher.filters.dust.memory import KEPT
 from thresher.filters.dust.similarity import MIN_WORDS, PLACES, resemble, sketch
@@ -46,6 +46,8 @@ _UNMET: Final = 2
 _FORM: Final = 3  # mask of the bits that say which of the three a page is
 _BLOCK_AT: Final = 2  # bit at which its block of time begins
 _LONG: Final = 2_000  # words
+_MOST_ORIGINS: Final = 64
+_LOOK: Final = "dust look"  # key in a page's dict, beside its fields
 _AT_ONCE: Final = 500  # pages read in one go: 1 ms
 
 
@@ -103,6 +105,15 @@ def look_at(url: str, words: U64) -> StoredLook:
     return StoredLook(xxhash.xxh3_64_digest(own.data), sketch(own).astype("<u2").tobytes())
 
 
+def look_of(page: Page) -> StoredLook:
+    """Return what a page shows, which is computed once; an error or an empty page is like no other."""
+    beside = vars(page)
+    look: StoredLook | None = beside.get(_LOOK)
+    if look is None:
+        look = beside[_LOOK] = look_at(page.url.text, page.tokens) if 200 <= page.status < 300 else StoredLook()
+    return look
+
+
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Progress).decode
 _decode_origins = msgspec.msgpack.Decoder(dict[str, int]).decode
@@ -122,8 +133,13 @@ def read_origins(memory: Memory, site: bytes) -> dict[str, int]:
     return {} if value is None else _decode_origins(value)
 
 
-def write_origins(memory: Memory, site: bytes, origins: Mapping[str, int]) -> None:
-    memory.put(site + _ORIGINS, _encode(origins), weight=KEPT)
+def count_origins(memory: Memory, site: bytes, more: Mapping[str, int]) -> None:
+    """Add counts of links to origins of a site, of no more than `_MOST_ORIGINS`."""
+    counts = read_origins(memory, site)
+    for each, n in more.items():
+        if each in counts or len(counts) < _MOST_ORIGINS:
+            counts[each] = counts.get(each, 0) + n
+    memory.put(site + _ORIGINS, _encode(counts), weight=KEPT)
 
 
 def read_common(memory: Memory, site: bytes) -> bytes:

@@ -81,10 +81,29 @@ class EarlyList(ABC, Generic[T]):
     def _close(self) -> None: ...
 
 
+class ListDecoder(Protocol[T]):
+    """Reads the items of a list."""
+
+    def decode(self, value: bytes, /) -> list[T]: ...
+
+
+class LastDecoded(Generic[T]):
+    """A decoder of items that cannot be changed; it remembers the last list, since a list is read several times for one answer."""
+
+    def __init__(self, decoder: ListDecoder[T]) -> None:
+        self._decoder = decoder
+        self._value, self._items = b"", list[T]()
+
+    def decode(self, value: bytes, /) -> list[T]:
+        if value is not self._value:
+            self._value, self._items = value, self._decoder.decode(value)
+        return [*self._items]
+
+
 class RowList(EarlyList[T]):
     """A list in a record of its own, which is empty once the list is closed."""
 
-    def __init__(self, memory: Memory, key: bytes, decoder: msgspec.msgpack.Decoder[list[T]], weight: float) -> None:
+    def __init__(self, memory: Memory, key: bytes, decoder: ListDecoder[T], weight: float) -> None:
         """Read it.
 
         Args:
@@ -103,27 +122,51 @@ class RowList(EarlyList[T]):
         self._memory.put(self._key, _CLOSED, self._weight)
 
 
+class LastWritten(Generic[H]):
+    """The head that was written last, for one who reads the same bytes: it is taken once, since it can be changed."""
+
+    def __init__(self) -> None:
+        self._value: bytes = b""
+        self._head: H | None = None
+
+    def keep(self, value: bytes, head: H) -> None:
+        self._value, self._head = value, head
+
+    def take(self, value: bytes) -> H | None:
+        """Return the head whose bytes these very ones are, None if they are others."""
+        head = self._head if value is self._value else None
+        self._value, self._head = b"", None
+        return head
+
+
 class HeadList(EarlyList[T], Generic[T, H]):
     """A list in the head, the record of what the filter knows of a host; closed if there is a head without items.
 
     Whoever takes the items writes the head, with what was learned from them.
     """
 
-    def __init__(self, memory: Memory, key: bytes, decoder: msgspec.msgpack.Decoder[H], weight: float) -> None:
+    def __init__(
+        self, memory: Memory, key: bytes, decoder: msgspec.msgpack.Decoder[H], weight: float, written: LastWritten[H] | None = None
+    ) -> None:
         """Read the head.
 
         Args:
             key: Of the head.
             decoder: Of the head.
             weight: Of the head in the filter's memory.
+            written: What was written last, if it is often read again at once.
         """
-        self._memory, self._key, self._weight = memory, key, weight
+        self._memory, self._key, self._weight, self._written = memory, key, weight, written
         value = memory.get(key)
-        self.head: H = decoder.decode(value) if value else decoder.type()
+        found = written.take(value) if written is not None and value else None
+        self.head: H = found or (decoder.decode(value) if value else decoder.type())
         self.items = None if value and not self.head.early else self.head.early
 
     def write(self) -> None:
-        self._memory.put(self._key, _encode(self.head), self._weight)
+        value = _encode(self.head)
+        self._memory.put(self._key, value, self._weight)
+        if self._written is not None:
+            self._written.keep(value, self.head)
 
     def _close(self) -> None:
         self.head.early = []

@@ -40,7 +40,7 @@ from thresher.crawler.core.ownership import Ownership
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.url import is_home
 from thresher.filters import copy_links
-from thresher.filters.base import NO_EFFECTS, Effects
+from thresher.filters.base import NO_EFFECTS, NOTHING_LEARNED, Effects
 from thresher.filters.evidence.blocks import are_enough
 from thresher.filters.near_replica import compare
 from thresher.filters.near_replica.collide import Grid
@@ -175,11 +175,11 @@ class ReplicaGate:
     def observe(self, measure: ReplicaMeasure, judgement: Judgement, memory: Memory, /) -> Effects:
         page = measure.known
         if page is None:
-            return NO_EFFECTS
+            return NOTHING_LEARNED
         own = next((verdict for verdict in judgement.verdicts if verdict.filter == NAME), _SILENT)
         is_replica = own.reason is Reason.NEAR_REPLICA
         if not judgement.is_new and not is_replica:
-            return NO_EFFECTS
+            return NOTHING_LEARNED
         original = None if "original" not in own.evidence else bytes.fromhex(str(own.evidence["original"]))
         if not is_replica:
             copy_links.pay(measure.via, memory)

@@ -39,9 +39,9 @@ from thresher.crawler.core.url import is_home, origin_of
 from thresher.filters.base import NO_EFFECTS, NOTHING_LEARNED, Effects, HeldLink, LinkJudgement, LinkRuling, hold_links
 from thresher.filters.evidence.opinion import Belief
 from thresher.filters.pattern_yield.evidence import HoldRule
-from thresher.filters.pattern_yield.news import TELLS_COPIES, Novelty, canonical_of, news, novelty_of
+from thresher.filters.pattern_yield.news import TELLS_COPIES, Novelty, canonical_of, news_of, novelty_of
 from thresher.filters.pattern_yield.patterns import Parts, parse
-from thresher.filters.pattern_yield.records import GOOD_RUN, SAMPLE, Pattern, PatternFetch, text_key
+from thresher.filters.pattern_yield.records import GOOD_RUN, SAMPLE, Pattern, PatternFetch, SiteSummary, text_key
 from thresher.filters.pattern_yield.sites import Sites
 from thresher.filters.pattern_yield.tree import Tree
 from thresher.filters.spec import FilterSpec
@@ -70,6 +70,7 @@ def spec(settings: PatternYieldSettings, *, judges: Collection[str] = (), shared
         page=pages,
         again=links.may_hold,
         unread=True,
+        foresee=pages.foresee,
         recent=sites.recent,
         on_restored=sites.drop,
         shared=sites,
@@ -111,7 +112,7 @@ class YieldPageMeasure(msgspec.Struct, array_like=True, dict=True):
         """Return a number for what the page shows apart from what its URL repeats, 0 if that is not known."""
         page: Page | None = self.__dict__.get("page")
         if page is not None and not self.news:
-            self.news = news(self.url, origin_of(self.url), page.tokens)
+            self.news = news_of(page)
         return self.news
 
 
@@ -142,13 +143,22 @@ class YieldOfPages:
         measure.__dict__["page"] = page
         return measure
 
+    def foresee(self, page: Page, _queue: bytes, memory: Memory, /) -> None:
+        key = page.url.key
+        if page.status == 200 and len(page.tokens) >= _MIN_TOKENS and not self._is_usual(self._sites.glance(memory, key[:8]), key):
+            news_of(page)
+
+    def _is_usual(self, site: SiteSummary, key: bytes) -> bool:
+        """Return whether a page that the panel keeps need not be learned from: its site is good, and it is not of the sample."""
+        return site.good_run >= self._enough and not site.n_barren and key[8] % SAMPLE > 0
+
     def decide(self, measure: YieldPageMeasure, memory: Memory, /) -> tuple[Verdict, Effects]:
         return _NO_VERDICT, NO_EFFECTS
 
     def observe(self, measure: YieldPageMeasure, judgement: Judgement, memory: Memory, /) -> Effects:
         site, via = measure.key[:8], measure.via
         before = self._sites.glance(memory, site)
-        is_usual = before.good_run >= self._enough and not before.n_barren and measure.key[8] % SAMPLE > 0
+        is_usual = self._is_usual(before, measure.key)
         may_credit = bool(via) and (before if via[:8] == site else self._sites.glance(memory, via[:8])).n_sources > 0
         novelty = novelty_of(judgement, self._judges) if measure.is_ok else Novelty.OLD
         is_passed_over = is_usual and not novelty.is_barren
@@ -310,10 +320,10 @@ class YieldOfLinks:
 
     def observe(self, measure: YieldLinksMeasure, judgement: LinkJudgement, memory: Memory, /) -> Effects:
         if not measure.source:
-            return NO_EFFECTS
+            return NOTHING_LEARNED
         site, key = measure.source[:8], measure.source[8:]
         if not measure.url and self._sites.glance(memory, site).awaits != key:
-            return NO_EFFECTS
+            return NOTHING_LEARNED
         tree = self._sites.tree(memory, site, self._rule)
         if measure.url:
             effects = self._redirected(tree, measure, judgement)

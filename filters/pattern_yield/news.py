@@ -23,11 +23,12 @@ import numpy as np
 import xxhash
 
 from thresher.crawler.core.echo import without_echo
-from thresher.crawler.core.model import U64, Judgement, Reason, Verdict
+from thresher.crawler.core.model import U64, Judgement, Page, Reason, Verdict
 
 TELLS_COPIES: Final = "exact_duplicate"  # the filter whose verdict alone is enough
 _ALIASES: Final = "dust"  # the filter that knows of aliases
 _OF_SERIES: Final = "of_series"  # key in a verdict's evidence: the two URLs differ only in numbers
+_NEWS: Final = "news"  # key in a page's dict, beside its fields
 _ALIKE: Final = 0.9  # resemblance from which a page is like another one of its series
 
 
@@ -75,6 +76,15 @@ def news(url: str, origin: str, tokens: U64) -> int:
         tokens: Hashes of the page's words.
     """
     return xxhash.xxh3_64_intdigest(np.ascontiguousarray(without_echo(url, origin, tokens), dtype="<u8").data)
+
+
+def news_of(page: Page) -> int:
+    """Return the `news` of a page; it is computed once."""
+    beside = vars(page)
+    found: int | None = beside.get(_NEWS)
+    if found is None:
+        found = beside[_NEWS] = news(page.url.text, page.url.host, page.tokens)
+    return found
 
 
 def canonical_of(judgement: Judgement) -> str:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Self
 
 import pytest
+from msgspec.structs import replace
 
 from thresher.config.settings import Settings
 from thresher.crawler.children.crash_suspects import Suspects
 from thresher.crawler.core import html
-from thresher.crawler.core.model import Fetched, Flag, Head
+from thresher.crawler.core.model import Fetched, Flag, Head, Mode, Purpose
 from thresher.crawler.core.parsed import Parsed
 from thresher.crawler.core.sketch import token_hashes
 from thresher.crawler.core.url import URLRules, URLSpace
@@ -22,6 +23,7 @@ from thresher.crawler.gates.link_gate import LinkGate
 from thresher.crawler.page.batch_reader import BatchReader, PageReading
 from thresher.crawler.page.parser import Parser
 from thresher.filters.panel import Panel
+from thresher.filters.spec import FilterSpec
 from thresher.storage.store import Store
 
 URLS = URLSpace(bytes(32), URLRules())
@@ -37,13 +39,15 @@ def page(i: int) -> Fetched:
 
 
 @asynccontextmanager
-async def batch_reader(path: Path, clock: Callable[[], float] = lambda: 7.0) -> AsyncIterator[BatchReader]:
+async def batch_reader(
+    path: Path, clock: Callable[[], float] = lambda: 7.0, filters: Sequence[FilterSpec] = ()
+) -> AsyncIterator[BatchReader]:
     settings = Settings()
     parser = Parser(settings.parse, "thresher")
     with Store.create(path / "crawl", settings, 0.0) as store:
         suspects = Suspects(path / "crawl", store.tables)
         try:
-            panel = Panel([], store.tables.memory, audit_share=0.0)
+            panel = Panel(filters, store.tables.memory, audit_share=0.0)
             links = LinkGate(URLS, store.tables.seen, panel, settings)
             yield BatchReader(parser, suspects, links, panel, urls=URLS, settings=settings, clock=clock)
             assert not any((path / "crawl" / "working").read_bytes())  # no page is suspected
@@ -62,6 +66,18 @@ async def test_pages_that_arrive_together_are_read_as_if_alone(tmp_path: Path) -
     async with batch_reader(tmp_path) as table:
         found = await asyncio.gather(*(table.read(page(i)) for i in range(50)))
     assert all(is_right(reading, i) for i, reading in enumerate(found))
+
+
+async def test_filters_compute_beforehand_for_the_batch_but_not_of_their_own_requests(tmp_path: Path) -> None:
+    """Mutations: no stage of the reader asked them; pages of canaries were theirs, too."""
+    seen: list[tuple[str, bytes]] = []
+    spec = FilterSpec("ahead", Mode.ENFORCE, foresee=lambda page, queue, _memory: seen.append((page.url.text, queue)))
+    own = page(3)
+    own = replace(own, url=replace(own.url, purpose=Purpose.CANARY))
+    async with batch_reader(tmp_path, filters=[spec]) as table:
+        await asyncio.gather(*(table.read(each) for each in (page(1), page(2), own)))
+    queue = URLS.queue_key("http://a.test")
+    assert seen == [("http://a.test/p1/", queue), ("http://a.test/p2/", queue)]
 
 
 class Rounds:

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from dict_memory import DictMemory
 
-from thresher.filters.evidence.early import EarlyList, HeadList, RowList
+from thresher.filters.evidence.early import EarlyList, HeadList, LastDecoded, LastWritten, RowList
 
 KEY = b"site___1x"
 
@@ -73,3 +73,37 @@ def test_a_head_is_written_with_its_items_and_closed_by_whoever_takes_them() -> 
     opened.write()
     assert (head_list(memory).items, head_list(memory).enter(lambda _: "b")) == (None, 0)
     assert head_list(memory).head.n == 7
+
+
+def test_a_list_that_is_read_again_is_not_that_of_whoever_read_it_first() -> None:
+    """Mutations: the remembered items were given out themselves, so that what was added to them unwritten stood in the next list; other
+    bytes were taken for the last ones.
+    """
+    memory, decoder = DictMemory(), LastDecoded(msgspec.msgpack.Decoder(list[str]))
+    first = RowList(memory, KEY, decoder, 1.0)
+    first.enter(lambda _: "a")
+    read, again = (RowList(memory, KEY, decoder, 1.0) for _ in range(2))
+    assert read.items == again.items == ["a"]
+    assert read.items is not None
+    read.items.append("unwritten")
+    assert RowList(memory, KEY, decoder, 1.0).items == ["a"]
+    RowList(memory, KEY, decoder, 1.0).enter(lambda _: "b")
+    assert RowList(memory, KEY, decoder, 1.0).items == ["a", "b"]
+
+
+def test_a_head_that_was_just_written_is_given_to_one_reader() -> None:
+    """Mutations: the second reader got the same head, with the first one's unwritten changes; a head of other bytes was given."""
+    memory, written = DictMemory(), LastWritten[SiteHead]()
+
+    def read(key: bytes = KEY) -> HeadList[str, SiteHead]:
+        return HeadList(memory, key, msgspec.msgpack.Decoder(SiteHead), 1.0, written)
+
+    one = read()
+    one.enter(lambda _: "a")
+    two = read()
+    assert two.head is one.head
+    two.head.n = 7  # unwritten
+    assert (read().head.n, read().items) == (0, ["a"])
+    two.write()
+    read(b"site___2x").enter(lambda _: "of another site")
+    assert (read().head.n, read().items) == (7, ["a"])

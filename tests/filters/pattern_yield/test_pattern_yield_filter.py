@@ -20,7 +20,7 @@ from thresher.crawler.core.link_batch import LinkBatch
 from thresher.crawler.core.model import Judgement, Mode, Page, Reason, Verdict
 from thresher.crawler.core.ports import Memory
 from thresher.crawler.core.sketch import token_hashes
-from thresher.filters.base import NO_EFFECTS, Effects
+from thresher.filters.base import NO_EFFECTS, Effects, Gate
 from thresher.filters.evidence.decay import Recent
 from thresher.filters.evidence.early import EarlyList
 from thresher.filters.evidence.opinion import Opinion
@@ -115,8 +115,17 @@ def test_the_journal_teaches_an_empty_memory_the_same_again() -> None:
 
 def test_the_journal_holds_no_text_of_links() -> None:
     crawl = Crawl(DictMemory())
-    crawl.sit(batch(*[f"http://a.example/a-rather-long-name-of-a-page/{i}" for i in range(60)]))
-    assert len(crawl.journal[0].measures[0][1]) < 100
+    for i in (1, 2):
+        crawl.sit(told(f"http://a.example/same/{i}", "one"))
+    crawl.sit(batch(*[f"http://a.example/a-rather-long-name-of-a-page/{i}" for i in range(60)], source="http://a.example/same/2"))
+    assert crawl.journal[-1].gate == Gate.LEARNED
+    assert len(crawl.journal[-1].measures[0][1]) < 100
+
+
+def test_the_journal_skips_links_from_which_nothing_is_learned() -> None:
+    crawl = Crawl(DictMemory())
+    crawl.sit(batch("http://a.example/1", "http://a.example/2"))
+    assert not crawl.journal
 
 
 def test_deciding_writes_nothing() -> None:
