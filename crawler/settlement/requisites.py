@@ -26,6 +26,7 @@ from thresher.crawler.core.ports import Entry, Lane
 from thresher.crawler.core.url import BadURL, queue_name
 from thresher.crawler.gates.link_gate import Skip, presentable
 from thresher.crawler.journeys import requisite_fault
+from thresher.crawler.page.requisite_reader import Named
 from thresher.crawler.settlement.outbox import Outbox
 from thresher.crawler.settlement.skips import note_skip
 from thresher.crawler.settlement.totals import Totals
@@ -60,8 +61,14 @@ class Requisites:
 
     def on_page(self, visit: Visit, now: float) -> None:
         """Handle a page that was read: request its requisites."""
-        if visit.requisites:
-            self.want(visit.lease.entry.url, visit.requisites, 1, 0, now)
+        if visit.requisites is not None:
+            self._want_named(visit.lease.entry.url, visit.requisites, 1, now)
+
+    def _want_named(self, source: CrawlURL, named: Named, hop: int, now: float) -> None:
+        """Request what a page or style sheet names; say if that is not all of it."""
+        if named.fault:
+            note_skip(self._store.tables, self._totals, Skip(source.text, Reason.REQUISITE_LIMIT, named.fault), source.via)
+        self.want(source, named.texts, hop, 0, now)
 
     def want(self, source: CrawlURL, texts: Sequence[str], hop: int, hops: int, now: float) -> None:
         """Request the requisites that were not requested before; bring nearer those that were farther from any page.
@@ -166,12 +173,12 @@ class Requisites:
                 record.state, record.why = "redirected", presentable(outcome.target)[:2048]
             case _:
                 record.state, record.mime_type = "fetched", outcome.head.mime_type
-                record.needs = visit.requisites or []
+                record.needs = visit.requisites.texts if visit.requisites is not None else []
         self._tables.save(entry.url.key, record)
         if isinstance(outcome, Redirect):
             self._follow(entry.url, outcome.target, now)
-        elif record.needs:
-            self.want(entry.url, record.needs, record.hop + 1, 0, now)
+        elif visit.requisites is not None:
+            self._want_named(entry.url, visit.requisites, record.hop + 1, now)
 
     def on_refusal(self, visit: Visit, skip: Skip, now: float) -> None:
         """Handle a requisite that may not be requested."""

@@ -261,13 +261,23 @@ async def test_what_is_linked_and_needed_is_requested_once(tmp_path: Path) -> No
 
 @pytest.mark.parametrize(("budget", "n_fetched"), [({"max_requisites_per_page": 2}, 2), ({"max_requisites_per_host": 3}, 3)])
 async def test_what_pages_need_has_budgets_of_its_own(tmp_path: Path, budget: dict[str, Any], n_fetched: int) -> None:
-    """Of one page, and of one host; limits of pages do not count it."""
+    """Of one page, and of one host; limits of pages do not count it. What is left out is told, of a page in the archive, too."""
     async with LittleWeb() as web:
         web.page("a.test/", head="".join(f'<img src="{image(web, f"a.test/{n}.png")}">' for n in range(9)))
         limits = LimitSettings(min_free_disk=0, max_wait=5.0, max_pages_per_host=1)
         archive = ArchiveSettings(format="warc", requisites=True, **budget)
         await crawl(tmp_path, whole(web, ["a.test/"], archive=archive, limits=limits))
         assert len(web.requests) == 1 + n_fetched
+    page = web.url("a.test/")
+    (told,) = [record.fields for record in records(tmp_path) if record.kind == "metadata" and record.url == page]
+    with View(tmp_path, at_once=True) as view:
+        skipped = [(line.url, line.by) for line in view.all_skipped() if line.reason == "requisite_limit"]
+    if n_fetched == 2:
+        words = "8 addresses beyond archive.max_requisites_per_page"
+        assert skipped == [(page, words)]
+        assert told["skipped-requisites"] == [words]
+    else:
+        assert [by for _, by in skipped] == ["archive"] * 7
 
 
 async def test_the_archival_example_keeps_what_it_promises(tmp_path: Path) -> None:
