@@ -2,9 +2,9 @@
 
     page ─ want ─ ahead of further pages in the host's queue ─ answered ─ want (of a style sheet, of a redirect) ─ ...
 
-A requisite is requested once, however many pages need it, up to `archive.max_requisite_hops` from its page: each page or style sheet that
-names the next is a hop (page → style sheet → imported style sheet → font is 3), a redirect is none. What lies deeper is refused, and
-requested once a nearer page is found: the record of a style sheet keeps what it names.
+A requisite is requested once, however many pages need it, to three hops: page → style sheet → import → font. An imported style sheet may
+import others, up to `archive.max_imports` in a row; a redirect is no hop. What lies deeper is refused, and requested once a nearer page is
+found: the record of a style sheet keeps what it names. In the code each is a step from what names it, at most 2 + `max_imports`.
 
 It may be out of scope. It is not a page: it is not counted as one, not in the link graph, and shown to no filter. But robots.txt,
 politeness, the guards of addresses and of dangerous links, `scope.exclude` and the other limits apply as to any request.
@@ -23,6 +23,7 @@ from typing import Final
 from thresher.crawler.core.frontier import Frontier
 from thresher.crawler.core.model import CrawlURL, Failed, Outcome, Purpose, Reason, Redirect, State
 from thresher.crawler.core.ports import Entry, Lane
+from thresher.crawler.core.requisites import FEWEST_STEPS
 from thresher.crawler.core.url import BadURL, queue_name
 from thresher.crawler.gates.link_gate import Skip, presentable
 from thresher.crawler.journeys import requisite_fault
@@ -38,7 +39,7 @@ from thresher.storage.tables.requisites import REQUESTER
 _RANK: Final = 1  # rank in the lane of prior requests: after filters' requests
 _REMEMBERED: Final = 65_536  # URLs of other agents that were sent recently; 4 MB
 _BY: Final = "archive"
-_TOO_DEEP: Final = "hops"  # the part of `archive` that refuses what is more than `max_requisite_hops` from every page that needs it
+_TOO_DEEP: Final = "imports"  # says that `archive.max_imports` refuses it
 
 
 class Requisites:
@@ -56,7 +57,7 @@ class Requisites:
         self._context = context
         self._totals = totals
         self._outbox = outbox
-        self._told: dict[bytes, int] = {}  # key → the least hop that was sent
+        self._told: dict[bytes, int] = {}  # key → the fewest steps that were sent
         self.n_waiting = self._tables.n_waiting() if context.requisites is not None else 0
 
     def on_page(self, visit: Visit, now: float) -> None:
@@ -88,7 +89,7 @@ class Requisites:
                 self._bring_nearer(self._url(text, source, hop, hops), known, now)
 
     def _bring_nearer(self, url: CrawlURL, record: RequisiteRecord, now: float) -> None:
-        """Handle that a known requisite is fewer hops from this page than from those before: what it needs may be near enough now."""
+        """Handle that a known requisite is fewer steps from this page than from those before: what it needs may be near enough now."""
         if record.state == "refused" and record.why == f"{Reason.REQUISITE_LIMIT} {_TOO_DEEP}":
             self._ask(url, now)
             return
@@ -129,7 +130,7 @@ class Requisites:
         if self._was_page(url, record, now):
             return
         queue, limits = self._context.urls.queue_key(url.host), self._context.overriding.of(url.text).archive
-        if url.site_depth > limits.max_requisite_hops:
+        if url.site_depth > FEWEST_STEPS + limits.max_imports:
             self._refuse(url, record, Skip(url.text, Reason.REQUISITE_LIMIT, _TOO_DEEP))
         elif self._tables.n_of_host(queue) >= self._context.overriding.of_host(queue_name(url.host)).archive.max_requisites_per_host:
             self._refuse(url, record, Skip(url.text, Reason.REQUISITE_LIMIT, _BY))
