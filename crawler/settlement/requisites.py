@@ -96,7 +96,7 @@ class Requisites:
         record.hop = url.site_depth
         self._tables.save(url.key, record)
         if record.state == "redirected":
-            self._follow(url, record.why, now)
+            self._follow(url, record.why, record.hop, now)
         elif record.needs:
             self.want(url, record.needs, record.hop + 1, 0, now)
 
@@ -151,7 +151,7 @@ class Requisites:
         self._tables.save(url.key, record)
         edge = self._store.tables.redirects.edge(url.key)
         if edge is not None and edge.to_key:
-            self._follow(url, edge.to_text, now)
+            self._follow(url, edge.to_text, record.hop, now)
         return True
 
     # -- what became of a request
@@ -177,7 +177,7 @@ class Requisites:
                 record.needs = visit.requisites.texts if visit.requisites is not None else []
         self._tables.save(entry.url.key, record)
         if isinstance(outcome, Redirect):
-            self._follow(entry.url, outcome.target, now)
+            self._follow(entry.url, outcome.target, record.hop, now)
         elif visit.requisites is not None:
             self._want_named(entry.url, visit.requisites, record.hop + 1, now)
 
@@ -203,8 +203,8 @@ class Requisites:
         record.at = now
         return record
 
-    def _follow(self, url: CrawlURL, target: str, now: float) -> None:
-        """Request the target of a redirected requisite."""
+    def _follow(self, url: CrawlURL, target: str, hop: int, now: float) -> None:
+        """Request the target of a redirected requisite, which is as far from the page."""
         if url.hops >= self._context.overriding.of(url.text).limits.max_redirects:
             note_skip(self._store.tables, self._totals, Skip(presentable(target)[:2048], Reason.REDIRECT_LIMIT, "limits"), url.key)
             return
@@ -215,7 +215,7 @@ class Requisites:
                 self._store.tables, self._totals, Skip(presentable(target)[:2048], Reason.REDIRECT_INVALID, str(error.reason)), url.key
             )
             return
-        self.want(url, [text], url.site_depth, url.hops + 1, now)
+        self.want(url, [text], hop, url.hops + 1, now)
 
     def _refuse(self, url: CrawlURL, record: RequisiteRecord, skip: Skip) -> None:
         record.state, record.why = "refused", f"{skip.reason} {skip.by}"

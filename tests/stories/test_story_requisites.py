@@ -142,6 +142,24 @@ async def test_what_is_too_deep_for_one_page_is_there_for_a_nearer_one(tmp_path:
     assert faults(tmp_path) == []
 
 
+async def test_what_becomes_nearer_while_it_waits_leads_on_from_there(tmp_path: Path) -> None:
+    """A style sheet of another host, imported first, then named by a page before that host answers: it redirects, and its font is near."""
+    async with LittleWeb() as web:
+        icon, slow = '<link rel=icon href="data:,">', web.stall("b.test/slow")
+        style = css(web, "a.test/1.css", f"@import '{web.url('b.test/to')}'")
+        first = f'<img src="{image(web, "b.test/slow")}"><link rel=stylesheet href="{style}">'
+        web.page("a.test/", "a.test/2", head=icon + first)
+        web.page("a.test/2", "a.test/3", head=f'{icon}<link rel=stylesheet href="{web.url("b.test/to")}">')
+        web.page("a.test/3", head=icon)
+        web.redirect("b.test/to", "b.test/2.css")
+        css(web, "b.test/2.css", "p { background: url(deep.png) }")
+        image(web, "b.test/deep.png")
+        web.on_request = lambda place: slow.set() if place == "a.test/3" else None
+        archive = ArchiveSettings(format="warc", requisites=True, max_imports=0)
+        await crawl(tmp_path, whole(web, ["a.test/"], archive=archive))
+        assert [place for place in web.requests if place.startswith("b")] == ["b.test/slow", "b.test/to", "b.test/2.css", "b.test/deep.png"]
+
+
 @pytest.mark.parametrize(("linked", "is_read"), [("", False), ("page", True), ("image", False)])
 async def test_sitemaps_of_a_host_that_is_only_needed_are_not_read(tmp_path: Path, linked: str, is_read: bool) -> None:
     """With scope `any`, too, where each host is in scope: not until a page of it is asked for; an image that is linked to is no page.
