@@ -15,7 +15,7 @@ from thresher.config.dangerous_links import DANGEROUS, MANUALS, TITLES
 from thresher.config.surt import from_surt
 
 _MOST = 10**15
-MOST_REQUISITE_HOPS = 9  # CSS that is imported by CSS that is imported by CSS …
+MOST_IMPORTS = 9
 
 Seconds = Annotated[float, Meta(ge=0, le=1e9, extra={"unit": "seconds"})]
 Timeout = Annotated[float, Meta(gt=0, le=1e9, extra={"unit": "seconds"})]  # 0 would mean "no limit" to the libraries that get it
@@ -316,7 +316,7 @@ class ArchiveSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     max_file: Annotated[int, Meta(ge=1 << 20, le=_MOST, extra={"unit": "bytes"})] = 1 << 30  # a record that is larger has a file of its own
     dedup: list[str] = field(default_factory=list)  # CDXJ or WARC files, or folders of earlier crawls; their bodies are not written again
     requisites: bool = False  # fetch requisites of pages: images, styles, scripts, fonts, media
-    max_requisite_hops: Annotated[int, Meta(ge=1, le=MOST_REQUISITE_HOPS)] = 3  # steps from a page: style sheet, imported style sheet, font
+    max_imports: Annotated[int, Meta(ge=0, le=MOST_IMPORTS)] = 3  # style sheets in a row, each imported by the one before
     max_requisites_per_page: Positive = 1_000  # requisites of one page or style sheet
     max_requisites_per_host: Positive = 100_000  # requisites of a host queue
 

@@ -50,7 +50,7 @@ from thresher.crawler.gates.link_gate import LinkGate, Sifted, Skip, presentable
 from thresher.crawler.gates.robots_cache import RobotsCache, RobotsStanding, RobotsWaiter
 from thresher.crawler.page.batch_reader import BatchReader, PageReading
 from thresher.crawler.page.parser import Parser
-from thresher.crawler.page.requisite_reader import RequisiteReader
+from thresher.crawler.page.requisite_reader import Named, RequisiteReader
 from thresher.crawler.page.sitemap_reader import SitemapReader
 from thresher.filters.deliberation import NO_OBJECTION, Asked, Deliberation, Turn
 from thresher.filters.panel import Panel
@@ -114,7 +114,7 @@ class Visit(msgspec.Struct):
     policy_of: str = ""  # if `outcome` is a tdmrep.json: the origin for which it holds
     page: Page | None = None
     sitemap: SitemapReading | None = None  # what was read from a sitemap
-    requisites: list[str] | None = None  # images, style sheets and scripts of the answer, canonical URLs
+    requisites: Named | None = None  # images, style sheets and scripts that the answer names
     charset: str = ""
     signals: tuple[str, ...] = ()
     deliberation: Deliberation[Judgement] | None = None
@@ -286,7 +286,7 @@ async def _after_response(lease: Lease, outcome: Outcome, context: VisitContext)
             return Visit(lease, outcome)
 
 
-async def needed_by(outcome: Fetched, reading: PageReading, context: VisitContext) -> list[str] | None:
+async def needed_by(outcome: Fetched, reading: PageReading, context: VisitContext) -> Named | None:
     """Return the requisites of a page; None if they are not fetched."""
     if context.requisites is None or not context.overriding.of(outcome.url.text).archive.requisites:
         return None

@@ -130,7 +130,7 @@ class RequisiteRecord(msgspec.Struct, array_like=True):
 
     text: str
     via: bytes  # key of the page, style sheet or redirect that named it first
-    hop: int  # steps from the nearest page; 1: of a page; 2, 3: of a style sheet
+    hop: int  # steps from the nearest page; 1: of a page; 2 and more: of a style sheet
     state: str = "waiting"  # fetched, redirected, failed, refused; page: it was fetched as one
     status: int = 0
     mime_type: str = ""

@@ -36,12 +36,10 @@ from thresher.crawler.start.opening import Make, check_engine, check_seeds, crea
 from thresher.crawler.start.rounds import for_this_round
 from thresher.crawler.terminal.progress import LiveBlock, ProgressLines, Silent, headline, summary
 from thresher.crawler.terminal.rounds import round_rows
-from thresher.storage.archive.files import lacks
+from thresher.storage.archive.checking import lacking
 from thresher.storage.export.reading import damage_as_ours, reading, reading_shard
 from thresher.storage.lock import lock_holder
-from thresher.storage.partitions import ADDRESSES, channels_path, is_moving, local_shard_paths, n_agents_of
-from thresher.storage.schema import META, Meta
-from thresher.storage.view import View
+from thresher.storage.partitions import ADDRESSES, channels_path, is_moving, n_agents_of
 
 progress_option = click.option(
     "--progress",
@@ -159,11 +157,10 @@ def run(directory: Path, progress: str) -> int:
 
 def _tell_of_lost_archives(directory: Path) -> None:
     """Warn of files of the archive that were taken away since the crawl stopped."""
-    for shard in local_shard_paths(directory):
-        with damage_as_ours(shard), View(shard) as view:
-            lacking = lacks(view.path, view.secret, view.get(META, Meta.ARCHIVE))
-        if lacking:
-            complain(f"thresher: {shard}: {'; '.join(lacking)}. Until it is back, exports of the archive are refused; a new file goes on")
+    with damage_as_ours(directory):
+        lost = lacking(directory)
+    if lost:
+        complain(f"thresher: {'; '.join(lost)}. Until it is back, exports of the archive are refused; a new file goes on")
 
 
 def _run_here(directory: Path, display: Display, settings: Settings) -> tuple[int, Supervisor | None]:

@@ -10,8 +10,9 @@ from pathlib import Path
 import click
 
 from thresher.crawler.cli.common import directory_argument, json_option, print_json, print_table
-from thresher.crawler.core.errors import UsageError
+from thresher.crawler.core.errors import StoreError, UsageError
 from thresher.crawler.core.url import BadURL
+from thresher.storage.archive.checking import lacking
 from thresher.storage.directory import require_store
 from thresher.storage.export.fields import iso
 from thresher.storage.export.reading import reading
@@ -55,6 +56,8 @@ def forget(directory: str, target: str | None, by: str, why: str, as_json: bool)
         print_json(_row(record))
     if not as_json:
         print_table(_COLUMNS, [list(_row(record).values()) for record in sorted(found, key=lambda record: record.at)])
+    if target is not None and (lost := lacking(path)):
+        raise StoreError(f"{'; '.join(lost)}. What it held of {target} is not taken down: put it back and call this again")
     return 0
 
 

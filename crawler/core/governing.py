@@ -46,7 +46,7 @@ OPTIONS: Mapping[str, tuple[str, ...]] = {
     Reason.SUDDEN_LOSS: ("recrawl.park",),
     Reason.SITEMAP_LIMIT: ("limits.max_sitemaps_per_host", "limits.max_announced_per_host"),
     Reason.REQUISITE: ("archive.requisites",),
-    Reason.REQUISITE_LIMIT: ("archive.max_requisites_per_host", "archive.max_requisite_hops"),
+    Reason.REQUISITE_LIMIT: ("archive.max_requisites_per_host", "archive.max_requisites_per_page", "archive.max_imports"),
     Cause.BLOCKED_ADDRESS: ("fetch.allow_addresses", "profile"),
     Cause.DNS_FAIL: ("dns.servers",),
     Cause.DNS_TIMEOUT: ("dns.timeout",),

@@ -24,9 +24,10 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from thresher.config.settings import MOST_REQUISITE_HOPS
+from thresher.config.settings import MOST_IMPORTS
 from thresher.crawler.core.model import Cause, CrawlURL, Failed, Fetched, Flag, Head, Outcome, Reason, Redirect
 from thresher.crawler.core.ownership import MOST_AGENTS
+from thresher.crawler.core.requisites import FEWEST_STEPS
 from thresher.crawler.core.sitemap import SitemapEntry
 from thresher.crawler.core.url import URLSpace
 
@@ -144,7 +145,7 @@ class Needed(_Message, tag=12):
 
     source: str
     seed_distance: Count
-    step: Annotated[int, Meta(ge=1, le=MOST_REQUISITE_HOPS + 1)]  # steps from the page; what is a step too deep is refused by its agent
+    step: Annotated[int, Meta(ge=1, le=FEWEST_STEPS + MOST_IMPORTS + 1)]  # from the page; what is one too deep is refused by its agent
     hops: Count
     texts: list[str]
     label: str = ""  # of the seed from which the page was found

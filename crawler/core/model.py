@@ -89,7 +89,7 @@ class Reason(StrEnum):
     SITEMAP_LIMIT = "sitemap_limit"  # limit of a host's sitemaps, or of their URLs
     SUDDEN_LOSS = "sudden_loss"  # most revisits of a host find pages missing, failing or moved to one place
     REQUISITE = "requisite"  # it was fetched as a requisite (an image, a style sheet): not once more as a page
-    REQUISITE_LIMIT = "requisite_limit"  # limit of requisites on one host, or too many steps from every page that needs it
+    REQUISITE_LIMIT = "requisite_limit"  # limit of requisites on one host, of one page, or of imports in a row
     NO_HTTPS = "no_https"  # a seed without a scheme could not be reached by https: its http form is requested
     FORGOTTEN = "forgotten"  # the operator had the URL or its host taken down: `thresher forget`
 

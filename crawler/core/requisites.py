@@ -24,6 +24,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from thresher.crawler.core.charset import decode
 
+FEWEST_STEPS: Final = 2  # page → style sheet → font; `archive.max_imports` come between these two
 HTML_TYPES: Final = frozenset(("text/html", "application/xhtml+xml"))
 CSS_TYPE: Final = "text/css"
 _MAX_HREF: Final = 1 << 16  # characters

@@ -6,7 +6,7 @@ tree of a hostile page could block it for minutes.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from thresher.config.settings import Settings
 from thresher.crawler.core.model import Fetched, Flag, Purpose
@@ -18,6 +18,13 @@ from thresher.storage.tables.requisites import RequisiteTables
 
 _PAGES: Final = (*HTML_TYPES, "text/plain", "")  # types that a request for a page would read as a page with words
 _HOSTILE: Final = frozenset((Flag.PARSE_TIMEOUT, Flag.PARSE_CRASH, Flag.PARSE_SKIPPED))
+
+
+class Named(NamedTuple):
+    """The requisites that a page or style sheet names."""
+
+    texts: list[str]  # canonical URLs, distinct, in its order
+    fault: str = ""  # why some are not among them; "" if all are
 
 
 class RequisiteReader:
@@ -34,8 +41,8 @@ class RequisiteReader:
         known = self._tables.get(key)
         return known is not None and known.state == "fetched" and known.status == 200 and known.mime_type not in _PAGES
 
-    async def read(self, outcome: Fetched, flags: frozenset[Flag] = frozenset()) -> list[str]:
-        """Return the requisites of a body: canonical URLs, distinct, in its order.
+    async def read(self, outcome: Fetched, flags: frozenset[Flag] = frozenset()) -> Named:
+        """Return the requisites of a body.
 
         Args:
             flags: The flags of its parsing as a page.
@@ -44,11 +51,12 @@ class RequisiteReader:
         is_page = url.purpose is not Purpose.REQUISITE
         is_read = mime_type == CSS_TYPE or (is_page and (mime_type in HTML_TYPES or not mime_type))
         if not is_read or not outcome.body or flags & _HOSTILE:
-            return []
+            return Named([])
         at_most = self._overriding.of(url.text).archive.max_requisites_per_page
         found = await self._parser.needs(outcome.body, outcome.head.get(b"content-type"), mime_type or "text/html", at_most)
-        if found is None or not found.hrefs:
-            return []
+        if found is None:
+            return Named([], "its addresses cannot be read: the process that reads it ended twice")
         base = self._urls.base(url.text, found.base) if found.base else url.text
         texts, _ = self._urls.resolve(base, found.hrefs)
-        return [text for text in dict.fromkeys(texts) if text != url.text]
+        fault = f"{found.n_left_out:,} addresses beyond archive.max_requisites_per_page" if found.n_left_out else ""
+        return Named([text for text in dict.fromkeys(texts) if text != url.text], fault)

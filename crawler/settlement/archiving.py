@@ -196,6 +196,8 @@ def _judged(visit: Visit) -> Fields:
         said += [("skipped-link", f"{skip.reason} {skip.by} {skip.text[:_LONGEST]}") for skip in skips[:_MOST_LINKS]]
         if len(skips) > _MOST_LINKS:
             said.append(("skipped-links-left-out", str(len(skips) - _MOST_LINKS)))
+    if visit.requisites is not None and visit.requisites.fault:
+        said.append(("skipped-requisites", visit.requisites.fault))
     return said
 
 

@@ -2,9 +2,9 @@
 
     page ─ want ─ ahead of further pages in the host's queue ─ answered ─ want (of a style sheet, of a redirect) ─ ...
 
-A requisite is requested once, however many pages need it, up to `archive.max_requisite_hops` from its page: each page or style sheet that
-names the next is a hop (page → style sheet → imported style sheet → font is 3), a redirect is none. What lies deeper is refused, and
-requested once a nearer page is found: the record of a style sheet keeps what it names.
+A requisite is requested once, however many pages need it, to three hops: page → style sheet → import → font. An imported style sheet may
+import others, up to `archive.max_imports` in a row; a redirect is no hop. What lies deeper is refused, and requested once a nearer page is
+found: the record of a style sheet keeps what it names. In the code each is a step from what names it, at most 2 + `max_imports`.
 
 It may be out of scope. It is not a page: it is not counted as one, not in the link graph, and shown to no filter. But robots.txt,
 politeness, the guards of addresses and of dangerous links, `scope.exclude` and the other limits apply as to any request.
@@ -23,9 +23,11 @@ from typing import Final
 from thresher.crawler.core.frontier import Frontier
 from thresher.crawler.core.model import CrawlURL, Failed, Outcome, Purpose, Reason, Redirect, State
 from thresher.crawler.core.ports import Entry, Lane
+from thresher.crawler.core.requisites import FEWEST_STEPS
 from thresher.crawler.core.url import BadURL, queue_name
 from thresher.crawler.gates.link_gate import Skip, presentable
 from thresher.crawler.journeys import requisite_fault
+from thresher.crawler.page.requisite_reader import Named
 from thresher.crawler.settlement.outbox import Outbox
 from thresher.crawler.settlement.skips import note_skip
 from thresher.crawler.settlement.totals import Totals
@@ -37,7 +39,7 @@ from thresher.storage.tables.requisites import REQUESTER
 _RANK: Final = 1  # rank in the lane of prior requests: after filters' requests
 _REMEMBERED: Final = 65_536  # URLs of other agents that were sent recently; 4 MB
 _BY: Final = "archive"
-_TOO_DEEP: Final = "hops"  # the part of `archive` that refuses what is more than `max_requisite_hops` from every page that needs it
+_TOO_DEEP: Final = "imports"  # says that `archive.max_imports` refuses it
 
 
 class Requisites:
@@ -55,13 +57,19 @@ class Requisites:
         self._context = context
         self._totals = totals
         self._outbox = outbox
-        self._told: dict[bytes, int] = {}  # key → the least hop that was sent
+        self._told: dict[bytes, int] = {}  # key → the fewest steps that were sent
         self.n_waiting = self._tables.n_waiting() if context.requisites is not None else 0
 
     def on_page(self, visit: Visit, now: float) -> None:
         """Handle a page that was read: request its requisites."""
-        if visit.requisites:
-            self.want(visit.lease.entry.url, visit.requisites, 1, 0, now)
+        if visit.requisites is not None:
+            self._want_named(visit.lease.entry.url, visit.requisites, 1, now)
+
+    def _want_named(self, source: CrawlURL, named: Named, hop: int, now: float) -> None:
+        """Request what a page or style sheet names; say if that is not all of it."""
+        if named.fault:
+            note_skip(self._store.tables, self._totals, Skip(source.text, Reason.REQUISITE_LIMIT, named.fault), source.via)
+        self.want(source, named.texts, hop, 0, now)
 
     def want(self, source: CrawlURL, texts: Sequence[str], hop: int, hops: int, now: float) -> None:
         """Request the requisites that were not requested before; bring nearer those that were farther from any page.
@@ -81,14 +89,14 @@ class Requisites:
                 self._bring_nearer(self._url(text, source, hop, hops), known, now)
 
     def _bring_nearer(self, url: CrawlURL, record: RequisiteRecord, now: float) -> None:
-        """Handle that a known requisite is fewer hops from this page than from those before: what it needs may be near enough now."""
+        """Handle that a known requisite is fewer steps from this page than from those before: what it needs may be near enough now."""
         if record.state == "refused" and record.why == f"{Reason.REQUISITE_LIMIT} {_TOO_DEEP}":
             self._ask(url, now)
             return
         record.hop = url.site_depth
         self._tables.save(url.key, record)
         if record.state == "redirected":
-            self._follow(url, record.why, now)
+            self._follow(url, record.why, record.hop, now)
         elif record.needs:
             self.want(url, record.needs, record.hop + 1, 0, now)
 
@@ -122,7 +130,7 @@ class Requisites:
         if self._was_page(url, record, now):
             return
         queue, limits = self._context.urls.queue_key(url.host), self._context.overriding.of(url.text).archive
-        if url.site_depth > limits.max_requisite_hops:
+        if url.site_depth > FEWEST_STEPS + limits.max_imports:
             self._refuse(url, record, Skip(url.text, Reason.REQUISITE_LIMIT, _TOO_DEEP))
         elif self._tables.n_of_host(queue) >= self._context.overriding.of_host(queue_name(url.host)).archive.max_requisites_per_host:
             self._refuse(url, record, Skip(url.text, Reason.REQUISITE_LIMIT, _BY))
@@ -143,7 +151,7 @@ class Requisites:
         self._tables.save(url.key, record)
         edge = self._store.tables.redirects.edge(url.key)
         if edge is not None and edge.to_key:
-            self._follow(url, edge.to_text, now)
+            self._follow(url, edge.to_text, record.hop, now)
         return True
 
     # -- what became of a request
@@ -166,12 +174,12 @@ class Requisites:
                 record.state, record.why = "redirected", presentable(outcome.target)[:2048]
             case _:
                 record.state, record.mime_type = "fetched", outcome.head.mime_type
-                record.needs = visit.requisites or []
+                record.needs = visit.requisites.texts if visit.requisites is not None else []
         self._tables.save(entry.url.key, record)
         if isinstance(outcome, Redirect):
-            self._follow(entry.url, outcome.target, now)
-        elif record.needs:
-            self.want(entry.url, record.needs, record.hop + 1, 0, now)
+            self._follow(entry.url, outcome.target, record.hop, now)
+        elif visit.requisites is not None:
+            self._want_named(entry.url, visit.requisites, record.hop + 1, now)
 
     def on_refusal(self, visit: Visit, skip: Skip, now: float) -> None:
         """Handle a requisite that may not be requested."""
@@ -195,8 +203,8 @@ class Requisites:
         record.at = now
         return record
 
-    def _follow(self, url: CrawlURL, target: str, now: float) -> None:
-        """Request the target of a redirected requisite."""
+    def _follow(self, url: CrawlURL, target: str, hop: int, now: float) -> None:
+        """Request the target of a redirected requisite, which is as far from the page."""
         if url.hops >= self._context.overriding.of(url.text).limits.max_redirects:
             note_skip(self._store.tables, self._totals, Skip(presentable(target)[:2048], Reason.REDIRECT_LIMIT, "limits"), url.key)
             return
@@ -207,7 +215,7 @@ class Requisites:
                 self._store.tables, self._totals, Skip(presentable(target)[:2048], Reason.REDIRECT_INVALID, str(error.reason)), url.key
             )
             return
-        self.want(url, [text], url.site_depth, url.hops + 1, now)
+        self.want(url, [text], hop, url.hops + 1, now)
 
     def _refuse(self, url: CrawlURL, record: RequisiteRecord, skip: Skip) -> None:
         record.state, record.why = "refused", f"{skip.reason} {skip.by}"

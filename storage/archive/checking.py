@@ -13,9 +13,20 @@ from pathlib import Path
 
 from thresher.storage.archive.files import FOLDER, archive_name, file_path, lacks
 from thresher.storage.packing import unpack_u64
+from thresher.storage.partitions import local_shard_paths
 from thresher.storage.records import ARCHIVE_END, PLACE, ArchiveEnd, ArchivePlace
 from thresher.storage.schema import CAPTURES, META, Meta
 from thresher.storage.view import View
+
+
+def lacking(path: Path) -> list[str]:
+    """Return which files of the archives of a crawl on this machine are gone or too short, with the reason; [] if all are there."""
+    found: list[str] = []
+    for shard in local_shard_paths(path):
+        with View(shard) as view:
+            told = lacks(view.path, view.secret, view.get(META, Meta.ARCHIVE))
+        found += [f"{shard / FOLDER}/{one}" for one in told]
+    return found
 
 
 def archive_problems(view: View, *, unpacks: bool) -> Iterator[str]:

@@ -158,6 +158,20 @@ def n_moved_rows(path: Path, site: bytes) -> int:
     return found
 
 
+async def test_a_file_that_was_taken_away_is_named_since_nothing_in_it_is_taken_down(tmp_path: Path) -> None:
+    """The takedown is no success then; it is once the file is back."""
+    web, crawled = await crawled_web(tmp_path)
+    (file,) = (crawled.path / "archive").iterdir()
+    file.rename(tmp_path / file.name)
+    done = run("forget", crawled.path, web.url("a.test/private"))
+    assert done.returncode == 6
+    assert f"{file.name} is gone. What it held of" in done.stderr
+    (tmp_path / file.name).rename(file)
+    assert run("forget", crawled.path, web.url("a.test/private")).returncode == 0
+    assert PRIVATE.encode() not in re.sub(f"{PRIVATE} of b|# {PRIVATE}".encode(), b"", written(crawled.path))
+    assert verify(crawled.path) == []
+
+
 async def test_what_pages_need_and_sitemaps_of_a_host_are_gone_with_it(tmp_path: Path) -> None:
     """A host that has no page of the crawl, but a picture and a sitemap; another picture of it is not asked for later."""
     async with LittleWeb() as web:

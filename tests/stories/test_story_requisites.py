@@ -52,11 +52,12 @@ def shop(web: LittleWeb) -> set[str]:
     typefaces = css(
         web, "cdn.test/type.css", f"@import '{web.url('cdn.test/more.css')}'; @font-face {{ src: url({font}) format('woff2') }}"
     )
-    fourth = css(web, "cdn.test/fourth.css", f"@font-face {{ src: url({deep}) }}")  # four hops from a page: too far
+    last = css(web, "cdn.test/last.css", f"@font-face {{ src: url({deep}) }}")  # after four imports: too far
+    fourth = css(web, "cdn.test/fourth.css", f"@import '{last}'")
     more = css(web, "cdn.test/more.css", f"@import '{fourth}'")
     style = css(web, "shop.test/style.css", f"@import url({typefaces}); body {{ background: url('bg.png') }} a {{ filter: url(#x) }}")
     web.file("shop.test/app.js", "text/javascript", b"var a = 1;")
-    needed = {style, typefaces, more, font, background, web.url("shop.test/app.js"), image(web, "shop.test/favicon.ico")}
+    needed = {style, typefaces, more, fourth, last, font, background, web.url("shop.test/app.js"), image(web, "shop.test/favicon.ico")}
     head = f'<link rel="stylesheet" href="{style}"><script src="/app.js"></script>'
     for n in range(12):
         images = [image(web, f"{'cdn' if i % 2 else 'shop'}.test/i{n}-{i}.png") for i in range(5)]
@@ -70,7 +71,7 @@ def shop(web: LittleWeb) -> set[str]:
 
 
 async def test_a_shop_is_there_with_all_that_its_pages_need(tmp_path: Path) -> None:
-    """60 images, styles, scripts, fonts, to three hops and beyond the scope: each asked for once, as no page.
+    """60 images, styles, scripts, fonts, to three hops with three imports in a row, and beyond the scope: each asked for once, as no page.
 
     Mutation: without the reading of style sheets, or with the scope's word on requisites, fonts and half of the images are missing.
     """
@@ -94,23 +95,23 @@ async def test_a_shop_is_there_with_all_that_its_pages_need(tmp_path: Path) -> N
         assert {url: told[url].get("label") for url in needed | pages} == {url: ["Läden"] for url in needed | pages}
     known = fates(tmp_path)
     assert {url: record.why for url, record in known.items() if record.state != "fetched"} == {
-        web.url("cdn.test/fourth.css"): "requisite_limit hops"
+        web.url("fonts.test/deep.woff2"): "requisite_limit imports"
     }
     assert faults(tmp_path) == []
 
 
-async def test_a_depth_that_is_chosen_and_redirects_on_the_way(tmp_path: Path) -> None:
-    """Five hops, and each style sheet is redirected before: a redirect is no hop. The font at the sixth says why it is not there."""
+async def test_a_limit_of_imports_and_redirects_on_the_way(tmp_path: Path) -> None:
+    """Each style sheet is redirected before: a redirect is no hop. The font behind one import too many says why it is not there."""
     async with LittleWeb() as web:
-        font = web.url("a.test/6.woff2")
-        for n in range(1, 6):
+        font = web.url("a.test/4.woff2")
+        for n in range(1, 4):
             web.redirect(f"a.test/to{n}", f"a.test/{n}.css")
-            css(web, f"a.test/{n}.css", f"@import '/to{n + 1}'" if n < 5 else f"@font-face {{ src: url({font}) }}")
+            css(web, f"a.test/{n}.css", f"@import '/to{n + 1}'" if n < 3 else f"@font-face {{ src: url({font}) }}")
         web.page("a.test/", head='<link rel=icon href="data:,"><link rel=stylesheet href="/to1">')
-        archive = ArchiveSettings(format="warc", requisites=True, max_requisite_hops=5)
+        archive = ArchiveSettings(format="warc", requisites=True, max_imports=1)
         await crawl(tmp_path, whole(web, ["a.test/"], archive=archive))
-        assert web.requests == ["a.test/", *(place for n in range(1, 6) for place in (f"a.test/to{n}", f"a.test/{n}.css"))]
-        assert fates(tmp_path)[font].why == "requisite_limit hops"
+        assert web.requests == ["a.test/", *(place for n in range(1, 4) for place in (f"a.test/to{n}", f"a.test/{n}.css"))]
+        assert fates(tmp_path)[font].why == "requisite_limit imports"
     with View(tmp_path, at_once=True) as view:
         assert [(line.url, line.reason) for line in view.all_skipped()] == [(font, "requisite_limit")]
     assert faults(tmp_path) == []
@@ -133,12 +134,30 @@ async def test_what_is_too_deep_for_one_page_is_there_for_a_nearer_one(tmp_path:
         icon = '<link rel=icon href="data:,"><link rel=stylesheet href='
         web.page("a.test/", "a.test/next", head=f"{icon}a.css>")
         web.page("a.test/next", head=f"{icon}{via}>")
-        await crawl(tmp_path, whole(web, ["a.test/"]))
+        await crawl(tmp_path, whole(web, ["a.test/"], archive=ArchiveSettings(format="warc", requisites=True, max_imports=1)))
         fetched = {web.place(record.text) for record in fates(tmp_path).values() if record.state == "fetched"}
         near = {"a.test/d.css"} | ({"a.test/e.css", "a.test/deep.png"} if "late" not in via else {"a.test/late.css"})
         assert fetched == {"a.test/a.css", "a.test/b.css", "a.test/c.css"} | near
         assert len(web.requests) == len(set(web.requests)), "each once"
     assert faults(tmp_path) == []
+
+
+async def test_what_becomes_nearer_while_it_waits_leads_on_from_there(tmp_path: Path) -> None:
+    """A style sheet of another host, imported first, then named by a page before that host answers: it redirects, and its font is near."""
+    async with LittleWeb() as web:
+        icon, slow = '<link rel=icon href="data:,">', web.stall("b.test/slow")
+        style = css(web, "a.test/1.css", f"@import '{web.url('b.test/to')}'")
+        first = f'<img src="{image(web, "b.test/slow")}"><link rel=stylesheet href="{style}">'
+        web.page("a.test/", "a.test/2", head=icon + first)
+        web.page("a.test/2", "a.test/3", head=f'{icon}<link rel=stylesheet href="{web.url("b.test/to")}">')
+        web.page("a.test/3", head=icon)
+        web.redirect("b.test/to", "b.test/2.css")
+        css(web, "b.test/2.css", "p { background: url(deep.png) }")
+        image(web, "b.test/deep.png")
+        web.on_request = lambda place: slow.set() if place == "a.test/3" else None
+        archive = ArchiveSettings(format="warc", requisites=True, max_imports=0)
+        await crawl(tmp_path, whole(web, ["a.test/"], archive=archive))
+        assert [place for place in web.requests if place.startswith("b")] == ["b.test/slow", "b.test/to", "b.test/2.css", "b.test/deep.png"]
 
 
 @pytest.mark.parametrize(("linked", "is_read"), [("", False), ("page", True), ("image", False)])
@@ -261,13 +280,23 @@ async def test_what_is_linked_and_needed_is_requested_once(tmp_path: Path) -> No
 
 @pytest.mark.parametrize(("budget", "n_fetched"), [({"max_requisites_per_page": 2}, 2), ({"max_requisites_per_host": 3}, 3)])
 async def test_what_pages_need_has_budgets_of_its_own(tmp_path: Path, budget: dict[str, Any], n_fetched: int) -> None:
-    """Of one page, and of one host; limits of pages do not count it."""
+    """Of one page, and of one host; limits of pages do not count it. What is left out is told, of a page in the archive, too."""
     async with LittleWeb() as web:
         web.page("a.test/", head="".join(f'<img src="{image(web, f"a.test/{n}.png")}">' for n in range(9)))
         limits = LimitSettings(min_free_disk=0, max_wait=5.0, max_pages_per_host=1)
         archive = ArchiveSettings(format="warc", requisites=True, **budget)
         await crawl(tmp_path, whole(web, ["a.test/"], archive=archive, limits=limits))
         assert len(web.requests) == 1 + n_fetched
+    page = web.url("a.test/")
+    (told,) = [record.fields for record in records(tmp_path) if record.kind == "metadata" and record.url == page]
+    with View(tmp_path, at_once=True) as view:
+        skipped = [(line.url, line.by) for line in view.all_skipped() if line.reason == "requisite_limit"]
+    if n_fetched == 2:
+        words = "8 addresses beyond archive.max_requisites_per_page"
+        assert skipped == [(page, words)]
+        assert told["skipped-requisites"] == [words]
+    else:
+        assert [by for _, by in skipped] == ["archive"] * 7
 
 
 async def test_the_archival_example_keeps_what_it_promises(tmp_path: Path) -> None:
