@@ -12,9 +12,12 @@ import msgspec
 from thresher.crawler.analysis.dust_lists import LooksJob, looks_here
 from thresher.crawler.analysis.rank_messages import Step
 from thresher.crawler.analysis.rank_share import RankServer
+from thresher.crawler.analysis.replica_sketches import SketchJob, sketches_here
 from thresher.storage.view import View
 
-_read_job = msgspec.msgpack.Decoder(Step | LooksJob).decode
+_read_job = msgspec.msgpack.Decoder(Step | LooksJob | SketchJob).decode
+
+_encode = msgspec.msgpack.encode
 
 
 class JobServer:
@@ -28,4 +31,6 @@ class JobServer:
     def answer(self, packed: bytes) -> bytes:
         """Do a job, or a step of one."""
         job = _read_job(packed)
-        return msgspec.msgpack.encode(self._ranks.take(job) if isinstance(job, Step) else looks_here(self._view(), job.visits))
+        if isinstance(job, Step):
+            return _encode(self._ranks.take(job))
+        return _encode(looks_here(self._view(), job.visits) if isinstance(job, LooksJob) else sketches_here(self._view(), job))

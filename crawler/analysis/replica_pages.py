@@ -18,22 +18,19 @@ from itertools import islice
 from typing import BinaryIO
 
 import msgspec
-import numpy as np
 
-from thresher.crawler.core.model import U64
+from thresher.crawler.analysis.replica_sketches import sketches
 from thresher.crawler.core.sketch import token_hashes
 from thresher.crawler.core.url import BadURL, URLRules, URLSpace, origin_of
 from thresher.filters.near_replica.sketching import Recipe, Sketcher, Sketches
 from thresher.storage.export.pages import current_pages
 from thresher.storage.export.texts import TextLookup
-from thresher.storage.export.words import words_of
 from thresher.storage.graph import redirects
 from thresher.storage.view import View
 
 _MAX_URL = 8192
 _CHUNK = 200
 _MAX_HOPS = 5
-_NO_TOKENS: U64 = np.empty(0, dtype=np.uint64)
 
 
 class PageLine(msgspec.Struct):
@@ -94,25 +91,32 @@ def read_store(view: View, recipe: Recipe) -> PagesRead:
     """Read the pages of a crawl that answered with success."""
     reading, sketcher = PagesRead(NOTHING), Sketcher(recipe)
     links = _StoredLinks(view)
-    with_text: dict[bytes, int] = {}  # fingerprint → number of a page with this text
-    copies: list[tuple[int, bytes]] = []
+    numbers: dict[int, int] = {}  # visit → number of its page
+    hosts: dict[str, list[int]] = {}  # visits of their pages
+    texts: list[tuple[bytes, int]] = []  # of each page: fingerprint, bytes
     pages = ((visit, page) for visit, page in current_pages(view) if 200 <= page.status < 300)
     while chunk := list(islice(pages, _CHUNK)):
-        visits = [visit for visit, _ in chunk]
-        for (_, page), targets, tokens in zip(chunk, links.of(visits), words_of(view, visits), strict=True):
-            if tokens is not None and page.fingerprint:
-                with_text.setdefault(page.fingerprint, reading.n_read)
-            elif tokens is None and page.fingerprint:
-                copies.append((reading.n_read, page.fingerprint))
-            elif tokens is None and page.n_bytes:
-                reading.fault("without text that can be read", page.url)
-            sketcher.add(page.url, origin_of(page.url), _NO_TOKENS if tokens is None else tokens, targets)
-            reading.n_read += 1
-    for number, text in copies:
+        for (visit, page), targets in zip(chunk, links.of([visit for visit, _ in chunk]), strict=True):
+            host = origin_of(page.url)
+            numbers[visit] = sketcher.expect(page.url, host, targets)
+            hosts.setdefault(host, []).append(visit)
+            texts.append((page.fingerprint, page.n_bytes))
+    reading.n_read = len(texts)
+    have_words = [False] * len(texts)
+    for visit, has_words, found in sketches(view, hosts, recipe):
+        sketcher.put(numbers[visit], found)
+        have_words[numbers[visit]] = has_words
+    with_text: dict[bytes, int] = {}  # fingerprint → number of a page with this text
+    for number, (text, _) in enumerate(texts):
+        if have_words[number] and text:
+            with_text.setdefault(text, number)
+    for number, (text, n_bytes) in enumerate(texts):
+        if have_words[number]:
+            continue
         if text in with_text:
             sketcher.same_text(number, with_text[text])
-        else:
-            reading.fault("whose text was not stored", sketcher.url(number))
+        elif text or n_bytes:
+            reading.fault("whose text was not stored" if text else "without text that can be read", sketcher.url(number))
     reading.sketches = sketcher.close()
     return reading
 

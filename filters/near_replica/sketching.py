@@ -2,7 +2,8 @@
 
 All pages are collected before they are sketched, since the boilerplate of a host (boilerplate.py) is known only then: the first pages
 of a manual are its prefaces, and most of its pages have another template. If the collected pages take too much memory, the host with the
-most of them is sketched with what is known; later pages of that host are sketched as they come.
+most of them is sketched with what is known; later pages of that host are sketched as they come. A store's pages come host by host, so that
+what a page's sketch is does not depend on other hosts, nor on the machine that makes it (crawler/analysis/replica_sketches.py).
 
 Memory: 8·K + 4·slots + 8·(number of links) + 2,100 bytes a page, and at most 256 MB of collected words.
 Time: 0.2 ms for 2,000 words.
@@ -11,9 +12,10 @@ Time: 0.2 ms for 2,000 words.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from itertools import chain
+from typing import Final, NamedTuple
 
 import numpy as np
 import xxhash
@@ -30,8 +32,7 @@ _MIN_SAMPLE: Final = 8  # pages of a host needed to find what they share
 _SAMPLE: Final = 1024  # pages of a host, evenly chosen, by which it is found
 _SHARE: Final = 0.5
 _MOST_HELD: Final = 32 << 20  # words
-_NOTHING: Final = np.empty(0, dtype=np.float64)
-_NO_MINIMA: Final = np.empty(0, dtype=np.uint32)
+_NO_SHINGLES: Final = np.empty(0, dtype=np.uint64)
 _LOW: Final = np.uint64(0xFFFF_FFFF)
 
 
@@ -91,6 +92,15 @@ def url_hashes(urls: Sequence[str]) -> U64:
     return np.array([xxhash.xxh3_64_intdigest(url.encode()) for url in urls], dtype=np.uint64)
 
 
+class PageSketch(NamedTuple):
+    """The sketch of one page; the fields are those of `Sketches`."""
+
+    text: bytes
+    projection: F64
+    minima: U32
+    least: U32
+
+
 class Sketcher:
     """Takes one page after the other."""
 
@@ -98,10 +108,7 @@ class Sketcher:
         self._recipe = recipe
         self._urls: list[str] = []
         self._hosts: list[str] = []
-        self._texts: list[bytes] = []
-        self._projections: list[F64] = []
-        self._minima: list[U32] = []
-        self._least: list[U32] = []
+        self._sketches: list[PageSketch | None] = []
         self._links: list[U64] = []
         self._same_text: list[tuple[int, int]] = []
         self._held: dict[str, list[tuple[int, U64]]] = {}
@@ -116,22 +123,27 @@ class Sketcher:
             tokens: Hashes of its words, in order.
             links: Distinct canonical URLs.
         """
-        number = len(self._urls)
-        self._urls.append(url)
-        self._hosts.append(host)
-        self._links.append(url_hashes(links))
-        self._texts.append(b"")
-        self._projections.append(_NOTHING)
-        self._minima.append(_NO_MINIMA)
-        self._least.append(_NO_MINIMA)
+        number = self.expect(url, host, links)
         if not self._recipe.strip or host in self._boilerplate:
-            self._sketch(number, tokens)
+            self.put(number, sketch(tokens, self._boilerplate.get(host, _NO_SHINGLES), self._recipe))
             return
         self._held.setdefault(host, []).append((number, tokens))
         self._n_kept[host] += tokens.size
         self._n_all_held += tokens.size
         if self._n_all_held > _MOST_HELD:
             self._sketch_host(max(self._n_kept, key=self._n_kept.__getitem__))
+
+    def expect(self, url: str, host: str, links: Sequence[str]) -> int:
+        """Add a page whose sketch is made elsewhere, and `put` later; return its number."""
+        self._urls.append(url)
+        self._hosts.append(host)
+        self._links.append(url_hashes(links))
+        self._sketches.append(None)
+        return len(self._urls) - 1
+
+    def put(self, number: int, found: PageSketch) -> None:
+        """Give a page its sketch."""
+        self._sketches[number] = found
 
     def same_text(self, number: int, original: int) -> None:
         """Give page `number`, which was added without words, the words of page `original`."""
@@ -146,20 +158,19 @@ class Sketcher:
         for host in list(self._held):
             self._sketch_host(host)
         for number, original in self._same_text:
-            self._texts[number] = self._texts[original]
-            self._projections[number] = self._projections[original]
-            self._minima[number] = self._minima[original]
-            self._least[number] = self._least[original]
+            self._sketches[number] = self._sketches[original]
         starts = np.zeros(len(self._urls) + 1, dtype=np.int64)
         np.cumsum([links.size for links in self._links], out=starts[1:])
+        found = [one for one in self._sketches if one is not None]
+        assert len(found) == len(self._urls), "a page that was expected has no sketch"
         recipe = self._recipe
         return Sketches(
             self._urls,
             self._hosts,
-            self._texts,
-            np.array(self._projections, dtype=np.float64).reshape(-1, recipe.k),
-            np.array(self._minima, dtype=np.uint32).reshape(-1, recipe.slots),
-            np.array(self._least, dtype=np.uint32).reshape(-1, LEAST),
+            [one.text for one in found],
+            np.array([one.projection for one in found], dtype=np.float64).reshape(-1, recipe.k),
+            np.array([one.minima for one in found], dtype=np.uint32).reshape(-1, recipe.slots),
+            np.array([one.least for one in found], dtype=np.uint32).reshape(-1, LEAST),
             np.concatenate((np.empty(0, dtype=np.uint64), *self._links)),
             starts,
         )
@@ -168,19 +179,43 @@ class Sketcher:
         """Learn a host's boilerplate from its collected pages, and sketch them."""
         held = self._held.pop(host)
         self._n_all_held -= self._n_kept.pop(host)
-        sample = [tokens for _, tokens in held if tokens.size]
-        distinct = list({fingerprint(tokens): tokens for tokens in sample}.values())
-        is_enough = len(distinct) >= _MIN_SAMPLE
-        sample = distinct[:: -(-len(distinct) // _SAMPLE)] if is_enough else []
-        self._boilerplate[host] = learn(sample, width=self._recipe.shingle, share=_SHARE)
+        self._boilerplate[host] = _boilerplate([tokens for _, tokens in held], self._recipe)
         for number, tokens in held:
-            self._sketch(number, tokens)
+            self.put(number, sketch(tokens, self._boilerplate[host], self._recipe))
 
-    def _sketch(self, number: int, tokens: U64) -> None:
-        recipe = self._recipe
-        content = strip(tokens, self._boilerplate[self._hosts[number]], width=recipe.shingle) if recipe.strip else tokens
-        self._texts[number] = fingerprint(content)
-        self._projections[number] = project(content, recipe.k, recipe.counting)
-        hashes = shingles(content, recipe.shingle)
-        self._minima[number] = (slots(hashes, recipe.slots) & _LOW).astype(np.uint32)
-        self._least[number] = least(hashes)
+
+def sketch_host(pages: Iterable[U64], recipe: Recipe) -> Iterator[PageSketch]:
+    """Yield the sketches of a host's pages. What they share is learned from all of them, or from the first with 256 MB of words.
+
+    Args:
+        pages: Hashes of the words of each, in order.
+    """
+    coming, held, n_held = iter(pages), list[U64](), 0
+    for tokens in coming:
+        held.append(tokens)
+        n_held += tokens.size
+        if n_held > _MOST_HELD:
+            break
+    shared = _boilerplate(held, recipe) if recipe.strip else _NO_SHINGLES
+    for tokens in chain(held, coming):
+        yield sketch(tokens, shared, recipe)
+
+
+def sketch(tokens: U64, shared: U64, recipe: Recipe) -> PageSketch:
+    """Return the sketch of a page.
+
+    Args:
+        tokens: Hashes of its words, in order.
+        shared: What most pages of its host share, as from `learn`.
+    """
+    content = strip(tokens, shared, width=recipe.shingle) if recipe.strip else tokens
+    hashes = shingles(content, recipe.shingle)
+    minima = (slots(hashes, recipe.slots) & _LOW).astype(np.uint32)
+    return PageSketch(fingerprint(content), project(content, recipe.k, recipe.counting), minima, least(hashes))
+
+
+def _boilerplate(pages: Sequence[U64], recipe: Recipe) -> U64:
+    """Return what most of a host's pages share; nothing if too few have words."""
+    distinct = list({fingerprint(tokens): tokens for tokens in pages if tokens.size}.values())
+    sample = distinct[:: -(-len(distinct) // _SAMPLE)] if len(distinct) >= _MIN_SAMPLE else []
+    return learn(sample, width=recipe.shingle, share=_SHARE)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from pathlib import Path
 
 import msgspec
@@ -45,3 +47,24 @@ def test_a_machine_that_finds_no_head_says_so_at_once(monkeypatch: pytest.Monkey
     monkeypatch.setenv("RAY_AUTH_TOKEN", "0" * 64)
     said = CliRunner().invoke(thresher, ["cluster", "start", "--address", f"127.0.0.1:{free_port()}"])
     assert "expected a head at 127.0.0.1:" in str(said.exception)
+
+
+def test_the_heads_token_is_made_for_its_user_alone_and_a_machine_without_one_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever has it may run code on all machines. Mutation: everybody on the machine may read it, as Ray leaves it."""
+    pytest.importorskip("ray")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"):
+        monkeypatch.delenv(name, raising=False)
+    started: list[list[str]] = []
+    monkeypatch.setattr(os, "execve", lambda _program, words, environ: started.append([*words, environ["RAY_AUTH_MODE"]]))
+    refused = CliRunner().invoke(thresher, ["cluster", "start", "--address", "127.0.0.1:1"])
+    assert "expected the head's token in" in str(refused.exception)
+    said = CliRunner().invoke(thresher, ["cluster", "start", "--head", "--name", "first", "--ip", "127.0.0.1"])
+    assert said.exit_code == 0, said.output
+    assert (token := tmp_path / ".ray" / "auth_token").read_text()
+    assert stat.S_IMODE(token.stat().st_mode) == 0o600
+    ((*words, mode),) = started
+    assert mode == "token"
+    assert any("first" in word for word in words), "a resource names this machine's disk"

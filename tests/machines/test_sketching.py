@@ -1,0 +1,88 @@
+"""Sketches of pages are the same whichever machine makes them; also of hosts whose pages lie on several, since they have moved."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+from harness import demo, options, resume
+
+from thresher.config.load import load
+from thresher.crawler.analysis import replica_sketches
+from thresher.crawler.analysis.jobs import JobServer
+from thresher.crawler.analysis.replica_pages import PagesRead, read_store
+from thresher.filters.near_replica.sketching import Recipe
+from thresher.storage.export.pages import current_pages
+from thresher.storage.far_server import ShardServer
+from thresher.storage.partitions import read_partitions, shard_path, write_partitions
+from thresher.storage.shards import open_view
+from thresher.storage.store import Store
+from thresher.storage.ways import connect_by
+
+SECRET = b"t" * 32  # with it both machines have sites
+
+
+class Way:
+    """Leads to the shard on machine b."""
+
+    def __init__(self, disk: Path, asked: list[bytes]) -> None:
+        """asked: takes the jobs"""
+        self._server = ShardServer(shard_path(disk, 1), at_once=True)
+        self._asked = asked
+
+    def ask_of(self, _agent: int, *, at_once: bool) -> Callable[[bytes], bytes]:
+        return self._server.answer
+
+    def job_of(self, _agent: int) -> Callable[[bytes], bytes]:
+        def answer(job: bytes) -> bytes:
+            self._asked.append(job)
+            return JobServer(self._server.view).answer(job)
+
+        return answer
+
+    def close(self) -> None:
+        self._server.close()
+
+
+def test_pages_have_the_same_sketches_on_two_machines_as_on_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Mutations: what pages of a host share is learned from some of them; the sketches of two hosts' pages are given to each other's."""
+    store = tmp_path / "store"
+    with demo("kill", tmp_path, n_sites=6, pages_per_host=[8, 12]) as server:
+        tree = {"seeds": server.web.seeds(), **options(server, limits={"max_pages": 7})}
+        settings = load(["-"], stdin=lambda: msgspec.json.encode(tree).decode()).settings
+        Store.create(store, settings, time.time(), secret=SECRET).close()
+        for words in (("agents=1",), ("agents=2", "limits.max_pages=null")):
+            with resume(store, *(part for word in words for part in ("--set", word))) as life:
+                assert life.end() == 0, life.said
+    one, shards = _sketched(store)
+    assert {*map(frozenset, shards.values())} == {frozenset((0,)), frozenset((1,)), frozenset((0, 1))}
+    head, other = tmp_path / "a" / "crawl", tmp_path / "b" / "crawl"
+    shutil.copytree(store, head, ignore=shutil.ignore_patterns("agent-1", "channels"))
+    shutil.copytree(store / "agent-1", other / "agent-1")
+    table = read_partitions(store)
+    assert table is not None
+    write_partitions(head, msgspec.structs.replace(table, machines=["a", "b"]))
+    asked: list[bytes] = []
+    connect_by(lambda _path, _table: Way(other, asked))
+    for most in (5, 500):  # pages of the hosts of one question
+        monkeypatch.setattr(replica_sketches, "_PAGES", most)
+        two, _ = _sketched(head)
+        assert two.faults == one.faults
+        for field in ("urls", "hosts", "texts"):
+            assert getattr(two.sketches, field) == getattr(one.sketches, field)
+        for field in ("projections", "minima", "least", "links", "link_starts"):
+            assert getattr(two.sketches, field).tobytes() == getattr(one.sketches, field).tobytes()
+    assert asked
+
+
+def _sketched(path: Path) -> tuple[PagesRead, dict[str, set[int]]]:
+    """Return the pages of a crawl, and the shards that have some of each host."""
+    with open_view(path, at_once=True) as view:
+        shards: dict[str, set[int]] = {}
+        for visit, page in current_pages(view):
+            shards.setdefault(page.url.split("/")[2], set()).add(visit % view.stride)
+        return read_store(view, Recipe()), shards
