@@ -155,7 +155,7 @@ def test_the_journal_takes_the_panels_records(store: Store) -> None:
 
 
 def test_the_journal_tells_of_moves_and_forgets_a_site(store: Store) -> None:
-    """Mutation: what a move had written of a site that is forgotten stayed."""
+    """Mutation: entries that a move had written of a site stay in the journal when the site is forgotten."""
     row, other = (b"tgsite-one-key", b"value"), (b"tgsite-two-key", b"value")
     store.tables.journal.put([arrived(Move(3, 9, [row, other]))])
     store.end_visit()
@@ -219,7 +219,7 @@ def test_a_url_is_free_when_its_last_holder_releases_it(store: Store) -> None:
 
 
 def test_what_a_holder_holds_is_released_a_part_at_a_time_kills_in_between_included(store: Store) -> None:
-    """Mutation: `free` forgot the mark after the first part."""
+    """Mutation: after the first part the holder is no longer marked as released, and its other URLs are held for ever."""
     keys = sorted(url(str(i)).key for i in range(25))
     for key in keys:
         store.tables.held.hold(key, "pattern")
