@@ -129,7 +129,7 @@ def test_what_filters_drop_later_has_a_line_in_the_summary() -> None:
     """Seen to fail: fifteen redirects judged soft errors, and a page that was kept at first, were in no line."""
     written = StringIO()
     Console(width=200, file=written).print(summary(Status(state="done", dropped_later={"soft_error": 16})))
-    assert "dropped later  pages and redirects: soft_error 16" in written.getvalue()
+    assert "dropped later    pages and redirects: soft_error 16" in written.getvalue()
 
 
 def test_a_prefix_that_is_a_whole_host_is_said(thresher: Command) -> None:
