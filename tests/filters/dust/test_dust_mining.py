@@ -62,9 +62,9 @@ def test_a_parameter_is_dropped_beside_the_action_that_ignores_it() -> None:
 
 
 def test_a_value_is_set_beside_the_action_that_ignores_it_though_without_it_the_page_shows_another() -> None:
-    """A wiki's form to log in: the same whatever page it leads back to, but without one it names the start page.
+    """A wiki's form to log in is the same whatever page it leads back to, but without such a parameter it names the start page.
 
-    Mutation: pairs without the parameter spoke against setting it.
+    Mutation: pairs without the parameter count against the rule that sets it.
     """
     shows = {f"http://s/wiki?id=p{i}&do=login": "the form" for i in range(30)}
     shows |= {f"http://s/wiki?id=p{i}&do=show": f"page {i}" for i in range(30)}
@@ -87,7 +87,7 @@ def test_a_rule_is_not_valid_by_its_first_pairs_where_the_others_of_the_list_con
 
 
 def test_a_rule_is_not_bound_to_a_directory_whose_own_page_contradicts_it() -> None:
-    """Two presentations share their images and are not the same. Mutation: a directory's page did not count as in it."""
+    """Two presentations share their images and are not the same. Mutation: a directory's own page does not count as part of it."""
     rule = Substitution(source="/talk-1/", target="/talk-2/")
     images = [(f"http://s/talk-1/images/{i}.png", True) for i in range(20)]
     assert {bound.path for bound in narrowed(rule, [*images, ("http://s/talk-1/", False)])} == {"/talk-1/images/"}
@@ -252,7 +252,7 @@ def test_a_rule_comes_back_from_json_as_it_was() -> None:
 
 
 def test_pairs_of_which_one_refines_another_have_one_core() -> None:
-    """Mutation: `core` did not turn inserted parts to their least rotation."""
+    """Mutation: `core` does not turn inserted parts to their least rotation."""
     rng = random.Random(2)
     for _ in range(3000):
         alphabet = Alphabet()
