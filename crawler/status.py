@@ -47,6 +47,7 @@ class Status(msgspec.Struct, kw_only=True):
     skipped: dict[str, int] = {}  # by reason
     saved: dict[str, int] = {}  # by filter: links refused or rewritten, pages not kept when they were fetched
     would_save: dict[str, int] = {}  # by filter that only observes
+    dropped_later: dict[str, int] = {}  # by filter: pages that were kept at first, and redirects, which its newest verdict drops
     needs_browser: dict[str, int] = {}  # pages that only a browser can read, by what they are
     queued: int = 0
     held: int = 0  # held by filters now: some may be fetched later

@@ -54,7 +54,6 @@ from thresher.storage.schema import (
     ROBOTS_FILES,
     SITEMAPS,
     SUSPECTS,
-    VERDICTS,
 )
 from thresher.storage.store import Store
 from thresher.storage.tables.forgotten import ForgottenRecord
@@ -265,7 +264,8 @@ def _forget_url(store: Store, key: bytes) -> None:
         store.counters.add(PENDING, -1)
     store.tables.aliases.forget(key)
     store.tables.redirects.forget(key)
-    for table in (ANNOUNCED, CHECKS, FAILURES, VERDICTS, SUSPECTS, REVISITS):
+    store.tables.verdicts.forget(key)
+    for table in (ANNOUNCED, CHECKS, FAILURES, SUSPECTS, REVISITS):
         store.delete(table, key)
     row = store.tables.seen.row(key)
     if row is not None and row.state is not State.OUTBOX:

@@ -65,6 +65,7 @@ class RevisionRecord(msgspec.Struct, array_like=True):
 
     at: float
     verdict: VerdictRecord
+    counts: bool = False  # its filter enforces: if it drops the page or redirect, that is counted
 
 
 class FailureRecord(msgspec.Struct, array_like=True):

@@ -125,6 +125,7 @@ def _rows(report: StatusReport) -> list[tuple[str, object]]:
         ("skipped", counted(report.skipped)),
         ("held now", f"by filters: {_counts(report.held_by)}" if report.held_by else ""),
         ("refused", f"by filters, links and copies: {_counts(report.saved)}" if report.saved else ""),
+        ("dropped later", f"pages and redirects: {_counts(report.dropped_later)}" if report.dropped_later else ""),
         ("walled", f"{report.walled:,} host{'s' * (report.walled != 1)}" if report.walled else ""),
         ("fetched again", f"{report.fetched_again:,} URLs that walls had answered for" if report.fetched_again else ""),
         ("need a browser", _counts(report.needs_browser) + ("; see `thresher export --what browser`" if report.needs_browser else "")),

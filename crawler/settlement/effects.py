@@ -131,7 +131,7 @@ class Effector:
                 case Revise(page=key) | Worthless(key=key) if self._only_observed(who, key):
                     pass
                 case Revise():
-                    self._tables.verdicts.revise(effect.page, effect.verdict, now)
+                    self._tables.verdicts.revise(effect.page, effect.verdict, now, counts=self._context.panel.enforces(who))
                 case Worthless():
                     self.worthless.add(effect.key)
                 case Recall():

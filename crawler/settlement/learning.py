@@ -92,5 +92,6 @@ class Learning:
             deliberation = self._context.panel.redirect(pair)
             for verdict in deliberation.judgement.verdicts:
                 if not (verdict.keep and verdict.follow):
-                    self._tables.verdicts.revise(pair.original.key, verdict, now)
+                    counts = self._context.panel.enforces(verdict.filter, pair.original.text)
+                    self._tables.verdicts.revise(pair.original.key, verdict, now, counts=counts)
             self.learn((deliberation,), now)

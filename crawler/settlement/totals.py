@@ -10,6 +10,7 @@ from thresher.crawler.status import Status
 from thresher.storage.tables.counters import Counters
 from thresher.storage.tables.quarantine import ACCUSED, COUNTED
 from thresher.storage.tables.tail import HELD_NOW
+from thresher.storage.tables.verdicts import DROPPED_LATER
 
 _SAVED = "saved:"
 _WOULD_SAVE = "count_would_save:"
@@ -119,6 +120,7 @@ class Totals:
         status.hosts = of("hosts")
         status.causes, status.skipped = self.causes(), self._named(_SKIPPED)
         status.saved, status.would_save = self._named(_SAVED), self._named(_WOULD_SAVE)
+        status.dropped_later = self._named(DROPPED_LATER)
         status.needs_browser = self._named(_BROWSER)
         classes: dict[str, int] = {}
         for code, n in self._named(_STATUS).items():

@@ -143,6 +143,7 @@ def summary(status: Status) -> Table:
         ("skipped", counted(status.skipped) or "nothing"),
         ("held now", f"by filters: {_counts(status.held_by)}" if status.held_by else "nothing"),
         ("refused", f"by filters, links and copies: {_counts(status.saved)}" if status.saved else "nothing by filters"),
+        *([("dropped later", f"pages and redirects: {_counts(status.dropped_later)}")] if status.dropped_later else []),
         *([("would be saved", _counts(status.would_save))] if status.would_save else []),
         *([("walled", f"{status.walled:,} host{'s' * (status.walled != 1)}")] if status.walled else []),
         *([("fetched again", f"{status.fetched_again:,} URLs that walls had answered for")] if status.fetched_again else []),

@@ -38,7 +38,7 @@ class KnownLink(msgspec.Struct, gc=False):
 def rows(view: View, wanted: frozenset[str]) -> Iterator[KnownLink]:
     """Yield every link of the newest page of each URL."""
     texts, labels = TextLookup(view), LabelLookup.of_view(view)
-    anchors_of = _anchors_of(view) if wanted & _ANCHORS else _no_anchors
+    anchors_of = anchors_of_view(view) if wanted & _ANCHORS else _no_anchors
     for visit, page in current_pages(view):
         seqs = view.tables.links.read(visit)
         found = texts.of_seqs(seqs)
@@ -53,7 +53,7 @@ def _no_anchors(_visit: int, _page: PageRecord) -> Mapping[str, Anchor]:
     return {}
 
 
-def _anchors_of(view: View) -> Callable[[int, PageRecord], Mapping[str, Anchor]]:
+def anchors_of_view(view: View) -> Callable[[int, PageRecord], Mapping[str, Anchor]]:
     """Return a function that reads the anchors of a page from its body."""
     space = URLSpace(view.secret, url_rules(view.settings))
 

@@ -78,7 +78,7 @@ async def test_the_study_process_imports_nothing_from_the_working_directory(host
     said: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
     with Store.create(tmp_path / "store", Settings(), now=0.0) as store:
         suspects = Suspects(tmp_path / "store", store.tables)
-        studies = Studies(_Curious(), suspects, store.tables.quarantine)  # type: ignore[arg-type]  # the two questions that studies ask
+        studies = Studies(_Curious(), suspects, store.tables.quarantine)  # type: ignore[arg-type]  # the questions that studies ask
         studies.ask("dust", b"12345678")
         running = asyncio.create_task(studies.run(lambda _who, _site, finding: said.set_result(finding)))
         async with asyncio.timeout(600):
@@ -93,6 +93,7 @@ class _Curious:
     """Asks for a study of a site of which it knows no URL."""
 
     study_of = staticmethod(lambda _who: Miner.study)
+    check_finding = staticmethod(lambda _who, _finding: None)
     gather = staticmethod(lambda _who, _site: iter((written(KnownSite([], {}, mines=False, max_rules=1)),)))
 
 

@@ -23,7 +23,8 @@ from thresher.storage.tables.verdicts import verdict_records
 NOW = 1_700_000_000.0
 SEED = "https://a.example/"
 HOSTILE = "\x1b]0;owned\x07 \u202egnp.exe\n=cmd()\x9b31m \U0001f600"
-BODY = b"<!doctype html><title>t</title><p>Words of the <b>page</b></p><script>no()</script>"
+LINKS = b'<a href="/"><img alt="Home"></a><a href="//elsewhere.example/" rel=nofollow title=Out></a><a href="mailto:x@a.example"></a>'
+BODY = b"<!doctype html><title>t</title><p>Words of the <b>page</b></p><script>no()</script>" + LINKS
 ROBOTS = b"User-agent: *\nDisallow: /private\nCrawl-delay: 3\n"
 
 

@@ -130,6 +130,15 @@ def test_links_are_pairs_of_urls_in_page_order(thresher: Command, crawl: Path) -
     assert rows[-1] == {"source": "https://a.example/page", "target": SEED}
 
 
+def test_outlinks_are_what_the_stored_body_says(thresher: Command, crawl: Path) -> None:
+    """Also what the crawl did not take up, and what leaves it."""
+    page, fields = "https://a.example/page", "source,target,cross_site,anchor,rel,element,state"
+    home, outside = [row for row in exported(thresher, crawl, "--what", "outlinks", "--fields", fields) if row["source"] == page]
+    assert home == {"source": page, "target": SEED, "cross_site": False, "anchor": "Home", "rel": "", "element": "a", "state": "done"}
+    said = {"anchor": "Out", "rel": "nofollow", "element": "a", "state": None}
+    assert outside == {"source": page, "target": "https://elsewhere.example/", "cross_site": True} | said
+
+
 def test_the_log_of_skipped_urls_names_who_refused_them(thresher: Command, crawl: Path) -> None:
     rows = {row["url"]: row for row in exported(thresher, crawl, "--what", "skipped")}
     outside = rows["https://elsewhere.example/"]

@@ -122,6 +122,14 @@ def test_what_is_held_is_counted_among_the_known_urls() -> None:
     assert "128 known, 2 still queued, 34 held by filters" in said
     assert "held now     by filters: depth_cutoff 34" in said
     assert "refused      by filters, links and copies: dust 40" in said
+    assert "dropped later" not in said
+
+
+def test_what_filters_drop_later_has_a_line_in_the_summary() -> None:
+    """Seen to fail: fifteen redirects judged soft errors, and a page that was kept at first, were in no line."""
+    written = StringIO()
+    Console(width=200, file=written).print(summary(Status(state="done", dropped_later={"soft_error": 16})))
+    assert "dropped later    pages and redirects: soft_error 16" in written.getvalue()
 
 
 def test_a_prefix_that_is_a_whole_host_is_said(thresher: Command) -> None:

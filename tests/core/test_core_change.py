@@ -48,7 +48,7 @@ def of(shown: str, at: float = AT, title: str = "t") -> PageContent:
 
 @pytest.mark.parametrize("clock", CLOCKS)
 def test_a_clock_is_no_change(clock: str) -> None:
-    """Mutation: clocks are not left out: in a page of so few words, each of them is a change."""
+    """Mutation: times of day are not left out. In a page of so few words each of them is a change."""
     before, after = (datetime.fromtimestamp(at, UTC) for at in (AT, LATER))
     made = compare(of(f"few words {clock.format(before, before)}"), of(f"few words {clock.format(after, after)}", LATER), min_change=0.0)
     assert made[:2] == (False, 0.0)

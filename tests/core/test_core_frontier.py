@@ -87,7 +87,9 @@ def test_probes_and_audits_go_ahead_of_the_queue_under_the_same_delay() -> None:
 
 @pytest.mark.parametrize("heads", [1, 32])
 def test_filters_requests_that_can_wait_are_a_small_share_while_pages_are_left(heads: int) -> None:
-    """Mutation: `insert` without `can_wait`; `n_of_filters` not counted; nothing waits, or a drained host does."""
+    """Mutations: `insert` without `can_wait`; the requests of filters are not counted; no request waits; a host that has nothing else to
+    fetch waits, too.
+    """
     world = World(configured(frontier={"heads": heads}, politeness={**CALM, "min_delay": 0.0}))
     world.push("http://a.example/probe", lane=Lane.AHEAD, purpose=Purpose.PROBE, can_wait=True)
     for n in range(2):
@@ -108,7 +110,7 @@ def test_filters_requests_that_can_wait_are_a_small_share_while_pages_are_left(h
 
 @pytest.mark.parametrize("heads", [1, 32])
 def test_requests_that_wait_are_hurried_by_purpose(heads: int) -> None:
-    """Mutations: those of other filters were, too; the row in memory stayed where it was."""
+    """Mutations: the requests of other filters are hurried, too; the row in memory keeps its place."""
     world = World(configured(frontier={"heads": heads}, politeness={**CALM, "min_delay": 0.0}))
     for n in range(9):
         world.push(f"http://a.example/{n}")
@@ -247,7 +249,9 @@ def test_a_url_in_flight_cannot_be_withdrawn() -> None:
 
 
 def test_in_a_new_life_every_host_first_waits_its_whole_delay() -> None:
-    """P55: even if its last request was never recorded, and with its Crawl-delay."""
+    """P55: a new process waits the whole delay of each host, with its Crawl-delay, since the last process may have died before it could
+    record a request.
+    """
     world = World(configured(politeness={**CALM, "min_delay": 5.0}))
     world.push("http://a.example/")
     world.push("http://b.example/")
@@ -331,7 +335,10 @@ def test_visits_that_are_due_and_new_urls_share_a_host_and_none_goes_before_its_
 
 
 def test_a_visit_whose_deadline_would_be_in_danger_goes_before_new_urls_whatever_their_share() -> None:
-    """That is a twentieth of the longest interval after it was due, here 50 s. The first one goes by its credit."""
+    """The deadline is in danger when a twentieth of the longest interval has passed since the visit was due: 50 s here.
+
+    The first visit is made by its host's credit.
+    """
     world = World(configured(recrawl={"refresh_share": 0.0, "max_interval": 1_000.0}, politeness=CALM))
     for n in range(4):
         world.push(f"http://a.example/new/{n}")

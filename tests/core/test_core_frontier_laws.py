@@ -91,7 +91,7 @@ def test_an_address_and_a_site_are_never_asked_for_more_than_their_share(seed: i
 @few
 @given(seeds)
 def test_every_url_is_requested_exactly_once_when_nothing_fails(seed: int) -> None:
-    """Nothing lost, nothing twice. Mutation: `whole` set after a full batch."""
+    """No URL is lost, and none is requested twice. Mutation: a host's queue is taken for wholly loaded after a full batch."""
     world = random_world(seed)
     world.run()
     assert world.n_requests() == Counter(entry.seq for entry in world.pushed)

@@ -33,7 +33,9 @@ def crawled(seed: int, *, one_by_one: bool) -> World:
 @settings(max_examples=12, deadline=None)
 @given(st.integers(min_value=0, max_value=2**32))
 def test_links_pushed_as_columns_are_as_links_pushed_one_by_one(seed: int) -> None:
-    """Mutation: a host that a new row goes first at is not placed anew; rows are counted twice; links held past `heads`."""
+    """Mutations: a host whose first URL is now a new one keeps its old place; rows are counted twice; links are held in memory beyond
+    `heads`.
+    """
     columns, singles = crawled(seed, one_by_one=False), crawled(seed, one_by_one=True)
     assert columns.store.rows == singles.store.rows
     assert columns.store.records == singles.store.records

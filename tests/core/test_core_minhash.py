@@ -32,7 +32,7 @@ def test_the_estimate_is_within_three_standard_errors_of_the_resemblance(share: 
 
 
 def test_texts_shorter_than_the_sketch_are_compared_without_bias() -> None:
-    """Mutation: empty slots left empty, counted as agreeing."""
+    """Mutation: slots that no word fills stay empty, and two empty slots count as equal."""
     found = [resemblance(*(slots(side, 64) for side in _two_sets(0.6, 20, seed))) for seed in range(400)]
     assert abs(np.mean(found) - 0.6) < 0.03
 

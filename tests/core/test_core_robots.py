@@ -163,7 +163,7 @@ PLAIN = "User-agent: *\nDisallow: /no\n"
     ],
 )
 def test_marks_line_ends_and_broken_bytes_hide_no_rule(body: bytes) -> None:
-    """P17, F78. Seen to fail for the joined file with the mark only stripped from the first line."""
+    """P17, F78. Seen to fail: in a file that was joined from two, the byte order mark was removed from the first line only."""
     assert not allowed(body, "/no/x")
     assert allowed(body, "/yes")
 

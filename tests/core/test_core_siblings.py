@@ -84,7 +84,7 @@ def test_when_a_page_of_a_group_that_changes_together_has_changed_its_siblings_a
 
 
 def test_a_burst_that_others_have_no_part_in_ends_after_a_few_visits() -> None:
-    """The first siblings that are looked at have not changed: what is brought forward from then on is less."""
+    """The first siblings that are visited have not changed. From then on fewer visits are brought forward."""
     site, now = manual_that_changes_together(4)
     site.visit(MANUAL[0], now + 2 * DAY_S, is_changed=True)
     together = site.plans.families[b"q", "/doc/#.html"].together
@@ -97,7 +97,7 @@ def test_a_burst_that_others_have_no_part_in_ends_after_a_few_visits() -> None:
 
 @pytest.mark.parametrize(("haste", "n"), [(1.0, 0), (8.0, 7)])
 def test_a_host_that_has_no_room_is_asked_for_siblings_if_it_may_be_asked_faster_for_a_while(haste: float, n: int) -> None:
-    """All others are due. Mutation: haste left out."""
+    """All other visits of the host are due. Mutation: haste is left out of the rate."""
     site, now = manual_that_changes_together(4)
     for path in OTHERS:
         site.schedule.bring_forward(page(path), site.plan(path), now + 2 * DAY_S)
@@ -129,7 +129,7 @@ def test_a_page_that_always_differs_says_nothing_of_others_and_comes_no_sooner()
 
 
 def test_a_change_that_a_burst_explains_is_not_the_pages_own() -> None:
-    """So each of a group needs but its share of the visits. Mutation: each change counted in full."""
+    """A page of a group that changes together needs only its share of the visits. Mutation: each change counts in full."""
     together, now = manual_that_changes_together(8)
     alone = Site(*MANUAL)
     for i in range(16):
@@ -177,7 +177,7 @@ def test_no_page_comes_before_the_shortest_interval_nor_later_than_it_would_have
 
 
 def test_what_is_known_of_a_group_is_kept_as_it_is() -> None:
-    """As the store writes it: a crawl that goes on after a kill goes on from the last commit."""
+    """The records are encoded and decoded as the store does: a crawl that goes on after a kill starts from the last commit."""
     site, _ = manual_that_changes_together(3)
     family = site.plans.families[b"q", "/doc/#.html"]
     kept = msgspec.msgpack.decode(msgspec.msgpack.encode(family), type=FamilyPlan)

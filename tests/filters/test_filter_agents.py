@@ -44,7 +44,7 @@ def said(team: Team, subject: Page | LinkBatch) -> object:
 @examples(max_examples=20, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.one_of(pages, batches), max_size=25))
 def test_what_is_local_to_a_site_is_said_as_one_agent_says_it(story: list[Subject]) -> None:
-    """Mutation: a filter was asked at the agent of another site."""
+    """Mutation: a filter is asked at the agent that has another site."""
     one, several = Team(1, registered), Team(8, registered)
     assert several.at(SPACE.url(SEEDS[0])) is not several.at(SPACE.url(SEEDS[1]))
     for subject in story:

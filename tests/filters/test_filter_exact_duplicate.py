@@ -121,7 +121,7 @@ def copy(number: int, via: CrawlURL | None = None) -> Page:
 
 
 def test_links_of_copies_are_followed_until_a_budget_of_new_ones_is_used_up() -> None:
-    """Mutation: `CopyLedger` charged nothing."""
+    """Mutation: `CopyLedger` charges nothing."""
     rule, memory = ExactDuplicateFilter(ExactDuplicateSettings(max_links=100)), DictMemory()
     judge(rule, page("http://a.example/1"), memory)
     followed = []
@@ -142,7 +142,7 @@ def test_new_links_on_pages_that_are_no_copies_cost_nothing() -> None:
 
 @pytest.mark.parametrize(("every", "goes_on"), [(10, True), (30, False)])
 def test_a_page_that_is_no_copy_pays_for_ten_links(every: int, goes_on: bool) -> None:
-    """Copies lead to copies, but each tenth to something new: they are followed for ever. Mutation: `pay` did nothing."""
+    """Copies lead to copies, but each tenth leads to something new, so they are followed for ever. Mutation: `pay` does nothing."""
     rule, memory = ExactDuplicateFilter(ExactDuplicateSettings(max_links=100)), DictMemory()
     judge(rule, page("http://a.example/1"), memory)
     for number in range(50):
@@ -155,7 +155,7 @@ def test_a_page_that_is_no_copy_pays_for_ten_links(every: int, goes_on: bool) ->
 
 
 def test_each_kind_of_url_has_a_budget_of_its_own_and_the_site_ten() -> None:
-    """Mutation: one account for all."""
+    """Mutation: there is one budget for all kinds."""
     rule, memory = ExactDuplicateFilter(ExactDuplicateSettings(max_links=20)), DictMemory()
     judge(rule, page("http://a.example/1"), memory)
     for kind in range(10):

@@ -249,7 +249,7 @@ def test_what_a_filter_remembers_does_not_depend_on_others_that_only_observe(nam
 @thorough(60)
 @given(lives)
 def test_what_is_stored_of_copies_changes_nothing_that_is_learned(life: list[Subject | Answer]) -> None:
-    """`new`, `keep` and `follow` are three words. Mutation: what was stored counted as new, and its judge as none."""
+    """A verdict's `new`, `keep` and `follow` are independent of each other. Mutation: a stored copy counts as new."""
     learned = []
     for store_copies in (False, True):
         of = settings()

@@ -54,7 +54,7 @@ def test_what_is_no_replica_passes(other: Page) -> None:
 
 
 def test_copies_on_one_site_are_left_to_whoever_knows_which_is_canonical() -> None:
-    """Mutation: both filters judged: the canonical copy came second, and neither page was stored."""
+    """Mutation: both filters judge: the canonical copy comes second, and neither page is stored."""
     bench = Bench(tells_copies=False)
     bench.meet(shown(f"{A}/1", text(1)))
     assert bench.judge(shown(f"{A}/2", text(1))) == Verdict("near_replica")
@@ -69,7 +69,7 @@ def test_a_page_met_again_is_no_replica_of_itself() -> None:
 
 
 def test_a_page_that_another_filter_drops_has_no_replicas() -> None:
-    """Mutation: learned whatever the judgement was."""
+    """Mutation: the filter learns from the page, whatever the panel's judgement is."""
     bench = Bench()
     bench.meet(shown(f"{A}/1", text(1)), keep=False)
     assert bench.memory.rows == {}
@@ -133,7 +133,10 @@ def test_on_another_host_the_same_paths_are_the_same_neighbourhood_before_any_is
 
 
 def test_a_pair_waits_until_its_neighbourhood_is_known_and_is_then_revised() -> None:
-    """Equal texts, children unknown: no replica yet; the pass revises when they turn out to be replicas too."""
+    """Two pages have equal texts, and their children are not fetched yet: they are no replicas for now.
+
+    The background pass revises the verdict when the children turn out to be replicas, too.
+    """
     bench = Bench()
     bench.meet(shown(f"{A}/kind/1", text(1), _links(0)))
     copy = shown(f"{A}/kind/2", text(1), tuple(f"{A}/print/{i}" for i in range(3)))
@@ -151,7 +154,7 @@ def test_a_pair_waits_until_its_neighbourhood_is_known_and_is_then_revised() -> 
 
 
 def test_a_verdict_is_taken_back_when_the_rest_of_the_neighbourhood_differs() -> None:
-    """Merged on half of the children, which are alike; the other half is not."""
+    """The pages were merged when half of their children were known, and those are alike; the other half differ."""
     bench = Bench(max_neighbour_distance=0.02)
     for item in range(2):
         bench.meet(shown(f"{A}/item/{item}", text(1000 + item)))
@@ -216,7 +219,7 @@ def test_links_of_replicas_are_followed_until_the_budget_of_new_ones_is_used_up(
 
 
 def test_a_page_that_names_itself_canonical_replaces_an_older_replica_that_does_not() -> None:
-    """Mutation: the older stayed the original."""
+    """Mutation: the older page stays the original."""
     bench = Bench()
     older = shown(f"{A}/print/1", text(1))
     bench.meet(older)
@@ -305,7 +308,7 @@ def test_a_neighbourhood_that_grew_by_one_link_is_the_same(n: int) -> None:
 
 
 def test_few_links_among_many_are_not_the_same_neighbourhood() -> None:
-    """Mutation: a short list of links taken for a sample."""
+    """Mutation: a short list of links is taken for a sample of a long one."""
     bench = Bench()
     _meet_items(bench, *range(40))
     bench.meet(shown(f"{A}/kind/1", text(1), _links(0, n=40)))

@@ -174,7 +174,7 @@ def test_only_the_filter_that_asked_is_told_the_answer() -> None:
 
 
 def test_what_an_answer_taught_is_taught_again_by_a_replay() -> None:
-    """Mutation: `Panel.on_answer` returned no record for the journal."""
+    """Mutation: `Reports.on_answer` returns no record for the journal."""
     lived, replayed = (
         Bench.of([FilterSpec(script.name, Mode.ENFORCE, page=script, prober=script)])
         for script in (PageScript("prober"), PageScript("prober"))

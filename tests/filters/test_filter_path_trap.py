@@ -106,7 +106,7 @@ def test_a_shape_is_the_path_without_its_numbers_and_the_names_of_the_parameters
     ],
 )
 def test_a_calendar_is_the_url_without_its_dates_alone(path: str, calendar: str) -> None:
-    """Articles of a day have a number of their own, and each is a "calendar" by itself."""
+    """Articles of a day have a number of their own; each is a "calendar" by itself, and none of them is long."""
     assert calendar_of(f"http://a.example{path}", "http://a.example") == (f"http://a.example{calendar}" if calendar else "")
 
 
@@ -217,7 +217,7 @@ def test_errors_and_copies_are_barren(status: int) -> None:
 
 
 def test_a_shape_that_yields_one_new_page_in_twenty_is_never_closed() -> None:
-    """Mutation: `is_spent` looked at the barren ones alone."""
+    """Mutation: `is_spent` looks at the fetches that gave nothing alone."""
 
     def text(url: str) -> str:
         return own(url) if int(url.rpartition("=")[2]) % 18 == 0 else alike(url)
@@ -228,7 +228,7 @@ def test_a_shape_that_yields_one_new_page_in_twenty_is_never_closed() -> None:
 
 
 def test_what_one_script_wastes_does_not_close_another() -> None:
-    """The printable copies of topics, in the same folder."""
+    """The printable copies of topics are in the same folder as the topics."""
     site = Site(FilterSettings(path_trap=PathTrapSettings(max_per_prefix=50)), lambda url: alike(url) if "print" in url else own(url))
     for i in range(200):
         site.crawl([f"http://a.example/forum/print.php?t={i}", f"http://a.example/forum/viewtopic.php?t={i}"])
@@ -284,7 +284,7 @@ def test_hosts_of_one_site_are_apart() -> None:
 
 
 def test_what_a_head_gate_refused_is_barren() -> None:
-    """Attachments by number: the spec asks to hear of answers that were not read."""
+    """Attachments by number: their bodies are refused, and the spec asks (`unread`) to learn from such answers."""
     bench = Bench.of([path_trap(PathTrapSettings(max_per_prefix=5))])
     for url in numbered("http://a.example/dl.php?id={}", 5):
         bench.panel.learn(bench.panel.unread(_without_text(url)))

@@ -131,7 +131,7 @@ TOLD = {
     ids=" + ".join,
 )
 def test_no_part_of_a_plugin_ends_its_agent(steps: tuple[str, ...], tmp_path: Path) -> None:
-    """S22. Seen to fail, each fault alone: it ended the agent, which began again, until the work was quarantined or the crawl given up."""
+    """Seen to fail, each fault alone: it ended the agent, which began again, until the work was quarantined or the crawl given up."""
     site = broken(tmp_path / "site", CODE)
     with demo("story", tmp_path, n_sites=2, hosts_per_site=[1, 1], pages_per_host=[12, 12], n_seeds=2) as server:
         config = write_config(tmp_path, options(server), server.web.seeds())

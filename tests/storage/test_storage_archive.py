@@ -53,7 +53,9 @@ def visits(path: Path) -> list[int]:
 
 
 def test_what_was_never_committed_is_cut_off_at_opening(tmp_path: Path) -> None:
-    """Half a record behind the last one, a file too many: gone; under a configuration without an archive, too."""
+    """When a store is opened, half a record at the end of an archive file and a file too many are removed, also if the configuration has no
+    archive any more.
+    """
     for again in (SETTINGS, Settings()):
         with Store.open(tmp_path, SETTINGS, 0.0) if (tmp_path / "state").exists() else Store.create(tmp_path, SETTINGS, 0.0) as store:
             visit(store)
@@ -73,7 +75,10 @@ def test_what_was_never_committed_is_cut_off_at_opening(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("point", ["after_archive:1", "after_results_commit:1"])
 def test_without_a_commit_there_is_no_record_and_no_body(tmp_path: Path, point: str) -> None:
-    """The first group was written to the archive and its state was not: a reopened store begins anew, without the page of that body."""
+    """The process was killed after the first group was written to the archive and before its state was.
+
+    The store that is opened again is empty, and the page of that body is not in it.
+    """
     code = (
         "import sys; sys.path[:0] = [sys.argv[2], sys.argv[2] + '/..']; from test_storage_archive import *\n"
         "store = Store.create(Path(sys.argv[1]), SETTINGS, 0.0); visit(store);"
@@ -139,7 +144,10 @@ def answer(store: Store, page: bytes, body: bytes, headers: bytes = b"") -> int:
 
 
 def test_a_body_lives_in_the_archive_and_is_read_before_and_after_its_commit(tmp_path: Path) -> None:
-    """What is on its way to the disk is read from memory; what the record would give otherwise is a row of its own."""
+    """A body that is on its way to the disk is read from memory, later from its WARC record.
+
+    What cannot be read from the record has a row of its own.
+    """
     with Store.create(tmp_path, SETTINGS, 0.0) as store:
         plain, other = answer(store, b"page one", b"page one"), answer(store, b"page two", b"page 2")
         members = b"".join(map(gzip.compress, (b"page ", b"three"))) + b"\0\0"

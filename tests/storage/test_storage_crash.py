@@ -85,7 +85,9 @@ def test_killed_at_random_nothing_acknowledged_is_lost(tmp_path: Path) -> None:
 
 
 def test_a_design_that_commits_new_urls_apart_is_caught(tmp_path: Path) -> None:
-    """F81: the check on the check. With new URLs in a second transaction, a kill between the two loses them, and `verify` says so."""
+    """F81: does this test find a broken design at all? With new URLs in a second transaction, a kill between the two transactions loses
+    them, and `verify` says so.
+    """
     with start(tmp_path, 1, 3000, **crash_at("after_state_commit:3", design="split_txn")) as child:
         child.communicate(timeout=600)
     assert child.returncode == -signal.SIGKILL

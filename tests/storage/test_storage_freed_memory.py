@@ -14,7 +14,10 @@ _BLOCK = 64 << 10
 
 @pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "malloc_trim"), reason="not GNU's C library")
 def test_what_is_freed_between_blocks_that_stay_goes_back_once_a_second() -> None:
-    """Mutation: nothing given back; the next call within the second, too."""
+    """Freed memory goes back to the system at the first call, and at most once a second.
+
+    Mutations: nothing is given back; the next call within the same second gives back, too.
+    """
     freed = FreedMemory()
     held = _kept_blocks()
     before = _anonymous_bytes()

@@ -153,7 +153,10 @@ with Store.open(Path(sys.argv[1]), None, 1.0) as store:
 
 
 def test_a_target_that_another_agent_numbers_meanwhile_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The shards of a running crawl are not of one moment. Mutation: `export --what hostgraph` and `rank` ended with an IndexError."""
+    """The shards of a running crawl are read one after another, so a page may link to a URL that was not there yet when its shard was read.
+
+    Mutation: such links are kept; `export --what hostgraph` and `rank` ended with an IndexError.
+    """
     create_store(tmp_path, Settings(agents=2))
     owners = ownership_of(tmp_path)
     assert owners is not None

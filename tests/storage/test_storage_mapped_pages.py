@@ -15,9 +15,7 @@ _SIZE = 16 << 20
 
 
 def test_past_the_bound_a_process_lets_go_of_what_it_has_read_and_reads_the_same_again(tmp_path: Path) -> None:
-    """Mutation: a bound that is not compared with; the maps of all files, or of none, let go of; other
-    files' pages taken for its own.
-    """
+    """Mutations: the bound is never reached; the pages of all files are released, or of none, or those of other files."""
     files = [tmp_path / "a file", tmp_path / "other"]
     for file in files:
         file.write_bytes(bytes(range(256)) * (_SIZE // 256))
@@ -55,7 +53,10 @@ def test_releasing_pages_leaves_no_garbage(tmp_path: Path) -> None:
 
 
 def test_reads_that_no_commit_follows_are_bounded_too(tmp_path: Path) -> None:
-    """Rows one by one, many at a time, and in order. Mutation: one of the three not counted."""
+    """Reads of single rows, of many rows at a time, and of rows in order are all counted.
+
+    Mutation: one of the three kinds of reads is not counted.
+    """
     n = 6_000
     keys = [b"%08d" % (number * 7919 % n) for number in range(n)]
     with Store.create(tmp_path / "crawl", Settings(), 0.0) as store:

@@ -63,7 +63,10 @@ def test_a_site_that_outgrows_its_memory_forgets_what_weighs_least(store: Store)
 
 
 def test_what_no_longer_is_remembered_before_it_was_written_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Mutation: what waits to be written not asked."""
+    """A record may leave the cache before it is written to the disk: it is then read from the rows that wait to be written.
+
+    Mutation: only the disk is read.
+    """
     monkeypatch.setattr(memory_module, "_GENERATION", 2)
     keys = [SITE + bytes([n]) for n in range(9)]
     with Store.create(tmp_path / "crawl", Settings(), 1000.0) as store:
@@ -86,7 +89,10 @@ PUTS = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 40), st.sampled_from
 @settings(max_examples=25, deadline=None)
 @given(PUTS)
 def test_the_same_visits_leave_the_same_memory(tmp_path_factory: pytest.TempPathFactory, puts: list[tuple[int, int, float]]) -> None:
-    """Law: what is evicted depends on the visits alone, not on where groups were cut; and what is booked is what is used."""
+    """Law: which records are evicted depends on the visits alone, not on which of them were committed together.
+
+    The bytes that are counted for a site are the bytes that its records have.
+    """
     left = []
     for every in (1, 7):
         with Store.create(tmp_path_factory.mktemp("memory"), Settings(store=StoreSettings(map_size=1 << 20)), 0.0) as store:
@@ -103,7 +109,10 @@ def test_the_same_visits_leave_the_same_memory(tmp_path_factory: pytest.TempPath
 
 
 def test_a_site_knows_how_many_others_link_to_it(store: Store) -> None:
-    """Each pair counts once, whether it was met lately or in an earlier life; a site without hosts is not counted."""
+    """A pair of sites counts once, whether its first link was found lately or in an earlier process.
+
+    A site without hosts is not counted.
+    """
     store.tables.queues.save_site(SITE, SiteRecord(name="a.example", n_hosts=1))
     for source in (b"1" * 8, b"2" * 8, b"1" * 8):
         store.tables.site_links.add(source, {SITE, source})
@@ -116,14 +125,14 @@ def test_a_site_knows_how_many_others_link_to_it(store: Store) -> None:
 
 
 def test_of_a_site_that_half_as_many_again_link_to_it_is_said(store: Store) -> None:
-    """Mutation: it is said of each new link."""
+    """The caller is told only when the number of linking sites has grown by half. Mutation: it is told of each new one."""
     store.tables.queues.save_site(SITE, SiteRecord(name="a.example", n_hosts=1))
     said = [n for n in range(1, 24) if store.tables.site_links.add(b"from %03d" % n, {SITE})]
     assert said == [1, 2, 3, 5, 7, 11, 15, 22]
 
 
 def test_what_was_met_is_never_taken_for_new_and_what_is_new_seldom_for_met() -> None:
-    """Mutation: the older bitmaps not asked."""
+    """The set never calls a key new that was added, and seldom calls a new key known. Mutation: the older bitmaps are not looked at."""
     met = BloomFilter()
     for n in range(70_000):  # more than one bitmap takes
         met.add(b"%d" % n)
@@ -134,7 +143,7 @@ def test_what_was_met_is_never_taken_for_new_and_what_is_new_seldom_for_met() ->
 @pytest.mark.skipif(not NATIVE, reason="the extension was not built, or THRESHER_NATIVE=0")
 @pytest.mark.parametrize(("most", "wrong"), [(2, 2_000), (1, 20_000)])
 def test_keys_are_never_taken_for_new_and_more_new_ones_for_met_once_all_bitmaps_are_full(most: int, wrong: int) -> None:
-    """Mutations: one bitmap more than allowed; the older bitmaps not asked; positions off by one."""
+    """Mutations: one bitmap more than allowed; the older bitmaps are not looked at; a position is off by one."""
     keys = [b"the site" + blake2b(b"%d" % n, digest_size=8).digest() for n in range(320_000)]
     met = native.KeyFilter(most)
     met.add(keys[:150_000])
@@ -145,7 +154,10 @@ def test_keys_are_never_taken_for_new_and_more_new_ones_for_met_once_all_bitmaps
 
 
 def test_a_memory_that_began_empty_reads_nothing_for_what_it_never_met(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And one that goes on finds what was written before. Mutation: always taken for empty."""
+    """A memory that began empty needs no read for a key that was never written.
+
+    One that was opened again reads, and finds what was written before. Mutation: each memory is taken for one that began empty.
+    """
     with Store.create(tmp_path / "crawl", Settings(), 1000.0) as store:
         store.tables.memory("f").put(SITE + b"old", b"1")
     with Store.open(tmp_path / "crawl", None, 1000.0) as store:

@@ -42,7 +42,10 @@ def as_before(shard: Path) -> None:
 
 
 def test_a_crawl_of_the_schema_before_is_carried_over(crawled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One agent's and three's. Cut short at the swap, and with a damaged row, nothing is changed."""
+    """With one agent and with three.
+
+    If the migration is killed when the files are swapped, or finds a damaged row, the old crawl is unchanged.
+    """
     for n in (1, 3):
         store = shutil.copytree(crawled, tmp_path / str(n))
         if n > 1:

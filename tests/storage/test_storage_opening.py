@@ -26,7 +26,10 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_a_second_crawl_is_refused_and_told_by_whom(tmp_path: Path) -> None:
-    """F90: exit 5, naming the holder, which lives on: whoever waits for it here waits in vain."""
+    """F90: exit code 5, and the message names the process that has the store open.
+
+    That process lives on, so waiting for it does not help.
+    """
     with Store.create(tmp_path, Settings(), 0.0):
         with pytest.raises(StoreLockedError, match=str(os.getpid())) as caught:
             Store.open(tmp_path, None, 0.0)
@@ -35,7 +38,10 @@ def test_a_second_crawl_is_refused_and_told_by_whom(tmp_path: Path) -> None:
 
 
 def test_a_holder_that_ends_within_moments_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As one that was killed just now. Mutation: not tried again: refused."""
+    """The process that has the store open may be about to end, for example because it was just killed: opening is tried again for a moment.
+
+    Mutation: it is not tried again, and refused.
+    """
     first = Store.create(tmp_path, Settings(), 0.0)
     waits: list[float] = []
 

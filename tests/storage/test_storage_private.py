@@ -50,7 +50,7 @@ FILES: dict[str, Callable[[Path], None]] = {
 
 @pytest.mark.parametrize("name", FILES)
 def test_a_file_with_crawl_data_is_its_owners_alone(name: str, tmp_path: Path) -> None:
-    """Seen to fail for all five: they had the umask's mode."""
+    """Seen to fail for all five files: they had the mode that the umask gives, and others could read them."""
     FILES[name](tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == [name]
     assert (tmp_path / name).stat().st_mode & 0o777 == 0o600
@@ -64,7 +64,9 @@ def test_what_an_earlier_version_left_half_written_makes_no_file_public(tmp_path
 
 
 def test_a_file_that_was_made_public_stays_so(tmp_path: Path) -> None:
-    """Exports that a web server shows are replaced; a request log that others follow goes on."""
+    """An operator may make a file readable for others: an export that a web server shows keeps its mode when it is replaced, and so does a
+    request log that is continued.
+    """
     for name in ("pages.csv", "requests.log"):
         (tmp_path / name).touch(0o644)
     with replacing(tmp_path / "pages.csv", force=True) as file:

@@ -42,10 +42,10 @@ class Reader:
 @given(ACTIONS, st.integers(1, 700), st.booleans())
 @settings(max_examples=150, deadline=None)
 def test_both_remember_the_same(actions: list[tuple[str, bytes]], generation: int, begins_empty: bool) -> None:
-    """Law. Mutation: an older record that is read was not made a young one: fails; so it does without the filter of what was met.
+    """Law: the caches in C and in Python hold the same records, rows that wait, and bytes of each site.
 
-    Rows that wait and bytes of sites, too. Mutations: a value of the same length counted; the bytes of a generation, or of a value,
-    not counted in one of both.
+    Mutations: an old record that is read does not become young again; the filter of known keys is left out; a new value of the same length
+    is counted again; the bytes of a generation, or of a value, are not counted.
     """
     below = (Reader(), Reader())
     if begins_empty:
@@ -78,7 +78,10 @@ def test_both_remember_the_same(actions: list[tuple[str, bytes]], generation: in
 
 @pytest.mark.parametrize("kind", [native.RecordCache, PythonCache] if NATIVE else [PythonCache])
 def test_a_generation_is_bounded_by_its_bytes(kind: Any) -> None:
-    """Of two generations of 10,000 bytes the last records remain, few large or many small. Mutation: values not counted."""
+    """With room for two generations of 10,000 bytes each, the last records remain, whether few large or many small ones.
+
+    Mutation: the bytes of values are not counted.
+    """
     for n_bytes, least, most in ((2_000, 5, 12), (100, 45, 95)):
         for n_later, is_kept in ((least, True), (most, False)):
             cache = made(kind, Reader(), 10_000, begins_empty=True)
@@ -89,7 +92,7 @@ def test_a_generation_is_bounded_by_its_bytes(kind: Any) -> None:
 
 @pytest.mark.parametrize("kind", [native.RecordCache, PythonCache] if NATIVE else [PythonCache])
 def test_what_cannot_be_written_is_refused(kind: Any) -> None:
-    """Mutation: the length of a key was not looked at."""
+    """Mutation: the length of a key is not checked."""
     cache = made(kind, Reader(), 2, begins_empty=True)
     for arguments in ((b"short", b"v"), (b"site00000", b"v", 1e300)):
         with pytest.raises((ValueError, OverflowError)):
@@ -110,7 +113,10 @@ def made(kind: Any, reader: Reader, generation: int, begins_empty: bool) -> Any:
 
 @pytest.mark.skipif(not NATIVE, reason="the extension was not built, or THRESHER_NATIVE=0")
 def test_a_cache_and_its_reader_go_together() -> None:
-    """They hold one another. Mutation: what the cache holds was not told to the garbage collector."""
+    """The cache and its reader refer to each other; the garbage collector must be able to free both.
+
+    Mutation: the cache does not tell the collector which objects it holds.
+    """
     reader = Reader()
     made(native.RecordCache, reader, 2, begins_empty=False)
     gone = weakref.ref(reader)

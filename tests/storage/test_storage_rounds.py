@@ -59,7 +59,10 @@ def _pages(path: Path) -> list[int]:
 
 
 def test_an_old_version_goes_only_once_the_new_one_is_on_disk(tmp_path: Path) -> None:
-    """Mutation: deleted with the visit that replaces it: a kill before the state's commit would leave the URL without a page."""
+    """Mutation: the old version is deleted in the visit that replaces it.
+
+    If the process is killed before the new state is committed, the URL has no page at all.
+    """
 
     def prune(store: Store, _: bytes) -> None:
         assert store.tables.rounds.prune(store.first_uncommitted) == 0
@@ -74,8 +77,10 @@ def test_an_old_version_goes_only_once_the_new_one_is_on_disk(tmp_path: Path) ->
 
 
 def test_a_version_that_a_kill_has_half_deleted_is_counted_once(tmp_path: Path) -> None:
-    """Results are committed first: the record may be gone and the state not know it. Seen to fail in the long proof: it was counted as
-    there.
+    """Results are committed before the state.
+
+    After a kill in between, the old version may be deleted in the results while the state still names it. Seen to fail in the long proof:
+    it was counted as deleted twice.
     """
 
     def half(store: Store, _: bytes) -> None:

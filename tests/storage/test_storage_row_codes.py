@@ -71,7 +71,7 @@ def test_a_seen_row_comes_back_as_it_was(row: SeenRow) -> None:
 @given(st.lists(st.tuples(st.binary(min_size=16, max_size=16), st.integers(0, 70_000)), unique_by=lambda new: new[0], max_size=9), ROWS)
 @settings(max_examples=50)
 def test_new_urls_are_packed_as_each_alone_would_be(new: list[tuple[bytes, int]], row: SeenRow) -> None:
-    """Mutation: the number of the first for all; the visit of `like` for each."""
+    """Mutations: all rows get the number of the first URL; each row gets the visit of the row `like`."""
     like, keys, depths = row._replace(seq=row.seq >> 1), [key for key, _ in new], [depth for _, depth in new]
     alone = {key: pack_seen(like._replace(seq=like.seq + i, site_depth=depth, visit=0)) for i, (key, depth) in enumerate(new)}
     assert pack_new(keys, depths, like) == alone

@@ -27,7 +27,10 @@ def memory_of(call: Callable[[], object]) -> int:
 
 
 def test_the_redirects_to_a_page_are_found_without_reading_those_to_others(tmp_path: Path) -> None:
-    """Every page that settles asks. Mutation: as many rows were read as a target may have at most, 10,000: 5 ms and a megabyte a page."""
+    """Each page that settles asks which redirects lead to it.
+
+    Mutation: the scan read 10,000 rows, the most that a target may have, also where there was only one: 5 ms and 1 MB a page.
+    """
     with Store.create(tmp_path / "crawl", Settings(), 0.0) as store:
         for target in range(0, 3 * N, 3):
             for origin in (target + 1, target + 2):

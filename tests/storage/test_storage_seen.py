@@ -41,7 +41,7 @@ def url(name: str, **place: Any) -> CrawlURL:
 @given(st.lists(st.tuples(st.integers(0, 70_000), st.integers(1, 400)), min_size=1, max_size=40), st.booleans(), st.integers(0, 31))
 @settings(max_examples=30, deadline=None)
 def test_new_links_written_as_columns_are_as_written_one_by_one(places: list[tuple[int, int]], is_redirect: bool, worth: int) -> None:
-    """Rows of `seen`, what `urls` and `queue` say, counters and numbers."""
+    """All tables are compared: the rows of `seen`, what `urls` and `queue` say, the counters, and the next number."""
     source = url("source", seed_distance=3, hops=1)
     depths, ranks = [depth for depth, _ in places], [rank for _, rank in places]
     links = LinkBatch(
@@ -92,7 +92,10 @@ def test_a_url_is_known_once_added(store: Store) -> None:
 def test_a_set_that_began_empty_reads_nothing_for_new_urls_and_one_that_goes_on_finds_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """However a URL was added. Mutations: one of the three ways not noted; always taken for empty."""
+    """A set that began empty needs no read for a new URL; one that was opened again finds the URLs of before.
+
+    There are three ways to add a URL. Mutations: one of the three ways is not noted; each set is taken for one that began empty.
+    """
     names = [f"{n}......." for n in range(9)]  # a key's last bytes count: they differ
     keys, new = [url(name).key for name in names], [url(f"{n}new....").key for n in range(10, 70)]
     monkeypatch.setattr("thresher.storage.tables.seen._GENERATION", 1)

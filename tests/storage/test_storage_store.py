@@ -96,9 +96,10 @@ ACTIONS = st.one_of(
 @settings(max_examples=60, deadline=None)
 @given(st.lists(ACTIONS, max_size=40))
 def test_reads_see_every_write_made_before(tmp_path_factory: pytest.TempPathFactory, actions: list[tuple[Any, ...]]) -> None:
-    """Law: a store answers as a dict does, wherever its rows are; the disk takes its time, so that a group is often on its way.
+    """Law: a store answers as a dict does, wherever its rows are.
 
-    Breaks if a tombstone is forgotten, if layers are merged in the wrong order, if the snapshot is not renewed.
+    The disk is slow here, so that a group of rows is often on its way to it. Mutations: a deleted row is read from the disk; layers are
+    merged in the wrong order; the snapshot is not renewed.
     """
     model: dict[str, dict[bytes, bytes]] = {table: {} for table in (QUEUE, SEEN, DUE, HELD)}
     disk = Event()

@@ -42,7 +42,7 @@ def _empty(path: Path) -> None:
 
 @pytest.mark.parametrize("left", [_begun, _half, _empty])
 def test_what_a_killed_creation_left_is_said_to_be_that_and_created_anew(tmp_path: Path, left: Callable[[Path], None]) -> None:
-    """Mutation: "results/data.mdb of a crawl's store is gone. Restore this directory from a backup", of a crawl that never was."""
+    """Mutation: the message speaks of a damaged store and of a backup, though there has never been a crawl."""
     left(tmp_path)
     for reads in (View, verify, lambda path: Store.open(path, None, 0.0)):
         with pytest.raises(NoCrawlError, match="only what a creation left that failed or was killed"):
@@ -61,7 +61,7 @@ def test_a_creation_under_way_is_no_killed_one(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("n_agents", [1, 3])
 def test_a_creation_that_fails_takes_away_what_it_made(tmp_path: Path, n_agents: int) -> None:
-    """Mutation: files were left that every later command called damaged."""
+    """Mutation: the files that were made remain, and every later command calls them damaged."""
     with pytest.raises(UsageError, match="map_size"):
         create_store(tmp_path / "crawl", Settings(agents=n_agents, store=TOO_MUCH.store))
     assert list((tmp_path / "crawl").iterdir()) == []
@@ -79,7 +79,7 @@ def test_a_creation_that_fails_where_a_crawl_lies_takes_nothing_away(tmp_path: P
 
 
 def test_the_results_of_a_crawl_that_lost_its_state_are_not_overwritten(tmp_path: Path) -> None:
-    """Mutation: the creation took the directory for new, and cut off what lay past its own beginning: everything."""
+    """Mutation: the directory is taken for a new one, and the results file is cut to the size of an empty one: all results are lost."""
     Store.create(tmp_path, Settings(), 0.0).close()
     (tmp_path / "state" / "data.mdb").unlink()
     before = (tmp_path / "results" / "data.mdb").read_bytes()
@@ -90,7 +90,7 @@ def test_the_results_of_a_crawl_that_lost_its_state_are_not_overwritten(tmp_path
 
 
 def test_the_shards_of_a_crawl_that_lost_its_first_are_not_removed(tmp_path: Path) -> None:
-    """Mutation: they were taken for what a killed creation left."""
+    """Mutation: the other shards are taken for what a killed creation has left."""
     create_store(tmp_path, Settings(agents=2))
     write_status(tmp_path, Status())
     shutil.rmtree(tmp_path / "state")

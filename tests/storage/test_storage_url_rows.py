@@ -127,7 +127,7 @@ def test_rows_of_many_urls_are_served_moved_and_taken_as_rows_of_one(steps: list
 
 
 def test_a_number_that_is_of_no_url_has_none(tmp_path: Path) -> None:
-    """Between two rows, behind the last, and of a request that was answered."""
+    """Such a number lies between two rows, or behind the last one, or is that of a request that was answered."""
     with Store.create(tmp_path / "crawl", Settings(), 1.0) as store:
         urls = store.tables.urls
         urls.add(2, ["https://a.example/2", "https://a.example/3"], [key_of(2), key_of(3)], b"", 1.0)

@@ -103,7 +103,9 @@ def test_a_sound_store_has_no_problem(sound: Path) -> None:
 
 
 def test_a_store_of_a_version_that_did_not_count_what_filters_hold_counts_it_when_it_is_opened(sound: Path, tmp_path: Path) -> None:
-    """Mutation: it was not counted, and went below zero with the first URL that was fetched."""
+    """Mutation: the URLs that filters hold are not counted when such a store is opened: the counter goes below zero when the first of them
+    is fetched.
+    """
     path = tmp_path / "crawl"
     shutil.copytree(sound, path)
     with contextlib.closing(Store.open(path, None, 1e6)) as store:

@@ -195,6 +195,7 @@ async def test_a_revised_verdict_stands_beside_the_stored_one(tmp_path: Path) ->
         with View(tmp_path / "c") as view:
             revisions = view.tables.verdicts.revisions(key)
     assert crawled.revised == {web.url("a.test/1"): ["reviser"]}
+    assert crawled.status.dropped_later == {"reviser": 1}
     assert [(r.verdict.keep, r.verdict.score, r.verdict.reason, r.verdict.evidence) for r in revisions] == [
         (False, 0.9, "duplicate_content", {"copy_of": "2"})
     ]

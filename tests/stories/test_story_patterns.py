@@ -65,7 +65,10 @@ async def test_observing_says_what_would_be_saved_and_changes_nothing(tmp_path: 
 
 
 async def test_a_pattern_that_comes_to_yield_is_released_and_nothing_of_it_is_lost(tmp_path: Path) -> None:
-    """The first 150 items show one notice, the others are documents; lists name twenty each. Mutation: releases were not asked for."""
+    """The first 150 items show one notice, the others are documents; each list names twenty items.
+
+    Mutation: the filter asks for no release.
+    """
     n = 460
     async with LittleWeb() as web:
         web.page("a.test/", "a.test/list/0")

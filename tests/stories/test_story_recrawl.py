@@ -312,7 +312,10 @@ async def test_a_round_writes_an_archive_like_the_first_crawl(tmp_path: Path) ->
 async def test_a_round_that_is_stopped_while_it_is_queued_is_queued_to_its_end_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each life queues one group and is stopped; no URL is left out, none is asked twice. Mutation: the cursor was not saved."""
+    """Each process queues one group and is then stopped.
+
+    No URL is left out, and none is requested twice. Mutation: the position in the list is not saved.
+    """
     monkeypatch.setattr(collecting, "_GROUP", 3)
     with ChangingWeb() as web:
         web.put("/", WORDS, *(f"/{i}" for i in range(10)))

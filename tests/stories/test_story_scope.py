@@ -125,7 +125,7 @@ async def test_a_skip_override_holds_for_seeds_links_and_redirects(tmp_path: Pat
 
 
 async def test_max_depth_counts_clicks_from_the_nearest_seed(tmp_path: Path) -> None:
-    """Redirects are no clicks; another host is one like any other."""
+    """A redirect is no click. Another host counts as a click, like any other link."""
     async with LittleWeb() as web:
         web.page("a.test/", "a.test/1", "a.test/moved")
         web.page("a.test/1", "b.test/x/y/2")

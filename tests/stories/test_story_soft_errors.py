@@ -62,7 +62,10 @@ async def test_a_directory_that_redirects_what_is_missing_is_found_out_by_one_pr
 
 
 async def test_a_target_that_says_it_is_an_error_is_one_although_random_names_are_told_apart(tmp_path: Path) -> None:
-    """Known addresses go to a page that says "not found", unknown ones get an honest 404: from the third on the page is believed."""
+    """Known addresses lead to a page that says "not found", unknown ones get an honest 404.
+
+    From the third such redirect on, what the page says is believed.
+    """
     async with LittleWeb() as web:
         web.page("a.test/", *[f"a.test/old/{i}" for i in range(5)])
         for i in range(5):

@@ -61,7 +61,10 @@ def held(crawled: Crawled) -> set[str]:
 
 
 async def test_with_a_threshold_of_nought_all_of_a_finite_site_is_fetched_and_what_was_held_comes_last(tmp_path: Path) -> None:
-    """The threads name the forms; when the pattern has proved barren, the other forms wait for all else. Mutation: nothing was drawn."""
+    """The threads name the forms.
+
+    Once the pattern has proved to give nothing, the other forms wait until all else is fetched. Mutation: no form is drawn from the tail.
+    """
     async with LittleWeb() as web:
         forum(web)
         crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"], filters=filters(tail_yield=0.0)))
@@ -74,7 +77,7 @@ async def test_with_a_threshold_of_nought_all_of_a_finite_site_is_fetched_and_wh
 
 
 async def test_with_a_threshold_of_one_nothing_that_was_held_is_fetched(tmp_path: Path) -> None:
-    """Mutation: the threshold was not looked at."""
+    """Mutation: the threshold is ignored."""
     async with LittleWeb() as web:
         forum(web)
         crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"], filters=filters(tail_yield=1.0)))
@@ -84,7 +87,10 @@ async def test_with_a_threshold_of_one_nothing_that_was_held_is_fetched(tmp_path
 
 
 async def test_a_budget_of_the_whole_crawl_is_spent_on_other_hosts_before_a_tail_is_served(tmp_path: Path) -> None:
-    """The first host is done long before the second, a chain of pages. Mutation: a host's tail was served as soon as it was drained."""
+    """The first host is finished long before the second one, which is a chain of pages.
+
+    Mutation: a host's tail is fetched as soon as its queue is empty.
+    """
     n_chain = 200
     async with LittleWeb() as web:
         forum(web)
@@ -100,7 +106,10 @@ async def test_a_budget_of_the_whole_crawl_is_spent_on_other_hosts_before_a_tail
 
 
 async def test_a_resume_with_another_threshold_goes_on_with_what_was_left_alone(tmp_path: Path) -> None:
-    """The journal of both lives tells it. Mutations: a closed class stayed closed; a reopening was not journalled."""
+    """The journal of both runs shows it.
+
+    Mutations: a closed class stays closed; a class that is opened again is not written to the journal.
+    """
     async with LittleWeb() as web:
         forum(web)
         await crawl(tmp_path / "c", settings(web, ["a.test/"], filters=filters(tail_yield=1.0)))
@@ -137,7 +146,7 @@ async def test_what_only_a_copy_names_comes_last_and_what_a_new_page_names_too_d
 
 
 async def test_a_drawn_page_that_resembles_a_kept_one_is_told_from_one_that_nothing_resembles(tmp_path: Path) -> None:
-    """By what the journal says of the draws, which it replays. Mutation: likeness was not looked for, or got lost on the way."""
+    """The journal says how each draw ended, and its replay ends alike. Mutations: likeness is not looked for, or is lost on the way."""
     of = filters("off", tail_yield=0.0)
     of = msgspec.structs.replace(of, exact_duplicate=ExactDuplicateSettings(max_links=0), near_replica=NearReplicaSettings(max_links=0))
     changed = " ".join(f"shared{i}" if i % 60 else f"own{i}" for i in range(200))

@@ -46,7 +46,10 @@ def measured(q: float, model: Model, n: int, **of: float) -> Depths:
 
 @pytest.mark.parametrize(("q", "naive"), [(0.3, 0.325), (0.6, 0.62)])
 def test_clicks_back_that_browsers_answer_from_their_caches_do_not_raise_q(q: float, naive: float) -> None:
-    """Every click back was answered by the browser. Mutation: what only Referers tell of was all that was added."""
+    """In these logs the browser answered every click back from its cache, so the server saw none of them.
+
+    Mutation: only the clicks back that a Referer shows are added.
+    """
     of = measured(q, "B", 3000, leaves=0, has_cache=True)
     found = of.fits()["B"]
     assert fit("B", of.by_level).q > naive
@@ -70,7 +73,10 @@ def test_a_log_that_shows_every_view_stays_as_it_is() -> None:
 
 
 def test_no_more_views_are_added_than_sessions_could_have_had() -> None:
-    """Links opened in tabs look as if she went back after each: hardly any click is on the page before. Mutation: F/q without a bound."""
+    """Links that are opened in tabs look as if the visitor had gone back after each, since hardly any click comes from the page before.
+
+    Mutation: no bound on the views that are added.
+    """
     log = [LoggedRequest(f"c{i}", 0, "GET", "/", 200, 1, "-", "M") for i in range(100)]
     log += [LoggedRequest(f"c{i}", 10 * k, "GET", f"/p{k}", 200, 1, f"{_OWN}/", "M") for i in range(100) for k in (1, 2, 3)]
     of = depths(from_log(log, host="a.example"))

@@ -42,7 +42,10 @@ def turn(crawled: Crawled, url: CrawlURL) -> list[str]:
 
 
 def test_what_good_pages_name_is_fetched_however_little_is_new_there() -> None:
-    """A wiki has as many forms as articles. Mutation: whatever lay beyond its place's limit was held; 22 documents of a wiki were lost."""
+    """A wiki has as many forms as articles.
+
+    Mutation: all that lies deeper than the limit of its place is held, and 22 documents of a wiki are lost.
+    """
     crawled = of_wiki()
     assert crawled.limit(view(99)) < 4
     assert crawled.held(view(99), 4, on=f"{HOST}/w/wiki?id=7") == ""
@@ -50,7 +53,7 @@ def test_what_good_pages_name_is_fetched_however_little_is_new_there() -> None:
 
 
 def test_a_url_whose_turn_has_come_is_judged_by_who_named_it() -> None:
-    """Mutation: the URL itself was asked whether it was worthless, which nobody knows yet."""
+    """It is judged by the pages that name it. Mutation: the URL itself is looked up, of which nothing is known before it is fetched."""
     crawled = of_wiki()
     crawled.name(view(7), view(99))
     crawled.name(f"{HOST}/w/wiki?id=7", view(98))
@@ -61,7 +64,7 @@ def test_a_url_whose_turn_has_come_is_judged_by_who_named_it() -> None:
 
 
 def test_a_page_that_is_worth_something_releases_what_worthless_ones_named_before() -> None:
-    """Mutation: only the first page that named a URL counted; a wiki's page that a form named first was never fetched."""
+    """Mutation: only the first page that names a URL counts, so a page of a wiki that a form names first is never fetched."""
     crawled = of_wiki()
     crawled.name(view(7), view(99), view(98))
     assert crawled.name_again(view(8), view(99)) == [], "another form knows no better"
@@ -74,7 +77,7 @@ def test_a_page_that_is_worth_something_releases_what_worthless_ones_named_befor
 
 
 def test_what_was_released_is_released_again_by_the_journal() -> None:
-    """Mutation: the measure kept no keys, so that a replay released nothing."""
+    """Mutation: the measure in the journal has no keys, so that a replay releases nothing."""
     crawled = of_wiki()
     crawled.name(view(7), view(99))
     before = dict(crawled.memory.rows)
@@ -122,7 +125,9 @@ def test_a_place_without_novelty_is_held_whoever_names_it_and_its_kept_pages_cou
     ],
 )
 def test_kept_days_of_a_calendar_that_good_pages_name_are_fetched(path: str, judgement: Judgement, is_held: bool) -> None:
-    """Mutation: they were held as soon as sixteen had said the same words; at a quarter of the bytes plain had twice the documents."""
+    """Mutation: they are held as soon as sixteen pages have had the same words; at a quarter of the bytes a crawl without filters then had
+    twice the documents.
+    """
     crawled = Crawled()
     crawled.fetch(HOST + "/", prose(), 0)
     for i in range(40):
@@ -132,7 +137,7 @@ def test_kept_days_of_a_calendar_that_good_pages_name_are_fetched(path: str, jud
 
 
 def test_what_is_held_comes_back_when_that_was_wrong_and_not_for_one_new_page() -> None:
-    """Mutation: a limit that rose released all that was held below it."""
+    """Mutation: when a limit rises, all that was held below it is released, too."""
     crawled = of_wiki(30)
     holder = crawled.held(view(99), 4, on=f"{HOST}/w/wiki?id=7")
     released: list[str] = []
@@ -179,7 +184,7 @@ def test_what_was_held_before_the_site_s_words_were_known_comes_back() -> None:
 
 
 def test_a_place_that_few_have_seen_cuts_nothing() -> None:
-    """Mutation: two worthless pages spoke for the third; trees of a repository's tags were lost."""
+    """Mutation: two worthless pages are enough to judge the third; trees of a repository's tags were lost."""
     crawled = Crawled()
     crawled.fetch(HOST + "/", prose(), 0)
     for i in range(7):
@@ -191,7 +196,7 @@ def test_a_place_that_few_have_seen_cuts_nothing() -> None:
 
 
 def test_a_worthless_page_leads_on_through_redirects() -> None:
-    """Mutation: a redirect between two months of a calendar made the second one named by nobody."""
+    """Mutation: a redirect between two months of a calendar hides that a worthless page names the second month."""
     crawled = of_site()
     crawled.name(day(5), f"{HOST}/next")
     hop = replace(SPACE.url(f"{HOST}/next"), site_depth=2, via=SPACE.key(day(5)))
@@ -201,7 +206,11 @@ def test_a_worthless_page_leads_on_through_redirects() -> None:
 
 
 def test_what_visitors_do_not_reach_is_held_and_what_lies_beyond_the_ceiling_refused() -> None:
-    """Whoever names it. What logs tell is an opinion, a ceiling is the user's word. Mutation: the tail went beyond the ceiling."""
+    """This holds whichever page names it.
+
+    What access logs show is only an opinion, so such URLs may still be fetched last; a limit that the user sets is never exceeded.
+    Mutation: the tail fetches URLs beyond the user's limit.
+    """
     for settings in ({"q": 0.6}, {"ceiling": 4}):
         crawled = Crawled(**settings)
         for i in range(20):
@@ -229,7 +238,7 @@ def test_a_place_is_held_only_where_less_is_new_than_elsewhere_on_its_host() -> 
 
 
 def test_a_place_without_end_is_held_though_nothing_is_new_elsewhere_either() -> None:
-    """Mutation: a place was compared only; a site that consists of one calendar has nothing to compare it with."""
+    """Mutation: a place is only compared with other places, and a site that consists of one calendar has no other."""
     every, place = Standing(n=100, s=50, squares=100), PlaceCounts("a.example/*")
     assert not place.is_less(every)
     place.opinion.recent.streak = QUOTA
@@ -237,7 +246,7 @@ def test_a_place_without_end_is_held_though_nothing_is_new_elsewhere_either() ->
 
 
 def test_semicolons_separate_the_names_of_a_kind() -> None:
-    """Mutation: `&` alone did; each file of a repository browser was a kind."""
+    """Mutation: only `&` separates the fields of a query, and each file of a repository browser is a kind of its own."""
     assert (
         kind_of(f"{HOST}/?p=x.git;a=blob;h=1f", HOST) == kind_of(f"{HOST}/?p=y.git&a=tree&h=2e", HOST) != kind_of(f"{HOST}/?p=x.git", HOST)
     )

@@ -26,7 +26,7 @@ from thresher.filters.pattern_yield.patterns import parse
 
 
 def test_a_generated_page_is_nothing_new_whatever_its_date() -> None:
-    """Mutation: numbers of the URL were news."""
+    """Mutation: numbers of the URL that stand in the page count as new words."""
     table = b""
     verdicts = []
     for i in range(60):
@@ -46,7 +46,7 @@ def test_prose_is_always_new_and_its_copy_never() -> None:
 
 
 def test_known_things_in_another_order_are_nothing_new() -> None:
-    """Mutation: pairs of words were counted in place of threes, so that each border of two things was news."""
+    """Mutation: pairs of words are counted in place of triples, so that each border between two known things is something new."""
     things = [f"the {colour} {thing} of {maker} for {use}" for colour in ["red", "blue", "green"] for thing in ["chair", "table", "lamp"]
               for maker in ["oak", "acme"] for use in ["home", "work"]]  # fmt: skip
     _, table = look(sample(token_hashes(" ".join(things)), "/all"), b"")
@@ -108,7 +108,10 @@ def limit(rule: CutRule, of: PlaceCounts, prior: float, *, is_host: bool) -> int
 
 
 def test_a_chain_of_new_pages_is_never_cut() -> None:
-    """40 chapters, one a level: the limit stays ahead, even where hardly anything around it is new. Mutation: a prior of ten fetches."""
+    """Forty chapters, one on each level: the limit stays deeper than the next chapter, even if hardly anything around it is new.
+
+    Mutation: the prior counts as ten fetches.
+    """
     for prior in (0.95, 0.5, 0.1):
         found = place()
         for depth in range(1, 41):
@@ -129,13 +132,17 @@ def test_a_place_is_cut_behind_the_levels_that_are_new() -> None:
 
 
 def test_a_level_is_worth_what_it_leads_to() -> None:
-    """A level of old pages above new ones is passed through. Mutation: each level spoke for itself alone."""
+    """A level of known pages that lead to a level of new pages is crawled. Mutation: each level is judged by its own pages alone."""
     assert limit(RULE, place((0, 30), (30, 30)), PRIOR, is_host=False) > 3
     assert limit(RULE, place((0, 30), (1, 1)), PRIOR, is_host=False) == 0, "one page is no evidence"
 
 
 def test_halving_counts_does_not_move_a_place_s_entry() -> None:
-    """Mutation: the first level still counted was taken for the entry, and the limit crept along with an endless space."""
+    """Counts are halved now and then, so those of the first levels may become zero.
+
+    Mutation: the first level that still has counts is taken for the entry of the place; the limit moves on with it, and an endless place is
+    never cut.
+    """
     found = place()
     for i in range(2000):
         found.learn(1 + i // 20, is_new=i % 12 == 0, is_good=True)
@@ -181,7 +188,7 @@ def test_facets_are_cut_on_the_level_where_they_lie_but_paging_is_not() -> None:
 
 
 def test_what_is_cut_comes_back_when_what_was_fetched_beyond_is_new() -> None:
-    """Mutation: no release when a limit rose."""
+    """Mutation: nothing is released when a limit rises."""
     crawled = of_site()
     before = crawled.held(day(200), 3, on=day(5))
     assert before
@@ -193,7 +200,10 @@ def test_what_is_cut_comes_back_when_what_was_fetched_beyond_is_new() -> None:
 
 
 def test_a_page_kept_without_novelty_is_no_fetch_in_vain_until_a_thousand_came_in_a_row() -> None:
-    """Pages of a repository browser were documents, and their class was closed over 526 of them. Mutations: always in vain; never."""
+    """A repository browser's pages are documents, although few of their words are new: their class was closed, with 526 of them in it.
+
+    Mutations: such a page always counts as fetched in vain; it never does.
+    """
     crawled = of_site()
     asked = [crawled.fetch(day(i), day_text(i), 2) for i in range(30, QUOTA + 20)]
     vain = [any(isinstance(effect, Worthless) for effect in effects) for effects in asked]
@@ -211,7 +221,7 @@ def test_pages_that_any_filter_dropped_are_not_new() -> None:
 
 
 def test_what_is_dropped_is_counted_by_level_and_by_why() -> None:
-    """Mutation: one number for all."""
+    """Mutation: one number for all levels."""
     crawled = Crawled()
 
     def said(*names: str) -> Judgement:
@@ -232,7 +242,7 @@ def test_what_is_dropped_is_counted_by_level_and_by_why() -> None:
 
 
 def test_a_plain_site_s_pages_are_passed_over_until_one_is_old() -> None:
-    """Sixteen stand for themselves in the levels. Mutation: every page was learned from; a page that filters dropped was passed over."""
+    """One page in sixteen is counted, for sixteen. Mutations: every page is learned from; a page that filters drop is skipped."""
     crawled = Crawled()
     passed = [crawled.fetch(f"{HOST}/docs/{i}", prose(), 2) is NOTHING_LEARNED for i in range(200)]
     assert passed[:2] == [False, False], "the first of their kind"
@@ -265,7 +275,7 @@ def test_redirects_to_what_was_known_are_going_back() -> None:
 
 
 def test_one_text_for_all_teaches_little() -> None:
-    """An outage: what was learned of the site before still holds."""
+    """During an outage each answer has the same text: what was learned of the site before still holds."""
     crawled = Crawled()
     for i in range(60):
         crawled.fetch(f"{HOST}/docs/{i}/", prose(), 2)

@@ -51,7 +51,7 @@ def test_shares_of_the_levels_are_the_known_ones(model: Model, q: float, shares:
 @each_model
 @pytest.mark.parametrize("q", QS)
 def test_closed_forms_are_what_the_chain_comes_to(model: Model, q: float) -> None:
-    """Matrix row 20. Mutation: C without the current level among those that she goes back to."""
+    """Matrix row 20. Mutation: in model C the current level is left out of the levels to which a visitor goes back."""
     n = 400
     solved = solve(transition(model, q, n))
     assert solved[:100] == pytest.approx(stationary(model, q, 100), abs=1e-9)

@@ -33,7 +33,7 @@ def released() -> list[str]:
 
 @pytest.mark.parametrize("seed", shortened(["1", "2"], 1))
 def test_what_is_released_comes_in_one_order_under_any_hash_seed(seed: str) -> None:
-    """Mutation: the forms that a place had before stood in a set."""
+    """Mutation: the forms that a place had before are kept in a set, whose order differs from process to process."""
     variables = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)}
     said = subprocess.run([sys.executable, "-c", REPLAY], env=variables, capture_output=True, text=True, check=True)
     ours = released()

@@ -43,7 +43,7 @@ def test_a_page_is_one_level_below_the_page_that_refers_to_it() -> None:
 
 
 def test_a_referer_other_than_the_page_before_was_seen_in_between() -> None:
-    """Mutation: without the filling, /c came after /b by FWD or NEXT."""
+    """Mutation: the pages between are not filled in, and /c seems to follow /b by a click forward."""
     of = told(get("/", 0), get("/a", 10, "/"), get("/b", 20, "/a"), get("/c", 30, "/"))
     assert of.levels.tolist() == [0, 1, 2, 0, 1]
     assert names(of) == ["START", "NEXT", "NEXT", "START", "NEXT"]
@@ -81,7 +81,7 @@ def test_without_referers_new_pages_lead_on_from_the_one_before() -> None:
 
 
 def test_half_an_hour_of_silence_ends_a_session_and_clients_do_not_mix() -> None:
-    """Mutation: a pause of 1,800 s did not end it."""
+    """Mutation: a pause of 1,800 s does not end it."""
     of = told(get("/", 0), get("/", 5, client="5.6.7.8"), get("/a", 1799, "/"), get("/b", 3599, "/a"), get("/", 6, agent="Opera"))
     assert len(of) == 4
     assert sorted(np.diff(np.append(of.starts, len(of.levels))).tolist()) == [1, 1, 2, 2]
@@ -152,7 +152,10 @@ def test_a_line_in_either_format_is_read() -> None:
 )
 @pytest.mark.parametrize("rest", ["408 -", '408 0 "-" "-"', '400 226 "-" "-" 0.001'])
 def test_a_line_without_a_request_is_a_log_line(asked: str, rest: str) -> None:
-    """Apache and nginx log connections that time out so. Mutation: a method of capitals was wanted."""
+    """Apache and nginx write such a line for a connection that times out before a request.
+
+    Mutation: the line must have a method in capitals.
+    """
     found = parse(f'1.2.3.4 - - [17/May/2015:10:05:03 +0200] "{asked}" {rest}')
     assert found is not None
     method, _, target = asked.removesuffix(" HTTP/1.1").removesuffix(" HTTP/1.0").rpartition(" ")
@@ -197,7 +200,7 @@ def test_actions_are_counted_by_the_level_that_they_leave() -> None:
 
 @pytest.mark.parametrize(("model", "q"), [("A", 0.35), ("B", 0.6), ("C", 0.45)])
 def test_a_model_s_own_views_give_its_q_back(model: Model, q: float) -> None:
-    """Mutation: least squares on the shares of single levels, C's share without its factor."""
+    """Mutation: least squares on the shares of single levels; in model C, without the factor of the share."""
     by_level = np.round(1e9 * stationary(model, q, 200)).astype(np.int64)
     found = fit(model, by_level)
     assert [found.q, found.q_likely] == pytest.approx([q, q], abs=1e-6)
@@ -219,7 +222,7 @@ def test_least_squares_and_likelihood_are_each_best_at_what_they_say() -> None:
 
 
 def test_measured_actions_come_to_the_measured_shares() -> None:
-    """Surfers of model B, played: the chain of their counted actions has B's shares."""
+    """Simulated visitors follow model B; the actions that are counted in their logs, taken as a chain, lead to B's shares again."""
     rng = np.random.default_rng(3)
     paths = [["x"] * int(length) for length in rng.geometric(1 - 0.6, 20_000)]
     of = depths(from_paths(paths))

@@ -35,7 +35,7 @@ def _some_rules(*, shrink: bool) -> st.SearchStrategy[list[Rule]]:
 @examples(max_examples=200, deadline=None, derandomize=True)
 @given(rules=_some_rules(shrink=False), url=urls)
 def test_canonizing_ends_and_twice_is_once(rules: list[Rule], url: str) -> None:
-    """Mutation: what had not settled after ten passes came back as it was then."""
+    """Mutation: a URL that still changes after ten passes is returned as it is then."""
     canonical = Canonizer(rules)
     once = canonical(url)
     assert canonical(once) == once
@@ -44,7 +44,7 @@ def test_canonizing_ends_and_twice_is_once(rules: list[Rule], url: str) -> None:
 @examples(max_examples=200, deadline=None, derandomize=True)
 @given(rules=_some_rules(shrink=True), url=urls)
 def test_each_change_by_a_shrinking_rule_goes_down_in_shortlex_order(rules: list[Rule], url: str) -> None:
-    """Mutation: `Parameter` set a value where it should drop the parameter."""
+    """Mutation: `Parameter` sets a value where it should remove the parameter."""
     for rule in rules:
         changed = applier(rule)(url)
         assert changed == url or shortlex(changed) < shortlex(url)

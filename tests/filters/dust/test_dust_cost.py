@@ -20,7 +20,7 @@ from thresher.filters.dust.urllist import Sighting, UrlList
 
 @pytest.mark.parametrize("kind", shortened(["facets", "listing"], 1))
 def test_mining_takes_few_kilobytes_a_url(kind: str) -> None:
-    """Mutation: rows of all ranges made at once, a rough count of fixed size: 130 MB and more."""
+    """Mutation: the rows of all ranges are made at once, or the rough count has a fixed size: 130 MB and more."""
     seen = [Sighting(url, fingerprint=text) for url, text in shown(kind, 600).items()]
     tracemalloc.start()
     mine(UrlList.of(seen))
@@ -32,7 +32,10 @@ def test_mining_takes_few_kilobytes_a_url(kind: str) -> None:
 @given(st.lists(st.integers(0, 5), max_size=40), st.integers(1, 2_000_000))
 @settings(max_examples=100, deadline=None, derandomize=True)
 def test_each_group_is_in_one_part_and_parts_are_of_few_rows_or_one_group(values: list[int], n_rows: int) -> None:
-    """Every row is made once, whatever the length of the list. Mutation: parts cut within a group, or of two groups beyond the limit."""
+    """Every row is made once, however long the list is.
+
+    Mutations: a part ends within a group; a part has two groups although these are beyond the limit.
+    """
     groups = np.sort(np.array(values, dtype=np.uint64))
     parts = list(_parts(groups, np.full(groups.size, n_rows)))
     assert [i for part in parts for i in range(groups.size)[part]] == list(range(groups.size))
@@ -44,14 +47,17 @@ def test_each_group_is_in_one_part_and_parts_are_of_few_rows_or_one_group(values
 @given(st.lists(st.sampled_from(["%", "2", "a", "F", "%41", "/", "é", "=", "%%", "G"]), max_size=12).map("".join))
 @settings(max_examples=300, deadline=None, derandomize=True)
 def test_a_place_between_tokens_is_told_by_the_characters_around_it(url: str) -> None:
-    """Mutation: escapes were not looked for before the last two characters."""
+    """Mutation: escapes are only looked for in the last two characters."""
     text = anchored(url)
     ends = np.cumsum([0, *map(len, tokens(text))]).tolist()
     assert [at for at in range(len(text) + 1) if is_boundary(text, at)] == ends
 
 
 def test_a_rule_that_is_refuted_one_way_is_kept_the_other_way_if_pages_speak_for_it_there() -> None:
-    """Without a slash half of the pages are missing: with one, all that there are show the same. Mutation: it was dropped either way."""
+    """Without the slash half of the pages do not exist; with it, all that exist show the same.
+
+    Mutation: the rule is dropped in both directions.
+    """
     shows = {f"http://s/topic/{i}/x/": f"topic {i}" for i in range(60)}
     shows |= {f"http://s/topic/{i}/x": f"topic {i}" if i < 30 else "" for i in range(60)}
     best = mine(listed(shows))[0]

@@ -102,7 +102,7 @@ def test_nothing_is_believed_of_urls_that_show_their_own(pages: dict[str, str], 
 
 
 def test_a_family_is_believed_from_its_fourth_answer() -> None:
-    """Mutation: `ENOUGH` 5."""
+    """Mutation: `ENOUGH` is 5."""
     site = learned({f"/{lang}/{i}": f"{i}" for i in range(3) for lang in ("en", "da")} | {"/en/99": "99"})
     assert not site.believes("/da/99")
     site.learn({"/en/4": "4", "/da/4": "4"})
@@ -110,7 +110,10 @@ def test_a_family_is_believed_from_its_fourth_answer() -> None:
 
 
 def test_values_of_their_own_are_exceptions_of_a_family() -> None:
-    """Danish is English under another address, French is not; both are of one place. Mutation: the value's pool left out."""
+    """The Danish pages show the English text under another address, the French ones do not, and both values stand at one place of the URL.
+
+    Mutation: the evidence of the single value is left out.
+    """
     texts = {"en": "", "da": "", "ru": "", "fr": " français"}
     site = learned({f"/{lang}/{i}": f"{i}{own}" for i in range(12) for lang, own in texts.items()} | {"/en/99": "99"})
     assert site.believes("/da/99")
@@ -120,7 +123,7 @@ def test_values_of_their_own_are_exceptions_of_a_family() -> None:
 
 
 def test_a_belief_that_was_wrong_sinks_by_what_is_fetched_all_the_same() -> None:
-    """Two values that are the same for four pages, and then differ. Mutation: answers that disagree are not counted."""
+    """Two values lead to the same page four times, and then to different pages. Mutation: comparisons that disagree are not counted."""
     site = learned({f"/{lang}/{i}": f"{i}" for i in range(4) for lang in ("en", "da")})
     site.learn({f"/en/{i}": f"{i}" for i in range(50, 99)})
     assert site.believes("/da/98")
@@ -129,7 +132,7 @@ def test_a_belief_that_was_wrong_sinks_by_what_is_fetched_all_the_same() -> None
 
 
 def test_what_was_long_ago_is_outweighed() -> None:
-    """Mutation: answers are never halved."""
+    """Mutation: counts are never halved."""
     site = learned({f"/{lang}/{i}": f"{i}" for i in range(300) for lang in ("en", "da")} | {"/en/999": "999"})
     assert site.believes("/da/999")
     site.learn({f"/{lang}/{i}": f"{lang}{i}" for i in range(400, 500) for lang in ("en", "da")})
@@ -155,7 +158,7 @@ def test_a_mirror_is_believed_across_hosts_of_any_site() -> None:
 
 @pytest.mark.parametrize("seed", range(12))
 def test_first_pages_that_are_listed_teach_the_same_in_the_end(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Mutation: a page that is like one at its path on another host is listed; a listed page was not counted for the hosts."""
+    """Mutations: a page that is like the one at its path on another host is listed; a listed page is not counted for the hosts."""
     random, at = Random(seed), ("http://a.example", "http://www.a.example", "http://m.example")
     keys = {origin: SPACE.site_key(origin.removeprefix("http://www.").removeprefix("http://")) for origin in at}
     paths = [f"/{lang}/{i}{view}" for lang in ("en", "da") for i in range(6) for view in ("", "?print=1", "/")]
@@ -239,7 +242,7 @@ LANGUAGES = {f"/{lang}/{i}": text(i) for i in range(6) for lang in ("en", "da")}
 
 
 def test_links_of_a_believed_family_are_held_long_before_a_rule_is_mined() -> None:
-    """Mutation: pages that a judge dropped as copies are not compared."""
+    """Mutation: pages that a filter dropped as copies are not compared."""
     at = bench()
     teach(at, LANGUAGES)
     assert held(at, "/da/99", "/da/", "/en/100", "/fr/101") == {"/da/99": "dust family http://a.example segment 1 da"}
@@ -266,7 +269,10 @@ def test_one_that_observes_says_what_it_would_hold_and_holds_nothing() -> None:
 
 
 def test_replicas_count_as_one_text() -> None:
-    """Print views with a line of their own, as near_replica tells them. Mutation: the original that a verdict names is not read."""
+    """Print views have a line of their own; near_replica calls them copies.
+
+    Mutation: the original that such a verdict names is not read.
+    """
     at = bench()
     words = {i: text(f"w{i}", 300) for i in range(7)}
     teach(at, {f"/p/{i}{view}": words[i] + (" printed on paper" if view else "") for i in range(6) for view in ("", "?print=1")})
@@ -290,7 +296,7 @@ def test_home_pages_and_what_was_asked_for_by_name_are_never_held() -> None:
 
 
 def test_the_memory_of_a_family_is_bounded_by_small_records() -> None:
-    """A hostile site: sessions minted on each page, and a new parameter each time. Mutation: groups keep all of their pages."""
+    """A hostile site makes a new session id on each page, and a new parameter each time. Mutation: groups keep all of their pages."""
     at = bench()
     teach(at, {f"/p?id=1&sid={i}": text(i % 50) for i in range(300)} | {f"/q?k{i}=1": text("same") for i in range(300)})
     rows = at.rows(NAME)

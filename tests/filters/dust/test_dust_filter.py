@@ -26,7 +26,7 @@ def test_new_links_are_rewritten_by_valid_rules_alone() -> None:
 
 
 def test_a_canonical_url_is_not_fetched_for_what_an_alias_has_shown() -> None:
-    """Fetched before the rule was known, or afterwards as an audit. Mutation: nothing was remembered of such an alias."""
+    """The alias was fetched before the rule was known, or afterwards as an audit. Mutation: such an alias is not remembered."""
     at = bench()
     learn(at, [*stories(range(50)), *stories(range(60, 64), ["story?id="])])
     studied(at)
@@ -42,7 +42,10 @@ def test_a_canonical_url_is_not_fetched_for_what_an_alias_has_shown() -> None:
 
 
 def test_a_page_that_was_fetched_under_an_alias_is_recorded_with_rule_and_canonical_url() -> None:
-    """Whichever was fetched first, and whether the rule was known then. Mutations: nothing was said then, or afterwards."""
+    """This holds whichever of the two was fetched first, and whether or not the rule was known by then.
+
+    Mutations: the other page is not named in one of these cases.
+    """
     at = bench()
     learn(at, [*stories(range(50)), story(60, "story?id=")])
     asked, _ = studied(at)
@@ -56,7 +59,7 @@ def test_a_page_that_was_fetched_under_an_alias_is_recorded_with_rule_and_canoni
 
 
 def test_a_canonical_url_is_fetched_where_some_pairs_of_its_rule_disagree() -> None:
-    """What an alias has shown is then not known to be what its canonical URL shows. Mutation: any valid rule was enough."""
+    """It is then not known whether the canonical URL shows what its alias has shown. Mutation: any valid rule is enough."""
     at = taught()
     for number in (100, 200):  # of audits, few between many that agree
         learn(at, [story(number), story(number, "story?id=", "other"), *stories(range(number + 1, number + 20))])
@@ -66,7 +69,7 @@ def test_a_canonical_url_is_fetched_where_some_pairs_of_its_rule_disagree() -> N
 
 
 def test_a_study_that_only_judges_puts_no_mining_off() -> None:
-    """Mutation: the next mining was set after every study."""
+    """Mutation: each study puts the next mining off, also a study that has only judged rules."""
     at = bench()
     learn(at, HALF_KNOWN)
     studied(at)
@@ -124,7 +127,7 @@ def test_canonical_urls_that_no_page_of_the_list_shows_are_asked_for_a_few_at_fi
 
 
 def test_canonical_urls_wait_for_filters_share_and_are_awaited_meanwhile() -> None:
-    """Mutations: they are fetched before all new pages; a study that comes before they do forgets them."""
+    """Mutations: they are fetched before all new pages; a study that ends before they are fetched forgets them."""
     at = bench()
     learn(at, HALF_KNOWN)
     wanted = [effect for effect in studied(at)[0] if isinstance(effect, Request)]
@@ -145,7 +148,7 @@ def linked(found: Page) -> Page:
 
 
 def test_what_is_asked_for_and_shows_what_was_known_is_charged_against_what_open_rules_would_save() -> None:
-    """Nobody links these canonical URLs. Mutation: only what was no page counted."""
+    """No page links these canonical URLs. Mutation: only those that were no page at all are charged."""
     at = bench()
     learn(at, HALF_KNOWN)
     asked, _ = studied(at)
@@ -175,7 +178,7 @@ def test_a_rule_of_which_one_form_alone_is_linked_is_neither_adopted_nor_asked_f
 
 
 def test_of_two_forms_the_one_that_is_linked_is_canonical() -> None:
-    """Mutation: rules always shrank."""
+    """Mutation: a rule always leads to the shorter form."""
     at = bench()
     learn(at, [page(f"http://a.example/index.php?title=t{i}", text(f"page{i}")) for i in range(120)])
     learn(at, [page(f"http://a.example/?title=t{i}", text(f"page{i}")) for i in range(40)])
@@ -186,7 +189,10 @@ def test_of_two_forms_the_one_that_is_linked_is_canonical() -> None:
 
 
 def test_pages_of_many_values_prove_a_rule_together_though_nothing_is_linked_without_one() -> None:
-    """Each page under two of many sessions. Mutation: only pages without a session were compared."""
+    """Each page was fetched under two of many session ids, and never without one.
+
+    Mutation: only pages without a session id are compared.
+    """
     at = bench()
     learn(at, [page(f"http://a.example/p{i}?sid=s{i}{half}", text(f"page{i}")) for i in range(50) for half in "ab"])
     asked, _ = studied(at)
@@ -195,7 +201,7 @@ def test_pages_of_many_values_prove_a_rule_together_though_nothing_is_linked_wit
 
 
 def test_a_rule_on_many_values_lists_those_for_which_it_does_not_hold() -> None:
-    """Ten branches show the same, an eleventh shows its own. Mutation: no exceptions were tried."""
+    """Ten branches show the same page, an eleventh shows one of its own. Mutation: exceptions are not tried."""
     at = bench()
     branches = [f"b{n}" for n in range(10)]
     same = [page(f"http://a.example/f{i}?h={b}", text(f"page{i}")) for i in range(12) for b in (*branches[i % 5 :: 5], "")]
@@ -222,7 +228,7 @@ def test_no_more_is_asked_for_when_what_was_asked_for_is_no_page() -> None:
 
 
 def test_a_rule_that_audits_contradict_is_withdrawn_and_its_aliases_are_recalled() -> None:
-    """Mutation: the cumulative sum was never raised."""
+    """Mutation: the cumulative sum never grows."""
     at = taught()
     name = next(learned.rule.name for learned in read_book(at.memories[NAME], SITE).rules)  # type: ignore[union-attr]  # None fails the test
     learn(at, stories(range(100, 104), ["story_"]))
@@ -252,7 +258,7 @@ def test_pages_without_text_teach_no_rule(shown: str) -> None:
 
 
 def test_nothing_is_asked_for_on_behalf_of_a_rule_that_more_speaks_against() -> None:
-    """It may lead to pages that nobody wrote. Mutation: whatever was undecided asked."""
+    """Such a rule may lead to URLs that nobody has written. Mutation: each undecided rule asks for requests."""
     contradicted = [story(4, "story?id=", "other")]
     for more, is_asked in (([], True), (contradicted, False)):
         at = bench()

@@ -70,7 +70,7 @@ def test_a_rule_that_is_withdrawn_while_a_study_is_under_way_stays_so() -> None:
 
 
 def test_a_family_of_copies_has_its_site_studied_before_the_list_is_long() -> None:
-    """Mutation: only the growth of the list counted."""
+    """Mutation: only the growth of the list of pages counts."""
     at = bench()
     asked, _ = learn(at, (story(n, form) for n in range(12) for form in ("story_", "story?id=")))
     assert Study(SITE) in asked
@@ -105,7 +105,7 @@ def n_listed(at: Bench) -> int:
 
 
 def test_of_a_site_without_copies_a_quarter_is_remembered_and_every_page_from_the_third_copy_on() -> None:
-    """Mutation: copies were not counted."""
+    """Mutation: copies are not counted."""
     at = in_company()
     learn(at, [titled(number, f"Story {number}") for number in range(400)])
     listed = n_listed(at)

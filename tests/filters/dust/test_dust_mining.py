@@ -62,9 +62,9 @@ def test_a_parameter_is_dropped_beside_the_action_that_ignores_it() -> None:
 
 
 def test_a_value_is_set_beside_the_action_that_ignores_it_though_without_it_the_page_shows_another() -> None:
-    """A wiki's form to log in: the same whatever page it leads back to, but without one it names the start page.
+    """A wiki's form to log in is the same whatever page it leads back to, but without such a parameter it names the start page.
 
-    Mutation: pairs without the parameter spoke against setting it.
+    Mutation: pairs without the parameter count against the rule that sets it.
     """
     shows = {f"http://s/wiki?id=p{i}&do=login": "the form" for i in range(30)}
     shows |= {f"http://s/wiki?id=p{i}&do=show": f"page {i}" for i in range(30)}
@@ -87,7 +87,7 @@ def test_a_rule_is_not_valid_by_its_first_pairs_where_the_others_of_the_list_con
 
 
 def test_a_rule_is_not_bound_to_a_directory_whose_own_page_contradicts_it() -> None:
-    """Two presentations share their images and are not the same. Mutation: a directory's page did not count as in it."""
+    """Two presentations share their images and are not the same. Mutation: a directory's own page does not count as part of it."""
     rule = Substitution(source="/talk-1/", target="/talk-2/")
     images = [(f"http://s/talk-1/images/{i}.png", True) for i in range(20)]
     assert {bound.path for bound in narrowed(rule, [*images, ("http://s/talk-1/", False)])} == {"/talk-1/images/"}
@@ -95,7 +95,7 @@ def test_a_rule_is_not_bound_to_a_directory_whose_own_page_contradicts_it() -> N
 
 @pytest.mark.parametrize(("n_pairs", "standing"), [(45, "undecided"), (60, "valid")])
 def test_pages_that_only_resemble_each_other_must_do_so_more_often(n_pairs: int, standing: str) -> None:
-    """Mutation: 35 pairs were enough, whatever agreed."""
+    """Mutation: 35 pairs are enough, however they agree."""
     sketches = [np.arange(100 * i + 1, 100 * i + 65, dtype=np.uint16) for i in range(n_pairs)]
     pages = [Sighting(f"http://s/p{i}", fingerprint=f"page {i}", sketch=own) for i, own in enumerate(sketches)]
     exports = [Sighting(f"http://s/p{i}?export", fingerprint=f"export {i}", sketch=own) for i, own in enumerate(sketches)]
@@ -104,7 +104,10 @@ def test_pages_that_only_resemble_each_other_must_do_so_more_often(n_pairs: int,
 
 
 def test_what_was_only_asked_for_suggests_no_rule() -> None:
-    """Pages that a hypothesis alone led to would speak for the next one, for ever. Mutation: they did."""
+    """A page that was fetched for one hypothesis would count as evidence for the next one, and so on for ever.
+
+    Mutation: such pages suggest rules.
+    """
     met = [Sighting(f"http://s/media?id=p{i}&ns=a", fingerprint="the files") for i in range(30)]
     asked = [Sighting(f"http://s/media?id=p{i}&ns=b", fingerprint="the files", is_met=False) for i in range(30)]
     names = {learned.rule.name_ for learned in mine(UrlList.of([*met, *asked])) if isinstance(learned.rule, Parameter)}
@@ -112,7 +115,7 @@ def test_what_was_only_asked_for_suggests_no_rule() -> None:
 
 
 def test_what_agrees_word_for_word_ranks_before_what_resembles() -> None:
-    """Mutation: rules were ranked by their pairs alone."""
+    """Mutation: rules are ranked by their number of pairs alone."""
     sketches = np.arange(1, 65, dtype=np.uint16)
     forms = [Sighting(f"http://s/wiki?id=p{i}&do=login", fingerprint="form", sketch=sketches) for i in range(30)]
     bare = Sighting("http://s/wiki?do=login", fingerprint="form, nearly", sketch=np.where(sketches < 63, sketches, 999).astype(np.uint16))
@@ -156,7 +159,7 @@ def test_a_rule_crosses_hosts_and_holds_for_sections_never_seen() -> None:
 
 
 def test_one_cluster_of_many_members_shows_a_rule() -> None:
-    """Recent changes are the same for all pages of one namespace. Mutation: clusters alone were counted."""
+    """A wiki's recent changes are the same for all pages of one namespace. Mutation: clusters are counted, not their members."""
     shows = {f"http://s/wiki?id=p{i}-q{i}&do=recent": "the changes" for i in range(30)}
     shows |= {f"http://s/wiki?id=n:p{i}&do=recent": f"changes {i}" for i in range(30)}
     known = listed(shows)
@@ -249,7 +252,7 @@ def test_a_rule_comes_back_from_json_as_it_was() -> None:
 
 
 def test_pairs_of_which_one_refines_another_have_one_core() -> None:
-    """Mutation: `core` did not turn inserted parts to their least rotation."""
+    """Mutation: `core` does not turn inserted parts to their least rotation."""
     rng = random.Random(2)
     for _ in range(3000):
         alphabet = Alphabet()

@@ -47,7 +47,7 @@ def test_expected_wealth_never_grows_whatever_is_good(size: int, n_good: int) ->
 @given(st.lists(st.tuples(st.integers(1, 7), st.text("+.pb", max_size=6)), min_size=1, max_size=3), st.integers(0, 12))
 @settings(max_examples=80, deadline=None, derandomize=True)
 def test_the_worst_division_is_found(made: list[tuple[int, str]], n_good: int) -> None:
-    """Mutation: a bisection that stops one step early, or that counts hits twice, fails this."""
+    """Mutations: the bisection stops one step early; hits are counted twice."""
     strata = [drawn(size + len(outcomes), outcomes) for size, outcomes in made]
     divisions = [each for each in product(*(range(s.left + 1) for s in strata)) if sum(each) >= n_good]
     if not divisions:
@@ -65,7 +65,7 @@ def test_the_threshold_none_and_all() -> None:
 
 
 def test_one_bound_for_many_classes_costs_what_one_class_costs() -> None:
-    """Twenty classes of 250 URLs close after nine draws from each, one class alone takes 125."""
+    """Twenty classes of 250 URLs are closed after nine draws from each; a class that is alone takes 125 draws."""
     assert closes([drawn(250, "." * 9) for _ in range(20)], 0.02, 0.05)
     assert not closes([drawn(250, "." * 7) for _ in range(20)], 0.02, 0.05)
     assert not closes([drawn(250, "." * 100)], 0.02, 0.05)

@@ -33,7 +33,7 @@ READERS = pytest.mark.parametrize("read", [row_list, head_list])
 
 @READERS
 def test_items_are_listed_in_their_order_while_there_is_room(read: Callable[[DictMemory], EarlyList[str]]) -> None:
-    """Mutations: an item more than `most` was listed; the list was not written."""
+    """Mutations: one item more than `most` is listed; the list is not written."""
     memory, most = DictMemory(), EarlyList.most
     assert [read(memory).enter(lambda listed: f"item {len(listed)}") for _ in range(most)] == list(range(1, most + 1))
     assert read(memory).enter(lambda _: "one more") == 0
@@ -51,7 +51,7 @@ def test_an_item_that_may_matter_is_not_listed_and_changes_nothing(read: Callabl
 
 
 def test_a_closed_row_stays_closed_even_if_nothing_was_listed() -> None:
-    """Mutation: the record of a list that was closed without items was not written: its host looked new for ever."""
+    """Mutation: the record of a list that was closed without any item is not written, so that its host looks new for ever."""
     for n in (0, 1):
         memory = DictMemory()
         for _ in range(n):

@@ -16,7 +16,7 @@ def told(*fetches: tuple[int, float], at: int = 0) -> Standing:
 
 
 def test_fetches_of_unequal_weight_say_less_than_as_many_of_equal_weight() -> None:
-    """[KIS65]. Mutation: one fetch that stands for sixteen counted as sixteen, and a pattern was compared by it."""
+    """[KIS65]. Mutation: one fetch that stands for sixteen counts as sixteen fetches, and a pattern is compared on that evidence."""
     assert told(*[(1, 1.0)] * 16).size == 16
     assert told((16, 1.0)).size == 1
     assert told((16, 1.0), *[(1, 0.0)] * 16).size == pytest.approx(32**2 / (16**2 + 16))
@@ -25,7 +25,7 @@ def test_fetches_of_unequal_weight_say_less_than_as_many_of_equal_weight() -> No
 
 
 def test_what_ages_weighs_less_than_what_comes_after_it() -> None:
-    """Mutation: squares aged as the rest did; a class's old fetches seemed to be fewer than they were."""
+    """Mutation: the sum of squares decays as the other counts do, so that a class's old fetches seem to be fewer than they were."""
     of = told(*[(1, 1.0)] * 20)
     of.age(LATELY)
     assert of.size == pytest.approx(20)

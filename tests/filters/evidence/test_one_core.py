@@ -27,7 +27,7 @@ def _bounds(file: Path) -> Iterator[str]:
 
 
 def test_no_filter_has_a_bound_of_its_own() -> None:
-    """Mutation: Wilson's interval stood in dust/evidence.py and depth_cutoff/interval.py as well."""
+    """Seen to fail: Wilson's interval was written in dust/evidence.py and in depth_cutoff/interval.py as well."""
     files = [file for file in FILTERS.rglob("*.py") if file.parent.name != "evidence"]
     assert len(files) > 100
     assert [found for file in files for found in _bounds(file)] == []

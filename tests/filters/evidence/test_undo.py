@@ -34,7 +34,9 @@ steps = st.one_of(
 @given(story=st.lists(steps, max_size=30))
 @example(story=[("put", "f", SITE + b"k", b"1"), ("kill",), ("put", "f", SITE + b"k", b"2"), ("save",), ("void", SITE)])
 def test_what_is_void_is_as_it_was_when_it_was_last_believed_over_kills(story: list[tuple[object, ...]]) -> None:
-    """Mutations: notes were played back oldest first; `believe` left them; a second change of a record was noted in place of the first."""
+    """Mutations: notes are played back oldest first; `believe` does not delete them; the second change of a record replaces the note of the
+    first.
+    """
     memories, log = {name: DictMemory() for name in "fg"}, DictMemory()
     undoing = Undo(log)
     over = {name: undoing.over(name, memory) for name, memory in memories.items()}
@@ -84,7 +86,7 @@ class NotingMemory(DictMemory):
 @examples(max_examples=60, deadline=None, derandomize=True)
 @given(story=st.lists(steps, max_size=30))
 def test_c_notes_what_a_record_was_as_python_does(story: list[tuple[object, ...]]) -> None:
-    """Mutations: a second change of a record was noted in place of none; what belongs to no site was noted."""
+    """Mutations: the second change of a record is noted, too; a record that belongs to no site is noted."""
     logs, memories = (DictMemory(), DictMemory()), (NotingMemory(), DictMemory())
     undoing = [Undo(log) for log in logs]
     over = [each.over("f", memory) for each, memory in zip(undoing, memories, strict=True)]
@@ -114,7 +116,7 @@ def _of(memory: DictMemory, site: bytes) -> dict[bytes, bytes]:
 def test_every_filter_forgets_what_it_learned_behind_a_wall(
     before: list[Subject | Answer], behind: list[Subject | Answer], then: list[Subject | Answer]
 ) -> None:
-    """Mutations: one filter was given its memory bare; a note was lost."""
+    """Mutations: one filter is given its memory without the notes; a note is lost."""
     bench, sober = (Bench.of(registered()) for _ in range(2))
     for each in (bench, sober):
         each.tell(before)
@@ -144,7 +146,7 @@ BARREN: dict[str, list[Subject | Answer]] = {
 
 @pytest.mark.parametrize("name", sorted(BARREN))
 def test_each_filter_has_learned_something_behind_a_wall_that_it_forgets(name: str) -> None:
-    """So that the law above speaks of every one of them."""
+    """Without this the test above could pass because a filter had learned nothing."""
     bench = Bench.of(registered())
     bench.tell([page("http://a.example/", "home of all that is written here by us"), batch("http://a.example/1")])
     bench.panel.believe(SITE)
@@ -158,9 +160,9 @@ def test_each_filter_has_learned_something_behind_a_wall_that_it_forgets(name: s
 
 
 def test_a_filter_does_not_go_on_with_what_it_had_decoded_of_a_site() -> None:
-    """Of a good site pattern_yield learns from one page in sixteen; one bad page ends that, if it is believed.
+    """On a good site pattern_yield learns from one page in sixteen; one bad page ends that, if it is believed.
 
-    Mutation: the panel did not call `on_restored`.
+    Mutation: the panel does not call `on_restored`.
     """
     bench = Bench.of([spec for spec in registered() if spec.name in ("pattern_yield", "canary")])
     good = [page(f"http://a.example/n/{n}", " ".join(f"w{n}x{i}" for i in range(40))) for n in range(60)]

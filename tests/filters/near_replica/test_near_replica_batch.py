@@ -45,7 +45,7 @@ def test_an_edited_mirror_is_found_page_by_page(candidates: Candidates) -> None:
 
 @pytest.mark.parametrize("counting", list(Counting))
 def test_the_grid_finds_all_pairs_within_both_tolerances(counting: Counting) -> None:
-    """Against all pairs, each looked at: D and C are what decides, and nothing within them is missed."""
+    """The result is compared with that of looking at each pair. The tolerances D and C alone decide, and no pair within them is missed."""
     texts = _texts(5, 30)
     web = (
         site("a.test", texts)
@@ -154,7 +154,7 @@ def test_templates_cost_precision_until_they_are_removed() -> None:
 
 
 def test_a_sharper_tolerance_gives_up_recall_for_precision() -> None:
-    """002.c-9, and the break-even of a curve lies on it."""
+    """002.c-9. The break-even lies on the curve."""
     space = Space(sketched(_mirrored(0.05)), Tolerance(d=0.5, c=0.5, candidates=Candidates.GRID, resemblance=0.0))
     judged = judge(space.pairs(space.text_pairs()), {(i, N + i) for i in range(N)}, set())
     points = [judged.at(d, 1.0) for d in (0.01, 0.03, 0.1, 0.3, 0.5)]

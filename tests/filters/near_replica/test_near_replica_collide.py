@@ -22,7 +22,7 @@ def _found(points: F64, tolerances: list[float]) -> set[tuple[int, int]]:
 
 @pytest.mark.parametrize(("d", "tolerance"), [(1, 0.01), (2, 0.05), (5, 0.03), (5, 0.4), (10, 0.1)])
 def test_all_close_pairs_are_found_as_by_brute_force(d: int, tolerance: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Blocks of 50 candidates. Mutation: only the own box looked up."""
+    """Blocks of 50 candidates. Mutation: only the box of the point itself is searched, not its neighbours."""
     monkeypatch.setattr(collide, "_BLOCK", 50)
     points = clustered(200, d, seed=d)
     assert _found(points, [tolerance] * d) == brute(points, [tolerance] * d)
@@ -42,7 +42,7 @@ def test_tolerances_differ_by_column_and_an_infinite_one_says_nothing() -> None:
 
 
 def test_the_tolerance_itself_is_too_far() -> None:
-    """002.c-9: strictly less. Numbers that binary fractions hold exactly."""
+    """002.c-9: the distance must be strictly less. The numbers are such that binary fractions hold them exactly."""
     points = np.array([[0.0], [0.25], [0.4375], [-0.125]])
     assert _found(points, [0.25]) == {(0, 3), (1, 2)}
 

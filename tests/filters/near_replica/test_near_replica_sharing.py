@@ -49,7 +49,7 @@ def replicas(team: Team, story: Sequence[Page]) -> dict[str, str]:
 
 
 def test_three_agents_find_the_replicas_that_one_finds_and_each_journal_replays() -> None:
-    """Mutation: `Panel.replay` passed over what was told."""
+    """Mutation: `Panel.replay` skips the messages of other agents."""
     names = sites(Team(3, specs), each=2)
     rng = random.Random(1)
     story = [

@@ -97,7 +97,7 @@ def test_of_120_pairs_with_6_of_400_words_replaced_the_filter_reports_nearly_all
     ],
 )
 def test_urls_that_differ_in_numbers_alone_are_of_one_series_and_ids_are_no_numbers(url: str, other: str, is_series: bool) -> None:
-    """Mutation: hexadecimal ids counted as numbers: all versions of a file in a repository were a series."""
+    """Mutation: hexadecimal ids count as numbers, so that all versions of a file in a repository are one series."""
     gate, memory = ReplicaGate(NearReplicaSettings(), tells_copies=True), DictMemory()
     for place, text in zip((url, other), _edited(400, 6)[0], strict=True):
         measure = gate.measure(page(f"{A}{place}", " ".join(text)))
@@ -142,7 +142,10 @@ def test_no_words_resemble_nothing() -> None:
 
 
 def test_a_template_is_learnt_from_all_pages_of_a_host_and_not_from_the_first_ones() -> None:
-    """A manual begins with prefaces of another template. Mutation: learnt from the first 64: 100 pages are one cluster."""
+    """A manual begins with prefaces that have another template.
+
+    Mutation: the template is learned from the first 64 pages, and 100 pages are one cluster.
+    """
     rng = random.Random(4)
     template = words(rng, 300)
     web: Web = [(f"{A}/preface{i}", " ".join(words(rng, 100)), []) for i in range(64)]

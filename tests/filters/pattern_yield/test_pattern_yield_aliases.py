@@ -53,7 +53,7 @@ def learn(at: Panel, form: str, number: int) -> None:
 
 
 def test_copies_under_aliases_count_against_no_pattern() -> None:
-    """Mutation: a page counts under the URL that it was fetched under."""
+    """Mutation: a page counts for the URL under which it was fetched."""
     for knows_aliases in (False, True):
         at = panel(knows_aliases=knows_aliases)
         for i in range(150):

@@ -12,7 +12,7 @@ RULE = HoldRule(Belief())
 
 
 def test_a_coarse_pattern_takes_the_barren_fetches_of_several() -> None:
-    """Mutation: eight of one word in a path spoke for all words."""
+    """Mutation: eight fetches of one word in a path are taken as evidence on all words."""
     own, coarse = YieldEvidence(), YieldEvidence()
     for _ in range(8):
         RULE.learn(own, False)
@@ -24,7 +24,7 @@ def test_a_coarse_pattern_takes_the_barren_fetches_of_several() -> None:
 
 
 def test_what_a_barren_page_led_to_counts_for_it() -> None:
-    """Listings of one text, each of which leads to something new. Mutation: `credit` was forgotten."""
+    """Listings have one text, but each of them leads to something new. Mutation: `credit` does nothing."""
     evidence = YieldEvidence()
     for _ in range(100):
         RULE.learn(evidence, False)

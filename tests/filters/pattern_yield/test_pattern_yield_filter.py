@@ -102,7 +102,7 @@ def story(seed: int, n: int = 150) -> list[Any]:
 
 
 def test_the_journal_teaches_an_empty_memory_the_same_again() -> None:
-    """Of whatever gate, redirects and refused bodies included."""
+    """At each gate, also for redirects and for refused bodies."""
     for seed in range(12):
         lived, again = DictMemory(), DictMemory()
         crawl = Crawl(lived)
@@ -155,7 +155,7 @@ def own(i: int) -> str:
 
 
 def test_holds_are_asked_for_by_pattern_and_their_tail_is_told_what_it_came_to() -> None:
-    """Cause 6: after twenty fetches, eight of which teach a word; a proof took sixty. Mutation: the spec's `recent` was left out."""
+    """Cause 6: after twenty fetches, eight of which teach a word; to prove it would take sixty. Mutation: the spec has no `recent`."""
     crawl = Crawl(DictMemory(), SURE)
     barren(crawl)
     url = "http://a.example/edit/70"
@@ -172,7 +172,7 @@ def test_holds_are_asked_for_by_pattern_and_their_tail_is_told_what_it_came_to()
 
 
 def test_one_page_that_is_new_releases_nothing_and_several_do() -> None:
-    """Cause 6: 4,295 fetches for 15 documents. Mutation: one good draw was enough; and: none were."""
+    """Cause 6: otherwise 4,295 URLs were fetched for 15 documents. Mutations: one good draw is enough; no number of them is."""
     crawl = Crawl(DictMemory(), SURE)
     barren(crawl)
     url = "http://a.example/edit/70"
@@ -191,7 +191,7 @@ def test_one_page_that_is_new_releases_nothing_and_several_do() -> None:
 
 
 def test_what_speaks_for_itself_is_spared_by_a_barren_pattern_above_it() -> None:
-    """Mutation: `Tree.barren` asked the next pattern whatever this one's fetches say."""
+    """Mutation: `Tree.barren` always asks the next coarser pattern, whatever this one's own fetches show."""
     coarse, good, poor = (f"a.example/x?{query}" for query in ("a=*", "a=good", "a=poor"))
     spared, spent = Opinion(Recent(20, 20)), Opinion(Recent(20, 0, 7))
     for form, evidence, is_held in ((good, YieldEvidence(20, 20, spared), False), (poor, YieldEvidence(20, 0, spent), True)):
@@ -246,7 +246,7 @@ def yields(
 
 
 def test_what_two_filters_dropped_was_not_worth_it_and_what_one_dropped_teaches_nothing() -> None:
-    """Mutation: any drop counted. Observers are no judges."""
+    """Verdicts of filters that only observe do not count. Mutation: one filter's verdict is enough."""
     assert yields("near_replica", "soft_error", text=own).barren
     assert yields("near_replica", text=own) == YieldEvidence()
     assert yields("near_replica", "soft_error", text=own, judges=("near_replica",)) == YieldEvidence()
@@ -254,12 +254,12 @@ def test_what_two_filters_dropped_was_not_worth_it_and_what_one_dropped_teaches_
 
 
 def test_near_copies_that_are_kept_are_nothing_new_all_the_same() -> None:
-    """Mutation: they are as doubtful as what one filter drops."""
+    """Mutation: they count as doubtful, like a page that one filter drops."""
     assert yields("near_replica", text=own, keep=True).barren
 
 
 def test_what_a_url_says_already_is_no_news() -> None:
-    """Mutation: `news` left nothing out."""
+    """Mutation: `news` does not leave out the words of the URL."""
     assert yields(text=lambda i: f"Editing {i}").barren
     assert not yields(text=lambda i: f"Editing {own(i)}").barren
 
@@ -283,7 +283,7 @@ def test_dates_of_the_form_that_a_url_spells_are_no_news_and_other_numbers_are()
 
 
 def test_a_site_s_memory_is_bounded_and_barren_patterns_stay_longest(tmp_path: Path) -> None:
-    """Three thousand shapes."""
+    """The site has three thousand shapes of URLs."""
     cap = 64 << 10
     settings = Settings(filters=FilterSettings(site_bytes=cap), store=StoreSettings(map_size=1 << 24))
     with Store.create(tmp_path / "c", settings, 0.0) as store:
@@ -300,14 +300,14 @@ def test_a_site_s_memory_is_bounded_and_barren_patterns_stay_longest(tmp_path: P
 
 
 def test_a_copy_is_old_whether_it_is_stored_or_not() -> None:
-    """Mutation: what was stored counted as new."""
+    """Mutation: a copy that is stored counts as new."""
     for keep in (False, True):
         copy = Verdict("exact_duplicate", keep, reason=Reason.DUPLICATE_CONTENT, new=False)
         assert word_on(Judgement(keep, True, (copy,), new=False), ["exact_duplicate"]) is Novelty.OLD
 
 
 def test_pages_of_a_series_are_new_unless_they_resemble_one_another_by_nine_tenths() -> None:
-    """Mutation: a calendar's days, which differ by what stands on them, were held as copies of one another."""
+    """Mutation: the days of a calendar, which differ by what stands on them, are held as copies of one another."""
     for score, said_of_series in ((0.86, Novelty.NEW), (0.93, Novelty.LIKE)):
         alike = Verdict("near_replica", score=score, evidence={"looks_like": "00"})
         of_series = Verdict("near_replica", score=score, evidence={"looks_like": "00", "of_series": 1})
@@ -332,7 +332,7 @@ class Alike:
 
 
 def test_pages_that_look_like_kept_ones_hold_their_pattern_and_are_documents_all_the_same() -> None:
-    """Mutations: only near copies that are sure held it; such pages were worthless for the tail."""
+    """Mutations: only copies that are certain hold the pattern; such pages count as worthless in the tail."""
     memory, crawl = DictMemory(), Crawl(DictMemory())
     judging = spec(TIGHT, judges=["exact_duplicate", "near_replica"])
     crawl.panel = Panel([FilterSpec("near_replica", Mode.ENFORCE, page=Alike()), judging], lambda _: memory, audit_share=0.0)
@@ -345,7 +345,7 @@ def test_pages_that_look_like_kept_ones_hold_their_pattern_and_are_documents_all
 
 @pytest.mark.parametrize("most", [7, EarlyList.most])
 def test_the_first_pages_are_learned_from_as_if_there_had_been_a_tree(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever comes after them. Mutation: a page that shows what an earlier one showed was listed."""
+    """This holds whatever comes after them. Mutation: a page that shows what an earlier one showed is listed."""
     monkeypatch.setattr(EarlyList, "most", most)
     for seed in range(24):
         n_new = seed % 12 if seed % 3 else 60  # of those after `GOOD_RUN`, one in sixteen is learned from

@@ -71,7 +71,7 @@ def test_a_translated_site_keeps_its_translations() -> None:
 
 
 def test_a_pattern_that_yields_less_than_the_rest_comes_later_and_back_when_it_yields_as_much() -> None:
-    """Every second tag of a blog lists what another lists. Mutations: nothing was compared; what was drawn freed nothing."""
+    """Every second tag of a blog lists what another tag lists. Mutations: patterns are not compared; what is drawn releases nothing."""
     site = Site()
     for i in range(80):
         site.tell(f"/{word(i)}/{word(1000 + i)}", f"post {i}")
@@ -85,7 +85,7 @@ def test_a_pattern_that_yields_less_than_the_rest_comes_later_and_back_when_it_y
 
 
 def test_a_pattern_that_yielded_less_and_then_nothing_is_held_as_any_other() -> None:
-    """Mutation: it waited for draws that yield as much as the rest, and twenty barren ones said nothing."""
+    """Mutation: it waits for draws that yield as much as the rest, and twenty draws that yield nothing do not count."""
     site = Site()
     for i in range(80):
         site.tell(f"/{word(i)}/{word(1000 + i)}", f"post {i}")
@@ -99,7 +99,10 @@ def test_a_pattern_that_yielded_less_and_then_nothing_is_held_as_any_other() -> 
 
 
 def test_a_page_that_says_nothing_new_counts_once_it_is_known_what_it_led_to() -> None:
-    """Listings would be held before their posts come. Mutations: each counted at once; what led to nothing never counted."""
+    """Otherwise listings would be held before their posts are fetched.
+
+    Mutations: each page counts at once; a page that led to nothing never counts.
+    """
     site = Site()
     site.tell_all(pages(4))
 
@@ -158,7 +161,7 @@ def test_dead_links_of_one_shape_are_cut_whatever_their_pages_say() -> None:
 
 
 def test_a_parameter_with_many_values_is_cut_by_its_name() -> None:
-    """Each sort order by itself is too seldom to prove anything."""
+    """Each sort order by itself occurs too seldom to prove anything."""
     site = Site()
     for i in range(600):
         site.tell(f"/list/{word(i)}", f"list {i}")
@@ -169,7 +172,10 @@ def test_a_parameter_with_many_values_is_cut_by_its_name() -> None:
 
 
 def test_a_good_value_of_a_barren_parameter_is_spared_once_two_of_it_were_drawn() -> None:
-    """Nine actions yield nothing and one does. Mutation: a value spoke for itself from eight fetches on; of twice as many it was held."""
+    """Nine actions yield nothing and one does.
+
+    Mutation: a value is judged by its own fetches from the eighth on, so that it is held at twice as many.
+    """
     site = Site()
     actions = ["edit", "info", "raw", "login", "watch", "move", "purge", "rights", "credits"]
     spared = []
@@ -185,7 +191,7 @@ def test_a_good_value_of_a_barren_parameter_is_spared_once_two_of_it_were_drawn(
 
 
 def test_a_site_that_shows_one_text_for_everything_teaches_nothing() -> None:
-    """Mutation: a run of one text was learned from as it came."""
+    """Mutation: a run of pages with one text is learned from at once."""
     site = Site()
     assert site.tell_all((f"/wiki/Page_{word(i)}", "consent") for i in range(500)) == 500
     assert not site.barren()
@@ -201,7 +207,7 @@ def test_an_outage_in_the_middle_of_a_crawl_teaches_nothing() -> None:
 
 
 def test_a_calendar_that_is_all_that_is_left_is_cut_all_the_same() -> None:
-    """Mutation: a long run of one text never taught."""
+    """Mutation: a long run of pages with one text is never learned from."""
     site = Site()
     site.tell_all(pages(100))
     fetched = site.tell_all((f"/day?date={2024 + i // 360}-{i // 30 % 12 + 1}-{i % 30 + 1}", "no bookings") for i in range(1_500))

@@ -141,7 +141,7 @@ def test_pages_that_resemble_kept_ones_count_half_in_the_order_and_whole_in_the_
 
 
 def test_trials_of_an_endless_space_stay_within_the_share_of_barren_fetches() -> None:
-    """Mutation: a trial that is charged to nobody fails this."""
+    """Mutation: a trial is charged to nobody's share."""
     host, poor = HostTail(useful=500), a_class("poor", 100_000, Recent(60, 8))
     classes, tried = [poor], 0
     for n in range(1_000):
@@ -161,7 +161,7 @@ def test_trials_of_an_endless_space_stay_within_the_share_of_barren_fetches() ->
 
 
 def test_a_class_smaller_than_the_price_of_its_bound_is_fetched_whole() -> None:
-    """Mutation: all classes in the bound fails this."""
+    """Mutation: all classes are part of the bound, small ones too."""
     classes = [a_class("large", 5_000, Recent(8, 0)), a_class("small", 100, Recent(8, 0))]
     fetched, end = serve(HostTail(useful=500), classes, {})
     assert fetched["small"] == 100
@@ -170,7 +170,7 @@ def test_a_class_smaller_than_the_price_of_its_bound_is_fetched_whole() -> None:
 
 
 def test_many_small_classes_cost_their_share_and_then_join_the_bound() -> None:
-    """An endless space cannot live on ever new classes. Mutation: no allowance for small classes fails this."""
+    """Otherwise an endless space could go on by making ever new classes. Mutation: small classes have no allowance of their own."""
     classes = [a_class(f"{i:03}", 40) for i in range(100)]
     fetched, end = serve(HostTail(useful=1_000), classes, {})
     allowance = POLICY.price + POLICY.share * 1_000
@@ -199,7 +199,7 @@ def test_what_comes_after_a_closing_is_open_and_does_not_wake_what_was_closed() 
 
 
 def test_what_joins_after_the_first_draw_gathers_in_a_cohort_of_its_own() -> None:
-    """Else a cohort's draws would be no random sample of it. Mutation: `is_frozen` ignored fails this."""
+    """Otherwise the draws of a cohort would be no random sample of it. Mutation: `is_frozen` is ignored."""
     of = a_class("a", 100)
     promote(HostTail(), [of], POLICY)
     join(of)
@@ -304,7 +304,7 @@ TestTails.settings = settings(max_examples=15, stateful_step_count=25, deadline=
 
 
 def test_what_is_proved_closes_nothing_before_the_host_is_known_to_be_itself_and_a_wall_makes_the_proof_void() -> None:
-    """Mutations: `may_close` was not looked at; the test went on after a wall."""
+    """Mutations: `may_close` is ignored; the test goes on after a wall."""
     host, of = HostTail(useful=5_000), a_class("a", 5_000)
     while isinstance(answer := promote(host, [of], POLICY, may_close=False), Promotion):
         for _ in range(answer.n):
