@@ -280,7 +280,10 @@ async def test_what_is_linked_and_needed_is_requested_once(tmp_path: Path) -> No
 
 @pytest.mark.parametrize(("budget", "n_fetched"), [({"max_requisites_per_page": 2}, 2), ({"max_requisites_per_host": 3}, 3)])
 async def test_what_pages_need_has_budgets_of_its_own(tmp_path: Path, budget: dict[str, Any], n_fetched: int) -> None:
-    """There is one limit for each page and one for each host; limits of pages do not count requisites. What is left out is told, also in the archive."""
+    """There is one limit for each page and one for each host; limits of pages do not count requisites.
+
+    What is left out is told, also in the archive.
+    """
     async with LittleWeb() as web:
         web.page("a.test/", head="".join(f'<img src="{image(web, f"a.test/{n}.png")}">' for n in range(9)))
         limits = LimitSettings(min_free_disk=0, max_wait=5.0, max_pages_per_host=1)
