@@ -24,7 +24,7 @@ def _foreseen(bench: Bench, subject: Page) -> None:
 @examples(max_examples=20, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 @given(story=st.lists(pages, min_size=1, max_size=24))
 def test_what_is_computed_beforehand_changes_no_outcome(story: list[Page]) -> None:
-    """Mutations: `foresee` of the filter depth_cutoff sampled the words of the title; that of canary wrote a host's state."""
+    """Mutation: `foresee` of canary wrote a host's state."""
     plain, ahead = Bench.of(registered()), Bench.of(registered())
     journals = list[list[JournalRecord]]()
     for bench in (plain, ahead):
