@@ -43,7 +43,7 @@ class SeedOutcome(msgspec.Struct, kw_only=True):
     kept: int = 0
     waiting: int = 0  # URLs under it that are still queued
     not_fetched: dict[str, int] = {}  # URLs under it that were refused, held or left out, by reason
-    failed: int = 0  # URLs under it that failed for good
+    failed: int = 0  # URLs under it that answered with an error, or never
     why: str = ""  # why there is no more under it
     label: str | None = None
 
