@@ -94,9 +94,7 @@ def test_a_class_held_for_a_run_of_barren_fetches_has_a_trial_before_a_poor_clas
 
 
 def test_a_class_that_was_never_drawn_from_has_a_short_trial_before_one_of_which_half_is_new() -> None:
-    """All of a shop's reviews are new; so is every second of its forms.
-
-    What was fetched of the reviews had been shown in lists, so that it counted half.
+    """All of a shop's reviews are new; so is every second of its forms. Reviews had stood in lists, too, so what was fetched counted half.
 
     Mutations: no trial before a class that yields a fifth or more; a trial before a class of which nearly all is new.
     """
