@@ -284,11 +284,7 @@ def test_two_machines_find_what_one_agent_finds_although_one_is_away_and_no_leas
     assert crowded_addresses(log, 1, ADDRESS_DELAY_S) == []
     places.questions.clear()
     far = said(places.disks["a"])
-    assert not any(b"bodies" in question for question in places.questions), "no body leaves its machine"
-    assert sum(b"rank" in step for step in places.steps) > 9, "both machines compute ranks"
-    assert any(b"LooksJob" in step for step in places.steps), "both machines sketch pages for DUST"
-    assert any(b"SketchJob" in step for step in places.steps), "and for replicas"
-    assert not any(b"Words" in question for question in places.questions), "no word leaves its machine"
+    _assert_both_computed(places)
     one_disk = on_one_disk(places.disks, tmp_path / "one-disk" / "crawl")
     assert far == said(one_disk)
     seeds = server.web.seeds()
@@ -298,6 +294,14 @@ def test_two_machines_find_what_one_agent_finds_although_one_is_away_and_no_leas
     assert without_order(far) == one
     with reading_shard(shard_path(places.disks["b"], 1)) as view:
         assert view.counters.get("pages") > 0
+
+
+def _assert_both_computed(places: Places) -> None:
+    assert not any(b"bodies" in question for question in places.questions), "no body leaves its machine"
+    assert sum(b"rank" in step for step in places.steps) > 9, "both machines compute ranks"
+    assert any(b"LooksJob" in step for step in places.steps), "both machines sketch pages for DUST"
+    assert any(b"SketchJob" in step for step in places.steps), "and for replicas"
+    assert not any(b"Words" in question for question in places.questions), "no word leaves its machine"
 
 
 @pytest.fixture

@@ -128,6 +128,9 @@ def test_every_filter_forgets_what_it_learned_behind_a_wall(
     for site in (SITE, OTHER):
         bench.panel.void(site)
     assert {name: bench.rows(name) for name in SEVERAL} == {name: believed[name] for name in SEVERAL}
+    for key, value in bench.memories["dust"].scan(b""):
+        if key[1:5] == b"host":  # what one path shows on several hosts: it belongs to no site, so nothing of it is forgotten
+            sober.memories["dust"].put(key, value)
     for each in (bench, sober):
         each.tell(then)
     assert {name: bench.rows(name) for name in SEVERAL} == {name: sober.rows(name) for name in SEVERAL}
