@@ -283,9 +283,8 @@ def test_two_machines_find_what_one_agent_finds_although_one_is_away_and_no_leas
     assert verify(places.disks["a"]) == []
     assert crowded_addresses(log, 1, ADDRESS_DELAY_S) == []
     places.questions.clear()
-    far = said(places.disks["a"])
+    far, one_disk = said(places.disks["a"]), on_one_disk(places.disks, tmp_path / "one-disk" / "crawl")
     _assert_both_computed(places)
-    one_disk = on_one_disk(places.disks, tmp_path / "one-disk" / "crawl")
     assert far == said(one_disk)
     seeds = server.web.seeds()
     assert read(places.disks["a"], seeds) == read(one_disk, seeds)
