@@ -38,6 +38,7 @@ from thresher.crawler.cli.verify import CHECK
 from thresher.crawler.process.supervisor import AGENT
 
 _PR_SET_NAME = 15
+_STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # which a supervisor handles, and passes on to an agent as soon as it is forked
 _execute: Callable[..., None] = subprocess.Popen.__init__
 _ended: list[Any] = []  # objects that must not be finalised in this process: they would write what the parent has not written yet
 
@@ -92,21 +93,29 @@ def _init(process: subprocess.Popen[Any], args: Any, *more: Any, env: dict[str, 
     words = tuple(args) if isinstance(args, list | tuple) else ()
     command = next((begins for begins in _codes if words[: len(begins)] == begins), None)
     if command is not None:
-        before = {*_open_files().values()}
-        others["preexec_fn"] = partial(_become, _codes[command], words[len(command) :], dict(os.environ) if env is None else env, before)
-    _execute(process, args, *more, env=env, **others)
+        files, mask = {*_open_files().values()}, signal.pthread_sigmask(signal.SIG_BLOCK, _STOPPING)
+        program = partial(_become, _codes[command], words[len(command) :], dict(os.environ) if env is None else env)
+        others["preexec_fn"] = partial(program, files, mask)
+        try:
+            _execute(process, args, *more, env=env, **others)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+    else:
+        _execute(process, args, *more, env=env, **others)
 
 
-def _become(program: str, words: tuple[str, ...], env: dict[str, str], before: set[str]) -> NoReturn:
+def _become(program: str, words: tuple[str, ...], env: dict[str, str], before: set[str], mask: set[signal.Signals]) -> NoReturn:
     """Drop the state of the parent, run a program, and end.
 
     Args:
         before: The files that the parent had open before the fork.
+        mask: Signals that are blocked in the program. More are blocked before it, so that no handler of the parent takes one here.
     """
     code, is_here = 1, has_faults(os.environ)
     try:
         _close_inherited(before)
         _forget_signals()
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         sys.excepthook, threading.excepthook, sys.unraisablehook = sys.__excepthook__, threading.__excepthook__, sys.__unraisablehook__
         warnings.simplefilter("ignore")
         asyncio.events._set_running_loop(None)
