@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from operator import attrgetter
+from typing import Protocol
 
 import msgspec
 
@@ -24,6 +25,13 @@ from thresher.storage.view import View
 
 _ANCHORS = frozenset(("anchor", "rel", "element"))
 _HTML = frozenset(("text/html", "application/xhtml+xml", ""))
+
+
+class Link(Protocol):
+    """A link of any kind of export: the URLs of the page and of what it names."""
+
+    source: str
+    target: str
 
 
 class KnownLink(msgspec.Struct, gc=False):
@@ -64,7 +72,8 @@ def anchors_of_view(view: View) -> Callable[[int, PageRecord], Mapping[str, Anch
     return read
 
 
-def _is_cross_site(link: KnownLink) -> bool:
+def is_cross_site(link: Link) -> bool:
+    """Return whether a link leads from one site to another."""
     first, second = (site_of(hostname_of(origin_of(url))) for url in (link.source, link.target))
     return first != second
 
@@ -75,7 +84,7 @@ LINKS_KIND = ExportKind(
     (
         Field("source", attrgetter("source")),
         Field("target", attrgetter("target")),
-        Field("cross_site", _is_cross_site, on_request=True),
+        Field("cross_site", is_cross_site, on_request=True),
         Field("label", attrgetter("label"), on_request=True),
         Field("anchor", lambda link: None if link.anchor is None else link.anchor.text, on_request=True),
         Field("rel", lambda link: None if link.anchor is None else link.anchor.rel, on_request=True),

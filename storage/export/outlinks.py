@@ -12,11 +12,11 @@ from operator import attrgetter
 import msgspec
 
 from thresher.crawler.core.anchors import Anchor
-from thresher.crawler.core.url import URLSpace, hostname_of, origin_of, site_of
+from thresher.crawler.core.url import URLSpace
 from thresher.crawler.core.url_rules import url_rules
 from thresher.storage.export.fields import STATES, ExportKind, Field
 from thresher.storage.export.labels import LabelLookup
-from thresher.storage.export.links import anchors_of_view
+from thresher.storage.export.links import anchors_of_view, is_cross_site
 from thresher.storage.export.pages import current_pages
 from thresher.storage.packing import unpack_seen
 from thresher.storage.schema import SEEN
@@ -46,18 +46,13 @@ def rows(view: View, wanted: frozenset[str]) -> Iterator[Outlink]:
             yield Outlink(page.url, target, anchor, state, label)
 
 
-def _is_cross_site(link: Outlink) -> bool:
-    first, second = (site_of(hostname_of(origin_of(url))) for url in (link.source, link.target))
-    return first != second
-
-
 OUTLINKS_KIND = ExportKind(
     "outlinks",
     rows,
     (
         Field("source", attrgetter("source")),
         Field("target", attrgetter("target")),
-        Field("cross_site", _is_cross_site),
+        Field("cross_site", is_cross_site),
         Field("anchor", attrgetter("anchor.text")),
         Field("rel", attrgetter("anchor.rel")),
         Field("element", attrgetter("anchor.element")),

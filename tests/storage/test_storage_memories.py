@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from hashlib import blake2b
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from one_site import SITE
 
 from thresher.config.settings import Settings, StoreSettings
 from thresher.crawler.core.ports import SiteRecord
@@ -18,15 +18,6 @@ from thresher.storage.tables import memory as memory_module
 from thresher.storage.tables.bloom import BloomFilter
 from thresher.storage.tables.memory import StoredMemory, filter_tag
 from thresher.storage.tables.site_links import SiteLinks
-
-SITE = b"S" * 8
-QUEUE = SITE + b"q" * 8
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with Store.create(tmp_path / "crawl", Settings(), 1000.0) as made:
-        yield made
 
 
 def test_filters_memories_never_mix(store: Store) -> None:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from one_site import QUEUE, SITE, url
 
 from thresher.config.settings import Settings
 from thresher.crawler.core.link_batch import LinkBatch
-from thresher.crawler.core.model import CrawlURL, Purpose, Reason, State
+from thresher.crawler.core.model import Purpose, Reason, State
 from thresher.crawler.core.ports import Entry, Lane, SeenRow
 from thresher.crawler.native import NATIVE
 from thresher.storage.records import UrlRecord
@@ -22,20 +21,6 @@ from thresher.storage.schema import URLS
 from thresher.storage.store import Store
 from thresher.storage.tables.seen import SeenSet
 from thresher.storage.tables.urls import Urls
-
-SITE = b"S" * 8
-QUEUE = SITE + b"q" * 8
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with Store.create(tmp_path / "crawl", Settings(), 1000.0) as made:
-        yield made
-
-
-def url(name: str, **place: Any) -> CrawlURL:
-    key = SITE + name.encode().rjust(8, b".")[-8:]
-    return CrawlURL(f"https://a.example/{name}", "a.example", "https://a.example", key, via=b"v" * 16, **place)
 
 
 @given(st.lists(st.tuples(st.integers(0, 70_000), st.integers(1, 400)), min_size=1, max_size=40), st.booleans(), st.integers(0, 31))

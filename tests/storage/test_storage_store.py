@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -25,12 +24,6 @@ from thresher.storage.store import Store
 
 SMALL = Settings(store=StoreSettings(map_size=1 << 20))
 ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with Store.create(tmp_path / "crawl", Settings(), 1000.0) as made:
-        yield made
 
 
 def test_what_was_flushed_is_there_after_reopening(tmp_path: Path) -> None:

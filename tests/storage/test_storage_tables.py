@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from one_site import QUEUE, SITE, url
 
 from thresher.config.settings import Settings, StoreSettings
 from thresher.crawler.core.model import CrawlURL, Purpose, Reason, State, Verdict
@@ -26,20 +23,6 @@ from thresher.storage.tables.queues import Queues
 from thresher.storage.tables.requests import Requester
 from thresher.storage.tables.rules import RuleCounts
 from thresher.storage.tables.verdicts import DROPPED_LATER
-
-SITE = b"S" * 8
-QUEUE = SITE + b"q" * 8
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with Store.create(tmp_path / "crawl", Settings(), 1000.0) as made:
-        yield made
-
-
-def url(name: str, **place: Any) -> CrawlURL:
-    key = SITE + name.encode().rjust(8, b".")[-8:]
-    return CrawlURL(f"https://a.example/{name}", "a.example", "https://a.example", key, via=b"v" * 16, **place)
 
 
 def queue_up(store: Store, name: str, lane: Lane, rank: int, **place: int) -> Entry:
