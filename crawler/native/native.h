@@ -174,11 +174,15 @@ int start_tag(Pass *s, const Tag *t);
 int end_tag(Pass *s, const Tag *t);
 void begin_body(Pass *s);
 
+/* -- found.c ---------------------------------------------------------------------------------------------------------------------- */
+
+/* Take the links of an element, and what it directs; returns 0 if there is no memory. */
+int take_element(Pass *s, const Tag *t);
+
 /* -- page.c --------------------------------------------------------------------------------------------------------------------- */
 
 /* Take a page in UTF-8; returns 0 and says in given_up if a tree is needed, or if there is no memory. */
 int take_page(Pass *s, Bytes body, size_t n, size_t max_links);
-int take_element(Pass *s, const Tag *t);
 
 /* -- words.c -------------------------------------------------------------------------------------------------------------------- */
 
