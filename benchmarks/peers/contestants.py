@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.support.checkout import ROOT
+from thresher.crawler.bench.ablations import names, with_filters, without_tail
 from thresher.crawler.bench.crawl_bench import bench_settings
-from thresher.crawler.bench.filter_bench import names, with_filters, without_tail
 from thresher.crawler.children import python
 from thresher.crawler.demo.process import ServerProcess
 from thresher.crawler.start.opening import create_store

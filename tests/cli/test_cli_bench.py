@@ -14,8 +14,9 @@ import forking
 import pytest
 
 from thresher.crawler.bench import crawl_bench
+from thresher.crawler.bench.ablations import names
 from thresher.crawler.bench.agent_bench import BenchProgress
-from thresher.crawler.bench.filter_bench import names
+from thresher.crawler.bench.webs import WEBS
 from thresher.crawler.cli import bench as command
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.demo import process
@@ -136,10 +137,10 @@ def test_all_webs_stand_in_one_table_each_filter_left_out_in_turn(
         rest = {"loop_lag_ms_p99": 14.0, "peak_rss_bytes": 1 << 26, "stages": {"parse": 0.25}}
         return dict.fromkeys(figures, 1e3) | rest | {"pages": 100, "known_urls": 200}
 
-    monkeypatch.setattr(command, "measure", measure)
+    monkeypatch.setattr(crawl_bench, "measure", measure)
     command.webs.main(["--runs", "1", "--ablate", "--out", str(tmp_path)], standalone_mode=False)
     n_rows = 3 + len(names())
-    assert [plan.web for plan in made] == [web for web in crawl_bench.WEBS for _ in range(n_rows)]
+    assert [plan.web for plan in made] == [web for web in WEBS for _ in range(n_rows)]
     assert {(plan.per_host, plan.pages) for plan in made if plan.web == "sites"} == {(None, 80_000)}
     assert {(plan.per_host, plan.pages, plan.hosts) for plan in made if plan.web != "sites"} == {(50, 100_000, 2_000)}
     assert len({plan.on for plan in made}) == n_rows
