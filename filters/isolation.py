@@ -16,8 +16,8 @@ to the panel. So does the error that a part returned something of a wrong type.
 | `adopts`, `recent`          | nothing is known: no permanent effect, no yield                                                   |
 | `foresee`                   | nothing: it is computed when it is learned from                                                   |
 
-Time: one more function call for each call of a plug-in; each measure and verdict is encoded and decoded once more. Filters of our own are not
-wrapped.
+Time: one more function call for each call of a plug-in; each measure and verdict is encoded and decoded once more. Filters of our own are
+not wrapped.
 """
 
 from __future__ import annotations
