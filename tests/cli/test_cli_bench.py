@@ -1,4 +1,4 @@
-"""`thresher bench crawl` and `bench webs`: a figure only of a crawl that was made."""
+"""`thresher bench crawl` and `bench webs`: they print a figure only if the whole crawl was made."""
 
 import contextlib
 import json
@@ -77,7 +77,7 @@ def test_a_crawl_that_ends_early_gives_no_figure() -> None:
 def test_an_agent_or_a_server_that_is_killed_or_stops_in_the_middle_leaves_no_figure(
     agents: int, victim: str, by: signal.Signals, says: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And no process. Mutation: a display that does not ask whether the server runs waits until every host is given up."""
+    """Nor a process. Mutation: the display does not check whether the server runs, and the crawl goes on until every host is given up."""
     module = {"agent": b"thresher.crawler.process.agent_process", "server": b"thresher.crawler.demo.server"}[victim]
     if by is signal.SIGSTOP:
         for patience in ("STALLED_S", "START_S"):
@@ -117,7 +117,7 @@ def test_a_crawl_that_gets_no_more_pages_leaves_no_figure() -> None:
 
 
 def _children(module: bytes) -> list[int]:
-    """Return those that run this module; a list that is read while one of them ends may miss others."""
+    """Return the child processes that run this module. The list of children may lack some if one of them ends while it is read."""
     found = []
     for pid in Path(f"/proc/self/task/{os.getpid()}/children").read_text("ascii").split():
         with contextlib.suppress(FileNotFoundError):
