@@ -1,5 +1,4 @@
-"""Walls (logins, challenges, notices) that stand before a host for a while, and honest hosts that look like one, each kind on a host of its
-own, in one crawl.
+"""Walls (logins, notices …) before hosts for a while, and honest hosts that look like one, each kind on a host of its own, in one crawl.
 
 A wall stands for a fixed number of its host's requests, so that nothing depends on how fast anything is.
 """
