@@ -278,7 +278,7 @@ def writer(tmp_path: Path) -> Iterator[Callable[[int], None]]:
 def test_each_url_comes_once_though_its_page_is_fetched_again_meanwhile(
     writer: Callable[[int], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Must hold of every export of a running crawl. Fails if a URL that was fetched again since is left out, or its newer page is written
+    """Law of an export of a running crawl. Fails if a URL that was fetched again since is left out, or its newer page is written
     too.
     """
     monkeypatch.setattr("thresher.storage.export.pages._CHUNK", 1)

@@ -65,7 +65,7 @@ class Elements(HTMLParser):
 
 @given(ANY_TEXT)
 def test_any_text_is_read_back_as_it_was_shown_and_nothing_else(text: str) -> None:
-    """For every text. Fails if markup is made of a text that was not escaped."""
+    """Law. Fails if markup is made of a text that was not escaped."""
     found = Elements(element("p", text, title=text))
     assert found.elements == [("p", {"title": printable(text)})]
     assert (found.text, found.others, found.open) == (printable(text), [], [])

@@ -78,8 +78,8 @@ async def test_what_is_told_of_a_filter_is_what_crawls_with_and_without_it_come_
 
 
 async def test_with_a_threshold_of_nought_and_all_filters_on_the_documents_are_those_of_a_crawl_without_filters(tmp_path: Path) -> None:
-    """This must hold for every finite site without limits: the same documents by their text, near copies apart. Mutation: what is held at
-    the end is not fetched.
+    """Law, for a finite site without limits: the same documents by their text, near copies apart. Mutation: what is held at the end is not
+    fetched.
     """
     every = FilterSettings(tail_yield=0.0)
     modes = {name: getattr(every, name) for name in every.__struct_fields__ if hasattr(getattr(every, name), "mode")}
