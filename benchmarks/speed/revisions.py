@@ -25,6 +25,7 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+import venv
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -78,7 +79,7 @@ def install(commit: str, folder: Path) -> Path:
     source.mkdir(parents=True)
     archive = subprocess.run(["git", "archive", "--format=tar", commit], cwd=ROOT, capture_output=True, check=True).stdout
     subprocess.run(["tar", "-x"], cwd=source, input=archive, check=True)
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(own)], check=True)
+    venv.create(own, symlinks=True)
     scheme = {"base": str(own), "platbase": str(own)}
     packages = dict.fromkeys(path for path in map(os.path.realpath, sys.path) if "site-packages" in path)
     Path(sysconfig.get_path("purelib", vars=scheme), "packages_of_the_running_one.pth").write_text("\n".join(packages) + "\n", "utf-8")
