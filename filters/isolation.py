@@ -16,12 +16,14 @@ to the panel. So does the error that a part returned something of a wrong type.
 | `adopts`, `recent`          | nothing is known: no permanent effect, no yield                                                   |
 | `foresee`                   | nothing: it is computed when it is learned from                                                   |
 
-Time: one more function call for each call of a plug-in, and one encoding of each measure. Filters of our own are not wrapped.
+Time: one more function call for each call of a plug-in; each measure and verdict is encoded and decoded once more. Filters of our own are
+not wrapped.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from types import NoneType
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -36,6 +38,7 @@ from thresher.filters.spec import FilterSpec
 OnFault = Callable[[Exception], None]
 _SHOWN: Final = 200  # most characters of an exception's text in a verdict
 _encode = msgspec.msgpack.Encoder().encode
+_decode_verdict = msgspec.msgpack.Decoder(Verdict).decode
 
 
 def isolated(spec: FilterSpec, on_fault: OnFault) -> FilterSpec:
@@ -114,12 +117,14 @@ class _Observing:
     def __init__(self, part: Any, guard: _Guard) -> None:
         self.name: str = part.name
         self.measure_type: type[Any] = part.measure_type
+        self._decode_measure = None if part.measure_type is NoneType else msgspec.msgpack.Decoder(part.measure_type).decode
         self._part, self._guard = part, guard
 
     def measure(self, subject: Any, /) -> Any:
         try:
             measure = self._part.measure(subject)
-            _encode(measure)  # as the journal will
+            if self._decode_measure is not None:
+                self._decode_measure(_encode(measure))  # as the journal writes it, and reads it after a kill
         except Exception as error:  # noqa: BLE001 - the plug-in's own code, which may raise anything
             self._guard.on_fault(error)
             return _Unmeasured(error)
@@ -161,7 +166,7 @@ class _Judging(_Observing):
             raise TypeError(f"`decide` returned {answer!r:.80}, expected a {self._ruling_type.__name__} and a tuple of effects")
         ruling, effects = answer
         for verdict in ruling.refused.values() if isinstance(ruling, LinkRuling) else (ruling,):
-            _encode(verdict)  # as the page's record will
+            _decode_verdict(_encode(verdict))  # as the page's record is written, and read: a store that cannot be read counts as damaged
         return ruling, self._guard.effects.checked(effects)
 
 

@@ -102,13 +102,24 @@ def _spec(plugin: Plugin, options: Any) -> FilterSpec:
         missing = [name for name in methods if part is not None and not callable(getattr(part, name, None))]
         if missing:
             raise _unusable(plugin, f"its part `{field}` has no {', '.join(missing)}")
-        if part is not None and field in _TYPES and not hasattr(part, _TYPES[field]):
-            raise _unusable(plugin, f"its part `{field}` has no {_TYPES[field]}")
+        if part is not None and field in _TYPES:
+            _check_type(plugin, part, field)
         if part is not None and getattr(part, "name", None) != plugin.name:
             raise _unusable(plugin, f"its part `{field}` has another name than {plugin.name!r}")
     if made.learner is not None:
         _check_study(plugin, made.learner)
     return made
+
+
+def _check_type(plugin: Plugin, part: Any, field: str) -> None:
+    """Check that a part says the type of what one of its methods returns, and that msgspec can read this type."""
+    attribute = _TYPES[field]
+    if not hasattr(part, attribute):
+        raise _unusable(plugin, f"its part `{field}` has no {attribute}")
+    try:
+        msgspec.msgpack.Decoder(getattr(part, attribute))
+    except TypeError as error:
+        raise _unusable(plugin, f"{attribute} of its part `{field}`: {error}") from None
 
 
 def _check_study(plugin: Plugin, learner: BackgroundLearner) -> None:

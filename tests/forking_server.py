@@ -27,10 +27,11 @@ sys.path.insert(1, str(injecting.FOLDER))
 
 import faults
 from forking_agents import fork_agents
+from preloading import import_commands
 
 from thresher.config import options, plugins
 from thresher.config.settings import Settings
-from thresher.crawler.cli import COMMANDS, guarded, thresher
+from thresher.crawler.cli import guarded
 from thresher.crawler.core import echo
 from thresher.crawler.core.url import site_of
 from thresher.crawler.demo import server
@@ -130,8 +131,7 @@ def _run(program: Callable[[], object]) -> NoReturn:
 
 def _prepare() -> None:
     """Import, read and compute everything that a command or a crawl needs at its start or at its first page."""
-    for name in COMMANDS:
-        thresher.get_command(None, name)  # type: ignore[arg-type]  # of no context
+    import_commands()
     specs(Settings(), [])
     site_of("example.org")
     fetcher._tls(Settings().fetch.ca_file)

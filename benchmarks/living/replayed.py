@@ -104,7 +104,7 @@ def replayed(graph: RecordedGraph, settings: Settings, space: URLSpace, seed: st
 
 
 def run_of(graph: RecordedGraph, result: Result, recording: Recording) -> Run:
-    """Return a replay's requests as those of a crawl, with what each showed in the recording."""
+    """Return a replay's requests as those of a crawl, each with the document that the recording has for it."""
     shown = {request.url: request for request in recording.requests}
     requests = []
     for at, (number, is_drawn) in enumerate(result.asked):

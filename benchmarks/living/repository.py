@@ -23,7 +23,7 @@ _FILES = (
     *(f"email/{name}.py" for name in ("charset", "encoders", "header")),
     "wsgiref/util.py",
 )
-_BEGAN = 1_400_000_000  # seconds since the epoch: long ago, so that ages do not change from one crawl to the next
+_BEGAN = 1_400_000_000  # seconds since the epoch: so long ago that ages on pages are the same in each crawl
 _DAY = 86_400
 
 _CGITRC = """
@@ -55,13 +55,13 @@ def build(place: Place) -> str:
     subprocess.run([*git, "config", "safe.directory", "*"], check=True)
     web = repository / "info" / "web"
     web.mkdir(parents=True)
-    (web / "last-modified").write_text("2015-01-01 00:00:00 +0000")  # else the list of repositories counts the minutes
+    (web / "last-modified").write_text("2015-01-01 00:00:00 +0000")  # otherwise the list of repositories shows ages in minutes
     (place.directory / "cgitrc").write_text(_CGITRC.format(repository=repository))
     return _SERVED.format(directory=place.directory, cgit=CGIT)
 
 
 def history(n_commits: int) -> str:
-    """Return the repository as a stream for `git fast-import`: a trunk, two branches that leave it, tags."""
+    """Return the repository as a stream for `git fast-import`: a trunk, two branches from it, tags."""
     rng = random.Random(4)
     blocks = blocks_of_modules()
     grown = dict.fromkeys(blocks, 0)
@@ -90,7 +90,7 @@ def _data(words: str) -> str:
 
 
 def blocks_of_modules() -> dict[str, list[str]]:
-    """Return each module cut where blank lines stand, into as many blocks as make the wanted number of commits."""
+    """Return each module cut at blank lines, into as many blocks as give the wanted number of commits."""
     library = Path(json.__file__).parent.parent
     texts = {name: (library / name).read_text("utf-8").encode("ascii", "replace").decode() for name in _FILES}
     return {name: [block for block in words.split("\n\n") if block.strip()] for name, words in texts.items()}
@@ -113,5 +113,5 @@ REPOSITORY = Site(
     needs={PROGRAM: PACKAGE, CGIT: "cgit", Path("/usr/bin/git"): "git"},
     build=build,
     kind=kind,
-    settings=("limits.max_depth=4",),  # farther out are the trees of all commits, tens of thousands of pages
+    settings=("limits.max_depth=4",),  # at greater depths are the trees of all commits, tens of thousands of pages
 )

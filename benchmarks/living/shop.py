@@ -1,8 +1,8 @@
 """django-oscar: a shop of some hundred goods with reviews, whose lists can be narrowed by every combination of facets.
 
-Each list of goods, of all and of each category, leads to itself narrowed by type and by rating, page by page: hundreds of addresses that
-show the same goods in other choices. A review has a page, and so has the form to write one of each article. To put something in a basket
-is a form. As oscar configures it, with Whoosh as its index.
+Each list, of all goods or of a category, links to itself narrowed by type and by rating, page by page: hundreds of addresses that show the
+same goods in other selections. Each review has a page, and each article has a form to write one. Putting goods into the basket is a form,
+too. As oscar configures it, with Whoosh as its index.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def _escaped(words: str) -> str:
 
 
 def kind(url: str) -> str:
-    """Return the view and the facets that narrow it."""
+    """Return the view, and the facets that narrow it."""
     parts = urlsplit(url)
     fields = parse_qs(parts.query)
     facets = sorted(choice.partition(":")[0] for choice in fields.pop("selected_facets", []))

@@ -1,4 +1,4 @@
-"""What the harness asks of a site."""
+"""What a living site must give to the code that builds, serves and judges it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Build(Protocol):
 
 
 def nothing(place: Place) -> AbstractContextManager[None]:
-    """Serve a site that needs no more than Apache."""
+    """Serve a site that needs nothing but Apache."""
     return nullcontext()
 
 
@@ -31,21 +31,21 @@ def as_it_is(url: str, text: str) -> str:
 
 @dataclass(frozen=True)
 class Site:
-    """One kind of software with what it shows."""
+    """One kind of software, and what its pages show."""
 
     name: str
     about: str
-    address: str  # of loopback
+    address: str  # all on loopback
     hosts: tuple[str, ...]  # names in .example; the first has the seed
     seed: str  # path
     needs: dict[Path, str]  # file → Debian package that has it
     build: Build
     kind: Callable[[str], str]  # of a URL, for tables
     pip: Sequence[str] = ()  # packages of PyPI, in a virtual environment of the site's own
-    behind: Callable[[Place], AbstractContextManager[None]] = nothing  # what stands behind Apache while the site is served
+    behind: Callable[[Place], AbstractContextManager[None]] = nothing  # runs behind Apache while the site is served
     modules: str = ""  # of Apache, beyond those of every site
     settings: tuple[str, ...] = ()  # of the crawl
-    shown: Callable[[str, str], str] = as_it_is  # URL, text → what of it is the document's, without what every view repeats
+    shown: Callable[[str, str], str] = as_it_is  # URL, text → the part of the text that is the document's, without what every view repeats
     missing: Callable[[Path], Judge] | None = None  # directory → does this URL show that a page does not exist?
     empty: Callable[[Path], Judge] | None = None  # directory → is this URL a view of a page that does not exist, and so no document?
 

@@ -38,14 +38,14 @@ class Found:
     n_sitemaps: int
 
     def faults(self) -> list[str]:
-        """Return what must not be."""
+        """Return what is wrong, in words."""
         faults = [] if self.n_sitemaps else ["no sitemap was read"]
         faults += [f"not found with the sitemap: {url}" for url in sorted(self.by_links - self.by_both)]
         return faults + [f"announced, and not fetched: {url}" for url in sorted(self.only_announced - self.by_both)]
 
 
 def compare(without: Crawl, both: Crawl) -> Found:
-    """Hold a crawl without sitemaps against one with them."""
+    """Compare a crawl without sitemaps with one that reads them."""
     orphans, unannounced = _exported(both.directory, "orphans"), _exported(both.directory, "unannounced")
     pages = _pages(both)
     return Found(
@@ -67,7 +67,7 @@ def _exported(directory: Path, what: str) -> set[str]:
 
 
 def measure(site: Site, directory: Path) -> list[str]:
-    """Crawl a site both ways and print what differs; return what must not be."""
+    """Crawl a site both ways and print the differences; return what is wrong, in words."""
     with served(site, directory) as place:
         both_ways = (*enforced(()), f"limits.max_pages={MAX_PAGES}")
         without = crawl_as(site, place, directory / f"{site.name}-links", ('sitemaps="off"', *both_ways))
@@ -83,7 +83,7 @@ def measure(site: Site, directory: Path) -> list[str]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Compare each site; return 1 if a promise broke, 2 if packages are missing."""
+    """Compare each site; return 1 if anything is wrong, 2 if packages are missing."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.living sitemaps", description="Living sites with and without their sitemaps."
     )

@@ -48,7 +48,7 @@ Before = Callable[[Place], AbstractContextManager[None]]
 
 
 def there(names: Sequence[str]) -> list[Site]:
-    """Return the sites of these names, all if there are none, whose software is installed; say how to install the others'."""
+    """Return the sites of these names, or all sites, whose software is installed; print how to install that of the others."""
     found = [SITES[name] for name in names or SITES]
     for site in found:
         for command in site.missing_packages():

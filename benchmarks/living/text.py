@@ -1,4 +1,4 @@
-"""Text to fill sites with: the pages of the PostgreSQL manual, as blocks of words and links."""
+"""Text for the pages of sites: the pages of the PostgreSQL manual, as blocks of words and links."""
 
 from __future__ import annotations
 
@@ -80,7 +80,9 @@ def links_of(name: str) -> Iterator[str]:
 
 
 def pages(n: int) -> list[str]:
-    """Return the n pages nearest to the manual's first, breadth-first; its index of words, which links to all of them, is none."""
+    """Return the n pages that are nearest to the manual's first page, breadth-first. Its index of words, which links to all pages, is left
+    out.
+    """
     found, queue = ["index.html"], deque(["index.html"])
     while queue and len(found) < n:
         for to in links_of(queue.popleft()):

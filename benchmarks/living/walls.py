@@ -115,7 +115,7 @@ def through(
 
 
 def _shown(crawl: Crawl) -> Crawl:
-    """Return a crawl with the pages as they are without what an experiment adds to them: a page with a banner is that page."""
+    """Return a crawl whose pages are without what an experiment adds to them: a page with a banner counts as the page without it."""
     return replace(crawl, answers=[replace(answer, text=without_banners(answer.text)) for answer in crawl.answers])
 
 
@@ -158,7 +158,7 @@ def _told(
 
 
 def blame(urls: Sequence[str], met: Mapping[str, Sequence[str]]) -> str:
-    """Return the kind of wall that last stood before one of these URLs, or that none did."""
+    """Return the kind of wall that answered one of these URLs last, or that none did."""
     kinds = [kind for url in urls for kind in met.get(_asked(url), ()) if kind]
     return kinds[-1] if kinds else AFTERMATH
 

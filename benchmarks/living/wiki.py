@@ -24,7 +24,7 @@ N_PAGES = 240
 N_MISSING = 120
 _SCRIPT = "/doku.php"
 _HEADING = {"h1": "======", "h2": "=====", "h3": "====", "h4": "==="}
-_MARKUP = re.compile(r"([\[\](){}<>*/'_%=~^|\\-])\1+")  # doubled signs are wiki syntax
+_MARKUP = re.compile(r"([\[\](){}<>*/'_%=~^|\\-])\1+")  # these signs are wiki syntax when doubled
 _SHOWS = ("show", "export_raw", "export_xhtml")
 _FOLDERS = "pages attic meta media media_attic media_meta cache index locks log tmp"
 
@@ -132,7 +132,7 @@ def page_id(url: str) -> str:
 
 
 def shown(url: str, text: str) -> str:
-    """Return a view's text without the page's id, above each, and its file, below: so all login forms are one document."""
+    """Return a view's text without the page's id at its top and its file at its end, so that all login forms are one document."""
     id_ = page_id(url)
     for name in (id_, id_.replace(":", "/"), id_.rpartition(":")[2]):
         text = re.sub(rf"(?<![\w:-]){re.escape(name)}(?![\w:-])", "", text, flags=re.IGNORECASE)

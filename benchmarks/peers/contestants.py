@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.support.checkout import ROOT
+from thresher.crawler.bench.ablations import names, with_filters, without_tail
 from thresher.crawler.bench.crawl_bench import bench_settings
-from thresher.crawler.bench.filter_bench import names, with_filters, without_tail
 from thresher.crawler.children import python
 from thresher.crawler.demo.process import ServerProcess
 from thresher.crawler.start.opening import create_store
@@ -58,7 +58,7 @@ def _ours(on: str) -> Callable[[Path, Job], list[str]]:
         settings = bench_settings(job.server, None)
         settings = settings if on == "default" else with_filters(without_tail(settings), names() if on == "every" else [])
         create_store(job.directory / "crawl", settings)
-        # a shell keeps standard input open: if it ended, the agent would take its supervisor for dead
+        # a shell keeps standard input open; if it were closed, the agent would conclude that its supervisor has died
         agent = shlex.join(python.command("thresher.crawler.process.agent_process", str(job.directory / "crawl")))
         return ["bash", "-c", f"exec {agent} < <(sleep infinity) > /dev/null"]
 

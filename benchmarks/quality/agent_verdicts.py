@@ -18,8 +18,8 @@ from pathlib import Path
 
 import msgspec
 
+from thresher.crawler.bench.ablations import names, with_filters, without_tail
 from thresher.crawler.bench.crawl_bench import bench_settings
-from thresher.crawler.bench.filter_bench import names, with_filters, without_tail
 from thresher.crawler.cli.common import print_table
 from thresher.crawler.cluster.address_file import create
 from thresher.crawler.core.model import Reason, State

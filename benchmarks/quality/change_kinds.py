@@ -142,7 +142,7 @@ def split_tests(rng: random.Random) -> Changes:
 
 
 def in_turn(_: random.Random) -> Changes:
-    """One page of the site changes each few hours, each time another one."""
+    """Every few hours one page of the site changes, each time another one."""
     return _each(lambda url: _every(60 * 6 * HOUR_S, PAGES.index(url) * 6 * HOUR_S))
 
 

@@ -50,7 +50,7 @@ _AUDITS = 0.01  # share
 
 
 class Crawled(msgspec.Struct):
-    """What a crawl came to."""
+    """The results of a crawl."""
 
     pages: list[str]  # URLs fetched as pages, in order
     audits: int
@@ -59,7 +59,7 @@ class Crawled(msgspec.Struct):
 
 
 def settings_for(web: LabelledWeb, port: int, filters: FilterSettings, delay_s: float) -> Settings:
-    """Return a configuration with short waits: rules are learnt while the crawl goes on, as they would be at a polite pace."""
+    """Return a configuration with short waits, but not so short that rules are learnt only when the crawl is over."""
     return Settings(
         seeds=list(web.seeds()),
         identity=IdentitySettings(contact="https://crawler.example/bot"),
@@ -93,7 +93,7 @@ async def crawl(server: Server, web: LabelledWeb, directory: Path, plugged: tupl
 
 
 def _cpu_s() -> float:
-    """CPU seconds of this process and of children that have ended: the demo's server included, which is the same in both crawls."""
+    """CPU seconds of this process and of children that have ended. These include the demo's server, which does the same in both crawls."""
     return sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
 
 

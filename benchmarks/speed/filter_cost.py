@@ -36,8 +36,8 @@ import uvloop
 from thresher.config.settings import Settings
 from thresher.crawler.agent.agent import Agent
 from thresher.crawler.analysis.filter_clock import clocked, with_clock
+from thresher.crawler.bench.ablations import names
 from thresher.crawler.bench.crawl_bench import bench_settings
-from thresher.crawler.bench.filter_bench import names
 from thresher.crawler.demo.process import ServerProcess
 from thresher.crawler.process.agent_process import tune_interpreter
 from thresher.crawler.settlement.canaries import Canaries

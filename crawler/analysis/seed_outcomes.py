@@ -25,8 +25,6 @@ from thresher.storage.view import View
 
 _CHUNK = 1000
 
-OUTCOMES = ("fetched", "dropped", "needs_browser", "redirected", "failed", "refused", "waiting", "held", "alias", "unknown")
-
 
 class SeedOutcome(msgspec.Struct, kw_only=True):
     """One seed. A URL is "under it" if it lies in its directory, on http or https, with or without www; if the seed redirects, under its
@@ -34,7 +32,7 @@ class SeedOutcome(msgspec.Struct, kw_only=True):
     """
 
     seed: str
-    outcome: str  # one of OUTCOMES
+    outcome: str  # one of SEED_OUTCOMES in crawler/cli/choices.py
     detail: str | None = None  # the reason, the failure, the filter that dropped it, why the target of its redirect was refused
     status: int | None = None  # HTTP status of its own answer, or of the end of its redirects
     fetched_at: str | None = None

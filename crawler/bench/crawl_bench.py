@@ -31,8 +31,9 @@ from thresher.config.settings import (
     ScopeSettings,
     Settings,
 )
+from thresher.crawler.bench.ablations import with_filters, without_tail
 from thresher.crawler.bench.agent_bench import STALLED_S, BenchProgress, timed_crawl
-from thresher.crawler.bench.filter_bench import with_filters, without_tail
+from thresher.crawler.bench.webs import WEBS
 from thresher.crawler.children import python
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.demo.process import ServerProcess
@@ -40,14 +41,6 @@ from thresher.crawler.process.agent_life import START_S
 from thresher.crawler.start.opening import create_store, with_sets
 from thresher.crawler.status import Status
 
-WEBS: dict[str, tuple[str, dict[str, object]]] = {  # name → profile of the demo web, and the settings that differ from it
-    "median": ("bench_median", {}),
-    "small": ("bench_small", {}),
-    "gzip": ("bench_median", {"gzip_share": 1.0}),
-    "tls": ("bench_median", {"tls": True}),
-    "sites": ("bench_sites", {}),
-}
-MOST_OF_SITES = 80_000  # most pages of `sites`: it has 92,018 documents, and working filters leave little more to fetch
 _TICK = os.sysconf("SC_CLK_TCK")
 
 

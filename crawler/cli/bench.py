@@ -8,22 +8,24 @@ import platform
 import statistics
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
 
 from thresher.config.settings import Settings
-from thresher.crawler.bench.crawl_bench import MOST_OF_SITES, WEBS, BenchPlan, bench_settings, measure
-from thresher.crawler.bench.filter_bench import ALL, PLAIN, CrawlOutcome, ablations, crawls, names, without_tail
+from thresher.crawler.bench.ablations import ALL, PLAIN, ablations, names, without_tail
+from thresher.crawler.bench.webs import MOST_OF_SITES, WEBS
 from thresher.crawler.cli.common import ended_by_signals, folder, json_option, print_json, print_table, set_option
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.core.ownership import MOST_AGENTS
-from thresher.crawler.demo.demo_settings import MOST_LINKS
-from thresher.crawler.demo.labelled import PARTS, LabelledWeb
-from thresher.crawler.demo.process import ServerProcess
-from thresher.crawler.start.opening import with_sets
+from thresher.crawler.demo.demo_settings import MOST_LINKS, PARTS
 from thresher.crawler.version import VERSION
+
+if TYPE_CHECKING:
+    from thresher.crawler.bench.crawl_bench import BenchPlan
+    from thresher.crawler.bench.filter_bench import CrawlOutcome
+    from thresher.crawler.demo.process import ServerProcess
 
 _RATIOS = ("ratio at 1/4", "at 1/2", "ratio")
 _BARS = {"ratio": 1.5, "lost %": 2.0}  # least useful pages per fetch against plain breadth-first, most good pages lost
@@ -86,6 +88,8 @@ def crawl(
     parsers), pages per second, peak memory, and the share of the CPU time by stage. Several agents share all cores with the server,
     which takes a third as much CPU as an agent; `python -m benchmarks.speed.agents` has a lighter server.
     """
+    from thresher.crawler.bench.crawl_bench import BenchPlan, measure
+
     plan = BenchPlan(profile, hosts, pages, per_host, agents=agents, sets=sets, new_links=new_links)
     report = _report(plan, [measure(plan) for _ in range(runs)])
     if as_json:
@@ -114,6 +118,8 @@ def webs(webs: tuple[str, ...], pages: int, hosts: int, per_host: int, runs: int
     These crawls take turns, and their figures become one table. A round of all webs in full size takes half an hour. If a crawl or its
     server ends early, the command ends without a result.
     """
+    from thresher.crawler.bench.crawl_bench import BenchPlan, measure
+
     folder(out)
     rows: dict[str, list[str] | None] = {"as configured": None, **ablations(names() if ablate else [])}
     plans = [
@@ -176,7 +182,7 @@ def _show_webs(reports: list[dict[str, Any]]) -> None:
     show_default=True,
     help="Sites of each part that can have any number, 0: its default.",
 )
-@click.option("--part", "parts", type=click.Choice(list(PARTS)), multiple=True, help="Crawl only this part of the web.  [default: all]")
+@click.option("--part", "parts", type=click.Choice(PARTS), multiple=True, help="Crawl only this part of the web.  [default: all]")
 @click.option("--fetches", type=click.IntRange(100), help="Requests of each crawl.  [default: two for each URL outside endless parts]")
 @click.option(
     "--without",
@@ -201,6 +207,10 @@ def filters(
     URLs that filters hold are never fetched here, so that wrong opinions show; --set filters.tail_yield=0.02 fetches them last, as an
     ordinary crawl does. All crawls take some 15 minutes, with --pages 40 --sites 4 two.
     """
+    from thresher.crawler.bench.filter_bench import crawls
+    from thresher.crawler.demo.labelled import LabelledWeb
+    from thresher.crawler.demo.process import ServerProcess
+
     changes: dict[str, object] = {"part_pages": pages, "part_sites": sites, **({"parts": parts} if parts else {})}
     left_out = [name for name in (without or names()) if name != "none"]
     with tempfile.TemporaryDirectory(prefix="thresher-bench-") as temporary, ServerProcess("labelled", changes=changes) as server:
@@ -229,6 +239,9 @@ def filters(
 
 def _labelled_settings(server: ServerProcess, sets: tuple[str, ...]) -> Settings:
     """Return the benchmark's configuration: a delay in which filters can learn, and only the number of fetches as a limit."""
+    from thresher.crawler.bench.crawl_bench import bench_settings
+    from thresher.crawler.start.opening import with_sets
+
     base = bench_settings(server, None)
     limits = msgspec.structs.replace(base.limits, max_wait=5.0, max_pages_per_host=None)
     politeness = msgspec.structs.replace(base.politeness, min_delay=0.02)

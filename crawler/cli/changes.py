@@ -9,8 +9,6 @@ from pathlib import Path
 import click
 
 from thresher.crawler.cli.common import directory_argument, print_json
-from thresher.storage.export.changes import Changes
-from thresher.storage.export.reading import reading
 
 _POLL_S = 1.0
 
@@ -26,6 +24,9 @@ def changes(directory: str, since: str, follow: bool) -> int:
 
     They are in the order in which the crawl found them, and say by how much a page has changed.
     """
+    from thresher.storage.export.changes import Changes
+    from thresher.storage.export.reading import reading
+
     with reading(Path(directory)) as view:
         stream = Changes(view)
         place, after = stream.since(since)

@@ -15,7 +15,6 @@ from thresher.crawler.cli.common import complain, config_option, flag_options, g
 from thresher.crawler.core.errors import ConfigError, UsageError
 from thresher.crawler.core.overriding import Overriding
 from thresher.crawler.core.url_rules import url_rules
-from thresher.crawler.start.opening import check_seeds, check_startable, seed_rules
 from thresher.crawler.start.seeds import read_seeds, whole_hosts
 
 
@@ -44,6 +43,8 @@ def check(
     Reports all mistakes that `thresher crawl` would report. With --render, prints the effective configuration as YAML, which is a valid
     configuration file.
     """
+    from thresher.crawler.start.opening import check_startable
+
     if for_url is not None and not rendered:
         raise UsageError("--for URL: expected --render beside it. Add --render")
     if rendered:
@@ -88,6 +89,8 @@ def _check_seeds(seeds: Sequence[str], files: Sequence[str], settings: Settings)
     Raises:
         UsageError: When none can be used.
     """
+    from thresher.crawler.start.opening import check_seeds, seed_rules
+
     found = read_seeds(seeds, files, settings.seeds, seed_rules(settings))
     check_seeds(msgspec.structs.replace(settings, seeds=found.urls))
     if found.warning():

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
@@ -26,20 +27,16 @@ from thresher.crawler.cli.common import (
     set_option,
 )
 from thresher.crawler.cli.reader_guard import apart
-from thresher.crawler.cluster.address_file import create
-from thresher.crawler.cluster.resharding import reshard
 from thresher.crawler.ending import to_go_on
 from thresher.crawler.error_log import forget_empty
-from thresher.crawler.process.snapshots import SnapshotTimer
-from thresher.crawler.process.supervisor import Display, Supervisor, write_status
-from thresher.crawler.start.opening import Make, check_engine, check_seeds, create_store, n_agents, reconfigure, with_seeds
-from thresher.crawler.start.rounds import for_this_round
 from thresher.crawler.terminal.progress import LiveBlock, ProgressLines, Silent, headline, summary
-from thresher.crawler.terminal.rounds import round_rows
-from thresher.storage.archive.checking import lacking
-from thresher.storage.export.reading import damage_as_ours, reading, reading_shard
 from thresher.storage.lock import lock_holder
 from thresher.storage.partitions import ADDRESSES, channels_path, is_moving, n_agents_of
+
+if TYPE_CHECKING:
+    from thresher.crawler.process.snapshots import SnapshotTimer
+    from thresher.crawler.process.supervisor import Display, Supervisor
+    from thresher.crawler.start.opening import Make
 
 progress_option = click.option(
     "--progress",
@@ -71,6 +68,8 @@ def crawl(
     A seed is a URL or a host name. For a host name, https is tried first, then http. Press Ctrl-C once to stop gracefully, twice to
     stop at once; `thresher resume DIR` continues the crawl.
     """
+    from thresher.crawler.start.opening import check_seeds, create_store, with_seeds
+
     begun = with_seeds(load_config(configs, sets).settings, seeds, files)
     check_seeds(begun.settings)
     _say(begun.words())
@@ -102,6 +101,8 @@ def resume(
     The crawl keeps its configuration: -c replaces it, --set and the flags change single options. With a wider scope, URLs that the old
     one refused are queued; with a narrower one, queued URLs outside it are refused. SEEDS are added to the crawl's own.
     """
+    from thresher.crawler.start.opening import reconfigure
+
     flags = given_flags()
     _say(apart(Path(directory), lambda: reconfigure(Path(directory), seeds, files, configs, sets, flags)))
     return run(Path(directory), progress)
@@ -123,6 +124,10 @@ def _say(words: str) -> None:
 
 def run(directory: Path, progress: str) -> int:
     """Supervise the crawl in `directory` to its end; return the exit code."""
+    from thresher.crawler.start.opening import check_engine
+    from thresher.crawler.terminal.rounds import round_rows
+    from thresher.storage.export.reading import reading, reading_shard
+
     if os.geteuid() == 0:
         complain("thresher: running as root, which a crawler has no use for: an ordinary user is safer")
     console = Console(stderr=True)
@@ -157,6 +162,9 @@ def run(directory: Path, progress: str) -> int:
 
 def _tell_of_lost_archives(directory: Path) -> None:
     """Warn of files of the archive that were taken away since the crawl stopped."""
+    from thresher.storage.archive.checking import lacking
+    from thresher.storage.export.reading import damage_as_ours
+
     with damage_as_ours(directory):
         lost = lacking(directory)
     if lost:
@@ -165,6 +173,11 @@ def _tell_of_lost_archives(directory: Path) -> None:
 
 def _run_here(directory: Path, display: Display, settings: Settings) -> tuple[int, Supervisor | None]:
     """Run all agents on this machine; return the exit code and the supervisor, None if nothing was begun."""
+    from thresher.crawler.cluster.resharding import reshard
+    from thresher.crawler.process.snapshots import SnapshotTimer
+    from thresher.crawler.start.opening import n_agents
+    from thresher.crawler.start.rounds import for_this_round
+
     wanted, there = n_agents(settings), n_agents_of(directory)
     if wanted != there or is_moving(directory):
         settle = partial(_settle_here, directory, settings) if there > 1 else None
@@ -204,6 +217,8 @@ def _change(directory: Path, who: str, into: str, settle: Callable[[], tuple[int
         settle: Lets the messages between its agents arrive; None if it has one agent.
         move: Makes the change, or continues one that was begun before.
     """
+    from thresher.crawler.process.supervisor import write_status
+
     code = 0
     if settle is not None and not is_moving(directory):  # messages between agents must arrive first
         code, supervisor = settle()
@@ -226,6 +241,9 @@ def _is_stop(code: int) -> bool:
 
 
 def _supervisor(directory: Path, display: Display, settings: Settings, *, settle: bool = False) -> Supervisor:
+    from thresher.crawler.cluster.address_file import create
+    from thresher.crawler.process.supervisor import Supervisor
+
     n = n_agents_of(directory)
     if n > 1 and not lock_holder(directory):
         create(channels_path(directory) / ADDRESSES)

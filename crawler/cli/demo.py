@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -20,8 +21,9 @@ from thresher.config.settings import (
 from thresher.crawler.cli.common import set_option
 from thresher.crawler.cli.crawl import progress_option, run
 from thresher.crawler.cli.durations import Duration
-from thresher.crawler.demo.process import ServerProcess
-from thresher.crawler.start.opening import check_startable, create_store, with_sets
+
+if TYPE_CHECKING:
+    from thresher.crawler.demo.process import ServerProcess
 
 
 @click.command(epilog="Example: thresher demo --seconds 10 -o demo-crawl")
@@ -50,6 +52,9 @@ def demo(directory: str, seconds: float, seed: int, sets: tuple[str, ...], progr
     Its several hundred hosts have what real ones have: redirects, errors, slow answers, copies, session ids, a calendar trap,
     robots.txt. The crawl is polite, and no request leaves the machine.
     """
+    from thresher.crawler.demo.process import ServerProcess
+    from thresher.crawler.start.opening import check_startable, create_store, with_sets
+
     path = _fresh(Path(directory))
     with ServerProcess("demo", changes={"seed": seed}) as server:
         settings = with_sets(demo_settings(server, seconds), sets)

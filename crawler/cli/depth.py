@@ -8,30 +8,26 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from thresher.crawler.analysis.access_log import LinesRead
-from thresher.crawler.analysis.depth_evidence import DepthEvidence, SiteEvidence, read_evidence
-from thresher.crawler.analysis.depth_figure import draw
 from thresher.crawler.analysis.figures import require_matplotlib
-from thresher.crawler.analysis.visitors import read_sessions
 from thresher.crawler.cli.common import config_option, crawl_config, directory_argument, json_option, print_json, print_table, set_option
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.terminal.printable import printable
-from thresher.filters.depth_cutoff.advise import Advice
-from thresher.filters.depth_cutoff.advise import advise as advice_of
-from thresher.filters.depth_cutoff.chains import Action
-from thresher.filters.depth_cutoff.evidence import PlaceCounts
-from thresher.filters.depth_cutoff.filter import holder, rule_of
-from thresher.filters.depth_cutoff.fit import SHARES, Depths, Fit, best, depths, of_actions, suggested
-from thresher.filters.depth_cutoff.models import F64, Model
-from thresher.filters.depth_cutoff.sessions import Sessions
 from thresher.filters.evidence.intervals import Interval
-from thresher.storage.export.reading import reading as reading_store
 from thresher.storage.export.target import replacing
-from thresher.storage.view import View
+
+if TYPE_CHECKING:
+    from thresher.crawler.analysis.depth_evidence import DepthEvidence, SiteEvidence
+    from thresher.filters.depth_cutoff.advise import Advice
+    from thresher.filters.depth_cutoff.evidence import PlaceCounts
+    from thresher.filters.depth_cutoff.fit import Depths, Fit
+    from thresher.filters.depth_cutoff.models import F64, Model
+    from thresher.filters.depth_cutoff.sessions import Sessions
+    from thresher.storage.view import View
 
 _DECIMALS = 4
 _TABLE_LEVELS = 12
@@ -80,6 +76,8 @@ def fit(logs: tuple[str, ...], each: bool, host: str, exclude: str | None, plot:
 
     A q for a crawl is suggested if the log has at least 50 steps deeper, and if the interval is no wider than 0.1.
     """
+    from thresher.crawler.analysis.depth_figure import draw
+
     pattern = _pattern(exclude)
     if plot is not None:
         require_matplotlib("--plot")
@@ -106,6 +104,9 @@ def _pattern(text: str | None) -> re.Pattern[str] | None:
 
 
 def _fit(logs: tuple[str, ...], exclude: re.Pattern[str] | None, host: str) -> Fitted:
+    from thresher.crawler.analysis.visitors import read_sessions
+    from thresher.filters.depth_cutoff.fit import depths, of_actions
+
     reading = LinesRead()
     sessions = read_sessions(logs, reading, exclude=exclude, host=host)
     measured = depths(sessions)
@@ -114,6 +115,8 @@ def _fit(logs: tuple[str, ...], exclude: re.Pattern[str] | None, host: str) -> F
 
 def _say(found: Fitted) -> None:
     """Print on standard error how much was read and left out."""
+    from thresher.filters.depth_cutoff.fit import suggested
+
     reading, dropped = found.reading, found.sessions.dropped
     if reading.torn:
         click.echo(f"skipped {reading.torn:,} of {reading.lines:,} lines that are no log lines (first: {reading.first_torn})", err=True)
@@ -134,10 +137,14 @@ def _say(found: Fitted) -> None:
 
 
 def _levels(levels: tuple[int, ...]) -> dict[str, int]:
+    from thresher.filters.depth_cutoff.fit import SHARES
+
     return {f"{wanted:.0%}": level for wanted, level in zip(SHARES, levels, strict=True)}
 
 
 def _object(found: Fitted) -> dict[str, Any]:
+    from thresher.filters.depth_cutoff.fit import best, suggested
+
     of, dropped = found.depths, found.sessions.dropped
     return {
         "logs": list(found.logs),
@@ -182,6 +189,9 @@ def _model_object(of: Fit) -> dict[str, Any]:
 
 
 def _print(found: Fitted) -> None:
+    from thresher.filters.depth_cutoff.chains import Action
+    from thresher.filters.depth_cutoff.fit import SHARES
+
     of = found.depths
     click.echo(
         f"{', '.join(found.logs)}: {of.n_sessions:,} sessions, {of.n_views:,} page views, "
@@ -240,6 +250,11 @@ def advise(directory: str, configs: tuple[str, ...], sets: tuple[str, ...], as_j
     PageRank by level, links from other sites by the depth of the directory that they lead to, useless fetches and why, and places that
     are cut.
     """
+    from thresher.crawler.analysis.depth_evidence import read_evidence
+    from thresher.filters.depth_cutoff.advise import advise as advice_of
+    from thresher.filters.depth_cutoff.filter import rule_of
+    from thresher.storage.export.reading import reading as reading_store
+
     with reading_store(Path(directory)) as view:
         settings = crawl_config(view.settings, configs, sets).filters.depth_cutoff
         found = read_evidence(view, settings)
@@ -283,6 +298,8 @@ def _site_object(site: SiteEvidence, advice: Advice, view: View) -> dict[str, An
 
 def _n_held(place: PlaceCounts, view: View) -> int:
     """Return how many URLs of a place are held."""
+    from thresher.filters.depth_cutoff.filter import holder
+
     return sum(len(view.tables.held.keys(holder(place.form, depth))) for depth in range(64))
 
 

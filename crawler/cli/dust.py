@@ -14,11 +14,10 @@ from thresher.crawler.analysis.access_log import LinesRead, read_lines
 from thresher.crawler.cli.common import complain, config_option, directory_argument, load_config, print_json, print_table, set_option
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.terminal.printable import printable
-from thresher.filters.dust.canonize import Canonized, Canonizer
-from thresher.filters.dust.evidence import wilson
-from thresher.filters.dust.rules import LearnedRule, RuleError, from_json, site_named, to_json
 
 if TYPE_CHECKING:
+    from thresher.filters.dust.canonize import Canonized, Canonizer
+    from thresher.filters.dust.rules import LearnedRule
     from thresher.filters.dust.urllist import Sighting
 
 _SOURCE = "DIR|FILE"
@@ -142,6 +141,8 @@ def canonize(urls: str, rules: str, unproven: bool, as_json: bool) -> int:
 @site_option
 def list_(directory: str, site: str) -> int:
     """Show the rules that the crawl in DIR has learned or was given."""
+    from thresher.filters.dust.evidence import wilson
+
     rows = []
     for name, learned in _stored_rules(Path(directory), site):
         low, high = wilson(learned.agree, learned.disagree)
@@ -214,6 +215,9 @@ class _Canonizers:
         self._of: dict[str, Canonizer] = {}
 
     def settle(self, url: str) -> Canonized:
+        from thresher.filters.dust.canonize import Canonizer
+        from thresher.filters.dust.rules import site_named
+
         site = site_named(url) if "://" in url else ""
         if site not in self._of:
             self._of[site] = Canonizer(rule.learned.rule for rule in self._rules if rule.site in ("", site))
@@ -254,6 +258,8 @@ def _read_rules(path: str) -> list[SiteRule]:
     Raises:
         UsageError: At the first line that is no rule.
     """
+    from thresher.filters.dust.rules import RuleError, from_json
+
     found = []
     for number, line in enumerate(_lines(path, "rules as JSON lines"), 1):
         try:
@@ -286,5 +292,8 @@ def _stored_rules(directory: Path, site: str) -> list[SiteRule]:
 
 
 def _print_rules(rules: Iterator[SiteRule] | Sequence[SiteRule]) -> None:
+    from thresher.filters.dust.evidence import wilson
+    from thresher.filters.dust.rules import to_json
+
     for rank, (site, learned) in enumerate(rules, 1):
         print_json({"site": site} | to_json(learned, rank=rank, interval=wilson(learned.agree, learned.disagree)))

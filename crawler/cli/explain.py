@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
@@ -15,11 +15,11 @@ from thresher.crawler.cli.common import config_option, crawl_config, json_option
 from thresher.crawler.cli.status import crawl_state
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.core.url_rules import url_rules
-from thresher.crawler.explain.explain import Explainer, without_store
-from thresher.crawler.explain.story import Story
 from thresher.crawler.start.seeds import read_seeds
 from thresher.crawler.terminal.printable import printable
-from thresher.storage.export.reading import reading
+
+if TYPE_CHECKING:
+    from thresher.crawler.explain.story import Story
 
 _Row = tuple[str, object]
 _HEADERS_SHOWN = 12
@@ -41,6 +41,9 @@ def explain(
     crawl's configuration or the one given: what would happen if the URL were found today? Nothing is fetched or changed, and no filter
     judges the page again. Without DIR, only the configuration is used: canonical form, scope, and other checks that need no crawl.
     """
+    from thresher.crawler.explain.explain import Explainer, without_store
+    from thresher.storage.export.reading import reading
+
     directory, url = _operands(words, directory)
     if directory is None:
         loaded = load_config(configs, sets).settings

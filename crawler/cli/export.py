@@ -8,23 +8,24 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
+from thresher.crawler.cli.choices import EXPORT_KINDS
 from thresher.crawler.cli.common import directory_argument
 from thresher.crawler.cli.export_archive import ARCHIVE_FORMATS, check_archive, write_archive
 from thresher.crawler.cli.export_texts import taking_texts
 from thresher.crawler.core.errors import DiskError, UsageError
 from thresher.crawler.terminal.extras import require
 from thresher.crawler.terminal.printable import printable
-from thresher.storage.export.fields import ExportKind, Field
-from thresher.storage.export.kinds import KINDS, TIMED, write_all
 from thresher.storage.export.lines import CsvLines, JsonLines, LineWriter, TsvLines
 from thresher.storage.export.parquet import ParquetFolder, ParquetRows
-from thresher.storage.export.reading import reading
 from thresher.storage.export.target import replacing, replacing_folder
-from thresher.storage.view import View
+
+if TYPE_CHECKING:
+    from thresher.storage.export.fields import ExportKind, Field
+    from thresher.storage.view import View
 
 _FORMATS = {".csv": "csv", ".tsv": "tsv", ".parquet": "parquet", ".cdxj": "cdxj", ".wacz": "wacz"}  # end of a file's name → format
 _JSON_LINES = (".jsonl", ".ndjson")  # ends of names for JSON lines
@@ -57,6 +58,8 @@ class ExportOptions:
 
     def check(self) -> None:
         """Raise UsageError if options contradict each other, or what they need is not installed."""
+        from thresher.storage.export.kinds import TIMED
+
         if self.raw and self.format not in ("csv", "tsv"):
             raise UsageError("--raw: only CSV and TSV are ever changed for spreadsheets; the flag is for --format csv and tsv")
         if self.format == "parquet":
@@ -73,7 +76,7 @@ class ExportOptions:
 @directory_argument
 @click.option(
     "--what",
-    type=click.Choice(list(KINDS)),
+    type=click.Choice(EXPORT_KINDS),
     default="pages",
     show_default=True,
     metavar="KIND",
@@ -125,6 +128,9 @@ def export(directory: str, list_fields: bool, **options: Any) -> int:
 
     FILE is written whole or not at all, and a new one only for you. Terminals show \\x1b for control bytes.
     """
+    from thresher.storage.export.kinds import KINDS
+    from thresher.storage.export.reading import reading
+
     wanted = ExportOptions.of(**options)
     kind = KINDS[wanted.what]
     if list_fields:
@@ -154,6 +160,8 @@ def export_rows(view: View, kind: ExportKind[Any], chosen: Sequence[Field[Any]],
 
 
 def _write_rows(view: View, kind: ExportKind[Any], chosen: Sequence[Field[Any]], wanted: ExportOptions) -> None:
+    from thresher.storage.export.kinds import write_all
+
     what, output, is_raw = _ROWS.get(kind.name, kind.name), wanted.output, wanted.raw
     if output == "-":
         _to_stdout(lambda out: _write(view, kind, chosen, out, wanted.format, raw=is_raw))
@@ -177,6 +185,8 @@ def _checked(view: View) -> str:
 
 
 def _export_archive(directory: str, wanted: ExportOptions) -> None:
+    from thresher.storage.export.reading import reading
+
     output = wanted.output
     with reading(Path(directory), walks=True) as view:
         if output == "-":
@@ -196,6 +206,8 @@ def _check_parquet(output: str) -> None:
 
 def _write(view: View, kind: ExportKind[Any], fields: Sequence[Field[Any]], out: BinaryIO, format_: str, *, raw: bool) -> int:
     """Write every row in a format; return how many there were. `out` stays open."""
+    from thresher.storage.export.kinds import write_all
+
     names = [field.name for field in fields]
     if format_ == "parquet":
         with ParquetRows(out, kind.name, names) as table:

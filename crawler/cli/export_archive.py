@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import BinaryIO, Final
+from typing import TYPE_CHECKING, BinaryIO, Final
 
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.terminal.extras import require
 from thresher.crawler.version import VERSION
-from thresher.storage.view import View
+
+if TYPE_CHECKING:
+    from thresher.storage.view import View
 
 ARCHIVE_FORMATS: Final = ("cdxj", "wacz", "warc")
 _NEEDS: Final = {"cdxj": ("fastwarc", "surt"), "wacz": ("fastwarc", "surt"), "warc": ("fastwarc", "isal")}

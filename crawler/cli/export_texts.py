@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from thresher.crawler.children.taking_texts import extracting
-from thresher.crawler.children.text_extractor import TextExtractor
 from thresher.crawler.terminal.printable import printable
-from thresher.storage.export.fields import ExportKind, Field
-from thresher.storage.export.page_texts import TextRow, texts_kind
-from thresher.storage.view import View
+
+if TYPE_CHECKING:
+    from thresher.crawler.children.text_extractor import TextExtractor
+    from thresher.storage.export.fields import ExportKind, Field
+    from thresher.storage.export.page_texts import TextRow
+    from thresher.storage.view import View
 
 _SHOWN = 5
 
@@ -31,6 +32,9 @@ def taking_texts(view: View, kind: ExportKind[Any], fields: Sequence[Field[Any]]
     Raises:
         UsageError: If the extra that the fields need is not installed.
     """
+    from thresher.crawler.children.taking_texts import extracting
+    from thresher.storage.export.page_texts import texts_kind
+
     if kind.name != "texts":
         yield kind
         return

@@ -5,23 +5,22 @@ from __future__ import annotations
 import sys
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 import msgspec
 
-from thresher.crawler.analysis.filter_worth import ALL, NONE, JudgedCrawl, Worth, judge, replays_of
-from thresher.crawler.analysis.recorded_store import read_graph
-from thresher.crawler.analysis.tails import left_alone
-from thresher.crawler.analysis.walls import Walls, walls
 from thresher.crawler.cli.common import config_option, crawl_config, directory_argument, print_json, print_table, set_option
 from thresher.crawler.core.url import URLSpace
 from thresher.crawler.core.url_rules import url_rules
-from thresher.storage.export.reading import reading
-from thresher.storage.view import View
+
+if TYPE_CHECKING:
+    from thresher.crawler.analysis.filter_worth import JudgedCrawl
+    from thresher.crawler.analysis.walls import Walls
+    from thresher.storage.view import View
 
 _LIMIT = 20_000  # answers
 _EVERY_S = 5.0
-_WORDS = {ALL: "with all filters", NONE: "without any"}
 
 
 @click.command(epilog="Example: thresher filters example")
@@ -49,6 +48,10 @@ def filters(directory: str, form: str, answers: int, configs: tuple[str, ...], s
 
     canary has no row, since a replay has one answer for each page. What it found in the crawl itself is printed below the table.
     """
+    from thresher.crawler.analysis.filter_worth import judge, replays_of
+    from thresher.crawler.analysis.recorded_store import read_graph
+    from thresher.storage.export.reading import reading
+
     with reading(Path(directory)) as view:
         settings = crawl_config(view.settings, configs, sets)
         space = URLSpace(view.secret, url_rules(settings))
@@ -64,7 +67,10 @@ def filters(directory: str, form: str, answers: int, configs: tuple[str, ...], s
 
 
 def _words(name: str, names: list[str]) -> str:
-    return f"replay {names.index(name) + 1} of {len(names)}, {_WORDS.get(name, f'without {name}')}"
+    from thresher.crawler.analysis.filter_worth import ALL, NONE
+
+    words = {ALL: "with all filters", NONE: "without any"}
+    return f"replay {names.index(name) + 1} of {len(names)}, {words.get(name, f'without {name}')}"
 
 
 class _Progress:
@@ -87,6 +93,9 @@ class _Progress:
 
 
 def _print_json(judged: JudgedCrawl, view: View) -> None:
+    from thresher.crawler.analysis.tails import left_alone
+    from thresher.crawler.analysis.walls import walls
+
     recorded = judged.recorded
     for worth in judged.worths():
         print_json({"kind": "filter", **msgspec.structs.asdict(worth)})
@@ -100,6 +109,10 @@ def _print_json(judged: JudgedCrawl, view: View) -> None:
 
 
 def _print(judged: JudgedCrawl, view: View) -> None:
+    from thresher.crawler.analysis.filter_worth import Worth
+    from thresher.crawler.analysis.tails import left_alone
+    from thresher.crawler.analysis.walls import walls
+
     rows = [list(msgspec.structs.astuple(worth)) for worth in judged.worths()]
     print_table([name.replace("_", " ") for name in Worth.__struct_fields__], rows)
     for closed in left_alone(view):

@@ -6,20 +6,17 @@ import getpass
 import os
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from thresher.crawler.cli.common import directory_argument, json_option, print_json, print_table
 from thresher.crawler.core.errors import StoreError, UsageError
 from thresher.crawler.core.url import BadURL
-from thresher.storage.archive.checking import lacking
-from thresher.storage.directory import require_store
-from thresher.storage.export.fields import iso
-from thresher.storage.export.reading import reading
-from thresher.storage.forget import finish, target_of, unfinished
-from thresher.storage.forget import forget as carry_out
 from thresher.storage.partitions import require_crawl
-from thresher.storage.tables.forgotten import ForgottenRecord
+
+if TYPE_CHECKING:
+    from thresher.storage.tables.forgotten import ForgottenRecord
 
 _COLUMNS = ("what", "at", "by", "why", "URLs", "pages", "records", "state")
 
@@ -38,6 +35,12 @@ def forget(directory: str, target: str | None, by: str, why: str, as_json: bool)
 
     Without URL or HOST, an interrupted deletion is completed, and the output shows what was deleted, by whom, when and why.
     """
+    from thresher.storage.archive.checking import lacking
+    from thresher.storage.directory import require_store
+    from thresher.storage.export.reading import reading
+    from thresher.storage.forget import finish, target_of, unfinished
+    from thresher.storage.forget import forget as carry_out
+
     path = Path(directory)
     require_crawl(path)
     require_store(path)
@@ -69,6 +72,8 @@ def _user() -> str:
 
 
 def _row(record: ForgottenRecord) -> dict[str, object]:
+    from thresher.storage.export.fields import iso
+
     return {
         "what": record.text,
         "at": iso(record.at),

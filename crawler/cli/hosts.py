@@ -13,9 +13,6 @@ import msgspec
 
 from thresher.crawler.cli.common import directory_argument, json_option, print_json, print_table, say_more, top_of, top_option
 from thresher.crawler.core.ports import HostRecord
-from thresher.storage.export.fields import iso
-from thresher.storage.export.reading import reading
-from thresher.storage.export.scans import hosts as every_host
 
 
 class HostRow(msgspec.Struct, kw_only=True):
@@ -58,6 +55,9 @@ def hosts(directory: str, sort: str, top: int | None, parked: bool, as_json: boo
     Each row says what the host gave, what waits there, and when it may be asked again. http and https, with www and without, are one
     host.
     """
+    from thresher.storage.export.reading import reading
+    from thresher.storage.export.scans import hosts as every_host
+
     limit = top_of(top, as_json=as_json)
     now = time.time()
     with reading(Path(directory)) as view:
@@ -74,6 +74,8 @@ def hosts(directory: str, sort: str, top: int | None, parked: bool, as_json: boo
 
 def host_row(record: HostRecord, now: float) -> HostRow:
     """Return what is printed of a host's record."""
+    from thresher.storage.export.fields import iso
+
     at = max(record.next_at, record.backoff_until, record.parked_until)
     waits = record.n_queued > 0 and not (record.parked and not record.parked_until)
     return HostRow(

@@ -10,9 +10,7 @@ from pathlib import Path
 import click
 
 from thresher.crawler.core.errors import UsageError
-from thresher.crawler.start.opening import create_store
 from thresher.crawler.terminal.extras import require
-from thresher.storage.store import Store
 
 _NEEDS = ("fastwarc",)
 _MOST_FAULTS = 20
@@ -48,6 +46,8 @@ def import_(files: tuple[str, ...], directory: str) -> int:
 
 async def _import(files: list[Path], directory: Path) -> tuple[Counter[str], list[str]]:
     from thresher.crawler.agent.importing import Importer, import_settings
+    from thresher.crawler.start.opening import create_store
+    from thresher.storage.store import Store
 
     settings = import_settings()
     create_store(directory, settings)

@@ -6,25 +6,23 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from thresher.config.settings import PatternYieldSettings
-from thresher.crawler.analysis.answer_log import AnswerLog, LoggedAnswer, read_file, read_store
 from thresher.crawler.cli.common import config_option, crawl_config, load_config, print_json, set_option
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.core.url import URLSpace
 from thresher.crawler.core.url_rules import url_rules
 from thresher.filters.evidence.intervals import at_any_time
-from thresher.filters.pattern_yield.filter import NAME, holder
 from thresher.filters.pattern_yield.records import Pattern
-from thresher.filters.pattern_yield.replay import PatternReplay
 from thresher.filters.pattern_yield.tree import patterns_of
-from thresher.filters.registry import judges
-from thresher.storage.export.reading import reading
-from thresher.storage.export.scans import hosts
-from thresher.storage.view import View
+
+if TYPE_CHECKING:
+    from thresher.crawler.analysis.answer_log import AnswerLog, LoggedAnswer
+    from thresher.filters.pattern_yield.replay import PatternReplay
+    from thresher.storage.view import View
 
 Row = dict[str, Any]
 
@@ -67,6 +65,9 @@ def patterns(
     "fetch" is false for held URLs, except for those drawn at once. What is fetched last is not replayed: a text that only held answers
     show counts as late.
     """
+    from thresher.crawler.analysis.answer_log import read_file
+    from thresher.storage.export.reading import reading
+
     if wants_replay and (only_barren or top):
         raise UsageError("--replay prints every answer: leave --barren and --top out")
     choice = Choice(site, only_barren=only_barren, top=top or None)
@@ -88,6 +89,10 @@ def patterns(
 
 def _of_store(view: View, settings: PatternYieldSettings, choice: Choice, *, wants_replay: bool) -> Iterator[Row]:
     """Yield what the crawl's filter has learned. For a replay, or if it was off, yield what it learns from the stored answers now."""
+    from thresher.crawler.analysis.answer_log import read_store
+    from thresher.filters.pattern_yield.filter import NAME
+    from thresher.filters.registry import judges
+
     if not wants_replay and any(True for _ in _learned(view)):
         yield from _known(view, choice)
         return
@@ -128,6 +133,9 @@ def _print(rows: Iterable[Row], choice: Choice) -> None:
 
 def _learned(view: View) -> Iterator[tuple[str, list[Pattern]]]:
     """Yield what the filter of a crawl has learned, site by site."""
+    from thresher.filters.pattern_yield.filter import NAME
+    from thresher.storage.export.scans import hosts
+
     memory = view.tables.memory(NAME)
     for key, site in {queue[:8]: record.site for queue, record in hosts(view)}.items():
         if found := patterns_of(memory, key):
@@ -135,6 +143,8 @@ def _learned(view: View) -> Iterator[tuple[str, list[Pattern]]]:
 
 
 def _known(view: View, choice: Choice) -> Iterator[Row]:
+    from thresher.filters.pattern_yield.filter import holder
+
     for site, found in _learned(view):
         if choice.names(site):
             for row in choice.rows(site, found):
@@ -149,6 +159,8 @@ def _told(
     Args:
         judging: Filters that judged the pages.
     """
+    from thresher.filters.pattern_yield.replay import PatternReplay
+
     replay = PatternReplay(settings, judges=judging, samples=wants_replay)
     told = [answer for answer in answers.answers if choice.names(answer.url.site)]
     if wants_replay:

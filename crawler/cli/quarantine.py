@@ -9,12 +9,8 @@ import click
 
 from thresher.crawler.cli.common import directory_argument, json_option, print_json, print_table
 from thresher.crawler.core.errors import UsageError
-from thresher.storage.export.fields import iso
-from thresher.storage.export.reading import reading
 from thresher.storage.partitions import shard_paths
 from thresher.storage.records import QuarantineRecord
-from thresher.storage.store import Store
-from thresher.storage.tables.quarantine import name_of
 
 
 @click.command(epilog="Example: thresher quarantine example --again")
@@ -29,6 +25,9 @@ def quarantine(directory: str, rows: tuple[str, ...], again: bool, as_json: bool
     filter's own request. With --again, the given ROWs, or all, are tried again by the next `thresher resume DIR`. What kills its agent
     again is quarantined again.
     """
+    from thresher.storage.export.reading import reading
+    from thresher.storage.tables.quarantine import name_of
+
     path = Path(directory)
     with reading(path) as view:
         found = {name_of(key): record for key, record in view.tables.quarantine.all()}
@@ -49,6 +48,9 @@ def quarantine(directory: str, rows: tuple[str, ...], again: bool, as_json: bool
 
 def _offer(path: Path, names: set[str]) -> None:
     """Mark rows to be tried again by the next `resume`; those of one shard in one commit."""
+    from thresher.storage.store import Store
+    from thresher.storage.tables.quarantine import name_of
+
     for shard in shard_paths(path):
         with Store.open(shard, None, time.time()) as store:
             for key, record in store.tables.quarantine.all():
@@ -57,6 +59,8 @@ def _offer(path: Path, names: set[str]) -> None:
 
 
 def _row(name: str, record: QuarantineRecord, *, offered: bool) -> dict[str, object]:
+    from thresher.storage.export.fields import iso
+
     return {
         "row": name,
         "what": record.what,

@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from thresher.crawler.analysis.crawl_measures import measure
-from thresher.crawler.analysis.rank_far import RankChoice
-from thresher.crawler.analysis.ranking import Ranking, Subject, best, of_file, of_store, rank_by_machines
-from thresher.crawler.analysis.ranking import rank as ranking_of
+from thresher.crawler.cli.choices import JUMP
 from thresher.crawler.cli.common import print_json
 from thresher.crawler.core.errors import UsageError
-from thresher.crawler.core.places import Level
-from thresher.crawler.graph.pagerank import JUMP, Variant
-from thresher.crawler.graph.reading import read_graph
-from thresher.storage.export.reading import reading
+
+if TYPE_CHECKING:
+    from thresher.crawler.analysis.rank_far import RankChoice
+    from thresher.crawler.analysis.ranking import Ranking, Subject
+    from thresher.crawler.core.places import Level
+    from thresher.crawler.graph.pagerank import Variant
 
 
 @click.command(epilog="Example: thresher rank example --by host --top 20")
@@ -77,6 +76,9 @@ def rank(
     --what links --format tsv -o links.tsv`, `rank links.tsv --linked`. To count redirects too, append the output of `export DIR --what
     redirects --fields url,to --format tsv` to that file.
     """
+    from thresher.crawler.analysis.rank_far import RankChoice
+    from thresher.crawler.analysis.ranking import rank as ranking_of
+
     if level != "page" and variant != "all":
         raise UsageError(f"--links {variant}: hosts and sites are ranked over links between them alone; the option is for --by page")
     if collapse and self_links:
@@ -87,9 +89,7 @@ def rank(
     with _subject(source, choice, wants_measures=wants_measures) as found_subject:
         subject = found_subject.linked() if only_linked else found_subject
         if wants_measures:
-            for line in measure(subject, variant=variant, jump=jump, tolerance=tolerance).lines():
-                print_json(line)
-            return 0
+            return _print_measures(subject, choice)
         found = ranking_of(subject, level=level, variant=variant, jump=jump, tolerance=tolerance, with_hits=with_hits)
         _say(source, found, choice)
         for row in _rows(found, top or None):
@@ -97,8 +97,19 @@ def rank(
     return 0
 
 
+def _print_measures(subject: Subject, of: RankChoice) -> int:
+    from thresher.crawler.analysis.crawl_measures import measure
+
+    for line in measure(subject, variant=of.variant, jump=of.jump, tolerance=of.tolerance).lines():
+        print_json(line)
+    return 0
+
+
 def _rank_by_machines(source: str, choice: RankChoice, top: int | None) -> bool:
     """Rank a crawl of several machines on these, and print the ranks; return whether it is one and that was possible."""
+    from thresher.crawler.analysis.ranking import rank_by_machines
+    from thresher.storage.export.reading import reading
+
     if source == "-" or not Path(source).is_dir():
         return False
     with reading(Path(source)) as view:
@@ -114,6 +125,10 @@ def _rank_by_machines(source: str, choice: RankChoice, top: int | None) -> bool:
 @contextmanager
 def _subject(source: str, choice: RankChoice, *, wants_measures: bool) -> Iterator[Subject]:
     """Open a crawl, or read a graph file, as a graph of URLs."""
+    from thresher.crawler.analysis.ranking import of_file, of_store
+    from thresher.crawler.graph.reading import read_graph
+    from thresher.storage.export.reading import reading
+
     if source != "-" and Path(source).is_dir():
         with reading(Path(source)) as view:
             yield of_store(view, collapsed=choice.collapsed, with_redirects=choice.with_redirects, self_links=choice.self_links)
@@ -148,6 +163,8 @@ def _say(source: str, found: Ranking, choice: RankChoice) -> None:
 
 def _rows(found: Ranking, top: int | None) -> Iterator[dict[str, Any]]:
     """Yield what is printed, best first."""
+    from thresher.crawler.analysis.ranking import best
+
     nodes = best(found.found.ranks, top).tolist()
     name = "url" if found.level == "page" else found.level
     for node, text in zip(nodes, found.names(nodes), strict=True):

@@ -22,7 +22,6 @@ import msgspec
 from thresher.crawler.cli.common import complain
 from thresher.crawler.core.errors import ConfigError, StoreError, ThresherError
 from thresher.storage.partitions import local_shard_paths
-from thresher.storage.rot import damage
 
 _BY_DAMAGE = frozenset((signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGFPE, signal.SIGILL))
 _PASSED_ON = frozenset((signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
@@ -132,6 +131,8 @@ def _tell(writer: int, do: Callable[[], str]) -> NoReturn:
 
 def _damage_in_words(by: str, words: list[str]) -> tuple[str, int]:
     """Return (what is wrong with the stores that `words` name, exit code), after the signal `by` has killed their reader."""
+    from thresher.storage.rot import damage
+
     for word in words:
         if not (Path(word) / "state").is_dir():
             continue

@@ -10,8 +10,6 @@ from thresher.crawler.cli.common import complain, config_option, directory_argum
 from thresher.crawler.cli.crawl import progress_option, run
 from thresher.crawler.cli.durations import Duration
 from thresher.crawler.cli.reader_guard import apart
-from thresher.crawler.start.opening import reconfigure
-from thresher.crawler.start.rounds import begin_round, trust
 
 
 @click.command(epilog="Example: thresher recrawl example --older-than 7d --where host=docs.example.org")
@@ -50,6 +48,9 @@ def recrawl(
     has found. `thresher resume DIR` continues a round that was stopped or killed; another `recrawl` starts a new round, which takes
     over what still waits.
     """
+    from thresher.crawler.start.opening import reconfigure
+    from thresher.crawler.start.rounds import begin_round, trust
+
     path, flags = Path(directory), given_flags()
     for words in (
         apart(path, lambda: reconfigure(path, (), (), configs, sets, flags)),

@@ -6,23 +6,22 @@ import math
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from thresher.config.settings import NearReplicaSettings
-from thresher.crawler.analysis.replica_pages import PagesRead, read_lines, read_store
+from thresher.crawler.cli.choices import CANDIDATES, COUNTINGS, NEIGHBOURS
 from thresher.crawler.cli.common import print_json
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.terminal.printable import printable
-from thresher.filters.near_replica.batch import Candidates, Cluster, Neighbours, Space, Tolerance
-from thresher.filters.near_replica.indexes import same_children
 from thresher.filters.near_replica.mirrors import mirrors
-from thresher.filters.near_replica.random_projection import Counting
-from thresher.filters.near_replica.sketching import Recipe
-from thresher.storage.export.reading import reading as reading_store
+
+if TYPE_CHECKING:
+    from thresher.crawler.analysis.replica_pages import PagesRead
+    from thresher.filters.near_replica.batch import Cluster, Space, Tolerance
+    from thresher.filters.near_replica.sketching import Recipe
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +64,15 @@ class ReplicaOptions:
 
     def recipe(self) -> Recipe:
         """Return how sketches of pages are made."""
+        from thresher.filters.near_replica.random_projection import Counting
+        from thresher.filters.near_replica.sketching import Recipe
+
         return Recipe(k=self.k, counting=Counting(self.counting), strip=not self.whole_text)
 
     def tolerance(self) -> Tolerance:
         """Return the thresholds of replicas, and how candidates are found."""
+        from thresher.filters.near_replica.batch import Candidates, Neighbours, Tolerance
+
         return Tolerance(
             d=self.d,
             c=self.c,
@@ -95,10 +99,6 @@ _positive = _Number(0, min_open=True)
 _DEFAULTS = NearReplicaSettings()  # the filter has the same defaults
 
 
-def _one_of(names: type[StrEnum]) -> click.Choice[str]:
-    return click.Choice([one.value for one in names])
-
-
 @click.command(epilog="Example: thresher replicas example --mirrors")
 @click.argument("source", type=click.Path(), metavar="DIR|PAGES.jsonl")
 @click.option("--pairs", is_flag=True, help="Print every colliding pair instead.")
@@ -116,9 +116,9 @@ def _one_of(names: type[StrEnum]) -> click.Choice[str]:
 )
 @click.option(
     "--neighbours",
-    type=_one_of(Neighbours),
+    type=click.Choice(NEIGHBOURS),
     metavar="PAIRS",
-    default=Neighbours.EQUAL_TEXTS.value,
+    default=NEIGHBOURS[0],
     show_default=True,
     help="Pairs to which --C applies: equal texts, or all.",
 )
@@ -128,17 +128,17 @@ def _one_of(names: type[StrEnum]) -> click.Choice[str]:
 @click.option("--sum", "is_sum", is_flag=True, help="Sum over children, as in the paper: --gamma small.")
 @click.option(
     "--counting",
-    type=_one_of(Counting),
+    type=click.Choice(COUNTINGS),
     metavar="HOW",
-    default=Counting.LOG_L2.value,
+    default=COUNTINGS[0],
     show_default=True,
     help="How repeated words count: raw, log or log_l2.",
 )
 @click.option(
     "--candidates",
-    type=_one_of(Candidates),
+    type=click.Choice(CANDIDATES),
     metavar="HOW",
-    default=Candidates.BANDS.value,
+    default=CANDIDATES[0],
     show_default=True,
     help="How pairs to compare are found: bands or grid.",
 )
@@ -167,6 +167,8 @@ def replicas(source: str, **options: Any) -> int:
     LABELS.tsv has lines of URL, tab, URL: pairs of replicas; a third field of 0 marks no replicas. If no line has one, all other pairs are
     no replicas. Tolerances up to --D and --C are tried.
     """
+    from thresher.filters.near_replica.batch import Space
+
     wanted = ReplicaOptions(**options)
     wanted.check()
     found = _read(source, wanted.recipe())
@@ -180,6 +182,8 @@ def replicas(source: str, **options: Any) -> int:
 
 
 def _lines(space: Space, wanted: ReplicaOptions) -> Iterator[dict[str, Any]]:
+    from thresher.filters.near_replica.indexes import same_children
+
     urls, hosts = space.sketches.urls, space.sketches.hosts
     if wanted.indexes:
         for group in same_children(space.sketches, space.r, of_texts=space.tolerance.resemblance or _DEFAULTS.resemblance):
@@ -224,6 +228,9 @@ def _read(source: str, recipe: Recipe) -> PagesRead:
     Raises:
         UsageError: If it has no page.
     """
+    from thresher.crawler.analysis.replica_pages import read_lines, read_store
+    from thresher.storage.export.reading import reading as reading_store
+
     if source == "-":
         found = read_lines(sys.stdin.buffer, recipe)
     elif Path(source).is_dir():

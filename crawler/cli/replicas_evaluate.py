@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
 from thresher.crawler.analysis.figures import require_matplotlib
-from thresher.crawler.analysis.replica_figure import draw
-from thresher.crawler.analysis.replica_pages import space as url_space
 from thresher.crawler.cli.common import print_json
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.core.url import BadURL
 from thresher.crawler.terminal.printable import printable
-from thresher.filters.near_replica.batch import Space, Tolerance
-from thresher.filters.near_replica.evaluate import LabelledPairs, PrecisionPoint, break_even, curve, judge
-from thresher.filters.near_replica.sketching import Sketches
 from thresher.storage.export.target import replacing
+
+if TYPE_CHECKING:
+    from thresher.filters.near_replica.batch import Tolerance
+    from thresher.filters.near_replica.evaluate import LabelledPairs, PrecisionPoint
+    from thresher.filters.near_replica.sketching import Sketches
 
 _STEPS = (0.02, 0.05, 0.1, 0.15, 0.25, 0.35, 0.5, 0.7, 1.0)  # shares of the widest D and C
 _DRAWN = (0.25, 0.5, 1.0)  # the curves of the figure: the paper has three
@@ -27,6 +27,9 @@ Pair = tuple[int, int]
 
 def evaluate(sketches: Sketches, rule: Tolerance, labels: str, figure: str | None) -> int:
     """Print one line for each C and D up to those of `rule`, and break-even on standard error."""
+    from thresher.filters.near_replica.batch import Space
+    from thresher.filters.near_replica.evaluate import curve, judge
+
     if figure is not None:
         require_matplotlib("--figure")
         if not Path(figure).parent.is_dir():
@@ -58,6 +61,8 @@ def _line(point: PrecisionPoint) -> dict[str, float | int]:
 
 
 def _say(judged: LabelledPairs, ds: list[float], cs: list[float]) -> None:
+    from thresher.filters.near_replica.evaluate import break_even, curve
+
     points = [point for d in ds for point in curve(judged, d, cs)]
     best = max(points, key=lambda point: min(point.precision, point.recall))
     alone = break_even([point for point in points if point.c >= 1.0])
@@ -68,6 +73,9 @@ def _say(judged: LabelledPairs, ds: list[float], cs: list[float]) -> None:
 
 
 def _draw(path: Path, judged: LabelledPairs, ds: list[float], cs: list[float], widest: float) -> None:
+    from thresher.crawler.analysis.replica_figure import draw
+    from thresher.filters.near_replica.evaluate import curve
+
     curves = {f"D = {widest * step:g}": curve(judged, round(widest * step, 6), cs) for step in _DRAWN}
     curves["RP alone"] = [judged.at(d, 1.0) for d in ds]
     with replacing(path, force=True) as out:
@@ -89,6 +97,8 @@ def _labels(source: str, urls: list[str]) -> tuple[set[Pair], set[Pair]]:
 
 
 def _pairs(source: str, file: BinaryIO, number: dict[str, int]) -> tuple[set[Pair], set[Pair]]:
+    from thresher.crawler.analysis.replica_pages import space as url_space
+
     found: dict[str, set[Pair]] = {"1": set(), "0": set()}
     torn = unknown = 0
     first = ""

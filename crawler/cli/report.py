@@ -9,9 +9,6 @@ import click
 
 from thresher.crawler.cli.common import directory_argument
 from thresher.crawler.cli.status import crawl_state
-from thresher.crawler.report.gather import gather
-from thresher.crawler.report.page import render
-from thresher.storage.export.reading import reading
 from thresher.storage.export.target import replacing
 
 
@@ -26,6 +23,10 @@ def report(directory: str, output: str, force: bool, no_order: bool) -> int:
     It shows throughput, politeness, depth and novelty, what filters saved with samples of their decisions, the quality of the order,
     hosts, errors, and what was learned about sites. The page needs no network and no script. The crawl may be running.
     """
+    from thresher.crawler.report.gather import gather
+    from thresher.crawler.report.page import render
+    from thresher.storage.export.reading import reading
+
     path = Path(directory)
     with reading(path) as view:
         page = render(gather(view, with_order=not no_order), crawl_state(path, view))

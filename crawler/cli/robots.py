@@ -18,8 +18,6 @@ from thresher.crawler.core.url_rules import url_rules
 from thresher.crawler.fetch.address_guard import AddressGuard
 from thresher.crawler.fetch.fetcher import Fetcher
 from thresher.crawler.fetch.proxy import names
-from thresher.crawler.gates.robots_cache import MAX_HOPS
-from thresher.crawler.start.opening import check_startable
 from thresher.crawler.terminal.printable import printable
 from thresher.crawler.version import VERSION
 
@@ -76,6 +74,8 @@ def _show(result: dict[str, object], *, as_json: bool) -> None:
 
 
 def _fetched(target: str, paths: tuple[str, ...], settings: Settings) -> tuple[str, RobotsRecord, bytes, list[str]]:
+    from thresher.crawler.start.opening import check_startable
+
     check_startable(settings)
     space = URLSpace(bytes(16), url_rules(settings))
     try:
@@ -90,6 +90,8 @@ def _fetched(target: str, paths: tuple[str, ...], settings: Settings) -> tuple[s
 
 async def _fetch(origin: str, space: URLSpace, settings: Settings) -> Outcome:
     """Fetch robots.txt with at most five redirects; each host gets one request, so no delay is needed."""
+    from thresher.crawler.gates.robots_cache import MAX_HOPS
+
     guard = AddressGuard(settings.fetch.allow_addresses)
     resolver = names(settings, guard)
     identity = settings.identity

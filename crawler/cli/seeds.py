@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from thresher.crawler.analysis.seed_outcomes import OUTCOMES, SeedOutcome, seed_outcomes
+from thresher.crawler.cli.choices import SEED_OUTCOMES
 from thresher.crawler.cli.common import directory_argument, json_option, print_json, print_table, say_more, top_of, top_option
-from thresher.storage.export.reading import reading
+
+if TYPE_CHECKING:
+    from thresher.crawler.analysis.seed_outcomes import SeedOutcome
 
 _COLUMNS = ("seed", "outcome", "status", "leads to", "pages", "kept", "waiting", "failed", "not fetched", "why no more", "label")
 
@@ -19,9 +22,9 @@ _COLUMNS = ("seed", "outcome", "status", "leads to", "pages", "kept", "waiting",
     "--outcome",
     "outcomes",
     multiple=True,
-    type=click.Choice(OUTCOMES),
+    type=click.Choice(SEED_OUTCOMES),
     metavar="OUTCOME",
-    help=f"Only seeds of this outcome ({', '.join(OUTCOMES)}); repeatable.",
+    help=f"Only seeds of this outcome ({', '.join(SEED_OUTCOMES)}); repeatable.",
 )
 @top_option
 @json_option
@@ -32,6 +35,9 @@ def seeds(directory: str, outcomes: tuple[str, ...], top: int | None, as_json: b
     below its target); how many URLs there wait or were not fetched; and why there are no more. The order is that in which the seeds
     were given.
     """
+    from thresher.crawler.analysis.seed_outcomes import seed_outcomes
+    from thresher.storage.export.reading import reading
+
     limit = top_of(top, as_json=as_json)
     with reading(Path(directory)) as view:
         found = [one for one in seed_outcomes(view) if not outcomes or one.outcome in outcomes]

@@ -14,7 +14,6 @@ from thresher.crawler.terminal.extras import require
 from thresher.storage.snapshots.manifest import Manifest
 from thresher.storage.snapshots.restoring import restore as restored
 from thresher.storage.snapshots.restoring import snapshots
-from thresher.storage.snapshots.taking import take
 from thresher.storage.snapshots.targets import Target, is_url, target
 
 _target_argument = click.argument("where", metavar="TARGET", type=click.Path())
@@ -34,6 +33,8 @@ def snapshot(directory: str, where: str, keep: int, as_json: bool) -> int:
     everything, each later one only what has changed. The crawl may be running. If `snapshots.target` is configured, a crawl takes
     snapshots itself.
     """
+    from thresher.storage.snapshots.taking import take
+
     _show(take(Path(directory), _target(where), keep=keep), as_json=as_json)
     return 0
 

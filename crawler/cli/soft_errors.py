@@ -7,28 +7,31 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 import msgspec
-import numpy as np
 
+from thresher.config.settings import SoftErrorSettings
 from thresher.crawler.analysis.figures import require_matplotlib
-from thresher.crawler.analysis.redirect_log import RedirectsRead, read_file, read_store
-from thresher.crawler.analysis.roc_figure import draw
 from thresher.crawler.cli.common import print_table, say_more, top_of
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.terminal.printable import printable
-from thresher.filters.soft_error.calibrate import MIN_LABELLED, Labels, Quality, Roc, area, best_threshold, best_weights, quality, roc
-from thresher.filters.soft_error.log import Named
-from thresher.filters.soft_error.score import F64, THRESHOLD, PairCounts, Weights, count
-from thresher.filters.soft_error.url_kind import ERRORS, UrlKind, url_kinds
-from thresher.storage.export.reading import reading as reading_store
 from thresher.storage.export.target import replacing
+
+if TYPE_CHECKING:
+    from thresher.crawler.analysis.redirect_log import RedirectsRead
+    from thresher.filters.soft_error.calibrate import Labels, Quality, Roc
+    from thresher.filters.soft_error.log import Named
+    from thresher.filters.soft_error.score import F64, PairCounts, Weights
+    from thresher.filters.soft_error.url_kind import UrlKind
 
 _CHUNK = 10_000
 _ROC_POINTS = 10
 _COLUMNS = ("score", "soft errors", "kind", "target", "originals", "hosts", "highest by", "from host", "targets", "target hosts")
 _encode = msgspec.json.Encoder().encode_lines
+
+_THRESHOLD = SoftErrorSettings().threshold
 
 
 class RedirectLine(msgspec.Struct, gc=False):
@@ -61,7 +64,7 @@ class Scored:
 @click.command(epilog="Example: printf 'http://a.example/x\\thttp://a.example/404\\n' | thresher soft-errors - --threshold 2")
 @click.argument("source", type=click.Path(), metavar="[FILE|DIR]", default="-")
 @click.option("--weights", default="1,1,1", show_default=True, metavar="K1,K2,K3|auto", help="K1, K2 and K3 of the score; auto chooses K1.")
-@click.option("--threshold", default=str(int(THRESHOLD)), show_default=True, metavar="N|auto", help="Lowest score of a soft error.")
+@click.option("--threshold", default=str(int(_THRESHOLD)), show_default=True, metavar="N|auto", help="Lowest score of a soft error.")
 @click.option("--summary", is_flag=True, help="Print a table instead: a row for each target, highest scores first.")
 @click.option(
     "--top", type=click.IntRange(0), default=None, metavar="N", help="With --summary: print N rows at most, 0 for all.  [default: 50]"
@@ -106,6 +109,8 @@ def soft_errors(source: str, weights: str, threshold: str, summary: bool, top: i
 
 def _weights(text: str) -> Weights | None:
     """Return the weights of an option's value; None for "auto"."""
+    from thresher.filters.soft_error.score import Weights
+
     if text == "auto":
         return None
     try:
@@ -126,7 +131,7 @@ def _threshold(text: str) -> float | None:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise UsageError(f"--threshold: expected a number or auto, found {text!r}. Write {THRESHOLD:g}")
+        raise UsageError(f"--threshold: expected a number or auto, found {text!r}. Write {_THRESHOLD:g}")
     return value
 
 
@@ -136,6 +141,9 @@ def _read(source: str) -> RedirectsRead:
     Raises:
         UsageError: If it has no pair.
     """
+    from thresher.crawler.analysis.redirect_log import read_file, read_store
+    from thresher.storage.export.reading import reading as reading_store
+
     if source == "-":
         found = read_file(sys.stdin.buffer)
     elif Path(source).is_dir():
@@ -164,6 +172,12 @@ def _read(source: str) -> RedirectsRead:
 
 
 def _score(found: RedirectsRead, weights: Weights | None, threshold: float | None) -> Scored:
+    import numpy as np
+
+    from thresher.filters.soft_error.calibrate import best_threshold, best_weights, roc
+    from thresher.filters.soft_error.score import count
+    from thresher.filters.soft_error.url_kind import ERRORS, url_kinds
+
     log = found.log.finish()
     if log.n_moved:
         n = log.n_moved
@@ -174,7 +188,7 @@ def _score(found: RedirectsRead, weights: Weights | None, threshold: float | Non
     k = best_weights(counts, labels) if weights is None else weights
     scores = counts.score(k)
     if threshold is None:
-        threshold = best_threshold(roc(scores, labels)) if len(scores) else THRESHOLD
+        threshold = best_threshold(roc(scores, labels)) if len(scores) else _THRESHOLD
     return Scored(log, counts, kinds, labels, k, scores, threshold)
 
 
@@ -196,6 +210,8 @@ def _lines(scored: Scored) -> Iterator[bytes]:
 
 def _say_quality(scored: Scored) -> None:
     """Print on standard error the weights, the threshold, and the precision and recall that they have on the proxy labels."""
+    from thresher.filters.soft_error.calibrate import MIN_LABELLED, area, quality, roc
+
     n_labelled = int(scored.labels.sum())
     click.echo(
         f"weights {scored.weights.target:g},{scored.weights.ratio:g},{scored.weights.spread:g}   threshold {scored.threshold:.4g}", err=True
@@ -209,13 +225,17 @@ def _say_quality(scored: Scored) -> None:
     curve = roc(scored.scores, scored.labels)
     click.echo(f"with these as the labels (soft errors without such a word count as false): AUC {area(curve):.4f}", err=True)
     click.echo("  threshold  precision     recall  false-positive rate", err=True)
-    for found in (quality(scored.scores, scored.labels, at) for at in sorted({scored.threshold, THRESHOLD, *_points(curve)}, reverse=True)):
+    for found in (
+        quality(scored.scores, scored.labels, at) for at in sorted({scored.threshold, _THRESHOLD, *_points(curve)}, reverse=True)
+    ):
         mark = "  <- in use" if found.threshold == scored.threshold else ""
         click.echo(f"{found.threshold:11.3f}  {_shown(found)}{mark}", err=True)
 
 
 def _points(curve: Roc) -> list[float]:
     """Return thresholds spread over the curve, by recall."""
+    import numpy as np
+
     wanted = np.linspace(0.1, 1.0, _ROC_POINTS)
     at = np.minimum(np.searchsorted(curve.recall, wanted), len(curve.thresholds) - 1)
     return [float(threshold) for threshold in curve.thresholds[at]]
@@ -226,6 +246,12 @@ def _shown(found: Quality) -> str:
 
 
 def _draw(scored: Scored, path: Path) -> None:
+    import numpy as np
+
+    from thresher.crawler.analysis.roc_figure import draw
+    from thresher.filters.soft_error.calibrate import roc
+    from thresher.filters.soft_error.url_kind import UrlKind
+
     if not len(scored.scores):
         raise UsageError("--roc: there is no redirect to draw")
     kinds = np.array([kind or "" for kind in scored.kinds])
@@ -237,6 +263,8 @@ def _draw(scored: Scored, path: Path) -> None:
 
 def _print_summary(scored: Scored, limit: int | None) -> None:
     """Print one row per target: its highest score, its originals and their hosts, and the counts of the host with the highest score."""
+    import numpy as np
+
     if not len(scored.scores):
         return
     counts, hosts = scored.counts, scored.log.columns.host_of_original[scored.counts.originals]

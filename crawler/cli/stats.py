@@ -7,25 +7,19 @@ from collections.abc import Callable, Iterable, Iterator
 from heapq import nlargest
 from itertools import groupby, islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from thresher.crawler.analysis.tails import classes, left_alone
-from thresher.crawler.analysis.walls import standings
 from thresher.crawler.cli.common import directory_argument, json_option, print_json, print_table, say_more, top_of, top_option
 from thresher.crawler.core.governing import options_of
 from thresher.crawler.core.model import State
 from thresher.crawler.core.ports import HostRecord
-from thresher.crawler.settlement.totals import Totals
 from thresher.crawler.status import Status
-from thresher.storage.export.judged import keeps
-from thresher.storage.export.pages import current_pages
-from thresher.storage.export.pages import rows as page_rows
-from thresher.storage.export.reading import reading
-from thresher.storage.export.scans import hosts, revisions
 from thresher.storage.records import PageRecord, VerdictRecord
-from thresher.storage.view import View
+
+if TYPE_CHECKING:
+    from thresher.storage.view import View
 
 _JUDGED = frozenset(("verdicts",))  # columns that are not taken from the records of pages
 Row = dict[str, Any]  # column → value, in the order of the columns: the key, then counts
@@ -56,11 +50,15 @@ def _totals(view: View) -> Row:
 
 
 def _by_host(view: View) -> Iterator[Row]:
+    from thresher.storage.export.scans import hosts
+
     for _, record in hosts(view):
         yield {"host": record.name, **_of_hosts([record])}
 
 
 def _by_site(view: View) -> Iterator[Row]:
+    from thresher.storage.export.scans import hosts
+
     for _, group in groupby(hosts(view), key=lambda row: row[0][:8]):
         records = [record for _, record in group]
         yield {"site": records[0].site, **_of_hosts(records), "hosts": len(records)}
@@ -78,11 +76,15 @@ def _of_hosts(records: Iterable[HostRecord]) -> Row:
 
 
 def _by_wall(view: View) -> Iterator[Row]:
+    from thresher.crawler.analysis.walls import standings
+
     return (host._asdict() for host in standings(view))
 
 
 def _by_class(view: View) -> Iterator[Row]:
     """Yield the classes; each has the proved upper bound of new URLs among those that were left alone together with it."""
+    from thresher.crawler.analysis.tails import classes, left_alone
+
     found = [*classes(view)]
     closings = left_alone(view) if any(of.left_alone for of in found) else ()
     proofs = {(one.host, holder): one.at_most for one in closings for holder in one.holders}
@@ -116,6 +118,9 @@ class _Sum:
 
 
 def _sums(view: View, key: Callable[[PageRecord], Any]) -> dict[Any, _Sum]:
+    from thresher.storage.export.judged import keeps
+    from thresher.storage.export.pages import rows as page_rows
+
     sums: defaultdict[Any, _Sum] = defaultdict(_Sum)
     for row in page_rows(view, _JUDGED):
         sums[key(row.page)].add(row.page, is_kept=keeps(row.page, row.verdicts))
@@ -136,6 +141,8 @@ def _by_status(view: View) -> Iterator[Row]:
 
 
 def _by_depth(view: View) -> Iterator[Row]:
+    from thresher.storage.export.pages import current_pages
+
     from_seed: defaultdict[int, _Sum] = defaultdict(_Sum)
     in_site: defaultdict[int, _Sum] = defaultdict(_Sum)
     for _, page in current_pages(view):
@@ -173,6 +180,9 @@ _OF_FILTER = (
 
 def _by_filter(view: View) -> Iterator[Row]:
     """Count each filter's newest verdicts on pages and redirects, and what it saved, holds now, or in `observe` would have saved."""
+    from thresher.storage.export.pages import rows as page_rows
+    from thresher.storage.export.scans import revisions
+
     status = _status(view)
     rows: defaultdict[str, Row] = defaultdict(lambda: dict.fromkeys(_OF_FILTER, 0))
     for column, counts in (("saved", status.saved), ("held", status.held_by), ("would_save", status.would_save)):
@@ -205,6 +215,8 @@ def _count_revision(row: Row, page: PageRecord, verdict: VerdictRecord) -> None:
 
 
 def _status(view: View) -> Status:
+    from thresher.crawler.settlement.totals import Totals
+
     status = Status()
     Totals(view.counters).fill(status)
     return status
@@ -248,6 +260,8 @@ def stats(directory: str, by: str | None, top: int | None, as_json: bool) -> int
     --by wall shows the hosts of which a page was fetched again to find out whether a wall, such as a login page, answers for them: well,
     walled, or another (changed for so long that the new answers are taken as the host's own).
     """
+    from thresher.storage.export.reading import reading
+
     with reading(Path(directory)) as view:
         if by is None:
             _print_totals(_totals(view), as_json=as_json)

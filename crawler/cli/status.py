@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 import msgspec
 
 from thresher.crawler.cli.common import directory_argument, json_option, print_json, print_table
 from thresher.crawler.core.governing import counted
-from thresher.crawler.settlement.totals import Totals
 from thresher.crawler.status import Status
 from thresher.crawler.terminal.progress import clock, size, standing
-from thresher.crawler.terminal.rounds import round_rows
-from thresher.storage.export.fields import iso
-from thresher.storage.export.reading import reading
 from thresher.storage.lock import lock_holder
 from thresher.storage.partitions import read_partitions
-from thresher.storage.view import View
+
+if TYPE_CHECKING:
+    from thresher.storage.view import View
 
 _ENDED = ("done", "stopped", "failed")
 
@@ -40,6 +39,9 @@ def status(directory: str, as_json: bool) -> int:
     While it runs, the figures are at most a second old. If no status was written, they are those of the store's last commit. Of a
     machine that is away they are the last that it sent.
     """
+    from thresher.crawler.terminal.rounds import round_rows
+    from thresher.storage.export.reading import reading
+
     path = Path(directory)
     report = _of_head(path)
     rounds: list[str] = []
@@ -70,6 +72,8 @@ def _of_head(path: Path) -> StatusReport | None:
 
 def _report(path: Path, view: View) -> StatusReport:
     """Return the last status that was written. If no process works on the crawl any more, its figures are of the last commit."""
+    from thresher.crawler.settlement.totals import Totals
+
     report = _written(path) or _counted(view)
     report.holder = lock_holder(path)
     report.alive = report.holder != 0
@@ -88,6 +92,8 @@ def _written(path: Path) -> StatusReport | None:
 
 def _counted(view: View) -> StatusReport:
     """Return a status made from the store's counters."""
+    from thresher.crawler.settlement.totals import Totals
+
     report = StatusReport(state="stopped", why="no status was written, these are the figures of the last commit", at=view.clock)
     Totals(view.counters).fill(report)
     return report
@@ -101,6 +107,8 @@ def crawl_state(path: Path, view: View) -> str:
 
 
 def _rows(report: StatusReport) -> list[tuple[str, object]]:
+    from thresher.storage.export.fields import iso
+
     ended = not report.alive
     state = standing(report.state, report.why)
     if ended and report.state not in _ENDED:

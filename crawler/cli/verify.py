@@ -12,7 +12,6 @@ from thresher.crawler.children import python
 from thresher.crawler.cli.common import directory_argument, json_option, print_json
 from thresher.crawler.core.errors import StoreError
 from thresher.crawler.terminal.printable import printable
-from thresher.storage.directory import require_store
 from thresher.storage.partitions import is_moving, require_crawl
 
 CHECK = """
@@ -42,6 +41,8 @@ def verify(directory: str, bodies: bool, as_json: bool) -> int:
 
     The exit code is 0 if it is sound, 6 if not. Nothing is changed. The crawl may be running: the store is checked as of one moment.
     """
+    from thresher.storage.directory import require_store
+
     require_crawl(Path(directory))
     require_store(Path(directory))
     problems = verified(directory, bodies=bodies)

@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from enum import Enum, IntEnum, StrEnum
 from functools import cached_property
-from typing import Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import msgspec
-import numpy as np
-import numpy.typing as npt
 
-U64 = npt.NDArray[np.uint64]
+if TYPE_CHECKING:  # every command imports this module; numpy would take a tenth of a second of each one's start
+    import numpy as np
+    import numpy.typing as npt
+
+U64: TypeAlias = "npt.NDArray[np.uint64]"
 NO_KEY = b""
 
 

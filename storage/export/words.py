@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from thresher.storage.far import FarView
 from thresher.storage.shards import ShardsView
 from thresher.storage.view import View
 
-Words = list[U64 | None]
+Words: TypeAlias = "list[U64 | None]"
 T = TypeVar("T")
 
 

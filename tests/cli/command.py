@@ -1,4 +1,4 @@
-"""The command line as a user meets it: words in, exit code and both streams out."""
+"""The command line as a user meets it: given words, return the exit code and both output streams."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from thresher.crawler.cli import main
 
 
 class Ran(NamedTuple):
-    """What a command came to."""
+    """How a command ended, and what it printed."""
 
     code: int
     out: str
@@ -41,7 +41,7 @@ def thresher(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 
 @pytest.fixture(scope="session")
 def crawl(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The directory of a small finished crawl; nobody writes to it."""
+    """The directory of a small finished crawl; tests only read it."""
     path = tmp_path_factory.mktemp("read") / "example"
     build(path)
     return path

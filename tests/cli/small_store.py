@@ -1,4 +1,4 @@
-"""A small crawl on disk, written through the store's own tables: a URL of every kind, and titles that would like to own a terminal."""
+"""A small crawl on disk, written through the store's own tables: a URL of every kind, and titles with control characters for terminals."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ROBOTS = b"User-agent: *\nDisallow: /private\nCrawl-delay: 3\n"
 
 
 class SmallStore:
-    """Builds the store; every URL's place is known to the test by its name."""
+    """Builds the store; tests know every URL by its name."""
 
     def __init__(self, path: Path, settings: Settings | None = None) -> None:
         self.settings = settings or Settings(seeds=[SEED], scope=ScopeSettings(type="host"), limits=LimitSettings(max_depth=3))
@@ -115,7 +115,7 @@ class SmallStore:
 
 
 def build(path: Path, settings: Settings | None = None) -> SmallStore:
-    """Write a crawl of a.example: pages, a redirect, failures, what waits, what was refused."""
+    """Write a crawl of a.example: pages, a redirect, failures, URLs that wait, URLs that were refused."""
     small = SmallStore(path, settings)
     store, url = small.store, small.url
     seed = url(SEED, depth=0)

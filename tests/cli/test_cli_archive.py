@@ -1,4 +1,4 @@
-"""An archive is refused in words where it cannot be had, before anything is made."""
+"""If an archive cannot be written, the command says why before it creates anything."""
 
 from __future__ import annotations
 

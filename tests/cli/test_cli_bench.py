@@ -1,4 +1,4 @@
-"""`thresher bench crawl` and `bench webs`: a figure only of a crawl that was made."""
+"""`thresher bench crawl` and `bench webs`: they print a figure only if the whole crawl was made."""
 
 import contextlib
 import json
@@ -14,8 +14,9 @@ import forking
 import pytest
 
 from thresher.crawler.bench import crawl_bench
+from thresher.crawler.bench.ablations import names
 from thresher.crawler.bench.agent_bench import BenchProgress
-from thresher.crawler.bench.filter_bench import names
+from thresher.crawler.bench.webs import WEBS
 from thresher.crawler.cli import bench as command
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.demo import process
@@ -76,7 +77,7 @@ def test_a_crawl_that_ends_early_gives_no_figure() -> None:
 def test_an_agent_or_a_server_that_is_killed_or_stops_in_the_middle_leaves_no_figure(
     agents: int, victim: str, by: signal.Signals, says: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And no process. Mutation: a display that does not ask whether the server runs waits until every host is given up."""
+    """Nor a process. Mutation: the display does not check whether the server runs, and the crawl goes on until every host is given up."""
     module = {"agent": b"thresher.crawler.process.agent_process", "server": b"thresher.crawler.demo.server"}[victim]
     if by is signal.SIGSTOP:
         for patience in ("STALLED_S", "START_S"):
@@ -116,7 +117,7 @@ def test_a_crawl_that_gets_no_more_pages_leaves_no_figure() -> None:
 
 
 def _children(module: bytes) -> list[int]:
-    """Return those that run this module; a list that is read while one of them ends may miss others."""
+    """Return the child processes that run this module. The list of children may lack some if one of them ends while it is read."""
     found = []
     for pid in Path(f"/proc/self/task/{os.getpid()}/children").read_text("ascii").split():
         with contextlib.suppress(FileNotFoundError):
@@ -136,10 +137,10 @@ def test_all_webs_stand_in_one_table_each_filter_left_out_in_turn(
         rest = {"loop_lag_ms_p99": 14.0, "peak_rss_bytes": 1 << 26, "stages": {"parse": 0.25}}
         return dict.fromkeys(figures, 1e3) | rest | {"pages": 100, "known_urls": 200}
 
-    monkeypatch.setattr(command, "measure", measure)
+    monkeypatch.setattr(crawl_bench, "measure", measure)
     command.webs.main(["--runs", "1", "--ablate", "--out", str(tmp_path)], standalone_mode=False)
     n_rows = 3 + len(names())
-    assert [plan.web for plan in made] == [web for web in crawl_bench.WEBS for _ in range(n_rows)]
+    assert [plan.web for plan in made] == [web for web in WEBS for _ in range(n_rows)]
     assert {(plan.per_host, plan.pages) for plan in made if plan.web == "sites"} == {(None, 80_000)}
     assert {(plan.per_host, plan.pages, plan.hosts) for plan in made if plan.web != "sites"} == {(50, 100_000, 2_000)}
     assert len({plan.on for plan in made}) == n_rows

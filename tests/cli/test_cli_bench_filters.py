@@ -21,7 +21,9 @@ def bench(thresher: Command) -> Command:
 
 
 def test_each_crawl_is_judged_by_the_labels_at_the_same_budget(bench: Command) -> None:
-    """Row 22, small: the web's traps alone. Mutation: `_lost` counted what merely waits; the ablated crawl then lost documents."""
+    """A small form of row 22 of ACCEPTANCE.md, with the web's traps alone. Mutation: `_lost` counted URLs that only wait; the crawl without
+    a filter then had lost documents.
+    """
     run = bench("--part", "depth", "--pages", "30", "--sites", "4", "--fetches", "400", "--without", "depth_cutoff", "--json")
     assert run.code == 0, run.err
     report = json.loads(run.out)
@@ -58,7 +60,7 @@ def test_a_crawl_that_ends_early_gives_no_figure(bench: Command) -> None:
 
 
 def test_a_server_that_dies_in_the_middle_leaves_no_figure(bench: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A crawl without a server ends as one that has fetched everything. Mutation: nobody asks for the server."""
+    """A crawl whose server is gone ends like one that has fetched everything. Mutation: the command does not check the server."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     ended = threading.Event()
     killer = threading.Thread(target=_kill_server, args=[tmp_path, ended])
@@ -74,7 +76,9 @@ def test_a_server_that_dies_in_the_middle_leaves_no_figure(bench: Command, tmp_p
 
 
 def _kill_server(directory: Path, ended: threading.Event) -> None:
-    """Kill it once a first request is in the crawl's log; a list of children that is read while one of them ends may miss others."""
+    """Kill the server once the crawl has logged a first request. The list of children may lack some if one of them ends while it is
+    read.
+    """
     while not ended.wait(0.05):
         if any(log.stat().st_size for log in directory.glob("*/plain.log")):
             for child in Path(f"/proc/self/task/{os.getpid()}/children").read_text("ascii").split():

@@ -22,7 +22,7 @@ from thresher.storage.store import Store
 
 
 def test_status_needs_no_machine_but_the_head(tmp_path: Path) -> None:
-    """When a machine is away an operator looks here. Mutation: all shards were opened first, and the command refused."""
+    """`status` is where an operator looks when a machine is away. Mutation: all shards were opened first, and the command refused."""
     Store.create(tmp_path / "store", Settings(), 0.0).close()
     write_partitions(tmp_path / "store", Partitions(2, ranges_of(divided(2)), machines=["a", "b"]))
     write_status(tmp_path / "store", Status(state="stopped", pages=17, away=1))
@@ -42,7 +42,7 @@ def test_what_agents_wait_for_leaves_out_those_that_have_nothing() -> None:
 
 
 def test_a_machine_that_finds_no_head_says_so_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ray tries for minutes, in its own words."""
+    """Otherwise Ray tries for minutes, and reports in its own words."""
     pytest.importorskip("ray")
     monkeypatch.setenv("RAY_AUTH_TOKEN", "0" * 64)
     said = CliRunner().invoke(thresher, ["cluster", "start", "--address", f"127.0.0.1:{free_port()}"])
@@ -52,7 +52,7 @@ def test_a_machine_that_finds_no_head_says_so_at_once(monkeypatch: pytest.Monkey
 def test_the_heads_token_is_made_for_its_user_alone_and_a_machine_without_one_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever has it may run code on all machines. Mutation: everybody on the machine may read it, as Ray leaves it."""
+    """Who has the token may run code on all machines. Mutation: every user of the machine may read it, as Ray leaves it."""
     pytest.importorskip("ray")
     monkeypatch.setenv("HOME", str(tmp_path))
     for name in ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"):

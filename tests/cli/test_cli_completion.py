@@ -1,4 +1,4 @@
-"""Completion through a real bash: keys typed at a terminal, the tabulator pressed, what bash puts on the line read back."""
+"""Completion in a real bash: keys are typed at a terminal, then the Tab key, and the line that bash shows is read."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Terminal:
         os.write(self._fd, keys.encode())
 
     def read_until(self, text: str) -> str:
-        """Read what bash shows until a text stands there."""
+        """Read what bash shows until it contains a text."""
         shown, deadline = "", time.monotonic() + _LONGEST_S
         while text not in shown:
             assert time.monotonic() < deadline, f"{text!r} was waited for in vain, found {shown!r}"
@@ -75,7 +75,7 @@ def terminal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Terminal]:
 )
 def test_what_is_typed_is_completed(terminal: Terminal, typed: str, completed: str) -> None:
     """Mutation: without `Bash.get_completion_args` the words behind = are not found; without `nospace` a blank follows it."""
-    terminal.type(f"thresher {typed}\t2")  # the 2 shows where the cursor was left; nothing is run
+    terminal.type(f"thresher {typed}\t2")  # the 2 shows where the cursor was left; the line is not run
     assert f"{typed}{completed}" in terminal.read_until(completed)
     terminal.type("\x15\n")  # control-U empties the line
     terminal.read_until("\r\n" + _PROMPT)

@@ -1,4 +1,4 @@
-"""`thresher dust` as its user meets it: lists in, rules out, rules into a store and out of it."""
+"""`thresher dust` as its user meets it: lists of pages in, rules out; rules into a store and out of it."""
 
 from __future__ import annotations
 
@@ -110,9 +110,8 @@ def test_of_a_file_where_some_are_judged_only_these_are_applied_and_it_is_said(
 def test_what_the_list_refutes_is_left_out_and_what_no_pair_shows_comes_last_and_says_so(
     thresher: Callable[..., Any], tmp_path: Path
 ) -> None:
-    """A server's listings: by size and by date mostly in another order than by name. No page is known under both hosts.
-
-    Mutation: both kinds of rules were ranked by their URLs.
+    """A server's listings: sorted by size and by date they mostly differ from that by name. No page is known under both hosts. Mutation:
+    both kinds of rules were ranked by their URLs.
     """
     shown = {f"http://s.example/d{i}/": f"listing {i}" for i in range(60)}
     shown |= {f"http://s.example/d{i}/?C=S;O=A": f"listing {i}" if i < 20 else f"by size {i}" for i in range(60)}
@@ -133,7 +132,9 @@ def test_what_the_list_refutes_is_left_out_and_what_no_pair_shows_comes_last_and
 def test_a_rule_of_which_more_pairs_differ_than_may_is_unproven_until_the_list_refutes_it(
     thresher: Callable[..., Any], tmp_path: Path
 ) -> None:
-    """19 of 20 may agree; 14 of 16 are fewer, and too few pairs to be sure. Mutation: any agreeing pair made a rule likely."""
+    """19 of 20 pairs must agree. Here 14 of 16 do, which is less, but of too few pairs to be sure. Mutation: any pair that agrees made a
+    rule likely.
+    """
     shown = {f"http://s.example/{name}{i}/{file}": f"{name} {i}" for name in "de" for i in range(16) for file in ("", "index.html")}
     shown |= {f"http://s.example/{name}{i}.php{query}": f"{name} {i} php" for name in "fg" for i in range(8) for query in ("", "?sid=1")}
     shown |= {f"http://s.example/{name}7.php?sid=1": f"of session {name}" for name in "fg"}
@@ -155,7 +156,7 @@ def test_an_access_log_is_mined_by_sizes_without_robots_and_attacks(thresher: Ca
             file.write(request(i, f"/story_{i}", "Mozilla", size=1000 + 50 * i))
             file.write(request(100, f"/robot{i}", "NiceBot/1.0"))
         file.write(request(7, "/../../etc/passwd", "Mozilla", 404))
-        silent = '10.0.0.3 - - [17/May/2015:10:05:03 +0000] "-" 408 0 "-" "-"\n'  # a browser's spare connection, not a scanner's failure
+        silent = '10.0.0.3 - - [17/May/2015:10:05:03 +0000] "-" 408 0 "-" "-"\n'  # a browser's spare connection, not a failure of a scanner
         file.write(20 * silent + "torn\n")
     ran = thresher("dust", "mine", log)
     assert lines(ran.out)[0]["rule"] == '"story?id=" → "story_"'
@@ -258,7 +259,7 @@ def test_a_real_log_gives_rules(thresher: Callable[..., Any]) -> None:
 
 
 def test_what_a_list_lacks_is_fetched_politely_from_the_living_site(thresher: Callable[..., Any], tmp_path: Path) -> None:
-    """A list of URLs without texts; a rule that holds and one that only looks so."""
+    """A list of URLs without texts, one rule that holds and one that only seems to."""
     with ServerProcess("aliases", changes={"part_pages": 100, "part_sites": 1}) as server:
         assert isinstance(server.web, LabelledWeb)
         (www, *_) = [host for host in server.web.hosts() if host.startswith("www.")]

@@ -1,4 +1,4 @@
-"""What the web wrote can neither steer a terminal, nor forge a line, nor run in a spreadsheet, nor break a parser."""
+"""Texts of the web cannot control a terminal, add a line of output, run in a spreadsheet, or break a parser."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def strict(line: str) -> Any:
 @settings(max_examples=100, deadline=None)
 @given(ANY_TEXT)
 def test_shown_text_has_no_character_that_is_not_seen(text: str) -> None:
-    """S37, S50: no ESC, no C0 or C1, no bidirectional control, no line end. Breaks if `printable` lets one category through."""
+    """S37, S50: no ESC, no C0 or C1, no bidirectional control, no line end. Fails if `printable` lets one category through."""
     shown = printable(text)
     assert is_harmless(shown)
     assert printable(shown) == shown
@@ -57,7 +57,7 @@ def test_shown_text_has_no_character_that_is_not_seen(text: str) -> None:
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.tuples(ANY_TEXT, ANY_TEXT), min_size=1, max_size=5))
 def test_a_table_has_one_line_a_row(rows: list[tuple[str, str]]) -> None:
-    """S38: no text forges a line."""
+    """S38: no text adds a line."""
     out = io.StringIO()
     with redirect_stdout(out):
         print_table(("one", "two"), rows)
@@ -68,7 +68,7 @@ def test_a_table_has_one_line_a_row(rows: list[tuple[str, str]]) -> None:
 @settings(max_examples=100, deadline=None)
 @given(VALUES)
 def test_every_value_is_one_line_of_strict_json(value: Any) -> None:
-    """S35: line ends, lone surrogates, NaN. Breaks if `ensure_ascii` or the repair of surrogates is taken away."""
+    """S35: line ends, lone surrogates, NaN. Fails without `ensure_ascii`, or without the repair of surrogates."""
     line = json_line(value)
     assert line.isascii()
     assert "\n" not in line
@@ -104,7 +104,7 @@ PAYLOADS = [
 
 @pytest.mark.parametrize("payload", PAYLOADS)
 def test_no_line_of_a_cell_begins_a_formula(payload: str) -> None:
-    """S34: 12 of 12 payloads are neutral, and every character of theirs is kept."""
+    """S34: 12 of 12 payloads have no effect, and each of their characters is kept."""
     shown = cell(payload, raw=False)
     for line in shown.replace("\r", "\n").split("\n"):
         assert line.strip(" \u00a0")[:1] not in tuple("=+-@\t\uff1d") or not line.strip(" \u00a0")
@@ -116,7 +116,7 @@ def test_no_line_of_a_cell_begins_a_formula(payload: str) -> None:
 @settings(max_examples=100, deadline=None)
 @given(ANY_TEXT)
 def test_a_neutral_cell_is_neutral_to_the_end(text: str) -> None:
-    """S34: whatever the text, only apostrophes are added, and none where nothing threatens."""
+    """S34: whatever the text, only apostrophes are added, and none where there is no danger."""
     shown = neutral(text)
     assert neutral(shown) == shown
     assert shown.replace("'", "") == text.replace("'", "")
@@ -138,7 +138,7 @@ def test_numbers_are_numbers_and_nothing_is_nothing() -> None:
 @settings(max_examples=50, deadline=None)
 @given(st.lists(ANY_TEXT.map(lambda text: text.replace("\0", "").encode("utf-8", "replace").decode()), min_size=1, max_size=4))
 def test_raw_csv_gives_back_what_was_written(texts: list[str]) -> None:
-    """RFC 4180: quotes, commas and line ends of any kind survive."""
+    """RFC 4180: quotes, commas and line ends of any kind come back as they were."""
     out = io.StringIO(newline="")
     CsvLines(out, [str(n) for n in range(len(texts))], raw=True).write(texts)
     assert list(csv.reader(io.StringIO(out.getvalue(), newline="")))[1] == texts
@@ -165,7 +165,7 @@ def test_json_lines_are_one_object_each(record: dict[str, Any]) -> None:
     ],
 )
 def test_no_command_lets_crawled_text_through(words: tuple[str, ...], thresher: Command, crawl: Path) -> None:
-    """S37, S38: titles, details and URLs that would like to own the terminal, in every command for people."""
+    """S37, S38: titles, details and URLs with control characters, in every command whose output is for people."""
     ran = thresher(words[0], crawl, *words[1:])
     assert ran.code == 0
     assert all(is_harmless(line) for line in (ran.out + ran.err).split("\n"))

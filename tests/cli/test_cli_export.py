@@ -1,4 +1,4 @@
-"""An export is complete, strict, safe to open in a spreadsheet, and whole or absent."""
+"""An export is complete, in strict form, safe to open in a spreadsheet, and whole or not there."""
 
 from __future__ import annotations
 
@@ -198,7 +198,7 @@ def test_what_is_no_place_for_a_file_is_refused(name: str, code: int, thresher: 
 
 
 def test_an_export_killed_before_its_end_leaves_the_old_file(crawl: Path, tmp_path: Path) -> None:
-    """S33: whole or absent."""
+    """S33: a file is whole or not there."""
     file = tmp_path / "pages.csv"
     file.write_text("old")
     command = [sys.executable, "-c", EXPORT, "export", str(crawl), "--format", "csv", "--force", "-o", str(file)]
@@ -278,7 +278,9 @@ def writer(tmp_path: Path) -> Iterator[Callable[[int], None]]:
 def test_each_url_comes_once_though_its_page_is_fetched_again_meanwhile(
     writer: Callable[[int], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Law of an export of a running crawl. Breaks if a URL that settled again since is passed over, or its newer page taken too."""
+    """Law of an export of a running crawl. Fails if a URL that was fetched again since is left out, or its newer page is written
+    too.
+    """
     monkeypatch.setattr("thresher.storage.export.pages._CHUNK", 1)
     with View(tmp_path / "c") as view:
         pages = current_pages(view)
@@ -320,7 +322,7 @@ def record(*, keep: bool, **verdicts: bool) -> PageRecord:
         (record(keep=True), {"a": False}, False),
         (record(keep=False, a=False), {"a": True}, True),
         (record(keep=False, a=False, b=False), {"a": True}, False),
-        (record(keep=True, a=False), {"b": True}, True),  # a observes: its word never counted
+        (record(keep=True, a=False), {"b": True}, True),  # filter a only observes: its verdict never counted
         (record(keep=False, a=False), {}, False),
     ],
 )

@@ -56,7 +56,9 @@ def test_links_across_sites_are_marked_when_asked(thresher: Thresher, crawl: Pat
 
 
 def test_what_a_page_says_of_its_links_is_read_when_asked(thresher: Thresher, crawl: Path) -> None:
-    """From the stored body; of a link that it does not have (a filter may have written it to another URL) nothing is known."""
+    """Read from the stored body. If a filter has rewritten a link to another URL, the body does not have that URL, and nothing is known of
+    it.
+    """
     ran = thresher("export", crawl, "--what", "links", "--fields", "source,target,anchor,rel,element")
     told = {tuple(row.values())[:2]: tuple(row.values())[2:] for row in map(json.loads, ran.out.splitlines())}
     assert told == {

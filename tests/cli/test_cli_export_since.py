@@ -1,4 +1,4 @@
-"""`thresher export --since`: what was found since, each thing once, also while a crawl goes on."""
+"""`thresher export --since`: what was found since the last export, each row once, also while a crawl runs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from thresher.storage.tables.sitemaps import REQUESTER
 
 
 class Growing:
-    """A crawl that grows, by a process of its own or in this one between two exports: one process cannot open a store twice."""
+    """A crawl that grows between two exports, by a process of its own or in this one: a process cannot open a store twice."""
 
     def __init__(self, path: Path) -> None:
         self.path, self.n, self.now = path, 0, NOW
@@ -163,7 +163,7 @@ def test_what_is_not_committed_yet_is_given_once_it_is(writer: Writer, thresher:
 
 @pytest.mark.parametrize("what", ROWS)
 def test_what_is_committed_during_an_export_is_the_next_ones(what: str, writer: Writer, thresher: Command) -> None:
-    """Rows are asked for while the crawl goes on. Mutation: the cursor of the export's end."""
+    """The crawl commits while the export's rows are read. Mutation: the cursor is that of the export's end."""
     writer.do("add", "add", "commit")
     with reading(writer.path) as view:
         cursor = view.narrow("start")
@@ -195,7 +195,9 @@ def test_every_kind_with_a_time_takes_a_cursor_and_the_others_say_so(growing: Gr
 
 
 def test_a_cursor_holds_when_the_requests_that_waited_end(growing: Growing, thresher: Command) -> None:
-    """Mutation: with the last number of all, a crawl that requests sitemaps, requisites or probes refuses its own cursors."""
+    """Mutation: the cursor has the highest number of all, and a crawl that requests sitemaps, requisites or probes refuses its own
+    cursors.
+    """
     growing.grow()
     with growing.opened():
         store, now = growing.small.store, growing.now
@@ -229,7 +231,9 @@ def test_a_cursor_of_another_crawl_is_refused(growing: Growing, thresher: Comman
 
 @pytest.mark.parametrize("numbers", [(2,), (2, 1)])
 def test_a_cursor_of_before_the_crawl_was_divided_anew_is_refused(numbers: tuple[int, ...], growing: Growing, thresher: Command) -> None:
-    """Several agents number what they find otherwise. Mutation: no word of the last URL in the cursor lets the second pass."""
+    """With another number of agents, rows have other numbers. Mutation: the cursor does not name the last URL, and the second cursor is
+    accepted.
+    """
     for _ in range(4):
         growing.grow()
     _, cursor = since(thresher, growing.path, "pages", "start")

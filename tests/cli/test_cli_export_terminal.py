@@ -1,4 +1,4 @@
-"""An export to a terminal steers it as little as any other command does; TSV is as safe in a spreadsheet as CSV."""
+"""An export to a terminal controls it as little as any other command; TSV is as safe in a spreadsheet as CSV."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ HIDDEN = ['"=1+1"', ' "=1+1"', '"a\tb', '"']
 
 
 def on_terminal(monkeypatch: pytest.MonkeyPatch, run: Callable[[], object]) -> str:
-    """Run a command whose standard output is a terminal; return what that was given. At most 4 KiB: nobody reads meanwhile."""
+    """Run a command whose standard output is a terminal; return what was written there, at most 4 KiB, since nobody reads meanwhile."""
     ours, terminal = os.openpty()
-    tty.setraw(terminal)  # it changes no line end
+    tty.setraw(terminal)  # the terminal changes no line end
     try:
         with monkeypatch.context() as patch, os.fdopen(terminal, "w") as out:
             patch.setattr(sys, "stdout", out)
@@ -38,7 +38,7 @@ def on_terminal(monkeypatch: pytest.MonkeyPatch, run: Callable[[], object]) -> s
 def test_a_terminal_is_not_steered_by_an_export(
     flags: tuple[str, ...], crawl: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Seen to fail for both formats while cells went out as they are, ESC, OSC, C1 and bidi included."""
+    """Seen to fail for both formats while cells were written as they are, with ESC, OSC, C1 and bidirectional controls."""
     from thresher.crawler.cli import main
 
     def run() -> None:
@@ -62,7 +62,7 @@ def test_a_pipe_gets_every_character(thresher: Command, crawl: Path) -> None:
 
 @pytest.mark.parametrize("payload", [*PAYLOADS, *HIDDEN])
 def test_no_field_of_tsv_begins_a_formula(payload: str) -> None:
-    """S34, for TSV: a spreadsheet reads quotes there, too. Seen to fail for 14 of 16 while TSV wrote cells as they are."""
+    """S34, for TSV: a spreadsheet reads quotes there, too. Seen to fail for 14 of 16 payloads while TSV had cells as they are."""
     shown, raw = written(payload, raw=False), written(payload, raw=True)
     ((first, last),) = csv.reader(io.StringIO(shown, newline=""), delimiter="\t")  # as a spreadsheet does
     assert last == "end"

@@ -63,7 +63,7 @@ def test_a_text_is_without_menu_and_footer_a_paragraph_a_line(thresher: Command,
 
 
 def test_a_beginning_in_no_language_does_not_decide_it(thresher: Command, tmp_path: Path) -> None:
-    """Mutation: only the first 400 characters are read."""
+    """Mutation: the language is that of the first 400 characters."""
     cities = (
         "Oslo, Paris, Roma, Madrid, Lima, Quito, Praha, Wien, Bern, Riga, Tallinn, Vilnius, Sofia, Beograd, Zagreb, Ankara, Kairo, " * 4
     )
@@ -164,7 +164,7 @@ def test_hostile_pages_neither_hang_nor_kill_the_export(thresher: Command, tmp_p
 
 
 def test_a_child_that_does_not_answer_is_given_up() -> None:
-    """Mutation: no patience."""
+    """Mutation: the export waits for it without limit."""
     with TextExtractor(ParseSettings(), is_main=False, tells_language=False, processes=1, patience_s=0.2) as extractor:
         child = extractor._idle.get_nowait()
         assert child is not None
@@ -179,7 +179,9 @@ def test_a_child_that_does_not_answer_is_given_up() -> None:
 
 @pytest.mark.parametrize("n_pages", [20, 100])
 def test_a_few_pages_start_one_child_and_many_may_start_more(monkeypatch: pytest.MonkeyPatch, n_pages: int) -> None:
-    """Mutation: a page that finds no idle child starts one; a place is not given back. Whether all places are used is the threads' luck."""
+    """Mutation: a page that finds no idle child starts one; a place is not given back. Whether all places are used depends on how threads
+    run.
+    """
     started: list[TextSetup] = []
 
     class Counted(text_extractor._Child):

@@ -1,4 +1,4 @@
-"""What somebody meets who tries the program for the first time and errs: each message is true, and says all that is wrong at once."""
+"""Mistakes of somebody who tries the program for the first time: each message is true, and names all mistakes at once."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def test_what_filters_drop_later_has_a_line_in_the_summary() -> None:
 
 
 def test_a_prefix_that_is_a_whole_host_is_said(thresher: Command) -> None:
-    """Seen to fail: `/docs` meant the whole host without a word. A crawl says it with its first words, as `check` does."""
+    """Seen to fail: `/docs` meant the whole host, and nothing said so. A crawl says it at its beginning, as `check` does."""
     seeds = [
         "http://a.example/docs",
         "http://a.example/docs/",

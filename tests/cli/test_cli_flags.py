@@ -1,4 +1,6 @@
-"""The ten flags of the most used options: what each sets, who wins over whom, and where a value says it comes from."""
+"""The ten flags of the most used options: what each sets, which source of a value wins over which, and what is named as a value's
+origin.
+"""
 
 from __future__ import annotations
 
@@ -117,7 +119,9 @@ def test_resume_takes_them_over_the_crawls_own_configuration(thresher: Command, 
     ],
 )
 def test_a_value_that_cannot_work_is_one_mistake_whatever_else_is_checked(thresher: Command, key: str, value: str) -> None:
-    """Mutation: leave the value in the settings that the seeds are checked by: a pattern kills whoever compiles it."""
+    """Mutation: the wrong value stays in the settings with which seeds are checked; a wrong pattern raises an exception wherever it is
+    compiled.
+    """
     *before, key = key.split(",")
     sets = [word for text in (*before, f"{key}={value}") for word in ("--set", text)]
     ran = thresher("check", "--contact", "me@example.org", *sets, "a.example")
@@ -131,7 +135,7 @@ def test_a_value_that_cannot_work_is_one_mistake_whatever_else_is_checked(thresh
     ["identity: {contact: &c me@example.org}", "identity: {contact: me@example.org}\nidentity: {}", "identity: {contact: me@example.org"],
 )
 def test_what_a_file_that_cannot_be_read_may_say_is_not_called_missing(thresher: Command, tmp_path: Path, text: str) -> None:
-    """Mutation: check all that was given whatever could be read."""
+    """Mutation: what was given is checked for completeness although a file could not be read."""
     (tmp_path / "c.yaml").write_text(f"{text}\nfetch: {{allow_ports: [8080]}}\n")
     ran = thresher("check", "-c", tmp_path / "c.yaml", "http://a.example:8080/")
     assert ran.code == 2

@@ -24,7 +24,7 @@ LABELS = {"https://a.example/": "museums", "https://b.example/x": "Büchereien"}
 
 @pytest.fixture(scope="module")
 def labelled(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A crawl of two labelled seeds and one without a label; pages of each name pages on other sites."""
+    """A crawl of two labelled seeds and one without a label; pages of each site link to pages on other sites."""
     path = tmp_path_factory.mktemp("labels") / "crawl"
     seeds = [*LABELS, "https://c.example/"]
     small = SmallStore(path, Settings(seeds=seeds, labels=LABELS, scope=ScopeSettings(type="any")))
@@ -59,7 +59,7 @@ def labels(thresher: Command, path: Path, what: str, name: str = "url") -> dict[
 
 
 def test_everything_has_the_label_of_the_seed_that_it_was_found_from(labelled: Path, thresher: Command) -> None:
-    """By the way that it was found first, on whatever site. Mutation: the label of the site's seed."""
+    """By the way on which it was found first, whatever its site. Mutation: the label is that of the site's seed."""
     of_pages = labels(thresher, labelled, "pages")
     assert {url.removeprefix("https://"): label for url, label in of_pages.items()} == {
         "a.example/": "museums",
@@ -78,7 +78,7 @@ def test_everything_has_the_label_of_the_seed_that_it_was_found_from(labelled: P
     assert labels(thresher, labelled, "versions") == of_pages
     assert {kind.name for kind in KINDS.values() if "label" not in {field.name for field in kind.fields}} == {
         *("hostgraph", "sitegraph"),  # of groups of URLs
-        "forgotten",  # of what nothing is known
+        "forgotten",  # of URLs of which nothing is known
     }
 
 

@@ -1,4 +1,4 @@
-"""A redirect loop is called one wherever redirects are told of, and no other chain is."""
+"""A redirect loop is called a loop wherever redirects are shown, and no other chain is."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def looping(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_export_says_how_each_chain_stands(looping: Path, thresher: Command) -> None:
-    """Seen to fail: loops had `final: null` as chains that wait have."""
+    """Seen to fail: loops had `final: null`, as chains have that wait."""
     rows = {row["url"].removeprefix("https://a.example"): row for row in map(json.loads, rows_of(thresher, looping))}
     assert {name: (rows[name]["end"], rows[name]["hops"]) for name in ENDS} == ENDS
     assert {name for name, row in rows.items() if row["final"] is not None} == {"/old"}

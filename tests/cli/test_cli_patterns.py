@@ -76,7 +76,7 @@ def test_the_seed_chooses_the_audits_and_the_same_seed_the_same(thresher: Comman
 
 
 def test_via_credits_what_leads_on(thresher: Command, tmp_path: Path) -> None:
-    """Listings of one text, each of which names a post first; without `via` they are barren."""
+    """Listings of one text, each of which links to a post first. Without the field `via` they count as showing nothing new."""
     rows = []
     for i in range(200):
         rows += [

@@ -165,7 +165,7 @@ def ranks_of(ran: Ran) -> dict[str, float]:
 def test_a_crawl_and_its_exported_links_have_the_same_ranks(
     thresher: Thresher, tangled: Path, tmp_path: Path, self_links: tuple[str, ...], level: str
 ) -> None:
-    """Seen to fail: redirects were links of the one and links of a page to itself of the other, with no way to choose."""
+    """Seen to fail: redirects counted as links in the crawl, links of a page to itself in the file, and no option changed that."""
     file, name = tmp_path / "links.tsv", level.replace("page", "url")
     assert thresher("export", tangled, "--what", "links", "--format", "tsv", "-o", file).code == 0
 

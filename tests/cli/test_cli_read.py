@@ -251,7 +251,7 @@ def test_a_damaged_store_is_one_message(words: tuple[str, ...], thresher: Comman
 
 
 def test_verify_outlives_a_reader_that_is_killed(thresher: Command, crawl: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A page past the end of a cut file is a SIGBUS to who reads it: the child's end, not ours."""
+    """Reading a page beyond the end of a cut file kills the reader by SIGBUS: that ends the child process, not the command."""
     monkeypatch.setattr("thresher.crawler.cli.verify.CHECK", "import os, signal; os.kill(os.getpid(), signal.SIGBUS)")
     ran = thresher("verify", crawl)
     assert ran.code == 6
@@ -281,7 +281,7 @@ def test_verify_outlives_a_reader_that_is_killed(thresher: Command, crawl: Path,
     ],
 )
 def test_where_no_crawl_is_the_operator_erred_and_nothing_is_damaged(words: tuple[str, ...], thresher: Command, tmp_path: Path) -> None:
-    """Seen to fail: a mistyped directory was exit 6, a damaged store."""
+    """Seen to fail: a mistyped directory ended with exit 6, that of a damaged store."""
     where = tmp_path / "nowhere"
     head, rest = (words[:2], words[2:]) if words[0] in ("dust", "depth") else (words[:1], words[1:])
     ran = thresher(*head, where, *rest)

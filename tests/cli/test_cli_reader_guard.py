@@ -1,4 +1,4 @@
-"""What a command does in a child process, so that a damaged store or a kill ends that child alone."""
+"""Commands read a store in a child process, so that damage or a kill ends that process alone."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _die() -> str:
 
 
 def test_a_child_that_is_killed_is_told_by_its_signal(tmp_path: Path) -> None:
-    """The shell's own code for a kill, and words. Mutation: the command ended with 137 and said nothing."""
+    """By the shell's exit code for a kill, and in words. Mutation: the command ended with 137 and said nothing."""
     with pytest.raises(ThresherError, match=r"ended by SIGKILL; the state is safe: try again") as told:
         apart(tmp_path, _die)
     assert told.value.exit_code == 128 + signal.SIGKILL

@@ -1,4 +1,4 @@
-"""`thresher recrawl` and `changes`: what they refuse, and a stream that is followed while somebody crawls."""
+"""`thresher recrawl` and `changes`: what they refuse, and the stream of changes while a crawl runs."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_a_new_round_breaks_off_the_one_before_and_says_what_it_takes_over(store
 
 
 def test_a_resume_says_how_the_round_stands_that_it_goes_on_with(store: Path, thresher: Command) -> None:
-    """Mutation: told by `recrawl` alone."""
+    """Mutation: only `recrawl` says it."""
     begin_round(store, older_than_s=0.0, where=())
     with Store.open(store, None, 0.0) as opened:
         record = opened.tables.rounds.last()

@@ -28,7 +28,7 @@ def _page(host: str, number: int) -> dict[str, Any]:
 
 
 def _web() -> list[dict[str, Any]]:
-    """Two hosts with the same pages, and one of its own."""
+    """Return two hosts with the same pages, and one with pages of its own."""
     return [_page(host, number) for host in ("a.test", "b.test") for number in range(N)] + [_page("c.test", 100 + n) for n in range(N)]
 
 
@@ -150,7 +150,7 @@ def _body(number: int) -> bytes:
 
 
 def test_a_store_is_read_with_its_redirects_and_copies(thresher: Command, tmp_path: Path) -> None:
-    """The hosts replicate; links of the second lead there by a redirect; a copy without a body has the text of its original."""
+    """The second host replicates the first. Its links lead there by a redirect; a copy without a body has the text of its original."""
     from thresher.crawler.core.sketch import fingerprint, token_hashes
 
     small = SmallStore(tmp_path / "store")

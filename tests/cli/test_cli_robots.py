@@ -1,4 +1,4 @@
-"""`thresher robots`: from a file without a request, from a server with one a hop, and what is said when there is neither."""
+"""`thresher robots`: from a file, without a request; from a server, with one request for each hop; and what it says if there is neither."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_a_file_that_is_not_there_is_taken_for_no_host(tmp_path: Path) -> None:
 
 
 def test_a_server_is_asked_for_its_robots_txt_alone_and_along_redirects() -> None:
-    """Each kind of answer has its meaning; a redirect is followed five times. Mutation: it is not followed."""
+    """Each kind of answer has its meaning; redirects are followed up to five times. Mutation: they are not followed."""
 
     def answer(request: ReceivedRequest) -> bytes:
         match request.host:

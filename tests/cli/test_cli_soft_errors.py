@@ -1,4 +1,4 @@
-"""`thresher soft-errors`: lines of a log or pairs of a crawl in, scores out; what is no pair is counted and skipped."""
+"""`thresher soft-errors`: lines of a log or redirects of a crawl in, scores out; lines that are no redirect are counted and skipped."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def test_auto_without_error_words_says_so_and_stays_at_3(thresher: Command, log:
 
 
 def test_the_summary_has_one_row_a_target_and_counts_its_hosts(thresher: Command, log: Callable[[bytes], Path]) -> None:
-    """Thirty hosts that lead to one page were thirty rows of it. Mutation: rows by target and host."""
+    """Thirty hosts that redirect to one page had thirty rows. Mutation: a row for each target and host."""
     farm = [(f"http://lapsed{i}.example/", "http://spam.example/p") for i in range(30)]
     path = log(tsv(*moves(60), *farm, *to_error(40), *[(f"http://b.example/{i}", "http://a.example/404") for i in range(35)]))
     ran = thresher("soft-errors", path, "--summary", "--top", "3")
@@ -229,7 +229,7 @@ piece = st.sampled_from(["/..", "/.", "%7e", "%41", "%2f", "//", "?", "#", "é",
 )
 @settings(max_examples=300, deadline=None, derandomize=True)
 def test_whatever_is_read_is_in_canonical_form(host: str, suffix: str, path: list[str]) -> None:
-    """Mutation: a blank, a % or a capital letter of the host allowed in `_PLAIN_URL`, or "/." taken for plain."""
+    """Mutation: `_PLAIN_URL` allows a blank, a % or a capital letter in the host, or "/."."""
     text = f"http://{host}.{suffix}/{''.join(path)}"
     log = read_file(io.BytesIO(f"{text}\thttp://elsewhere.example/\n".encode())).log.finish()
     try:

@@ -49,9 +49,10 @@ READS: dict[str, tuple[str, ...]] = {
 }
 _FORKER = """
 import gc, json, os, sys
-from thresher.crawler.cli import COMMANDS, guarded, thresher
-for name in ("status", "stats", "hosts", "export", "verify", "crawl"):
-    thresher.get_command(None, name)
+sys.path.insert(0, "tests")
+from preloading import import_commands
+from thresher.crawler.cli import guarded
+import_commands(("status", "stats", "hosts", "export", "verify", "crawl"))
 import thresher.storage.rot, thresher.crawler.cli.reader_guard, thresher.storage.verify
 gc.freeze()
 for line in sys.stdin:

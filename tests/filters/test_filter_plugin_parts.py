@@ -39,7 +39,7 @@ class Page(Torn):
     def measure(self, page, /):
         return [page.url.text, page.url.key, object()] if self._is("unencodable") else [page.url.text, page.url.key]
     def decide(self, measure, memory, /):
-        evidence = {"x": object()} if self._is("evidence") else {}
+        evidence = {"x": object()} if self._is("evidence") else {"x": True} if self._is("a bool") else {}
         return Verdict("torn", evidence=evidence), ("no effect",) if self._is("no effect") else NO_EFFECTS
     def observe(self, measure, judgement, memory, /):
         text, key = measure
@@ -68,7 +68,7 @@ class Relinks(Torn):
     def measure(self, relinks, /):
         if self._is("measure"):
             raise ValueError("a bug in measure")
-        return []
+        return {} if self._is("another measure") else []
     def observe(self, measure, judgement, memory, /):
         if self._is("observe"):
             raise ValueError("a bug in observe")
@@ -105,7 +105,9 @@ def spec(options):
 plugin = FilterPlugin(Options, spec)
 """
 TOLD = {
+    "another measure": "raised ValidationError: Expected `array`, got `object`",
     "another type": "raised ValidationError: Expected `str`, got `int`",
+    "a bool": "raised ValidationError: Expected `int | float | str`, got `bool` - at `$.evidence[...]`",
     "evidence": "raised TypeError: Encoding objects of type object is unsupported",
     "garbage": "a study of filter torn was given up: Input data was truncated",
     "garbage news": "raised ValueError: Tell.news cannot be decoded",
@@ -127,6 +129,7 @@ TOLD = {
         ("short key",),
         ("garbage news",),
         ("unencodable",),
+        ("a bool", "another measure"),  # could be written, but not read: every command said "damaged", no resume after a kill began
     ],
     ids=" + ".join,
 )

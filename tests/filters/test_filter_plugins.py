@@ -175,6 +175,12 @@ def start() -> None:
             "part `page` has no measure",
         ),
         (
+            HEAD + "class Torn:\n    name, measure_type, measure, decide, observe = 'torn', 'no type', print, print, print\n"
+            "plugin = FilterPlugin(Options, lambda options: FilterSpec('torn', Mode.ENFORCE, page=Torn()))",
+            "torn",
+            "measure_type of its part `page`: Type ''no type'' is not supported",
+        ),
+        (
             HEAD + "class Torn:\n    name, study, finding_type, gather, on_finding = 'torn', 'nowhere:study', str, print, print\n"
             "plugin = FilterPlugin(Options, lambda options: FilterSpec('torn', Mode.ENFORCE, learner=Torn()))",
             "torn",

@@ -1,4 +1,4 @@
-"""A store that has something for every part of a report, each text of it as hostile as the web may write it."""
+"""A store with something for every part of a report. Each of its texts is as hostile as a text of the web may be."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 import pytest
 
-sys.path.append(str(Path(__file__).parents[1] / "cli"))  # beside the stores of the commands' tests
+sys.path.append(str(Path(__file__).parents[1] / "cli"))  # a module beside the stores for the tests of commands
 from small_store import NOW, SmallStore
 
 from thresher.config.settings import LimitSettings, ScopeSettings, Settings
@@ -50,13 +50,13 @@ BOMBS: Final = (
 
 
 def bombs() -> list[str]:
-    """Return markup that wants to get out, and the naughty strings if they are there."""
+    """Return markup that tries to leave its place in the page, and the list of naughty strings if it is there."""
     naughty = json.loads(DATA.read_text()) if DATA.exists() else []
     return [*BOMBS, *(text for text in naughty if text.strip())]
 
 
 class HostileStore(SmallStore):
-    """Writes the store; every text is the next of `texts`, in a circle."""
+    """Writes the store; its texts are those of `texts` one after another, again and again."""
 
     def __init__(self, path: Path, texts: list[str]) -> None:
         super().__init__(path, Settings(seeds=["https://a.example/"], scope=ScopeSettings(type="any"), limits=LimitSettings(max_depth=3)))
@@ -134,7 +134,7 @@ class HostileStore(SmallStore):
         self._place(form)
 
     def _place(self, form: str) -> None:
-        """Let a place of a site be barren, and cut."""
+        """Write the records of a place of a site that shows nothing new and is cut."""
         site = self.space.site_key("h1.example")
         evidence = YieldEvidence(fetched=90, worth=1, opinion=Opinion(is_held=True, waits=True), n_barren=1)
         memory = self.store.tables.memory("pattern_yield")
@@ -174,7 +174,7 @@ def page_of(path: Path) -> str:
 
 @pytest.fixture(scope="session")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store whose every text is hostile, in a directory named so too; nobody writes to it."""
+    """A store whose every text is hostile, in a directory with a hostile name; tests only read it."""
     path = tmp_path_factory.mktemp("hostile") / '"><script>alert(1)<'
     build_hostile(path, bombs())
     return path

@@ -1,4 +1,6 @@
-"""What the web wrote is text in a report, wherever it stands: no tag, no attribute, no address that a browser would fetch."""
+"""Texts of the web are only text in a report, wherever they stand: they make no tag, no attribute, and no address that a browser would
+fetch.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +65,7 @@ class Elements(HTMLParser):
 
 @given(ANY_TEXT)
 def test_any_text_is_read_back_as_it_was_shown_and_nothing_else(text: str) -> None:
-    """Law. Breaks if markup is made of text that was not escaped."""
+    """Law. Fails if markup is made of a text that was not escaped."""
     found = Elements(element("p", text, title=text))
     assert found.elements == [("p", {"title": printable(text)})]
     assert (found.text, found.others, found.open) == (printable(text), [], [])
@@ -84,9 +86,9 @@ def test_a_style_sheet_holds_no_markup() -> None:
 
 
 def test_a_hostile_crawl_makes_no_element_and_no_attribute_but_ours(hostile_page: str) -> None:
-    """S27: of a report, the one page of ours that shows what was crawled."""
+    """S27: the report is our only page that shows texts of a crawl."""
     found = Elements(hostile_page)
-    assert {tag for tag, _ in found.elements} == OURS - {"circle"}  # of a line of one point
+    assert {tag for tag, _ in found.elements} == OURS - {"circle"}  # of a line with one point
     assert {name for _, attributes in found.elements for name in attributes} <= ATTRIBUTES
     assert found.others == []
     assert found.open == []
@@ -100,7 +102,7 @@ def test_hostile_texts_stand_in_the_page_as_text(hostile_page: str) -> None:
 
 
 def test_a_hostile_crawl_and_a_harmless_one_have_the_same_elements(tmp_path: Path) -> None:
-    """Breaks if a text adds, closes or hides an element anywhere in the page."""
+    """Fails if a text adds, closes or hides an element anywhere in the page."""
     pages = []
     for name, texts in (
         ("one", [f"{i}{bomb}" for i, bomb in enumerate(BOMBS * 30)]),
@@ -108,7 +110,7 @@ def test_a_hostile_crawl_and_a_harmless_one_have_the_same_elements(tmp_path: Pat
     ):
         build_hostile(tmp_path / name, texts, n_pages=12)
         found = Elements(page_of(tmp_path / name)).elements
-        pages.append(Counter(tag for tag, _ in found))  # rows of equal hosts stand in an order of each store's own
+        pages.append(Counter(tag for tag, _ in found))  # rows of equal hosts have another order in each store
     assert pages[0] == pages[1]
 
 

@@ -1,4 +1,4 @@
-"""A report tells what the store has: numbers, and a part for what there is something of and for nothing else."""
+"""A report shows the numbers of the store, and has a part only for what the store has something of."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_one_store_makes_one_page_wherever_it_lies(hostile: Path, hostile_page: 
 def test_gaps_are_held_against_what_the_host_is_owed(tmp_path: Path) -> None:
     visits(tmp_path / "polite", [1.0, 1.2, 3.0])
     visits(tmp_path / "hasty", [1.0, 0.4, 3.0])
-    visits(tmp_path / "slow", [1.0, 1.2, 3.0], elapsed_s=0.2)  # 10 times 0.2 s are owed
+    visits(tmp_path / "slow", [1.0, 1.2, 3.0], elapsed_s=0.2)  # 10 times 0.2 s must lie between
     polite, hasty, slow = (read(tmp_path / name).pages for name in ("polite", "hasty", "slow"))
     assert (sum(polite.gaps), polite.n_short, hasty.n_short, slow.n_short) == (3, 0, 1, 2)
     assert polite.shortest == pytest.approx(1.0, abs=1e-3)

@@ -1,4 +1,4 @@
-"""A report's memory is bounded, and what it estimates is right."""
+"""A report needs a bounded amount of memory, and its estimates are right."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_the_largest_are_the_largest_the_first_of_equals(values: list[int], size
 
 
 def test_traces_keep_few_keys_and_stand_for_all() -> None:
-    """60,000 keys, each met twice: half of the meetings are the first."""
+    """60,000 keys, each met twice: half of all meetings are first ones."""
     traces, rng = Traces[bool](2000), random.Random(7)
     meetings = [number.to_bytes(8, "big") for number in range(60_000)] * 2
     rng.shuffle(meetings)

@@ -43,7 +43,7 @@ from thresher.storage.store import Store
 from thresher.storage.verify import verify
 
 HOST = "a.test"
-LONG_AGO = 1_700_000_000.0  # a Last-Modified that is no fresh one
+LONG_AGO = 1_700_000_000.0  # another Last-Modified than that of each fresh answer
 DAY_S = 86_400.0
 Headers = dict[str, str]
 
@@ -55,13 +55,13 @@ def response(status: str, body: bytes, headers: Headers) -> bytes:
 
 
 class ChangingWeb(Witness):
-    """Serves what was put, honestly unless an answer is put that lies."""
+    """Serves the pages that were put, with true conditions, unless a test puts an answer that lies."""
 
     def __init__(self) -> None:
         self.bodies: dict[str, bytes] = {}
-        self.answers: dict[str, Callable[[ReceivedRequest], bytes]] = {}  # path → an answer of its own
+        self.answers: dict[str, Callable[[ReceivedRequest], bytes]] = {}  # path → an answer that a test made itself
         self.modified: dict[str, float] = {}
-        self.headers: dict[str, Headers] = {}  # path → in place of ETag and Last-Modified
+        self.headers: dict[str, Headers] = {}  # path → headers in place of ETag and Last-Modified
         self.bytes_sent = 0
         self._mark = 0
         super().__init__(self._answer)
@@ -75,12 +75,12 @@ class ChangingWeb(Witness):
         self.answers.pop(path, None)
 
     def say(self, path: str, status: str, body: bytes = b"", **headers: str) -> None:
-        """Put an answer of its own kind."""
+        """Put an answer that the test made itself."""
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         self.answers[path] = lambda _: response(status, body, {"content-type": "text/html", **named})
 
     def take(self, path: str) -> None:
-        """Take a page away: 404."""
+        """Remove a page: it is answered with 404 from now on."""
         self.bodies.pop(path, None)
         self.answers.pop(path, None)
 
@@ -98,7 +98,7 @@ class ChangingWeb(Witness):
         return self.honest(request, body)
 
     def honest(self, request: ReceivedRequest, body: bytes, *, lies: bool = False) -> bytes:
-        """Answer as the conditions ask.    lies: say 304 to any condition"""
+        """Answer as the request's conditions ask. lies: answer 304 to any condition"""
         tag = f'"{sha256(body).hexdigest()[:16]}"'
         modified = formatdate(self.modified.get(request.path, LONG_AGO), usegmt=True)
         validators = self.headers.get(request.path, {"etag": tag, "last-modified": modified})
@@ -110,7 +110,7 @@ class ChangingWeb(Witness):
         return response("200 OK", body, {"content-type": "text/html; charset=utf-8", **validators})
 
     def asked(self) -> list[str]:
-        """Return the paths asked for since this was called last, robots.txt left out."""
+        """Return the paths that were requested since the last call, without robots.txt."""
         new, self._mark = self.requests[self._mark :], len(self.requests)
         return [request.path for request in new if request.path != "/robots.txt"]
 
@@ -188,7 +188,7 @@ def kinds(path: Path, since: str = "2") -> dict[str, str]:
 
 
 def counts(path: Path) -> dict[str, int]:
-    """Return what the newest round has counted."""
+    """Return the counters of the newest round."""
     with open_view(path) as view:
         record = view.tables.rounds.last()
     assert record is not None

@@ -60,10 +60,10 @@ class Seen:
     """One request, as the server saw it. Times are the event loop's."""
 
     host: str  # without port
-    path: str  # the request target, byte for byte
+    path: str  # the request target, byte for byte as it was sent
     head: bytes
-    began: float  # seconds of the monotonic clock; the loop's own has a grain of a millisecond
-    ended: float = 0.0  # the answer had been handed to the kernel; 0: it never was
+    began: float  # seconds of the monotonic clock, since the event loop's own clock is exact to a millisecond only
+    ended: float = 0.0  # when the answer had been given to the kernel; 0: never
 
     def header(self, name: str) -> str:
         """Return the value of a request header (lower case), "" if it was not sent."""
@@ -91,7 +91,7 @@ class Web:
         self._replies[place] = list(replies)
 
     def say_all(self, host: str, reply: Callable[[Seen], Reply]) -> None:
-        """Answer everything at a host that has no reply of its own by a function; robots.txt stays a 404."""
+        """Let a function answer all requests at a host that have no reply of their own; robots.txt stays a 404."""
         self._hosts[host] = reply
 
     def url(self, place: str) -> str:
@@ -117,7 +117,7 @@ class Web:
         return [after.began - before.ended for before, after in pairwise(seen)]
 
     async def script(self, talk: Talk) -> None:
-        """Serve one connection: bytes keep it open, a script has it to itself and ends it."""
+        """Serve one connection. A reply of bytes leaves it open; a reply that is a function has it for itself, and closes it."""
         while head := await talk.request():
             seen = _parse(head, time.monotonic())
             self.log.append(seen)
@@ -175,23 +175,23 @@ def robots(*lines: str) -> bytes:
 
 
 async def slowly(talk: Talk, answer: bytes, *, n_drops: int, every_s: float) -> None:
-    """Send an answer whose last bytes come one at a time. It has ended when the last one is sent, not a moment later."""
+    """Send an answer whose last bytes come one at a time. The answer ends when the last of them is sent."""
     await talk.send(answer[:-n_drops])
     await talk.drip(answer[-n_drops:-1], every_s)
     await talk.send(answer[-1:])
 
 
 async def silence(talk: Talk) -> None:
-    """Say nothing until the client gives up."""
+    """Send nothing until the client closes the connection."""
     await talk.gone()
 
 
 async def hang_up(talk: Talk) -> None:
-    """Close without a word."""
+    """Close the connection without an answer."""
 
 
 async def reset(talk: Talk) -> None:
-    """Close with RST."""
+    """Close the connection with RST."""
     talk.reset()
 
 
@@ -212,19 +212,19 @@ _QUICK: dict[str, dict[str, Any]] = {
         "dead_after": 1000,
     },
     "fetch": {"allow_addresses": ["127.0.0.0/8"], "allow_ports": "any", "concurrency": 32},
-    "filters": {"soft_error": {"max_probes": 0}, "canary": {"mode": "off"}},  # whose requests would stand among those that a story counts
+    "filters": {"soft_error": {"max_probes": 0}, "canary": {"mode": "off"}},  # requests for canaries would be counted, too
     "dns": {"static": {".test": "127.0.0.1"}},
     "retry": {"scale": 1e-4},
 }
 
 
 def _configured(web: Web, seeds: Sequence[str], sections: dict[str, dict[str, Any]]) -> Settings:
-    """Return the quick configuration with `sections` laid over it, option by option, and seeds as the command makes them."""
+    """Return the quick configuration, changed by `sections` option by option, with seeds as the command makes them."""
     merged = {name: {**_QUICK.get(name, {}), **sections.get(name, {})} for name in {**_QUICK, **sections}}
     configured = msgspec.convert(merged, Settings)
     whole = [seed if "://" in seed else web.url(seed) for seed in seeds]
     seeds = read_seeds(whole, [], [], url_rules(configured)).urls
-    return msgspec.structs.replace(configured, seeds=seeds, sitemaps="off")  # stories name each request
+    return msgspec.structs.replace(configured, seeds=seeds, sitemaps="off")  # stories name every request, so there are none for sitemaps
 
 
 @dataclass
@@ -262,7 +262,7 @@ class Known:
 
 @dataclass
 class Found:
-    """What a crawl left in its store."""
+    """What is in the store of a crawl at its end."""
 
     ending: Ending
     urls: dict[str, Known]
@@ -293,9 +293,9 @@ async def crawl(
     meanwhile: Callable[[Agent], Awaitable[None]] | None = None,
     **sections: dict[str, Any],
 ) -> Found:
-    """Crawl from seeds (short or whole) until nothing is due any more, into `directory/crawl`; a store that is there is taken up again.
+    """Crawl from seeds (short or whole names) into `directory/crawl` until nothing is due any more. A store that exists goes on.
 
-    sections: of the configuration.    meanwhile: runs beside the crawl, and ends with it at the latest.
+    sections: of the configuration. meanwhile: a coroutine that runs beside the crawl, and is ended with it at the latest.
     """
     path, configured = directory / "crawl", _configured(web, seeds, sections)
     make = Store.open if path.exists() else Store.create
@@ -314,7 +314,9 @@ async def crawl(
 async def crawl_apart(
     directory: Path, web: Web, *seeds: str, environ: dict[str, str] | None = None, n_files: int = 0, **sections: dict[str, Any]
 ) -> tuple[int, Found]:
-    """Crawl in a process of its own, as the supervisor starts one; return its exit code too, -9 for a kill.    n_files: it may open."""
+    """Crawl in a process of its own, as the supervisor starts one; return also its exit code, -9 for a kill. n_files: how many files it may
+    open at once.
+    """
     path = directory / "crawl"
     if not path.exists():
         Store.create(path, _configured(web, seeds, sections), time.time()).close()
@@ -351,7 +353,7 @@ async def _run(agent: Agent, meanwhile: Callable[[Agent], Awaitable[None]] | Non
 
 
 def _read(path: Path, ending: Ending, url: Callable[[str], str]) -> Found:
-    """Take everything out of a store that a test may ask for."""
+    """Read all of a store that a test may ask for."""
     with View(path, at_once=True) as view:
         pages = {page.key: (visit, page) for visit, page in view.all_pages()}
         edges = dict(view.all_edges())

@@ -1,4 +1,4 @@
-"""What a judge of politeness reads out of the server's log: each function returns what broke a rule, in words; [] if nothing did."""
+"""What a judge of politeness reads in the server's log: each function returns in words what broke a rule, [] if nothing did."""
 
 from __future__ import annotations
 
@@ -10,17 +10,16 @@ from thresher.crawler.demo.web import Web
 
 TOLERANCE_S = 0.001
 WINDOW_S = 1.0
-_COMMITTED_S = 2.0  # an answer's work is on disk: eight commit intervals
+_COMMITTED_S = 2.0  # by then what followed from an answer is on disk: eight commit intervals
 
 
 def short_gaps(log: ServerLog, web: Web, min_delay_s: float, kills: Sequence[float] = ()) -> list[str]:
-    """P19–P21, P26: from an answer's end to the next request at a host queue; a Crawl-delay counts once its robots.txt was served.
-
-    Not for asking for that very file again: whose rules were lost in a kill does not know them.
+    """P19–P21, P26: the gap from the end of an answer to the next request at the same host queue. A Crawl-delay counts once its robots.txt
+    was served. It does not count for the next request of that robots.txt itself: an agent that lost the rules in a kill does not know it.
 
     Args:
-        kills: When an agent was killed, in the log's time: rules that were served just before, for a name of the queue, may be lost, and do
-            not count for its other name until they are asked for again.
+        kills: Times of the log at which an agent was killed. Rules of one name of a queue that were served just before may be lost. Then
+            they do not count for the queue's other name until they are served again.
     """
     found = []
     for requests in log.queues().values():
@@ -46,12 +45,14 @@ def n_gaps(log: ServerLog) -> int:
 
 
 def crowded_queues(log: ServerLog) -> list[str]:
-    """P23, P26: more than one request at once at a host queue."""
+    """P23, P26: more than one request at the same time at a host queue."""
     return [f"{queue}: {n} at once" for queue, n in log.max_concurrency().items() if n > 1]
 
 
 def crowded_addresses(log: ServerLog, connections: int, delay_s: float) -> list[str]:
-    """P24: too many requests at once at an address, or too many in any window: starts are told by the client's clock, not the server's."""
+    """P24: too many requests at the same time at an address, or too many that began in any span of its length; beginnings are taken from
+    the client's clock, not the server's.
+    """
     at_once = log.max_concurrency(lambda request: request.address)
     found = [f"{address}: {n} at once" for address, n in at_once.items() if n > connections]
     most = WINDOW_S / delay_s + 2
@@ -63,5 +64,5 @@ def crowded_addresses(log: ServerLog, connections: int, delay_s: float) -> list[
 
 
 def forbidden(log: ServerLog, web: Web) -> list[str]:
-    """P9, P13, P57: requests for what robots.txt does not let anybody fetch."""
+    """P9, P13, P57: requests for URLs that robots.txt forbids."""
     return [f"{request.host}{request.path}" for request in log.forbidden(web.allows)]

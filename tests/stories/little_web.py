@@ -1,7 +1,7 @@
-"""A web of a few pages written by hand, and a crawl of it in this process: for stories whose every request matters.
+"""A web of a few pages written by hand, and a crawl of it in this process: for stories in which every single request matters.
 
 async with LittleWeb() as web:
-    web.page("a.test/", "a.test/1", "a.test/2")       links to two pages
+    web.page("a.test/", "a.test/1", "a.test/2")           links to two pages
     web.redirect("a.test/1", "b.test/")
     crawled = await crawl(tmp_path, settings(web, seeds=["a.test/"]))
 """
@@ -45,13 +45,15 @@ from thresher.storage.verify import verify
 from thresher.storage.view import View
 
 ROBOTS = "/robots.txt"
-PORT = 17_389  # the same each time, as the secret is: URLs keep their keys, and by them filters choose what they sample and audit
+PORT = 17_389  # always the same, as the secret is: URLs keep their keys, by which filters choose what they sample and audit
 SECRET = b"the stories' own secret, ever so"
 _numbers = count(1)
 
 
 class LittleWeb:
-    """Serves what it was told at a loopback address of its own, for every name below .test; writes down each request as host and path."""
+    """Serves the pages that were put, at a loopback address of its own, for every name below .test. It keeps the host and path of each
+    request.
+    """
 
     def __init__(self) -> None:
         self.address = f"127.{64 + os.getpid() // 256 % 64}.{os.getpid() % 256}.{next(_numbers) % 250 + 1}"
@@ -59,9 +61,9 @@ class LittleWeb:
         self.requests: list[str] = []  # "a.test/1", in order of arrival; robots.txt left out
         self.robots_requests: list[str] = []
         self.heads: list[bytes] = []  # of all requests, as they came
-        self.generate: Callable[[str], Sequence[str]] | None = None  # the links of a place that was not put here
-        self.generated_text = ""  # of all such places; "": each has its own
-        self.missing: dict[str, Callable[[str], None]] = {}  # prefix of places that were not put here → what puts one
+        self.generate: Callable[[str], Sequence[str]] | None = None  # links of a place for which nothing was put
+        self.generated_text = ""  # link that all such places have; "": each has another one
+        self.missing: dict[str, Callable[[str], None]] = {}  # prefix of places for which nothing was put → what puts a page there
         self.on_request: Callable[[str], None] = lambda _: None  # called with the place of each request
         self._times: dict[str, list[tuple[float, float]]] = {}  # host → (arrival, answer) of each request
         self._answers: dict[str, tuple[int, str, bytes]] = {}  # place → status, headers, body
@@ -80,26 +82,26 @@ class LittleWeb:
         return url.removeprefix("http://").replace(f":{self.port}/", "/", 1)
 
     def page(self, place: str, *links: str, text: str = "", status: int = 200, head: str = "", title: str = "") -> None:
-        """Put a page with links to other places, or to whatever else an href may hold."""
+        """Put a page with links to other places; a link may also be any other text that can stand in an href."""
         hrefs = [self.url(link) if link.partition("/")[0].endswith(".test") else link for link in links]
-        own = blake2b(place.encode(), digest_size=5).hexdigest()  # nothing that the URL says
+        own = blake2b(place.encode(), digest_size=5).hexdigest()  # words that do not depend on the URL
         words = text or " ".join(f"{own}{i}" for i in range(30))
         anchors = "".join(f'<a href="{href}">x</a>' for href in hrefs)
         body = f"<html><head><title>{title or place}</title>{head}</head><body><p>{words}</p>{anchors}</body></html>"
         self._answers[place] = status, "Content-Type: text/html; charset=utf-8\r\n", body.encode()
 
     def redirect(self, place: str, target: str, status: int = 301) -> None:
-        """Put a redirect to another place, or to whatever else a Location may hold."""
+        """Put a redirect to another place, or to any other text that can stand in a Location."""
         location = self.url(target) if target.partition("/")[0].endswith(".test") else target
         self._answers[place] = status, f"Location: {location}\r\n", b""
 
     def with_cookie(self, place: str, cookie: str, elsewhere: str) -> None:
-        """Put a page for those who bring a cookie; others are given it, and sent elsewhere."""
+        """Put a page that only requests with a cookie get. Others get the cookie, and a redirect to another place."""
         self.page(place)
         self._cookies[place] = cookie, elsewhere
 
     def file(self, place: str, content_type: str, body: bytes, *, status: int = 200) -> None:
-        """Put what is no page."""
+        """Put an answer that is no page."""
         self._answers[place] = status, f"Content-Type: {content_type}\r\n", body
 
     def robots(self, host: str, text: str) -> None:
@@ -111,7 +113,7 @@ class LittleWeb:
         return [arrival - answer for (_, answer), (arrival, _) in pairwise(times)]
 
     def stall(self, place: str) -> asyncio.Event:
-        """Answer a place only once the event is set."""
+        """Answer requests for a place only after the event is set."""
         return self._gates.setdefault(place, asyncio.Event())
 
     async def __aenter__(self) -> Self:
@@ -165,7 +167,7 @@ class LittleWeb:
 
 
 def no_held_url_is_fetched(configuration: Settings) -> Settings:
-    """Return the configuration with the tails of hosts left alone."""
+    """Return the configuration with `tail_yield` 1, so that URLs which filters hold are never fetched."""
     return msgspec.structs.replace(configuration, filters=msgspec.structs.replace(configuration.filters, tail_yield=1.0))
 
 
@@ -187,20 +189,20 @@ def settings(web: LittleWeb, seeds: Sequence[str], *, canaries: bool = False, **
         "dns": DnsSettings(static={".test": web.address}),
         "retry": RetrySettings(scale=1e-6),
         "filters": FilterSettings(audit_share=0.0, tail_yield=0.0, soft_error=SoftErrorSettings(max_probes=0)),
-        "sitemaps": "off",  # stories name each request; those of sitemaps turn them on
+        "sitemaps": "off",  # stories name every request; those about sitemaps turn them on
     }
     made = Settings(seeds=[web.url(seed) for seed in seeds], **{**base, **sections})
     return made if canaries else without_canaries(made)
 
 
 def without_canaries(of: Settings) -> Settings:
-    """Return a configuration in which no page is asked for again to see whether a wall answers."""
+    """Return a configuration in which no page is fetched again to find out whether a wall answers for it."""
     return msgspec.structs.replace(of, filters=msgspec.structs.replace(of.filters, canary=CanarySettings(mode="off")))
 
 
 @dataclass
 class Crawled:
-    """What a crawl came to."""
+    """The results of a crawl."""
 
     path: Path
     ending: CrawlEnd

@@ -30,16 +30,16 @@ Then = Literal["keep", "close", "reset", "stall"]
 
 
 class RawWeb(LittleWeb):
-    """A `LittleWeb` that also answers in bytes of one's own, and writes down the bytes of both sides."""
+    """A `LittleWeb` that can also send bytes exactly as a test gives them, and keeps the bytes of both sides."""
 
     def __init__(self) -> None:
         super().__init__()
         self._raw: dict[str, tuple[tuple[bytes, ...], Then]] = {}
-        self.sent: dict[str, list[bytes]] = {}  # place → each answer as it was put on its socket
-        self.received: dict[str, list[bytes]] = {}  # place → each request as it came
+        self.sent: dict[str, list[bytes]] = {}  # place → each answer, as it was written to its socket
+        self.received: dict[str, list[bytes]] = {}  # place → each request, as it was received
 
     def raw(self, place: str, *parts: bytes, then: Then = "keep") -> None:
-        """Put an answer that is sent in parts; then the connection is kept, closed, reset, or nothing more comes."""
+        """Put an answer that is sent in parts. Afterwards the connection is kept open, closed or reset, or nothing more is sent."""
         self._raw[place] = parts, then
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -61,7 +61,7 @@ class RawWeb(LittleWeb):
                 for part in parts:
                     writer.write(part)
                     await writer.drain()
-                    await asyncio.sleep(0.005)  # so that parts are apart on the wire
+                    await asyncio.sleep(0.005)  # so that the parts travel separately
                 if then == "stall":
                     await reader.read()
                 if then == "reset":
@@ -78,7 +78,7 @@ class RawWeb(LittleWeb):
 
 
 class _Noted:
-    """A writer that writes down what it writes."""
+    """A stream writer that keeps what was written to it."""
 
     def __init__(self, writer: asyncio.StreamWriter, noted: list[bytes]) -> None:
         self._writer, self._noted = writer, noted
@@ -152,7 +152,7 @@ def answers(store: Path) -> dict[str, list[Read]]:
 
 
 def faults(store: Path) -> list[str]:
-    """Have two other programs check every file; return what they complain of. The chunked answers are told apart: see `judge`."""
+    """Let two other programs check every file; return their complaints. Chunked answers are listed apart: see `judge`."""
     return [fault for file in files(store) for fault in judge(file)]
 
 
@@ -170,7 +170,7 @@ def judge(file: Path) -> list[str]:
                     chunked.add(record.record_id)
                 if not record.verify_payload_digest(True):
                     found.append(f"{record.record_id}: payload")
-    BufferedReader.DECOMPRESSORS.pop("br", None)  # its wrapper does not know this Brotli; the digests are of what is packed
+    BufferedReader.DECOMPRESSORS.pop("br", None)  # warcio cannot unpack this Brotli; the digests are of the packed bytes
     with contextlib.redirect_stdout(io.StringIO()) as said:
         Checker(SimpleNamespace(inputs=[str(file)], verbose=False)).process_all()  # what `warcio check` does
     lines = said.getvalue().splitlines()

@@ -1,4 +1,4 @@
-"""What the stories of soft errors have in common: a crawl of a little web that probes, and what stands on record after it."""
+"""What the stories of soft errors share: a crawl of a little web with probes, and functions that read the verdicts from its store."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def probing(web: LittleWeb, *seeds: str, filters: FilterSettings = FILTERS, **se
 
 
 def soft(web: LittleWeb, crawled: Crawled) -> dict[str, tuple[str, str]]:
-    """Return place → (kind, what the probe came to) of what stands as a soft error."""
+    """Return place → (kind, what the probe showed) of every URL whose verdict that stands says "soft error"."""
     found = standing(crawled.path)
     return {web.place(url): (str(evidence["kind"]), str(evidence["probe"])) for url, evidence in found.items()}
 
@@ -34,7 +34,7 @@ def is_probe(place: str) -> bool:
 
 
 def probes(web: LittleWeb) -> list[str]:
-    """Return the probes that the server saw, each as its directory."""
+    """Return the probes that the server received, each as the directory in which it asked."""
     return [place.rpartition("/")[0] + "/" for place in web.requests if is_probe(place)]
 
 
@@ -51,5 +51,5 @@ def error_page(web: LittleWeb, place: str, *links: str) -> None:
 
 
 def sends(web: LittleWeb, target: str) -> Callable[[str], None]:
-    """Return what redirects a place to a target, in which {} is the path that was asked for."""
+    """Return a function that redirects a place to a target, in which {} is replaced by the requested path."""
     return lambda place: web.redirect(place, target.format(quote(place[place.index("/") :], safe="")), status=302)

@@ -51,7 +51,7 @@ class Share(NamedTuple):
 
 
 def only_soft_errors(**options: Any) -> FilterSettings:
-    """Return filters of which all that learn are off but this one: what it does is then its own doing."""
+    """Return filters of which no other one that learns is on, so that all effects are those of this one."""
     of = FilterSettings(audit_share=0.0, soft_error=SoftErrorSettings(**options))
     learning = [name for name in of.__struct_fields__ if hasattr(getattr(of, name), "mode") and name not in (NAME, "media")]
     return msgspec.structs.replace(of, **{name: msgspec.structs.replace(getattr(of, name), mode="off") for name in learning})
@@ -59,7 +59,7 @@ def only_soft_errors(**options: Any) -> FilterSettings:
 
 @dataclass
 class Outcome:
-    """What a crawl of the labelled web came to."""
+    """The results of a crawl of the labelled web."""
 
     crawled: Crawled
     web: LabelledWeb
@@ -96,7 +96,7 @@ class Outcome:
         return dict(found)
 
     def by_score_alone(self, threshold: float = 3.0) -> set[str]:
-        """Return what the paper's score alone would flag, of the same redirect log when it is complete."""
+        """Return the URLs that the paper's score alone would call soft errors, from the same redirect log when it is complete."""
         pairs = [(url, target) for url, (target, _, _) in self.crawled.pairs.items() if not same_page(url, target)]
         hosts = {url: queue_name(origin_of(url)) for pair in pairs for url in pair}
         to_target = Counter(target for _, target in pairs)

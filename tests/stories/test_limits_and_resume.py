@@ -1,4 +1,4 @@
-"""Limits are exact, and a resume under another configuration leaves the crawl as if it had always been that way.
+"""Limits are exact. After a resume under another configuration, the crawl is as if it had had that one from the beginning.
 
 Judged by the server's log and by what the store holds.
 """
@@ -47,7 +47,7 @@ class Place(NamedTuple):
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    """Without faults, so that every crawl of the same server sees the same web."""
+    """A server without random faults, so that every crawl sees the same web."""
     directory = tmp_path_factory.mktemp("place")
     observe = {name: {"mode": "observe"} for name in ("path_trap", "exact_duplicate", "pattern_yield")}
     with demo("kill", directory, **WEB, error_share=0.0) as server:
@@ -81,11 +81,13 @@ def pages(found: Findings) -> list[str]:
 
 
 def test_max_pages_is_exact_under_concurrency(place: Place, seen: int, tmp_path: Path) -> None:
-    """Exit 0, and `resume` with a higher limit goes on to that one: never a page more, whatever was in flight."""
+    """The exit code is 0, and `resume` with a higher limit goes on up to it. There is never a page too many, however many requests were in
+    flight.
+    """
     with place.crawl(tmp_path, "limits.max_pages=37") as life:
         assert life.end() == 0
         assert "limits.max_pages reached" in life.said
-    with resume(tmp_path / "store") as life:  # which ends at once, and says how it would go on
+    with resume(tmp_path / "store") as life:  # it ends at once, and says how the crawl would go on
         assert life.end() == 0
         assert f"with N above 37, `thresher resume {tmp_path / 'store'} --max-pages N` goes on" in life.said
     status = msgspec.json.decode((tmp_path / "store" / "status.json").read_bytes())
@@ -100,7 +102,7 @@ def test_max_pages_is_exact_under_concurrency(place: Place, seen: int, tmp_path:
 
 
 def test_no_host_gives_more_pages_than_its_budget(place: Place, seen: int, tmp_path: Path) -> None:
-    """P42: exact per host queue, and with a higher budget the crawl is as if there had been none."""
+    """P42: the budget is exact for each host queue. With a higher one at a resume, the crawl is as if there had been none."""
     with place.crawl(tmp_path, "limits.max_pages_per_host=6") as life:
         assert life.end() == 0, life.said
         assert "host_budget" in life.said
@@ -117,7 +119,9 @@ def test_no_host_gives_more_pages_than_its_budget(place: Place, seen: int, tmp_p
 
 
 def test_nothing_deeper_than_max_depth_is_asked_for(place: Place, seen: int, tmp_path: Path) -> None:
-    """Clicks from a seed; redirects are no clicks. Lifted, what was too deep is found in the stored pages, and nothing is fetched again."""
+    """Only clicks from a seed count, not redirects. When the limit is taken away, URLs that were too deep are taken from the stored pages,
+    and no page is fetched again.
+    """
     depth_of = {url: planted.depth for url, planted in unlabelled(place.server.web).truth().urls.items()}
     with place.crawl(tmp_path, "limits.max_depth=1") as life:
         assert life.end() == 0, life.said
@@ -136,7 +140,9 @@ def test_nothing_deeper_than_max_depth_is_asked_for(place: Place, seen: int, tmp
 def test_a_wider_scope_admits_what_was_refused_and_fetches_nothing_again(
     place: Place, homes: tuple[Path, ServerLog], tmp_path: Path
 ) -> None:
-    """P54, P40: with scope `host` no other host is asked for anything; widened, the links of stored pages are judged anew."""
+    """P54, P40: with the scope `host` no other host gets any request. With a wider one at a resume, the links of the stored pages are
+    judged again.
+    """
     finished, log = homes
     assert set(log.queues()) == {queue_name(origin_of(seed)) for seed in place.server.web.seeds()}
     shutil.copytree(finished, tmp_path / "store")
@@ -150,7 +156,7 @@ def test_a_wider_scope_admits_what_was_refused_and_fetches_nothing_again(
 
 
 def test_a_narrower_scope_refuses_what_still_waits(place: Place, tmp_path: Path) -> None:
-    """P51, P54: no request at a host that has left the scope; its URLs are refused, by name."""
+    """P51, P54: a host that the narrower scope excludes gets no request; its URLs are refused, with the reason."""
     homes = {queue_name(origin_of(seed)) for seed in place.server.web.seeds()}
     with place.crawl(tmp_path, "limits.max_pages=40") as life:
         assert life.end() == 0, life.said
@@ -168,7 +174,7 @@ def test_a_narrower_scope_refuses_what_still_waits(place: Place, tmp_path: Path)
 async def test_a_readmission_that_is_killed_is_carried_out_by_the_next_life(
     place: Place, homes: tuple[Path, ServerLog], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """F81: the mark of a changed configuration lasts until all of it is done."""
+    """F81: the mark "configuration changed" stays in the store until all links are judged again."""
     shutil.copytree(homes[0], tmp_path / "store")
     reconfigure(tmp_path / "store", (), (), (), ("scope.type=any",))
     for name, value in crash_at("before_state_commit:1", once=tmp_path / "crashed").items():

@@ -37,7 +37,9 @@ class Story(NamedTuple):
 
 @pytest.fixture(scope="module")
 def story(tmp_path_factory: pytest.TempPathFactory) -> Story:
-    """A crawl of some 70 hosts to its end: several hosts a site and several sites an address, all kinds of robots.txt, forwarding names."""
+    """A crawl of some 70 hosts to its end: sites with several hosts, addresses with several sites, all kinds of robots.txt, hosts that only
+    redirect.
+    """
     directory = tmp_path_factory.mktemp("story")
     web: dict[str, Any] = {
         "n_sites": 30,
@@ -48,7 +50,7 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Story:
         "fanout": 6,
     }
     polite = {"min_delay": MIN_DELAY_S, "address_delay": ADDRESS_DELAY_S, "address_connections": ADDRESS_CONNECTIONS}
-    unprobed = {"soft_error": {"max_probes": 0}}  # a probe is a request like others, and keeps the slowest hosts for longest
+    unprobed = {"soft_error": {"max_probes": 0}}  # probes are requests like others, and would keep the slowest hosts busy for longest
     with demo("story", directory, **web, error_statuses=[500, 502], forward_share=0.4) as server:
         config = write_config(directory, options(server, politeness=polite, filters=unprobed), server.web.seeds())
         with crawl(directory / "store", config) as life:
@@ -67,7 +69,9 @@ def test_the_crawl_ends_by_itself_and_names_the_hosts_it_left(story: Story) -> N
 
 
 def test_no_gap_at_a_host_is_shorter_than_its_delay(story: Story) -> None:
-    """P19, P20, P21, P26, P31: from an answer's end to the next request; www and bare are one; Crawl-delay counts from robots.txt on."""
+    """P19, P20, P21, P26, P31: the gap is from the end of an answer to the next request; www and the bare name are one host; a Crawl-delay
+    counts once robots.txt was served.
+    """
     assert short_gaps(story.log, story.web, MIN_DELAY_S) == []
     assert n_gaps(story.log) > 250
 
@@ -85,7 +89,7 @@ def test_an_address_has_no_more_connections_and_no_faster_pace_than_configured(s
 
 
 def test_two_agents_keep_the_rules_of_an_address_together(tmp_path: Path) -> None:
-    """P24: all names lie on a few addresses, whose sites are now one's, now the other's. Broken where agents do not share addresses."""
+    """P24: all names lie on a few addresses, and each address has sites of both agents. Mutation: agents do not share their addresses."""
     polite = {"min_delay": 0.0, "address_delay": 0.05, "address_connections": 1}
     with demo("story", tmp_path, n_sites=12, n_seeds=12, pages_per_host=[3, 3], shared_address_share=1.0) as server:
         config = write_config(tmp_path, {"agents": 2, **options(server, politeness=polite)}, server.web.seeds())
@@ -110,7 +114,9 @@ def test_robots_txt_comes_first_at_every_origin_and_once(story: Story) -> None:
 
 
 def test_what_robots_txt_forbids_is_never_asked_for(story: Story) -> None:
-    """P9, P13, P57, F74: Disallow, and everything where robots.txt is broken; forbidden URLs were known."""
+    """P9, P13, P57, F74: what Disallow names is not requested, nor anything where robots.txt is broken. The test checks that such URLs were
+    known.
+    """
     assert forbidden(story.log, story.web) == []
     assert len(story.truth.denied) > 10
     kinds = {host.robots for host in story.web._atlas.hosts}
@@ -180,7 +186,7 @@ def witness(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Witness]:
             "dns": {"static": {".test": "127.0.0.1"}},
             "sitemaps": "off",
             "retry": {"scale": 0.01},
-            "filters": {"soft_error": {"max_probes": 0}},  # whose requests would stand among those that are looked at here
+            "filters": {"soft_error": {"max_probes": 0}},  # requests for canaries would be among those that are counted here
         }
         seeds = [server.url(f"{host}.test") for host in ("seed", "robots", "throttled", "busy", "dated")]
         with crawl(directory / "store", write_config(directory, sections, seeds)) as life:
@@ -205,7 +211,9 @@ def test_a_host_outside_the_scope_is_never_asked_for_anything(witness: Witness) 
 
 @pytest.mark.parametrize(("host", "asked_s"), [("throttled.test", 1.0), ("busy.test", 1.0), ("dated.test", 1.0)])
 def test_retry_after_makes_the_whole_host_wait_and_slows_it_afterwards(witness: Witness, host: str, asked_s: float) -> None:
-    """P27, P28: 429 and 503, seconds and date (a date may be up to a second less, for it has whole seconds); then half the pace."""
+    """P27, P28: with 429 and 503, in seconds and as a date (which has whole seconds, so it may end up to a second early); afterwards the
+    host is asked half as often.
+    """
     assert witness.paths(host) == ["/robots.txt", "/", "/", "/1", "/2"]
     gaps = witness.gaps(host)
     assert gaps[0] >= SLOW_S - TOLERANCE_S
@@ -214,19 +222,21 @@ def test_retry_after_makes_the_whole_host_wait_and_slows_it_afterwards(witness: 
 
 
 def test_a_refusal_is_taken_at_its_word(witness: Witness) -> None:
-    """P48: 402, 403 and 451 are asked for once."""
+    """P48: a URL that answers 402, 403 or 451 is requested once only."""
     asked = witness.paths("seed.test")
     assert [asked.count(path) for path in ("/pay", "/no", "/law")] == [1, 1, 1]
 
 
 def test_a_redirect_obeys_the_robots_txt_of_its_target(witness: Witness) -> None:
-    """P32, P57: the hop is queued at the target's host, where it is forbidden."""
+    """P32, P57: the target waits in the queue of its own host, whose robots.txt forbids it."""
     assert "/away" in witness.paths("seed.test")
     assert witness.paths("robots.test") == ["/robots.txt", "/"]
 
 
 def test_an_origin_whose_robots_txt_fails_holds_up_no_other_of_its_queue(tmp_path: Path) -> None:
-    """P13, P26: www and bare share a clock, not a fate: the bare name is forbidden until it answers, the www host is crawled."""
+    """P13, P26: www and the bare name share one clock, not their rules. The bare name's robots.txt fails, so nothing of it is fetched until
+    it answers; the www host is crawled.
+    """
 
     def answer(request: ReceivedRequest) -> bytes:
         if request.path == "/robots.txt":

@@ -1,4 +1,6 @@
-"""Two agents, and what crosses from one's sites to the other's: links, redirects and their ends, a robots.txt elsewhere, probes."""
+"""Two agents, and what goes from the sites of one to those of the other: links, redirects with their targets, a robots.txt on another host,
+probes.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,7 @@ def _crawl(tmp_path: Path, server: Witness, seeds: list[str], *, soft_error: str
 
 
 def test_links_redirects_and_robots_txt_cross_between_agents_as_within_one(tmp_path: Path) -> None:
-    """Every site's robots.txt lies on another site, its pages link to the next site, and one of them redirects, by two hops, to a third."""
+    """Every site's robots.txt redirects to another site; its pages link to the next site, one of them redirects in two hops to a third."""
 
     def answer(request: ReceivedRequest) -> bytes:
         port = server.port
@@ -96,7 +98,7 @@ def _all_exports_have_the_label(store: Path) -> None:
 
 
 def test_an_archive_of_two_agents_keeps_a_payload_once_and_knows_the_seed_s_label_of_all(tmp_path: Path) -> None:
-    """All sites show one page, with one picture elsewhere, name a sitemap elsewhere, and lead to the next by a redirect."""
+    """All sites show the same page with a picture on another site, name a sitemap on another site, and redirect to the next site."""
 
     def answer(request: ReceivedRequest) -> bytes:
         match request.host, request.path:
@@ -137,12 +139,14 @@ def test_an_archive_of_two_agents_keeps_a_payload_once_and_knows_the_seed_s_labe
     assert done.returncode == 0, done.stderr
     targets = [record.headers.get("WARC-Target-URI", [""])[0] for record in records(tmp_path / "store")]
     assert [target for target in targets if target.startswith(entries[1])] == []
-    assert len(targets) > 20 * N_SITES  # what is of other sites is there
+    assert len(targets) > 20 * N_SITES  # what the first agent wrote of other sites' URLs is there, too
     assert verify(tmp_path / "store") == []
 
 
 def test_a_probe_is_followed_to_the_site_of_another_agent_and_its_answer_comes_back(tmp_path: Path) -> None:
-    """What is missing on any of the sites is sent to one host elsewhere; the page there looks like what they show for /docs/gone."""
+    """On every site a URL that does not exist redirects to one host on another site. The page there looks like what these sites show for
+    /docs/gone.
+    """
 
     def answer(request: ReceivedRequest) -> bytes:
         match request.host, request.path:
@@ -172,7 +176,9 @@ def test_a_probe_is_followed_to_the_site_of_another_agent_and_its_answer_comes_b
 
 @pytest.mark.parametrize("limits", [{}, {"max_pages": 10_000}], ids=["no budget", "a budget"])
 def test_the_tails_of_both_agents_are_served_before_the_crawl_ends(tmp_path: Path, limits: dict[str, Any]) -> None:
-    """What only copies name is held. Mutation: the supervisor gave no order, and under a budget the crawl ended without it."""
+    """URLs that only copies link to are held. Mutation: the supervisor gave no order to fetch them, and a crawl with a limit of pages ended
+    without them.
+    """
     same = "The same words for everybody here, and enough of them to be told apart from any other page. " * 3
 
     def answer(request: ReceivedRequest) -> bytes:

@@ -12,11 +12,13 @@ from thresher.crawler.status import Status
 from thresher.storage.shards import open_view
 from thresher.storage.verify import verify
 
-N_AGENTS = (3, 1)  # one after the other
+N_AGENTS = (3, 1)  # one page after the other
 
 
 def test_pages_of_agents_that_are_gone_count_for_the_limit_and_in_the_status(tmp_path: Path) -> None:
-    """Mutation: what a shard without an agent counts was left out, and each change gave the crawl its limit anew."""
+    """Mutation: the counters of a shard without an agent were left out, so that after each change of the number the crawl could fetch
+    `max_pages` again.
+    """
     store = tmp_path / "store"
     with demo("kill", tmp_path, n_sites=6, hosts_per_site=[1, 2], pages_per_host=[10, 12]) as server:
         config = write_config(tmp_path, options(server), server.web.seeds())

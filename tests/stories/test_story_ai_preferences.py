@@ -1,4 +1,4 @@
-"""What sites say of use by AI, from outside: what is written of it, what is asked for, and what `obey` keeps."""
+"""What sites say about the use of their pages for AI, seen from outside: what is recorded, what is requested, and what `obey` stores."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def put(web: LittleWeb) -> None:
 
 
 async def test_what_is_said_is_written_beside_each_page(tmp_path: Path) -> None:
-    """Nothing more is requested, nothing is kept otherwise. Mutation: signals of robots.txt left out."""
+    """No request more is made, and the same bodies are stored. Mutation: signals of robots.txt left out."""
     async with LittleWeb() as web:
         put(web)
         crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"]))
@@ -57,7 +57,9 @@ async def test_what_is_said_is_written_beside_each_page(tmp_path: Path) -> None:
 
 
 async def test_obey_keeps_no_body_of_what_is_not_for_training(tmp_path: Path) -> None:
-    """Its record and its links stay. Mutations: the body is kept; the links are dropped; the file's statement comes before the page's."""
+    """The page's record and its links are stored. Mutations: the body is stored; the links are dropped; the statement of robots.txt wins
+    over that of the page.
+    """
     async with LittleWeb() as web:
         put(web)
         crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"], ai_preferences="obey"))

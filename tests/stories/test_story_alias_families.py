@@ -1,4 +1,6 @@
-"""A site in two languages, of which one is hardly translated: what is believed is fetched last, and what was believed wrongly is found."""
+"""A site in two languages, of which one is hardly translated. URLs that the filter believes to be aliases are fetched last, and where it
+was wrong, the pages are found.
+"""
 
 from __future__ import annotations
 

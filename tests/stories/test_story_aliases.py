@@ -1,4 +1,6 @@
-"""An alias depends on the URL that it was rewritten to: when that comes to nothing, the alias is fetched after all; the store is sound."""
+"""An alias depends on the URL that it was rewritten to: if no page comes of that one, the alias is fetched after all. The store stays
+sound.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ ALIASES = ("a.test/1?ref=x", "a.test/1?ref=y")
 
 
 def without_ref(*, again: bool = False) -> FilterSpec:
-    """A filter for which `?ref=…` changes nothing.    again: asked when a URL's turn comes, too"""
+    """A filter that rewrites URLs with `?ref=…` to those without. again: whether it is asked again when a URL's turn comes"""
 
     def asks(url: str) -> Iterable[Effect]:
         return [Rewrite(url, url.partition("?")[0], "rule")] if "?ref=" in url else []
@@ -41,7 +43,7 @@ def site(web: LittleWeb) -> None:
 
 
 def spoil(web: LittleWeb, how: str) -> None:
-    """Let the canonical page come to nothing."""
+    """Let no page come of the canonical URL."""
     match how:
         case "an error":
             web.page("a.test/1", status=404)
@@ -55,7 +57,9 @@ def spoil(web: LittleWeb, how: str) -> None:
 @pytest.mark.parametrize("again", [False, True])
 @pytest.mark.parametrize("how", ["an error", "a redirect", "refused by robots.txt"])
 async def test_every_alias_is_fetched_when_its_canonical_url_is(how: str, again: bool, tmp_path: Path) -> None:
-    """Also where the rule is asked again when their turn comes. Mutations: none released; the rewrite to what has failed not dropped."""
+    """Also if the rule is asked again when the turn of an alias comes. Mutations: no alias is released; the rewrite to a URL that has
+    failed is kept.
+    """
     async with LittleWeb() as web:
         site(web)
         spoil(web, how)
@@ -84,7 +88,7 @@ async def test_a_link_that_would_be_an_alias_of_what_has_failed_is_an_ordinary_u
 
 
 async def test_aliases_of_a_url_that_comes_to_be_held_go_on_as_ordinary_urls(tmp_path: Path) -> None:
-    """If another filter holds them, too, they stay held: they are no audits. Mutation: they are queued as audits."""
+    """If another filter holds an alias, too, it stays held, and is no audit. Mutation: aliases are queued as audits."""
     async with LittleWeb() as web:
         site(web)
         web.page("a.test/", *ALIASES, "a.test/0")
@@ -121,7 +125,7 @@ async def test_more_aliases_than_one_commit_takes_are_all_released(tmp_path: Pat
 
 
 async def test_a_page_that_is_asked_for_takes_the_place_of_the_url_for_whose_sake_it_is(tmp_path: Path) -> None:
-    """And its links are as deep as those of that URL. Mutation: it enters at depth 0."""
+    """Its links are as deep as those of the URL for which the filter asked for it. Mutation: it enters at depth 0."""
     async with LittleWeb() as web:
         web.page("a.test/", "a.test/1")
         web.page("a.test/1", "a.test/2")
@@ -141,7 +145,7 @@ async def test_a_page_that_is_asked_for_takes_the_place_of_the_url_for_whose_sak
 
 
 class AskBeside(PageScript):
-    """Asks for a page when it sees another."""
+    """A filter that asks for one page when it sees another."""
 
     def __init__(self, seen: str, wanted: str) -> None:
         super().__init__("dust")

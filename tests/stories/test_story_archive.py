@@ -34,7 +34,7 @@ def sized(body: bytes, *lines: bytes) -> bytes:
 
 
 def odd_answers() -> dict[str, tuple[tuple[bytes, ...], Then]]:
-    """Answers that are whole, and how each ends."""
+    """Complete answers of unusual forms, and how the connection ends after each."""
     packed, squeezed = gzip.compress(PAGE + b"gz"), brotli.compress(PAGE + b"br")
     bad = sized(b"\x1f\x8b\x08garbage" + PAGE * 90, b"Content-Encoding: gzip")
     long_chunks = chunks(gzip.compress(PAGE * 50), 37)
@@ -97,7 +97,9 @@ def bodies(path: Path) -> dict[str, tuple[str, bytes | None]]:
 
 
 async def test_interim_answers_stand_beside_the_final_one(tmp_path: Path) -> None:
-    """What comes before the final answer is kept as it came, apart: programs that replay take the first status line for the answer's."""
+    """An interim answer (1xx) is stored as it came, in a record of its own: programs that replay an archive take the first status line of a
+    record for the answer's.
+    """
     interim = b"\r\nHTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n"
     async with RawWeb() as web:
         web.raw("a.test/", interim, sized(PAGE))
@@ -110,7 +112,9 @@ async def test_interim_answers_stand_beside_the_final_one(tmp_path: Path) -> Non
 
 
 async def test_answers_that_broke_off_are_there_and_marked(tmp_path: Path) -> None:
-    """Cut by the server, by a reset, by time, by our own limit, in the head, in a chunk; each is marked as the standard defines it."""
+    """Cut by the server, by a reset, by a time limit, by our limit of bytes, within the head, within a chunk: each is marked as the
+    standard says.
+    """
     cut_chunks = chunks(PAGE)[:350]
     broken: dict[str, tuple[str, Then, bytes]] = {
         "b.test/declared": ("length", "close", OK + b"Content-Length: 10737418240\r\n\r\n"),
@@ -141,7 +145,7 @@ async def test_answers_that_broke_off_are_there_and_marked(tmp_path: Path) -> No
 
 
 async def test_a_body_over_the_limit_is_cut_and_marked(tmp_path: Path) -> None:
-    """fetch.max_body holds in the archive too; what had come until then is there."""
+    """`fetch.max_body` holds in the archive, too: the record has the bytes up to there."""
     async with RawWeb() as web:
         web.raw("a.test/", sized(PAGE * 4000), then="close")
         fetch = FetchSettings(allow_addresses=["127.0.0.0/8"], allow_ports=[web.port], max_body=100_000)
@@ -154,7 +158,7 @@ async def test_a_body_over_the_limit_is_cut_and_marked(tmp_path: Path) -> None:
 
 
 async def test_the_same_payload_is_kept_once(tmp_path: Path) -> None:
-    """A second answer of the same bytes is a revisit that names the first; its own head is there."""
+    """A second answer of the same bytes becomes a revisit record that names the first one, with the head of the second."""
     async with RawWeb() as web:
         web.raw("a.test/one", sized(PAGE, b"X-Which: one"))
         web.raw("a.test/two", sized(PAGE, b"X-Which: two"))
@@ -175,7 +179,7 @@ async def test_the_same_payload_is_kept_once(tmp_path: Path) -> None:
 
 
 async def test_what_filters_refuse_is_there_with_their_words(tmp_path: Path) -> None:
-    """Every answer has a record, whatever the filters' verdicts; `metadata` has the verdicts, and the links that were not followed."""
+    """Every answer has a record, whatever filters say. Its `metadata` record has the verdicts, and the links that were not followed."""
     async with RawWeb() as web:
         web.file("a.test/picture", "image/png", b"\x89PNG" + bytes(range(256)) * 4)
         web.file("a.test/film", "video/mp4", bytes(range(256)) * 4000)
@@ -235,7 +239,7 @@ async def test_each_file_begins_with_the_configuration_and_is_bounded(tmp_path: 
 
 
 async def test_without_an_archive_nothing_is_recorded(tmp_path: Path) -> None:
-    """No folder, no rows, and zstd is offered."""
+    """There is no folder and no row, and requests offer zstd, as they do not with an archive."""
     async with RawWeb() as web:
         web.raw("a.test/", sized(PAGE))
         await crawl(tmp_path, settings(web, ["a.test/"]))
@@ -244,7 +248,9 @@ async def test_without_an_archive_nothing_is_recorded(tmp_path: Path) -> None:
 
 
 async def test_no_file_is_named_after_what_a_server_says(tmp_path: Path) -> None:
-    """S31, S36: paths that would leave a folder, or end a header's line: files only where they belong, and every record is whole."""
+    """S31, S36: URLs with paths that would leave a folder, or with line ends. Files are only in the archive's folder, and every record is
+    whole.
+    """
     hostile = ["a.test/..%2f..%2fetc%2fpasswd", "a.test/%00", "a.test/CON", "a.test/" + "x" * 300, "a.test/%0d%0aWARC-Type:%20warcinfo"]
     async with RawWeb() as web:
         for place in hostile:

@@ -1,4 +1,6 @@
-"""What is made of an archive: its index as another program makes it, a package that is what it says, and a file of a crawl without one."""
+"""Exports of an archive: an index like that of another program, a WACZ package whose hashes are right, and a WARC file of a crawl without
+an archive.
+"""
 
 from __future__ import annotations
 
@@ -132,7 +134,7 @@ def test_a_package_is_what_it_says(store: Path, tmp_path: Path) -> None:
 
 
 def test_what_is_not_committed_is_in_no_export(store: Path, tmp_path: Path) -> None:
-    """While a crawl runs, its last file ends in what no commit has made count."""
+    """While a crawl runs, its last file ends for readers where the last commit ended."""
     whole = run("export", store, "--format", "cdxj")
     last = files(store)[-1]
     more = file_path(last.parent, last.name.rpartition("-")[0], 7)
@@ -151,7 +153,7 @@ def test_what_is_not_committed_is_in_no_export(store: Path, tmp_path: Path) -> N
 
 
 async def test_a_crawl_without_an_archive_gives_resource_records(tmp_path: Path) -> None:
-    """They claim no heads: bodies as decoded, checked by two other programs; and that is said."""
+    """The records have bodies as they were decoded, and claim no heads; two other programs check them, and the command says so."""
     async with RawWeb() as web:
         web.raw("a.test/", sized(gzip.compress(PAGE), b"Content-Encoding: gzip", b"X-Odd: a\x7fb"))
         await crawl(tmp_path / "crawl", settings(web, ["a.test/"], labels={web.url("a.test/"): "museums"}))

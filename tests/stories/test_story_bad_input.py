@@ -1,7 +1,7 @@
-"""Bad input through the real command line: one clear message that says where, what was found, what was expected and what to do.
+"""Bad input on the real command line: one clear message says where the mistake is, what was found, what was expected and what to do.
 
-Each case is a process of its own, forked from one that has the program imported: forty interpreters need not be started for it. Crawls are
-started from scratch.
+Each case is a process of its own, forked from one that has imported the program: else forty interpreters would have to start. Crawls start
+new processes.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ QUICK = ("--progress", "none", *("--set", "limits.min_free_disk=0"), *("--set", 
 
 @dataclass
 class Said:
-    """What a command came to."""
+    """How a command ended, and what it printed."""
 
     code: int
     stdout: str
@@ -43,7 +43,7 @@ class Said:
 
 @dataclass
 class Case:
-    """A command line, and what it must come to. `prepare` makes its files in an empty directory, where it runs."""
+    """A command line, and how it must end. `prepare` makes its files in an empty directory, where it runs."""
 
     arguments: tuple[str, ...]
     code: int
@@ -222,7 +222,7 @@ def test_bad_input_gets_one_clear_message_and_its_exit_code(name: str, tmp_path:
     assert "\x1b" not in said.stderr
 
 
-# -- input that a crawl can use, or finds out about as it goes
+# -- input that a crawl can use, or whose mistake shows only while it runs
 
 
 @pytest.mark.long
@@ -275,7 +275,7 @@ async def test_a_crawl_without_a_network_ends_and_says_why(tmp_path: Path, zone:
 
 
 async def test_a_crawl_that_reaches_nobody_s_robots_txt_ends_and_says_why(tmp_path: Path) -> None:
-    """Nobody listens at the port: robots.txt cannot be asked for, which is no permission; `resume` asks again."""
+    """No server listens at the port. A robots.txt that cannot be requested is no permission; `resume` requests it again."""
     said = await run(
         tmp_path,
         lambda _: DnsAnswer(),
@@ -294,7 +294,7 @@ async def test_a_crawl_that_reaches_nobody_s_robots_txt_ends_and_says_why(tmp_pa
 
 
 def allow_cores() -> None:
-    with contextlib.suppress(ValueError, OSError):  # an ordinary user cannot raise a limit of none
+    with contextlib.suppress(ValueError, OSError):  # an ordinary user cannot raise a limit again
         resource.setrlimit(resource.RLIMIT_CORE, (1 << 20, 1 << 20))
 
 

@@ -52,7 +52,7 @@ def asked(web: ChangingWeb) -> Counter[str]:
 
 
 def said(*arguments: str) -> str:
-    """Return what a command prints, in one line."""
+    """Return the output of a command in one line."""
     result = CliRunner().invoke(thresher, arguments)
     assert result.exit_code == 0, result.output
     return " ".join(result.output.split())
@@ -61,7 +61,7 @@ def said(*arguments: str) -> str:
 async def run(
     path: Path, configuration: Settings, web: ChangingWeb, times: dict[str, int], plugged: list[FilterSpec] | None = None
 ) -> None:
-    """Crawl until paths have been asked for so often."""
+    """Crawl until the server was asked for some paths so often."""
     life = Crawl(path, settings=configuration, specs=plugged)
     running = asyncio.create_task(life.run())
     await until(lambda: running.done() or all(asked(web)[name] >= n for name, n in times.items()))
@@ -71,7 +71,7 @@ async def run(
 
 
 async def test_each_page_is_visited_again_when_its_time_has_come_and_what_changes_meanwhile_is_told(tmp_path: Path) -> None:
-    """A new page is found, one goes, one is missing; the time of each is explained. Mutation: no visit planned."""
+    """A new page is found, one is gone (410), one is missing (404); `explain` tells when each is due. Mutation: no visit is planned."""
     with ChangingWeb() as web:
         plant(web)
         conf, store = settings(web, schedule="continuous", recrawl=OFTEN), tmp_path / "c"
@@ -105,7 +105,7 @@ async def test_each_page_is_visited_again_when_its_time_has_come_and_what_change
 
 
 def _ask_seldom(path: Path, *, every_s: float) -> None:
-    """Write down that hosts give so few visits."""
+    """Write into the store that the hosts can be asked so few times."""
     with Store.open(path, None, time.time()) as store:
         for queue, host in store.tables.plans.hosts():
             host.gap_s = every_s
@@ -127,7 +127,7 @@ async def _once(store: Path, configuration: Settings) -> None:
 
 
 async def test_when_one_page_of_a_group_has_changed_its_siblings_are_asked_at_once(tmp_path: Path) -> None:
-    """They would have been in half an hour. Mutation: what the schedule brings forward is not moved in its queue."""
+    """Otherwise they would be due in half an hour. Mutation: a sibling whose visit is brought forward keeps its place in the queue."""
     with ChangingWeb() as web:
         plant(web)
         seldom = RecrawlSettings(audit_share=0.0, min_interval=1.0, max_interval=3_600.0)
@@ -149,10 +149,7 @@ def _each_page_waits_for_its_time(path: Path) -> None:
 
 
 def test_kills_within_a_burst_cost_no_page_its_visit_and_tell_each_change_once(tmp_path: Path) -> None:
-    """The agent dies while its second page, and again while its last is answered.
-
-    Mutation: the earlier time was kept in memory alone.
-    """
+    """The agent is killed while its second page is answered, and again at its last. Mutation: the earlier time was in memory only."""
     with ChangingWeb() as web:
         plant(web)
         store, often = tmp_path / "c", options_of(web)
@@ -190,7 +187,7 @@ def _told_changed(path: Path) -> list[str]:
 
 
 def _let_them_change_together(path: Path, *, first: str) -> None:
-    """Write down that the pages have done so before, and that all are due in half an hour, but for the first, which is due."""
+    """Write into the store that the pages have always changed together, and that the first is due now, the others in half an hour."""
     now = time.time()
     with Store.open(path, None, now) as store:
         ((queue, host),) = store.tables.plans.hosts()
@@ -212,9 +209,8 @@ def _let_them_change_together(path: Path, *, first: str) -> None:
 
 
 async def test_a_crawl_that_was_done_goes_on_by_a_schedule_and_new_urls_share_the_host_with_due_visits(tmp_path: Path) -> None:
-    """Twenty new pages at once, and the old ones are due: both are served.
-
-    No visit is so late that its deadline is in danger, on a busy machine neither: new pages would have a tenth of the requests then.
+    """Twenty new pages appear at once while visits of the old ones are due: both are fetched. All deadlines are far away, also on a busy
+    machine; otherwise new pages would get only a tenth of the requests.
     """
     with ChangingWeb() as web:
         plant(web)
@@ -278,7 +274,7 @@ def options_of(web: ChangingWeb) -> dict[str, Any]:
 
 
 async def test_a_page_that_a_rule_makes_an_alias_has_no_next_visit_until_its_page_is_gone(tmp_path: Path) -> None:
-    """Mutations: its time not forgotten; no visit of it queued when it is an alias no more."""
+    """Mutations: its time is not deleted; no visit of it is queued when it is an alias no more."""
     rule, oftener = Rule(), RecrawlSettings(audit_share=0.0, min_interval=1.0, max_interval=1.0)
     with ChangingWeb() as web:
         two_addresses(web)
@@ -286,8 +282,8 @@ async def test_a_page_that_a_rule_makes_an_alias_has_no_next_visit_until_its_pag
         Store.create(store, conf, 0.0, secret=SECRET).close()
         await run(store, conf, web, {"/1": 1, "/1?ref=x": 1}, [rule.spec])
         rule.is_on, n_before = True, asked(web)["/1?ref=x"]
-        await run(store, conf, web, {"/1": asked(web)["/1"] + 3}, [rule.spec])  # the alias would be due before that
-        assert asked(web)["/1?ref=x"] <= n_before + 1  # one that was under way
+        await run(store, conf, web, {"/1": asked(web)["/1"] + 3}, [rule.spec])  # else the alias would be due earlier
+        assert asked(web)["/1?ref=x"] <= n_before + 1  # one visit that had begun
         with View(store) as view:
             assert len([*view.rows(PLANS)]) == len([*view.rows(REVISITS)]) == 2
         web.say("/1", "410 Gone")

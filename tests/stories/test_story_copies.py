@@ -1,4 +1,4 @@
-"""Links of copies in whole crawls: what only copies lead to is found, a space of copies without end ends."""
+"""Links of copies in whole crawls: pages that only copies link to are found, and a space of copies without end is left."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def limited(max_links: int) -> FilterSettings:
 
 
 async def test_a_page_that_only_copies_lead_to_is_found(tmp_path: Path) -> None:
-    """A branch of a repository: its first page and its folder show what the trunk's do, and one file differs."""
+    """A branch of a repository: its first page and its folder are copies of the trunk's, and one file in it differs."""
     async with LittleWeb() as web:
         web.page("a.test/", "a.test/tree/", "a.test/tree/?h=next", text=f"home {WORDS}")
         for branch in ("", "?h=next"):
@@ -48,7 +48,7 @@ async def test_a_page_that_only_copies_lead_to_is_found(tmp_path: Path) -> None:
 
 
 async def test_a_space_of_copies_without_end_ends_within_its_budget(tmp_path: Path) -> None:
-    """Session ids: five texts under ever new names. Mutation: `CopyLedger` charged nothing: never ends."""
+    """Session ids: five texts, each under new URLs without end. Mutation: `CopyLedger` counted nothing, and the crawl never ended."""
     async with LittleWeb() as web:
         web.page("a.test/", "a.test/doc/0?sid=1", "a.test/doc/real")
         web.page("a.test/doc/real")

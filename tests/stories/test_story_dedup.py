@@ -25,9 +25,8 @@ def put(web: LittleWeb, text: str) -> None:
 
 @pytest.mark.parametrize("as_index", [False, True])
 async def test_what_an_earlier_crawl_archived_is_referred_to(tmp_path: Path, as_index: bool) -> None:
-    """By a folder or by an index: each payload that is the same is a revisit of the earlier record; what is new is whole.
-
-    Revisits of the earlier crawl are nothing to refer to: only what has a payload is. Mutation: without `learn_earlier` nothing is.
+    """The earlier archive is named as a folder or by its index. Each payload that it has becomes a revisit record; new ones are written
+    whole. Revisit records of the earlier archive have no payload, so nothing refers to them. Mutation: `learn_earlier` is not called.
     """
     index, old, new = tmp_path / "old.cdxj", tmp_path / "old", tmp_path / "new"
     async with LittleWeb() as web:
@@ -52,7 +51,9 @@ async def test_what_an_earlier_crawl_archived_is_referred_to(tmp_path: Path, as_
 
 
 def test_foreign_and_torn_indexes_give_what_is_readable(tmp_path: Path) -> None:
-    """Lines of pywb, with bare digests; revisits, SHA-256, garbage and empty lines; a WARC file that ends in mid-record."""
+    """An index with lines of pywb, whose digests have no prefix, with revisits, SHA-256, garbage and empty lines; and a WARC file that ends
+    within a record.
+    """
     lines = [
         b'com,example)/a 20240102030405 {"url": "http://example.com/a", "digest": "sha1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAB"}',
         b'com,example)/b 20240102030405 {"url": "http://example.com/b", "digest": "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAC"}',

@@ -40,16 +40,14 @@ def web_of(server: ServerProcess) -> LabelledWeb:
 
 
 def test_traps_end_and_every_real_page_is_fetched(server: ServerProcess, tmp_path: Path) -> None:
-    """The short form of `python -m benchmarks.quality.depth_crawl`. The chain of 40 chapters is not taken for part of the calendar beside
-    it.
-
-    Mutation: what is new was not looked at, only what other filters said; the crawl then ended at its limit of pages.
+    """The short form of `python -m benchmarks.quality.depth_crawl`. The chain of 40 chapters must not be taken for a part of the calendar
+    beside it. Mutation: the filter looked only at what other filters said and not at new texts; the crawl then ended at its limit of pages.
     """
     web = web_of(server)
     found = crawl_labelled("", tmp_path / "c", web, settings_of(server, BUDGET, others=False, cutoff=DepthCutoffSettings(mode="enforce")))
     assert found.missed == {}
     assert found.documents == len(web.truth().documents())
-    assert found.n_wasted <= 130 + 50  # the cost of finding out, whatever the size of the web: 50 are links of copies
+    assert found.n_wasted <= 130 + 50  # what it costs to find out does not depend on the size of the web; 50 of these are links of copies
     assert found.n_held > 200
     with View(tmp_path / "c") as view:
         sites = {site.name.partition("-depth")[2][:1]: site for site in read_evidence(view, DepthCutoffSettings()).sites}
@@ -61,9 +59,8 @@ def test_traps_end_and_every_real_page_is_fetched(server: ServerProcess, tmp_pat
 
 
 def test_a_crawl_as_deep_as_visitors_go_keeps_nine_tenths_of_their_views(server: ServerProcess, tmp_path: Path) -> None:
-    """Matrix row 21: surfers of model B, q = .6, over the tree; the calendar ends at level 4 or before; 80 % saved against depth 20.
-
-    Without audits, which by lot fetch what lies deeper.
+    """Matrix row 21: visitors of model B, q = .6, on the tree. The calendar ends at level 4 or before, and 80 % of the requests of a crawl
+    to depth 20 are saved. Audits are off, since they fetch deeper pages by lot.
     """
     web = web_of(server)
     calendar, tree = (next(seed for seed in web.seeds() if name in seed) for name in ("www.", "tree."))
@@ -80,7 +77,9 @@ def test_a_crawl_as_deep_as_visitors_go_keeps_nine_tenths_of_their_views(server:
 
 
 def kept_share(web: LabelledWeb, home: str, fetched: Container[str]) -> float:
-    """Return the share of 20,000 page views of surfers, who go to a page one level deeper or else home, on pages that were fetched."""
+    """Simulate 20,000 page views of visitors who go one level deeper or return to the home page; return the share of them on pages that
+    were fetched.
+    """
     depths = {url: label.depth for url, label in web.truth().urls.items() if url.startswith(home)}
     deeper = {url: [to for to in links if depths.get(to) == depths[url] + 1] for url, links in web.graph() if url in depths}
     rng, at, kept, n = random.Random(2), home, 0, 20_000
@@ -91,7 +90,9 @@ def kept_share(web: LabelledWeb, home: str, fetched: Container[str]) -> float:
 
 
 async def test_what_was_cut_is_fetched_when_later_pages_raise_the_limit(tmp_path: Path) -> None:
-    """A directory begins with one text about numbers, whose pages name new ones: the audited share finds that out. Mutation: no release."""
+    """The first pages of a directory have one text apart from numbers, its later pages have new texts. The audited share finds that out.
+    Mutation: nothing is released.
+    """
     rng = random.Random(1)
 
     def prose() -> str:
@@ -112,7 +113,9 @@ async def test_what_was_cut_is_fetched_when_later_pages_raise_the_limit(tmp_path
 
 
 async def test_what_a_worthless_page_named_is_fetched_once_a_good_page_names_it(tmp_path: Path) -> None:
-    """Pages of numbers name one more each; a late chapter names one of those. Mutation: only the first page that named it counted."""
+    """Each page of numbers links to one more of its kind; a late chapter links to one of those. Mutation: only the first page that links to
+    a URL counted.
+    """
     rng = random.Random(1)
 
     def prose() -> str:

@@ -1,4 +1,6 @@
-"""Aliases in whole crawls: learnt by the first, no longer fetched by the second, fetched again when a rule proves wrong."""
+"""Aliases in whole crawls: the first crawl learns rules, the second does not fetch aliases, and fetches them again when a rule proves
+wrong.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ def text(name: str) -> str:
 
 
 def forum(web: LittleWeb) -> None:
-    """Put a site whose stories have two names, the later ones linked from a page of their own."""
+    """Put a site whose stories have two names each. Those of the later stories are linked from a page of their own."""
     for number in range(N + MANY):
         for mark in ("_", "?id="):
             web.page(f"a.test/story{mark}{number}", text=text(f"story{number}"))
@@ -32,7 +34,7 @@ def forum(web: LittleWeb) -> None:
 
 
 async def told(path: Path, web: LittleWeb, *seeds: str, audit_share: float = 0.0, max_pages: int | None = None) -> Crawled:
-    """Crawl with this filter alone; a store that is there goes on."""
+    """Crawl with this filter alone; a store that exists goes on."""
     own = DustSettings(mode="enforce", first_mining=2 * N + 1)
     filters = FilterSettings(audit_share=audit_share, soft_error=SoftErrorSettings(max_probes=0), dust=own)
     return await crawl(
@@ -43,7 +45,9 @@ async def told(path: Path, web: LittleWeb, *seeds: str, audit_share: float = 0.0
 
 
 async def test_rules_are_learnt_by_a_crawl_and_used_by_the_next(tmp_path: Path) -> None:
-    """The study that finds the rule runs beside the first crawl: on a busy machine it ends before its last URLs have had their turn."""
+    """The study that finds the rule runs beside the first crawl. Also on a busy machine it ends before the crawl's last URLs have had their
+    turn.
+    """
     async with LittleWeb() as web:
         forum(web)
         first = await told(tmp_path / "crawl", web, "a.test/")
@@ -64,7 +68,7 @@ async def test_rules_are_learnt_by_a_crawl_and_used_by_the_next(tmp_path: Path) 
 
 
 async def test_urls_that_waited_before_a_rule_was_valid_are_rewritten_when_their_turn_comes(tmp_path: Path) -> None:
-    """Mutation: `Panel.turn` only knows holds."""
+    """Mutation: `Panel.turn` asks only for holds, not for rewrites."""
     async with LittleWeb() as web:
         forum(web)
         path = tmp_path / "crawl"
@@ -92,7 +96,9 @@ async def test_a_canonical_url_that_is_an_error_has_its_alias_fetched_after_all(
 
 
 async def test_a_rule_that_turns_bad_is_withdrawn_and_what_it_rewrote_is_fetched(tmp_path: Path) -> None:
-    """The site changes: from some number on, the two names show different stories. A tenth of the rewritten URLs is fetched as an audit."""
+    """The site changes: from a certain number on, the two names of a story show different texts. A tenth of the rewritten URLs is fetched
+    as an audit, which shows it.
+    """
     async with LittleWeb() as web:
         forum(web)
         await told(tmp_path / "crawl", web, "a.test/")

@@ -39,7 +39,7 @@ def skipped(path: Path) -> set[tuple[str, str]]:
 
 
 def without_ref(web: LittleWeb) -> LinkScript:
-    """A filter for which `?ref=…` changes nothing."""
+    """A filter that rewrites URLs with `?ref=…` to those without."""
 
     def asks(url: str) -> Iterable[Effect]:
         return [Rewrite(url, url.partition("?")[0], RULE)] if "?ref=" in url else []
@@ -94,7 +94,7 @@ async def test_what_is_in_flight_or_done_is_not_rewritten(tmp_path: Path) -> Non
 
 
 async def test_a_target_is_queued_although_its_rule_s_rows_are_used_up(tmp_path: Path) -> None:
-    """Beyond the cap an alias is only counted; what it leads to is as good as before."""
+    """Beyond its cap of rows a rule's aliases are only counted, not stored. The URL that they are rewritten to is queued all the same."""
     async with LittleWeb() as web:
         web.page("a.test/", "a.test/1?ref=x")
         web.page("a.test/1")

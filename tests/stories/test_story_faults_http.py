@@ -1,4 +1,4 @@
-"""ACCEPTANCE.md through whole crawls: redirects that lead nowhere, statuses that ask for patience or say no."""
+"""Rows of ACCEPTANCE.md in whole crawls: redirects that lead nowhere, statuses that ask the crawler to wait or to stop."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ SPACED = {"min_delay": DELAY_S}
 
 
 async def test_a_redirect_that_never_arrives_ends_after_five_hops(tmp_path: Path) -> None:
-    """F50: a chain of ever new URLs, two that lead to each other, a query that changes; six requests at most, all of them spaced."""
+    """F50: a chain of ever new URLs, two URLs that redirect to each other, a query that changes. Each ends after six requests at most, with
+    the host's delay between them.
+    """
     async with faulty_web() as web:
         for i in range(12):
             web.say(f"chain.test/{i}", redirect(f"/{i + 1}"))
@@ -34,13 +36,13 @@ async def test_a_redirect_that_never_arrives_ends_after_five_hops(tmp_path: Path
     assert found["chain.test/5"].row.reason == "redirect_limit"
     assert found["query.test/?n=5"].row.reason == "redirect_limit"
     assert "chain.test/6" not in found
-    assert found["chain.test/5"].edge is not None  # the last edge is known all the same
+    assert found["chain.test/5"].edge is not None  # the last redirect is recorded all the same
     assert found["chain.test/5"].edge.to_text == web.url("chain.test/6")
     assert found.counters["skip:redirect_limit"] == 2
 
 
 async def test_a_page_that_sets_a_cookie_and_leads_to_itself_is_asked_for_once(tmp_path: Path) -> None:
-    """F51: the cookie is not kept, so the answer would be the same for ever."""
+    """F51: the crawler keeps no cookie, so the answer would always be the same."""
     async with faulty_web() as web:
         web.say("a.test/", redirect("/", "302 Found", "Set-Cookie: visited=1"))
         found = await crawl(tmp_path, web, "a.test/", politeness=SPACED)
@@ -56,7 +58,9 @@ INVALID = [
 
 
 async def test_a_redirect_to_no_url_of_ours_is_recorded_as_it_came(tmp_path: Path) -> None:
-    """F52: eighteen values: no request outside http and https, the raw value in the edge, and a reason."""
+    """F52: eighteen values of Location. Nothing but http and https is requested, and the record of the redirect has the raw value and a
+    reason.
+    """
     async with faulty_web() as web:
         for i, location in enumerate(INVALID):
             web.say(f"a.test/{i}", redirect(location))
@@ -72,7 +76,7 @@ async def test_a_redirect_to_no_url_of_ours_is_recorded_as_it_came(tmp_path: Pat
 
 
 async def test_a_redirect_without_a_location_is_a_page_that_leads_nowhere(tmp_path: Path) -> None:
-    """F52: missing, and empty. There is no raw value; the answer is kept under its status, with the reason."""
+    """F52: Location is missing, or empty. There is no raw value; the answer is stored under its status, with the reason."""
     async with faulty_web() as web:
         web.say("a.test/1", response(b"<p>moved</p>", status="302 Found"))
         web.say("a.test/2", response(b"<p>moved</p>", "Location: ", status="301 Moved Permanently"))
@@ -84,7 +88,7 @@ async def test_a_redirect_without_a_location_is_a_page_that_leads_nowhere(tmp_pa
 
 
 async def test_userinfo_in_a_location_goes_nowhere(tmp_path: Path) -> None:
-    """F52, S11: stripped before anything is queued, sent or written. Nothing marks that there was one."""
+    """F52, S11: user and password are removed before anything is queued, sent or written. Nothing shows that there were any."""
     async with faulty_web() as web:
         web.say("a.test/", redirect(web.url("b.test/x").replace("://", "://user:s3cret@")))
         web.say("b.test/x", page(web.url("c.test/y").replace("://", "://u:s3cret@"), "ftp://u:s3cret@c.test/z", "/bad"))
@@ -120,7 +124,7 @@ async def test_locations_mean_what_browsers_take_them_for(tmp_path: Path) -> Non
 
 
 async def test_the_endless_body_of_a_redirect_is_not_read(tmp_path: Path) -> None:
-    """F54: the crawl goes on at the target; the server could send no more than fits into the sockets' buffers."""
+    """F54: the crawl goes on at the target. The server could not send more than the buffers of the sockets hold."""
     sent: list[int] = []
 
     async def endless(talk: Talk) -> None:
@@ -141,7 +145,7 @@ async def test_the_endless_body_of_a_redirect_is_not_read(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("client", ["lean", "aiohttp"])
 async def test_a_refresh_is_a_link_and_a_script_is_nothing(tmp_path: Path, client: str) -> None:
-    """F55: the header of that name is one, too, in both clients alike."""
+    """F55: the header Refresh is a link, too, with both of our HTTP clients."""
     async with faulty_web() as web:
         web.say(
             "a.test/",
@@ -158,7 +162,7 @@ async def test_a_refresh_is_a_link_and_a_script_is_nothing(tmp_path: Path, clien
 
 
 async def test_two_pages_that_call_each_other_canonical_are_both_stored_once(tmp_path: Path) -> None:
-    """F56: a canonical is a hint; it suppresses nothing, and is no link."""
+    """F56: rel=canonical is only a hint. It keeps no page from being stored, and is no link."""
     async with faulty_web() as web:
         web.say("a.test/", page("/1", "/2"))
         web.say("a.test/1", page(head='<link rel=canonical href="/2">', text="one"))
@@ -169,12 +173,12 @@ async def test_two_pages_that_call_each_other_canonical_are_both_stored_once(tmp
     assert found.n_pages.total() == 3
 
 
-# -- statuses that ask for patience ---------------------------------------------------------------------------------------------------
+# -- statuses that ask the crawler to wait -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("status", ["500 Internal Server Error", "502 Bad Gateway", "599 Odd"])
 async def test_a_server_error_is_tried_four_times_ever_more_slowly(tmp_path: Path, status: str) -> None:
-    """F57, P31: attempts 4; the delay of the host doubles with each, for its other pages too; what it says is kept."""
+    """F57, P31: four attempts. The host's delay doubles with each, also for its other pages; the last answer is stored."""
     async with faulty_web() as web:
         web.say("a.test/", response(b"<p>sorry</p>", status=status))
         found = await crawl(tmp_path, web, "a.test/", politeness=SPACED)
@@ -187,7 +191,7 @@ async def test_a_server_error_is_tried_four_times_ever_more_slowly(tmp_path: Pat
 
 
 async def test_each_503_doubles_the_wait_of_the_whole_host(tmp_path: Path) -> None:
-    """F57, P27, P29: without Retry-After the back-off starts at its first step and doubles; a page that is fine waits as well."""
+    """F57, P27, P29: without Retry-After the wait has its first length, and doubles. The host's pages without errors wait, too."""
     step = 0.04
     async with faulty_web() as web:
         web.say("a.test/", page("/1", "/2"))
@@ -206,9 +210,8 @@ def _patient(web: Web, host: str, *headers: str, status: str = "429 Too Many Req
 
 
 async def test_retry_after_is_obeyed_in_each_of_its_forms(tmp_path: Path) -> None:
-    """F58, P28, S47: seconds, a date, garbage (a minute), ten years (a day), a date that has passed; nothing comes before its time.
-
-    The two that are waited for are judged by the server, the others by what the store says the host must wait for.
+    """F58, P28, S47: seconds, a date, garbage (taken as a minute), ten years (as a day), a date in the past. No request comes earlier. The
+    test waits for two of them and looks at the server's log; of the others it reads the time in the store until which the host must wait.
     """
     now = time.time()
     async with faulty_web() as web:
@@ -228,7 +231,7 @@ async def test_retry_after_is_obeyed_in_each_of_its_forms(tmp_path: Path) -> Non
     for host, least, most in (("garbage.test", 60, 590), ("years.test", 86_400, 87_000), ("long.test", 600, 1_200)):
         assert len(web.pages(host)) == 1
         assert least <= found.hosts[web.url(host)[7:]].next_at - now <= most
-    assert found["years.test/"].state == "queued"  # and nobody waited for it: the crawl has ended
+    assert found["years.test/"].state == "queued"  # and nobody waited that long: the crawl has ended
     assert found["long.test/there"].state == "queued"
 
 
@@ -236,7 +239,7 @@ FINAL = [400, 401, 402, 403, 404, 405, 406, 407, 409, 410, 411, 412, 414, 415, 4
 
 
 async def test_a_refusal_is_final(tmp_path: Path) -> None:
-    """F59, P48: one request each, none of them with credentials; 408 and 425 are asked again as a 5xx is."""
+    """F59, P48: one request for each, none with credentials. 408 and 425 are repeated as a 5xx is."""
     async with faulty_web() as web:
         for status in (*FINAL, 408, 425):
             challenge = ("WWW-Authenticate: Basic realm=x",) if status in (401, 407) else ()
@@ -252,7 +255,9 @@ async def test_a_refusal_is_final(tmp_path: Path) -> None:
 
 
 async def test_a_target_is_fetched_under_its_own_host_s_rules(tmp_path: Path) -> None:
-    """P32: a hop waits its turn at the target's host, asks its robots.txt first, and stays out of what is not in scope."""
+    """P32: the target of a redirect waits in the queue of its own host, after that host's robots.txt, and is not fetched if it is out of
+    scope.
+    """
     async with faulty_web() as web:
         web.say("a.test/", page("/x", "/y", "/out", "/denied"))
         web.say("a.test/x", redirect(web.url("b.test/1")))

@@ -1,4 +1,4 @@
-"""ACCEPTANCE.md through whole crawls: names that do not resolve, hosts that do not answer, a network that goes away."""
+"""Rows of ACCEPTANCE.md in whole crawls: names that do not resolve, hosts that do not answer, an interrupted network."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def asks(server: NameServer, timeout_s: float = 300.0) -> dict[str, Any]:
 
 
 class Stopwatches:
-    """A zone that notes when each name was asked for."""
+    """A DNS zone that notes when each name was asked for."""
 
     def __init__(self, say: Callable[[Question], DnsAnswer | None]) -> None:
         self._say = say
@@ -50,7 +50,7 @@ class Stopwatches:
         return self._say(question)
 
     def rounds(self, name: str, least_s: float) -> list[float]:
-        """Return the waits between questions that are longer than `least_s`: those between one look-up and the next."""
+        """Return the waits between questions that are longer than `least_s`: these lie between two look-ups of a name, not within one."""
         times = self.times[name]
         return [b - a for a, b in pairwise(times) if b - a >= least_s]
 
@@ -84,7 +84,7 @@ async def test_a_name_server_that_fails_is_asked_again_three_times(tmp_path: Pat
 
 
 async def test_a_name_that_takes_long_holds_up_nobody_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """F3: the name server does not answer about one host until all pages of the other are fetched; about a third host it never answers."""
+    """F3: for one host the name server answers only after all pages of a second host are fetched; for a third host it never answers."""
     monkeypatch.setattr("thresher.crawler.fetch.dns.FAILURE_TTL_S", 0.0)
     n_pages = 5
 
@@ -104,7 +104,9 @@ async def test_a_name_that_takes_long_holds_up_nobody_else(tmp_path: Path, monke
 
 
 async def test_a_host_that_refuses_is_tried_four_times(tmp_path: Path, closed_port: int) -> None:
-    """F11: attempts = 4. With robots.txt obeyed no page is asked for at all: who cannot be asked for it has said no (F74)."""
+    """F11: four attempts. With robots.txt obeyed no page is requested at all, since a robots.txt that cannot be fetched forbids everything
+    (F74).
+    """
     async with faulty_web() as web:
         found = await crawl(tmp_path, web, f"http://a.test:{closed_port}/", robots={"obey": False})
         assert found[f"http://a.test:{closed_port}/"].cause == "conn_refused"
@@ -134,7 +136,7 @@ async def test_a_full_backlog_is_tried_four_times(tmp_path: Path) -> None:
 
 
 class Cable:
-    """The network cable of this machine."""
+    """Stands for this machine's network cable: while it is pulled, no socket can be opened."""
 
     def __init__(self) -> None:
         self.is_pulled = False
@@ -142,19 +144,21 @@ class Cable:
         self._open_socket = AddressGuard.open_socket
 
     def open_socket(self, guard: AddressGuard, addr_info: AddrInfo) -> socket.socket:
-        """Stand between the guard and the system."""
+        """Take the place of the address guard's method; refuse while the cable is pulled."""
         if self.is_pulled:
             self.n_refused += 1
             raise OSError(errno.ENETUNREACH, "Network is unreachable")
         return self._open_socket(guard, addr_info)
 
 
-# URLs that fail before an outage is noticed have tries left, however slowly that is
+# URLs that fail before the outage is noticed must have tries left
 _SLOWLY: dict[str, Any] = {"politeness": {"min_delay": 0.3}, "retry": {"scale": 0.01}, "limits": {"max_wait": 60.0}}
 
 
 async def test_an_outage_of_our_own_network_costs_no_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """F13: when nothing answers any more the whole crawl pauses; nothing ends, no try counts, and it goes on when the network is back."""
+    """F13: when no host answers any more the whole crawl pauses. No URL is given up, no try counts, and the crawl goes on when the network
+    works again.
+    """
     cable = Cable()
     monkeypatch.setattr(AddressGuard, "open_socket", lambda guard, addr_info: cable.open_socket(guard, addr_info))
     monkeypatch.setattr("thresher.crawler.core.outage.FIRST_TRIAL_S", 0.05)
@@ -187,17 +191,17 @@ async def test_an_outage_of_our_own_network_costs_no_url(tmp_path: Path, monkeyp
             web.say(f"{name}/", answer)
         slowly = {**_SLOWLY, "fetch": {"concurrency": len(names)}}
         found = await crawl(tmp_path, web, *(f"{name}/" for name in names), meanwhile=pull_the_plug, **slowly)
-    assert refused[0] <= len(trials)  # no other host is asked
-    assert all(after - before >= 0.05 for before, after in pairwise(trials))  # one trial at a time, not sixty hosts
+    assert refused[0] <= len(trials)  # no other host is requested
+    assert all(after - before >= 0.05 for before, after in pairwise(trials))  # one trial at a time, not one for each of sixty hosts
     assert found.causes() == {}
     assert all(found[f"{name}/{path}"].page is not None for name in names for path in (2, 3))
     assert found.ending.code == 0
 
 
 def _cut_off(answer: bytes, cable: Cable, n_hosts: int) -> Script:
-    """Answer once every host has been asked, and pull the cable then: each of them still has pages to be fetched.
+    """Return a script that answers once every host was requested, and pulls the cable then, when each host still has pages to be fetched.
 
-    Each connection is closed, so that the next request needs a connect.
+    Each connection is closed after its answer, so that the next request needs a new one.
     """
     asked, all_asked = set[asyncio.Task[None] | None](), asyncio.Event()
 
@@ -214,7 +218,9 @@ def _cut_off(answer: bytes, cable: Cable, n_hosts: int) -> Script:
 
 @pytest.mark.parametrize("obeys", [True, False])
 async def test_a_certificate_that_does_not_fit_is_never_talked_to(tmp_path: Path, obeys: bool) -> None:
-    """F15: no byte of HTTP, no second try, never without verification. Where robots.txt counts, the host stands as unreachable (F74)."""
+    """F15: no byte of HTTP is sent, there is no second try, and never one without verification. If robots.txt is obeyed, the host counts as
+    unreachable (F74).
+    """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     trustme.CA().issue_cert("a.test").configure_cert(context)
     async with faulty_web(tls=context) as web:
@@ -240,7 +246,7 @@ async def _half_a_chunk(talk: Talk) -> None:
 
 async def _half_then_reset(talk: Talk) -> None:
     await talk.send(HALF + b"Content-Length: 1000\r\n\r\n<p>the first half</p>")
-    await asyncio.sleep(0.05)  # a RST overtakes what the peer has not read
+    await asyncio.sleep(0.05)  # a RST discards what the peer has not read yet
     talk.reset()
 
 
@@ -255,14 +261,14 @@ TRIES: dict[str, tuple[Script, str, int]] = {
 
 
 async def test_a_fault_on_the_wire_has_its_number_of_tries(tmp_path: Path) -> None:
-    """F19, F38, F39: each host its own fault; a host without any is not disturbed."""
+    """F19, F38, F39: each host has another fault; a host without a fault is not disturbed."""
     async with faulty_web() as web:
         for host, (script, _, _) in TRIES.items():
             web.say(f"{host}/", script)
         web.say("well.test/", page("/1"))
         others = (f"{host}/" for host in TRIES if host != "silent.test")
         found = await crawl(tmp_path / "others", web, *others, "well.test/", robots={"obey": False})
-        # by itself: a busy machine may be as silent as it
+        # in a crawl of its own, since a busy machine may be as silent as this host
         silent = await crawl(tmp_path / "silent", web, "silent.test/", robots={"obey": False}, fetch={"first_byte_timeout": 1.0})
     for host, (_, cause, tries) in TRIES.items():
         known = (silent if host == "silent.test" else found)[f"{host}/"]
@@ -272,7 +278,7 @@ async def test_a_fault_on_the_wire_has_its_number_of_tries(tmp_path: Path) -> No
 
 
 async def test_what_came_of_a_broken_body_is_kept_with_its_flag(tmp_path: Path) -> None:
-    """F38: after three tries the part that came is stored, marked as a part, with its failure beside it."""
+    """F38: after three tries the part that was received is stored, with a flag and with the failure."""
     async with faulty_web() as web:
         web.say("a.test/", _half_then_close)
         found = await crawl(tmp_path, web, "a.test/")
@@ -293,7 +299,7 @@ async def test_one_whole_answer_after_broken_ones_is_the_page(tmp_path: Path) ->
 
 
 async def test_an_endless_body_is_one_request_and_a_page_that_says_so(tmp_path: Path) -> None:
-    """F22: through the crawl: kept once, flagged, its links followed."""
+    """F22 in a whole crawl: the page is stored once, with a flag, and its links are followed."""
 
     async def endless(talk: Talk) -> None:
         await talk.send(HALF + b"\r\n<a href=/1>link</a>")
@@ -322,7 +328,7 @@ async def test_half_an_encoded_stream_is_asked_for_twice_and_kept(tmp_path: Path
 
 
 async def test_a_name_without_ipv4_and_one_with_both_are_reached(tmp_path: Path) -> None:
-    """F4: a chain of CNAMEs of thirty names leads to the page; a loop ends as a name without address."""
+    """F4: a chain of thirty CNAMEs leads to the page; a loop of CNAMEs counts as a name without an address."""
 
     def zone(question: Question) -> DnsAnswer:
         if question.name == "loop.test":
@@ -339,7 +345,7 @@ async def test_a_name_without_ipv4_and_one_with_both_are_reached(tmp_path: Path)
 
 
 async def test_an_answer_without_any_lifetime_serves_the_request_it_was_asked_for(tmp_path: Path) -> None:
-    """F6: with `dns.min_ttl` at 0 a name is asked for with each request, and no more often."""
+    """F6: with `dns.min_ttl` 0 a name is looked up once for each request, and not more often."""
     zone = Stopwatches(lambda question: DnsAnswer([(A, "127.0.0.1")] if question.kind == A else [], ttl=0))
     async with faulty_web() as web, name_server(zone) as names:
         web.say("a.test/", page("/1", "/2"))

@@ -1,4 +1,4 @@
-"""ACCEPTANCE.md through whole crawls: pages that lie about what they are, that would hang a parser, that link to the impossible."""
+"""Rows of ACCEPTANCE.md in whole crawls: pages of another type than they say, pages that would block a parser, links to impossible URLs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def document(body: bytes, *headers: str) -> bytes:
 
 
 async def test_an_image_that_says_it_is_a_page_has_no_links(tmp_path: Path) -> None:
-    """F61: kept, flagged, not parsed."""
+    """F61: it is stored with a flag, and not parsed."""
     async with faulty_web() as web:
         web.say("a.test/", response(PNG + b'<a href="/link">link</a>'))
         found = await crawl(tmp_path, web, "a.test/")
@@ -50,7 +50,7 @@ ENCODED: dict[str, tuple[bytes, str]] = {
 
 
 async def test_every_encoding_yields_the_same_link(tmp_path: Path) -> None:
-    """F62: byte order mark, header, meta element, unknown labels, UTF-16."""
+    """F62: said by a byte order mark, the header, or a meta element; unknown labels; UTF-16."""
     async with faulty_web() as web:
         for host, (body, content_type) in ENCODED.items():
             web.say(f"{host}.test/", document(body, f"Content-Type: {content_type}"))
@@ -68,7 +68,7 @@ async def test_zero_bytes_become_replacement_characters(tmp_path: Path) -> None:
     assert found["a.test/"].body == body
 
 
-# -- what would hang or kill a parser -------------------------------------------------------------------------------------------------
+# -- what would block or kill a parser ---------------------------------------------------------------------------------------------
 
 BOMBS: dict[str, Callable[[], bytes]] = {
     "divs": lambda: b"<div>" * 100_000,
@@ -80,11 +80,11 @@ BOMBS: dict[str, Callable[[], bytes]] = {
 
 
 async def test_pages_that_hang_a_parser_cost_nobody_else_anything(tmp_path: Path) -> None:
-    """F64, F65, F66: each is kept and flagged, the links at its start are followed, and other hosts are fetched meanwhile."""
+    """F64, F65, F66: each page is stored with a flag, links at its beginning are followed, and other hosts are fetched meanwhile."""
     async with faulty_web() as web:
 
         def endless(seen: Seen) -> bytes:
-            """Lead on as long as a bomb is under way."""
+            """Answer with a page that links to another one, as long as one of the hostile pages is being parsed."""
             is_over = all(web.seen(f"{name}.test", "/after") for name in BOMBS)
             return page() if is_over else page(f"/{len(web.seen('well.test'))}")
 
@@ -118,7 +118,9 @@ async def test_an_attribute_without_end_is_cut_with_its_page(tmp_path: Path) -> 
 
 
 async def test_a_page_full_of_links_to_one_victim_does_not_hurt_it(tmp_path: Path) -> None:
-    """F68, S48: of a page's links a bounded number is taken; they wait in the victim's queue, and it sees one request per delay."""
+    """F68, S48: only a limited number of a page's links is taken. They wait in the queue of the host that they name, which gets one request
+    in each delay.
+    """
     async with faulty_web() as web:
         web.say("a.test/", page(*(web.url(f"victim.test/{i}") for i in range(20_000)), "/own"))
         web.say_all("victim.test", lambda seen: page())
@@ -173,19 +175,21 @@ async def _linked(tmp_path: Path, web: Web, links: list[str], *, head: str = "")
 
 @pytest.mark.parametrize("base", ["", "javascript:alert(1)//", "data:text/html,x", "mailto:a@b.test"])
 async def test_links_of_other_schemes_and_ports_are_never_queued(tmp_path: Path, base: str) -> None:
-    """F70, S9, S10: whatever the base says; of fifteen ports the guard sees none."""
+    """F70, S9, S10: also if <base> has such a scheme. None of fifteen forbidden ports reaches the address guard."""
     links = [*SCHEMES, *(f"http://c.test:{port}/" for port in PORTS), *(f"https://c.test:{port}/" for port in PORTS)]
     async with faulty_web() as web:
         found, names = await _linked(tmp_path, web, links, head=f'<base href="{base}">' if base else "")
     assert names == ["a.test"]
     assert {url for url in found.urls if "//a.test:" not in url} == set()
-    if "mailto" not in base:  # browsers take it for a base too, so nothing relative is left
+    if "mailto" not in base:  # browsers take it for a base too, so no relative link can be resolved
         assert web.pages("a.test") == ["/", "/good"]
     assert {seen.host for seen in web.log} == {"a.test"}
 
 
 async def test_links_that_no_host_can_have_ask_no_name_server(tmp_path: Path) -> None:
-    """F71, F72, F73: too long, labels too many, too long or empty, bad IDNA: refused before DNS; the page and its other links are fine."""
+    """F71, F72, F73: names that are too long, have too many, too long or empty labels, or wrong IDNA are refused before DNS. The page and
+    its other links are taken.
+    """
     links = [*HOSTS, *NAMES, "/" + "x" * 1_000_000, web_long := "/" + "x" * 3_000, "//" + "h" * 10_000 + ".test/"]
     async with faulty_web() as web:
         links = [link.replace(".test/", f".test:{web.site.port}/") for link in links]
@@ -200,7 +204,9 @@ async def test_links_that_no_host_can_have_ask_no_name_server(tmp_path: Path) ->
 
 
 async def test_names_in_other_scripts_are_asked_for_and_shown_in_ascii(tmp_path: Path) -> None:
-    """F73: by UTS 46, lower case; a homograph is another host and cannot be taken for the real one."""
+    """F73: by UTS 46, in lower case. A name that only looks like another one (a homograph) is another host, and is shown so that nobody
+    takes it for the real one.
+    """
     async with faulty_web() as web:
         port = web.site.port
         links = [f"http://{name}.test:{port}/" for name in ("Bücher", "faß", "аpple", "日本語", "xn--bcher-kva")]
@@ -212,7 +218,7 @@ async def test_names_in_other_scripts_are_asked_for_and_shown_in_ascii(tmp_path:
 
 
 async def test_nothing_is_ever_submitted_or_logged_out(tmp_path: Path) -> None:
-    """S49, P58: GET only; forms are no links; what changes something at the server is not followed."""
+    """S49, P58: only GET; forms are no links; links that change something at the server are not followed."""
     forms = '<form action="/post" method=post><input name=q><button formaction="/button">x</button></form><form action="/search"></form>'
     unsafe = ["/logout", "/account/sign-out/", "/x?action=delete", "/x?delete=1", "/cart/add-to-cart/5", "/x?do=remove", "/LogOut.php"]
     async with faulty_web() as web:
@@ -223,12 +229,12 @@ async def test_nothing_is_ever_submitted_or_logged_out(tmp_path: Path) -> None:
     assert found.counters["skip:unsafe"] == len(unsafe)
 
 
-# -- what asks not to be taken --------------------------------------------------------------------------------------------------------
+# -- pages that ask not to be taken ------------------------------------------------------------------------------------------------
 
 
 async def test_a_file_nobody_wants_costs_its_headers(tmp_path: Path) -> None:
-    """P43, P41: not requested if its name says so, not read if its type says so: of 100 MB at most 256 KiB arrive. Encodings are
-    offered.
+    """P43, P41: a file of an unwanted type is not requested if its name says so. If only its header says so, the body is not read: of 100
+    MB at most 256 KiB arrive. Requests offer encodings.
     """
 
     async def archive(talk: Talk) -> None:
@@ -246,8 +252,8 @@ async def test_a_file_nobody_wants_costs_its_headers(tmp_path: Path) -> None:
 
 
 async def test_a_page_may_ask_that_its_links_are_not_followed(tmp_path: Path) -> None:
-    """P45, P46, P47: by meta, by header, by a header for our name, by the link; directives for other crawlers are ignored. AI signals are
-    recorded.
+    """P45, P46, P47: by a meta element, by a header, by a header for our name, by rel of the link. Directives for other crawlers are
+    ignored. Statements about AI are recorded.
     """
     asked = {
         "meta": page("/x", head="<meta name=robots content='noindex, nofollow'>"),
@@ -273,8 +279,7 @@ async def test_a_page_may_ask_that_its_links_are_not_followed(tmp_path: Path) ->
 
 
 async def test_a_fault_of_our_own_in_one_page_ends_that_page_only(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """F83: logged and recorded as ours with its traceback; the answer is kept, not asked for again, and the crawl goes on.
-
+    """F83: it is logged with its traceback and recorded as our fault; the answer is stored and not requested again, and the crawl goes on.
     Seen to fail: the host was asked for the page twice more, and no log said why.
     """
 

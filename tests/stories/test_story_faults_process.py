@@ -1,4 +1,4 @@
-"""ACCEPTANCE.md through agents in processes of their own: pages that kill their parser, and a system without descriptors."""
+"""Rows of ACCEPTANCE.md with agents in processes of their own: pages that kill their parser, and a system without free file descriptors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from thresher.storage.store import Store
 
 
 async def test_a_page_that_kills_the_crawler_is_parsed_where_it_can_do_no_harm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """F69: the life that it ended is counted, the next parses it in a child."""
+    """F69: the first process that the page kills notes it; the next parses the page in a child process."""
     here: list[int] = []
 
     def prepare_here(body: bytes, *args: Any, **options: Any) -> DecodedBody | None:
@@ -34,11 +34,11 @@ async def test_a_page_that_kills_the_crawler_is_parsed_where_it_can_do_no_harm(t
         found = await crawl(tmp_path, web, "a.test/poison")
     assert web.pages("a.test") == ["/poison", "/poison", "/after"]
     assert found["a.test/poison"].flags == set()
-    assert max(here) < 5_000  # it was not among those that were parsed in the crawler
+    assert max(here) < 5_000  # it is not among the pages that were parsed in the agent
 
 
 async def test_a_page_that_ended_three_lives_is_not_parsed_a_fourth_time(tmp_path: Path) -> None:
-    """F69: kept as it came, marked, its links not followed; nothing else changes."""
+    """F69: it is stored as it came, with a mark, and its links are not followed. Nothing else changes."""
     async with faulty_web() as web:
         web.say("a.test/poison", page("/never"))
         web.say("a.test/good", page("/after"))
@@ -53,7 +53,7 @@ async def test_a_page_that_ended_three_lives_is_not_parsed_a_fourth_time(tmp_pat
 
 
 def _crash_again(path: Path, seq: int) -> None:
-    """Leave the page in the slot of the one that is worked on, as a life that it ends does."""
+    """Write into the store that the page is being parsed, as an agent that dies over it leaves it."""
     with Store.open(path, None, time.time()) as store:
         suspects = Suspects(path, store.tables)
         assert suspects.accuse()
@@ -77,7 +77,7 @@ def _slow(web: Web) -> None:
 
 
 async def test_no_url_is_lost_for_want_of_descriptors(tmp_path: Path) -> None:
-    """F91: 64 descriptors for 100 fetchers, the store and its log: fewer connections, no failure of any host or URL."""
+    """F91: 64 descriptors for 100 fetchers, the store and its log. There are fewer connections, and no host and no URL fails."""
     async with faulty_web() as web:
         _slow(web)
         code, found = await crawl_apart(tmp_path, web, *(f"h{i}.test/" for i in range(80)), n_files=64, fetch={"concurrency": 100})

@@ -1,4 +1,6 @@
-"""ACCEPTANCE.md through whole crawls: what a robots.txt says is what the server sees, and no answer is no permission."""
+"""Rows of ACCEPTANCE.md in whole crawls: the server sees that its robots.txt is obeyed; if a robots.txt cannot be fetched, nothing is
+allowed.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ def text(body: bytes) -> bytes:
 
 
 def _fed(start: bytes, block: bytes, times: int) -> Reply:
-    """Return a robots.txt that begins with `start` and goes on for long."""
+    """Return a robots.txt that begins with `start` and goes on without end."""
 
     async def script(talk: Talk) -> None:
         await talk.send(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n" + start)
@@ -50,7 +52,9 @@ UNREACHABLE: dict[str, Reply] = {
 
 
 async def test_no_answer_forbids_everything_until_there_is_one(tmp_path: Path) -> None:
-    """F74, P13: no page is asked for; the file is, after 5 minutes (here 0.1 s), then twice that, and so on until it answers."""
+    """F74, P13: no page is requested. The robots.txt is, after 5 minutes (here 0.1 s), then after twice that, and so on, until it is
+    answered.
+    """
     async with faulty_web() as web:
         for host, reply in UNREACHABLE.items():
             web.say(f"{host}.test/robots.txt", reply, reply, reply, robots("User-agent: *", "Allow: /"))
@@ -59,15 +63,17 @@ async def test_no_answer_forbids_everything_until_there_is_one(tmp_path: Path) -
         found = await crawl(tmp_path, web, *(f"{host}.test/" for host in UNREACHABLE), robots=limits)
     for host in UNREACHABLE:
         paths = web.paths(f"{host}.test")
-        n_checks = max(4, len(paths) - 1)  # more where a busy machine takes longer over an answer than `robots.timeout`
+        n_checks = max(4, len(paths) - 1)  # more where a busy machine needs longer for an answer than `robots.timeout`
         assert paths == ["/robots.txt"] * n_checks + ["/"]
-        checks = [seen.began for seen in web.seen(f"{host}.test", "/robots.txt")]  # an end that the client made is seen late
+        checks = [
+            seen.began for seen in web.seen(f"{host}.test", "/robots.txt")
+        ]  # the server sees late that the client has closed the connection
         assert [after - before >= CHECK_S * 2**n for n, (before, after) in enumerate(pairwise(checks))] == [True] * (n_checks - 1)
     assert found.causes() == {}
 
 
 async def test_a_certificate_that_does_not_fit_forbids_everything(tmp_path: Path) -> None:
-    """F74: nothing is sent; the checks get rarer until nothing is due within the crawl's patience, and the URL still waits."""
+    """F74: nothing is sent. The checks become rarer until the next is later than `limits.max_wait` allows; the URL still waits then."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     trustme.CA().issue_cert("a.test").configure_cert(context)
     async with faulty_web(tls=context) as web:
@@ -80,7 +86,7 @@ async def test_a_certificate_that_does_not_fit_forbids_everything(tmp_path: Path
 
 
 async def test_a_429_forbids_everything_for_as_long_as_it_asks(tmp_path: Path) -> None:
-    """F76, P18, P28"""
+    """F76, P18, P28: nothing of the host is requested until Retry-After is over."""
     async with faulty_web() as web:
         web.say("a.test/robots.txt", response(b"", "Retry-After: 1", status="429 Too Many Requests"), response(status="404 Not Found"))
         await crawl(tmp_path, web, "a.test/", robots={"error_ttl": 0.01})
@@ -89,7 +95,7 @@ async def test_a_429_forbids_everything_for_as_long_as_it_asks(tmp_path: Path) -
 
 
 async def test_a_file_that_is_not_there_allows_everything(tmp_path: Path) -> None:
-    """F75, P12: 401, 403, 404, 410; the operator may have the first two taken for a no."""
+    """F75, P12: 401, 403, 404 and 410. By an option 401 and 403 forbid everything."""
     statuses = (400, 401, 403, 404, 410, 451)
     async with faulty_web() as web:
         for status in statuses:
@@ -101,11 +107,11 @@ async def test_a_file_that_is_not_there_allows_everything(tmp_path: Path) -> Non
         assert {status for status in statuses if web.pages(f"h{status}.test")} == {400, 404, 410, 451}
 
 
-# -- elsewhere ------------------------------------------------------------------------------------------------------------------------
+# -- a robots.txt that redirects --------------------------------------------------------------------------------------------------
 
 
 async def test_five_hops_are_followed_and_bind_the_host_that_was_asked(tmp_path: Path) -> None:
-    """F77, P11: over three hosts, whatever their own files say, at each host's pace."""
+    """F77, P11: over three hosts, whatever their own robots.txt say, with each host's delay."""
     async with faulty_web() as web:
         hops = ["b.test/1", "c.test/2", "a.test/3", "b.test/4", "c.test/5"]
         for place, to in zip(["a.test/robots.txt", *hops], hops, strict=False):
@@ -126,7 +132,9 @@ async def test_five_hops_are_followed_and_bind_the_host_that_was_asked(tmp_path:
 
 
 async def test_what_leads_nowhere_forbids_everything(tmp_path: Path) -> None:
-    """F77, S6: six hops, a circle, itself, another scheme, nowhere, and an address behind our own firewall, which is never connected to."""
+    """F77, S6: six hops, a circle, a redirect to itself, another scheme, no Location, and a private address, to which no connection is
+    opened.
+    """
     async with faulty_web() as web, serve(lambda talk: talk.gone(), host="127.0.0.9") as inner:
         for i in range(6):
             web.say("six.test/robots.txt" if i == 0 else f"six.test/{i}", redirect(f"/{i + 1}"))
@@ -211,7 +219,7 @@ FILES: dict[str, tuple[list[str], list[str], list[str]]] = {  # lines, what is f
 
 
 async def test_a_file_means_what_the_rfc_says(tmp_path: Path) -> None:
-    """P1, P2, P3, P4, P5, P6, P7, P8, P10, P57: what is denied is never asked for, not even by HEAD, and recorded as denied."""
+    """P1, P2, P3, P4, P5, P6, P7, P8, P10, P57: what is denied is never requested, not even by HEAD, and is recorded as denied."""
     hosts = {name: f"{name.partition(':')[0].lower()}-{i}.test" for i, name in enumerate(FILES)}
     async with faulty_web() as web:
         seeds = []
@@ -226,11 +234,11 @@ async def test_a_file_means_what_the_rfc_says(tmp_path: Path) -> None:
     assert {seen.head.split(b" ")[0] for seen in web.log} == {b"GET"}
 
 
-# -- in time --------------------------------------------------------------------------------------------------------------------------
+# -- as time goes by ------------------------------------------------------------------------------------------------------------
 
 
 async def test_a_file_that_changes_is_read_again_and_binds_what_waits(tmp_path: Path) -> None:
-    """F79, P15: after a day (here 0.3 s) the file is asked for again; what is queued and now denied is dropped at dispatch."""
+    """F79, P15: after a day (here 0.3 s) the file is requested again. Waiting URLs that are denied now are dropped at their turn."""
     async with faulty_web() as web:
         web.say("a.test/robots.txt", robots("User-agent: *", "Disallow:"), robots("User-agent: *", "Disallow: /private/"))
         web.say("a.test/", page(*(f"/{kind}/{i}" for i in range(25) for kind in ("private", "open"))))
@@ -248,7 +256,9 @@ async def test_a_file_that_changes_is_read_again_and_binds_what_waits(tmp_path: 
 
 
 async def test_a_file_that_forbids_everything_does_not_forbid_itself(tmp_path: Path) -> None:
-    """P9: in a second life, out of date, it is read again, and what it now allows is fetched. One without any lifetime serves one URL."""
+    """P9: when the crawl is resumed later, the file is out of date and is read again, and what it allows now is fetched. A file whose
+    lifetime is 0 serves one URL.
+    """
     async with faulty_web() as web:
         web.say("a.test/robots.txt", robots("User-agent: *", "Disallow: /"), robots("User-agent: *", "Allow: /"))
         await crawl(tmp_path, web, "a.test/1", robots={"cache_ttl": 0.0})
@@ -259,7 +269,7 @@ async def test_a_file_that_forbids_everything_does_not_forbid_itself(tmp_path: P
 
 
 async def test_rules_in_date_are_taken_over_by_the_next_life(tmp_path: Path) -> None:
-    """P15, P55: a restart asks for no file that is not a day old."""
+    """P15, P55: a resume requests no robots.txt that is less than a day old."""
     async with faulty_web() as web:
         web.say("a.test/robots.txt", robots("User-agent: *", "Disallow: /private/"))
         await crawl(tmp_path, web, "a.test/1")
@@ -268,8 +278,8 @@ async def test_rules_in_date_are_taken_over_by_the_next_life(tmp_path: Path) -> 
 
 
 async def test_a_delay_asked_for_is_kept_and_an_absurd_one_parks_the_host(tmp_path: Path) -> None:
-    """P19, S47: a Crawl-delay of a quarter second is kept at every request. With one of a year or more the host is not crawled, and the
-    crawl ends.
+    """P19, S47: a Crawl-delay of .25 s holds for every request. A host with a Crawl-delay of a year or more is not crawled, and the crawl
+    ends.
     """
     async with faulty_web() as web:
         web.say("slow.test/robots.txt", robots("User-agent: *", "Crawl-delay: 0.25"))
@@ -286,7 +296,7 @@ async def test_a_delay_asked_for_is_kept_and_an_absurd_one_parks_the_host(tmp_pa
 
 
 async def test_the_same_we_ask_for_everything(tmp_path: Path) -> None:
-    """P1, P36, P34: robots.txt comes first on every origin, and under the same name as the pages."""
+    """P1, P36, P34: robots.txt is the first request at every origin, and has the same User-Agent as those for pages."""
     async with faulty_web() as web:
         web.say("a.test/", page(web.url("b.test/"), web.url("www.a.test/"), "/1"))
         await crawl(tmp_path, web, "a.test/")
@@ -299,7 +309,7 @@ async def test_the_same_we_ask_for_everything(tmp_path: Path) -> None:
 
 
 async def test_a_large_file_does_not_hold_up_other_hosts(tmp_path: Path) -> None:
-    """F78: half a megabyte of rules takes a while; pages of another host are fetched meanwhile."""
+    """F78: parsing half a megabyte of rules takes a while; pages of another host are fetched meanwhile."""
     lines = b"\n".join(b"Disallow: /" + "ä".encode() * 100 + b"%d" % i for i in range(2_300))
     async with faulty_web() as web:
         web.say("bad.test/robots.txt", text(b"User-agent: *\n" + lines))

@@ -1,4 +1,6 @@
-"""ACCEPTANCE.md through whole crawls: no way leads to a private address, and what robots.txt judged is what is sent."""
+"""Rows of ACCEPTANCE.md in whole crawls: no link and no redirect leads to a private address; the URL that robots.txt was asked about is the
+one that is sent.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +14,14 @@ from hostile import AAAA, A, DnsAnswer, Question, Site, Talk, name_server, respo
 from thresher.crawler.core.robots import Rules
 
 ROOT = Path(__file__).parents[2]
-INNER = "127.0.0.9"  # stands for what is behind our own firewall: not among the addresses that the crawl may reach
+INNER = "127.0.0.9"  # stands for a server behind our own firewall: it is not among the addresses that the crawl may reach
 
 
 # -- addresses ------------------------------------------------------------------------------------------------------------------------
 
 
 def _ways_in(inner: Site) -> dict[str, str]:
-    """Return spellings of the inner server's address by what is odd about them."""
+    """Return spellings of the inner server's address, each under what is unusual about it."""
     port = inner.port
     return {
         "plain": f"http://{INNER}:{port}/plain",
@@ -40,7 +42,7 @@ def _ways_in(inner: Site) -> dict[str, str]:
 
 
 async def _inside(tmp_path: Path, web: Web, *seeds: str) -> Found:
-    """Crawl with one address allowed, and a name for the other."""
+    """Crawl with one address allowed, and a name that stands for the other one."""
     return await crawl(
         tmp_path, web, *seeds,
         fetch={"allow_addresses": ["127.0.0.1/32"]}, dns={"static": {"inner.test": INNER, ".test": "127.0.0.1"}},
@@ -48,7 +50,9 @@ async def _inside(tmp_path: Path, web: Web, *seeds: str) -> Found:
 
 
 async def test_no_entry_point_leads_to_a_private_address(tmp_path: Path) -> None:
-    """S6, S4: seed, link, redirect, canonical, meta refresh, base, frame, alternate; each spelling; 0 connects.    (robots: see F77)"""
+    """S6, S4: by a seed, link, redirect, canonical, meta refresh, base, frame, alternate, in each spelling: no connection. (By robots.txt:
+    F77)
+    """
     async with faulty_web() as web, serve(lambda talk: talk.gone(), host=INNER) as inner:
         ways = _ways_in(inner)
         plain = ways["plain"]
@@ -70,14 +74,14 @@ async def test_no_entry_point_leads_to_a_private_address(tmp_path: Path) -> None
 
 
 async def test_a_name_that_turns_into_a_private_address_is_not_followed_there(tmp_path: Path) -> None:
-    """F6, S5: public at first, private when it is asked for again; the crawler stays with what it may reach."""
+    """F6, S5: the name has a public address at first, and a private one when it is looked up again. No connection goes there."""
 
     def zone(question: Question) -> DnsAnswer:
         address = INNER if question.name == "b.test" or question.n >= 4 else "127.0.0.1"
         return DnsAnswer([(A, address)] if question.kind == A else [], ttl=0)
 
     async def answer(talk: Talk) -> None:
-        """Answer and close: the next request needs a connect."""
+        """Answer and close the connection, so that the next request needs a new one."""
         await talk.send(page(f"/{len(web.log)}") if len(web.log) < 8 else page())
 
     async with faulty_web() as web, serve(lambda talk: talk.gone(), host=INNER) as inner, name_server(zone) as names:
@@ -92,14 +96,16 @@ async def test_a_name_that_turns_into_a_private_address_is_not_followed_there(tm
 
 
 def test_no_side_path_has_a_session_of_its_own() -> None:
-    """S6: nor a socket; each of the fetcher's two clients has one place that opens them, `cluster start` one that looks for the head."""
+    """S6: only one place for each of the fetcher's two clients opens HTTP sessions or sockets, and one in `cluster start`, which looks for
+    the head.
+    """
     session = re.compile(r"ClientSession\(|\b(?:urllib\.request|http\.client|requests\.get)\b|(?:create|open)_connection\(")
     files = [path for path in ROOT.joinpath("crawler").rglob("*.py") if path.parent.name != "demo"]
     places = [path.name for path in files if session.search(path.read_text())]
     assert sorted(places) == ["aiohttp_client.py", "cluster.py", "lean_client.py"]
 
 
-# -- what is judged is what is sent ---------------------------------------------------------------------------------------------------
+# -- the URL that robots.txt was asked about is the one that is sent ------------------------------------------------------------------
 
 ODD = [
     "/a/../private/1", "/./private/2", "/%70rivate/3", "//a.test/private/4", "\\private\\5", "/a/%2e%2e/private/6", "/private/./7",
@@ -111,7 +117,7 @@ ODD = [
 
 
 async def test_what_robots_judged_is_sent_byte_for_byte(tmp_path: Path) -> None:
-    """S51, S41, S16: however a link is written, one form of it is judged, stored and requested, in one request line."""
+    """S51, S41, S16: however a link is written, its canonical form is judged, stored and requested, and takes one request line."""
     rules = "User-agent: *\nDisallow: /private/\nDisallow: /caf%C3%A9$"
     async with faulty_web() as web:
         links = [link.replace("//a.test", f"//a.test:{web.site.port}") for link in ODD]
@@ -136,7 +142,7 @@ async def test_what_robots_judged_is_sent_byte_for_byte(tmp_path: Path) -> None:
 
 
 async def test_a_name_is_looked_up_once(tmp_path: Path) -> None:
-    """P60: whatever lifetime its name server gives: one question for each kind of address."""
+    """P60: one question for each type of address, whatever lifetime the name server gives."""
 
     def zone(question: Question) -> DnsAnswer:
         return DnsAnswer([(A, "127.0.0.1")] if question.kind == A else [], ttl=0)
@@ -149,7 +155,7 @@ async def test_a_name_is_looked_up_once(tmp_path: Path) -> None:
 
 
 async def test_each_url_is_asked_for_once(tmp_path: Path) -> None:
-    """P40, P58: by whatever number of pages and spellings it is linked; GET and nothing else."""
+    """P40, P58: however many pages link to it, in however many spellings; by GET only."""
     links = [f"{spelling}/{i}" for i in range(10) for spelling in ("", "/x/..", "http://A.TEST:{port}", "/.")]
     async with faulty_web() as web:
         for i in range(10):
@@ -161,7 +167,7 @@ async def test_each_url_is_asked_for_once(tmp_path: Path) -> None:
 
 
 async def test_a_host_is_served_one_request_at_a_time_and_rests_after_each(tmp_path: Path) -> None:
-    """P20, P21, P23, P26: www and bare are one host; the delay counts from the end of the answer, however long that took."""
+    """P20, P21, P23, P26: www and the bare name are one host; the delay counts from the end of an answer, however long that took."""
     delay_s = 0.1
 
     async def answer(talk: Talk) -> None:
@@ -179,7 +185,7 @@ async def test_a_host_is_served_one_request_at_a_time_and_rests_after_each(tmp_p
 
 
 async def test_a_slow_answer_makes_the_host_s_delay_longer(tmp_path: Path) -> None:
-    """P22: by the factor of the configuration."""
+    """P22: to `politeness.delay_factor` times what the answer took."""
 
     async def answer(talk: Talk) -> None:
         await slowly(talk, page("/2"), n_drops=50, every_s=0.002)
@@ -193,7 +199,7 @@ async def test_a_slow_answer_makes_the_host_s_delay_longer(tmp_path: Path) -> No
 
 
 async def test_names_that_share_an_address_or_a_site_take_turns(tmp_path: Path) -> None:
-    """P24, P25: twenty names of one address: so many at once and no more; ten hosts of one site: the same."""
+    """P24, P25: twenty names of one address have together no more connections than one address may; so have ten hosts of one site."""
     hosts = [f"h{i}.test" for i in range(20)]
     ours = [f"h{i}.one.test" for i in range(10)]
     narrow = {"address_connections": 2, "address_delay": 0.02}
@@ -211,14 +217,16 @@ async def test_names_that_share_an_address_or_a_site_take_turns(tmp_path: Path) 
             web.say(f"{host}/", count)
         await crawl(tmp_path / "address", web, *(f"{host}/" for host in hosts), politeness=narrow)
         assert most == 2
-        assert web.log[-1].began - web.log[0].began >= 30 * 0.02  # of 39 gaps: the first request may have been noticed late
+        assert (
+            web.log[-1].began - web.log[0].began >= 30 * 0.02
+        )  # of 39 gaps one may be short: the server may have noticed the first request late
         most = 0
         await crawl(tmp_path / "site", web, *(f"{host}/" for host in ours), politeness={"site_connections": 3})
         assert most == 3
 
 
 async def test_a_host_that_keeps_failing_is_parked(tmp_path: Path) -> None:
-    """P30: after so many failures in a row nothing more is asked of it; its URLs wait."""
+    """P30: after a number of failures in a row nothing more is requested of the host; its URLs wait."""
     async with faulty_web() as web:
         web.say_all("a.test", lambda seen: response(status="500 Oops"))
         found = await crawl(tmp_path, web, *(f"a.test/{i}" for i in range(20)), politeness={"dead_after": 5})
@@ -228,7 +236,7 @@ async def test_a_host_that_keeps_failing_is_parked(tmp_path: Path) -> None:
 
 
 async def test_a_host_s_budget_and_the_scope_are_kept(tmp_path: Path) -> None:
-    """P42, P54, P44: so many pages and no more of an endless host; by default none of another host."""
+    """P42, P54, P44: of an endless host only the budgeted number of pages is fetched, and by default none of another host."""
     async with faulty_web() as web:
         web.say_all("a.test", lambda seen: page(*(f"{seen.path.rstrip('/')}/{i}" for i in range(3)), web.url("b.test/")))
         found = await crawl(tmp_path, web, "a.test/", limits={"max_pages_per_host": 12}, scope={"type": "host"})
@@ -239,7 +247,7 @@ async def test_a_host_s_budget_and_the_scope_are_kept(tmp_path: Path) -> None:
 
 
 async def test_a_connection_that_rests_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """P59: after 15 s (here 0.1 s) without a request the server sees its end, while the crawl goes on elsewhere."""
+    """P59: after 15 s (here 0.1 s) without a request the crawler closes it, while it crawls other hosts."""
     monkeypatch.setattr("thresher.crawler.fetch.lean_client.KEEP_ALIVE_S", 0.1)
     is_closed = False
 

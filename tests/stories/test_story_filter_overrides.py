@@ -26,7 +26,9 @@ def configured(general: Settings, *overrides: Override, **modes: str) -> Setting
 
 
 def a_web(web: LittleWeb) -> None:
-    """Below /a, /b and /c the same: two copies of one page, and a picture by its name, by its type and by what its link says."""
+    """Put the same below /a, /b and /c: two copies of one page, and three links to what is said to be no page: by its name, by its content
+    type, by the link's `type`.
+    """
     parts = ("a", "b", "c")
     links = [f"<a href=/{part}/{name}>x</a>" for part in parts for name in ("first", "second", "p.png", "typed")]
     links += [f"<a href=/{part}/said type=application/pdf>x</a>" for part in parts]
@@ -69,7 +71,7 @@ async def test_a_filter_that_a_prefix_takes_back_refuses_nothing_there(tmp_path:
 
 
 async def test_what_a_filter_has_learned_does_not_act_below_a_prefix_that_takes_it_back(tmp_path: Path) -> None:
-    """Shapes of URLs that give errors alone are left, but for those below the prefix."""
+    """Shapes of URLs that have given errors only are no longer fetched, but for those below the prefix."""
     names = [f"{i}" for i in range(1, 13)]
     async with LittleWeb() as web:
         for site in ("s", "t"):
@@ -94,8 +96,8 @@ async def test_what_a_filter_has_learned_does_not_act_below_a_prefix_that_takes_
 
 
 async def test_a_filter_s_threshold_holds_below_its_prefix_and_its_memory_is_one(tmp_path: Path) -> None:
-    """Shapes of URLs that show one text are left after two answers below one prefix, after a thousand elsewhere. Texts of few words are no
-    copies in general and are below another: of the page that was kept elsewhere.
+    """URLs of a shape that shows always one text are left after two answers below one prefix, and after a thousand elsewhere. Texts of few
+    words are no copies in general, but are below another prefix: there a page counts as the copy of a page that was kept elsewhere.
     """
     names = [f"{i}" for i in range(1, 13)]
     short = b"<title>short</title>one two three four five six seven"

@@ -1,4 +1,4 @@
-"""What `thresher filters` says of a crawl, against truth that was planted, and against crawls that were made with and without a filter."""
+"""What `thresher filters` says of a crawl, compared with planted truth, and with crawls that were made with and without a filter."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from thresher.storage.view import View
 
 LOGIN = "Log in to see this page. " + " ".join(f"form{i}" for i in range(60))
 N = 60
-UNLIKE, NEAR = 50, 55  # logins that hold a document of their own, and one that differs from a thread in a word
+UNLIKE, NEAR = 50, 55  # logins that show a document of their own, and one that differs from a thread in one word
 
 
 def filters(mode: str = "enforce", tail_yield: float = 1.0) -> FilterSettings:
@@ -33,7 +33,7 @@ def filters(mode: str = "enforce", tail_yield: float = 1.0) -> FilterSettings:
 
 
 def forum(web: LittleWeb) -> None:
-    """Threads, each with the same login form; two late forms are documents."""
+    """Put threads, each with the same login form; two of the later forms are documents."""
     web.page("a.test/", *[f"a.test/thread/{i}" for i in range(N)])
     for i in range(N):
         word = _word(i)
@@ -78,7 +78,9 @@ async def test_what_is_told_of_a_filter_is_what_crawls_with_and_without_it_come_
 
 
 async def test_with_a_threshold_of_nought_and_all_filters_on_the_documents_are_those_of_a_crawl_without_filters(tmp_path: Path) -> None:
-    """The law, for a finite site without limits: by text, near copies apart. Mutation: what is held at the end was not drawn."""
+    """Law, for a finite site without limits: the same documents by their text, near copies apart. Mutation: what is held at the end is not
+    fetched.
+    """
     every = FilterSettings(tail_yield=0.0)
     modes = {name: getattr(every, name) for name in every.__struct_fields__ if hasattr(getattr(every, name), "mode")}
     on = msgspec.structs.replace(every, **{name: msgspec.structs.replace(one, mode="enforce") for name, one in modes.items()})
@@ -104,7 +106,7 @@ def texts(crawled: Crawled) -> set[bytes]:
 
 
 async def test_the_command_says_it_as_a_table_and_as_json_with_what_was_left_alone(tmp_path: Path) -> None:
-    """Mutation: `left_alone` read the classes' records, which know no proof."""
+    """Mutation: `left_alone` read the records of the classes, which do not have the proof that is printed."""
     async with LittleWeb() as web:
         forum(web)
         crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"], filters=filters()))
@@ -121,7 +123,7 @@ async def test_the_command_says_it_as_a_table_and_as_json_with_what_was_left_alo
 
 
 async def test_redirects_that_go_round_are_judged_and_have_no_end(tmp_path: Path) -> None:
-    """Mutation: each was followed to the next without an end."""
+    """Mutation: a replay followed a loop of redirects for ever."""
     async with LittleWeb() as web:
         web.page("a.test/", "a.test/one", "a.test/page")
         web.page("a.test/page")

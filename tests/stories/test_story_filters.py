@@ -1,4 +1,6 @@
-"""The registry's filters in whole crawls: observing changes nothing, endless spaces end while others finish."""
+"""The registry's filters in whole crawls: in `observe` they change nothing; endless spaces are left while other hosts are crawled to their
+end.
+"""
 
 from __future__ import annotations
 
@@ -116,13 +118,15 @@ async def test_filters_that_observe_change_nothing_but_recorded_verdicts(tmp_pat
 
 
 async def test_a_wildcard_farm_gets_no_more_than_its_hosts_and_its_share(tmp_path: Path) -> None:
-    """F8: rows of the farm's site stay below the cap of hosts, and other sites get at least 90 % of what is fetched."""
+    """F8: the rows of a site with endlessly many hosts stay below its cap of hosts, and other sites get at least 90 % of the requests."""
     most = 10
     async with Server(profile("spam", n_sites=20, pages_per_host=(10, 10))) as server:
         limits = LimitSettings(min_free_disk=0, max_wait=5.0, max_hosts_per_site=most, max_pages_per_site=20)
         configuration = crawl_settings(server, limits=limits)
         with Store.create(tmp_path / "c", configuration, 0.0) as store:
-            store.put(RULES, b"limits:site_host_limit", pack_u64(ROWS_PER_RULE - 10))  # of the rows that the farms may have as refused
+            store.put(
+                RULES, b"limits:site_host_limit", pack_u64(ROWS_PER_RULE - 10)
+            )  # of the rows, those that the farms may have as refused
         crawled = await crawl(tmp_path / "c", configuration)
         truth = unlabelled(server.web).truth()
     ordinary = {url for url in truth.urls if not truth.in_trap(url)}
@@ -171,7 +175,7 @@ def calendar(place: str) -> list[str]:
     ],
 )
 async def test_an_endless_space_ends_at_its_cap_and_others_finish(tmp_path: Path, generate: Any, start: str, most: int) -> None:
-    """F60."""
+    """F60: the crawl leaves the endless space at its cap, and fetches all other pages."""
     async with LittleWeb() as web:
         web.page("a.test/", start, *[f"a.test/{i}" for i in range(10)])
         for i in range(10):
@@ -189,7 +193,7 @@ async def test_an_endless_space_ends_at_its_cap_and_others_finish(tmp_path: Path
 
 @pytest.mark.parametrize("mode", ["observe", "enforce"])
 async def test_a_path_trap_that_observes_says_what_it_would_have_saved(tmp_path: Path, mode: Any) -> None:
-    """Those that wait are judged again when their turn comes, too."""
+    """URLs that wait are judged again when their turn comes, too."""
     n = 60
     async with LittleWeb() as web:
         places = [f"a.test/trap/{i}" for i in range(n)]
@@ -205,7 +209,9 @@ async def test_a_path_trap_that_observes_says_what_it_would_have_saved(tmp_path:
 
 @pytest.mark.parametrize("topic", ["forum.test/topic-{}.html", "forum.test/viewtopic.php?t={}"])
 async def test_a_forum_in_one_directory_is_found_whole(tmp_path: Path, topic: str) -> None:
-    """Its lists name far more topics than may be barren before the first is fetched. Long form: `benchmarks.quality.forum`."""
+    """Its lists link to far more topics than the number of barren pages after which a directory is left. Long form:
+    `benchmarks.quality.forum`.
+    """
     n_topics, a_list = 240, 40
     async with LittleWeb() as web:
         lists = [f"forum.test/index.php?start={start}" for start in range(0, n_topics, a_list)]
@@ -222,7 +228,7 @@ async def test_a_forum_in_one_directory_is_found_whole(tmp_path: Path, topic: st
 
 
 async def test_the_demo_s_traps_end_and_everything_else_is_found(tmp_path: Path) -> None:
-    """F60: session ids stop at their host's budget, calendars at their shape's."""
+    """F60: session ids are left when their host's budget is used up, calendars when that of their shape is."""
     most = 100
     demo_settings = profile("story", calendar_share=0.3, session_id_share=0.2, pages_per_host=(5, 9), error_share=0.0)
     async with Server(demo_settings) as server:
@@ -237,7 +243,7 @@ async def test_the_demo_s_traps_end_and_everything_else_is_found(tmp_path: Path)
     visited = [(trap.kind, sum(trap.holds(*split(url)) for url in crawled.pages)) for trap in truth.traps]
     assert (
         max(n for kind, n in visited if kind is PathKind.CALENDAR) == 2 * 20
-    )  # months and days, each of them new: ten times `max_calendar`
+    )  # months and days that are all new: ten times `max_calendar`
     assert most - 1 <= max(n for kind, n in visited if kind is PathKind.SESSION) <= most, "its home page has no session"
     assert crawled.status.hosts_parked == {"host_budget": 1}
 

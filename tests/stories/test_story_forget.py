@@ -1,4 +1,6 @@
-"""`thresher forget`: what is taken down is gone from store, archive and exports, stays gone, and is audited; a kill costs nothing."""
+"""`thresher forget`: what is taken down is gone from store, archive and exports, is not fetched again, and leaves a record of the takedown;
+a kill loses nothing.
+"""
 
 from __future__ import annotations
 
@@ -135,7 +137,7 @@ async def test_a_host_is_gone_with_its_robots_txt_and_nothing_of_it_is_asked_aga
 
 
 async def test_what_moves_wrote_of_a_host_that_is_a_whole_site_is_gone_with_it(tmp_path: Path) -> None:
-    """Mutations: the journals kept what filters knew of the site; only that of the agent that has it now forgot it."""
+    """Mutations: the journals kept what filters knew of the site; only the journal of the agent that has the site now was cleaned."""
     web, crawled = await crawled_web(tmp_path)
     with View(crawled.path) as view:
         site = URLSpace(view.secret, url_rules(view.settings)).queue_key(web.url("b.test"))[:8]
@@ -159,7 +161,7 @@ def n_moved_rows(path: Path, site: bytes) -> int:
 
 
 async def test_a_file_that_was_taken_away_is_named_since_nothing_in_it_is_taken_down(tmp_path: Path) -> None:
-    """The takedown is no success then; it is once the file is back."""
+    """Without a file of the archive the takedown fails; it succeeds once the file is back."""
     web, crawled = await crawled_web(tmp_path)
     (file,) = (crawled.path / "archive").iterdir()
     file.rename(tmp_path / file.name)
@@ -173,7 +175,7 @@ async def test_a_file_that_was_taken_away_is_named_since_nothing_in_it_is_taken_
 
 
 async def test_what_pages_need_and_sitemaps_of_a_host_are_gone_with_it(tmp_path: Path) -> None:
-    """A host that has no page of the crawl, but a picture and a sitemap; another picture of it is not asked for later."""
+    """The host has no page in the crawl, but a picture and a sitemap. Another picture of it, found afterwards, is not requested."""
     async with LittleWeb() as web:
         web.page("a.test/", head=f"<img src='{web.url('cdn.test/1.png')}'>")
         web.page("a.test/new", head=f"<img src='{web.url('cdn.test/2.png')}'>")

@@ -1,4 +1,4 @@
-"""However a crawl is ended, what drips holds it for the grace of ten seconds and no longer; a disk that refuses, too."""
+"""However a crawl is ended, slow answers delay its end by ten seconds at most; so does a disk that is full."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from thresher.storage.verify import verify
 
 
 async def drip(talk: Talk) -> None:
-    """Send without end, and twice as much as `fetch.min_rate` asks for."""
+    """Send bytes without end, twice as fast as `fetch.min_rate` asks for."""
     await talk.send(HEAD + b"\r\n")
     while True:
         await talk.send(bytes(200))
@@ -26,7 +26,7 @@ async def drip(talk: Talk) -> None:
 
 
 async def late(talk: Talk) -> None:
-    """Answer when the others have begun."""
+    """Answer only when the slow answers have begun."""
     await asyncio.sleep(0.3)
     await talk.send(page())
 
@@ -48,12 +48,14 @@ ENDS: dict[str, tuple[dict[str, float], Any, int]] = {
 async def test_a_drip_holds_no_crawl(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limits: dict[str, float], meanwhile: Any, code: int
 ) -> None:
-    """P45, F82: requests in flight have the same grace at a limit as at a signal; then they are given up and stay queued."""
+    """P45, F82: requests in flight get the same ten seconds when a limit is reached as after a signal. Then they are given up, and their
+    URLs stay queued.
+    """
     monkeypatch.setattr("thresher.crawler.agent.agent._GRACE_S", 0.5)
     async with faulty_web() as web:
         web.say("a.test/", late)
         web.say("b.test/", drip)
-        async with asyncio.timeout(600):  # an hour if the limits wait for the drips
+        async with asyncio.timeout(600):  # an hour if the crawl waits for the slow answers
             limited = {"min_free_disk": 0, **limits}
             found = await crawl(tmp_path, web, "a.test/", "b.test/", meanwhile=meanwhile, limits=limited, fetch=HOUR)
     assert found.ending.code == code
@@ -76,13 +78,13 @@ def _two_agents(tmp_path: Path, port: int) -> Path:
 
 
 async def test_drips_hold_several_agents_no_longer(tmp_path: Path) -> None:
-    """P45: the supervisor ends all of them at `limits.max_time`, though none rests."""
+    """P45: the supervisor ends all agents at `limits.max_time`, although none has finished its requests."""
     assert _GRACE_S == 10.0
     shorter = with_constant("thresher.crawler.agent.agent", "_GRACE_S", 0.5)
     async with faulty_web() as web:
         for n in range(6):
             web.say(f"s{n}.test/", drip)
         with start(tmp_path / "store", _two_agents(tmp_path, web.site.port), **shorter) as life:
-            assert await asyncio.to_thread(life.end) == 0, life.said  # an hour if they wait for the drips
+            assert await asyncio.to_thread(life.end) == 0, life.said  # an hour if they wait for the slow answers
             assert "limits.max_time reached" in life.said
     assert verify(tmp_path / "store") == []

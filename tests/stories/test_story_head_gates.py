@@ -1,4 +1,4 @@
-"""A body that a head gate does not want is logged with the filter that said so, whichever it is."""
+"""A body that a filter at the head gate refuses is logged with the name of that filter, whichever it is."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from thresher.storage.view import View
 
 
 class Picky:
-    """A head gate of another distribution: it wants no page that a certain server made."""
+    """A head gate of another distribution: it refuses every page with a certain header."""
 
     name = "picky"
 
@@ -35,7 +35,7 @@ async def test_a_refused_body_is_logged_by_the_filter_that_refused_it(tmp_path: 
 
 
 class Shy:
-    """A static gate of another distribution: it wants no URL with a tilde."""
+    """A static gate of another distribution: it refuses every URL with a tilde."""
 
     name = "shy"
 
@@ -44,7 +44,7 @@ class Shy:
 
 
 async def test_gates_before_the_request_and_at_the_head_record_what_they_would_refuse(tmp_path: Path) -> None:
-    """In `observe` a static and a head gate change nothing, and what each would have saved is counted once for a URL."""
+    """In `observe` a static gate and a head gate change nothing, and each URL that one would have refused is counted once."""
     async with LittleWeb() as web:
         web.page("a.test/", "a.test/~me", "a.test/toast", "a.test/~me", "a.test/plain")
         web.page("a.test/~me", "a.test/", "a.test/~me")

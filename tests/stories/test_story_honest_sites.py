@@ -30,7 +30,9 @@ from thresher.config.settings import FilterSettings, SoftErrorSettings
 async def test_no_page_of_an_honest_site_is_dropped_as_an_error_and_missing_pages_are_found(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """As it was, three of four pages of sites that track were lost. Mutation: the control of a parameter, of a path, or the home page."""
+    """Before there were controls, three of four pages of sites with tracking parameters were lost. Mutation: no control of a parameter, of
+    a path, or of the home page.
+    """
     found = await run(tmp_path / "c", 8)
     assert len(HONEST) >= 12
     assert {row.name: row.lost for row in found if row.lost} == {}
@@ -42,7 +44,7 @@ async def test_no_page_of_an_honest_site_is_dropped_as_an_error_and_missing_page
 
 
 async def test_small_hosts_show_their_documents_as_early_as_without_filters(tmp_path: Path) -> None:
-    """Filters' own requests wait while a host is young. Mutation: probes and canaries that cannot wait."""
+    """While few pages of a host are fetched, filters' own requests to it wait. Mutation: probes and canaries that do not wait."""
     plain = await small_hosts.made(tmp_path / "plain", 16, small_hosts.without_filters())
     default = await small_hosts.made(tmp_path / "default", 16, FilterSettings())
     assert small_hosts.judge(plain, default) == 0
@@ -58,7 +60,7 @@ def test_the_bench_fails_if_a_page_is_lost_or_too_many_missing_ones_are_not_foun
 
 
 def stubs(missing: Server) -> Server:
-    """Return a server of pages that say something odd; what is missing is answered otherwise."""
+    """Serve pages that say that something is no longer available; `missing` answers URLs that do not exist."""
 
     def answer(path: str, query: dict[str, str], n: int) -> Reply:
         i = number_of(path, n, "/p")

@@ -1,4 +1,4 @@
-"""An existing archive becomes a crawl: our own files, those of Common Crawl's shape, torn and foreign ones."""
+"""An archive becomes a crawl: archives of our own, of Common Crawl, torn ones and those of other programs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ def imported(store: Path, *sources: Path) -> tuple[int, str]:
 
 
 async def test_a_crawls_own_archive_comes_to_the_same_crawl(tmp_path: Path) -> None:
-    """Pages with their words and links, redirects and errors: as the crawl that wrote them has them, but for what only a crawl knows."""
+    """Pages with their words and links, redirects and errors are as in the crawl that wrote the archive; what an archive cannot tell is
+    left out.
+    """
     old, new = tmp_path / "old", tmp_path / "new"
     async with LittleWeb() as web:
         web.page("a.test/", "a.test/1", "a.test/moved", "a.test/gone", "b.test/")
@@ -84,7 +86,9 @@ def foreign() -> bytes:
 
 
 def test_what_others_wrote_is_read(tmp_path: Path) -> None:
-    """WARC 1.0 by warcio: lengths that lie, a body that is still packed, a resource, a revisit; names of hosts are no pages."""
+    """WARC 1.0 by warcio, with wrong lengths, a body that is still compressed, a resource record, a revisit record; records of DNS look-ups
+    are no pages.
+    """
     path = tmp_path / "cc.warc.gz"
     path.write_bytes(foreign())
     code, said = imported(tmp_path / "store", path)

@@ -1,4 +1,4 @@
-"""A crawl from Python, interrupted twice."""
+"""A crawl that a Python script runs gets Ctrl-C twice."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from thresher.storage.verify import verify
 
 
 async def test_the_second_ctrl_c_gives_up_what_is_in_flight(tmp_path: Path) -> None:
-    """A server that never answers; without the second the crawl waits for it."""
+    """The server never answers; after the first Ctrl-C alone the crawl waits for it."""
     async with LittleWeb() as web:
         web.page("a.test/")
         gate = web.stall("a.test/")

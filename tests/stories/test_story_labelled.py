@@ -1,4 +1,4 @@
-"""The crawler and the labelled webs agree on what there is: without filters a crawl answers for exactly the truth."""
+"""A crawl without filters of the labelled webs finds exactly the URLs that their truth lists."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def without_filters() -> FilterSettings:
 
 
 async def test_a_crawl_without_filters_fetches_exactly_the_truth(tmp_path: Path) -> None:
-    """All parts but the one that never ends."""
+    """Of all parts of the web but the one without end."""
     demo_settings = profile("labelled", parts=("soft", "aliases", "patterns", "replicas", "rank"), part_pages=6, part_sites=2)
     async with Server(demo_settings) as server:
         assert isinstance(server.web, LabelledWeb)

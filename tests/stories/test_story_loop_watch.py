@@ -1,4 +1,6 @@
-"""A page that holds the loop of a whole crawl: it is seen, and its host's next pages are parsed apart; other hosts' are not."""
+"""A page whose parsing blocks the event loop of an agent: this is noticed, and the next pages of its host are parsed in another process;
+those of other hosts are not.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ from thresher.crawler.core.parsed import Parsed
 
 
 class Seen(logging.Handler):
-    """Sets an event when an accusation is logged."""
+    """A log handler that sets an event when a host is reported for blocking the loop."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -27,7 +29,7 @@ class Seen(logging.Handler):
 
 
 async def test_a_host_that_holds_the_loop_does_so_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """F94, in a crawl. Mutation: no page is suspected, and the next one is parsed in the agent."""
+    """F94, in a whole crawl. Mutation: no page is suspected, and the next one is parsed in the agent, too."""
     parsed_here: list[str] = []
 
     def parse(source: html.DecodedBody, **options: Any) -> Parsed:

@@ -14,7 +14,9 @@ from thresher.storage.view import View
 
 
 async def test_a_site_that_wants_its_cookie_back_is_told_as_a_loop_with_the_option_for_it(tmp_path: Path) -> None:
-    """It redirects in a circle those who do not bring its cookie. The crawl ended with 0 and told of no way."""
+    """The site redirects requests without its cookie in a circle. Seen to fail: the crawl ended with 0, and said nothing of
+    `fetch.cookies`.
+    """
     async with LittleWeb() as web:
         web.with_cookie("a.test/", "seen=1", "a.test/enter")
         web.redirect("a.test/enter", "a.test/")
@@ -48,7 +50,7 @@ async def test_a_loop_of_redirects_is_not_laid_to_cookies_that_are_sent(tmp_path
 
 
 async def test_an_answer_whose_body_could_not_be_read_is_not_kept(tmp_path: Path) -> None:
-    """Nothing of it is there; an error's body is. Mutation: `keep` of what failed was always true."""
+    """Such a body is not stored; that of an error page is. Mutation: `keep` of an answer that failed was always true."""
     async with LittleWeb() as web:
         web.page("a.test/", "a.test/broken", "a.test/busy")
         web.file("a.test/broken", "text/html\r\nContent-Encoding: gzip", b"\x1f\x8b\x08\x00" + b"no deflate " * 30)

@@ -1,4 +1,6 @@
-"""What operators need before they switch: credentials, cookies of a chain, a proxy; judged by what real servers saw of a crawl."""
+"""What somebody needs who comes from another crawler: credentials, cookies within a chain of redirects, a proxy; judged by what real
+servers received.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,7 @@ def written_in(folder: Path) -> dict[Path, bytes]:
 
 
 async def test_a_secret_reaches_its_origin_and_stands_nowhere_that_a_crawl_writes(tmp_path: Path) -> None:
-    """S12: neither in the store nor in the archive, nor in the log of requests."""
+    """S12: the secret is not in the store, the archive, or the log of requests."""
     async with LittleWeb() as web:
         web.page("a.test/", "a.test/1", "b.test/")
         web.redirect("a.test/1", "b.test/2")

@@ -1,4 +1,4 @@
-"""A filter is its file and one line, also one that has a study done in another process: nothing else names it."""
+"""A filter is one file and one line of the registry, also if it has a study that another process carries out."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class LongestTitle:
 
 
 async def test_a_filter_with_a_study_of_its_own_is_a_file_and_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Mutation: a table of studies in the child, which knows the filters that were there when it was written."""
+    """Mutation: the child process has a fixed table of studies, which does not know a new filter."""
     (tmp_path / "study_of_titles.py").write_text(_STUDY)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     own = LongestTitle()

@@ -1,4 +1,4 @@
-"""One's own site through the real command line: a server on loopback, what it takes to crawl it, and what is not reached through it."""
+"""One's own site by the real command line: what it takes to crawl a server on loopback, and what else cannot be reached then."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def told(*words: str | Path) -> str:
 
 
 def test_each_refusal_on_the_way_names_the_key_to_set_and_the_profile(tmp_path: Path) -> None:
-    """Mutation: take BAD_PORT or BLOCKED_ADDRESS out of `governing.OPTIONS`."""
+    """Mutation: BAD_PORT or BLOCKED_ADDRESS is missing from `governing.OPTIONS`."""
     with Witness(site) as server:
         with crawl(tmp_path / "first", server.url("own.test")) as life:
             assert life.end() == 2
@@ -92,9 +92,8 @@ def test_a_refusal_of_a_link_names_its_option_in_the_summary_the_statistics_and_
 
 @pytest.mark.parametrize(("tail_yield", "held"), [(1, "depth_cutoff 1"), (0.02, "")])
 def test_what_was_held_for_a_while_and_then_fetched_is_not_told_as_held(tail_yield: float, held: str, tmp_path: Path) -> None:
-    """A chain of 80 pages: depth_cutoff holds each link before it is fetched; with `tail_yield` 1 the first one that it holds stays held.
-
-    Seen to fail: "held or refused: depth_cutoff 57", though all were fetched.
+    """A chain of 80 pages: depth_cutoff holds each link before it is fetched. With `tail_yield` 1 the first link that it holds is never
+    fetched. Seen to fail: "held or refused: depth_cutoff 57", though all were fetched.
     """
 
     def answer(request: ReceivedRequest) -> bytes:
@@ -113,11 +112,13 @@ def test_what_was_held_for_a_while_and_then_fetched_is_not_told_as_held(tail_yie
     status = json.loads(told("status", store, "--json"))
     assert (status["held"], sum(status["held_by"].values())) == (bool(held), bool(held))
     assert ("held now        by filters: depth_cutoff 1" in told("status", store)) == bool(held)
-    told("verify", store)  # exit 0: the counts are right
+    told("verify", store)  # exit 0: `verify` finds the counts right
 
 
 def test_ones_own_site_is_one_short_command_and_opens_nothing_else(tmp_path: Path) -> None:
-    """Another port, another name for the same address, an address in the clear, a redirect: not a byte reaches them."""
+    """Links name another port, another name of the same address and the address itself, a redirect leads to another port: none receives a
+    byte.
+    """
 
     def answer(request: ReceivedRequest) -> bytes:
         if request.path == "/away":
@@ -135,12 +136,12 @@ def test_ones_own_site_is_one_short_command_and_opens_nothing_else(tmp_path: Pat
         assert {request.host for request in outer.requests} == {"own.test"}
         assert set(outer.paths("own.test")) == {"/robots.txt", "/", "/away", *(f"/p{n}" for n in range(1, N_PAGES))}
     known = findings(tmp_path / "crawl").urls
-    assert known["http://own.test/"].failure == "blocked_address"  # pinned at another port
+    assert known["http://own.test/"].failure == "blocked_address"  # pinned with another port
 
 
 def test_what_was_pinned_holds_for_a_resume_with_the_profile_and_only_that(tmp_path: Path) -> None:
-    """Without the profile the site is reached no more. With it, it is; then its name comes to mean another inner address, where the same
-    server listens, and is not reached.
+    """Without the profile a resume does not reach the site. With it, it does. Then the site's name gets another inner address, at which the
+    same server listens: it is not reached.
     """
     store, other = tmp_path / "crawl", tmp_path / "other"
     moved = ("--set", "dns.static.own.test=127.0.0.66")
@@ -163,7 +164,9 @@ def test_what_was_pinned_holds_for_a_resume_with_the_profile_and_only_that(tmp_p
 
 
 def test_a_site_whose_server_is_not_running_is_told_before_the_crawl_begins(tmp_path: Path) -> None:
-    """Mutation: without the look it waited for a robots.txt, four tries long, and said nothing. One that runs is enough."""
+    """If one of several sites answers, the crawl begins. Mutation: without this check the crawl waited for four attempts at robots.txt, and
+    said nothing.
+    """
     seeds = [f"http://own.test:{free_port()}/", f"http://evil.test:{free_port()}/"]
     with crawl(tmp_path / "none", *seeds, "--profile", "own-site") as life:
         assert life.end() == 2
@@ -184,7 +187,7 @@ def test_several_agents_know_what_is_pinned(tmp_path: Path) -> None:
 
 
 def test_a_bare_host_is_asked_by_https_first_and_by_http_where_that_cannot_connect(tmp_path: Path) -> None:
-    """The server waits for a request that a client of TLS never sends. Mutation: leave `gives_way` False."""
+    """The server speaks HTTP only, and waits for a request that a TLS client never sends. Mutation: `gives_way` stays False."""
     store = tmp_path / "crawl"
     with Witness(site) as server:
         bare = f"own.test:{server.port}"

@@ -1,4 +1,6 @@
-"""The redirect gate in a real crawl: every original counts, whatever became of its target and whichever came first."""
+"""The redirect gate in a real crawl: every URL that redirects counts, whatever became of its target, and whichever of the two was met
+first.
+"""
 
 from __future__ import annotations
 

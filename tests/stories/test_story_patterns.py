@@ -1,4 +1,4 @@
-"""Pattern yield in whole crawls, judged by what the server was asked for."""
+"""Pattern yield in whole crawls, judged by the requests that the server received."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ KEPT = {"media", "exact_duplicate", "pattern_yield"}
 
 
 def filters(mode: Any = "enforce", **of: Any) -> FilterSettings:
-    """Return pattern yield, the type gate and exact copies; the other filters would end some of these webs by themselves."""
+    """Return pattern yield, the type gate and exact copies; other filters would end some of these webs before it does."""
     default = FilterSettings(audit_share=0.0, tail_yield=1.0, pattern_yield=PatternYieldSettings(mode=mode, **of))
     others = {name for name in default.__struct_fields__ if hasattr(getattr(default, name), "mode")} - KEPT
     return msgspec.structs.replace(default, **{name: msgspec.structs.replace(getattr(default, name), mode="off") for name in others})
 
 
 def forum(web: LittleWeb) -> None:
-    """Threads, each with a login form that returns to it; the form is the same for all."""
+    """Put threads, each with a login form that returns to it; all forms show the same text."""
     web.page("a.test/", *[f"a.test/thread/{i}" for i in range(N)])
     for i in range(N):
         web.page(f"a.test/thread/{i}", f"a.test/login?return={_word(i)}")
@@ -65,9 +65,8 @@ async def test_observing_says_what_would_be_saved_and_changes_nothing(tmp_path: 
 
 
 async def test_a_pattern_that_comes_to_yield_is_released_and_nothing_of_it_is_lost(tmp_path: Path) -> None:
-    """The first 150 items show one notice, the others are documents; each list names twenty items.
-
-    Mutation: the filter asks for no release.
+    """The first 150 items show one notice, the others are documents; each list links to twenty items. Mutation: the filter asks for no
+    release.
     """
     n = 460
     async with LittleWeb() as web:
@@ -85,7 +84,7 @@ async def test_a_pattern_that_comes_to_yield_is_released_and_nothing_of_it_is_lo
 
 
 def redirecting(web: LittleWeb) -> None:
-    """Pages, each with a short link to a post that nothing else names, and one that leads to the login form."""
+    """Put pages, each with a short link that redirects to a post which nothing else links to, and one that redirects to the login form."""
     web.page("a.test/", "a.test/login", *[f"a.test/page/{i}" for i in range(N)])
     web.page("a.test/login", text=LOGIN)
     for i in range(N):
@@ -96,7 +95,7 @@ def redirecting(web: LittleWeb) -> None:
 
 
 async def test_redirects_to_what_is_known_are_cut_and_those_that_discover_are_not(tmp_path: Path) -> None:
-    """Mutation: a redirect was never credited with its target."""
+    """Mutation: a redirect does not count as useful when its target is new."""
     async with LittleWeb() as web:
         redirecting(web)
         crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"], filters=filters()))

@@ -1,4 +1,6 @@
-"""An answer, a finding or a message that kills the agent is quarantined in its next life, and carried out when it is offered again."""
+"""An answer, a finding or a message that kills the agent is quarantined by the next agent process. It is carried out when the operator
+offers it again.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,7 @@ SITE = bytes(range(8))
 
 
 class Frail(PageScript):
-    """A prober that raises an exception over each answer, half way, until it is mended."""
+    """A prober that raises an exception in the middle of each answer, until it is mended."""
 
     is_mended = False
 
@@ -41,7 +43,7 @@ class Frail(PageScript):
 
 
 async def test_an_answer_that_kills_the_agent_is_quarantined_and_requested_again_when_it_is_offered(tmp_path: Path) -> None:
-    """Mutation: the next life let the filter learn from it again."""
+    """Mutation: the next process let the filter learn from the answer again."""
     path = tmp_path / "c"
     async with LittleWeb() as web:
         web.page("a.test/", "a.test/1")
@@ -66,7 +68,7 @@ async def test_an_answer_that_kills_the_agent_is_quarantined_and_requested_again
 
 
 class Pupil:
-    """A background learner of which the finding, or what is gathered, raises an exception."""
+    """A background learner that raises an exception over a finding, or while it gathers material."""
 
     name = "pupil"
     study = "none:none"
@@ -128,7 +130,7 @@ async def test_a_finding_that_kills_the_agent_is_quarantined_not_studied_again_a
         assert not agent._context.studies.busy
 
     with pytest.raises(ExceptionGroup):
-        await _life(path, spec, ask)  # it is offered, and kills once more
+        await _life(path, spec, ask)  # it is offered, and kills the agent once more
     await _life(path, spec, ask)
     assert [record.offered for record in _offered(path)] == [False]
     pupil.is_mended = True
@@ -138,7 +140,7 @@ async def test_a_finding_that_kills_the_agent_is_quarantined_not_studied_again_a
 
 
 async def test_what_cannot_be_read_is_quarantined_in_the_visit_that_acknowledges_it(tmp_path: Path) -> None:
-    """No life is lost to it. Mutation: the watermark was moved in a visit of its own."""
+    """The agent does not die of such a message. Mutation: the watermark was moved in a visit of its own."""
     path = tmp_path / "c"
 
     def hear(agent: Agent) -> None:

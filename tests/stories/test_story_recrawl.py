@@ -1,4 +1,4 @@
-"""Rounds of revisits from outside: what is asked again and how, what is told of it; the server's log is the witness."""
+"""Rounds of revisits from outside: what is requested again, with which conditions, and what is reported; judged by the server's log."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ WORDS = " ".join(f"word{i}" for i in range(300))
 
 @pytest.mark.parametrize("client", ["lean", "aiohttp"])
 async def test_a_round_asks_for_every_page_once_and_finds_every_change(tmp_path: Path, client: Literal["lean", "aiohttp"]) -> None:
-    """P39: what has not changed is answered by a 304 without a body. Mutation: conditions never sent."""
+    """P39: a page that has not changed is answered by a 304 without a body. Mutation: conditions are never sent."""
     with ChangingWeb() as web:
         web.put("/", WORDS, *(f"/{i}" for i in range(10)))
         for i in range(10):
@@ -105,7 +105,9 @@ async def test_what_is_no_validator_is_not_sent_back(tmp_path: Path) -> None:
 async def test_an_etag_of_a_megabyte_and_a_304_that_nobody_asked_for_change_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """F47: a header line beyond its limit costs its page and no other, at a first visit and at a later one, and `explain` says why."""
+    """F47: a header line beyond the limit makes its own page fail and no other, at the first visit and at a later one, and `explain` says
+    why.
+    """
     huge = f'"{"x" * 1_000_000}"'
     with ChangingWeb() as web:
         web.put("/", WORDS, "/a", "/b", "/c")
@@ -154,7 +156,7 @@ async def test_only_so_many_versions_are_kept_and_the_newest_is_exported(tmp_pat
             for version in ("second", "third", "fourth"):
                 web.put("/a", f"{version} " * 50)
                 await again(path, web, **sections)
-            await again(path, web, **sections)  # what is outdated goes with a later commit
+            await again(path, web, **sections)  # outdated versions are deleted with a later commit
             with View(path) as view:
                 bodies = [view.tables.bodies.get(visit) or b"" for visit, page in view.all_pages() if page.url == web.url("a.test", "/a")]
                 (newest,) = [page for _, page in current_pages(view) if page.url == web.url("a.test", "/a")]
@@ -189,7 +191,7 @@ async def test_limits_count_for_a_round(tmp_path: Path) -> None:
         crawled = await again(tmp_path / "c", web, limits=limits)
         assert crawled.ending.why == "limits.max_pages reached"
         assert len(web.asked()) == 4
-        await again(tmp_path / "c", web)  # the next round takes over what waits, and asks for the others too
+        await again(tmp_path / "c", web)  # the next round fetches what still waits, and the other pages too
         assert len(web.asked()) == 11
         per_host = LimitSettings(min_free_disk=0, max_wait=5.0, max_pages_per_host=11)
         await again(tmp_path / "c", web, limits=per_host)
@@ -284,7 +286,7 @@ async def test_what_is_held_or_refused_stays_so(tmp_path: Path) -> None:
             ),
         )
         plugged = [FilterSpec("script", Mode.ENFORCE, learned=script)]
-        limits = LimitSettings(min_free_disk=0, max_wait=5.0, max_pages=2)  # with more, what is held has its turn at the end
+        limits = LimitSettings(min_free_disk=0, max_wait=5.0, max_pages=2)  # with a larger share, held URLs are fetched at the end
         before = await first(tmp_path / "c", web, plugged, limits=limits)
         states = {row.state for row in before.rows.values()}
         assert states == {State.DONE, State.HELD, State.REFUSED, State.ALIAS}
@@ -305,16 +307,15 @@ async def test_a_round_writes_an_archive_like_the_first_crawl(tmp_path: Path) ->
         web.put("/a", "something else " * 30)
         web.say("/b", "410 Gone", b"gone")
         web.say("/c", "301 Moved", location="/a")
-        await again(tmp_path / "c", web, **sections)  # which verifies the archive, too
+        await again(tmp_path / "c", web, **sections)  # `verify` checks the archive, too
         assert kinds(tmp_path / "c") == {"/a": "changed", "/b": "gone", "/c": "moved"}
 
 
 async def test_a_round_that_is_stopped_while_it_is_queued_is_queued_to_its_end_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each process queues one group and is then stopped.
-
-    No URL is left out, and none is requested twice. Mutation: the position in the list is not saved.
+    """Each process queues one group of pages and is then stopped. No URL is left out, and none is requested twice. Mutation: the position
+    in the list is not saved.
     """
     monkeypatch.setattr(collecting, "_GROUP", 3)
     with ChangingWeb() as web:

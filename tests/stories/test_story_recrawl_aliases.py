@@ -1,4 +1,4 @@
-"""A page that was fetched comes to be the alias of another page that is kept: it is told as moved, and asked for no more."""
+"""A fetched page becomes the alias of another page that is kept: the crawl reports it as moved, and visits it no more."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ WORDS = " ".join(f"word{i}" for i in range(300))
 
 
 class Rule:
-    """A filter for which `?ref=…` changes nothing, from when it is on; a link to /audit lets it ask for an alias once more."""
+    """A filter that rewrites URLs with `?ref=…` to those without, once it is switched on. When it sees a link to /audit, it asks for one
+    request of an alias.
+    """
 
     def __init__(self) -> None:
         self.is_on = False
@@ -33,7 +35,7 @@ class Rule:
 
 
 def two_addresses(web: ChangingWeb) -> str:
-    """Put a page at two addresses; return the one that a rule can do without."""
+    """Put a page at two addresses; return the address that the rule rewrites."""
     web.put("/", WORDS, "/1", "/1?ref=x")
     web.put("/1", "one " + WORDS)
     web.put("/1?ref=x", "one " + WORDS)
@@ -41,7 +43,9 @@ def two_addresses(web: ChangingWeb) -> str:
 
 
 async def test_what_a_rule_makes_an_alias_of_a_kept_page_has_moved_and_is_asked_no_more(tmp_path: Path) -> None:
-    """Until the page that it stands for is gone. Mutations: the turn not asked; the alias not released, or as an ordinary URL."""
+    """It is visited again once the page that it stands for is gone. Mutations: the rule is not asked when its turn comes; the alias is not
+    released, or becomes an ordinary URL.
+    """
     rule = Rule()
     with ChangingWeb() as web:
         alias = two_addresses(web)
@@ -67,7 +71,7 @@ async def test_what_a_rule_makes_an_alias_of_a_kept_page_has_moved_and_is_asked_
 
 @pytest.mark.parametrize("why", ["unknown", "gone", "missing today", "redirects"])
 async def test_a_page_stays_while_what_the_rule_names_is_no_page_that_is_kept(why: str, tmp_path: Path) -> None:
-    """Mutation: any target believed."""
+    """Mutation: any target of the rule is believed."""
     rule = Rule()
     with ChangingWeb() as web:
         alias = two_addresses(web)
@@ -92,7 +96,7 @@ async def test_a_page_stays_while_what_the_rule_names_is_no_page_that_is_kept(wh
 
 
 async def test_an_alias_that_its_rule_asks_for_once_more_is_an_ordinary_page_again(tmp_path: Path) -> None:
-    """With one version kept, as by default. Mutation: what the alias had shown was kept in its `checks` row."""
+    """With one version kept of each page, as by default. Mutation: the text of the alias stayed in its row of `checks`."""
     rule = Rule()
     kept = StoreSettings(versions=1)
     with ChangingWeb() as web:
@@ -113,7 +117,7 @@ async def test_an_alias_that_its_rule_asks_for_once_more_is_an_ordinary_page_aga
 
 
 async def test_a_page_that_has_become_the_copy_of_another_has_moved_until_the_texts_differ(tmp_path: Path) -> None:
-    """Mutations: a text that the original had once believed; the original's own change not heard."""
+    """Mutations: a text that the original had in an earlier version counts; a change of the original is not noticed."""
     with ChangingWeb() as web:
         web.put("/", WORDS, "/a", "/b", "/c", "/d")
         texts = {name: " ".join(f"{name}{i}" for i in range(200)) for name in "abcdxy"}
@@ -123,7 +127,7 @@ async def test_a_page_that_has_become_the_copy_of_another_has_moved_until_the_te
         web.put("/c", texts["x"])
         await again(tmp_path / "c", web)
         web.put("/b", texts["a"])
-        web.put("/d", texts["c"])  # what /c showed once
+        web.put("/d", texts["c"])  # the earlier text of /c
         await again(tmp_path / "c", web)
         rows = {row.url.rpartition("/")[2]: row for row in changes(tmp_path / "c", "3")}
         assert {name: (row.kind, row.by) for name, row in rows.items()} == {"b": ("moved", "copy"), "d": ("changed", "")}

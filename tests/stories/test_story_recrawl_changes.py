@@ -1,4 +1,4 @@
-"""What a round finds: changes and what is none, pages that are gone or have moved, hosts that lose much at once."""
+"""What a round reports: which differences are changes, pages that are gone or have moved, hosts that lose many pages at once."""
 
 from __future__ import annotations
 
@@ -42,16 +42,16 @@ async def test_a_clock_at_the_foot_is_no_change_and_a_date_that_moves_is_one(tmp
         style[0] = "b.css"
         await again(tmp_path / "c", web)
         assert kinds(tmp_path / "c") == {}
-        assert counts(tmp_path / "c") == {"not_modified": 1, "alike": 6, "same": 1}  # one was looked at twice
+        assert counts(tmp_path / "c") == {"not_modified": 1, "alike": 6, "same": 1}  # one of them was requested a second time
         web.asked()
         event[0] = event[0].replace("14 March", "15 March")
         await again(tmp_path / "c", web)
         assert kinds(tmp_path / "c", "3") == {"/event": "changed"}
-        assert web.asked().count("/random") == 1  # by now it is known to be another at every request
+        assert web.asked().count("/random") == 1  # by now it is known that it differs at every request
 
 
 async def test_a_small_change_in_a_long_page_is_found_and_a_counter_is_none(tmp_path: Path) -> None:
-    """Both differ by two words of 300: a second request tells them apart."""
+    """Two of 300 words differ in both pages: a second request tells which of them has changed."""
     with ChangingWeb() as web:
         web.put("/", WORDS, "/price", "/counter")
         web.put("/price", f"price 19 euro {WORDS}")
@@ -77,7 +77,7 @@ async def test_without_stored_bodies_a_sketch_tells_how_much_has_changed(tmp_pat
         web.put("/a", WORDS + " and now for something else")
         await again(tmp_path / "c", web, **sections)
         (row,) = changes(tmp_path / "c")
-        assert (row.kind, row.amount) == ("changed", None)  # of the first visit there is a fingerprint only
+        assert (row.kind, row.amount) == ("changed", None)  # of the first visit only a fingerprint is stored
         half = " ".join(f"other{i}" for i in range(300))
         web.put("/a", WORDS + " " + half)
         await again(tmp_path / "c", web, **sections)
@@ -97,13 +97,13 @@ async def test_a_page_is_gone_with_410_or_with_404_on_two_days(tmp_path: Path) -
         web.take("/2")
         await again(tmp_path / "c", web)
         assert kinds(tmp_path / "c") == {"/0": "gone"}
-        await again(tmp_path / "c", web)  # the same day: a second 404 proves no more than the first
+        await again(tmp_path / "c", web)  # on the same day: a second 404 proves no more than the first
         assert kinds(tmp_path / "c", "3") == {}
-        web.put("/2", f"2 {WORDS}")  # it is back, and was never gone
+        web.put("/2", f"2 {WORDS}")  # it is back, so it was never gone
         web.asked()
         crawled = await again(tmp_path / "c", web, days=1.0)
         assert kinds(tmp_path / "c", "4") == {"/1": "gone"}
-        assert "/0" not in web.asked()  # gone is gone
+        assert "/0" not in web.asked()  # it stays gone
         assert crawled.pages[web.url("a.test", "/1")].status == 404
         await again(tmp_path / "c", web, days=1.0)
         assert sorted(web.asked()) == ["/", "/2", "/3"]
@@ -151,12 +151,12 @@ async def test_a_sudden_mass_of_404s_parks_the_host_and_asks(tmp_path: Path) -> 
             said = "\n".join(round_rows(view, tmp_path / "c"))
         assert f"{HOST}:{web.port} is parked: 10 of its last {n_asked} answers were losses" in said
         assert "--trust" in said
-        await again(tmp_path / "c", web, days=1.0)  # another day of the same: still nothing is gone
+        await again(tmp_path / "c", web, days=1.0)  # a second day of the same: still nothing is gone
         assert kinds(tmp_path / "c") == {}
         web.bodies = bodies
         await again(tmp_path / "c", web, days=1.0)
         assert kinds(tmp_path / "c") == {}
-        assert counts(tmp_path / "c")["same"] >= 10  # asked without conditions, having been missing
+        assert counts(tmp_path / "c")["same"] >= 10  # requested without conditions, since it was missing
         assert sum(counts(tmp_path / "c").values()) == 41
 
 
@@ -193,7 +193,9 @@ async def test_a_host_that_is_gone_loses_no_page(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("how", ["moved to one place", "one text for all"])
 async def test_a_host_that_answers_everything_alike_is_parked(tmp_path: Path, how: str) -> None:
-    """A login that every page leads to, a notice of maintenance with status 200: no 404, and an outage all the same."""
+    """A login to which every page redirects; a notice of maintenance with status 200. There is no 404, but the host is down all the
+    same.
+    """
     with ChangingWeb() as web:
         web.put("/", WORDS, *(f"/{i}" for i in range(40)))
         for i in range(40):

@@ -1,4 +1,4 @@
-"""A replay asks the filters about a URL whose turn has come, one that was released among them, as the crawl itself does."""
+"""A replay asks the filters about a URL when its turn comes, as the crawl itself does, also about one that was released."""
 
 from __future__ import annotations
 
@@ -41,9 +41,8 @@ def two_opinions() -> list[FilterSpec]:
 
 
 async def test_a_released_url_that_another_filter_holds_by_now_waits_in_its_class(tmp_path: Path) -> None:
-    """Drafts are held by the first filter, released by it, and held by the second at their turn. The crawl itself says what is right.
-
-    Mutation: a replay that fetches what was released without asking again.
+    """The first filter holds drafts and releases them; the second holds them when their turn comes. What the crawl itself did is right.
+    Mutation: a replay fetches released URLs without asking again.
     """
     async with LittleWeb() as web:
         web.page("a.test/", "a.test/1", *[f"a.test/draft{i}" for i in range(6)])

@@ -36,11 +36,11 @@ def only_replicas(tail_yield: float = 0.02, **options: Any) -> FilterSettings:
 
 @dataclass
 class Outcome:
-    """What a crawl of the labelled web came to."""
+    """The results of a crawl of the labelled web."""
 
     crawled: Crawled
     web: LabelledWeb
-    replica_of: dict[str, str]  # URL → URL of the kept page, by the verdicts that stand
+    replica_of: dict[str, str]  # URL → URL of the kept page that it replicates, by the verdicts that stand
     reported: set[str]  # URLs that look like a kept page, and are kept
     mirror_of: dict[str, str]
 
@@ -73,7 +73,7 @@ class Outcome:
 
 
 async def crawl_replicas(path: Path, *, part_pages: int = 46, turn: int = 1, **options: Any) -> Outcome:
-    """Crawl the part with this filter alone.    turn: -1: the last seed first, so that copies come before what they copy"""
+    """Crawl the part with this filter alone. turn: -1 for the last seed first, so that copies come before their originals"""
     async with Server(replace(PROFILES["replicas"], part_pages=part_pages)) as server:
         web = server.web
         assert isinstance(web, LabelledWeb)
@@ -103,7 +103,7 @@ async def crawl_replicas(path: Path, *, part_pages: int = 46, turn: int = 1, **o
 
 @pytest.mark.parametrize("turn", shortened([-1, 1], 1))
 async def test_replicas_are_named_and_pages_of_one_text_with_other_children_are_not(turn: int, tmp_path: Path) -> None:
-    """Of two pages of one document the one that came second is named, whichever it is: hosts are crawled at the same time."""
+    """Of two pages of one document the later one is called the replica, whichever that is: hosts are crawled at the same time."""
     outcome = await crawl_replicas(tmp_path / "c", mirrors="keep", turn=turn)
     assert outcome.right() == len(outcome.replica_of)
     resembling = outcome.resembling(0.82)
@@ -121,7 +121,7 @@ async def test_replicas_are_named_and_pages_of_one_text_with_other_children_are_
 
 
 async def test_mirrors_are_held_and_next_to_nothing_is_lost(tmp_path: Path) -> None:
-    outcome = await crawl_replicas(tmp_path / "c", tail_yield=1.0)  # what is held is left alone
+    outcome = await crawl_replicas(tmp_path / "c", tail_yield=1.0)  # held URLs are never fetched
     assert outcome.crawled.status.hosts_parked == {}
     lost = outcome.web.truth().documents().keys() - {outcome.document(url) for url in outcome.crawled.pages}
     assert len(lost) <= 0.02 * len(outcome.web.truth().documents())
@@ -147,7 +147,7 @@ async def test_the_queue_of_a_mirror_is_held_or_dropped(mirrors: str, state: Sta
 
 
 async def test_a_mirror_s_own_pages_are_found_by_the_tail(tmp_path: Path) -> None:
-    """A mirror that is stale: most of its pages are the original's, the last five are not. Mutation: mirrors are dropped."""
+    """An outdated mirror: most of its pages are the original's, the last five are not. Mutation: URLs of mirrors are dropped, not held."""
     async with LittleWeb() as web:
         for host in ("a.test", "b.test"):
             web.page(f"{host}/", *(f"{host}/{i}" for i in range(50)))
@@ -168,9 +168,8 @@ async def test_content_of_replicas_is_kept_unless_it_is_to_be_dropped(tmp_path: 
 
 
 async def test_a_verdict_is_revised_in_the_background_when_the_neighbourhood_has_become_known(tmp_path: Path) -> None:
-    """Two lists of one text; what they lead to turns out to be the same, under other names, once both have been judged.
-
-    Mutation: no pass.
+    """Two lists have one text. The pages that they link to turn out to be the same under other names, once both lists have been judged.
+    Mutation: no pass in the background.
     """
     words = {name: " ".join(f"{name}{i}" for i in range(80)) for name in ("list", "item0", "item1", "item2")}
     async with LittleWeb() as web:

@@ -60,7 +60,9 @@ async def test_a_probe_of_a_known_url_leaves_the_url_what_it_is(tmp_path: Path) 
 
 
 async def test_every_probe_is_answered_even_when_there_is_no_answer(tmp_path: Path) -> None:
-    """Denied by robots.txt, a server's error, a redirect, no such name, no URL, no host more of that site: each says why it is no page."""
+    """Denied by robots.txt, a server's error, a redirect, an unknown name, no URL, a site that may have no more hosts: the filter hears for
+    each why there is no page.
+    """
     places = ["robots.test/private/1", "a.test/error", "a.test/moved", "a.invalid/x", "y.site.test/"]
     async with LittleWeb() as web:
         web.page("a.test/", "x.site.test/", "a.test/held")
@@ -72,7 +74,9 @@ async def test_every_probe_is_answered_even_when_there_is_no_answer(tmp_path: Pa
         asked = [*(web.url(place) for place in places), "http://[bad/"]
         prober = PageScript("prober", asks={web.url("x.site.test/"): tuple(Request(url, Purpose.PROBE) for url in asked)})
         vain = "http://[bad/", web.url("y.site.test/")
-        prober.asks_on_answer = {url: (Request(url, Purpose.PROBE), Release(url)) for url in vain}  # asked again in vain; the rest is heard
+        prober.asks_on_answer = {
+            url: (Request(url, Purpose.PROBE), Release(url)) for url in vain
+        }  # repeated in vain, and then reported to the filter
         holder = LinkScript("holder", asks=lambda url: [Hold(url, name) for name in vain] if url.endswith("held") else [])
         configuration = settings(
             web,

@@ -1,4 +1,4 @@
-"""An archive with `requisites: true` holds what its pages need to be shown, and no rule is broken for it."""
+"""An archive with `requisites: true` has all that is needed to show its pages, and obeys every rule of the crawl."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def shop(web: LittleWeb) -> set[str]:
     typefaces = css(
         web, "cdn.test/type.css", f"@import '{web.url('cdn.test/more.css')}'; @font-face {{ src: url({font}) format('woff2') }}"
     )
-    last = css(web, "cdn.test/last.css", f"@font-face {{ src: url({deep}) }}")  # after four imports: too far
+    last = css(web, "cdn.test/last.css", f"@font-face {{ src: url({deep}) }}")  # after four imports, which is too far
     fourth = css(web, "cdn.test/fourth.css", f"@import '{last}'")
     more = css(web, "cdn.test/more.css", f"@import '{fourth}'")
     style = css(web, "shop.test/style.css", f"@import url({typefaces}); body {{ background: url('bg.png') }} a {{ filter: url(#x) }}")
@@ -71,9 +71,8 @@ def shop(web: LittleWeb) -> set[str]:
 
 
 async def test_a_shop_is_there_with_all_that_its_pages_need(tmp_path: Path) -> None:
-    """60 images, styles, scripts, fonts, to three hops with three imports in a row, and beyond the scope: each asked for once, as no page.
-
-    Mutation: without the reading of style sheets, or with the scope's word on requisites, fonts and half of the images are missing.
+    """60 images, styles, scripts, fonts, up to three hops away by three imports in a row, also out of scope: each is requested once, and
+    none counts as a page. Mutation: if style sheets are not read, or requisites must be in scope, fonts and half of the images are missing.
     """
     async with LittleWeb() as web:
         needed = shop(web)
@@ -101,7 +100,9 @@ async def test_a_shop_is_there_with_all_that_its_pages_need(tmp_path: Path) -> N
 
 
 async def test_a_limit_of_imports_and_redirects_on_the_way(tmp_path: Path) -> None:
-    """Each style sheet is redirected before: a redirect is no hop. The font behind one import too many says why it is not there."""
+    """A redirect leads to each style sheet; redirects are no hops. The font behind one import too many has a record that says why it is
+    missing.
+    """
     async with LittleWeb() as web:
         font = web.url("a.test/4.woff2")
         for n in range(1, 4):
@@ -119,9 +120,8 @@ async def test_a_limit_of_imports_and_redirects_on_the_way(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("via", ["d.css", "to-d", "late.css"])
 async def test_what_is_too_deep_for_one_page_is_there_for_a_nearer_one(tmp_path: Path, via: str) -> None:
-    """The last of four style sheets is named by a later page itself, by way of a redirect, or by a style sheet: its font is near then.
-
-    Mutation: with the depth of the page that named it first, the font is missing.
+    """A later page, a redirect, or a style sheet names the last of four style sheets directly, so that its font is near enough. Mutation:
+    with the depth below the page that named it first, the font is missing.
     """
     async with LittleWeb() as web:
         for name, following in zip("abc", "bcd", strict=True):
@@ -143,7 +143,9 @@ async def test_what_is_too_deep_for_one_page_is_there_for_a_nearer_one(tmp_path:
 
 
 async def test_what_becomes_nearer_while_it_waits_leads_on_from_there(tmp_path: Path) -> None:
-    """A style sheet of another host, imported first, then named by a page before that host answers: it redirects, and its font is near."""
+    """A style sheet of another host is imported first, and then named by a page before that host answers. It redirects, and its font is
+    near enough.
+    """
     async with LittleWeb() as web:
         icon, slow = '<link rel=icon href="data:,">', web.stall("b.test/slow")
         style = css(web, "a.test/1.css", f"@import '{web.url('b.test/to')}'")
@@ -162,9 +164,9 @@ async def test_what_becomes_nearer_while_it_waits_leads_on_from_there(tmp_path: 
 
 @pytest.mark.parametrize(("linked", "is_read"), [("", False), ("page", True), ("image", False)])
 async def test_sitemaps_of_a_host_that_is_only_needed_are_not_read(tmp_path: Path, linked: str, is_read: bool) -> None:
-    """With scope `any`, too, where each host is in scope: not until a page of it is asked for; an image that is linked to is no page.
-
-    The host's robots.txt is read for the image, before any page is known. Mutation: a host in scope is no guest.
+    """The sitemaps of a host of which only requisites are fetched are not read, also with scope `any`, in which every host is in scope. A
+    link to an image makes no page of it. The host's robots.txt is read for the image, before any page is known. Mutation: a host that is in
+    scope does not count as one of requisites only.
     """
     async with LittleWeb() as web:
         web.robots("cdn.test", f"User-agent: *\nSitemap: {web.url('cdn.test/sitemap.txt')}")
@@ -187,7 +189,7 @@ async def test_sitemaps_of_a_host_that_is_only_needed_are_not_read(tmp_path: Pat
 
 @pytest.mark.parametrize("text", ["the same words", "quite other words than before"])
 async def test_a_page_that_needs_something_else_when_it_is_visited_again(tmp_path: Path, text: str) -> None:
-    """In a later round, whether its words changed or only its picture; what is there already is not asked for again."""
+    """In a later round, whether its words have changed or only its picture; what is in the archive already is not requested again."""
     async with LittleWeb() as web:
         icon = '<link rel=icon href="data:,">'
         old, new = image(web, "a.test/old.png"), image(web, "cdn.test/new.png")
@@ -203,7 +205,7 @@ async def test_a_page_that_needs_something_else_when_it_is_visited_again(tmp_pat
 
 
 async def test_what_pages_need_goes_ahead_of_further_pages(tmp_path: Path) -> None:
-    """And a crawl that has its pages still fetches what they need: the last page is as complete as the first."""
+    """When `max_pages` is reached, requisites of the fetched pages are still fetched: the last page is as complete as the first."""
     async with LittleWeb() as web:
         for n in range(4):
             shown = "".join(f'<img src="{image(web, f"a.test/{n}-{i}.png")}">' for i in range(3))
@@ -219,7 +221,7 @@ async def test_what_pages_need_goes_ahead_of_further_pages(tmp_path: Path) -> No
 
 
 async def test_every_rule_holds_for_what_pages_need(tmp_path: Path) -> None:
-    """robots.txt, danger, exclusion and the guards of ports; and the sitemaps of a host that is only needed are not read."""
+    """robots.txt, dangerous links, exclusion, ports; and the sitemaps of a host that is only needed are not read."""
     async with LittleWeb() as web:
         refused = [image(web, f"cdn.test/{name}") for name in ("private/a.png", "logout?x=1", "no/a.png")]
         shown = "".join(f'<img src="{url}">' for url in [*refused, image(web, "cdn.test/fine.png"), "http://cdn.test:1/port.png"])
@@ -263,7 +265,7 @@ async def test_redirects_and_failures_of_what_pages_need(tmp_path: Path) -> None
 
 
 async def test_what_is_linked_and_needed_is_requested_once(tmp_path: Path) -> None:
-    """An image that a page shows and another links to; a style sheet that was fetched as a page, whose fonts are needed all the same."""
+    """An image that one page shows and another links to; a style sheet that was fetched as a page: its fonts are fetched all the same."""
     async with LittleWeb() as web:
         both = image(web, "a.test/both")
         font = image(web, "b.test/font.woff")
@@ -280,9 +282,8 @@ async def test_what_is_linked_and_needed_is_requested_once(tmp_path: Path) -> No
 
 @pytest.mark.parametrize(("budget", "n_fetched"), [({"max_requisites_per_page": 2}, 2), ({"max_requisites_per_host": 3}, 3)])
 async def test_what_pages_need_has_budgets_of_its_own(tmp_path: Path, budget: dict[str, Any], n_fetched: int) -> None:
-    """There is one limit for each page and one for each host; limits of pages do not count requisites.
-
-    What is left out is told, also in the archive.
+    """There is a limit for each page and one for each host; limits of pages do not count requisites. What is left out is reported, also in
+    the archive.
     """
     async with LittleWeb() as web:
         web.page("a.test/", head="".join(f'<img src="{image(web, f"a.test/{n}.png")}">' for n in range(9)))

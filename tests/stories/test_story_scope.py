@@ -19,7 +19,7 @@ from thresher.storage.view import View
 
 
 def scope_web(web: LittleWeb) -> list[str]:
-    """Put a seed that links to everywhere; return all places but the seed, each of which links on."""
+    """Put a seed that links to all kinds of places; return all of them but the seed. Each links to further ones."""
     places = [
         "a.test/docs/1",
         "a.test/docs/x/2",
@@ -85,7 +85,7 @@ async def test_a_link_that_does_something_is_counted_and_never_asked_for(tmp_pat
 
 
 async def test_what_a_link_announces_as_no_page_is_not_asked_for_unless_another_link_names_it(tmp_path: Path) -> None:
-    """As WordPress writes its heads. /archive is a page that one link calls a feed and another does not."""
+    """As in the heads of WordPress's pages. One link calls /archive a feed, another does not."""
     head = """
       <link rel="alternate" type="application/rss+xml" href="/feed/"><link rel="alternate" type="application/json" href="/wp-json/1">
       <link rel="alternate" type="application/json+oembed" href="/wp-json/oembed?url=1"><link rel="alternate" hreflang="de" href="/de">
@@ -150,7 +150,7 @@ async def test_max_depth_counts_clicks_from_the_nearest_seed(tmp_path: Path) -> 
 async def test_a_waiting_url_that_is_found_nearer_to_a_seed_leads_as_far_as_if_it_had_been_found_there_first(
     tmp_path: Path, place: str
 ) -> None:
-    """The long way is found first, since the seed that links directly answers once the host is busy with another page."""
+    """The long way is found first: the seed that links to the URL directly answers only when the URL's host is busy with another page."""
     async with LittleWeb() as web:
         web.page("slow.test/", place)
         web.page("a.test/", "a.test/1")
@@ -169,7 +169,9 @@ async def test_a_waiting_url_that_is_found_nearer_to_a_seed_leads_as_far_as_if_i
 
 
 async def test_a_url_found_nearer_while_robots_txt_is_asked_for_in_its_name_leads_as_far_as_if_found_there_first(tmp_path: Path) -> None:
-    """Two sites' pages, one nearer to a seed, one a second site's, answer once b.test is asked for its robots.txt for the target's sake."""
+    """b.test is asked for its robots.txt because of the URL. Meanwhile two pages that link to it answer: one nearer to a seed, one of a
+    second site.
+    """
     async with LittleWeb() as web:
         web.page("slow.test/", "b.test/x/target")
         web.page("late.test/", "late.test/1")
@@ -210,7 +212,9 @@ async def test_a_waiting_url_that_a_link_finds_again_has_no_redirects_behind_it(
 
 
 async def test_a_host_s_pages_come_by_their_depth_in_the_site_then_by_worth_then_by_discovery(tmp_path: Path) -> None:
-    """Entries and pages one click from them are one level. Where a page has one link, that gets all: `/` and `two-down` pass others."""
+    """Entries and pages one click from them are one level. A page with one link gives it all its cash: so `/` and `two-down` come before
+    others.
+    """
     async with LittleWeb() as web:
         web.page("a.test/", "a.test/1", "b.test/x/y/deep", "b.test/x/mid", "b.test/flat")
         web.page("a.test/1", "a.test/11", "a.test/12")
@@ -263,7 +267,9 @@ async def test_links_beyond_the_cap_of_a_page_are_counted_and_not_queued(tmp_pat
 
 
 async def test_budgets_of_pages_hold_for_each_host_and_for_each_site(tmp_path: Path) -> None:
-    """www and bare, http or https, are one host; hosts of a site share its budget; what is left over waits, parked, and is named."""
+    """www and the bare name, http and https are one host. The hosts of a site share its budget. URLs that are left wait, parked, and are
+    listed.
+    """
     async with LittleWeb() as web:
         hosts = ["a.test", "www.a.test", "x.b.test", "y.b.test", "z.b.test", "c.test"]
         for host in hosts:

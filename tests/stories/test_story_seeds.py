@@ -1,4 +1,4 @@
-"""What became of each seed, told from the store of a crawl that met all kinds of them."""
+"""The outcome of each seed, read from the store of a crawl whose seeds are of all kinds."""
 
 from __future__ import annotations
 

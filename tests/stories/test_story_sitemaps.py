@@ -1,4 +1,4 @@
-"""Sitemaps from outside: which are asked for, what they may announce, when that is fetched; the server's log is the witness."""
+"""Sitemaps from outside: which are requested, what they may announce, when that is fetched; judged by the server's log."""
 
 from __future__ import annotations
 
@@ -56,7 +56,9 @@ def reported(view: View) -> str:
 
 
 async def test_what_a_sitemap_names_is_fetched_and_waits_behind_what_links_name(tmp_path: Path) -> None:
-    """P61: robots.txt names an index of a gzipped and a plain sitemap; both are asked for once, and their pages come last."""
+    """P61: robots.txt names an index of a compressed and a plain sitemap. Each is requested once, and the URLs that only they name are
+    fetched last.
+    """
     async with LittleWeb() as web:
         web.robots("a.test", f"User-agent: *\nDisallow: /no\nSitemap: {web.url('a.test/index.xml')}\n")
         web.file("a.test/index.xml", XML, index(web, ["a.test/1.xml.gz", "a.test/2.xml"]))
@@ -90,7 +92,7 @@ async def test_what_a_sitemap_names_is_fetched_and_waits_behind_what_links_name(
 
 
 async def test_a_sitemap_is_asked_for_once_a_day_however_often_robots_txt_is_read(tmp_path: Path) -> None:
-    """P61: each request has robots.txt read anew, which names the sitemap anew."""
+    """P61: here every request makes the crawler read robots.txt again, which names the sitemap again."""
     async with LittleWeb() as web:
         web.robots("a.test", f"Sitemap: {web.url('a.test/s.xml')}\n")
         web.file("a.test/s.xml", XML, urlset(web, ["a.test/1"]))
@@ -101,7 +103,7 @@ async def test_a_sitemap_is_asked_for_once_a_day_however_often_robots_txt_is_rea
         assert len(web.robots_requests) > 2
         assert web.requests.count("a.test/s.xml") == 1
         crawled = tmp_path / "c"
-        with Store.open(crawled, None, 0.0) as store:  # two days later: its clock stands at the last commit
+        with Store.open(crawled, None, 0.0) as store:  # two days later, by the store's clock, which stands at the last commit
             key = URLSpace(store.secret, url_rules(store.settings)).key(web.url("a.test/s.xml"))
             record = store.tables.sitemaps.sitemap(key)
             assert record is not None
@@ -177,7 +179,7 @@ async def test_a_link_moves_what_was_announced_among_what_links_name(tmp_path: P
 
 
 async def test_a_sitemap_speaks_for_its_directory_and_for_hosts_whose_robots_txt_names_it(tmp_path: Path) -> None:
-    """P61: URLs of other hosts are not taken, unless that host's robots.txt named the sitemap [sitemaps.org: cross submits]."""
+    """P61: URLs of another host are taken only if that host's robots.txt names the sitemap [sitemaps.org: cross submits]."""
     async with LittleWeb() as web:
         web.robots("a.test", f"Sitemap: {web.url('cdn.test/a/index.xml')}\n")
         web.file("cdn.test/a/index.xml", XML, index(web, ["cdn.test/a/1.xml", "evil.test/2.xml"]))
@@ -193,7 +195,7 @@ async def test_a_sitemap_speaks_for_its_directory_and_for_hosts_whose_robots_txt
 
 
 async def test_indexes_are_read_one_level_deep_and_loops_end(tmp_path: Path) -> None:
-    """F80: an index of itself, of indexes, and a redirect in a circle: each is asked for once."""
+    """F80: an index of itself, an index of indexes, a redirect in a circle: each is requested once."""
     async with LittleWeb() as web:
         web.robots("a.test", f"Sitemap: {web.url('a.test/r1')}\nSitemap: {web.url('a.test/i.xml')}\n")
         web.file("a.test/i.xml", XML, index(web, ["a.test/i.xml", *(f"a.test/i{n}.xml" for n in range(30))]))
@@ -250,7 +252,9 @@ async def test_feeds_are_read_where_they_are_wanted(tmp_path: Path) -> None:
 
 
 async def test_a_page_names_the_feed_of_its_host(tmp_path: Path) -> None:
-    """Asked for once, though every page names it; of one page the first, of no other host, and not where links are not followed."""
+    """It is requested once, though every page names it; only the first feed of a page, none of another host, and none where links are not
+    followed.
+    """
     async with LittleWeb() as web:
         rss = b'rel=alternate type="application/rss+xml" href=/feed/'
         comments = rss.replace(b"/feed/", b"/comments/feed/")
@@ -289,7 +293,7 @@ async def test_a_lastmod_that_lies_is_not_believed_and_one_that_holds_is(tmp_pat
 
 
 async def test_orphans_and_unannounced_pages_are_listed(tmp_path: Path) -> None:
-    """An orphan may link to itself, as the pages of most blogs do. Mutation: such a link counted as any other."""
+    """An orphan may link to itself, as most pages of blogs do. Mutation: such a link counted as any other."""
     async with LittleWeb() as web:
         web.robots("a.test", f"Sitemap: {web.url('a.test/s.xml')}\n")
         web.file("a.test/s.xml", XML, urlset(web, ["a.test/", "a.test/orphan", "a.test/both", "a.test/target"]))
@@ -309,7 +313,9 @@ async def test_orphans_and_unannounced_pages_are_listed(tmp_path: Path) -> None:
 
 
 async def test_a_kill_between_reading_and_admitting_loses_nothing(tmp_path: Path) -> None:
-    """What was read waits in the store: a life that ends before it is admitted leaves it to the next, which asks for no sitemap again."""
+    """What was read waits in the store. If the process dies before the URLs are admitted, the next one admits them, and requests no sitemap
+    again.
+    """
     async with LittleWeb() as web:
         web.robots("a.test", f"Sitemap: {web.url('a.test/s.xml')}\n")
         web.file("a.test/s.xml", XML, urlset(web, [f"a.test/o{i}" for i in range(200)]))

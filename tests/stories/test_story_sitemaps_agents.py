@@ -16,8 +16,7 @@ N_SITES = 8
 
 
 def test_sitemaps_and_what_they_announce_cross_between_agents(tmp_path: Path) -> None:
-    """Every site's robots.txt names a sitemap on one site, which announces a page of each; no site is told of by another's.
-
+    """The robots.txt of every site names a sitemap on one site, which announces a page of each site; no site's page links to another site.
     Mutation: without the message `Announced`, only the sites of the agent that has cdn.test have an orphan.
     """
 

@@ -1,4 +1,4 @@
-"""Kills while sitemaps are read and admitted: nothing that they announce is lost, no sitemap is asked for twice once it was answered."""
+"""Kills while sitemaps are read and admitted: no announced URL is lost, and no sitemap is requested again once it was answered."""
 
 from __future__ import annotations
 

@@ -62,9 +62,8 @@ async def test_a_directory_that_redirects_what_is_missing_is_found_out_by_one_pr
 
 
 async def test_a_target_that_says_it_is_an_error_is_one_although_random_names_are_told_apart(tmp_path: Path) -> None:
-    """Known addresses lead to a page that says "not found", unknown ones get an honest 404.
-
-    From the third such redirect on, what the page says is believed.
+    """Addresses that the site once had redirect to a page that says "not found"; made-up ones get an honest 404. From the third such
+    redirect on, the words of the target are believed.
     """
     async with LittleWeb() as web:
         web.page("a.test/", *[f"a.test/old/{i}" for i in range(5)])
@@ -114,7 +113,7 @@ def directory_of_many_hosts(web: LittleWeb) -> list[str]:
 
 
 def campaigns(web: LittleWeb) -> list[str]:
-    """σ = 2·log10 40 = 3.2: the paper's score alone would call them soft errors."""
+    """Put redirects whose score is σ = 2·log10 40 = 3.2: by the paper's score alone they would be soft errors."""
     for i in range(40):
         web.redirect(f"a.test/promo/{i}", "a.test/product")
     web.page("a.test/product")
@@ -139,7 +138,7 @@ async def test_good_redirects_pass(tmp_path: Path, build: Callable[[LittleWeb], 
 
 
 async def test_an_honest_answer_takes_back_what_the_score_had_said(tmp_path: Path) -> None:
-    """The probe is late: its host is slow. By then the score has passed the threshold."""
+    """The probe is answered late, since its host is slow. Until then the score has passed the threshold."""
     async with LittleWeb() as web:
         places = campaigns(web)
         web.page("a.test/", *places)
@@ -196,7 +195,7 @@ async def test_a_page_like_what_the_host_answers_with_404_needs_no_probe(tmp_pat
 
 
 async def test_honest_pages_of_a_thin_template_are_not_taken_for_its_error_page(tmp_path: Path) -> None:
-    """Their own text is a few words in hundreds; the error's too."""
+    """A page's own text is a few of hundreds of words; so is that of the error page."""
     template = " ".join(f"menu{i}" for i in range(150))
     async with LittleWeb() as web:
         web.page("a.test/", *[f"a.test/x/{i}" for i in range(6)], *[f"a.test/x/missing{i}" for i in range(3)])
@@ -209,7 +208,7 @@ async def test_honest_pages_of_a_thin_template_are_not_taken_for_its_error_page(
 
 
 async def test_a_site_that_shows_its_home_page_for_whatever_is_missing_has_copies_and_no_errors(tmp_path: Path) -> None:
-    """Equal texts are the business of exact_duplicate; what would convict the home page convicts nobody."""
+    """Equal texts are left to exact_duplicate. Likeness to a probe's answer does not count where that answer is the home page."""
     home = "Welcome. Not found what you need? " + " ".join(f"word{i}" for i in range(30))
     async with LittleWeb() as web:
         web.page("a.test/", "a.test/x/1", "a.test/x/2", text=home)
@@ -219,7 +218,9 @@ async def test_a_site_that_shows_its_home_page_for_whatever_is_missing_has_copie
 
 
 async def test_a_wiki_that_names_what_is_missing_once_is_found_out_for_every_name(tmp_path: Path) -> None:
-    """As DokuWiki does: the id stands once among the words of a template. Mutation: a run of all words of the query was demanded."""
+    """As DokuWiki does: the id of the missing page stands once among the words of a template. Mutation: all words of the query had to stand
+    there in a row.
+    """
     names = ["collation", "catalog", "wiki:rowtypes", "operators", "lock_table", "install:short"]
     menu = " ".join(f"menu{i}" for i in range(40))
     async with LittleWeb() as web:
@@ -239,7 +240,7 @@ async def test_a_wiki_that_names_what_is_missing_once_is_found_out_for_every_nam
 
 
 async def test_a_script_that_shows_its_home_whatever_it_is_asked_says_nothing_about_what_is_missing(tmp_path: Path) -> None:
-    """As cgit's sort orders do. Mutation: pages were suspects by likeness to each other."""
+    """As cgit does for orders of sorting. Mutation: pages were suspects because they are like each other."""
     home, title = "Repositories. " + " ".join(f"word{i}" for i in range(30)), "Repositories"
     async with LittleWeb() as web:
         web.page("a.test/", "a.test/?s=name", "a.test/?s=idle", "a.test/?q=nobody", text=home, title=title)

@@ -1,4 +1,6 @@
-"""Soft errors in a real crawl: walls are recognised and left alone, and what a site is asked, and what it is spared."""
+"""Soft errors in a real crawl: walls such as logins are recognised and left alone; how many requests the filter makes, and how many it
+saves.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ WALLS = {
 
 @pytest.mark.parametrize("kind", WALLS)
 async def test_a_host_that_shows_nothing_but_a_wall_is_parked_and_teaches_nothing(tmp_path: Path, kind: str) -> None:
-    """P49: recognised, not solved. A shell is one after a probe, which waits until twenty suspects do."""
+    """P49: the wall is recognised, not passed. A page without text counts as one only after a probe, which is made when there are twenty
+    suspects.
+    """
     async with LittleWeb() as web:
         web.page("b.test/", *[f"a.test/{i % 3}/{i}" for i in range(50)])
         web.missing["a.test/"] = WALLS[kind](web)
@@ -63,10 +67,8 @@ async def test_one_wall_among_good_pages_parks_nobody(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("how", ["page", "redirect"])
 async def test_a_directory_that_answers_everything_costs_a_bounded_number_of_fetches(tmp_path: Path, how: str) -> None:
-    """Many are queued before it is known, and each answer links to ever new ones. The probe waits until twenty
-    suspects do.
-
-    Mutation: `visit` did not ask the dispatch gate: all 60 were fetched.
+    """Many URLs are queued before this is known, and each answer links to new ones. The probe is made when there are twenty suspects.
+    Mutation: `visit` did not ask the gate when a URL's turn came: all 60 were fetched.
     """
     most = 20
     async with LittleWeb() as web:

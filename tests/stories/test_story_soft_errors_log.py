@@ -22,7 +22,9 @@ def command(store: Path) -> list[dict[str, Any]]:
 
 
 async def test_every_original_of_a_target_is_counted_by_the_command_as_by_the_score(tmp_path: Path) -> None:
-    """60 URLs of one host and 40 of another end at one error page, 20 of them by way of a second hop; 5 pages moved one by one."""
+    """60 URLs of one host and 40 of another redirect to one error page, 20 of them in two hops; 5 pages have moved, each to a page of its
+    own.
+    """
     async with LittleWeb() as web:
         lost = [f"a.test/{i}" for i in range(60)] + [f"b.test/{i}" for i in range(40)]
         moved = [f"a.test/old{i}" for i in range(5)]

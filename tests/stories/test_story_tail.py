@@ -1,4 +1,6 @@
-"""What filters hold, in whole crawls, judged by what the server was asked for and in which order."""
+"""URLs that filters hold, in whole crawls: which of them are fetched, and in which order; judged by the requests that the server
+received.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,7 @@ def filters(mode: Any = "enforce", **of: Any) -> FilterSettings:
 
 
 def forum(web: LittleWeb, n: int = N) -> None:
-    """Threads, each with a login form that returns to it; the form is the same for all."""
+    """Put threads, each with a login form that returns to it; all forms show the same text."""
     web.page("a.test/", *[f"a.test/thread/{i}" for i in range(n)])
     for i in range(n):
         web.page(f"a.test/thread/{i}", f"a.test/login?return={_word(i)}")
@@ -61,9 +63,8 @@ def held(crawled: Crawled) -> set[str]:
 
 
 async def test_with_a_threshold_of_nought_all_of_a_finite_site_is_fetched_and_what_was_held_comes_last(tmp_path: Path) -> None:
-    """The threads name the forms.
-
-    Once the pattern has proved to give nothing, the other forms wait until all else is fetched. Mutation: no form is drawn from the tail.
+    """The threads link to the forms. Once the pattern has proved to show nothing new, the other forms wait until all else is fetched.
+    Mutation: no held URL is ever fetched.
     """
     async with LittleWeb() as web:
         forum(web)
@@ -87,9 +88,8 @@ async def test_with_a_threshold_of_one_nothing_that_was_held_is_fetched(tmp_path
 
 
 async def test_a_budget_of_the_whole_crawl_is_spent_on_other_hosts_before_a_tail_is_served(tmp_path: Path) -> None:
-    """The first host is finished long before the second one, which is a chain of pages.
-
-    Mutation: a host's tail is fetched as soon as its queue is empty.
+    """The first host is finished long before the second, which is a chain of pages. Mutation: a host's held URLs are fetched as soon as its
+    queue is empty.
     """
     n_chain = 200
     async with LittleWeb() as web:
@@ -127,7 +127,7 @@ async def test_a_resume_with_another_threshold_goes_on_with_what_was_left_alone(
 
 
 async def test_what_only_a_copy_names_comes_last_and_what_a_new_page_names_too_does_not(tmp_path: Path) -> None:
-    """Mutation: links of copies were dropped, or were as good as others; a page that is new freed nothing."""
+    """Mutation: links of copies were dropped, or treated as others; a link of a new page released nothing."""
     async with LittleWeb() as web:
         web.page("a.test/", "a.test/original", "a.test/copy", "a.test/1")
         web.page("a.test/original", "a.test/1", "a.test/2", text=SAME)
@@ -146,7 +146,9 @@ async def test_what_only_a_copy_names_comes_last_and_what_a_new_page_names_too_d
 
 
 async def test_a_drawn_page_that_resembles_a_kept_one_is_told_from_one_that_nothing_resembles(tmp_path: Path) -> None:
-    """The journal says how each draw ended, and its replay ends alike. Mutations: likeness is not looked for, or is lost on the way."""
+    """The journal has the result of each draw, and its replay gives the same. Mutations: likeness is not looked for, or gets lost on the
+    way to the journal.
+    """
     of = filters("off", tail_yield=0.0)
     of = msgspec.structs.replace(of, exact_duplicate=ExactDuplicateSettings(max_links=0), near_replica=NearReplicaSettings(max_links=0))
     changed = " ".join(f"shared{i}" if i % 60 else f"own{i}" for i in range(200))
@@ -167,7 +169,7 @@ async def test_a_drawn_page_that_resembles_a_kept_one_is_told_from_one_that_noth
 
 
 async def test_what_is_left_alone_is_told_with_its_proof_and_how_to_fetch_it(tmp_path: Path) -> None:
-    """Mutation: `stats --by class` read the classes' records, which know no proof."""
+    """Mutation: `stats --by class` read the records of the classes, which do not have the proof."""
     async with LittleWeb() as web:
         forum(web)
         crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"], filters=filters(tail_yield=0.5)))
@@ -181,7 +183,7 @@ async def test_what_is_left_alone_is_told_with_its_proof_and_how_to_fetch_it(tmp
 
 
 async def test_the_classes_and_what_became_of_them_are_told(tmp_path: Path) -> None:
-    """By `stats --by class`, by `explain`, and at the end. Mutation: a class that is closed was told as one that waits."""
+    """By `stats --by class`, by `explain`, and in the summary. Mutation: a class that is closed was called waiting."""
     async with LittleWeb() as web:
         forum(web)
         crawled = await crawl(tmp_path / "c", settings(web, ["a.test/"], filters=filters(tail_yield=1.0)))

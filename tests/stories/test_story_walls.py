@@ -1,6 +1,6 @@
-"""Walls before hosts, and honest hosts that look like it, each kind on a host of its own, in one crawl.
+"""Walls (logins, notices …) before hosts for a while, and honest hosts that look like one, each kind on a host of its own, in one crawl.
 
-A wall stands for a number of its host's requests, so that nothing depends on how fast anything is.
+A wall stands for a fixed number of its host's requests, so that nothing depends on how fast anything is.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from thresher.storage.schema import JOURNAL
 from thresher.storage.view import View
 
 N = 24  # pages of a host
-FROM, FOR = 9, 12  # a wall stands from this request of its host on, for so many
+FROM, FOR = 9, 12  # a wall stands from the request of this number of its host on, for so many requests
 FORM = '<form method="post"><input name="user"><input type="password" name="word"></form>'
 OWN = "as it is"  # title of pages that no wall stands before
 MOST_BESIDE = 14  # requests of an honest host that go to canaries, and to pages that are fetched again
-Kind = Callable[[LittleWeb, str, int], None]  # puts what is answered: the web, the place, the number of the host's request
+Kind = Callable[[LittleWeb, str, int], None]  # puts the answer, given the web, the place, and the number of the host's request
 
 
 def own(place: str, n: int = 60) -> str:
@@ -38,7 +38,7 @@ def own(place: str, n: int = 60) -> str:
 
 
 def links(place: str) -> list[str]:
-    """Each page names the next two: a wall that swallows a page swallows what lies behind it."""
+    """Return links to the next two pages: if a wall answers for a page, all pages behind it are not found."""
     host, _, name = place.partition("/")
     at = int(name) if name.isdigit() else 0
     return [f"{host}/{i}" for i in (2 * at + 1, 2 * at + 2) if i < N]
@@ -77,11 +77,11 @@ def to_login(web: LittleWeb, place: str, n: int) -> None:
 
 
 def in_template(web: LittleWeb, place: str, _: int) -> None:
-    """The site's own template of words and links, with only a notice in it."""
+    """Put a page of the site's own template of words and links, with nothing in it but a notice."""
     web.page(place, text="site menu about contact imprint home search news archive " + "we ask for your consent before you go on " * 3)
 
 
-COMMON = " ".join(f"our{i}" for i in range(40))  # what all pages of a site with a template say
+COMMON = " ".join(f"our{i}" for i in range(40))  # the words that all pages of a site with a template have
 
 
 def shifted(text: str) -> str:
@@ -90,7 +90,9 @@ def shifted(text: str) -> str:
 
 
 def translated(until: int, numbers: int = 0) -> Kind:
-    """From the fifteenth request on the site answers in another language for a while: no two of its answers are alike. Numbers stay."""
+    """From the fifteenth request on the site answers for a while in another language: no two of its answers are alike. Numbers stay the
+    same.
+    """
 
     def kind(web: LittleWeb, place: str, n: int) -> None:
         text = f"{COMMON} {' '.join(map(str, range(numbers)))} {own(place, 9 if numbers else 60)}"
@@ -101,7 +103,7 @@ def translated(until: int, numbers: int = 0) -> Kind:
 
 
 def of_two_tongues(web: LittleWeb, place: str, n: int) -> None:
-    """As `translated`, later, on a site of which two pages are in another language for good: its other pages lie between these."""
+    """As `translated`, but later. Two pages of the site are in the other language for good, and its other pages come between them."""
     host, _, name = place.partition("/")
     text, is_walled = own(place) if name in ("3", "5") else f"{COMMON} {own(place)}", 33 <= n < 38
     to = links(place) if name else [*(f"{host}/first{i}" for i in range(20)), *links(place)]
@@ -110,7 +112,9 @@ def of_two_tongues(web: LittleWeb, place: str, n: int) -> None:
 
 
 def viewed(web: LittleWeb, place: str, n: int) -> None:
-    """For a while pages show one of seven views, in another language: what a canary shows is shown by some other pages, not by all."""
+    """For a while pages show one of seven views, in another language: the view that a canary shows is shown by some other pages, but not by
+    all.
+    """
     if 15 <= n < 22:
         view = own(f"viewe.test/{int(place.partition('/')[2] or 0) % 7}")
         web.page(place, text=shifted(f"{COMMON} {view}"), title="other")
@@ -119,7 +123,9 @@ def viewed(web: LittleWeb, place: str, n: int) -> None:
 
 
 def wall_after_a_closed_part(web: LittleWeb, place: str, n: int) -> None:
-    """A part that is closed for good has used up the canaries that the host may have when a wall goes up; it falls before the next one."""
+    """A part that answers with a login for good has used up the host's canaries when a wall goes up; the wall falls before the next canary
+    may be asked for.
+    """
     host, _, name = place.partition("/")
     if name.startswith("closed"):
         web.page(place, text="this part of the site is not for you", status=403)
@@ -186,7 +192,7 @@ def closed_part(web: LittleWeb, place: str, _: int) -> None:
 
 
 def members(web: LittleWeb, place: str, n: int) -> None:
-    """Each page has a link to a form to log in that leads back to it."""
+    """Each page links to a login form that leads back to it."""
     host, _, name = place.partition("/")
     if name.startswith("login"):
         web.page(place, text="Log in with your name and word. " + FORM)
@@ -195,7 +201,7 @@ def members(web: LittleWeb, place: str, n: int) -> None:
 
 
 def private(web: LittleWeb, place: str, n: int) -> None:
-    """Each page has a folder for members, which answers with the form for good."""
+    """Each page links to a folder for members, which always answers with the form."""
     host, _, name = place.partition("/")
     if name.startswith("for"):
         web.page(place, text="Log in with your name and word. " + FORM)
@@ -204,7 +210,7 @@ def private(web: LittleWeb, place: str, n: int) -> None:
 
 
 def rebuilt(web: LittleWeb, place: str, n: int) -> None:
-    """From the tenth request on the site is another, at other addresses: the old ones are gone."""
+    """From the tenth request on the site is another one at other addresses; the old pages are gone."""
     host, _, name = place.partition("/")
     if n < 10:
         put(web, place)
@@ -216,7 +222,9 @@ def rebuilt(web: LittleWeb, place: str, n: int) -> None:
 
 
 def first_are(answer: Kind) -> Kind:
-    """From the tenth request on the pages that may be canaries are answered otherwise, and a closed part makes a canary be asked for."""
+    """From the tenth request on, the pages that may be canaries have other answers, and a part with a login makes the filter ask for a
+    canary.
+    """
 
     def kind(web: LittleWeb, place: str, n: int) -> None:
         name = place.partition("/")[2]
@@ -241,7 +249,7 @@ def unfit(web: LittleWeb, place: str, n: int) -> None:
 
 
 def sessions(web: LittleWeb, place: str, n: int) -> None:
-    """Each page mints a session of its own into its links."""
+    """Each page writes a new session into its links."""
     name = place.partition("/")[2].partition("?")[0]
     links_of = [f"{link}?sid={n:016x}" for link in links(f"{place.partition('/')[0]}/{name}")] if n <= 2 * N else []
     web.page(place, *links_of, text=own(place.partition("?")[0]), title=OWN)
@@ -267,7 +275,7 @@ HONEST: dict[str, Kind] = {
 
 
 async def crawled(path: Path, kinds: dict[str, Kind], mode: str = "enforce") -> tuple[Crawled, Counter[str], dict[str, HostStanding]]:
-    """Crawl all kinds together; return what came of it, requests by host, and how hosts stand by their canaries."""
+    """Crawl all kinds together; return the results, the requests by host, and what canaries have shown of each host."""
     n: Counter[str] = Counter()
     async with LittleWeb() as web:
 
@@ -311,7 +319,7 @@ async def test_fifteen_kinds_of_walls_cost_no_page(tmp_path: Path) -> None:
 
 
 def assert_told(path: Path, found: Crawled, stands_as: dict[str, HostStanding]) -> None:
-    """`thresher filters` has no row for canaries, as a replay has one answer of each page, but says what they found."""
+    """Check that `thresher filters` has no row for canaries, since a replay has one answer of each page, but prints what they found."""
     told = CliRunner().invoke(thresher, ["filters", str(path), "--answers", "1", "--format", "json"])
     rows = [json.loads(line) for line in told.stdout.splitlines()]
     assert "canary" not in [row.get("filter") for row in rows]
@@ -324,7 +332,9 @@ def assert_told(path: Path, found: Crawled, stands_as: dict[str, HostStanding]) 
 
 
 def assert_replayed(path: Path) -> None:
-    """What filters remember is what the journal teaches empty memories; voids and canaries stand in it too."""
+    """Check that a replay of the journal with empty memories gives what the filters remember; voids and canaries are in the journal,
+    too.
+    """
     with View(path) as view:
         entries = [entry for key, _ in view.rows(JOURNAL) for entry in view.tables.journal.read(unpack_u64(key))]
         assert misremembered(view, path.with_name("replayed")) == []
@@ -332,8 +342,8 @@ def assert_replayed(path: Path) -> None:
 
 
 async def test_fifteen_kinds_of_honest_hosts_are_not_called_walled_for_ever(tmp_path: Path) -> None:
-    """Nothing is lost of them that a crawl without canaries keeps, and few requests go to canaries. Mutation: one canary that failed was
-    enough to call a host walled; a host was never taken as it is.
+    """No page is lost that a crawl without canaries keeps, and few requests are canaries. Mutation: one failed canary was enough to call a
+    host walled; a host's new answers were never taken for its own.
     """
     found, n, stands_as = await crawled(tmp_path / "c", HONEST)
     plain, n_plain, _ = await crawled(tmp_path / "plain", HONEST, mode="off")
@@ -347,9 +357,8 @@ async def test_fifteen_kinds_of_honest_hosts_are_not_called_walled_for_ever(tmp_
 async def test_a_host_is_walled_still_when_its_crawl_is_resumed_and_nothing_is_lost(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The first life ends while the host is parked; the next begins with a canary, which finds the wall gone.
-
-    Mutation: what the wall had answered for was not queued again.
+    """The first process ends while the host is parked. The next begins with a canary, which finds the wall gone. Mutation: URLs for which
+    the wall had answered were not queued again.
     """
     stands_still = [True]
     answer = says("Log in to see this page, please. " + FORM)
@@ -382,7 +391,7 @@ def put_at(web: LittleWeb, place: str, _: int) -> None:
 
 
 def _resting(web: LittleWeb, *, max_wait: float) -> Settings:
-    """Return a configuration in which a walled host is parked for longer than the first life waits."""
+    """Return a configuration in which a walled host is parked for longer than the first process runs."""
     slow = PolitenessSettings(
         min_delay=0.0, delay_factor=0.0, jitter=0.0, address_delay=0.0, backoff_initial=4.0, backoff_max=4.0, dead_after=10_000
     )

@@ -1,4 +1,6 @@
-"""Hosts that show for a while what another host shows, or one view of each page: before anything is believed, a canary is fetched."""
+"""Hosts that show for a while the pages of another host, or one view of each page. Before the filters believe what they find then, a canary
+is fetched.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ OWN = "as it is"
 
 
 def only(**of: Any) -> FilterSettings:
-    """Return filters of which these alone are at work; canaries are asked for by no number of answers."""
+    """Return filters of which only these are on; no number of answers makes them ask for canaries."""
     every = FilterSettings(
         audit_share=0.0, tail_yield=0.0, canary=CanarySettings(share=0.0), exact_duplicate=ExactDuplicateSettings(mode="enforce"), **of
     )
@@ -36,7 +38,7 @@ def text(name: str) -> str:
 
 
 async def mirrored(path: Path) -> tuple[Crawled, set[str]]:
-    """Crawl two hosts, of which the second shows the first one's pages for a while; return what of the second is lost."""
+    """Crawl two hosts, of which the second shows the first one's pages for a while; return which of the second's pages are lost."""
     async with LittleWeb() as web:
         n = 0
 
@@ -62,7 +64,7 @@ async def mirrored(path: Path) -> tuple[Crawled, set[str]]:
 
 
 async def test_before_a_host_is_taken_for_a_mirror_a_canary_is_fetched(tmp_path: Path) -> None:
-    """Mutation: `Canaries.waits` returned None, so that findings were taken up at once: 25 pages were lost."""
+    """Mutation: `Canaries.waits` returned None, so that findings took effect at once: 25 pages were lost."""
     found, lost = await mirrored(tmp_path / "c")
     assert lost == set()
     assert found.status.fetched_again > 20

@@ -1,4 +1,6 @@
-"""What canaries cost: few requests of a host that no wall stands before, and not many of one that walls stand before again and again."""
+"""What canaries cost: few requests of a host before which no wall ever stands, and not many of one before which walls stand again and
+again.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +22,8 @@ SLOW = PolitenessSettings(
 
 
 async def test_few_requests_are_canaries(tmp_path: Path) -> None:
-    """Of the host without a wall each twentieth page is gone, with one text. Nothing is lost of either.
-
-    Mutations: answers that were found honest ask for the next canary as soon, whatever it costs; a canary after `.2 / share` answers.
+    """Each twentieth page of the host without a wall is gone, with one text. No page of either host is lost. Mutations: answers that proved
+    honest make the filter ask for the next canary as soon, whatever it costs; a canary after every `.2 / share` answers.
     """
     async with LittleWeb() as web:
         n_asked = dict.fromkeys(N, 0)
@@ -75,15 +76,14 @@ def code_of_laws(web: LittleWeb, *, n_titles: int, n_sections: int, in_force: in
 
 
 async def test_while_a_host_has_a_tail_no_canary_is_asked_for_small_groups_of_alike_answers(tmp_path: Path) -> None:
-    """Each number of a section is one more group of alike answers, and each batch of the tail shows new ones.
-
-    Mutations: a host with a tail counted as one that has nothing else to fetch; `FEW` of doubts.py 4,000, so that many honest groups do not
-    make the next one that asks larger.
+    """Each number of a section makes one more group of alike answers, and each batch of held URLs shows new ones. Mutations: a host with
+    held URLs counted as one that has nothing else to fetch; `FEW` of doubts.py was 4,000, so that many honest groups did not make the next
+    one larger that asks for a canary.
     """
     async with LittleWeb() as web:
         code_of_laws(web, n_titles=10, n_sections=40, in_force=5)
         of = FilterSettings(soft_error=SoftErrorSettings(max_probes=0))
-        limits = LimitSettings(min_free_disk=0, max_wait=5.0, max_pages=10_000)  # so that tails wait until nothing else is left
+        limits = LimitSettings(min_free_disk=0, max_wait=5.0, max_pages=10_000)  # so that held URLs wait until nothing else is left
         found = await crawl(tmp_path / "c", settings(web, ["law.test/"], filters=of, politeness=SLOW, limits=limits, canaries=True))
     asked = [place for place in web.requests if not place.endswith(("/robots.txt", "/sitemap.xml"))]
     last_new = max(i for i, place in enumerate(asked) if place not in asked[:i])
@@ -94,7 +94,7 @@ async def test_while_a_host_has_a_tail_no_canary_is_asked_for_small_groups_of_al
 
 
 async def test_doubts_are_cleared_where_a_tail_has_used_its_share_of_requests(tmp_path: Path) -> None:
-    """Mutations: `serve_tail` asks for canaries only for what is to be closed; a tail that has ended is not cleared of doubts."""
+    """Mutations: `serve_tail` asks for canaries only before a class is closed; when no held URL is left, doubts stay."""
     async with LittleWeb() as web:
         code_of_laws(web, n_titles=8, n_sections=90)
         of = FilterSettings(soft_error=SoftErrorSettings(max_probes=0))

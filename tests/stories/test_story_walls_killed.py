@@ -1,4 +1,6 @@
-"""Walls before hosts of several agents, which move to others while they are walled, in crawls that are killed in mid-round of a canary."""
+"""Walls before hosts of several agents. The hosts move to other agents while they are walled, and the crawl is killed between a canary and
+its judgement.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ FORM = "Log in to see this page, please. <form method=post><input name=user><inp
 
 
 class Walled:
-    """Hosts whose pages each name the next, but for the last one that is fetched before; while walls stand, they show a form to log in."""
+    """Hosts each of whose pages links to the next, but for the last page that is fetched before the walls. While walls stand, the hosts
+    show a login form.
+    """
 
     def __init__(self) -> None:
         self.stand = False
@@ -56,9 +60,8 @@ def sections(server: Witness) -> dict[str, Any]:
 
 
 def test_hosts_stay_walled_over_kills_and_moves_and_lose_nothing(tmp_path: Path) -> None:
-    """What a wall has answered is asked for again, by whichever agent has the host then.
-
-    Mutations: `Canaries.fetch_again` queued nothing; a canary's records stayed at the agent that the host had left.
+    """URLs for which a wall has answered are requested again by the agent that has the host then. Mutations: `Canaries.fetch_again` queued
+    nothing; a canary's records stayed with the agent that the host had left.
     """
     web, store, dead = Walled(), tmp_path / "store", (tmp_path / "first", tmp_path / "second")
     with Witness(web.answer) as server:
