@@ -32,7 +32,7 @@ from thresher.filters.depth_cutoff import early
 from thresher.filters.depth_cutoff.evidence import UNLIMITED, CutRule, PlaceCounts
 from thresher.filters.depth_cutoff.ledger import DepthFetch, Ledger, Released
 from thresher.filters.depth_cutoff.novelty import sample_of
-from thresher.filters.depth_cutoff.places import is_numbered, kind_of
+from thresher.filters.depth_cutoff.places import is_choice, kind_of
 from thresher.filters.depth_cutoff.records import LOW, SAMPLE, Sites, SiteSummary, is_barren, is_poor, poor_key
 from thresher.filters.pattern_yield.patterns import parse
 from thresher.filters.spec import FilterSpec
@@ -256,7 +256,7 @@ class DepthOfLinks:
             depth = batch.site_depths[i]
             parts = parse(batch.texts[i], batch.hosts[i])
             where = ledger.where(parts)
-            place = ledger.cut(where, depth, is_poor=of_poor, is_numbered=is_numbered(parts))
+            place = ledger.cut(where, depth, is_poor=of_poor, is_choice=is_choice(parts))
             if place is None and depth > self._unknown and ledger.speaker(where) is None:
                 place = PlaceCounts(where.host, limit=self._unknown)
             if place is not None and depth > 0:

@@ -104,13 +104,13 @@ class Ledger:
         """Return a URL's places by the site's present vocabulary."""
         return places(parts, self.vocabulary.count)
 
-    def cut(self, where: UrlPlaces, depth: int, *, is_poor: bool, is_numbered: bool = False) -> PlaceCounts | None:
+    def cut(self, where: UrlPlaces, depth: int, *, is_poor: bool, is_choice: bool = True) -> PlaceCounts | None:
         """Return the place that cuts a URL; None if the URL is to be fetched.
 
         Args:
             is_poor: Whether only worthless pages have named it.
-            is_numbered: Whether it differs from its siblings only in numbers. If a good page has named it, it is only cut if also less is
-                kept here: the days of a calendar have the same words, and are documents.
+            is_choice: Whether its query chooses a view. What is no choice, and was named by a good page, is only cut if also less is kept
+                here: the days of a calendar, or works of a painter, have the same words, and are documents.
         """
         inner = self._get(where.pattern + INNER) if is_poor else None
         if inner is not None and inner.n_ever >= SPEAKS and depth > inner.limit and inner.is_less(self.head.standing):
@@ -120,7 +120,7 @@ class Ledger:
             return None
         if depth > found.bound:
             return None if self._explores(where) and depth <= self._rule.unknown() else found
-        is_less = found.is_less(self.head.standing, by_kept=is_numbered and not is_poor)
+        is_less = found.is_less(self.head.standing, by_kept=not (is_choice or is_poor))
         is_open = found.n_ever < SPEAKS or not is_less or not (is_poor or found.opinion.is_held)
         return None if is_open or self._explores(where) else found
 
