@@ -29,10 +29,12 @@ from thresher.filters.depth_cutoff.records import (
     BARREN_WEIGHT,
     HEAD_WEIGHT,
     LOW,
+    POOR,
     TABLE_WEIGHT,
     EarlyPage,
     Level,
     SiteHead,
+    barren_key,
     encode,
     first_pages,
     head_key,
@@ -104,6 +106,10 @@ class Ledger:
         """Return a URL's places by the site's present vocabulary."""
         return places(parts, self.vocabulary.count)
 
+    def pattern(self, url: str, origin: str) -> str:
+        """Return a URL's pattern by the site's present vocabulary."""
+        return self.where(parse(url, origin)).pattern
+
     def cut(self, where: UrlPlaces, depth: int, *, is_poor: bool, is_choice: bool = True) -> PlaceCounts | None:
         """Return the place that cuts a URL; None if the URL is to be fetched.
 
@@ -171,7 +177,7 @@ class Ledger:
         parameters = [self._at(form) for form in where.parameters]
         wrong += [place for place in parameters if place.learn(fetch.depth, is_new=is_new, is_good=fetch.is_good)]
         if not is_new:
-            self._memory.put(self._site + b"w" + fetch.key, b"", BARREN_WEIGHT)
+            self._memory.put(barren_key(self._site + fetch.key), POOR if fetch.is_poor else b"", BARREN_WEIGHT)
         self._limits(where, learned, is_new=is_new)
         self.is_spent = any(self._at(form).opinion.recent.streak >= QUOTA for form in where.ladder())
         if fetch.is_poor:
@@ -238,10 +244,14 @@ class Ledger:
         if self.head.awaits[:_HASH_BYTES] == key:
             self._level(depth).new_links += n_new * self.head.awaits[_HASH_BYTES]
 
-    def named_by_worthless(self, keys: Iterable[bytes]) -> None:
-        """Record that URLs of the site were named first by a page that showed nothing new."""
-        for key in keys:
-            self._memory.put(poor_key(self._site + key), b"", BARREN_WEIGHT)
+    def named_by_worthless(self, named: Iterable[bytes]) -> None:
+        """Record that URLs of the site were named first by a page that showed nothing new.
+
+        Args:
+            named: For each its key within the site, followed by POOR if it may belong to a space without end.
+        """
+        for one in named:
+            self._memory.put(poor_key(self._site + one[:_HASH_BYTES]), one[_HASH_BYTES:], BARREN_WEIGHT)
 
     def _is_new(self, directory: str, sampled: bytes) -> bool:
         if not sampled:

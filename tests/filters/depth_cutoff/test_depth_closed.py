@@ -154,6 +154,30 @@ def test_what_is_held_comes_back_when_that_was_wrong_and_not_for_one_new_page() 
     assert crawled.held(view(99), 4, on=f"{HOST}/w/wiki?id=7") == ""
 
 
+def test_what_an_index_without_words_names_is_no_space_without_end() -> None:
+    """A blog of photographs: months show pictures alone, a good page names them, and they name the posts.
+
+    Mutations: whatever a worthless page names may be endless, and at a quarter of the requests a blog had 236 of plain's 294 posts; only
+    the kind of that page counts, and an endless calendar of months and days costs 1,073 requests in place of 97.
+    """
+    crawled = Crawled()
+    crawled.fetch(HOST + "/", prose(), 0)
+    for i in range(30):
+        for k in range(3):
+            crawled.fetch(f"{HOST}/news/{3 * i + k}", prose(), 1)
+        crawled.fetch(f"{HOST}/month/{i}/", day_text(i), 1)
+        crawled.fetch(f"{HOST}/post/{i}/", day_text(i), 2)
+    post = f"{HOST}/post/99/"
+    assert crawled.held(post, 4, on=f"{HOST}/month/27/") == ""
+    assert crawled.held(post, 4, on=f"{HOST}/post/27/"), "a post may name the next one without end"
+    crawled.fetch(f"{HOST}/month/50/", day_text(1), 2, via=f"{HOST}/month/27/")
+    assert crawled.held(post, 4, on=f"{HOST}/month/50/"), "and so may months"
+    crawled.name(f"{HOST}/month/28/", f"{HOST}/post/98/")
+    crawled.name(f"{HOST}/month/50/", f"{HOST}/post/97/")
+    assert turn(crawled, replace(SPACE.url(f"{HOST}/post/98/"), site_depth=4)) == []
+    assert turn(crawled, replace(SPACE.url(f"{HOST}/post/97/"), site_depth=4))
+
+
 def test_copies_lead_to_copies() -> None:
     """Notes under ever new session ids, each with a link home: a copy of it names every note anew, where notes were new so far.
 
