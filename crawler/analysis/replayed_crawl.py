@@ -273,6 +273,8 @@ class ReplayedCrawl:
         if draw.holder:
             is_alike = is_good and judged is not None and judged.is_alike
             settle(host.tail, host.classes[draw.holder], draw, is_good, policy=self._policy, is_alike=is_alike)
+            if host.classes[draw.holder].is_freed:
+                self._release(host, [held for held, waits in host.waiting.items() if waits.of.holder == draw.holder])
         else:
             host.tail.useful += is_good
         source = self._source(host, number, draw, judged, is_good=is_good)
@@ -353,7 +355,9 @@ class ReplayedCrawl:
         host.opinions.on_url(url)
         of = membership(source, held or host.opinions.holder(url))
         if of is not None and of.is_inherited:
-            of = Membership(host.opinions.lineage(of.holder, url), is_inherited=True)
+            holder = host.opinions.lineage(of.holder, url)
+            is_freed = holder in host.classes and host.classes[holder].is_freed
+            of = None if is_freed else Membership(holder, is_inherited=True)
         if of is None:
             host.fresh.append(number)
         else:

@@ -191,7 +191,9 @@ class Admission:
         self, i: int, links: LinkBatch, deliberation: Deliberation[LinkJudgement], cash: float, now: float, of_class: str
     ) -> int:
         """Write the i-th new link as the panel judged it; return its sequence number, -1 if it is only counted."""
-        is_kin = of_class and links.keys[i][:8] == links.source.key[:8] and self._effects.may_inherit(links.texts[i], of_class)
+        is_kin = (
+            of_class and links.keys[i][:8] == links.source.key[:8] and self._effects.may_inherit(links.texts[i], links.hosts[i], of_class)
+        )
         if is_kin and deliberation.judgement.admitted[i] and i not in deliberation.audited:
             return self._effects.inherit(links.url(i), of_class, now)
         return self.admit_judged(links.url(i, Purpose.AUDIT if i in deliberation.audited else Purpose.PAGE), i, deliberation, now, cash)

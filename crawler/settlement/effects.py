@@ -173,10 +173,12 @@ class Effector:
                 return self._hold_new(url, effect.holder, now, is_inherited=False)
         raise AssertionError(f"{url.text} is neither held nor rewritten by an effect")
 
-    def may_inherit(self, text: str, holder: str) -> bool:
-        """Return whether the filter of a class may hold a URL that only a page of the class has named."""
+    def may_inherit(self, text: str, host: str, holder: str) -> bool:
+        """Return whether a URL that only a page of a class has named is held: its filter may, and no draw has freed what is like it."""
         who = filter_of(holder)
-        return not self._context.panel.varies(who) or self._context.panel.enforces(who, text)
+        if self._context.panel.varies(who) and not self._context.panel.enforces(who, text):
+            return False
+        return not self.tails.is_freed(self._context.urls.queue_key(host), lineage(holder, shape_of(text, host)))
 
     def inherit(self, url: CrawlURL, holder: str, now: float) -> int:
         """Record a new link that only a page of a class has named: it is held in that class. Return its sequence number."""
@@ -272,9 +274,13 @@ class Effector:
         )
         return self.tails.class_of(key) or f"links {who}"
 
-    def on_end(self, key: bytes, *, was_asked: bool, is_good: bool, is_alike: bool = False) -> bool:
+    def on_end(self, key: bytes, now: float, *, was_asked: bool, is_good: bool, is_alike: bool = False) -> bool:
         """End the draw of a URL that needs no more request; return whether it was drawn."""
-        return self.tails.settle(key, is_good=is_good, is_alike=is_alike) if was_asked else self.tails.on_no_request(key)
+        if not was_asked:
+            return self.tails.on_no_request(key)
+        if freed := self.tails.settle(key, is_good=is_good, is_alike=is_alike):
+            self._release(freed, now)
+        return freed is not None
 
     def hold_at_turn(self, url: CrawlURL, holds: Sequence[Asked], now: float) -> None:
         """Record a URL whose turn has come as held, or as an alias; its row has left its queue."""

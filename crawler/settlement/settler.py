@@ -192,7 +192,7 @@ class Settler:
         self._store.end_visit()
         for entry in terminal:
             self._journeys[entry.url.purpose].on_unreachable(entry, Failed(entry.url, cause, detail), now)
-            self._effects.on_end(entry.url.key, was_asked=True, is_good=False)
+            self._effects.on_end(entry.url.key, now, was_asked=True, is_good=False)
             self.coming.on_first(entry.url, now)
             self._effects.named.release_aliases(entry.url.key)
             self.learning.write(now)

@@ -34,7 +34,7 @@ from thresher.filters.tail.history import (
     Voided,
 )
 from thresher.filters.tail.membership import join, leave
-from thresher.filters.tail.records import Draw, HostTail, TailClass, TailPolicy, new_class
+from thresher.filters.tail.records import KINSHIP, Draw, HostTail, TailClass, TailPolicy, new_class
 from thresher.filters.tail.serve import Promotion, TailEnd, audits, promote, settle, void
 from thresher.storage.tables.counters import Counters
 from thresher.storage.tables.tail import PENDING, TailPlace, TailTables, class_tag
@@ -139,6 +139,12 @@ class Tails:
         place = self._tables.place(key)
         return place is not None and place.is_inherited
 
+    def is_freed(self, queue: bytes, holder: str) -> bool:
+        """Return whether the draws of a class have freed it, so that nothing is held in it any more."""
+        loaded = self._load(queue)
+        of = loaded.classes.get(class_tag(holder)) if loaded is not None else None
+        return of is not None and of.is_freed
+
     # -- out of a tail
 
     def next(self, queue: bytes, *, may_close: bool = True) -> list[bytes]:
@@ -196,23 +202,27 @@ class Tails:
         found = self._tables.draw(key)
         return _DRAW.decode(found[1]).holder if found is not None else ""
 
-    def settle(self, key: bytes, *, is_good: bool, is_alike: bool = False) -> bool:
-        """Record whether the fetch of a drawn URL gave something new; return whether the URL was drawn.
+    def settle(self, key: bytes, *, is_good: bool, is_alike: bool = False) -> str | None:
+        """Record whether the fetch of a drawn URL gave something new.
 
         Args:
             is_good: Whether it did.
             is_alike: Whether the new page resembles a kept one.
+
+        Returns:
+            None if the URL was not drawn; else the class whose URLs are to be released, since this draw has freed it, or "".
         """
         found = self._tables.draw(key)
         if found is None:
-            return False
+            return None
         queue, record = found
         draw = _DRAW.decode(record)
         loaded, tag = self._loaded(queue), class_tag(draw.holder)
+        was_freed = loaded.classes[tag].is_freed
         settle(loaded.host, loaded.classes[tag], draw, is_good, policy=loaded.policy, is_alike=is_alike)
         self._end(key, queue, loaded, tag)
         self._note(SettledStep(key, is_good, is_alike), loaded)
-        return True
+        return draw.holder if loaded.classes[tag].is_freed and not was_freed else ""
 
     def on_no_request(self, key: bytes) -> bool:
         """Record that a drawn URL will not be requested: this is no evidence. Return whether it was drawn."""
@@ -365,7 +375,7 @@ def lineage(holder: str, shape: str) -> str:
     """Return the class of a URL that only pages of a class have named: the first class of its lineage, since classes of classes would have
     no end.
     """
-    return f"{holder.partition(' > ')[0]} > {shape}"
+    return f"{holder.partition(KINSHIP)[0]}{KINSHIP}{shape}"
 
 
 def policy_of(tail_yield: float, tail_share: float, audit_share: float) -> TailPolicy:

@@ -40,7 +40,7 @@ class TailService:
         if row is not None and row.state is not State.QUEUED:
             is_good, was_asked = self.is_good(visit), visit.outcome is not None
             is_alike = is_good and self._is_alike(visit)
-            if not self._effects.on_end(url.key, was_asked=was_asked, is_good=is_good, is_alike=is_alike) and is_good:
+            if not self._effects.on_end(url.key, now, was_asked=was_asked, is_good=is_good, is_alike=is_alike) and is_good:
                 self._effects.tails.useful(queue)
         if self._may_serve_beside_others:
             self._effects.serve_tail(queue, now)

@@ -15,12 +15,14 @@ prior of that is the share of what surrounds the place, without the place's own 
 
 **Far is not endless.** The forms and indexes of a wiki, or a file as each commit left it, show no new words, and yet they are documents;
 but their number is that of the pages that lead to them. Only what worthless pages lead to is endless. So beyond its limit a place is held
-only for URLs that a worthless page named, and for all others after 16 pages in a row without novelty (filters/evidence/opinion.py). The
-tail draws from what is held, and orders it by what its pages gave; a page that was kept without novelty counts half (`yields`). For the
-tail, a page that every filter kept is a document and no barren fetch: otherwise the tail would be closed although it holds documents. But
-after a thousand such pages in a row the place is taken to be endless (`QUOTA`). URLs up to the limit are released when the opinion was
-wrong, not as soon as one page was new. URLs that numbers alone tell apart are held for all only where filters also keep less than elsewhere
-on the host: the days of a calendar say the same words, and are documents.
+only for URLs that a worthless page named (and that may be endless: namers.py), and for all others after 16 pages in a row without novelty
+(filters/evidence/opinion.py). The tail draws from what is held, and orders it by what its pages gave; a page that was kept without novelty
+counts half (`yields`). For the tail, a page that every filter kept is a document and no barren fetch: otherwise the tail would be closed
+although it holds documents. But after a thousand such pages in a row the place is taken to be endless (`QUOTA`). URLs up to the limit are
+released when the opinion was wrong, not as soon as one page was new. Words in a query choose among views, and choices combine without end;
+a path, or a number, names one thing, of which a good page names only so many. So such URLs, when a good page names them, are held only
+where filters also keep less than elsewhere on the host: days of a calendar, records, works of a painter say the same words, and are
+documents.
 
 **q.** If it is known from visitors' logs with which probability q they go deeper (`thresher depth fit`), f is q g(ν): the crawl then goes
 as deep as they do, chains included. The floor holds for all cuts by depth alone, that is those by q and those of whole hosts.

@@ -31,8 +31,9 @@ from thresher.filters.capabilities import Relinks
 from thresher.filters.depth_cutoff import early
 from thresher.filters.depth_cutoff.evidence import UNLIMITED, CutRule, PlaceCounts
 from thresher.filters.depth_cutoff.ledger import DepthFetch, Ledger, Released
+from thresher.filters.depth_cutoff.namers import may_be_endless, names_of
 from thresher.filters.depth_cutoff.novelty import sample_of
-from thresher.filters.depth_cutoff.places import is_numbered, kind_of
+from thresher.filters.depth_cutoff.places import is_choice, kind_of
 from thresher.filters.depth_cutoff.records import LOW, SAMPLE, Sites, SiteSummary, is_barren, is_poor, poor_key
 from thresher.filters.pattern_yield.patterns import parse
 from thresher.filters.spec import FilterSpec
@@ -195,13 +196,13 @@ class DepthLinksMeasure(msgspec.Struct, array_like=True, dict=True):
     depth: int
     is_redirect: bool
     n_new: int
-    named: list[bytes] = []  # keys of links on the page's own site, 8 bytes each, if the page was worth nothing
+    named: list[bytes] = []  # if the page was worth nothing: 8 bytes of the key of each link on its own site, then POOR or nothing
 
-    def count(self, *, is_barren: bool) -> None:
-        """Fill in the fields that are only needed for few pages."""
+    def count(self, memory: Memory, ledger: Ledger) -> None:
+        """Fill in the fields that are only needed of worthless pages."""
         batch: LinkBatch | None = self.__dict__.get("batch")
         if batch is not None:
-            self.named = [key[8:] for key in batch.keys if key[:8] == self.key[:8]] if is_barren else []
+            self.named = names_of(batch, memory, ledger.pattern)
 
 
 class DepthOfLinks:
@@ -255,8 +256,9 @@ class DepthOfLinks:
         for i in deep:
             depth = batch.site_depths[i]
             parts = parse(batch.texts[i], batch.hosts[i])
-            where = ledger.where(parts)
-            place = ledger.cut(where, depth, is_poor=of_poor, is_numbered=is_numbered(parts))
+            where, chooses = ledger.where(parts), is_choice(parts)
+            is_poor = of_poor and (chooses or len(parts.params) > 1 or may_be_endless(batch, i, memory, ledger.pattern))
+            place = ledger.cut(where, depth, is_poor=is_poor, is_choice=chooses)
             if place is None and depth > self._unknown and ledger.speaker(where) is None:
                 place = PlaceCounts(where.host, limit=self._unknown)
             if place is not None and depth > 0:
@@ -279,11 +281,12 @@ class DepthOfLinks:
         barren = summary.n_old > 0 and (is_poor(memory, key) if measure.is_redirect else is_barren(memory, key))
         if not barren and summary.awaits[:8] != key[8:]:
             return NOTHING_LEARNED
-        measure.count(is_barren=barren)
         if not barren and (head := early.enter_links(memory, key[:8], key[8:], measure.n_new)) is not None:
             self._sites.remember(memory, key[:8], head)
             return NO_EFFECTS
         ledger = Ledger(memory, key[:8], self._rule)
+        if barren:
+            measure.count(memory, ledger)
         ledger.links(key[8:], measure.depth, measure.n_new)
         ledger.named_by_worthless(measure.named)
         self._sites.remember(memory, key[:8], ledger.save())

@@ -29,10 +29,12 @@ from thresher.filters.depth_cutoff.records import (
     BARREN_WEIGHT,
     HEAD_WEIGHT,
     LOW,
+    POOR,
     TABLE_WEIGHT,
     EarlyPage,
     Level,
     SiteHead,
+    barren_key,
     encode,
     first_pages,
     head_key,
@@ -104,13 +106,17 @@ class Ledger:
         """Return a URL's places by the site's present vocabulary."""
         return places(parts, self.vocabulary.count)
 
-    def cut(self, where: UrlPlaces, depth: int, *, is_poor: bool, is_numbered: bool = False) -> PlaceCounts | None:
+    def pattern(self, url: str, origin: str) -> str:
+        """Return a URL's pattern by the site's present vocabulary."""
+        return self.where(parse(url, origin)).pattern
+
+    def cut(self, where: UrlPlaces, depth: int, *, is_poor: bool, is_choice: bool = True) -> PlaceCounts | None:
         """Return the place that cuts a URL; None if the URL is to be fetched.
 
         Args:
             is_poor: Whether only worthless pages have named it.
-            is_numbered: Whether it differs from its siblings only in numbers. If a good page has named it, it is only cut if also less is
-                kept here: the days of a calendar have the same words, and are documents.
+            is_choice: Whether its query chooses a view. What is no choice, and was named by a good page, is only cut if also less is kept
+                here: the days of a calendar, or works of a painter, have the same words, and are documents.
         """
         inner = self._get(where.pattern + INNER) if is_poor else None
         if inner is not None and inner.n_ever >= SPEAKS and depth > inner.limit and inner.is_less(self.head.standing):
@@ -120,7 +126,7 @@ class Ledger:
             return None
         if depth > found.bound:
             return None if self._explores(where) and depth <= self._rule.unknown() else found
-        is_less = found.is_less(self.head.standing, by_kept=is_numbered and not is_poor)
+        is_less = found.is_less(self.head.standing, by_kept=not (is_choice or is_poor))
         is_open = found.n_ever < SPEAKS or not is_less or not (is_poor or found.opinion.is_held)
         return None if is_open or self._explores(where) else found
 
@@ -171,7 +177,7 @@ class Ledger:
         parameters = [self._at(form) for form in where.parameters]
         wrong += [place for place in parameters if place.learn(fetch.depth, is_new=is_new, is_good=fetch.is_good)]
         if not is_new:
-            self._memory.put(self._site + b"w" + fetch.key, b"", BARREN_WEIGHT)
+            self._memory.put(barren_key(self._site + fetch.key), POOR if fetch.is_poor else b"", BARREN_WEIGHT)
         self._limits(where, learned, is_new=is_new)
         self.is_spent = any(self._at(form).opinion.recent.streak >= QUOTA for form in where.ladder())
         if fetch.is_poor:
@@ -238,10 +244,14 @@ class Ledger:
         if self.head.awaits[:_HASH_BYTES] == key:
             self._level(depth).new_links += n_new * self.head.awaits[_HASH_BYTES]
 
-    def named_by_worthless(self, keys: Iterable[bytes]) -> None:
-        """Record that URLs of the site were named first by a page that showed nothing new."""
-        for key in keys:
-            self._memory.put(poor_key(self._site + key), b"", BARREN_WEIGHT)
+    def named_by_worthless(self, named: Iterable[bytes]) -> None:
+        """Record that URLs of the site were named first by a page that showed nothing new.
+
+        Args:
+            named: For each its key within the site, followed by POOR if it may belong to a space without end.
+        """
+        for one in named:
+            self._memory.put(poor_key(self._site + one[:_HASH_BYTES]), one[_HASH_BYTES:], BARREN_WEIGHT)
 
     def _is_new(self, directory: str, sampled: bytes) -> bool:
         if not sampled:

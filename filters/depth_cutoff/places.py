@@ -74,8 +74,6 @@ def kind_of(url: str, origin: str) -> int:
     return xxhash.xxh3_64_intdigest(shape) % N_KINDS
 
 
-def is_numbered(parts: Parts) -> bool:
-    """Return whether numbers alone tell a URL from its siblings: all its parameters are numbers, or without any its last two segments."""
-    if parts.params:
-        return all(value.text == NUMBER for _, value in parts.params)
-    return [value.text for value in parts.path if value.text][-2:] == [NUMBER, NUMBER]
+def is_choice(parts: Parts) -> bool:
+    """Return whether a URL's query has any value but numbers: it chooses a view (an action, an order), and choices combine freely."""
+    return any(value.text != NUMBER for _, value in parts.params)

@@ -3,8 +3,8 @@
     h                   → Head: limits, kinds of URLs that were met, levels, vocabulary; or the first pages (early.py)
     p ‖ hash of a form  → Place (filters/depth_cutoff/evidence.py)
     t ‖ hash of a form  → table of the word pairs that a directory has shown
-    w ‖ hash of a URL   → it showed nothing new
-    b ‖ hash of a URL   → only worthless pages have named it
+    w ‖ hash of a URL   → it showed nothing new; POOR: and only worthless pages had named it
+    b ‖ hash of a URL   → only worthless pages have named it; POOR: the first of them was POOR itself, or of the URL's pattern
 
 Memory: 60 bytes a pattern, 2 KiB a directory, 50 a worthless page, 17 a URL that such a page named.
 """
@@ -26,6 +26,7 @@ LOW: Final = 16  # limits below this are counted one by one
 SAMPLE: Final = 16  # of a plain site, one page in so many is learned from
 MET: Final = 2  # the first pages of each kind of URL are always learned from
 N_KINDS: Final = 128
+POOR: Final = b"p"
 HEAD_WEIGHT: Final = 1e12
 TABLE_WEIGHT: Final = 16.0
 BARREN_WEIGHT: Final = 1.0
@@ -131,7 +132,7 @@ def is_barren(memory: Memory, key: bytes) -> bool:
     Args:
         key: 16 bytes.
     """
-    return memory.get(key[:8] + b"w" + key[8:]) is not None
+    return memory.get(barren_key(key)) is not None
 
 
 def is_poor(memory: Memory, key: bytes) -> bool:
@@ -141,6 +142,10 @@ def is_poor(memory: Memory, key: bytes) -> bool:
         key: 16 bytes.
     """
     return memory.get(poor_key(key)) is not None
+
+
+def barren_key(key: bytes) -> bytes:
+    return key[:8] + b"w" + key[8:]
 
 
 def poor_key(key: bytes) -> bytes:

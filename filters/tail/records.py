@@ -24,6 +24,8 @@ from thresher.filters.evidence.bounds import Stratum, price
 from thresher.filters.evidence.decay import Recent
 from thresher.filters.evidence.posterior import STRENGTH
 
+KINSHIP = " > "  # in the name of a class: the class of the pages, then the shape of what only they have named
+
 
 @dataclass(frozen=True)
 class TailPolicy:
@@ -76,6 +78,12 @@ class TailClass(msgspec.Struct, array_like=True):
     holder: str
     cohorts: list[Cohort] = msgspec.field(default_factory=list)
     recent: Recent = msgspec.field(default_factory=Recent)  # yield of its URLs, those fetched before it was held among them
+    is_freed: bool = False  # its draws have shown that what its pages name is good: nothing is held in it any more
+
+    @property
+    def is_inherited(self) -> bool:
+        """Whether nothing is known of its URLs but which pages have named them (crawler/settlement/tail.py: `lineage`)."""
+        return KINSHIP in self.holder
 
     @property
     def known(self) -> int:

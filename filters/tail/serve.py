@@ -7,6 +7,10 @@ bound is needed only for classes that are not.
 A page that is new but resembles a kept one counts half in this order: a list in another order waits behind pages that nothing
 resembles. It is a document all the same, so for the bound and the costs it counts whole.
 
+A class that is only inherited (URLs of a shape that pages of one class have named) rests on no fetch of its own. So one of its URLs is
+drawn whenever it has doubled, and it is freed if three draws in ten or more are good by their lower bound: an index may be a copy, or show
+nothing, and yet lead to documents.
+
 For the rest it must be proved that it is not worth its fetches. Each class that is smaller than the price of a bound of its own is fetched
 whole. The larger ones share one bound (bounds.py), and the next draw is from the class of which the smallest share is sampled, since the
 worst case puts its good URLs there. A newest cohort too small to be drawn from is drawn from after all when the draws would be enough if
@@ -32,7 +36,7 @@ from thresher.filters.evidence.audits import audits_due
 from thresher.filters.evidence.blocks import ENOUGH, span
 from thresher.filters.evidence.bounds import Stratum, closes, error_of, log_wealth_if_even
 from thresher.filters.evidence.decay import Recent
-from thresher.filters.evidence.posterior import expected, pooled
+from thresher.filters.evidence.posterior import expected, lower_share, pooled
 from thresher.filters.tail.records import Cohort, Cost, Draw, HostTail, TailClass, TailPolicy
 
 _POOR = 0.2  # expected yield of the best class below which others are tried first, by `_TRIALS` draws
@@ -40,6 +44,9 @@ _FAIR = 0.6  # the same, by a batch: what every second page of resembles a kept 
 _TRIED_FROM = 20  # waiting URLs of a class that is worth a trial
 _TRIALS = 4  # draws of a trial
 _WORTH_IF_ALIKE = 0.5  # of a new page that resembles a kept one, in the order of the classes
+_LOOKED_AT = 4  # an inherited class is drawn from when it has twice so many URLs, and whenever it has doubled again
+_RIGHT = 0.3  # lower bound of its draws' yield from which it was held wrongly
+_SEVERAL = 2  # good draws needed for that
 _LOST_CAPITAL = -3.0  # log wealth below which a new test is cheaper than winning this one
 _AUDITED = 1.0  # size of the newest cohort, as a share of the older ones', from which it is audited
 _SERVED = 1 / 16  # the same, from which it is served when the host has nothing else and finds few new links
@@ -142,6 +149,8 @@ def settle(host: HostTail, of: TailClass, draw: Draw, is_good: bool, *, policy: 
     host.barren_whole += draw.cost is Cost.WHOLE and not is_good
     host.barren_shared += draw.cost is Cost.SHARED and not is_good
     host.useful += is_good
+    recent = of.recent
+    of.is_freed = of.is_freed or (of.is_inherited and recent.s >= _SEVERAL and lower_share(recent.n, recent.s) >= _RIGHT)
 
 
 def void(host: HostTail, classes: Collection[TailClass]) -> None:
@@ -154,7 +163,10 @@ def void(host: HostTail, classes: Collection[TailClass]) -> None:
 
 def audits(of: TailClass, policy: TailPolicy) -> Promotion | None:
     """Return the audits of a class that are due now, whatever else its host has to fetch; they are counted in the record."""
-    due = audits_due(of.known, sum(cohort.audited for cohort in of.cohorts), policy.audit_share)
+    audited = sum(cohort.audited for cohort in of.cohorts)
+    due = audits_due(of.known, audited, policy.audit_share)
+    if of.is_inherited and policy.audit_share > 0:
+        due = max(due, (of.known // _LOOKED_AT).bit_length() - 1 - audited)
     drawable = _drawable(of, gathered=_AUDITED)
     if not due or not drawable:
         return None

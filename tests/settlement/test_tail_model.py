@@ -86,7 +86,7 @@ class TailModel(RuleBasedStateMachine):
             self._draw(keys)
             for key in keys:
                 self.drawn.pop(key)
-                assert self.tails.settle(key, is_good=False)
+                assert self.tails.settle(key, is_good=False) is not None
 
     @rule(queue=st.sampled_from(QUEUES))
     def draw(self, queue: bytes) -> None:
@@ -98,7 +98,8 @@ class TailModel(RuleBasedStateMachine):
         if self.drawn:
             key = sorted(self.drawn)[pick % len(self.drawn)]
             del self.drawn[key]
-            is_drawn = self.tails.settle(key, is_good=is_good, is_alike=is_alike) if was_asked else self.tails.on_no_request(key)
+            settled = self.tails.settle(key, is_good=is_good, is_alike=is_alike) if was_asked else None
+            is_drawn = settled is not None if was_asked else self.tails.on_no_request(key)
             assert is_drawn
 
     @rule(pick=picks)
