@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import click
 
 from thresher.crawler.cli.common import directory_argument, json_option, print_json, print_table
 from thresher.crawler.core.errors import UsageError
+from thresher.crawler.start.quarantined import offer
 from thresher.storage.export.fields import iso
 from thresher.storage.export.reading import reading
-from thresher.storage.partitions import shard_paths
 from thresher.storage.records import QuarantineRecord
-from thresher.storage.store import Store
 from thresher.storage.tables.quarantine import name_of
 
 
@@ -36,7 +34,7 @@ def quarantine(directory: str, rows: tuple[str, ...], again: bool, as_json: bool
         raise UsageError(f"{unknown[0]}: expected a row of the quarantine of {path}, found none of that name. Give none to see all")
     chosen = set(rows or found)
     if again:
-        _offer(path, chosen)
+        offer(path, chosen)
         click.echo(f"{len(chosen):,} offered again; `thresher resume {path}` tries them", err=True)
     shown = [_row(name, record, offered=record.offered or again) for name, record in found.items() if name in chosen]
     if as_json:
@@ -45,15 +43,6 @@ def quarantine(directory: str, rows: tuple[str, ...], again: bool, as_json: bool
     else:
         print_table(("row", "what", "from", "quarantined", "offered", "why"), [list(row.values()) for row in shown])
     return 0
-
-
-def _offer(path: Path, names: set[str]) -> None:
-    """Mark rows to be tried again by the next `resume`; those of one shard in one commit."""
-    for shard in shard_paths(path):
-        with Store.open(shard, None, time.time()) as store:
-            for key, record in store.tables.quarantine.all():
-                if name_of(key) in names:
-                    store.tables.quarantine.offer(key, record)
 
 
 def _row(name: str, record: QuarantineRecord, *, offered: bool) -> dict[str, object]:

@@ -27,6 +27,7 @@ from thresher.crawler.core.ownership import N_PARTITIONS, divided
 from thresher.crawler.core.places import Level
 from thresher.crawler.graph.collapse import resolve
 from thresher.crawler.machines import far_moves
+from thresher.crawler.machines.far_changes import ChangeShard
 from thresher.crawler.machines.far_merges import Taken
 from thresher.crawler.machines.far_shards import FarShards, NewShard, ShardAnswer
 from thresher.crawler.machines.losing import give_up
@@ -111,6 +112,9 @@ class Disks:
 
     def job_of(self, agent: int) -> Callable[[bytes], bytes]:
         return JobServer(self._servers[agent].view).answer
+
+    def change(self, agent: int, what: str, argument: bytes) -> bytes:
+        return bytes(self.ask(self.table.machines[agent], "change", ChangeShard(agent, what, msgspec.Raw(argument))))
 
     def close(self) -> None:
         for server in self._servers.values():
