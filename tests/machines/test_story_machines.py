@@ -53,6 +53,11 @@ def test_two_machines_find_what_one_agent_finds_although_one_is_away_and_no_leas
 
         code, status = asyncio.run(places.crawl(settings, meanwhile))
         assert code == 0, status.why
+        for name in ("pages", "requests", "status_classes", "skipped", "known", "queued", "in_flight"):
+            told = getattr(status, name)
+            is_counter = name not in ("known", "queued", "in_flight")
+            shown = sum(places.figures[machine].total(name) for machine in TABLE.machines)
+            assert shown == ((sum(told.values()) if isinstance(told, dict) else told) if is_counter else 0), name
         log = server.read_log()
         reference = reference_of(tmp_path / "reference", settings)
     found = findings(places.disks["a"])

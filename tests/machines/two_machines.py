@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 from harness import Findings, findings, options
+from recorded_figures import Recorded
 
 from thresher.config.load import load
 from thresher.config.settings import Settings
@@ -51,6 +52,7 @@ class Places:
         self.disks = {name: path / name / "crawl" for name in TABLE.machines}
         self.settings = settings
         self.machines: dict[str, Machine] = {}
+        self.figures: dict[str, Recorded] = {}  # of the last life of each machine
         self.tasks: dict[str, asyncio.Task[None]] = {}
         self.directory = Directory(DirectoryState(), lambda _: None, time.monotonic())
         self.is_granting = True
@@ -100,7 +102,9 @@ class Places:
             await asyncio.sleep(0)
             return self.machines[to].receive(name, parcel)
 
-        machine = self.machines[name] = Machine(begin, ask=ask, ask_turns=ask_turns, send=send)
+        self.figures[name] = Recorded(name)
+        figures = self.figures[name].figures
+        machine = self.machines[name] = Machine(begin, ask=ask, ask_turns=ask_turns, send=send, figures=figures)
         self.tasks[name] = asyncio.ensure_future(machine.run())
 
     async def stop(self, name: str) -> None:
