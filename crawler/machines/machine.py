@@ -114,14 +114,22 @@ class Machine:
             self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
             write_partitions(self._directory, table)
         self._places = ThisMachine(self._directory, AGENT, silence_s=SILENCE_S, settle=begin.settle)
-        self._timer = SnapshotTimer(
+        self._timer = self._snapshots(begin, table)
+        self._courier = self._carrier(begin, table, send)
+
+    def _snapshots(self, begin: Begin, table: Partitions) -> SnapshotTimer:
+        """Return what takes the snapshots of this machine's shards."""
+        return SnapshotTimer(
             self._directory,
             SnapshotSettings() if begin.settle else begin.snapshots,
             lambda what: self._tell(Noted(0, f"says: {what}")),
             folder=begin.machine,
             agents=[agent for agent, machine in enumerate(table.machines) if machine == begin.machine],
         )
-        self._courier = Courier(
+
+    def _carrier(self, begin: Begin, table: Partitions, send: Send) -> Courier:
+        """Return what carries messages to and from this machine."""
+        return Courier(
             channels_path(self._directory),
             begin.machine,
             dict(enumerate(table.machines)),

@@ -15,6 +15,7 @@ from harness import free_port
 from thresher.config.settings import Settings
 from thresher.crawler.cli import cluster as cluster_module
 from thresher.crawler.cli import thresher
+from thresher.crawler.core.errors import UsageError
 from thresher.crawler.core.governing import NOTHING_QUEUED
 from thresher.crawler.core.ownership import divided
 from thresher.crawler.process.supervisor import write_status
@@ -94,3 +95,20 @@ def test_ray_shows_no_figures_but_where_that_is_asked_for_and_can_be(tmp_path: P
     assert with_figures[with_figures.index("--include-dashboard") :][:4] == ["--include-dashboard", "true", "--metrics-export-port", "9100"]
     assert plain[plain.index("--include-dashboard") + 1] == "false"
     assert "--metrics-export-port" not in plain
+
+
+def test_more_agents_than_there_may_be_are_refused_before_anything_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Mutation: each machine is compared with the limit by itself."""
+    pytest.importorskip("ray")
+    from thresher.crawler.machines import command
+    from thresher.crawler.machines.ray_engine import ClusterMachine, shared_out
+
+    found = [ClusterMachine("a", 40, is_here=True), ClusterMachine("b", 25, is_here=False)]
+    monkeypatch.setattr(command, "connect", lambda: None)
+    monkeypatch.setattr(command, "members", lambda: found)
+    monkeypatch.setattr(command, "ShardMakers", lambda *_: pytest.fail("something is made"))
+    settings = msgspec.structs.replace(Settings(), engine="ray", agents="auto")
+    with pytest.raises(UsageError, match="agents: expected at most 64 on all machines, found 65 on 2"):
+        command.create_shards(tmp_path / "crawl", settings, [])
+    assert not (tmp_path / "crawl").exists()
+    assert len(shared_out([found[0], ClusterMachine("b", 24, is_here=False)], "auto")) == 64
