@@ -25,6 +25,8 @@ _COMMANDS: dict[str, tuple[click.Command, list[str]]] = {
     "rank": (rank, ["DIR"]),
     "rank of hosts": (rank, ["DIR", "--by", "host"]),
     "rank of all pages": (rank, ["DIR", "--collapse", "--linked", "--hits"]),
+    "measures": (rank, ["DIR", "--measures"]),
+    "measures of pages": (rank, ["DIR", "--measures", "--collapse", "--linked", "--links", "remote"]),
     "dust": (dust, ["mine", "DIR"]),
     "replicas": (replicas, ["DIR"]),
     "mirrors": (replicas, ["DIR", "--mirrors"]),
