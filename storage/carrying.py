@@ -58,7 +58,7 @@ def files_of(shard: Path) -> list[File]:
 
 def read_piece(directory: Path, piece: FilePiece) -> bytes:
     """Return up to `PIECE_BYTES` of a file of a shard."""
-    path = _inside(shard_path(directory, piece.agent), piece.name)
+    path = inside(shard_path(directory, piece.agent), piece.name)
     try:
         with path.open("rb") as file:
             file.seek(piece.offset)
@@ -101,7 +101,7 @@ def _fetch_all(place: Path, agent: int, files: list[File], fetch: FetchPiece) ->
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir(mode=0o700, parents=True)
     for wanted in files:
-        path = _inside(place, wanted.name)
+        path = inside(place, wanted.name)
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with open(path, "wb", opener=private) as file:
             while file.tell() < wanted.n_bytes:
@@ -115,7 +115,7 @@ def _fetch_all(place: Path, agent: int, files: list[File], fetch: FetchPiece) ->
         sync_folder(folder)
 
 
-def _inside(place: Path, name: str) -> Path:
+def inside(place: Path, name: str) -> Path:
     """Return a path below a directory.
 
     Raises:

@@ -3,24 +3,26 @@
 This file defines the questions and answers; how they are transferred is not known here: ways.py gets a function for that. A chunk has at
 most 1,000 rows and is cut at 1 MiB, so neither side has more in memory.
 
-Files of an archive (WARC) stay where they are: commands that need them must run on that machine.
+Files of an archive (WARC) stay where they are; of these, too, only what is asked for is transferred.
 
 Memory: a chunk on each side. Time: one call a chunk; 10 µs a row.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import NamedTuple
 
 import msgspec
 
 from thresher.config.plugins import missing
-from thresher.crawler.core.errors import StoreError, UsageError
+from thresher.crawler.core.errors import StoreError
+from thresher.storage.archive.files import FOLDER, archive_name, file_path
 from thresher.storage.directory import check_version, decode_config
 from thresher.storage.overlay import Row
-from thresher.storage.packing import unpack_skips
+from thresher.storage.packing import unpack_skips, unpack_u64
 from thresher.storage.records import SKIP_LINE, SkipLine
 from thresher.storage.schema import META, Meta
 from thresher.storage.tables import Tables
@@ -28,6 +30,7 @@ from thresher.storage.view import View
 from thresher.storage.ways import Ask
 
 MOST_ROWS = 1000
+MOST_BYTES = 1 << 20  # of a file's part
 _FIRST_ROWS = 32  # rows of the first chunk: often no more are needed
 
 
@@ -87,20 +90,61 @@ class Verify(msgspec.Struct, tag=True, frozen=True):
     bodies: bool
 
 
-Question = Get | Floor | Scan | Keys | SkippedLines | PageFaults | Verify | Words
+class ArchiveFiles(msgspec.Struct, tag=True, frozen=True):
+    """A question for (name, length of its committed part) of each file of the archive."""
+
+
+class ArchivePart(msgspec.Struct, tag=True, frozen=True):
+    """A question for a part of a file of the archive, of which at most `MOST_BYTES` are answered."""
+
+    name: str
+    offset: int
+    n_bytes: int
+
+
+Question = Get | Floor | Scan | Keys | SkippedLines | PageFaults | Verify | Words | ArchiveFiles | ArchivePart
 
 
 class FarAnswer(msgspec.Struct, frozen=True):
-    """The answer to a question. is_all: nothing follows; fault: why it cannot be read, "" if it can"""
+    """The answer to a question. is_all: nothing follows; fault: why it cannot be read, "" if it can; error: number of the error with which
+    a file could not be read, 0 if it could
+    """
 
     values: list[bytes | None] = []
     rows: list[Row] = []
     is_all: bool = False
     fault: str = ""
+    error: int = 0
 
 
 _read_answer = msgspec.msgpack.Decoder(FarAnswer).decode
 _encode = msgspec.msgpack.encode
+
+
+class FarFile(NamedTuple):
+    """A file of an archive on another machine's disk."""
+
+    path: Path
+    ask: Callable[[Question], FarAnswer]
+
+    def read(self, offset: int, n_bytes: int) -> bytes:
+        """Return a part of it, a chunk per call.
+
+        Raises:
+            FileNotFoundError: If it is gone.
+            OSError: If it cannot be read.
+        """
+        parts: list[bytes] = []
+        while n_bytes > 0:
+            answer = self.ask(ArchivePart(self.path.name, offset, min(n_bytes, MOST_BYTES)))
+            if answer.error:
+                raise OSError(answer.error, os.strerror(answer.error))
+            part = answer.values[0] or b""
+            if not part:
+                break
+            parts.append(part)
+            offset, n_bytes = offset + len(part), n_bytes - len(part)
+        return b"".join(parts)
 
 
 class FarView(View):
@@ -194,8 +238,14 @@ class FarView(View):
     def _words(self, question: PageFaults | Verify) -> list[str]:
         return [problem.decode() for problem in self._ask(question).values if problem is not None]
 
-    def archive_file(self, visit: int, serial: int) -> NoReturn:
-        raise UsageError(f"{self.path}: its archive lies on another machine, and cannot be read from here yet. Read it there")
+    def archive_file(self, visit: int, serial: int) -> FarFile:
+        """Return the file of the archive with this number."""
+        return FarFile(file_path(self.path / FOLDER, archive_name(self.path, self.secret), serial), self._ask)
+
+    def archive_files(self) -> Iterator[tuple[FarFile, int]]:
+        """Yield (file, length of its committed part) of each file of the archive."""
+        for name, n_bytes in self._ask(ArchiveFiles()).rows:
+            yield FarFile(self.path / FOLDER / name.decode(), self._ask), unpack_u64(n_bytes)
 
     def close(self) -> None:
         """Do nothing: nothing is open here."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from errno import EIO
 from itertools import islice
 from pathlib import Path
 from typing import TypeVar
@@ -11,9 +12,28 @@ from typing import TypeVar
 import msgspec
 
 from thresher.crawler.core.errors import StoreError
+from thresher.storage.archive.checking import committed_files
+from thresher.storage.archive.files import FOLDER, FileHere
+from thresher.storage.carrying import inside
 from thresher.storage.export.reading import reading_shard
 from thresher.storage.export.words import packed_words
-from thresher.storage.far import MOST_ROWS, FarAnswer, Floor, Get, Keys, PageFaults, Question, Scan, SkippedLines, Verify, Words
+from thresher.storage.far import (
+    MOST_BYTES,
+    MOST_ROWS,
+    ArchiveFiles,
+    ArchivePart,
+    FarAnswer,
+    Floor,
+    Get,
+    Keys,
+    PageFaults,
+    Question,
+    Scan,
+    SkippedLines,
+    Verify,
+    Words,
+)
+from thresher.storage.packing import pack_u64
 from thresher.storage.rot import damaged_pages
 from thresher.storage.segments import read_lines
 from thresher.storage.verify import MOST_PROBLEMS, problems
@@ -79,8 +99,19 @@ def _answer(view: View, question: Question) -> FarAnswer:
         case Verify(where=where, bodies=bodies):
             found = islice(problems(view, where, bodies=bodies), MOST_PROBLEMS)
             return FarAnswer(values=[problem.encode() for problem in found], is_all=True)
+        case ArchiveFiles():
+            return FarAnswer(rows=[(path.name.encode(), pack_u64(n_bytes)) for path, n_bytes in committed_files(view)], is_all=True)
+        case ArchivePart(name=name, offset=offset, n_bytes=n_bytes):
+            return _part(inside(view.path / FOLDER, name), offset, min(n_bytes, MOST_BYTES))
         case PageFaults():
             return FarAnswer(values=[problem.encode() for problem in damaged_pages(view.path)], is_all=True)
+
+
+def _part(path: Path, offset: int, n_bytes: int) -> FarAnswer:
+    try:
+        return FarAnswer(values=[FileHere(path).read(offset, n_bytes)])
+    except OSError as error:
+        return FarAnswer(error=error.errno or EIO)
 
 
 def _chunk(items: Iterator[T], limit: int, size: Callable[[T], int]) -> tuple[list[T], bool]:

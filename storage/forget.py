@@ -24,17 +24,20 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
 from thresher.crawler.core.model import Reason, State
 from thresher.crawler.core.robots import RobotsRecord
 from thresher.crawler.core.siblings import place_of
 from thresher.crawler.core.url import URLSpace, origin_of, queue_name
 from thresher.crawler.core.url_rules import url_rules
 from thresher.storage.archive.blanking import blank, places_of
+from thresher.storage.changing import Change, agents, change
 from thresher.storage.compacting import compact
 from thresher.storage.lock import CrawlLock
 from thresher.storage.overlay import Row
 from thresher.storage.packing import is_elsewhere, pack_u64, unpack_u64
-from thresher.storage.partitions import local_shard_paths, shard_paths
+from thresher.storage.partitions import local_shard_paths
 from thresher.storage.records import CAPTURE, PAGE, REQUISITE, SITEMAP, Codec, RequisiteRecord, SitemapRecord
 from thresher.storage.schema import (
     ANNOUNCED,
@@ -80,6 +83,17 @@ class ForgetTarget:
         return "://" in url and queue_name(origin_of(url)) == self.text
 
 
+class Takedown(msgspec.Struct, frozen=True):
+    """A takedown that begins in a shard: what, who asked for it, why, and when."""
+
+    text: str
+    is_host: bool
+    key: bytes
+    by: str
+    why: str
+    at: float
+
+
 @dataclass(slots=True)
 class _Found:
     """The data of one shard about a target."""
@@ -121,9 +135,13 @@ def forget(path: Path, target: ForgetTarget, *, by: str, why: str, now: float) -
         StoreError: If a store is damaged.
         DiskError: If the disk refuses.
     """
-    for shard in shard_paths(path):
-        _begin(shard, target, by=by, why=why, now=now)
+    change(path, BEGIN, dict.fromkeys(agents(path), Takedown(target.text, target.is_host, target.key, by, why, now)))
     finish(path)
+
+
+def takedowns(view: View) -> list[Takedown]:
+    """Return the takedowns that a shard knows."""
+    return [Takedown(one.text, one.is_host, key, one.by, one.why, one.at) for key, one in view.tables.forgotten.all()]
 
 
 def unfinished(path: Path) -> bool:
@@ -136,33 +154,48 @@ def unfinished(path: Path) -> bool:
 
 
 def finish(path: Path) -> None:
-    """Continue every takedown that is not done; raises as `forget` does."""
-    for shard in shard_paths(path):
-        with Store.open(shard, None, time.time(), reserves=False) as store:
-            begun = [(key, record) for key, record in store.tables.forgotten.all() if not record.is_done]
-            for key, record in begun:
-                _delete(store, key, record)
-            secret = store.secret
-        if begun:
-            for _, record in begun:
-                blank(shard, secret, record.blanks, record.at)
-            compact(shard)
-            _end(shard, [key for key, _ in begun])
+    """Continue every takedown that is not done; raises as `forget` does. The first shard, at which `unfinished` looks, is last."""
+    change(path, FINISH, dict.fromkeys(reversed(agents(path))))
 
 
-def _begin(path: Path, target: ForgetTarget, *, by: str, why: str, now: float) -> None:
+def _finish(shard: Path, _nothing: None = None) -> None:
+    """Continue the takedowns of a shard that are not done."""
+    with Store.open(shard, None, time.time(), reserves=False) as store:
+        begun = [(key, record) for key, record in store.tables.forgotten.all() if not record.is_done]
+        for key, record in begun:
+            _delete(store, key, record)
+        secret = store.secret
+    if begun:
+        for _, record in begun:
+            blank(shard, secret, record.blanks, record.at)
+        compact(shard)
+        _end(shard, [key for key, _ in begun])
+
+
+def _begin(path: Path, order: Takedown) -> None:
     """Store what to forget, and the places of its archive records; if it was forgotten before, the first takedown's author and time
     stay.
     """
+    target = ForgetTarget(order.text, order.is_host, order.key)
     CrawlLock(path / "crawl.lock").release()  # fails if a crawl runs
     with View(path) as view:
         blanks = list(places_of(view, target.means))
-    with Store.open(path, None, now, reserves=False) as store:
-        record = store.tables.forgotten.get(target.key) or ForgottenRecord(target.text, target.is_host, now, by, why)
+    with Store.open(path, None, order.at, reserves=False) as store:
+        record = store.tables.forgotten.get(target.key) or ForgottenRecord(order.text, order.is_host, order.at, order.by, order.why)
         record.is_done, record.blanks = False, blanks
         record.n_captures += len(blanks)
         store.tables.forgotten.put(target.key, record)
         _commit(store)
+
+
+def _take_over(shard: Path, takedowns: list[Takedown]) -> None:
+    """Carry out the takedowns that a shard does not know, since it was restored from an older snapshot."""
+    with View(shard) as view:
+        known = {key for key, record in view.tables.forgotten.all() if record.is_done}
+    for one in takedowns:
+        if one.key not in known:
+            _begin(shard, one)
+    _finish(shard)
 
 
 def _end(path: Path, keys: Iterable[bytes]) -> None:
@@ -327,3 +360,9 @@ def _all(store: Store, table: str) -> Iterator[Row]:
 def _commit(store: Store) -> None:
     store.end_visit()
     store.flush(store.clock).result()
+
+
+BEGIN: Final[Change[Takedown, None]] = Change("begin a takedown", _begin, Takedown, type(None))
+FINISH: Final[Change[None, None]] = Change("finish takedowns", _finish, type(None), type(None))
+TAKE_OVER: Final[Change[list[Takedown], None]] = Change("take takedowns over", _take_over, list[Takedown], type(None))
+CHANGES: Final = (BEGIN, FINISH, TAKE_OVER)

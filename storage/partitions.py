@@ -11,6 +11,7 @@ A shard that no longer has an agent keeps its results; they are read with the ot
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from itertools import groupby
 from pathlib import Path
 
@@ -57,6 +58,14 @@ def shard_paths(directory: Path) -> list[Path]:
         elsewhere = ", ".join(dict.fromkeys(found.machines[1:]))
         raise UsageError(f"{directory}: a crawl of several machines ({elsewhere}): this needs all of it on one disk, and is not there yet")
     return [shard_path(directory, agent) for agent in range(found.shards if found is not None else 1)]
+
+
+def on_one_disk(directory: Path, agent: int, others: Collection[int]) -> list[int]:
+    """Return those of some agents whose shards are on the disk of an agent's machine."""
+    found = read_partitions(directory)
+    if found is None or not found.machines:
+        return [*others]
+    return [other for other in others if found.machines[other] == found.machines[agent]]
 
 
 def local_shard_paths(directory: Path) -> list[Path]:

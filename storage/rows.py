@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Protocol
+
+from thresher.storage.archive.files import ArchiveFile
 
 
 class Counts(Protocol):
@@ -53,4 +54,4 @@ class Rows(Protocol):
 
     def take_seq(self, n: int = 1) -> int: ...
 
-    def archive_file(self, visit: int, serial: int) -> Path: ...
+    def archive_file(self, visit: int, serial: int) -> ArchiveFile: ...

@@ -22,6 +22,7 @@ import numpy.typing as npt
 from thresher.crawler.core.model import State
 from thresher.crawler.core.ports import SeenRow
 from thresher.storage import far, ways
+from thresher.storage.archive.files import ArchiveFile
 from thresher.storage.overlay import Row
 from thresher.storage.packing import (
     pack_f64,
@@ -252,7 +253,7 @@ class ShardsView(View):
             return visit >= self.visit
         return self.shards[visit % len(self.shards)].is_later(visit // len(self.shards))
 
-    def archive_file(self, visit: int, serial: int) -> Path:
+    def archive_file(self, visit: int, serial: int) -> ArchiveFile:
         return self.shards[visit % len(self.shards)].archive_file(visit // len(self.shards), serial)
 
     def all_pages(self) -> Iterator[tuple[int, PageRecord]]:

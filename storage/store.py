@@ -27,7 +27,7 @@ import msgspec
 
 from thresher.config.settings import Settings
 from thresher.crawler.core.errors import StoreError
-from thresher.storage.archive.files import FOLDER, archive_name, file_path, open_archive
+from thresher.storage.archive.files import FOLDER, ArchiveFile, FileHere, archive_name, file_path, open_archive
 from thresher.storage.archive.record import ArchiveRecord
 from thresher.storage.beginning import cut_results, least_map, take_lock, write_first
 from thresher.storage.directory import check_version, decode_config, require_new, require_store
@@ -262,9 +262,9 @@ class Store:
             rows[key] = Archived(body)
             self._open.n_bytes -= len(body)
 
-    def archive_file(self, visit: int, serial: int) -> Path:
+    def archive_file(self, visit: int, serial: int) -> ArchiveFile:
         """Return the file of the archive with this number; all visits of a store have the same files."""
-        return file_path(self.path / FOLDER, archive_name(self.path, self.secret), serial)
+        return FileHere(file_path(self.path / FOLDER, archive_name(self.path, self.secret), serial))
 
     def reconfigure(self, settings: Settings) -> None:
         """Set the crawl's configuration; the agent applies its changes to known URLs."""

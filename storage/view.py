@@ -18,7 +18,7 @@ from thresher.config.plugins import missing
 from thresher.crawler.core.errors import StoreError
 from thresher.crawler.core.model import State
 from thresher.crawler.core.ports import SeenRow
-from thresher.storage.archive.files import FOLDER, archive_name, file_path
+from thresher.storage.archive.files import FOLDER, ArchiveFile, FileHere, archive_name, file_path
 from thresher.storage.check import check_data_file
 from thresher.storage.directory import check_version, decode_config, require_store
 from thresher.storage.disk import last_not_above, rows_within
@@ -207,9 +207,9 @@ class View:
     def take_seq(self, n: int = 1) -> int:
         raise StoreError(f"{self.path}: open for reading, and something would number a new URL")
 
-    def archive_file(self, visit: int, serial: int) -> Path:
+    def archive_file(self, visit: int, serial: int) -> ArchiveFile:
         """Return the file of the archive with this number that has the records of a visit."""
-        return file_path(self.path / FOLDER, archive_name(self.path, self.secret), serial)
+        return FileHere(file_path(self.path / FOLDER, archive_name(self.path, self.secret), serial))
 
     # Everything of a kind
 

@@ -26,6 +26,14 @@ class FarConnection(Protocol):
         """Return a function that sends the steps of a job over all shards to the machine of an agent's shard."""
         ...
 
+    def change(self, agent: int, what: str, argument: bytes) -> bytes:
+        """Let the machine of an agent's shard change it (changing.py); return the answer. Both are JSON.
+
+        Raises:
+            StoreError: If the shard cannot be used.
+        """
+        ...
+
     def close(self) -> None: ...
 
 

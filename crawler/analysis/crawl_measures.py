@@ -7,9 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from thresher.crawler.analysis.ranking import Crawled, Subject
+from thresher.crawler.analysis.rank_far import RankChoice, rank_twice
+from thresher.crawler.analysis.ranking import Crawled, Subject, crawled_far, texts_of
+from thresher.crawler.core.places import places
 from thresher.crawler.graph import measures
+from thresher.crawler.graph.csr import F64, I64
 from thresher.crawler.graph.pagerank import JUMP, Variant, layers, pagerank
+from thresher.storage.view import View
 
 SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0)
 TOPS = (10, 100, 1_000, 10_000, 100_000)
@@ -54,13 +58,41 @@ def measure(subject: Subject, *, variant: Variant = "all", jump: float = JUMP, t
     assert crawled is not None, "a graph from a file has no order of fetches"
     hosts = subject.places("host").of
     ranks = pagerank(layers(graph, variant, hosts), jump=jump, tolerance=tolerance).ranks
+    earlier = pagerank(layers(graph.from_nodes(_earlier(crawled)), variant, hosts), jump=jump, tolerance=tolerance).ranks
+    return _measured(ranks, earlier, crawled, hosts[crawled.fetches], graph.n_links)
+
+
+def measure_by_machines(view: View, choice: RankChoice) -> CrawlMeasures | None:
+    """Measure a crawl of several machines by ranks that these compute; None where that is not possible (rank_far.py)."""
+    crawled = Crawled(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
+
+    def early(numbers: I64) -> I64:
+        nonlocal crawled
+        crawled = crawled_far(view, numbers, collapsed=choice.collapsed)
+        found: I64 = numbers[_earlier(crawled)]
+        return found
+
+    found = rank_twice(view, choice, early)
+    if found is None:
+        return None
+    whole, earlier = found
+    hosts = places(texts_of(view, whole.numbers, crawled.fetches.tolist()), "host").of
+    return _measured(whole.found.ranks, earlier, crawled, hosts, int(whole.in_degrees.sum()))
+
+
+def _measured(ranks: F64, earlier: F64, crawled: Crawled, hosts: np.ndarray[Any, np.dtype[np.integer]], n_links: int) -> CrawlMeasures:
+    """Measure an order of fetches.
+
+    Args:
+        ranks, earlier: Of all nodes, by all links, and by those of early pages.
+        hosts: Of each fetch.
+    """
     order = crawled.fetches
     best = order[np.argsort(-ranks[order], kind="stable")]
     tops = [top for top in TOPS if top < len(order)] + [len(order)]
-    earlier = pagerank(layers(graph.from_nodes(_earlier(crawled)), variant, hosts), jump=jump, tolerance=tolerance).ranks
     return CrawlMeasures(
-        graph.n_nodes,
-        graph.n_links,
+        len(ranks),
+        n_links,
         len(order),
         measures.mean_by_slice(ranks, order).tolist(),
         list(zip(tops, measures.mean_slice_of_top(ranks, order, tops), strict=True)),
@@ -68,7 +100,7 @@ def measure(subject: Subject, *, variant: Variant = "all", jump: float = JUMP, t
         list(zip(SHARES, measures.captured(ranks, best, SHARES), strict=True)),
         list(zip(tops, measures.overlap(earlier, ranks, tops), strict=True)),
         measures.breadth_first_fidelity(crawled.depths[order]),
-        measures.concentration(hosts[order]),
+        measures.concentration(hosts),
     )
 
 

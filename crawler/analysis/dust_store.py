@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
@@ -14,8 +15,9 @@ from thresher.crawler.core.url import URLSpace
 from thresher.crawler.core.url_rules import url_rules
 from thresher.filters.dust.memory import NAME, RuleBook, all_books, merged, read_book, write_book
 from thresher.filters.dust.rules import LearnedRule
-from thresher.storage.export.reading import reading
-from thresher.storage.partitions import read_partitions, shard_paths
+from thresher.storage.changing import Change, agents, change
+from thresher.storage.export.reading import reading, reading_shard
+from thresher.storage.partitions import read_partitions
 from thresher.storage.store import Store
 
 
@@ -26,39 +28,69 @@ def stored_rules(directory: Path) -> list[tuple[str, LearnedRule]]:
         return [(book.site, learned) for book in books for learned in book.rules]
 
 
+class NewRules(msgspec.Struct, frozen=True):
+    """Rules for sites of a shard, by site."""
+
+    rules: dict[str, list[LearnedRule]]
+
+
+class Disabled(msgspec.Struct, frozen=True):
+    """The names of rules that are disabled, or applied again."""
+
+    names: list[str]
+    disabled: bool
+
+
 def import_rules(directory: Path, by_site: Mapping[str, Sequence[LearnedRule]]) -> None:
     """Add rules to those of a store; raises StoreLockedError while a crawl runs."""
-    with _changing(directory) as stores:
-        urls = URLSpace(stores[0].secret, url_rules(stores[0].settings))
-        found = read_partitions(directory)
-        owners = found.table() if found is not None else bytes(N_PARTITIONS)
-        for site, rules in by_site.items():
+    with reading_shard(directory) as view:
+        urls = URLSpace(view.secret, url_rules(view.settings))
+    table = read_partitions(directory)
+    owners = table.table() if table is not None else bytes(N_PARTITIONS)
+    by_agent: dict[int, NewRules] = {}
+    for site, rules in by_site.items():
+        by_agent.setdefault(owners[partition(urls.site_key(site))], NewRules({})).rules[site] = [*rules]
+    change(directory, IMPORT, by_agent)
+
+
+def _import(shard: Path, new: NewRules) -> None:
+    """Add rules to those of a shard."""
+    with _changing(shard) as store:
+        urls, memory = URLSpace(store.secret, url_rules(store.settings)), store.tables.memory(NAME)
+        for site, rules in new.rules.items():
             key = urls.site_key(site)
-            memory = stores[owners[partition(key)]].tables.memory(NAME)
             book = read_book(memory, key) or RuleBook(site)
             write_book(memory, key, RuleBook(site, merged(book.rules, rules)))
 
 
 def set_disabled(directory: Path, names: Iterable[str], *, disabled: bool) -> list[str]:
     """Disable rules by name, or let them be applied again; return the names that no rule has: if there are any, nothing is changed."""
-    wanted = dict.fromkeys(names)
-    with _changing(directory) as stores:
-        memories = [store.tables.memory(NAME) for store in stores]
-        books = [(memory, key, book) for memory in memories for key, book in all_books(memory)]
-        missing = [name for name in wanted if not any(learned.rule.name == name for _, _, book in books for learned in book.rules)]
-        for memory, key, book in books if not missing else ():
-            book.rules = [
-                msgspec.structs.replace(learned, disabled=disabled) if learned.rule.name in wanted else learned for learned in book.rules
-            ]
-            write_book(memory, key, book)
+    wanted, known = dict.fromkeys(names), {learned.rule.name for _, learned in stored_rules(directory)}
+    missing = [name for name in wanted if name not in known]
+    if not missing:
+        change(directory, DISABLE, dict.fromkeys(agents(directory), Disabled([*wanted], disabled)))
     return missing
 
 
+def _disable(shard: Path, order: Disabled) -> None:
+    with _changing(shard) as store:
+        memory = store.tables.memory(NAME)
+        for key, book in [*all_books(memory)]:
+            book.rules = [
+                msgspec.structs.replace(learned, disabled=order.disabled) if learned.rule.name in order.names else learned
+                for learned in book.rules
+            ]
+            write_book(memory, key, book)
+
+
 @contextmanager
-def _changing(directory: Path) -> Iterator[list[Store]]:
-    """Open all shards of a crawl, for a change that is committed if nothing is raised."""
-    with ExitStack() as opened:
-        stores = [opened.enter_context(Store.open(path, None, time.time())) for path in shard_paths(directory)]
-        yield stores
-        for store in stores:
-            store.end_visit()
+def _changing(shard: Path) -> Iterator[Store]:
+    """Open a shard, for a change that is committed if nothing is raised."""
+    with Store.open(shard, None, time.time()) as store:
+        yield store
+        store.end_visit()
+
+
+IMPORT: Final[Change[NewRules, None]] = Change("import rules", _import, NewRules, type(None))
+DISABLE: Final[Change[Disabled, None]] = Change("disable rules", _disable, Disabled, type(None))
+CHANGES: Final = (IMPORT, DISABLE)

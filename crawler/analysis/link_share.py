@@ -9,6 +9,7 @@ each other:
     collapse   of the head's list of URLs that another one represents: send each link to the shard of the page that its target stands for
     collapsed  join these links to the nodes that stand for themselves; send as `degrees` does
     linked     leave out own nodes without a link; send as `degrees` does
+    early      of the links, keep those from nodes of the head's list, whose pages were fetched early; send as `degrees` does
 
 Messages are arrays as bytes. A URL that its owner does not know yet, since a message is under way, has no node here: then `degrees` says
 so, and the ranks cannot be computed this way.
@@ -56,6 +57,7 @@ class LinkShare:
             "collapse": self._collapse,
             "collapsed": self._collapsed,
             "linked": self._linked,
+            "early": self._early,
         }
 
     # -- known URLs
@@ -216,6 +218,12 @@ class LinkShare:
         self._keep(has_links)
         self._join(*in_links)
         return self._counted(), [len(self.numbers)]
+
+    def _early(self, step: Step) -> Answer:
+        ((numbers,),) = step.mail.values()
+        stays = np.isin(self.sources(), np.frombuffer(numbers, dtype="<i8"))
+        self._join(np.repeat(np.arange(len(self.numbers)), self.in_degrees())[stays], self.sources()[stays])
+        return self._counted(), []
 
     def _keep(self, kept: Bools) -> None:
         """Leave out the other nodes. What is known of links does not hold any more."""

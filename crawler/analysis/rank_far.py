@@ -24,7 +24,7 @@ from thresher.crawler.analysis.rank_share import RankServer
 from thresher.crawler.core.errors import StoreError
 from thresher.crawler.core.places import Level
 from thresher.crawler.graph.collapse import resolve
-from thresher.crawler.graph.csr import I64, Bools, Graph
+from thresher.crawler.graph.csr import F64, I64, Bools, Graph
 from thresher.crawler.graph.hits import Hits, exact_mean, until_settled
 from thresher.crawler.graph.pagerank import JUMP, Ranks, Variant, iterate
 from thresher.storage.graph import read_known
@@ -88,6 +88,26 @@ def rank_far(view: View, choice: RankChoice) -> FarRanks | None:
     with _shares(view) as shares:
         found = None if shares is None else shares.linked(choice)
         return None if shares is None or found is None else _ranked(shares, found, choice)
+
+
+def rank_twice(view: View, choice: RankChoice, early: Callable[[I64], I64]) -> tuple[FarRanks, F64] | None:
+    """Rank the pages of a crawl of several machines, then by those of their links that were known early; None as by `rank_far`.
+
+    Args:
+        early: Called with the numbers of all nodes, ascending; returns the numbers of those whose links count the second time.
+
+    Returns:
+        (The first ranks; the second ones, in the same order.)
+    """
+    with _shares(view) as shares:
+        found = None if shares is None else shares.linked(choice)
+        if shares is None or found is None:
+            return None
+        whole = _ranked(shares, found, choice)
+        numbers = early(whole.numbers).astype("<i8").tobytes()
+        shares.mail = {shard: {shard: [numbers]} for shard in shares.mail}
+        shares.step("early")
+        return whole, _ranked(shares, found, choice).found.ranks
 
 
 def groups_far(view: View, choice: RankChoice) -> FarGroups | None:

@@ -17,12 +17,12 @@ import numpy as np
 from thresher.crawler.analysis.rank_far import RankChoice, groups_far, rank_far
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.core.places import Level, UrlGroups, places
-from thresher.crawler.graph.collapse import DROPPED, collapse
+from thresher.crawler.graph.collapse import DROPPED, collapse, resolve
 from thresher.crawler.graph.csr import F64, I64, Bools, Graph
 from thresher.crawler.graph.hits import Hits, hits
 from thresher.crawler.graph.pagerank import JUMP, Ranks, Variant, layers, pagerank
 from thresher.crawler.graph.reading import NamedGraph
-from thresher.storage.graph import StoredLinks, read_links, redirects
+from thresher.storage.graph import KnownUrls, read_known, read_links, redirects
 from thresher.storage.representatives import representatives
 from thresher.storage.view import View
 
@@ -109,8 +109,8 @@ def of_store(view: View, *, collapsed: bool, with_redirects: bool = True, self_l
     return Subject(
         str(view.path),
         found.graph,
-        lambda nodes: _texts(view, found.nodes, nodes),
-        _crawled(links, found.nodes, found.at),
+        lambda nodes: texts_of(view, found.nodes, nodes),
+        _crawled(links.known, found.nodes, found.at),
         n_redirects,
         n_self_links,
     )
@@ -126,9 +126,23 @@ def _redirects(view: View, n_nodes: int) -> I64:
     return np.array(pairs, dtype=np.int64).reshape(-1, 2)
 
 
-def _crawled(links: StoredLinks, nodes: I64, at: I64) -> Crawled:
+def crawled_far(view: View, numbers: I64, *, collapsed: bool) -> Crawled:
+    """Return what a crawl of several machines adds to a graph whose links stay where they are.
+
+    Args:
+        numbers: The numbers of the graph's nodes, ascending.
+    """
+    known = read_known(view)
+    at = np.full(len(known.states), -1, dtype=np.int64)
+    at[numbers] = np.arange(len(numbers))
+    if collapsed:
+        ends = resolve(representatives(view, known))
+        at = np.where(ends >= 0, at[ends], -1)
+    return _crawled(known, numbers, at)
+
+
+def _crawled(known: KnownUrls, nodes: I64, at: I64) -> Crawled:
     """Return the fetches in order: of the URLs of one page, the first fetch counts."""
-    known = links.known
     pages = np.flatnonzero(known.is_page)
     fetched = at[pages[np.argsort(known.visits[pages], kind="stable")]]
     fetched = fetched[fetched >= 0]
@@ -136,7 +150,8 @@ def _crawled(links: StoredLinks, nodes: I64, at: I64) -> Crawled:
     return Crawled(fetched[np.sort(firsts)], known.depths[nodes].astype(np.int64))
 
 
-def _texts(view: View, seqs: I64, nodes: Iterable[int]) -> Iterator[str]:
+def texts_of(view: View, seqs: I64, nodes: Iterable[int]) -> Iterator[str]:
+    """Yield the URLs of some nodes, by the numbers of all."""
     wanted = iter(nodes)
     while chunk := list(islice(wanted, _CHUNK)):
         for url in view.tables.urls.get_many([int(seqs[node]) for node in chunk]):
@@ -225,7 +240,7 @@ def rank_by_machines(view: View, choice: RankChoice) -> Ranking | None:
     return Ranking(
         "page",
         Degrees(far.in_degrees, far.out_degrees),
-        lambda nodes: _texts(view, far.numbers, nodes),
+        lambda nodes: texts_of(view, far.numbers, nodes),
         far.found,
         far.hits,
         fetched=far.is_fetched,

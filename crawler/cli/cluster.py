@@ -40,16 +40,22 @@ def cluster() -> None:
     metavar="N",
     help="Cores for agents; `agents: auto` starts one on each. With 0, the next `resume` moves its shards to others.  [default: all]",
 )
-def start(head: bool, address: str | None, name: str, ip: str | None, port: int, cores: int | None) -> None:
+@click.option("--metrics", type=click.IntRange(1, 65_535), metavar="PORT", help="Figures for Prometheus at this port.  [extra: metrics]")
+def start(head: bool, address: str | None, name: str, ip: str | None, port: int, cores: int | None, metrics: int | None) -> None:
     """Start Ray on this machine, until a signal ends it.
 
     It runs in the foreground. Every machine needs the same version of Thresher with the extra `ray`, and a copy of the head's file
     ~/.ray/auth_token: whoever has it may run code on all machines. `start --head` creates the file if it is missing. Connect the
     machines by a private network: Ray encrypts nothing.
+
+    With --metrics, Ray shows the figures of `thresher status` of the agents here at http://ADDRESS:PORT/metrics, and on the head its
+    dashboard at port 8265 of the loopback.
     """
     if head == (address is not None):
         raise UsageError("cluster start: expected either --head or --address HOST, found " + ("both" if head else "none"))
     require("cluster start", module="ray", extra="ray")
+    for module in ("opentelemetry.exporter.prometheus", "prometheus_client", "aiohttp_cors") if metrics is not None else ():
+        require("cluster start --metrics", module=module, extra="metrics")
     program = shutil.which("ray", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
     if program is None:
         raise UsageError(f"cluster start: expected the program `ray` beside {sys.executable}, found none. Install the extra `ray` anew")
@@ -61,7 +67,8 @@ def start(head: bool, address: str | None, name: str, ip: str | None, port: int,
         _require_head(where)
         words += ["--address", where]
     else:
-        words += ["--head", "--port", str(port), "--include-dashboard", "false"]
+        words += ["--head", "--port", str(port), "--include-dashboard", str(metrics is not None).lower()]
+    words += ["--metrics-export-port", str(metrics)] if metrics is not None else []
     words += ["--node-ip-address", ip] if ip else []
     words += ["--num-cpus", str(cores)] if cores is not None else []
     click.echo(f"thresher: machine {name}; in the foreground until Ctrl-C or SIGTERM", err=True)

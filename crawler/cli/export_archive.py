@@ -36,7 +36,7 @@ def write_archive(view: View, out: BinaryIO, format_: str, directory: str) -> st
     if format_ == "warc":
         if files:
             raise UsageError(
-                f"--format warc: {directory} has its WARC files already, with the bytes of the wire, as {files[0].path}. Copy these; "
+                f"--format warc: {directory} has its WARC files already, with the bytes of the wire, as {files[0].file.path}. Copy these; "
                 "--format wacz packs them with their index"
             )
         n = write_resources(view, out, software=_SOFTWARE)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import click
 
 from thresher.crawler.cli.common import directory_argument, json_option, print_json, print_table
 from thresher.crawler.core.errors import UsageError
-from thresher.storage.partitions import shard_paths
 from thresher.storage.records import QuarantineRecord
 
 
@@ -35,7 +33,9 @@ def quarantine(directory: str, rows: tuple[str, ...], again: bool, as_json: bool
         raise UsageError(f"{unknown[0]}: expected a row of the quarantine of {path}, found none of that name. Give none to see all")
     chosen = set(rows or found)
     if again:
-        _offer(path, chosen)
+        from thresher.crawler.start.quarantined import offer
+
+        offer(path, chosen)
         click.echo(f"{len(chosen):,} offered again; `thresher resume {path}` tries them", err=True)
     shown = [_row(name, record, offered=record.offered or again) for name, record in found.items() if name in chosen]
     if as_json:
@@ -44,18 +44,6 @@ def quarantine(directory: str, rows: tuple[str, ...], again: bool, as_json: bool
     else:
         print_table(("row", "what", "from", "quarantined", "offered", "why"), [list(row.values()) for row in shown])
     return 0
-
-
-def _offer(path: Path, names: set[str]) -> None:
-    """Mark rows to be tried again by the next `resume`; those of one shard in one commit."""
-    from thresher.storage.store import Store
-    from thresher.storage.tables.quarantine import name_of
-
-    for shard in shard_paths(path):
-        with Store.open(shard, None, time.time()) as store:
-            for key, record in store.tables.quarantine.all():
-                if name_of(key) in names:
-                    store.tables.quarantine.offer(key, record)
 
 
 def _row(name: str, record: QuarantineRecord, *, offered: bool) -> dict[str, object]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -84,7 +85,7 @@ def rank(
     if collapse and self_links:
         raise UsageError("--self-links: with --collapse, links within a page are none. Choose one")
     choice = RankChoice(level, variant, jump, tolerance, collapse, with_redirects, self_links, only_linked, with_hits)
-    if not wants_measures and _rank_by_machines(source, choice, top or None):
+    if _by_machines(source, choice, top or None, wants_measures=wants_measures):
         return 0
     with _subject(source, choice, wants_measures=wants_measures) as found_subject:
         subject = found_subject.linked() if only_linked else found_subject
@@ -105,14 +106,20 @@ def _print_measures(subject: Subject, of: RankChoice) -> int:
     return 0
 
 
-def _rank_by_machines(source: str, choice: RankChoice, top: int | None) -> bool:
-    """Rank a crawl of several machines on these, and print the ranks; return whether it is one and that was possible."""
+def _by_machines(source: str, choice: RankChoice, top: int | None, *, wants_measures: bool) -> bool:
+    """Rank a crawl of several machines on these, and print the ranks or measures; return whether it is one and that was possible."""
+    from thresher.crawler.analysis.crawl_measures import measure_by_machines
     from thresher.crawler.analysis.ranking import rank_by_machines
     from thresher.storage.export.reading import reading
 
     if source == "-" or not Path(source).is_dir():
         return False
     with reading(Path(source)) as view:
+        if wants_measures:
+            measured = measure_by_machines(view, replace(choice, level="page", with_hits=False))
+            for line in [] if measured is None else measured.lines():
+                print_json(line)
+            return measured is not None
         found = rank_by_machines(view, choice)
         if found is None:
             return False

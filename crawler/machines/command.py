@@ -24,6 +24,7 @@ from thresher.crawler.machines.merging import MergedDisk
 from thresher.crawler.machines.moving import fits, redistribute
 from thresher.crawler.machines.ray_engine import Run, ShardMakers, connect, has_left, is_gone, members, require_machines, shared_out
 from thresher.crawler.process.supervisor import Display, Supervisor
+from thresher.crawler.start.rounds import for_this_round
 from thresher.crawler.status import Status, merged
 from thresher.storage.export.reading import reading_shard
 from thresher.storage.lock import lock_holder
@@ -118,7 +119,11 @@ def _run(directory: Path, display: Display, settings: Settings, *, settle: bool)
     if not settle:
         each = Counter(table.machines[agent] for agent in sorted(set(table.table())))
         display.note(f"agents start: {', '.join(f'{n} on {machine}' for machine, n in each.items())}")
-    without_agent = _configure(directory, table, settings, bare)
+    without_agent, lost = _configure(directory, table, settings, bare)
+    if not settle:
+        if lost:
+            display.note(f"{'; '.join(lost)}. Until it is back, exports of the archive are refused; a new file goes on")
+        settings = for_this_round(settings, directory)
     return asyncio.run(_supervise(directory, table, secret, display, settings, settle=settle, without_agent=without_agent))
 
 
@@ -128,17 +133,20 @@ def _table(directory: Path) -> Partitions:
     return table
 
 
-def _configure(directory: Path, table: Partitions, settings: Settings, bare: list[str]) -> Status:
-    """Give every shard on another machine the head's configuration: a resume may have changed it, or been killed halfway. Return the counts
-    of shards that no longer have an agent.
+def _configure(directory: Path, table: Partitions, settings: Settings, bare: list[str]) -> tuple[Status, list[str]]:
+    """Give every shard on another machine the head's configuration: a resume may have changed it, or been killed halfway. Return (the
+    counts of shards that no longer have an agent, which files of archives are gone).
     """
+    lost: list[str] = []
     makers = ShardMakers(directory, table.machines)
     try:
         for agent, machine in enumerate(table.machines):
             if machine != table.machines[0]:
                 makers.ask(machine, "configure", NewSettings(agent, msgspec.json.encode(settings), bare))
+            lost += [f"machine {machine}: {one}" for one in msgspec.json.decode(makers.ask(machine, "lacking", agent), type=list[str])]
         retired = sorted(set(range(table.shards)) - set(table.table()))
-        return merged([msgspec.json.decode(makers.ask(table.machines[agent], "counted", agent), type=Status) for agent in retired])
+        counted = [msgspec.json.decode(makers.ask(table.machines[agent], "counted", agent), type=Status) for agent in retired]
+        return merged(counted), lost
     finally:
         makers.close()
 

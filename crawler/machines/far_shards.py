@@ -14,9 +14,12 @@ from thresher.config.plugins import settings_type
 from thresher.config.settings import Settings
 from thresher.crawler.cluster.shard import counted, progress
 from thresher.crawler.core.errors import StoreError, ThresherError
-from thresher.crawler.machines import far_merges, far_moves
+from thresher.crawler.machines import far_changes, far_merges, far_moves
+from thresher.crawler.machines.far_changes import ChangeShard
 from thresher.crawler.machines.far_merges import AskOf
+from thresher.crawler.start.archive_checks import check_archive
 from thresher.crawler.start.opening import give
+from thresher.storage.archive.checking import lacking_in
 from thresher.storage.carrying import FetchPiece
 from thresher.storage.export.reading import reading_shard
 from thresher.storage.partitions import FILE as PARTITIONS
@@ -78,8 +81,10 @@ class FarShards:
                 return self._discard(msgspec.json.decode(argument, type=NewShard))
             case "configure":
                 return self._configure(msgspec.json.decode(argument, type=NewSettings))
-            case "counted" | "progress" | "damage" | "pages":
+            case "counted" | "progress" | "damage" | "pages" | "lacking":
                 return self._look(what, shard_path(self._directory, msgspec.json.decode(argument, type=int)))
+            case "change":
+                return far_changes.change(self._directory, msgspec.json.decode(argument, type=ChangeShard))
             case "returned" | "unmerged" | "taken" | "merge":
                 return msgspec.to_builtins(far_merges.do(self._directory, what, argument, ask_of))
         return far_moves.do(self._directory, what, argument, fetch)
@@ -92,6 +97,8 @@ class FarShards:
                 return progress(path)
             case "damage":
                 return next(iter(damage(path)), "")
+            case "lacking":
+                return lacking_in(path)
             case _:
                 return damaged_pages(path)
 
@@ -100,9 +107,10 @@ class FarShards:
         path = shard_path(self._directory, new.agent)
         if self._is_ours(path, new.secret):
             return
+        settings = _settings(new.settings)
+        check_archive(settings)
         self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         write_partitions(self._directory, new.partitions)
-        settings = _settings(new.settings)
         Store.create(path, settings, time.time(), secret=new.secret, bare=BareSeeds(new.bare).encoded()).close()
 
     def _discard(self, new: NewShard) -> None:
@@ -120,8 +128,10 @@ class FarShards:
         return False
 
     def _configure(self, new: NewSettings) -> None:
+        settings = _settings(new.settings)
+        check_archive(settings)  # what an archive needs must be on this machine, too
         with Store.open(shard_path(self._directory, new.agent), None, time.time(), reserves=False) as store:
-            give(store, _settings(new.settings), new.bare)
+            give(store, settings, new.bare)
 
 
 def _settings(encoded: bytes) -> Settings:

@@ -8,6 +8,7 @@ A restored shard is older than what the other shards know. Still nothing is lost
   They do not count twice what they know already.
 - Its hosts rest first: the time of their last request may be lost, and the lost machine may still have a lease. A host with a longer
   back-off keeps it: the head has recorded that (back_offs.py).
+- What was taken down since (`thresher forget`) is taken down in it, too, and a round of revisits that it does not know begins in it.
 
 If the disk comes back, its shards belong to no agent: the table on the head says where the agents' shards are, and nothing starts without
 it.
@@ -30,11 +31,15 @@ from thresher.crawler.core.url import URLSpace
 from thresher.crawler.core.url_rules import url_rules
 from thresher.crawler.machines.back_offs import read
 from thresher.crawler.machines.directory import SPARE_S
+from thresher.crawler.machines.far_changes import ChangeShard
 from thresher.crawler.machines.far_moves import CountReceived, Restore, Succeed
 from thresher.crawler.machines.far_places import FarPlaces
 from thresher.crawler.machines.moving import Asks
 from thresher.crawler.process.supervisor import Supervisor
+from thresher.crawler.start import rounds
+from thresher.storage import forget
 from thresher.storage.export.reading import reading_shard
+from thresher.storage.forget import takedowns
 from thresher.storage.partitions import Partitions, write_partitions
 from thresher.storage.snapshots.taking import owners_digest
 
@@ -70,13 +75,15 @@ def give_up(directory: Path, table: Partitions, machine: str, settings: Settings
     left = [name for name in dict.fromkeys(table.machines) if name != machine]
     lost = [agent for agent, name in enumerate(table.machines) if name == machine]
     rest_s = max(settings.politeness.max_delay, LEASE_S + SPARE_S)
-    rests = _back_offs(directory, table)
+    rests, since = _back_offs(directory, table), _changes(directory)
     where, owners = f"{settings.snapshots.target.rstrip('/')}/{machine}", owners_digest(directory)
     for agent in lost:
         to = left[agent % len(left)]
         asks.ask(to, "restore", Restore(agent, where, owners))
         received = {other: _received(asks, name, other, agent) for other, name in enumerate(table.machines) if name != machine}
         asks.ask(to, "succeed", Succeed(agent, received, rest_s, rests.get(agent, [])))
+        for change in since:
+            asks.ask(to, "change", ChangeShard(agent, *change))
         table.machines[agent] = to
         write_partitions(directory, table)
     return lost
@@ -89,6 +96,16 @@ def _back_offs(directory: Path, table: Partitions) -> dict[int, list[BackOff]]:
     found: dict[int, list[BackOff]] = {}
     for one in read(directory):
         found.setdefault(owners[partition(urls.queue_key(f"http://{one.name}"))], []).append(one)
+    return found
+
+
+def _changes(directory: Path) -> list[tuple[str, msgspec.Raw]]:
+    """Return what the head's shard knows of changes in all shards, and an older snapshot of another may not: takedowns, the last round."""
+    with reading_shard(directory) as view:
+        taken_down, last = takedowns(view), view.tables.rounds.last()
+    found = [(forget.TAKE_OVER.name, msgspec.Raw(msgspec.json.encode(taken_down)))] if taken_down else []
+    if last is not None and not last.is_continuous:  # an endless one begins by itself
+        found.append((rounds.TAKE_OVER.name, msgspec.Raw(msgspec.json.encode(last))))
     return found
 
 

@@ -29,6 +29,7 @@ from thresher.crawler.cluster.lease import LEASE_S, RENEW_S, boot_s
 from thresher.crawler.machines.address_turns import AddressTurns
 from thresher.crawler.machines.courier import Courier, Send
 from thresher.crawler.machines.directory import DirectoryAnswer
+from thresher.crawler.machines.figures import Figures
 from thresher.crawler.machines.supervision import (
     Begin,
     Ended,
@@ -73,16 +74,26 @@ class _Running:
 class Machine:
     """One life of a machine in one run of a crawl."""
 
-    def __init__(self, begin: Begin, *, ask: Ask, ask_turns: Callable[[str, TurnsCall], Awaitable[TurnsAnswer]], send: Send) -> None:
+    def __init__(
+        self,
+        begin: Begin,
+        *,
+        ask: Ask,
+        ask_turns: Callable[[str, TurnsCall], Awaitable[TurnsAnswer]],
+        send: Send,
+        figures: Figures | None = None,
+    ) -> None:
         """Take the head's table over; `run` does the rest.
 
         Args:
             ask: Raises whatever the engine raises when the directory cannot be reached.
             ask_turns: The same; tells the directory of a life's turns at addresses.
             send: Carries a parcel to another machine.
+            figures: Shows what agents report to those who watch the cluster.
         """
         self.life = secrets.token_hex(8)
         self._ask = ask
+        self._figures = figures
         self._ask_turns = partial(ask_turns, self.life)
         self._turns: AddressTurns | None = None  # once the file is there in which agents want them
         self._granted_by = ""  # the start of the directory that granted the last lease
@@ -103,14 +114,22 @@ class Machine:
             self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
             write_partitions(self._directory, table)
         self._places = ThisMachine(self._directory, AGENT, silence_s=SILENCE_S, settle=begin.settle)
-        self._timer = SnapshotTimer(
+        self._timer = self._snapshots(begin, table)
+        self._courier = self._carrier(begin, table, send)
+
+    def _snapshots(self, begin: Begin, table: Partitions) -> SnapshotTimer:
+        """Return what takes the snapshots of this machine's shards."""
+        return SnapshotTimer(
             self._directory,
             SnapshotSettings() if begin.settle else begin.snapshots,
             lambda what: self._tell(Noted(0, f"says: {what}")),
             folder=begin.machine,
             agents=[agent for agent, machine in enumerate(table.machines) if machine == begin.machine],
         )
-        self._courier = Courier(
+
+    def _carrier(self, begin: Begin, table: Partitions, send: Send) -> Courier:
+        """Return what carries messages to and from this machine."""
+        return Courier(
             channels_path(self._directory),
             begin.machine,
             dict(enumerate(table.machines)),
@@ -248,10 +267,14 @@ class Machine:
             await self._places.strike(one.agent)
         finally:
             del self._running[one.agent]
+            if self._figures is not None:
+                self._figures.end(one.agent)
             self._tell(Ended(one.start, code))
 
     def _on_report(self, one: _Running, report: AgentReport) -> None:
         if not one.was_leased:  # orders before its first report would have been lost
             one.was_leased = True
             one.life.order(AgentOrder(lease_until=self._lease_until))
+        if self._figures is not None:
+            self._figures.take(one.agent, report)
         self._tell(Reported(one.start, report))

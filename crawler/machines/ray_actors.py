@@ -12,12 +12,14 @@ from typing import Any
 
 import msgspec
 import ray
+from ray.util.metrics import Counter, Gauge
 
 from thresher.crawler.cluster.lease import LEASE_S, boot_s
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.machines import directory_file
 from thresher.crawler.machines.directory import Directory, DirectoryAnswer
 from thresher.crawler.machines.far_shards import FarShards
+from thresher.crawler.machines.figures import Figures
 from thresher.crawler.machines.machine import Machine
 from thresher.crawler.machines.names import DIRECTORY, namespace
 from thresher.crawler.machines.own_shards import OwnShards
@@ -117,6 +119,7 @@ class MachineActor:
         self._running: asyncio.Task[None] | None = None
         self._handles: dict[str, Any] = {}
         self._shards = FarShards(Path(self._begin.directory))
+        self._figures = Figures(self._begin.directory, self._begin.machine, Counter, Gauge)
 
     async def exchange(self, call: bytes) -> bytes:
         """Carry out the supervisor's orders; return events."""
@@ -138,7 +141,7 @@ class MachineActor:
     def _here(self) -> Machine:
         """Return this machine's life; it begins with the first call, since there is no event loop before."""
         if self._machine is None or (self._running is not None and self._running.done()):
-            self._machine = Machine(self._begin, ask=self._ask, ask_turns=self._ask_turns, send=self._send)
+            self._machine = Machine(self._begin, ask=self._ask, ask_turns=self._ask_turns, send=self._send, figures=self._figures)
             self._running = asyncio.ensure_future(self._machine.run())
         return self._machine
 

@@ -21,7 +21,9 @@ from thresher.crawler.cluster.lease import LEASE_S, RENEW_S
 from thresher.crawler.core.errors import StoreError, StoreLockedError, UsageError
 from thresher.crawler.core.ownership import MOST_AGENTS
 from thresher.crawler.machines.back_offs import BackOffBook
+from thresher.crawler.machines.far_changes import ChangeShard
 from thresher.crawler.machines.far_places import FarPlaces, ask_shard
+from thresher.crawler.machines.far_shards import ShardAnswer
 from thresher.crawler.machines.names import DIRECTORY, RESOURCE, namespace, resource
 from thresher.crawler.machines.ray_actors import DirectoryActor, MachineActor, ShardActor
 from thresher.crawler.machines.supervision import Begin
@@ -143,6 +145,16 @@ class FarReading:
     def job_of(self, agent: int) -> Ask:
         job = self._actors[self._machines[agent]].job
         return self._asking(agent, lambda step: job.remote(agent, step), _LONGEST_S)
+
+    def change(self, agent: int, what: str, argument: bytes) -> bytes:
+        order = _encode(ChangeShard(agent, what, msgspec.Raw(argument)))
+        shard = self._actors[self._machines[agent]].shard
+        answer = msgspec.json.decode(
+            self._asking(agent, lambda packed: shard.remote("change", packed), _LONGEST_S)(order), type=ShardAnswer
+        )
+        if answer.fault:
+            raise StoreError(f"machine {self._machines[agent]}: {answer.fault}")
+        return bytes(answer.said)
 
     def _asking(self, agent: int, call: Callable[[bytes], Any], within_s: float) -> Ask:
         """Return a function that calls the machine of an agent, and waits for the answer."""

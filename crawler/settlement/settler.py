@@ -38,7 +38,7 @@ from thresher.crawler.visit import Visit, VisitContext
 from thresher.filters.base import LinkJudgement
 from thresher.filters.deliberation import Deliberation
 from thresher.storage.archive.peers import PeerCaptures
-from thresher.storage.partitions import shard_path
+from thresher.storage.partitions import on_one_disk, shard_path
 from thresher.storage.records import PageRecord
 from thresher.storage.store import Store
 from thresher.storage.tables.requests import Requester
@@ -87,7 +87,8 @@ class Settler:
         )
         self._journeys = self._journeys_by_purpose(of_filters)
         directory, others = (store.path.parent if owners.me else store.path, owners.others) if owners is not None else (store.path, [])
-        peers = PeerCaptures(shard_path(directory, other) for other in others)
+        beside = on_one_disk(directory, owners.me, others) if owners is not None and store.archive is not None else []
+        peers = PeerCaptures(shard_path(directory, other) for other in beside)
         self._archiver = Archiver(store, context.settings, VERSION, self.labels, peers) if store.archive is not None else None
 
     def _journeys_by_purpose(self, of_filters: FilterRequests) -> dict[Purpose, Journey]:

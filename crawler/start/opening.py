@@ -119,12 +119,6 @@ def _check_far(settings: Settings) -> None:
     require("engine: ray", module="ray", extra="ray")
     if settings.fetch.client != "lean":
         raise UsageError(f"fetch.client: expected lean, which asks for its lease before each request, found {settings.fetch.client}")
-    if settings.archive.format != "off":
-        raise UsageError(
-            f"archive.format: expected off, found {settings.archive.format}: engine: ray reads no archive of other machines yet"
-        )
-    if settings.schedule != "once":
-        raise UsageError(f"schedule: expected once, found {settings.schedule}: engine: ray has no rounds yet")
 
 
 def check_engine(path: Path, settings: Settings) -> None:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
+import msgspec
 from msgspec.structs import replace
 
 from thresher.config.settings import Settings
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.core.model import Reason
 from thresher.crawler.core.selection import Selection
-from thresher.storage.partitions import n_agents_of, shard_paths
+from thresher.storage.changing import Change, agents, change
+from thresher.storage.partitions import n_agents_of
 from thresher.storage.records import HOST
 from thresher.storage.schema import HOSTS
 from thresher.storage.shards import ShardsView, open_view
@@ -21,6 +24,22 @@ from thresher.storage.tables.rounds import RoundRecord
 
 FIRST = 1  # the crawl before the first round of revisits
 _OPEN = ("hosts", "urls", "asking")
+
+
+class NewRound(msgspec.Struct, frozen=True):
+    """A round that begins in a shard. whole: (pages, bytes) of the crawl that limits count on from, None: those of the shard"""
+
+    number: int
+    older_than_s: float
+    where: list[str]
+    whole: tuple[int, int] | None
+
+
+class _Parked(msgspec.Struct, frozen=True):
+    """The hosts of a shard that were parked, and those of them that go on."""
+
+    parked: list[str]
+    trusted: list[str]
 
 
 def keep_schedule(store: Store, now: float) -> None:
@@ -64,14 +83,11 @@ def begin_round(path: Path, *, older_than_s: float, where: Sequence[str]) -> str
     Selection(where)
     _require_rounds(path)
     whole = _used(path)
-    notes = ""
-    stores = shard_paths(path)
-    numbers = [_last_number(shard) for shard in stores]
-    number = max(numbers) + (len(set(numbers)) == 1)
-    for shard, before in zip(stores, numbers, strict=True):
-        if before < number:
-            notes = _begin(shard, number, older_than_s, list(where), whole) or notes
-    return notes or f"round {number} begins"
+    numbers = change(path, NUMBER, dict.fromkeys(agents(path)))
+    number = max(numbers.values()) + (len({*numbers.values()}) == 1)
+    begin = NewRound(number, older_than_s, list(where), whole)
+    notes = [*change(path, BEGIN, {agent: begin for agent, before in numbers.items() if before < number}).values()]
+    return next((note for note in reversed(notes) if note), f"round {number} begins")
 
 
 def _require_rounds(path: Path) -> None:
@@ -95,15 +111,15 @@ def _used(path: Path) -> tuple[int, int] | None:
         return view.counters.get("pages"), view.counters.get("wire_bytes")
 
 
-def _last_number(shard: Path) -> int:
+def _last_number(shard: Path, _nothing: None = None) -> int:
     with Store.open(shard, None, time.time(), reserves=False) as store:
         last = store.tables.rounds.last()
     return FIRST if last is None else last.number
 
 
-def _begin(shard: Path, number: int, older_than_s: float, where: list[str], whole: tuple[int, int] | None) -> str:
+def _begin(shard: Path, new: NewRound) -> str:
     """Write the record of a round; return a message about the previous round if it had not ended."""
-    notes = ""
+    notes, number = "", new.number
     with Store.open(shard, None, time.time(), reserves=False) as store:
         now, last = store.clock, store.tables.rounds.last()
         if last is not None and last.stage in _OPEN:
@@ -111,12 +127,18 @@ def _begin(shard: Path, number: int, older_than_s: float, where: list[str], whol
             notes = f"round {number} begins; {left:,} pages that round {last.number} still waits for are asked in this one"
             last.stage, last.ended_at = "broken off", now
             store.tables.rounds.save(last)
-        pages, wire_bytes = whole or (store.counters.get("pages"), store.counters.get("wire_bytes"))
-        record = RoundRecord(number, now, now - older_than_s, where, store.visit)
+        pages, wire_bytes = new.whole or (store.counters.get("pages"), store.counters.get("wire_bytes"))
+        record = RoundRecord(number, now, now - new.older_than_s, new.where, store.visit)
         record.pages_before, record.bytes_before = pages, wire_bytes
         store.tables.rounds.save(record)
         store.end_visit()
     return notes
+
+
+def _take_over(shard: Path, last: RoundRecord) -> None:
+    """Begin the crawl's last round in a shard that does not know it, since it was restored from an older snapshot."""
+    if _last_number(shard) < last.number:
+        _begin(shard, NewRound(last.number, last.began_at - last.cutoff, last.where, None))
 
 
 def trust(path: Path, names: Sequence[str]) -> str:
@@ -125,23 +147,29 @@ def trust(path: Path, names: Sequence[str]) -> str:
     Raises:
         UsageError: If a host is not parked.
     """
-    trusted: set[str] = set()
-    parked: set[str] = set()
-    for shard in shard_paths(path):
-        with Store.open(shard, None, time.time(), reserves=False) as store:
-            for queue, watch in store.tables.rounds.watches():
-                if not watch.parked:
-                    continue
-                parked.add(watch.name)
-                if watch.name in names or watch.name.rpartition(":")[0] in names:
-                    trusted.add(watch.name)
-                    watch.parked, watch.trusted, watch.is_doubted = "", watch.round, False
-                    store.tables.rounds.save_watch(queue, watch)
-                    _unpark(store, queue)
-            store.end_visit()
+    found = change(path, TRUST, {agent: [*names] for agent in agents(path)}).values()
+    trusted = sorted({name for one in found for name in one.trusted})
     if not trusted:
-        raise UsageError(f"--trust {' '.join(names)}: no such host is parked. Parked: {', '.join(sorted(parked)) or 'none'}")
-    return f"goes on with {', '.join(sorted(trusted))}"
+        parked = sorted({name for one in found for name in one.parked})
+        raise UsageError(f"--trust {' '.join(names)}: no such host is parked. Parked: {', '.join(parked) or 'none'}")
+    return f"goes on with {', '.join(trusted)}"
+
+
+def _trust(shard: Path, names: list[str]) -> _Parked:
+    """Unpark hosts of a shard."""
+    found = _Parked([], [])
+    with Store.open(shard, None, time.time(), reserves=False) as store:
+        for queue, watch in store.tables.rounds.watches():
+            if not watch.parked:
+                continue
+            found.parked.append(watch.name)
+            if watch.name in names or watch.name.rpartition(":")[0] in names:
+                found.trusted.append(watch.name)
+                watch.parked, watch.trusted, watch.is_doubted = "", watch.round, False
+                store.tables.rounds.save_watch(queue, watch)
+                _unpark(store, queue)
+        store.end_visit()
+    return found
 
 
 def _unpark(store: Store, queue: bytes) -> None:
@@ -157,11 +185,20 @@ def _unpark(store: Store, queue: bytes) -> None:
 
 def for_this_round(settings: Settings, path: Path) -> Settings:
     """Return settings with limits of pages and bytes for the whole crawl, as the supervisor of several agents counts."""
+    limits = settings.limits
+    if limits.max_pages is None and limits.max_bytes is None:
+        return settings
     with open_view(path) as view:
         shards = getattr(view, "shards", [view])
         lasts = [last for shard in shards if (last := shard.tables.rounds.last()) is not None]
     pages, wire_bytes = sum(last.pages_before for last in lasts), sum(last.bytes_before for last in lasts)
-    limits = settings.limits
     max_pages = None if limits.max_pages is None else limits.max_pages + pages
     max_bytes = None if limits.max_bytes is None else limits.max_bytes + wire_bytes
     return replace(settings, limits=replace(limits, max_pages=max_pages, max_bytes=max_bytes))
+
+
+NUMBER: Final[Change[None, int]] = Change("number of the last round", _last_number, type(None), int)
+BEGIN: Final[Change[NewRound, str]] = Change("begin a round", _begin, NewRound, str)
+TRUST: Final[Change[list[str], _Parked]] = Change("trust hosts", _trust, list[str], _Parked)
+TAKE_OVER: Final[Change[RoundRecord, None]] = Change("take a round over", _take_over, RoundRecord, type(None))
+CHANGES: Final = (NUMBER, BEGIN, TRUST, TAKE_OVER)

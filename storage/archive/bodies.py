@@ -11,13 +11,13 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Callable
-from pathlib import Path
 from typing import Final
 
 import brotli
 
 from thresher.crawler.core.errors import StoreError
 from thresher.crawler.core.http_message import HttpMessage, split
+from thresher.storage.archive.files import ArchiveFile
 from thresher.storage.records import ArchivePlace
 
 _CODING: Final = re.compile(rb"^content-encoding[ \t]*:([^\r\n]*)", re.IGNORECASE | re.MULTILINE)
@@ -40,16 +40,14 @@ def may_hold(message: HttpMessage, body: bytes, *, is_plain_sailing: bool) -> bo
     return is_plain_sailing and coding in _DECODERS
 
 
-def body_at(file: Path, place: ArchivePlace) -> bytes | None:
+def body_at(file: ArchiveFile, place: ArchivePlace) -> bytes | None:
     """Return the body of the answer with records at a place; None if there is no answer.
 
     Raises:
         StoreError: If the file is gone or damaged.
     """
     try:
-        with file.open("rb", buffering=0) as archive:
-            archive.seek(place.offset)
-            record = zlib.decompressobj(_GZIP).decompress(archive.read(place.n_bytes))
+        record = zlib.decompressobj(_GZIP).decompress(file.read(place.offset, place.n_bytes))
         head, _, block = record.partition(b"\r\n\r\n")
         if _RESPONSE not in head:
             return None
@@ -58,10 +56,10 @@ def body_at(file: Path, place: ArchivePlace) -> bytes | None:
         coding = _coding(message.head)
         return _DECODERS[coding](message.payload) if coding in _DECODERS else message.payload
     except FileNotFoundError:
-        raise StoreError(f"{file}: gone, and bodies of pages lie in it. Put it back to where it was") from None
+        raise StoreError(f"{file.path}: gone, and bodies of pages lie in it. Put it back to where it was") from None
     except (OSError, zlib.error, brotli.error) as error:
         raise StoreError(
-            f"{file}: damaged at byte {place.offset:,}, where the body of a page lies: {error}. Restore it from a backup"
+            f"{file.path}: damaged at byte {place.offset:,}, where the body of a page lies: {error}. Restore it from a backup"
         ) from None
 
 

@@ -14,17 +14,15 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from heapq import merge
 from itertools import islice
-from pathlib import Path
 from typing import IO, Final, NamedTuple
 
 from fastwarc.warc import ArchiveIterator, WarcRecord, WarcRecordType
 from surt import surt
 
 from thresher.crawler.core.errors import StoreError
-from thresher.storage.archive.files import FOLDER, archive_name, file_path, lack
-from thresher.storage.packing import unpack_u64
-from thresher.storage.records import ARCHIVE_END, PLACE
-from thresher.storage.schema import CAPTURES, META, Meta
+from thresher.storage.archive.checking import committed_files
+from thresher.storage.archive.files import ArchiveFile, FileHere
+from thresher.storage.far import FarView
 from thresher.storage.shards import ShardsView
 from thresher.storage.view import View
 
@@ -32,11 +30,35 @@ _AT_ONCE: Final = 100_000  # lines that are sorted in memory
 _ANSWERS: Final = WarcRecordType.response | WarcRecordType.revisit | WarcRecordType.resource
 
 
+_BLOCK: Final = 1 << 20
+
+
 class WarcFile(NamedTuple):
     """A file of an archive, and the length of its committed part."""
 
-    path: Path
+    file: ArchiveFile
     n_bytes: int
+
+    @property
+    def name(self) -> str:
+        return self.file.path.name
+
+    def blocks(self) -> Iterator[bytes]:
+        """Yield the committed part in blocks.
+
+        Raises:
+            StoreError: If the file cannot be read.
+        """
+        at = 0
+        while at < self.n_bytes:
+            try:
+                block = self.file.read(at, min(_BLOCK, self.n_bytes - at))
+            except OSError as error:
+                raise StoreError(f"{self.file.path}: cannot be read at byte {at:,}: {error.strerror}") from None
+            if not block:
+                raise StoreError(f"{self.file.path} is shorter than its committed end")
+            at += len(block)
+            yield block
 
 
 def warc_files(view: View) -> list[WarcFile]:
@@ -49,20 +71,11 @@ def warc_files(view: View) -> list[WarcFile]:
 
 
 def _of_shard(view: View) -> Iterator[WarcFile]:
-    value = view.get(META, Meta.ARCHIVE)
-    if value is None:
+    if isinstance(view, FarView):
+        yield from (WarcFile(file, n_bytes) for file, n_bytes in view.archive_files())
         return
-    end, name = ARCHIVE_END.decode(value), archive_name(view.path, view.secret)
-    least = [0] * end.serial + [end.n_bytes] * bool(end.n_bytes)
-    for key, packed in view.rows(CAPTURES):
-        place = PLACE.decode(packed)
-        if unpack_u64(key) < view.visit:
-            least[place.serial] = max(least[place.serial], place.offset + place.n_bytes)
-    for serial, n_bytes in enumerate(least):
-        path = file_path(view.path / FOLDER, name, serial)
-        if why := lack(path, n_bytes):
-            raise StoreError(f"{path} {why}. Put it back; `thresher verify` says what it held")
-        yield WarcFile(path, n_bytes if serial == end.serial else path.stat().st_size)
+    for path, n_bytes in committed_files(view):
+        yield WarcFile(FileHere(path), n_bytes)
 
 
 def index_lines(files: list[WarcFile]) -> Iterator[str]:
@@ -83,16 +96,15 @@ def index_lines(files: list[WarcFile]) -> Iterator[str]:
 
 def _lines_of(file: WarcFile) -> Iterator[str]:
     """Yield the lines of one file, in its order."""
-    with file.path.open("rb") as stream:
-        waiting: tuple[int, dict[str, str], str] | None = None
-        for record in ArchiveIterator(_Committed(stream, file.n_bytes), parse_http=False):
-            if waiting is not None:
-                yield _line(waiting, record.stream_pos)
-            waiting = None
-            if record.record_type & _ANSWERS:
-                waiting = (record.stream_pos, *_told(record, file.path.name))
+    waiting: tuple[int, dict[str, str], str] | None = None
+    for record in ArchiveIterator(_Committed(file), parse_http=False):
         if waiting is not None:
-            yield _line(waiting, file.n_bytes)
+            yield _line(waiting, record.stream_pos)
+        waiting = None
+        if record.record_type & _ANSWERS:
+            waiting = (record.stream_pos, *_told(record, file.name))
+    if waiting is not None:
+        yield _line(waiting, file.n_bytes)
 
 
 def _told(record: WarcRecord, name: str) -> tuple[dict[str, str], str]:
@@ -128,19 +140,21 @@ def _line(waiting: tuple[int, dict[str, str], str], end: int) -> str:
 class _Committed:
     """The committed part of a file, for reading."""
 
-    def __init__(self, stream: IO[bytes], n_bytes: int) -> None:
-        self._stream, self._left = stream, n_bytes
+    def __init__(self, file: WarcFile) -> None:
+        self._blocks, self._rest, self._at = file.blocks(), memoryview(b""), 0
 
     def read(self, n_bytes: int = -1) -> bytes:
-        data = self._stream.read(self._left if n_bytes < 0 else min(n_bytes, self._left))
-        self._left -= len(data)
-        return data
+        if not self._rest:
+            self._rest = memoryview(next(self._blocks, b""))
+        data, self._rest = (self._rest, self._rest[:0]) if n_bytes < 0 else (self._rest[:n_bytes], self._rest[n_bytes:])
+        self._at += len(data)
+        return bytes(data)
 
     def tell(self) -> int:
-        return self._stream.tell()
+        return self._at
 
     def seek(self, offset: int, whence: int = 0) -> int:
         raise OSError("read from its beginning to its committed end")
 
     def close(self) -> None:
-        self._stream.close()
+        self._rest = self._rest[:0]

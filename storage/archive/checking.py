@@ -11,7 +11,8 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from thresher.storage.archive.files import FOLDER, archive_name, file_path, lacks
+from thresher.crawler.core.errors import StoreError
+from thresher.storage.archive.files import FOLDER, archive_name, file_path, lack, lacks
 from thresher.storage.packing import unpack_u64
 from thresher.storage.partitions import local_shard_paths
 from thresher.storage.records import ARCHIVE_END, PLACE, ArchiveEnd, ArchivePlace
@@ -21,12 +22,35 @@ from thresher.storage.view import View
 
 def lacking(path: Path) -> list[str]:
     """Return which files of the archives of a crawl on this machine are gone or too short, with the reason; [] if all are there."""
-    found: list[str] = []
-    for shard in local_shard_paths(path):
-        with View(shard) as view:
-            told = lacks(view.path, view.secret, view.get(META, Meta.ARCHIVE))
-        found += [f"{shard / FOLDER}/{one}" for one in told]
-    return found
+    return [told for shard in local_shard_paths(path) for told in lacking_in(shard)]
+
+
+def lacking_in(shard: Path) -> list[str]:
+    """Return which files of the archive of one shard are gone or too short, with the reason."""
+    with View(shard) as view:
+        return [f"{shard / FOLDER}/{told}" for told in lacks(view.path, view.secret, view.get(META, Meta.ARCHIVE))]
+
+
+def committed_files(view: View) -> Iterator[tuple[Path, int]]:
+    """Yield (path, length of the committed part) of each file of the archive of one store; nothing if it has none.
+
+    Raises:
+        StoreError: If one is gone, or lacks what was committed: an export would be incomplete without saying so.
+    """
+    value = view.get(META, Meta.ARCHIVE)
+    if value is None:
+        return
+    end, name = ARCHIVE_END.decode(value), archive_name(view.path, view.secret)
+    least = [0] * end.serial + [end.n_bytes] * bool(end.n_bytes)
+    for key, packed in view.rows(CAPTURES):
+        place = PLACE.decode(packed)
+        if unpack_u64(key) < view.visit:
+            least[place.serial] = max(least[place.serial], place.offset + place.n_bytes)
+    for serial, n_bytes in enumerate(least):
+        path = file_path(view.path / FOLDER, name, serial)
+        if why := lack(path, n_bytes):
+            raise StoreError(f"{path} {why}. Put it back; `thresher verify` says what it held")
+        yield path, n_bytes if serial == end.serial else path.stat().st_size
 
 
 def archive_problems(view: View, *, unpacks: bool) -> Iterator[str]:

@@ -17,7 +17,7 @@ import time
 import uuid
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 from thresher.config.settings import ArchiveSettings
 from thresher.storage.archive.record import FIELDS, ArchiveRecord, stamp
@@ -30,6 +30,34 @@ FOLDER: Final = "archive"
 SUFFIX: Final = ".warc.gz"
 
 Packed = list[tuple[int, bytes]]  # (visit, its packed records) of each visit
+
+
+class ArchiveFile(Protocol):
+    """A file of an archive for reading, on this machine's disk or another's."""
+
+    @property
+    def path(self) -> Path:
+        """Its path on its machine."""
+        ...
+
+    def read(self, offset: int, n_bytes: int) -> bytes:
+        """Return a part of it; less at its end.
+
+        Raises:
+            FileNotFoundError: If it is gone.
+            OSError: If it cannot be read.
+        """
+        ...
+
+
+class FileHere(NamedTuple):
+    """A file on this machine's disk."""
+
+    path: Path
+
+    def read(self, offset: int, n_bytes: int) -> bytes:
+        with self.path.open("rb", buffering=0) as file:
+            return os.pread(file.fileno(), n_bytes, offset)
 
 
 class _Part(NamedTuple):

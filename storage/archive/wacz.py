@@ -28,7 +28,6 @@ from thresher.storage.view import View
 
 VERSION: Final = "1.1.1"
 _LINES: Final = 3000  # lines of a member of the index
-_BLOCK: Final = 1 << 20
 _HTML: Final = ("text/html", "application/xhtml+xml")
 
 
@@ -38,7 +37,7 @@ def write_wacz(view: View, files: list[WarcFile], out: BinaryIO, *, software: st
     with zipfile.ZipFile(out, "w") as package:
         writer = _Package(package, created)
         for file in files:
-            writer.add(f"archive/{file.path.name}", _blocks(file))
+            writer.add(f"archive/{file.name}", file.blocks())
         members: list[str] = ['!meta 0 {"format": "cdxj-gzip-1.0", "filename": "index.cdx.gz"}\n']
         writer.add("indexes/index.cdx.gz", _members(index_lines(files), members))
         writer.add("indexes/index.idx", (line.encode() for line in members), packs=True)
@@ -81,14 +80,6 @@ class _Package:
         info.compress_type = zipfile.ZIP_DEFLATED if packs else zipfile.ZIP_STORED
         info.external_attr = 0o600 << 16
         return self._package.open(info, "w", force_zip64=True)
-
-
-def _blocks(file: WarcFile) -> Iterator[bytes]:
-    left = file.n_bytes
-    with file.path.open("rb") as stream:
-        while left and (block := stream.read(min(_BLOCK, left))):
-            left -= len(block)
-            yield block
 
 
 def _members(lines: Iterator[str], members: list[str]) -> Iterator[bytes]:

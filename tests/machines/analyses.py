@@ -25,6 +25,8 @@ _COMMANDS: dict[str, tuple[click.Command, list[str]]] = {
     "rank": (rank, ["DIR"]),
     "rank of hosts": (rank, ["DIR", "--by", "host"]),
     "rank of all pages": (rank, ["DIR", "--collapse", "--linked", "--hits"]),
+    "measures": (rank, ["DIR", "--measures"]),
+    "measures of pages": (rank, ["DIR", "--measures", "--collapse", "--linked", "--links", "remote"]),
     "dust": (dust, ["mine", "DIR"]),
     "replicas": (replicas, ["DIR"]),
     "mirrors": (replicas, ["DIR", "--mirrors"]),
@@ -87,7 +89,8 @@ def without_order(found: dict[str, str]) -> dict[str, object]:
 def on_one_disk(disks: dict[str, Path], place: Path) -> Path:
     """Return a copy of a crawl of two machines on one disk, as a crawl of two agents."""
     shutil.copytree(disks["a"], place, ignore=shutil.ignore_patterns("channels"))
-    shutil.copytree(disks["b"] / "agent-1", place / "agent-1", ignore=shutil.ignore_patterns("channels"))
+    if "b" in disks:
+        shutil.copytree(disks["b"] / "agent-1", place / "agent-1", ignore=shutil.ignore_patterns("channels"))
     table = read_partitions(place)
     assert table is not None
     write_partitions(place, msgspec.structs.replace(table, machines=[]))

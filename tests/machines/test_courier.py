@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import random
-from collections.abc import Callable
+import tracemalloc
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,9 +18,11 @@ from hypothesis import strategies as st
 from thresher.crawler.machines import courier as courier_module
 from thresher.crawler.machines.courier import Courier
 from thresher.crawler.machines.parcels import MOST_OF_PIECE, ConnectionPiece, Parcel, PieceKind, Seal, Word, cut
+from thresher.storage.tables.channels import outgoing
 
 MACHINES = ("a", "b")
 SECRET = b"the secret of a crawl"
+N_LONG, LONG = 4_000, 4_000  # messages that are not acknowledged, and bytes of each
 N_DEATHS = 12  # of an agent or a courier, one after another as the messages are sent: however fast they cross
 _PIECES = st.lists(st.builds(ConnectionPiece, st.sampled_from(PieceKind), st.integers(0, 2**64 - 1), st.binary(max_size=50)), max_size=5)
 _PARCELS = st.builds(Parcel, st.integers(0, 2**64 - 1), st.integers(0, 2**64 - 1), _PIECES)
@@ -123,6 +127,51 @@ async def test_every_message_crosses_once_and_in_order_whatever_is_lost_and_whoe
         await site.end.die()
         await site.stop()
         assert site.end.failures == []
+
+
+async def test_what_a_machine_does_not_acknowledge_waits_on_the_senders_disk_and_not_in_memory(tmp_path: Path) -> None:
+    """Nor does the sender wait. When the receiver's commits are no longer late, all of it arrives. Mutation: no window."""
+    net = Net(random.Random(1))
+    net.share_lost = 0.0
+    sites = [Site(tmp_path / name, me, net) for me, name in enumerate(MACHINES)]
+    sender, receiver = (site.end for site in sites)
+    is_behind = True
+    for site in sites:
+        site.end.begin()
+    receiver.channels._behind = lambda: is_behind
+    for site in sites:
+        site.begin()
+    texts = [b"%06d" % n + bytes(LONG) for n in range(N_LONG)]
+    tracemalloc.start()
+    try:
+        held = [await _sent(sender, texts[n : n + N_LONG // 4]) for n in range(0, N_LONG, N_LONG // 4)]
+    finally:
+        tracemalloc.stop()
+    assert len(outgoing(sender.store, 1, 0, N_LONG + 1)) == N_LONG
+    assert receiver.received() == []
+    assert max(held[1:]) - held[0] < N_LONG // 4 * LONG / 2, held
+    is_behind = False
+    async with asyncio.timeout(100):
+        while len(receiver.received()) < N_LONG:
+            await receiver.commit()
+            await sender.commit()
+            await asyncio.sleep(0.01)
+    assert receiver.received() == texts
+    for site in sites:
+        await site.end.die()
+        await site.stop()
+
+
+async def _sent(end: End, texts: Sequence[bytes]) -> int:
+    """Send messages and commit them; return the bytes that Python's objects take once they have had time to leave."""
+    for text in texts:
+        end.store.tables.channels.send(1 - end.me, text)
+        end.store.end_visit()
+    for _ in range(50):
+        await end.commit()
+        await asyncio.sleep(0.01)
+    gc.collect()
+    return tracemalloc.get_traced_memory()[0]
 
 
 async def test_a_machine_without_the_crawls_secret_is_refused_and_both_say_so(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from hypothesis import strategies as st
 from long import shortened
 
 from thresher.config.settings import SnapshotSettings
+from thresher.crawler.analysis.crawl_measures import measure, measure_by_machines
 from thresher.crawler.analysis.jobs import JobServer
 from thresher.crawler.analysis.rank_far import RankChoice
 from thresher.crawler.analysis.ranking import Ranking, of_store, rank, rank_by_machines
@@ -27,6 +29,7 @@ from thresher.crawler.core.ownership import N_PARTITIONS, divided
 from thresher.crawler.core.places import Level
 from thresher.crawler.graph.collapse import resolve
 from thresher.crawler.machines import far_moves
+from thresher.crawler.machines.far_changes import ChangeShard
 from thresher.crawler.machines.far_merges import Taken
 from thresher.crawler.machines.far_shards import FarShards, NewShard, ShardAnswer
 from thresher.crawler.machines.losing import give_up
@@ -112,6 +115,9 @@ class Disks:
     def job_of(self, agent: int) -> Callable[[bytes], bytes]:
         return JobServer(self._servers[agent].view).answer
 
+    def change(self, agent: int, what: str, argument: bytes) -> bytes:
+        return bytes(self.ask(self.table.machines[agent], "change", ChangeShard(agent, what, msgspec.Raw(argument))))
+
     def close(self) -> None:
         for server in self._servers.values():
             server.close()
@@ -156,7 +162,7 @@ def test_machines_rank_together_as_one_does(tmp_path: Path) -> None:
 
     Mutations: groups in the order of shards; a link to another group of the same shard left out; URLs counted as pages; a URL that another
     one represents stays, or its links keep their source; fetches are not those of the page; URLs without links stay; hubs of own nodes
-    alone; links to the same host count in full.
+    alone; links to the same host count in full; all links are early ones.
     """
     with demo("kill", tmp_path, n_sites=6, pages_per_host=[8, 12]) as server:
         filters = {name: {"mode": "observe"} for name in ("exact_duplicate", "soft_error", "near_replica")}
@@ -186,6 +192,10 @@ def ranks_are_equal(disks: Disks) -> None:
             far = rank_by_machines(view, choice)
             assert far is not None
             assert _bits(far) == _bits(one), choice
+            if choice.level == "page":
+                measured = measure_by_machines(view, replace(choice, with_hits=False))
+                assert measured is not None
+                assert measured == measure(subject, variant=choice.variant), choice
 
 
 def _bits(found: Ranking) -> dict[str, object]:

@@ -44,6 +44,9 @@ class Way:
 
         return answer
 
+    def change(self, agent: int, what: str, argument: bytes) -> bytes:
+        raise AssertionError("a shard would be changed")
+
     def close(self) -> None:
         self._server.close()
 

@@ -90,6 +90,7 @@ class FakeMachine:
     def __init__(self, name: str, path: Path, clock: FakeTime) -> None:
         self.name, self._path, self._clock = name, path, clock
         self._n_lives = 0
+        self.n_calls = 0  # about turns
         self.directory: Directory
         self.turns: AddressTurns | None = None
         self.agent: SharedAddresses | None = None
@@ -111,6 +112,7 @@ class FakeMachine:
             self.agent.close()
 
     async def _ask(self, call: TurnsCall) -> TurnsAnswer:
+        self.n_calls += 1
         return self.directory.turns(self.name, self.life, RUN, call, self._clock.now)
 
     async def renew(self) -> None:
@@ -226,3 +228,29 @@ async def test_what_an_earlier_life_had_is_free(machines: list[FakeMachine], clo
     assert other.turns is not None
     await other.turns.look()
     assert other.request("192.0.2.1")
+
+
+async def test_turns_are_asked_for_all_addresses_at_once_and_each_is_worth_many_requests(
+    machines: list[FakeMachine], clock: FakeTime
+) -> None:
+    """Mutations: a call for each address; a turn is asked for again before each request."""
+    one, other, _ = machines
+    one.directory = other.directory = _started(DirectoryState(), clock)
+    addresses = [f"192.0.2.{n}" for n in range(1, 101)]
+    for machine in (one, other):
+        machine.begin_life()
+        await machine.renew()
+    assert not any(one.request(address) for address in addresses)
+    assert one.turns is not None
+    before = one.n_calls
+    await one.turns.look()
+    assert one.n_calls == before + 1
+    n_requests = 0
+    for _ in range(int(TURN_S / GAP_S)):
+        for address in addresses:
+            n_requests += one.request(address)
+            one.finish()
+        clock.now += GAP_S
+        await one.turns.look()
+    assert n_requests == len(addresses) * int(TURN_S / GAP_S)
+    assert one.n_calls - before <= 2 + TURN_S / address_turns._TALK_S

@@ -1,0 +1,33 @@
+"""What tests of machines share."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+
+import pytest
+
+from thresher.crawler.machines import address_turns as address_turns_module
+from thresher.crawler.machines import directory as directory_module
+from thresher.crawler.machines import losing as losing_module
+from thresher.crawler.machines import machine as machine_module
+from thresher.crawler.machines import turns as turns_module
+
+
+@pytest.fixture
+def short_leases(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make leases short: the ten seconds are for real networks."""
+    for module in (machine_module, directory_module, losing_module):
+        monkeypatch.setattr(module, "LEASE_S", 1.0)
+    monkeypatch.setattr(machine_module, "RENEW_S", 0.2)
+    monkeypatch.setattr(directory_module, "SPARE_S", 0.5)
+    monkeypatch.setattr(turns_module, "TURN_S", 0.8)
+    monkeypatch.setattr(address_turns_module, "_TALK_S", 0.05)
+
+
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Let SIGINT stop this process, even if a shell has started the tests in the background, where it is ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
