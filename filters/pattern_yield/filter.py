@@ -47,7 +47,7 @@ from thresher.filters.pattern_yield.tree import Tree
 from thresher.filters.spec import FilterSpec
 
 NAME = "pattern_yield"
-_MIN_TOKENS = 20  # words that a text needs to be compared
+_MIN_TOKENS = 8  # words that a text needs to be compared: below that, a picture may be what it shows
 _NO_VERDICT = Verdict(NAME)
 
 
