@@ -41,7 +41,8 @@ _NO_TIME: Final = np.uint64(0)
 
 def spec(settings: ExactDuplicateSettings) -> FilterSpec:
     """Return the filter with its parts."""
-    return FilterSpec(NAME, Mode(settings.mode), learned=copy_links.CopyLedger(NAME), page=ExactDuplicateFilter(settings))
+    links, pages = copy_links.CopyLedger(NAME), ExactDuplicateFilter(settings)
+    return FilterSpec(NAME, Mode(settings.mode), learned=links, page=pages, of_site=True)
 
 
 class DigestMeasure(msgspec.Struct, array_like=True, frozen=True):

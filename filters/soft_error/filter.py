@@ -51,6 +51,7 @@ def spec(settings: SoftErrorSettings, owners: Ownership | None = None, *, shared
         prober=prober if peers is None else SharedProber(prober, peers),
         peer_filter=peers,
         on_restored=faults.drop,
+        of_site=True,
         shared=faults,
     )
 
