@@ -121,6 +121,10 @@ class Slots:
         room = self._room(site) if slot is None else slot.room
         return room is not None and room <= 0
 
+    def has_ready(self) -> bool:
+        """Return whether a line may be ready to start a request; `take` tells for certain."""
+        return bool(self._ready)
+
     def add(self, host: HostQueue, precedence: int) -> None:
         """Put a host into the line for its `address` and its site; its ticket marks the place."""
         line = self._line(host.address, host.key[:8], host.is_own)

@@ -30,6 +30,7 @@ from thresher.crawler.core.waiting import WaitingHosts
 FAR_S = 30.0  # seconds: a host that waits longer gives its place to one that waits less
 HOSTS_PER_FETCHER = 11
 _ROUND = 64  # most hosts that are read from the store, and heads that are examined, in one `pop`
+_FILL_EVERY_S = 0.02  # seconds between two readings of such a round while hosts are ready: one takes 8 ms
 _ROUNDS = 4
 _RULES_SHOWN = 4
 
@@ -96,6 +97,7 @@ class Workbench:
         self.n_looking_up = 0
         self.pages_closed = False  # the crawl has all its pages: only their requisites are fetched
         self._tickets = count(1)
+        self._fill_at = 0.0  # before this time no host is loaded while others are ready
 
     # -- from and to the store
 
@@ -117,13 +119,14 @@ class Workbench:
         return host
 
     def _fill(self, now: float) -> bool:
-        """Load due hosts from the store while there is room; return whether there may be more."""
+        """Load due hosts from the store while there is room, now and then; return whether there may be more."""
         if not self.waiting.has_due(now):
             return False
+        if now < self._fill_at and self.slots.has_ready():
+            return True
+        self._fill_at = now + _FILL_EVERY_S
         room = min(_ROUND, self.limit - len(self.hosts))
-        if room <= 0:
-            room = self._make_room(now)
-        if room <= 0:
+        if room <= 0 and (room := self._make_room(now)) <= 0:
             return False
         for due, queue in self.waiting.read(now, room):
             if queue not in self.hosts:
@@ -135,8 +138,7 @@ class Workbench:
         if record is None:
             self.waiting.strike(queue, due)
             return
-        host = self.load(queue, record, now)
-        if host is not None:
+        if (host := self.load(queue, record, now)) is not None:
             self.place(host, now)
             return
         self.parked[record.parked] += 1

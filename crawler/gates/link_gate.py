@@ -103,8 +103,9 @@ class LinkGate:
             remembered.clear()
         answers = [*map(remembered.get, texts)]
         if None in answers:
-            remembered.update(self._ask([text for text, answer in zip(texts, answers, strict=True) if answer is None]))
-            answers = [*map(remembered.__getitem__, texts)]
+            asked = self._ask([text for text, answer in zip(texts, answers, strict=True) if answer is None])
+            remembered.update(asked)
+            answers = [asked[text] if answer is None else answer for text, answer in zip(texts, answers, strict=True)]
         if {*map(type, answers)} == _KEYS_ALONE:
             return Gated(texts, cast("list[bytes]", answers), ())
         keys = [answer for answer in answers if type(answer) is bytes]

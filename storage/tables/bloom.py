@@ -9,6 +9,7 @@ taken as added.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 _FIRST_BITS: Final = 1 << 20
@@ -32,6 +33,10 @@ class BloomFilter:
         bits, mask = self._bitmaps[-1]
         place = hash(key) & mask
         bits[place >> 3] |= 1 << (place & 7)
+
+    def add_all(self, keys: Iterable[bytes]) -> None:
+        for key in keys:
+            self.add(key)
 
     def __contains__(self, key: bytes) -> bool:
         value = hash(key)

@@ -47,6 +47,8 @@ _PAST = 4  # bytes of a number relative to the key's
 _FIRST_ROWS = 4  # rows that are read at first: most have many URLs
 _MORE_ROWS = 64
 _MET = 10_000  # records of hosts, and of sites, that stay decoded; 5 MB
+_LATELY = 4_096  # queues whose row is remembered; 3 MB
+_SHORT = 1 << 10  # most bytes of such a row: some 85 URLs
 
 R = TypeVar("R", HostRecord, SiteRecord)
 
@@ -61,6 +63,7 @@ class Queues:
         self._sites: dict[bytes, SiteRecord] = {}
         self._met_hosts: dict[bytes, HostRecord] = {}  # decoded records as they are in the store
         self._met_sites: dict[bytes, SiteRecord] = {}
+        self._lately: dict[bytes, tuple[bytes, bytes]] = {}  # queue → the row from which a URL was taken last, as it is now
 
     def head(self, queue: bytes, lane: Lane, limit: int) -> list[Entry]:
         """Return the first `limit` URLs of a lane in order."""
@@ -106,6 +109,7 @@ class Queues:
             if at < len(values):
                 behind = at + WAITING_BYTES if _past(values, at) == past else at
                 key, value = first, values[:at] + pack_waiting(past, *waiting[1:]) + values[behind:]
+                self._lately.pop(place.queue, None)
         self._rows.put(QUEUE, key, value)
 
     def put_links(self, queue: bytes, rows: Iterable[tuple[int, int, int]], *, seed_distance: int, hops: int) -> None:
@@ -126,33 +130,48 @@ class Queues:
 
     def take(self, place: QueueKey) -> None:
         """Delete a URL from its row, and the row with its last."""
-        key = pack_queue_key(*place)
         if place.lane != Lane.FRESH:
-            self._rows.delete(QUEUE, key)
-        elif (row := self._row(key)) is not None:
-            first, values = row
-            past = place.seq - unpack_queue_key(first).seq
-            at = _place(values, past)
-            if at == len(values) or _past(values, at) != past:
-                return
+            self._rows.delete(QUEUE, pack_queue_key(*place))
+        elif (found := self._find(place)) is not None:
+            first, values, at = found
             if rest := values[:at] + values[at + WAITING_BYTES :]:
                 self._rows.put(QUEUE, first, rest)
+                self._remember_row(place.queue, first, rest)
             else:
                 self._rows.delete(QUEUE, first)
+                self._lately.pop(place.queue, None)
 
     def has(self, queue: bytes, entry: Entry) -> bool:
         """Return whether the URL that `entry` names by lane, rank and seq waits there."""
-        key = pack_queue_key(queue, entry.lane, entry.rank, entry.seq)
+        place = QueueKey(queue, entry.lane, entry.rank, entry.seq)
         if entry.lane is not Lane.FRESH:
-            return self._rows.get(QUEUE, key) is not None
-        if (row := self._row(key)) is None:
-            return False
-        past = entry.seq - unpack_queue_key(row[0]).seq
-        at = _place(row[1], past)
-        return at < len(row[1]) and _past(row[1], at) == past
+            return self._rows.get(QUEUE, pack_queue_key(*place)) is not None
+        return self._find(place) is not None
+
+    def _find(self, place: QueueKey) -> tuple[bytes, bytes, int] | None:
+        """Return the row of the lane FRESH in which a URL waits, its key and value, and where in it; None if it is in none.
+
+        A host's URLs are mostly taken from one row after the other, so the last row is looked at first: a URL is in one row only.
+        """
+        key = pack_queue_key(*place)
+        row = self._lately.get(place.queue)
+        if row is None or row[0][:_RANK_ENDS] != key[:_RANK_ENDS] or (at := _at(row, place.seq)) is None:
+            row = self._row(key)
+            at = _at(row, place.seq) if row is not None else None
+        return None if row is None or at is None else (*row, at)
+
+    def _remember_row(self, queue: bytes, first: bytes, values: bytes) -> None:
+        if len(values) > _SHORT:
+            self._lately.pop(queue, None)
+            return
+        if len(self._lately) >= _LATELY:
+            self._lately.clear()
+        self._lately[queue] = first, values
 
     def _row(self, key: bytes) -> tuple[bytes, bytes] | None:
-        """Return the row of the lane FRESH in which a URL waits; None if it is in none."""
+        """Return the row of the lane FRESH in which a URL waits if it is in any, the last of its rank that does not begin after it; None
+        if there is none.
+        """
         return self._rows.floor(QUEUE, key, _RANK_ENDS)
 
     def host(self, queue: bytes) -> HostRecord | None:
@@ -172,6 +191,7 @@ class Queues:
         self.file(queue, record.due, 0.0)
         self._hosts.pop(queue, None)
         self._met_hosts.pop(queue, None)
+        self._lately.pop(queue, None)
         self._rows.delete(HOSTS, queue)
         self._rows.counters.add(_N_HOSTS, -1)
 
@@ -226,6 +246,14 @@ class Queues:
 def _past(values: bytes, at: int) -> int:
     """Return the number, relative to the key's, of the URL whose value begins at `at`."""
     return int.from_bytes(values[at : at + _PAST], "big")
+
+
+def _at(row: tuple[bytes, bytes], seq: int) -> int | None:
+    """Return where the value of a URL begins in a row, by its number; None if it is not in this row."""
+    first, values = row
+    past = seq - unpack_queue_key(first).seq
+    at = 0 if past <= _past(values, 0) else _place(values, past)
+    return at if at < len(values) and _past(values, at) == past else None
 
 
 def _place(values: bytes, past: int) -> int:

@@ -48,29 +48,27 @@ class SeenSet:
     def row(self, key: bytes) -> SeenRow | None:
         """Return the row of a URL; None if it is new."""
         row = self._young.get(key)
-        return row if row is not None else self._colder([key])[0]
+        return row if row is not None else self._colder([key]).get(key)
 
     def rows(self, keys: Sequence[bytes]) -> list[SeenRow | None]:
         """Return the row of each URL, in order; None if it is new."""
         found = [*map(self._young.get, keys)]
-        cold = [at for at, row in enumerate(found) if row is None]
-        if cold:
-            for at, row in zip(cold, self._colder([keys[at] for at in cold]), strict=True):
-                found[at] = row
-        return found
+        cold = [key for key, row in zip(keys, found, strict=True) if row is None]
+        if not (cold and (met := self._colder(cold))):
+            return found
+        return [row if row is not None else met.get(key) for key, row in zip(keys, found, strict=True)]
 
-    def _colder(self, keys: list[bytes]) -> list[SeenRow | None]:
-        """Find rows that are not in the young generation, and put them there."""
-        found = [*map(self._old.get, keys)]
-        rest = [at for at, row in enumerate(found) if row is None]
-        if rest and self._met is not None:
-            rest = [rest[at] for at in self._met.among([keys[at] for at in rest])]
-        if rest:
-            for at, value in zip(rest, self._rows.get_many(SEEN, [keys[at] for at in rest]), strict=True):
-                found[at] = None if value is None else unpack_seen(value)
-        for key, row in zip(keys, found, strict=True):
-            if row is not None:
-                self._keep(key, row)
+    def _colder(self, keys: list[bytes]) -> dict[bytes, SeenRow]:
+        """Return the rows that are not in the young generation, by key, and put them there; new URLs have none."""
+        if self._met is not None:
+            keys = [keys[at] for at in self._met.among(keys)]
+        found = {key: row for key in keys if (row := self._old.get(key)) is not None}
+        if rest := [key for key in keys if key not in found]:
+            for key, value in zip(rest, self._rows.get_many(SEEN, rest), strict=True):
+                if value is not None:
+                    found[key] = unpack_seen(value)
+        for key, row in found.items():
+            self._keep(key, row)
         return found
 
     def _keep(self, key: bytes, row: SeenRow) -> None:

@@ -5,17 +5,16 @@ A table that was empty when it was opened knows which pairs are certainly new (b
 
 from __future__ import annotations
 
-from thresher.crawler.core.ports import SiteRecord
 from thresher.storage.rows import Rows
 from thresher.storage.schema import SITE_LINKS
 from thresher.storage.tables.bloom import BloomFilter
 from thresher.storage.tables.queues import Queues
 
-_REMEMBERED = 100_000
+_REMEMBERED = 32_768  # pairs
 
 
 class SiteLinks:
-    """A row for each pair, 16 bytes; a site's record counts the sites that link to it. Recent pairs are cached: at most 10 MB."""
+    """A row for each pair, 16 bytes; a site's record counts the sites that link to it. Recent pairs are cached: at most 4 MB."""
 
     def __init__(self, rows: Rows, queues: Queues) -> None:
         self._rows = rows
@@ -35,13 +34,20 @@ class SiteLinks:
         known = self._lately.get(source)
         if known is None:
             known = self._lately[source] = {source}
+        pairs: dict[bytes, bytes] = {}
         for target in targets - known:
             record = self._queues.site(target)
-            if record is not None:
-                if self._add(source, target, record):
+            if record is None:
+                continue
+            known.add(target)
+            self._n_lately += 1
+            if self._is_new(pair := target + source):
+                pairs[pair] = b""
+                record.n_linking += 1
+                self._queues.save_site(target, record)
+                if _is_step(record.n_linking + 1):
                     added.append(target)
-                known.add(target)
-                self._n_lately += 1
+        self._write(pairs)
         if self._n_lately > _REMEMBERED:
             self._lately, self._n_lately = {}, 0
         return added
@@ -49,19 +55,19 @@ class SiteLinks:
     def is_first(self, source: bytes, target: bytes) -> bool:
         """Record that a site links to another, which may belong to another agent; return whether this is new."""
         pair = target + source
-        if (self._met is None or pair in self._met) and self._rows.get(SITE_LINKS, pair) is not None:
+        if not self._is_new(pair):
             return False
-        self._rows.put(SITE_LINKS, pair, b"")
-        if self._met is not None:
-            self._met.add(pair)
+        self._write({pair: b""})
         return True
 
-    def _add(self, source: bytes, target: bytes, record: SiteRecord) -> bool:
-        if not self.is_first(source, target):
-            return False
-        record.n_linking += 1
-        self._queues.save_site(target, record)
-        return _is_step(record.n_linking + 1)
+    def _is_new(self, pair: bytes) -> bool:
+        return (self._met is not None and pair not in self._met) or self._rows.get(SITE_LINKS, pair) is None
+
+    def _write(self, pairs: dict[bytes, bytes]) -> None:
+        if pairs:
+            self._rows.put_many(SITE_LINKS, pairs)
+            if self._met is not None:
+                self._met.add_all(pairs)
 
 
 def _is_step(n: int) -> bool:

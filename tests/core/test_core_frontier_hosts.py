@@ -263,3 +263,18 @@ def test_a_host_on_the_bench_is_unparked_there() -> None:
     world.now += 1.0
     finished(world, leased(world))
     world.check()
+
+
+def test_hosts_are_loaded_a_round_at_a_time_while_others_are_ready() -> None:
+    """A crawl of thousands of hosts begins without holding the loop: its workers' first requests do not wait for all hosts to be read."""
+    world = World()
+    for n in range(1_000):
+        world.push(f"http://h{n}.example/")
+    leases = [leased(world) for _ in range(40)]
+    first = len(list(world.frontier.hosts(world.now)))
+    assert first < 200, "a round of hosts, not one for each request"
+    world.now += 0.05
+    leases.append(leased(world))
+    assert first < len(list(world.frontier.hosts(world.now))) < 200 + first
+    leases += [leased(world) for _ in range(959)]
+    assert [lease.entry.url.text for lease in leases] == [f"http://h{n}.example/" for n in range(1_000)]
