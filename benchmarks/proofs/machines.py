@@ -1,7 +1,7 @@
 """A crawl on three machines under faults finds what one agent finds, and no host is asked by two: network namespaces, Ray, real kills.
 
     python -m benchmarks.proofs.machines [--faults 13] [--seed 1] [--sites 30] [--pages 50] [--pause 12] [--min-delay 0.02]
-        [--only WORDS] [--enforce]
+        [--only WORDS] [--enforce] [--archive]
 
 The web is served to all three from one process, so its log says who asked what and when. Faults come one after another while the crawl
 runs, spread over its requests: an agent, what runs on a machine, a raylet, the directory, all that runs on a machine or on the head is
@@ -13,6 +13,9 @@ machine, without Ray and without a fault. Some answers are 503 with a Retry-Afte
 With --enforce the filters whose verdicts depend on order enforce them. Then there is no reference to be equal to: the store must be sound,
 nothing may wait or be stored twice, and what filters remember must be what the journals teach empty memories.
 
+With --archive the crawl writes WARC files. Then each visit's records must be there once, whole, each answer must be in the archive, and
+each record to which another one refers; and the head must be able to pack all of it from the machines' disks (WACZ).
+
 Prints each fault and the results. Exits with 1 if a page is missing or extra, if the store is not sound, if two requests to a host overlap
 or follow each other too soon, or if a host is asked before its Retry-After is over. If this machine cannot make the three network
 namespaces, it says why and exits with 0.
@@ -21,6 +24,7 @@ namespaces, it says why and exits with 0.
 from __future__ import annotations
 
 import argparse
+import io
 import random
 import shutil
 import signal
@@ -38,6 +42,7 @@ import msgspec
 _TESTS = Path(__file__).parents[2] / "tests"
 sys.path[:0] = [str(_TESTS), str(_TESTS / "crash"), str(_TESTS / "machines")]
 
+from archive_oracle import archive_faults
 from harness import Findings, differences, findings
 from killing import CONCURRENCY, GROUP, MIN_DELAY_S, TOLERANCE_S, Bench, bench
 from namespaces import NAMES, Machines, Server, why_not
@@ -51,7 +56,9 @@ from thresher.crawler.cluster.lease import LEASE_S
 from thresher.crawler.demo.log import ServerLog
 from thresher.crawler.demo.truth import Truth
 from thresher.crawler.machines.reading import reach_machines
-from thresher.storage.partitions import read_partitions
+from thresher.storage.archive.cdxj import warc_files
+from thresher.storage.archive.wacz import write_wacz
+from thresher.storage.partitions import read_partitions, shard_path, write_partitions
 from thresher.storage.shards import ShardsView, open_view
 from thresher.storage.verify import verify
 
@@ -93,6 +100,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--pause", type=float, default=LEASE_S + 2, help="seconds that a machine is stopped or cut off")
     parser.add_argument("--min-delay", type=float, default=MIN_DELAY_S, help="seconds between two requests to a host; long: it lasts")
     parser.add_argument("--only", default="", metavar="WORDS", help="only faults that have one of these words, as drain,cut")
+    parser.add_argument("--archive", action="store_true", help="write an archive, and check it")
     parser.add_argument("--enforce", action="store_true", help="filters enforce")
     return parser.parse_args()
 
@@ -107,6 +115,7 @@ class Proof:
         self._pause_s: float = options.pause
         self._min_delay_s: float = options.min_delay
         self._faults = [fault for fault in _FAULTS if any(word in fault for word in options.only.split(","))]
+        self._archives: bool = options.archive
         self._done: Counter[str] = Counter()
         self._times: list[float] = []  # when each fault was done, by the clock of the server's log
         self._stride = 0  # requests from one fault to the next, if these were all; some are made while a machine is away
@@ -128,6 +137,8 @@ class Proof:
             with Server(machines, self._web.profile, self._log, port=self._web.port, changes=changes):
                 self._crawl(machines, config, n_faults)
             found, problems = self._look(machines)
+            if self._archives:
+                problems += archive_faults(self._on_one_disk(machines))
         return self._judge(reference, truth, found, problems)
 
     def _config(self, machines: Machines) -> Path:
@@ -136,7 +147,8 @@ class Proof:
         path = machines.folder(NAMES[0], "disk") / "crawl.yaml"
         sections["politeness"] |= {"min_delay": self._min_delay_s, "max_delay": max(1.0, self._min_delay_s)}  # a Retry-After is longer
         sections["limits"]["max_wait"] = 4 * _RETRY_AFTER_S
-        path.write_bytes(msgspec.json.encode(sections | {"engine": "ray", "snapshots": {"target": str(self._kept), "every": 15}}))
+        sections |= {"engine": "ray", "snapshots": {"target": str(self._kept), "every": 15}}
+        path.write_bytes(msgspec.json.encode(sections | ({"archive": {"format": "warc"}} if self._archives else {})))
         return machines.disk / "crawl.yaml"
 
     def _crawl(self, machines: Machines, config: Path, n_faults: int) -> None:
@@ -281,6 +293,19 @@ class Proof:
         out, _ = reading.communicate(timeout=_LONGEST_S)
         return msgspec.json.decode(out, type=tuple[Findings, list[str]])
 
+    def _on_one_disk(self, machines: Machines) -> Path:
+        """Copy all shards to one disk, as of a crawl of one machine; return their directory."""
+        place = self._directory / "on-one-disk"
+        disks = {name: machines.folder(name, "disk") / self._store for name in NAMES}
+        table = read_partitions(disks[NAMES[0]])
+        assert table is not None, "a crawl of several machines has a table"
+        shutil.copytree(disks[NAMES[0]], place, ignore=shutil.ignore_patterns("channels", "agent-*"))
+        for agent, machine in enumerate(table.machines):
+            if agent:
+                shutil.copytree(shard_path(disks[machine], agent), shard_path(place, agent))
+        write_partitions(place, msgspec.structs.replace(table, machines=[]))
+        return place
+
     def _judge(self, reference: Findings, truth: Truth, found: Findings, problems: list[str]) -> list[str]:
         missing, extra, other = differences(reference, found) if self._web.mode == "observe" else ([], [], [])
         log = ServerLog.read(self._log)
@@ -331,6 +356,9 @@ def _read(store: Path, mode: str) -> None:
     problems = verify(store) + _ranked_otherwise(store)
     if mode == "enforce":
         problems += _misremembered(store)
+    with open_view(store) as view:
+        if view.settings.archive.format == "warc" and not write_wacz(view, warc_files(view), io.BytesIO(), software="proof"):
+            problems.append("the head packs no page of the archive")
     sys.stdout.buffer.write(msgspec.json.encode((findings(store), problems)))
 
 

@@ -18,13 +18,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Final, NamedTuple
 
 import msgspec
 
+from thresher.crawler.agent.merged_records import MergedRecords
 from thresher.crawler.agent.seeder import Seeder
 from thresher.crawler.agent.wiring import assemble, frontier_of
 from thresher.crawler.core.errors import StoreError
@@ -49,6 +50,7 @@ _AT_ONCE: Final = 128  # visits between two commits
 _CHUNK: Final = 1000
 _WAITS: Final = (State.QUEUED, State.HELD)
 _KNOWN_FLAGS: Final = frozenset(Flag)
+_LOOSE: Final = "records whose payload only the returned archive has: keep its files"
 
 
 class OtherAnswer(msgspec.Struct, frozen=True):
@@ -107,6 +109,7 @@ class Merger:
         self._committer = Committer(store, store.settings.store, clock=lambda: self._now, on_failure=_fail, on_commit=lambda: None)
         self._counts: Counter[str] = Counter()
         self._others: list[OtherAnswer] = []
+        self._records = MergedRecords(store, source, lambda: self._counts.update([_LOOSE]))
 
     async def run(self) -> Merged:
         """Merge everything, in groups that are committed."""
@@ -202,12 +205,21 @@ class Merger:
         if page is not None and body is None and page.n_bytes:
             links = [record.text for record in self._source.tables.urls.get_many(self._source.tables.links.read(answer.visit)) if record]
             sifted = self._context.links.sift(url, self._context.links.gate(links))
-            self._committer.whole(self._settler.on_record, lease, page, sifted, at)
+            self._settled(answer.visit, lambda: self._settler.on_record(lease, page, sifted, at))
         else:
             outcome = _answered(url, page, edge, body or b"")
             visit = await imported(lease, outcome, self._context)
-            self._committer.whole(self._settler.on_answer_of_another, visit, at)
+            self._settled(answer.visit, lambda: self._settler.on_answer_of_another(visit, at))
         self._counts["pages merged" if page is not None else "redirects merged"] += 1
+
+    def _settled(self, there: int, settle: Callable[[], None]) -> None:
+        """Settle an answer, with its records of the returned archive; `there`: its visit."""
+
+        def write() -> None:
+            self._records.copy(there)
+            settle()
+
+        self._committer.whole(write)
 
     def _count_request(self, queue: bytes) -> None:
         """Count the request for the budget of its host; its page is counted where that is settled."""

@@ -12,10 +12,11 @@ import msgspec
 from thresher.crawler.analysis.dust_lists import LooksJob, looks_here
 from thresher.crawler.analysis.rank_messages import Step
 from thresher.crawler.analysis.rank_share import RankServer
+from thresher.crawler.analysis.replica_links import TargetsJob, targets_here
 from thresher.crawler.analysis.replica_sketches import SketchJob, sketches_here
 from thresher.storage.view import View
 
-_read_job = msgspec.msgpack.Decoder(Step | LooksJob | SketchJob).decode
+_read_job = msgspec.msgpack.Decoder(Step | LooksJob | SketchJob | TargetsJob).decode
 
 _encode = msgspec.msgpack.encode
 
@@ -30,7 +31,12 @@ class JobServer:
 
     def answer(self, packed: bytes) -> bytes:
         """Do a job, or a step of one."""
-        job = _read_job(packed)
-        if isinstance(job, Step):
-            return _encode(self._ranks.take(job))
-        return _encode(looks_here(self._view(), job.visits) if isinstance(job, LooksJob) else sketches_here(self._view(), job))
+        match _read_job(packed):
+            case Step() as step:
+                return _encode(self._ranks.take(step))
+            case LooksJob(visits=visits):
+                return _encode(looks_here(self._view(), visits))
+            case TargetsJob(visits=visits):
+                return _encode(targets_here(self._view(), visits))
+            case job:
+                return _encode(sketches_here(self._view(), job))

@@ -12,25 +12,22 @@ Time: 0.2 ms a line of 10 KB and 60 links; 0.6 ms a stored page of 25 KB. Memory
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import BinaryIO
 
 import msgspec
 
+from thresher.crawler.analysis.replica_links import LinkedUrls
 from thresher.crawler.analysis.replica_sketches import sketches
 from thresher.crawler.core.sketch import token_hashes
 from thresher.crawler.core.url import BadURL, URLRules, URLSpace, origin_of
 from thresher.filters.near_replica.sketching import Recipe, Sketcher, Sketches
 from thresher.storage.export.pages import current_pages
-from thresher.storage.export.texts import TextLookup
-from thresher.storage.graph import redirects
 from thresher.storage.view import View
 
 _MAX_URL = 8192
-_CHUNK = 200
-_MAX_HOPS = 5
+_CHUNK = 1000
 
 
 class PageLine(msgspec.Struct):
@@ -90,7 +87,7 @@ def read_lines(file: BinaryIO, recipe: Recipe) -> PagesRead:
 def read_store(view: View, recipe: Recipe) -> PagesRead:
     """Read the pages of a crawl that answered with success."""
     reading, sketcher = PagesRead(NOTHING), Sketcher(recipe)
-    links = _StoredLinks(view)
+    links = LinkedUrls(view)
     numbers: dict[int, int] = {}  # visit → number of its page
     hosts: dict[str, list[int]] = {}  # visits of their pages
     texts: list[tuple[bytes, int]] = []  # of each page: fingerprint, bytes
@@ -119,27 +116,6 @@ def read_store(view: View, recipe: Recipe) -> PagesRead:
             reading.fault("whose text was not stored" if text else "without text that can be read", sketcher.url(number))
     reading.sketches = sketcher.close()
     return reading
-
-
-class _StoredLinks:
-    """The URLs that stored pages link to, redirects followed to their ends."""
-
-    def __init__(self, view: View) -> None:
-        self._view = view
-        self._texts = TextLookup(view)
-        self._ends = {original: target for original, target, _ in redirects(view) if original and target}
-
-    def of(self, visits: list[int]) -> Iterator[list[str]]:
-        for visit in visits:
-            seqs = {self._end(seq) for seq in self._view.tables.links.read(visit)}
-            yield list(self._texts.of_seqs(seqs).values())
-
-    def _end(self, seq: int) -> int:
-        for _ in range(_MAX_HOPS):
-            if seq not in self._ends:
-                break
-            seq = self._ends[seq]
-        return seq
 
 
 NOTHING = Sketcher(Recipe()).close()

@@ -123,7 +123,7 @@ class Sketcher:
             tokens: Hashes of its words, in order.
             links: Distinct canonical URLs.
         """
-        number = self.expect(url, host, links)
+        number = self.expect(url, host, url_hashes(links))
         if not self._recipe.strip or host in self._boilerplate:
             self.put(number, sketch(tokens, self._boilerplate.get(host, _NO_SHINGLES), self._recipe))
             return
@@ -133,11 +133,15 @@ class Sketcher:
         if self._n_all_held > _MOST_HELD:
             self._sketch_host(max(self._n_kept, key=self._n_kept.__getitem__))
 
-    def expect(self, url: str, host: str, links: Sequence[str]) -> int:
-        """Add a page whose sketch is made elsewhere, and `put` later; return its number."""
+    def expect(self, url: str, host: str, links: U64) -> int:
+        """Add a page whose sketch is made elsewhere, and `put` later; return its number.
+
+        Args:
+            links: The hashes of distinct canonical URLs.
+        """
         self._urls.append(url)
         self._hosts.append(host)
-        self._links.append(url_hashes(links))
+        self._links.append(links)
         self._sketches.append(None)
         return len(self._urls) - 1
 

@@ -15,6 +15,7 @@ from archive_oracle import archive_faults
 from click.testing import CliRunner
 from harness import demo
 from judging import TOLERANCE_S
+from returned_disk import copied
 from server_log import shortest_gap
 from two_machines import TABLE, WEB, Places, n_requests, nothing, settings_for, until
 
@@ -27,14 +28,16 @@ from thresher.crawler.core.model import Reason, State
 from thresher.crawler.core.url import origin_of, site_of
 from thresher.crawler.demo.process import ServerProcess
 from thresher.crawler.machines.losing import give_up
+from thresher.crawler.machines.merging import merge
 from thresher.crawler.process.supervisor import Supervisor
 from thresher.crawler.start.opening import check_startable
 from thresher.crawler.start.rounds import begin_round
 from thresher.filters.dust.rules import LearnedRule, Substitution
 from thresher.storage.archive.cdxj import warc_files
 from thresher.storage.export.reading import reading_shard
-from thresher.storage.partitions import shard_path
+from thresher.storage.partitions import read_partitions, shard_path
 from thresher.storage.records import QuarantineRecord
+from thresher.storage.schema import CAPTURES
 from thresher.storage.shards import open_view
 from thresher.storage.store import Store
 from thresher.storage.verify import verify
@@ -166,7 +169,7 @@ def _archive_faults(one: Path, forgotten: str) -> list[str]:
 
 def test_a_lost_disks_archive_is_that_of_its_snapshot_and_what_was_taken_down_since_stays_so(tmp_path: Path) -> None:
     """The round that has begun since goes on, too. Mutations: archives are not in snapshots; a restored shard is told of no takedown, or of
-    no round.
+    no round; what is merged has no records, or those of another visit.
     """
     with demo("kill", tmp_path, **WEB) as server:
         settings = settings_for(server, engine="ray", snapshots={"target": str(tmp_path / "kept"), "every": 3600}, **ARCHIVE)
@@ -191,16 +194,13 @@ def test_a_lost_disks_archive_is_that_of_its_snapshot_and_what_was_taken_down_si
         found = CliRunner().invoke(forget, [str(head), forgotten], standalone_mode=False)
         assert found.exception is None, found.exception
         begin_round(head, older_than_s=0.0, where=())
-        places.disks["b"].rename(tmp_path / "lost")
+        lost = tmp_path / "lost" / "crawl"
+        lost.parent.mkdir()
+        places.disks["b"].rename(lost)
         assert give_up(head, places.table, "b", settings, places) == [1]
-        restored = shard_path(head, 1)
         assert verify(head) == []
-        with reading_shard(restored) as view:
-            (record,) = [record for _, record in view.tables.forgotten.all()]
-            last = view.tables.rounds.last()
-            assert (record.text, record.is_done, record.n_pages, record.n_captures) == (forgotten, True, 1, 1)
-            assert last is not None
-            assert last.number == 2
+        _restored_shard_was_told(shard_path(head, 1), forgotten)
+        with_b = copied(head, "with-b")
         n_before = len(server.read_log().requests)
         code, status = asyncio.run(places.crawl(settings, nothing))
         assert code == 0, status.why
@@ -209,6 +209,36 @@ def test_a_lost_disks_archive_is_that_of_its_snapshot_and_what_was_taken_down_si
     assert verify(head) == []
     assert _archive_faults(on_one_disk({"a": head}, tmp_path / "one-disk" / "crawl"), forgotten) == []
     assert f'"{forgotten}"' not in _exported(head, tmp_path / "end")[0]
+    _records_are_merged(with_b, lost, places, forgotten)
+
+
+def _restored_shard_was_told(shard: Path, forgotten: str) -> None:
+    with reading_shard(shard) as view:
+        (record,) = [record for _, record in view.tables.forgotten.all()]
+        last = view.tables.rounds.last()
+    assert (record.text, record.is_done, record.n_pages, record.n_captures) == (forgotten, True, 1, 1)
+    assert last is not None
+    assert last.number == 2
+
+
+def _records_are_merged(head: Path, lost: Path, places: Places, forgotten: str) -> None:
+    """Check that what the lost disk brings back comes with its records."""
+    before = _n_captures(shard_path(head, 1))
+    places.disks["a"], places.disks["b"] = head, lost
+    table = read_partitions(head)
+    assert table is not None
+    found = merge(head, table, "b", places)
+    n_merged = found.counts["pages merged"] + found.counts.get("redirects merged", 0)
+    assert n_merged > 4
+    assert _n_captures(shard_path(head, 1)) == before + n_merged
+    assert verify(head) == []
+    assert _archive_faults(on_one_disk({"a": head}, head.parent / "one-disk" / "crawl"), forgotten) == []
+    assert not any("payload" in what for what in found.counts)
+
+
+def _n_captures(shard: Path) -> int:
+    with reading_shard(shard) as view:
+        return sum(1 for _ in view.rows(CAPTURES))
 
 
 def test_pages_are_visited_again_by_a_schedule_on_both_machines(tmp_path: Path) -> None:

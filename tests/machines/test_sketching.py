@@ -14,10 +14,12 @@ from harness import demo, options, resume
 from thresher.config.load import load
 from thresher.crawler.analysis import replica_sketches
 from thresher.crawler.analysis.jobs import JobServer
+from thresher.crawler.analysis.replica_links import LinkedUrls
 from thresher.crawler.analysis.replica_pages import PagesRead, read_store
-from thresher.filters.near_replica.sketching import Recipe
+from thresher.filters.near_replica.sketching import Recipe, url_hashes
 from thresher.storage.export.pages import current_pages
 from thresher.storage.far_server import ShardServer
+from thresher.storage.graph import redirects
 from thresher.storage.partitions import read_partitions, shard_path, write_partitions
 from thresher.storage.shards import open_view
 from thresher.storage.store import Store
@@ -52,7 +54,9 @@ class Way:
 
 
 def test_pages_have_the_same_sketches_on_two_machines_as_on_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Mutations: what pages of a host share is learned from some of them; the sketches of two hosts' pages are given to each other's."""
+    """Mutations: what pages of a host share is learned from some of them; the sketches of two hosts' pages are given to each other's;
+    so are the links of two shards' pages; redirects are not followed; links are read on the head.
+    """
     store = tmp_path / "store"
     with demo("kill", tmp_path, n_sites=6, pages_per_host=[8, 12]) as server:
         tree = {"seeds": server.web.seeds(), **options(server, limits={"max_pages": 7})}
@@ -79,7 +83,30 @@ def test_pages_have_the_same_sketches_on_two_machines_as_on_one(tmp_path: Path, 
             assert getattr(two.sketches, field) == getattr(one.sketches, field)
         for field in ("projections", "minima", "least", "links", "link_starts"):
             assert getattr(two.sketches, field).tobytes() == getattr(one.sketches, field).tobytes()
-    assert asked
+    assert any(b"SketchJob" in job for job in asked)
+    assert any(b"TargetsJob" in job for job in asked)
+    assert _linked(head) == _linked(store)
+
+
+def _linked(path: Path) -> int:
+    """Check the links of each page against the stored rows; return how many lead over a redirect to somewhere else."""
+    n_ended = 0
+    with open_view(path, at_once=True) as view:
+        ends = {original: target for original, target, _ in redirects(view) if original and target}
+        visits = [visit for visit, _ in current_pages(view)]
+        for visit, found in zip(visits, LinkedUrls(view).of(visits), strict=True):
+            numbers = view.tables.links.read(visit)
+            n_ended += sum(number in ends for number in numbers)
+            expected = {url.text for url in view.tables.urls.get_many([_end(ends, number) for number in numbers]) if url is not None}
+            assert found.tolist() == sorted(url_hashes([*expected]).tolist())
+    assert n_ended > 9
+    return n_ended
+
+
+def _end(ends: dict[int, int], number: int) -> int:
+    for _ in range(5):
+        number = ends.get(number, number)
+    return number
 
 
 def _sketched(path: Path) -> tuple[PagesRead, dict[str, set[int]]]:

@@ -88,7 +88,7 @@ def _figures_are_those_of(status: Status, places: Places) -> None:
 def _assert_both_computed(places: Places) -> None:
     assert not any(b"bodies" in question or b"Words" in question for question in places.questions), "no body or word leaves its machine"
     assert sum(b"rank" in step for step in places.steps) > 9, "both machines compute ranks"
-    for job, what in ((b"LooksJob", "DUST"), (b"SketchJob", "replicas")):
+    for job, what in ((b"LooksJob", "DUST"), (b"SketchJob", "replicas"), (b"TargetsJob", "links of replicas")):
         assert any(job in step for step in places.steps), f"both machines sketch pages for {what}"
 
 
