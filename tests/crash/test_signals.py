@@ -106,8 +106,8 @@ def test_a_signal_while_partitions_move_says_so_and_the_move_is_ended_later(tmp_
             assert life.end() == 0, life.said
         script = tmp_path / "resume.py"
         script.write_text(
-            "import os, signal, sys; from thresher.crawler.cli import crawl, main\n"
-            "crawl.reshard = lambda *_: os.kill(os.getpid(), signal.SIGTERM)\n"
+            "import os, signal, sys; from thresher.crawler.cli import main; from thresher.crawler.cluster import resharding\n"
+            "resharding.reshard = lambda *_: os.kill(os.getpid(), signal.SIGTERM)\n"
             f"sys.argv = ['thresher', 'resume', {str(store)!r}, '--set', 'agents=3', '--set', 'limits.max_pages=40']; main()"
         )
         stopped = subprocess.run(forked_script(script), cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)

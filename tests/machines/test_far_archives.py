@@ -30,7 +30,6 @@ from thresher.crawler.demo.process import ServerProcess
 from thresher.crawler.machines.losing import give_up
 from thresher.crawler.machines.merging import merge
 from thresher.crawler.process.supervisor import Supervisor
-from thresher.crawler.start.opening import check_startable
 from thresher.crawler.start.rounds import begin_round
 from thresher.filters.dust.rules import LearnedRule, Substitution
 from thresher.storage.archive.cdxj import warc_files
@@ -245,7 +244,6 @@ def test_pages_are_visited_again_by_a_schedule_on_both_machines(tmp_path: Path) 
     """Mutation: only the head's agent keeps the schedule."""
     with demo("kill", tmp_path, **WEB | {"pages_per_host": [3, 4]}) as server:
         settings = settings_for(server, engine="ray", schedule="continuous", recrawl={"min_interval": 1.0, "max_interval": 2.0})
-        check_startable(settings)
         places = Places(tmp_path, settings)
 
         async def until_all_are_visited_again(_supervisor: Supervisor) -> None:
