@@ -39,10 +39,8 @@ from thresher.filters.evidence.decay import Recent
 from thresher.filters.evidence.posterior import expected, lower_share, pooled
 from thresher.filters.tail.records import Cohort, Cost, Draw, HostTail, TailClass, TailPolicy
 
-_POOR = 0.2  # expected yield of the best class below which others are tried first, by `_TRIALS` draws
-_FAIR = 0.6  # the same, by a batch: what every second page of resembles a kept one, or what is new half of the time
 _TRIED_FROM = 20  # waiting URLs of a class that is worth a trial
-_TRIALS = 4  # draws of a trial
+_TRIALS = 4  # draws of a trial, at most
 _WORTH_IF_ALIKE = 0.5  # of a new page that resembles a kept one, in the order of the classes
 _LOOKED_AT = 4  # an inherited class is drawn from when it has twice so many URLs, and whenever it has doubled again
 _RIGHT = 0.3  # lower bound of its draws' yield from which it was held wrongly
@@ -109,7 +107,7 @@ def promote(host: HostTail, classes: Collection[TailClass], policy: TailPolicy, 
     allowance = policy.price + policy.share * host.useful
     is_whole = host.barren_whole < allowance  # small classes are still fetched whole
     if yields[best.holder] >= policy.worthwhile or policy.tail_yield <= 0:
-        if is_whole and (untried := _untried(waiting, yields[best.holder], policy)) is not None:
+        if is_whole and (untried := _untried(waiting, yields[best.holder])) is not None:
             return _batch(untried, policy, bet=False, cost=Cost.WHOLE)
         return _batch(best, policy, bet=False, cost=Cost.NONE)
     shared = [of for of in waiting if not is_whole or of.known - _closed(of) >= policy.price]
@@ -175,18 +173,17 @@ def audits(of: TailClass, policy: TailPolicy) -> Promotion | None:
     return found
 
 
-def _untried(waiting: Sequence[TailClass], best: float, policy: TailPolicy) -> TailClass | None:
+def _untried(waiting: Sequence[TailClass], best: float) -> TailClass | None:
     """Return the largest class of which hardly anything was drawn yet, None if there is none worth a trial.
 
     What was fetched of it before it was held was barren, or it would not be held; but these were the first URLs that the site named, not a
-    random sample.
+    random sample. A trial has as many draws as the best class wastes for one good page: none where two of three are good.
 
     Args:
         waiting: The classes with waiting URLs.
         best: Expected yield of the best of them.
-        policy: Of the host.
     """
-    n_draws = _TRIALS if best < _POOR else policy.batch if best < _FAIR else 0
+    n_draws = round(min(_TRIALS, (1 - best) / best)) if best else _TRIALS
     found = [of for of in waiting if of.waiting >= _TRIED_FROM and sum(cohort.drawn + cohort.pending for cohort in of.cohorts) < n_draws]
     return max(found, key=lambda of: (of.waiting, of.holder), default=None)
 

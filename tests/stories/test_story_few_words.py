@@ -55,8 +55,7 @@ async def test_pictures_of_albums_that_are_all_one_text_come_before_their_views(
 
 
 async def test_pages_that_say_what_their_address_says_come_after_chapters(tmp_path: Path) -> None:
-    """Every chapter names three combinations of tags, under which there is nothing: a page of a dozen words, three of them from its
-    address.
+    """Every chapter names three combinations of tags, under which there is nothing: a dozen words, three of which its address has.
 
     Mutation: texts of less than twenty words were not compared: 29 of 80 chapters by then, and not all.
     """
