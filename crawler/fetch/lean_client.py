@@ -123,6 +123,7 @@ class LeanClient:
         self._busy.discard(connection)
         if is_wanted and connection.is_reusable() and self._connections.n_open <= self._connections.at_most:
             connection.idle_since = self._loop.time()
+            connection.rest()
             self._idle.setdefault(connection.origin, []).append(connection)
             self._places.on_idle(connection.address, connection, partial(self._drop, connection))
             if self._sweeper is None:

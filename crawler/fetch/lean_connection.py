@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import deque
 from typing import Any, Protocol, cast
 
 import httptools
@@ -47,7 +46,7 @@ class LeanConnection(asyncio.Protocol):
         self._exchange: Exchange | None = None
         self._parser: Any = None
         self._headers: list[tuple[bytes, bytes]] = []
-        self._chunks: deque[bytes] = deque()
+        self._chunks: list[bytes] = []
         self._n_waiting = 0  # bytes in `_chunks`
         self._n_unfinished = 0  # bytes since the end of the last header line
         self._n_served = 0
@@ -138,6 +137,11 @@ class LeanConnection(asyncio.Protocol):
     def is_reusable(self) -> bool:
         """Return whether the connection may serve another request: not while a byte of the last response is unread."""
         return self._is_kept and self.at_eof() and self._transport is not None
+
+    def rest(self) -> None:
+        """Keep nothing of the last response while no request is on the connection: of thousands of idle ones that would be megabytes."""
+        self._exchange = self._parser = None
+        self.raw_headers, self._headers = (), []
 
     def close(self) -> None:
         """Close the connection at once; a request that waits on it fails."""

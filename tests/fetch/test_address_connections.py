@@ -27,6 +27,7 @@ from thresher.crawler.core.model import Fetched, Outcome
 from thresher.crawler.fetch.address_guard import AddressGuard
 from thresher.crawler.fetch.dns import LookupFailed, Resolver
 from thresher.crawler.fetch.fetcher import Fetcher
+from thresher.crawler.fetch.lean_connection import LeanConnection
 
 HOSTS = [f"h{n}.test" for n in range(12)]
 
@@ -80,6 +81,24 @@ async def test_a_connection_that_has_ended_is_gone_without_the_garbage_collector
             await until(lambda: connection() is None)
         finally:
             gc.enable()
+
+
+async def test_a_connection_that_is_idle_keeps_nothing_of_its_last_response() -> None:
+    """A crawl keeps thousands of connections for the next request to their hosts."""
+
+    async def script(talk: Talk) -> None:
+        for _ in range(2):
+            await talk.request()
+            await talk.send(response(b"x"))
+
+    async with serve(script) as site, fetching(client="lean") as fetcher:
+        for _ in range(2):
+            outcome = await fetcher.fetch(url(site.url()))
+            assert isinstance(outcome, Fetched)
+            assert outcome.head.headers
+            (connection,) = fetcher._connections._open
+            assert isinstance(connection, LeanConnection)
+            assert (connection.raw_headers, connection._parser, connection._exchange) == ((), None, None)
 
 
 class _Two(Resolver):
