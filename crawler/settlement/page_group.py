@@ -1,26 +1,31 @@
-"""Settles pages together whose journeys ended in one round of the event loop, so that each filter learns from all of them in one go.
+"""Settles pages together whose journeys end at about the same time, so that each filter learns from all of them in one go.
 
 Every page is judged and written by itself, in order, since the URLs and the records of one may matter to the next. What filters learn from
 the pages, and what follows from it, is then done stage by stage (crawler/settlement/settler.py): the code and the records of a filter stay
 in the processor's caches. A page is judged only after filters have learned from the pages before it that are of its site, of the site that
 led to it, or of one to which it names a new URL: so it is judged by what it would be judged by page by page.
 
-All of it happens in one step of the loop. No request of a host is chosen, and nothing is committed, between a page and what is learned
-from it.
+A group is settled in one step of the loop, and has as many pages as keep that short, by the CPU time that the last ones took. So no request
+of a host is chosen, and nothing is committed, between a page and what is learned from it. A page waits for others only while more are read.
 """
 
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from operator import itemgetter
+from typing import Final
 
 from thresher.crawler.core.link_batch import LinkBatch
 from thresher.crawler.core.model import CrawlURL
 from thresher.crawler.settlement.group_commit import Committer
 from thresher.crawler.settlement.settler import Settler
 from thresher.crawler.visit import Visit, VisitContext, judged
+
+_MOST: Final = 8  # pages of a group: with more, a page hardly takes less time
+_STEP_S: Final = 0.008  # seconds of CPU time that a group may take
 
 Settled = tuple[Visit, float]  # (the visit, when it was settled: seconds since the epoch)
 
@@ -52,6 +57,7 @@ class PageGroup:
         self._clock = clock
         self._on_settled = on_settled
         self._waiting: list[tuple[Visit, asyncio.Future[Settled]]] = []
+        self._most = _MOST  # pages of the next group
         self._begun: list[Visit] = []  # pages that are written, and not learned from yet
         self._failure: Exception | None = None  # raised by what was learned while a page was judged: it is not that page's fault
         self._owed: set[bytes] = set()  # sites of which filters may learn by them
@@ -61,14 +67,25 @@ class PageGroup:
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Settled] = loop.create_future()
         if not self._waiting:
-            loop.call_soon(self._settle_all)
+            loop.call_soon(self._settle_some)
         self._waiting.append((made, future))
         return future
 
-    def _settle_all(self) -> None:
-        waiting, self._waiting = [(made, future) for made, future in self._waiting if not future.done()], []  # the agent ends: abandoned
-        if not waiting:
-            return
+    def _settle_some(self) -> None:
+        """Settle the pages that wait, unless too few wait and more will come."""
+        self._waiting = [(made, future) for made, future in self._waiting if not future.done()]  # others were abandoned: the agent ends
+        is_early = len(self._waiting) < self._most and self._context.batch_reader.has_more
+        waiting = [] if is_early else self._waiting[: self._most]
+        del self._waiting[: len(waiting)]
+        if self._waiting:
+            asyncio.get_running_loop().call_soon(self._settle_some)
+        if waiting:
+            began = time.thread_time()
+            self._settle_all(waiting)
+            page_s = (time.thread_time() - began) / len(waiting)
+            self._most = max(1, min(_MOST, int(_STEP_S / max(page_s, _STEP_S / _MOST))))
+
+    def _settle_all(self, waiting: Sequence[tuple[Visit, asyncio.Future[Settled]]]) -> None:
         settled: list[Settled] = []
         try:
             settled += map(self._settle, waves([made for made, _ in waiting]))
