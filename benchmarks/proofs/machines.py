@@ -16,6 +16,8 @@ nothing may wait or be stored twice, and what filters remember must be what the 
 With --archive the crawl writes WARC files. Then each visit's records must be there once, whole, each answer must be in the archive, and
 each record to which another one refers; and the head must be able to pack all of it from the machines' disks (WACZ).
 
+In the end a page is taken down, and all others are visited again.
+
 Prints each fault and the results. Exits with 1 if a page is missing or extra, if the store is not sound, if two requests to a host overlap
 or follow each other too soon, or if a host is asked before its Retry-After is over. If this machine cannot make the three network
 namespaces, it says why and exits with 0.
@@ -42,6 +44,7 @@ import msgspec
 _TESTS = Path(__file__).parents[2] / "tests"
 sys.path[:0] = [str(_TESTS), str(_TESTS / "crash"), str(_TESTS / "machines")]
 
+from analyses import on_one_disk
 from archive_oracle import archive_faults
 from harness import Findings, differences, findings
 from killing import CONCURRENCY, GROUP, MIN_DELAY_S, TOLERANCE_S, Bench, bench
@@ -58,7 +61,7 @@ from thresher.crawler.demo.truth import Truth
 from thresher.crawler.machines.reading import reach_machines
 from thresher.storage.archive.cdxj import warc_files
 from thresher.storage.archive.wacz import write_wacz
-from thresher.storage.partitions import read_partitions, shard_path, write_partitions
+from thresher.storage.partitions import read_partitions
 from thresher.storage.shards import ShardsView, open_view
 from thresher.storage.verify import verify
 
@@ -137,9 +140,12 @@ class Proof:
             with Server(machines, self._web.profile, self._log, port=self._web.port, changes=changes):
                 self._crawl(machines, config, n_faults)
             found, problems = self._look(machines)
+            log = ServerLog.read(self._log)
             if self._archives:
-                problems += archive_faults(self._on_one_disk(machines))
-        return self._judge(reference, truth, found, problems)
+                disks = {name: machines.folder(name, "disk") / self._store for name in NAMES}
+                problems += archive_faults(on_one_disk(disks, self._directory / "on-one-disk"))
+                problems += self._goes_on(machines, max(found.urls))
+        return self._judge(reference, truth, found, problems, log)
 
     def _config(self, machines: Machines) -> Path:
         """Write the configuration onto the head's disk."""
@@ -293,22 +299,24 @@ class Proof:
         out, _ = reading.communicate(timeout=_LONGEST_S)
         return msgspec.json.decode(out, type=tuple[Findings, list[str]])
 
-    def _on_one_disk(self, machines: Machines) -> Path:
-        """Copy all shards to one disk, as of a crawl of one machine; return their directory."""
-        place = self._directory / "on-one-disk"
-        disks = {name: machines.folder(name, "disk") / self._store for name in NAMES}
-        table = read_partitions(disks[NAMES[0]])
-        assert table is not None, "a crawl of several machines has a table"
-        shutil.copytree(disks[NAMES[0]], place, ignore=shutil.ignore_patterns("channels", "agent-*"))
-        for agent, machine in enumerate(table.machines):
-            if agent:
-                shutil.copytree(shard_path(disks[machine], agent), shard_path(place, agent))
-        write_partitions(place, msgspec.structs.replace(table, machines=[]))
-        return place
-
-    def _judge(self, reference: Findings, truth: Truth, found: Findings, problems: list[str]) -> list[str]:
-        missing, extra, other = differences(reference, found) if self._web.mode == "observe" else ([], [], [])
+    def _goes_on(self, machines: Machines, url: str) -> list[str]:
+        """Take a page down and visit all others again; return what is wrong then."""
+        store, quiet = str(machines.disk / self._store), {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL}
+        n_before = self._n_requests()
+        for words in (["forget", store, url], ["recrawl", store, "--progress", "none"]):
+            code = machines.thresher(NAMES[0], *words, **quiet).wait(_LONGEST_S)
+            print(f"{words[0]}: exit {code}", flush=True)
+            if code:
+                return [f"{words[0]} of several machines: exit {code}"]
+            machines.wait_for_cluster()
+        _, problems = self._look(machines)
         log = ServerLog.read(self._log)
+        asked = [f"http://{one.host}{one.path}" for one in log.requests[n_before:]]
+        print(f"{len(asked):,} requests of the round; shortest gap at a host {shortest_gap(log) * 1000:.1f} ms", flush=True)
+        return problems + ([f"{url} was asked for again"] if url in asked else []) + ([] if asked else ["the round asks for nothing"])
+
+    def _judge(self, reference: Findings, truth: Truth, found: Findings, problems: list[str], log: ServerLog) -> list[str]:
+        missing, extra, other = differences(reference, found) if self._web.mode == "observe" else ([], [], [])
         again, gap_s = refetches(log, truth).total(), shortest_gap(log)
         n_kills = sum(n for fault, n in self._done.items() if fault not in _NO_KILLS)
         bound = len(NAMES) * n_kills * (CONCURRENCY + GROUP) + self._n_lost

@@ -19,7 +19,7 @@ from thresher.crawler.cli.rank import rank
 from thresher.crawler.cli.replicas import replicas
 from thresher.crawler.cli.report import report
 from thresher.crawler.cli.stats import stats
-from thresher.storage.partitions import read_partitions, write_partitions
+from thresher.storage.partitions import read_partitions, shard_path, write_partitions
 
 _COMMANDS: dict[str, tuple[click.Command, list[str]]] = {
     "rank": (rank, ["DIR"]),
@@ -87,11 +87,17 @@ def without_order(found: dict[str, str]) -> dict[str, object]:
 
 
 def on_one_disk(disks: dict[str, Path], place: Path) -> Path:
-    """Return a copy of a crawl of two machines on one disk, as a crawl of two agents."""
-    shutil.copytree(disks["a"], place, ignore=shutil.ignore_patterns("channels"))
-    if "b" in disks:
-        shutil.copytree(disks["b"] / "agent-1", place / "agent-1", ignore=shutil.ignore_patterns("channels"))
-    table = read_partitions(place)
+    """Return a copy of a crawl of several machines on one disk, as a crawl of several agents.
+
+    Args:
+        disks: The crawl's directory on the disk of each machine, the head's first.
+    """
+    head = next(iter(disks.values()))
+    table = read_partitions(head)
     assert table is not None
+    shutil.copytree(head, place, ignore=shutil.ignore_patterns("channels", "agent-*"))
+    for agent, machine in enumerate(table.machines):
+        if agent:
+            shutil.copytree(shard_path(disks[machine], agent), shard_path(place, agent))
     write_partitions(place, msgspec.structs.replace(table, machines=[]))
     return place
