@@ -139,12 +139,12 @@ class Proof:
             changes = self._web.changes | {"retry_after_s": _RETRY_AFTER_S}
             with Server(machines, self._web.profile, self._log, port=self._web.port, changes=changes):
                 self._crawl(machines, config, n_faults)
-            found, problems = self._look(machines)
-            log = ServerLog.read(self._log)
-            if self._archives:
-                disks = {name: machines.folder(name, "disk") / self._store for name in NAMES}
-                problems += archive_faults(on_one_disk(disks, self._directory / "on-one-disk"))
-                problems += self._goes_on(machines, max(found.urls))
+                found, problems = self._look(machines)
+                log = ServerLog.read(self._log)
+                if self._archives:
+                    disks = {name: machines.folder(name, "disk") / self._store for name in NAMES}
+                    problems += archive_faults(on_one_disk(disks, self._directory / "on-one-disk"))
+                    problems += self._goes_on(machines, max(found.urls))
         return self._judge(reference, truth, found, problems, log)
 
     def _config(self, machines: Machines) -> Path:

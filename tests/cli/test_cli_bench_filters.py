@@ -24,13 +24,13 @@ def test_each_crawl_is_judged_by_the_labels_at_the_same_budget(bench: Command) -
     """A small form of row 22 of ACCEPTANCE.md, with the web's traps alone. Mutation: `_lost` counted URLs that only wait; the crawl without
     a filter then had lost documents.
     """
-    run = bench("--part", "depth", "--pages", "30", "--sites", "4", "--fetches", "400", "--without", "depth_cutoff", "--json")
+    run = bench("--part", "depth", "--pages", "60", "--sites", "4", "--fetches", "600", "--without", "depth_cutoff", "--json")
     assert run.code == 0, run.err
     report = json.loads(run.out)
     plain, every, without = report["crawls"]
     assert [row["crawl"] for row in report["crawls"]] == ["plain", "all", "all but depth_cutoff"]
-    assert plain["fetches"] == report["budget"] == 400
-    assert plain["useful"] + sum(plain["wasted_by_kind"].values()) == 400
+    assert plain["fetches"] == report["budget"] == 600
+    assert plain["useful"] + sum(plain["wasted_by_kind"].values()) == 600
     assert plain["ratio"] == 1
     assert every["ended"] == "nothing left"
     assert every["ratio"] >= 1.5
