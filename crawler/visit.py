@@ -22,7 +22,6 @@ from thresher.crawler.core.change import Comparison
 from thresher.crawler.core.cookies import ChainCookies
 from thresher.crawler.core.errors import ThresherError
 from thresher.crawler.core.frontier import Lease
-from thresher.crawler.core.link_batch import LinkBatch
 from thresher.crawler.core.model import (
     Cause,
     CrawlURL,
@@ -113,7 +112,6 @@ class Visit(msgspec.Struct):
     deferred: tuple[float, str] | None = None  # until when its host waits, and why
     robots_of: set[RobotsWaiter] = msgspec.field(default_factory=set)  # if `outcome` is a robots.txt: the origins for which it holds
     policy_of: str = ""  # if `outcome` is a tdmrep.json: the origin for which it holds
-    reading: PageReading | None = None  # what was read of a page that is not judged yet
     page: Page | None = None
     sitemap: SitemapReading | None = None  # what was read from a sitemap
     requisites: Named | None = None  # images, style sheets and scripts that the answer names
@@ -123,7 +121,6 @@ class Visit(msgspec.Struct):
     was_conditional: bool = False  # revisit: with If-None-Match or If-Modified-Since
     comparison: Comparison | None = None  # revisit: with the last version; None: nothing was compared
     sifted: Sifted | None = None
-    of_class: str = ""  # the class of its host in which the new links of the page wait, "" if in none
     feed: str = ""  # the feed that the page names, if its links are followed
     target: str = ""  # canonical target of a redirect
     asks_again: bool = False  # a redirect back to a URL of its own chain, which may answer otherwise now since the chain has a new cookie
@@ -144,7 +141,7 @@ class Visit(msgspec.Struct):
 
 
 async def visit(lease: Lease, context: VisitContext) -> Visit:
-    """Make the journey of the page that `lease` reserves, up to the reading of its answer: `judged` ends it."""
+    """Make the journey of the page that `lease` reserves."""
     url = lease.entry.url
     is_judged = url.purpose is Purpose.PAGE and lease.entry.seq >= context.first_seq
     stop = await stopped(lease, url.key if is_judged else context.links.check(url.text), context) or await ask_policy(lease, context)
@@ -216,37 +213,6 @@ async def guarded(lease: Lease, outcome: Outcome, journey: Awaitable[Visit], fau
         return failed_by_us(lease, outcome, error)
 
 
-def judged(made: Visit, context: VisitContext, prepare: Callable[[LinkBatch], bool] | None = None) -> Visit:
-    """End the journey of a page that was read: let the panel judge it. An error of our own code is handled as `guarded` does.
-
-    There must be no await between this call and the end of the settlement.
-
-    Args:
-        made: The journey.
-        context: The parts of the agent.
-        prepare: For `LinkGate.sift`.
-    """
-    reading, outcome = made.reading, made.outcome
-    assert reading is not None
-    assert outcome is not None
-    try:
-        return _judged(made, reading, context, prepare)
-    except (ThresherError, MemoryError):
-        raise
-    except Exception as error:  # noqa: BLE001 - one page's fault in our own code: it is recorded with its traceback
-        context.faults.on_page(outcome.url.text, error)
-        failed = failed_by_us(made.lease, outcome, error)
-        failed.said = made.said
-        return failed
-
-
-def _judged(made: Visit, reading: PageReading, context: VisitContext, prepare: Callable[[LinkBatch], bool] | None = None) -> Visit:
-    assert isinstance(made.outcome, Fetched)
-    visit = read_page(made.lease, made.outcome, reading, context, prepare)
-    visit.requisites, visit.said = made.requisites, made.said
-    return visit
-
-
 def failed_by_us(lease: Lease, outcome: Outcome, error: Exception) -> Visit:
     """Return the visit of a URL on whose answer our own code raised `error`; to be called in the `except` clause."""
     detail = "".join(traceback.format_exception(error))[-2000:]
@@ -277,8 +243,7 @@ async def ask_robots(lease: Lease, context: VisitContext) -> Visit | None:
 
 async def imported(lease: Lease, outcome: Outcome, context: VisitContext) -> Visit:
     """Make the journey of an answer from an archive: it begins at the head gate, without a request."""
-    made = await _after_response(lease, outcome, context)
-    return made if made.reading is None else _judged(made, made.reading, context)
+    return await _after_response(lease, outcome, context)
 
 
 def _turn(lease: Lease, context: VisitContext) -> Turn:
@@ -313,7 +278,10 @@ async def _after_response(lease: Lease, outcome: Outcome, context: VisitContext)
             if (cookies := context.cookies_of(outcome.url.text)) is not None:
                 cookies.on_end(outcome.url.text)
             reading = await context.batch_reader.read(outcome)
-            return Visit(lease, outcome, reading=reading, requisites=await needed_by(outcome, reading, context))
+            requisites = await needed_by(outcome, reading, context)
+            made = read_page(lease, outcome, reading, context)
+            made.requisites = requisites
+            return made
         case _:
             return Visit(lease, outcome)
 
@@ -373,9 +341,7 @@ def _takes_cookie(outcome: Redirect, target: str, context: VisitContext) -> bool
     return cookies.on_redirect(outcome.url.text, target, set_cookies, context.clock(), at_most=at_most)
 
 
-def read_page(
-    lease: Lease, outcome: Fetched, reading: PageReading, context: VisitContext, prepare: Callable[[LinkBatch], bool] | None = None
-) -> Visit:
+def read_page(lease: Lease, outcome: Fetched, reading: PageReading, context: VisitContext) -> Visit:
     """Let the panel judge the page and, if its links may be followed, the link gate judge them. A filter's opinion only moves links to the
     end.
     """
@@ -383,7 +349,7 @@ def read_page(
     visit = Visit(lease, outcome, page=page, charset=reading.charset)
     visit.deliberation = context.panel.page(page, reading.measures)
     follow = 200 <= page.status < 300 and not is_nofollow(page.directives, outcome.head, context.overriding.of(page.url.text))
-    visit.sifted = context.links.sift(page.url, reading.links, prepare=prepare) if follow else Sifted()
+    visit.sifted = context.links.sift(page.url, reading.links) if follow else Sifted()
     visit.feed = page.feed if follow else ""
     visit.sifted.skips.extend(reading.skips)
     return visit

@@ -6,13 +6,6 @@ the value does not depend on when it is computed. `decide` reads the filter's me
 `on_answer`, `on_finding` and `on_news` change the memory. `observe` is given the whole panel's judgement, so that a page which any filter
 dropped teaches no "kept" memory.
 
-Pages of several sites may be learned from together, filter by filter (lessons.py); a filter takes part if it says `FilterSpec.of_site`. By
-that it promises that its page and learned parts, when they judge and learn from a page, use records of that page's site and of the site of
-the page that led to it (`via`) alone, and when they judge links, of the links' sites. A page of one of these sites is judged only after it
-has learned from the pages before. Records of other kinds may be used where a judgement that comes some pages late does no harm, since the
-URL is judged again at its turn (`again`). All other filters learn from a page before the next one is judged. Between filters there is no
-order: none may use the memory of another, and what each learns follows from the judgements alone.
-
 Gates, in the order of a URL's journey:
 
 | gate     | subject        | ruling         | asked                                                          |

@@ -41,8 +41,7 @@ _NO_TIME: Final = np.uint64(0)
 
 def spec(settings: ExactDuplicateSettings) -> FilterSpec:
     """Return the filter with its parts."""
-    links, pages = copy_links.CopyLedger(NAME), ExactDuplicateFilter(settings)
-    return FilterSpec(NAME, Mode(settings.mode), learned=links, page=pages, of_site=True)
+    return FilterSpec(NAME, Mode(settings.mode), learned=copy_links.CopyLedger(NAME), page=ExactDuplicateFilter(settings))
 
 
 class DigestMeasure(msgspec.Struct, array_like=True, frozen=True):

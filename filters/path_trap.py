@@ -82,7 +82,6 @@ def spec(settings: PathTrapSettings, *, judges: Collection[str] = (), shared: di
         again=links.may_hold,
         unread=True,
         recent=links.recent,
-        of_site=True,
         shared=held,
     )
 

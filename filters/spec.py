@@ -51,7 +51,6 @@ class FilterSpec(msgspec.Struct, frozen=True):
     on_restored: Callable[[bytes], None] | None = None  # called with a site whose records were restored: drops what is cached of them
     voids: bool = False  # it may ask to undo what all other filters learned (filters/evidence/undo.py)
     by_url: Callable[[str], FilterSpec] | None = None  # the filter as overrides make it for a URL; `mode` is then the strongest of all
-    of_site: bool = False  # of a page, `page` and `learned` touch its site's records alone: they learn from several pages together
     shared: Any = None  # cached memory that it must share with its variants under other settings
     unread: bool = False  # `page` also observes answers whose body was refused: pages that have no text and are not kept
 

@@ -36,7 +36,6 @@ from thresher.crawler.fetch.request_log import RequestLog
 from thresher.crawler.journeys import make_journey
 from thresher.crawler.page.loop_watch import LoopWatch
 from thresher.crawler.settlement.group_commit import Committer
-from thresher.crawler.settlement.page_group import PageGroup
 from thresher.crawler.settlement.settler import Settler
 from thresher.crawler.settlement.totals import Totals
 from thresher.crawler.start.rounds import keep_schedule
@@ -84,7 +83,6 @@ class Agent:
         self._frontier = frontier_of(store, self._context, self._started_at)
         self._settler = Settler(store, self._frontier, self._context, Totals(store.counters))
         self._committer = Committer(store, settings.store, clock=self._clock, on_failure=self._on_commit_failure, on_commit=self._on_commit)
-        self._pages = PageGroup(self._settler, self._context, self._committer, clock=self._clock, on_settled=self._on_settled)
         self._announcer = Announcer(self._settler, self._committer, self._clock)
         self._brakes = Brakes(directory, settings, store, self._committer)
         self._requests = RequestLog(settings.log.requests)
@@ -184,14 +182,11 @@ class Agent:
             try:
                 began = self._suspensions.now()
                 made = await make_journey(lease, self._context)
-                if made.reading is None:
-                    made.outcome = self._suspensions.excuse(made.outcome, began)
-                    now = self._clock()
-                    self._settle(made, now)
-                else:
-                    made, now = await self._pages.settle(made)
+                made.outcome = self._suspensions.excuse(made.outcome, began)
+                now = self._clock()
+                self._settle(made, now)
             finally:
-                self._leases.end(lease)
+                del self._leases.in_flight[lease.queue]
                 if self._stop.ending is not None and not self._leases.in_flight:
                     self._stop.quiet.set()
             if made.outcome is not None:
@@ -206,15 +201,10 @@ class Agent:
 
     def _settle(self, made: Visit, now: float) -> None:
         """Write what a visit has found."""
-        with self._context.suspects.watching(made.lease.entry.url.key):
-            self._committer.whole(self._settler.settle, made, now)
-        self._on_settled(made)
-
-    def _on_settled(self, made: Visit) -> None:
-        """Note that a visit is written, and that its lease has ended."""
-        self._leases.end(made.lease)
         self._leases.dry = None
         self._tails.on_settled()
+        with self._context.suspects.watching(made.lease.entry.url.key):
+            self._committer.whole(self._settler.settle, made, now)
         self._announcer.on_settled()
 
     def _dispatch(self) -> None:

@@ -49,12 +49,6 @@ class Leases:
                 break
             self._idle.pop().set_result(lease)
 
-    def end(self, lease: Lease) -> None:
-        """End a lease, if it has not ended: its host may have another one by now. What the frontier has said last is out of date then."""
-        if self.in_flight.get(lease.queue) is lease:
-            del self.in_flight[lease.queue]
-            self.wait = Wait(self._clock(), self.wait.why)
-
     def _take(self) -> Lease | None:
         """Reserve the next URL; if there is none, remember the frontier's answer."""
         if why := self._why_not():

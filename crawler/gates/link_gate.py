@@ -7,7 +7,7 @@ result, and `crawler/settlement/settler.py` writes it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import compress
 from operator import not_
 from typing import Final, NamedTuple, cast
@@ -113,16 +113,13 @@ class LinkGate:
         skips = [Skip(text, *answer) for text, answer in zip(texts, answers, strict=True) if isinstance(answer, tuple)]
         return Gated(passed, keys, skips)
 
-    def sift(
-        self, source: CrawlURL, gated: Gated, *, is_redirect: bool = False, prepare: Callable[[LinkBatch], bool] | None = None
-    ) -> Sifted:
+    def sift(self, source: CrawlURL, gated: Gated, *, is_redirect: bool = False) -> Sifted:
         """Separate known from new links among those that passed the static gate, and judge the new ones.
 
         Args:
             source: The page.
             gated: Its links after the static gate.
             is_redirect: Whether the only link is the target of a redirect.
-            prepare: Called with the new links before they are judged; returns whether it has changed what is known of any URL.
         """
         rows = self._seen.rows(gated.keys)
         known = [(key, row, text) for key, row, text in zip(gated.keys, rows, gated.texts, strict=True) if row is not None]
@@ -147,8 +144,6 @@ class LinkGate:
         if not fresh:
             return Sifted(known, None, None, sifted.skips, foreign)
         batch = self._batch(source, fresh, fresh_keys, is_redirect)
-        if prepare is not None and prepare(batch):
-            return self.sift(source, gated, is_redirect=is_redirect)
         said = self._panel.static_said(LinkColumns(batch.texts, batch.hosts, batch.sites))
         return Sifted(known, batch, self._panel.links(batch), sifted.skips, foreign, said)
 

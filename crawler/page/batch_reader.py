@@ -122,11 +122,6 @@ class BatchReader:
         """Whether more pages wait than the next batch takes."""
         return len(self._waiting) > _PAGES
 
-    @property
-    def has_more(self) -> bool:
-        """Whether pages are being read, or were read and their journeys will go on in the next rounds of the loop."""
-        return bool(self._batch)
-
     def isolate(self, host: str) -> None:
         """Parse the host's pages in a child process from now on. May be called by any thread."""
         if len(self._apart) >= _APART:

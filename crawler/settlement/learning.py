@@ -6,17 +6,16 @@ filters learn from that again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from thresher.crawler.core.model import CrawlURL, RedirectPair
 from thresher.crawler.settlement.effects import Effector
 from thresher.crawler.settlement.redirect_pairs import RedirectPairs
-from thresher.crawler.visit import Visit, VisitContext
+from thresher.crawler.visit import VisitContext
 from thresher.filters.base import Gate, LinkJudgement
 from thresher.filters.deliberation import Asked, Deliberation, Learned
 from thresher.filters.journal import JournalRecord
-from thresher.filters.lessons import Lesson
 from thresher.storage.tables import Tables
 from thresher.storage.tables.journal import TAIL
 
@@ -30,7 +29,6 @@ class Learning:
         self._effects = effects
         self._pairs = pairs
         self._notes: list[JournalRecord] = []  # journal records of the current visit
-        self._begun: list[list[Lesson]] = []  # of each page that is written and not learned from yet
 
     def write(self, now: float) -> None:
         """Write the visit's journal, and the changed tails."""
@@ -53,34 +51,6 @@ class Learning:
                 if record is not None:
                     self._notes.append(record)
         self.apply(asked, now)
-
-    def begin(self, visit: Visit) -> None:
-        """Let those filters learn from a page that must have learned before the next one is judged; `learn_together` follows."""
-        judgements = (visit.deliberation, visit.sifted.deliberation if visit.sifted is not None else None)
-        key, begin = visit.lease.entry.url.key, self._context.panel.lessons.begin
-        self._begun.append([begin(deliberation, key) for deliberation in judgements if deliberation is not None])
-
-    def learn_together(self, visits: Sequence[Visit]) -> list[list[Asked]]:
-        """Let the other filters learn from all pages for which `begin` was called, and write the journal.
-
-        Args:
-            visits: Those pages, in that order.
-
-        Returns:
-            For each page, what filters ask for.
-        """
-        begun, self._begun = self._begun, []
-        naming = self._context.suspects.name if len(visits) > 1 else None
-        learned = iter(self._context.panel.lessons.end([lesson for lessons in begun for lesson in lessons], naming))
-        asked: list[list[Asked]] = []
-        for _, lessons in zip(visits, begun, strict=True):
-            asked.append([])
-            for lesson in lessons:
-                effects, record = next(learned)
-                asked[-1] += [*lesson.deliberation.effects, *effects]
-                if record is not None:
-                    self._notes.append(record)
-        return asked
 
     def learn_links(self, deliberation: Deliberation[LinkJudgement], now: float) -> None:
         """Let the filters observe their decisions about links."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
 from thresher.crawler.core.frontier import Frontier
@@ -99,7 +98,6 @@ class PageSettlement:
             case Fetched():
                 self._frontier.count_imported(url)
                 self._on_fetched(visit, outcome, now)
-                self.learn_from((visit,), now)
 
     def on_record(self, url: CrawlURL, record: PageRecord, sifted: Sifted, now: float) -> None:
         """Write a page of which only the record and the links are left; its URL is in no queue."""
@@ -113,22 +111,11 @@ class PageSettlement:
         self._learning.learn((sifted.deliberation,), now)
         self._learning.settle_pairs(url, record.status, record.fingerprint, now)
 
-    def begin(self, visit: Visit, now: float) -> None:
-        """Write a page that was judged, but for what follows from what filters learn of it: that is written by `learn_from`."""
-        outcome = visit.outcome
-        assert isinstance(outcome, Fetched)
-        self._count_request(visit, outcome)
-        self._frontier.finish(visit.lease, outcome, now, is_page=True)
-        self._on_fetched(visit, outcome, now)
-
-    def _count_request(self, visit: Visit, outcome: Outcome) -> None:
+    def _end(self, visit: Visit, outcome: Outcome, now: float) -> None:
+        entry = visit.lease.entry
         self._totals.request(outcome.wire_bytes)
         for name in visit.said:
             self._totals.count_would_save(name)
-
-    def _end(self, visit: Visit, outcome: Outcome, now: float) -> None:
-        entry = visit.lease.entry
-        self._count_request(visit, outcome)
         is_page = isinstance(outcome, Fetched) and outcome.refused is None
         retry = self._frontier.finish(visit.lease, outcome, now, is_page=is_page)
         match outcome:
@@ -141,7 +128,6 @@ class PageSettlement:
                 self._redirect(visit, outcome, now)
             case Fetched(refused=None):
                 self._on_fetched(visit, outcome, now)
-                self.learn_from((visit,), now)
             case Fetched():
                 self._on_unwanted(entry.url, outcome, now)
 
@@ -183,33 +169,20 @@ class PageSettlement:
         self._announcements.on_page(url, outcome.head, now)
         self._requisites.on_page(visit, now)
         self._tables.seen.settle(url.key, State.DONE, Reason.REDIRECT_INVALID if page.status in _LEADS_ON else None)
-        visit.of_class = self._effects.class_of_links(url.key, deliberation.judgement)
-        numbers = self._admission.admit(url, visit.sifted or Sifted(), now, of_class=visit.of_class)
+        sifted = visit.sifted or Sifted()
+        of_class = self._effects.class_of_links(url.key, deliberation.judgement)
+        numbers = self._admission.admit(url, sifted, now, of_class=of_class)
         if deliberation.judgement.follow:
             self._tables.links.put(numbers)
         for verdict in deliberation.judgement.verdicts:
             if not verdict.keep:
                 is_enforced = self._context.panel.enforces(verdict.filter, url.text)
                 (self._totals.count_saved if is_enforced else self._totals.count_would_save)(verdict.filter)
-        self._learning.begin(visit)
-
-    def learn_from(self, visits: Sequence[Visit], now: float) -> None:
-        """Let the filters learn from pages that are written, and write what follows from it.
-
-        Args:
-            visits: In the order in which they were written; pages of different sites, if there are several.
-            now: s, unix time.
-        """
-        for visit, asked in zip(visits, self._learning.learn_together(visits), strict=True):
-            page, deliberation, url = visit.page, visit.deliberation, visit.lease.entry.url
-            assert page is not None
-            assert deliberation is not None
-            sifted = visit.sifted or Sifted()
-            self._learning.apply(asked, now)
-            self._name_again(url, sifted, deliberation.judgement, now)
-            if self._tail_service.is_good(visit) and not visit.of_class:
-                self._effects.release_inherited([key for key, row, _ in sifted.known if row.state is State.HELD], now)
-            self._learning.settle_pairs(url, page.status, page.fingerprint, now)
+        self._learning.learn((deliberation, sifted.deliberation), now)
+        self._name_again(url, sifted, deliberation.judgement, now)
+        if self._tail_service.is_good(visit) and not of_class:
+            self._effects.release_inherited([key for key, row, _ in sifted.known if row.state is State.HELD], now)
+        self._learning.settle_pairs(url, page.status, page.fingerprint, now)
 
     def _name_again(self, url: CrawlURL, sifted: Sifted, judgement: Judgement, now: float) -> None:
         """Report to filters which queued or held URLs a page named."""

@@ -8,8 +8,6 @@ Every write goes to the store's open group; a group has only whole visits. Nothi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from thresher.crawler.core.effects import Request
 from thresher.crawler.core.frontier import Frontier, Lease
 from thresher.crawler.core.model import Cause, CrawlURL, Failed, Purpose
@@ -113,45 +111,12 @@ class Settler:
         self._end(visit, now)
         self._close(visit, now)
 
-    def begin_page(self, visit: Visit, now: float) -> None:
-        """Write a page that was judged, and close its visit, but for what filters learn from it: `learn_together` must follow before
-        anything else is written but further pages, and before a commit.
-        """
-        self._pages.begin(visit, now)
-        self._close_request(visit, now)
-        self._store.end_visit()
-
-    def learn_together(self, visits: Sequence[Visit], now: float) -> None:
-        """Let filters learn from pages that were written by `begin_page`, and write what follows from it, as a separate visit.
-
-        Args:
-            visits: In that order. Their sites differ: what follows from one page must not matter to the others.
-            now: s, unix time.
-        """
-        self._pages.learn_from(visits, now)
-        name = self._context.suspects.name
-        for visit in visits:
-            name(visit.lease.entry.url.key)
-            self.learning.carry_out(self._effects.canaries.on_answer(visit), now)
-        for visit in visits:
-            name(visit.lease.entry.url.key)
-            self._follow(visit, now)
-        self._end_visit(now)
-
     def _close(self, visit: Visit, now: float) -> None:
         """Write what follows from a visit whose result is written, and close it."""
-        self._close_request(visit, now)
-        self.learning.carry_out(self._effects.canaries.on_answer(visit), now)
-        self._follow(visit, now)
-        self._end_visit(now)
-
-    def _close_request(self, visit: Visit, now: float) -> None:
         if self._archiver is not None:
             self._archiver.add(visit, now)
         self.admission.on_unleased(visit.lease.entry.seq)
-
-    def _follow(self, visit: Visit, now: float) -> None:
-        """Write what follows from a visit that filters have learned from."""
+        self.learning.carry_out(self._effects.canaries.on_answer(visit), now)
         self.tail_service.on_settled(visit, now)
         if self._effects.clear_doubts(visit.lease.queue, now):
             self.learning.apply((), now)
@@ -160,8 +125,6 @@ class Settler:
         self._effects.named.release_aliases(visit.lease.entry.url.key)
         if self._store.tables.held.is_releasing or self._store.tables.aliases.is_releasing:
             self.learning.apply((), now)
-
-    def _end_visit(self, now: float) -> None:
         self._store.tables.rounds.prune(self._store.first_uncommitted)
         self.learning.write(now)
         self._store.end_visit()

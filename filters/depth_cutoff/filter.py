@@ -353,7 +353,6 @@ def spec(settings: DepthCutoffSettings, *, shared: Sites | None = None) -> Filte
         foresee=pages.foresee,
         recent=sites.recent,
         on_restored=sites.drop,
-        of_site=True,
         shared=sites,
     )
 

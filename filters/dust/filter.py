@@ -120,7 +120,6 @@ def spec(settings: DustSettings, *, judges: Collection[str] = (), of_site: OfSit
         foresee=pages.foresee,
         recent=families.recent,
         adopts=adopts,
-        of_site=True,
         shared=books,
     )
 

@@ -73,7 +73,6 @@ def spec(settings: PatternYieldSettings, *, judges: Collection[str] = (), shared
         foresee=pages.foresee,
         recent=sites.recent,
         on_restored=sites.drop,
-        of_site=True,
         shared=sites,
     )
 

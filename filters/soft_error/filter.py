@@ -51,7 +51,6 @@ def spec(settings: SoftErrorSettings, owners: Ownership | None = None, *, shared
         prober=prober if peers is None else SharedProber(prober, peers),
         peer_filter=peers,
         on_restored=faults.drop,
-        of_site=True,
         shared=faults,
     )
 
