@@ -61,21 +61,37 @@ def start(head: bool, address: str | None, name: str, ip: str | None, port: int,
         raise UsageError(f"cluster start: expected the program `ray` beside {sys.executable}, found none. Install the extra `ray` anew")
     environ = {**os.environ, "RAY_AUTH_MODE": "token", "RAY_USAGE_STATS_ENABLED": "0"}
     _require_token(program, environ, is_head=head)
-    words = [program, "start", "--block", "--disable-usage-stats", "--resources", msgspec.json.encode({_resource(name): 1}).decode()]
-    if address is not None:
-        where = address if ":" in address else f"{address}:{_PORT}"
+    where = address if address is None or ":" in address else f"{address}:{_PORT}"
+    if where is not None:
         _require_head(where)
-        words += ["--address", where]
-    else:
-        words += ["--head", "--port", str(port), "--include-dashboard", str(metrics is not None).lower()]
-    words += ["--metrics-export-port", str(metrics)] if metrics is not None else []
-    words += ["--node-ip-address", ip] if ip else []
-    words += ["--num-cpus", str(cores)] if cores is not None else []
     click.echo(f"thresher: machine {name}; in the foreground until Ctrl-C or SIGTERM", err=True)
     if head:
         there = (ip or "ADDRESS") + (f":{port}" if port != _PORT else "")
         click.echo(f"thresher: the others join by `thresher cluster start --address {there}`, not by what Ray says below", err=True)
+    words = [program, "start", *ray_options(where, name, port=port, ip=ip, cores=cores, metrics=metrics)]
     os.execve(program, words, environ)  # noqa: S606 - Ray's own program, with words of ours
+
+
+def ray_options(where: str | None, name: str, *, port: int, ip: str | None, cores: int | None, metrics: int | None) -> list[str]:
+    """Return the options of `ray start`.
+
+    Args:
+        where: HOST:PORT of the head, None if this machine is the head.
+        name: Of this machine's disk: Ray has it as a resource.
+        port: Of the head.
+        ip: This machine's address for the others, None for Ray's choice.
+        cores: For agents, None for all.
+        metrics: Port of the figures for Prometheus, None for none and no dashboard.
+    """
+    options = ["--block", "--disable-usage-stats", "--resources", msgspec.json.encode({_resource(name): 1}).decode()]
+    if where is not None:
+        options += ["--address", where]
+    else:
+        options += ["--head", "--port", str(port), "--include-dashboard", str(metrics is not None).lower()]
+    options += ["--metrics-export-port", str(metrics)] if metrics is not None else []
+    options += ["--node-ip-address", ip] if ip else []
+    options += ["--num-cpus", str(cores)] if cores is not None else []
+    return options
 
 
 @cluster.command(epilog="Example: thresher cluster lost /data/web machine-3")

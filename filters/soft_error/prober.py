@@ -189,6 +189,7 @@ class ProbeLearner:
         directory, host = read_places(memory, *keys)
         if landings:
             directory.outcome, directory.target = ProbeOutcome.TARGET, landings[0]
+            directory.landing = answer.target or answer.url
             directory.is_page = any(suspect.page in landings and not suspect.is_target for _, suspect in SUSPECTS.scan(memory, keys[0]))
             host.landings = [*host.landings, *(key for key in dict.fromkeys(landings) if key not in host.landings)][-_MOST_LANDINGS:]
         else:

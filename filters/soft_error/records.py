@@ -83,6 +83,7 @@ class ProbedPlace(msgspec.Struct, array_like=True):
     is_page: bool = False  # probes lead to a page that links lead to as well: what looks like it is no error
     base: str = ""  # of a parameter: the control without parameters that name a visit
     is_idle: bool = False  # a page was the same without the parameter
+    landing: str = ""  # URL at which the probes' redirects ended
 
     @property
     def answers_everything(self) -> bool:

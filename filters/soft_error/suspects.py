@@ -181,6 +181,8 @@ def _step(suspect: SuspectPage, place: NamingPart, directory: ProbedPlace, host:
         return _step_of_parameter(look, place, directory, day)
     if gate and directory.looks and directory.kind == hint and hint != ErrorKind.SHELL and _is_same_gate(look, directory, host):
         return ProbeStep.SOFT
+    if _is_landing(suspect, directory):
+        return ProbeStep.GOOD
     step = _step_of_probes(look, directory, day)
     if step is not ProbeStep.SOFT or gate or (not hint and suspect.form == "password"):
         return step
@@ -192,6 +194,15 @@ def _step(suspect: SuspectPage, place: NamingPart, directory: ProbedPlace, host:
         case Control.FAILED:
             return ProbeStep.GOOD
     return ProbeStep.NEXT if _is_of_control(directory) else ProbeStep.SOFT
+
+
+def _is_landing(suspect: SuspectPage, directory: ProbedPlace) -> bool:
+    """Return whether links lead to the page at which the probes' redirects end, with or without a query: it looks like itself.
+
+    Not a login form, to which many links may lead, each with another query.
+    """
+    answers_for_itself = not (suspect.is_target or suspect.form)
+    return answers_for_itself and directory.landing in (suspect.url, suspect.url.partition("?")[0])
 
 
 def _is_same_gate(look: Look, directory: ProbedPlace, host: ProbedHost) -> bool:

@@ -13,8 +13,8 @@ from click.testing import CliRunner
 from harness import free_port
 
 from thresher.config.settings import Settings
-from thresher.crawler.cli import cluster as cluster_module
 from thresher.crawler.cli import thresher
+from thresher.crawler.cli.cluster import ray_options
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.core.governing import NOTHING_QUEUED
 from thresher.crawler.core.ownership import divided
@@ -73,42 +73,35 @@ def test_the_heads_token_is_made_for_its_user_alone_and_a_machine_without_one_is
     assert any("first" in word for word in words), "a resource names this machine's disk"
 
 
-def test_ray_shows_no_figures_but_where_that_is_asked_for_and_can_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_figures_are_refused_where_what_shows_them_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Mutation: without what is missing Ray starts, says nothing, and shows none."""
     pytest.importorskip("ray")
-    monkeypatch.setenv("RAY_AUTH_TOKEN", "0" * 64)
-    started: list[list[str]] = []
-    monkeypatch.setattr(os, "execve", lambda _program, words, _environ: started.append(words))
-    words = ["cluster", "start", "--head", "--metrics", "9100"]
     (tmp_path / "prometheus_client.py").write_text("raise ImportError('as if it were not installed')\n")
-    with monkeypatch.context() as without:
-        without.syspath_prepend(str(tmp_path))
-        without.delitem(sys.modules, "prometheus_client", raising=False)
-        refused = CliRunner().invoke(thresher, words)
-        assert "needs " in str(refused.exception)
-        assert "of the extra `metrics`" in str(refused.exception)
-        assert started == []
-    monkeypatch.setattr(cluster_module, "require", lambda _option, *, module, extra: None)
-    for given in (words, words[:-2]):
-        assert CliRunner().invoke(thresher, given).exit_code == 0
-    with_figures, plain = started
-    assert with_figures[with_figures.index("--include-dashboard") :][:4] == ["--include-dashboard", "true", "--metrics-export-port", "9100"]
-    assert plain[plain.index("--include-dashboard") + 1] == "false"
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "prometheus_client", raising=False)
+    refused = CliRunner().invoke(thresher, ["cluster", "start", "--head", "--metrics", "9100"])
+    assert isinstance(refused.exception, UsageError)
+    assert "of the extra `metrics`" in str(refused.exception)
+
+
+def test_ray_shows_figures_and_its_dashboard_only_where_they_are_asked_for() -> None:
+    """Mutation: the dashboard is always on; a machine that joins asks for one."""
+    head, plain, joined = (
+        " ".join(ray_options(where, "a", port=6379, ip=None, cores=None, metrics=metrics))
+        for where, metrics in ((None, 9100), (None, None), ("10.0.0.1:6379", 9100))
+    )
+    assert "--include-dashboard true --metrics-export-port 9100" in head
+    assert "--include-dashboard false" in plain
     assert "--metrics-export-port" not in plain
+    assert joined.endswith("--address 10.0.0.1:6379 --metrics-export-port 9100")
 
 
-def test_more_agents_than_there_may_be_are_refused_before_anything_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_agents_than_there_may_be_are_refused() -> None:
     """Mutation: each machine is compared with the limit by itself."""
     pytest.importorskip("ray")
-    from thresher.crawler.machines import command
     from thresher.crawler.machines.ray_engine import ClusterMachine, shared_out
 
-    found = [ClusterMachine("a", 40, is_here=True), ClusterMachine("b", 25, is_here=False)]
-    monkeypatch.setattr(command, "connect", lambda: None)
-    monkeypatch.setattr(command, "members", lambda: found)
-    monkeypatch.setattr(command, "ShardMakers", lambda *_: pytest.fail("something is made"))
-    settings = msgspec.structs.replace(Settings(), engine="ray", agents="auto")
+    head, other = ClusterMachine("a", 40, is_here=True), ClusterMachine("b", 25, is_here=False)
+    assert len(shared_out([head, other._replace(n_cores=24)], "auto")) == 64
     with pytest.raises(UsageError, match="agents: expected at most 64 on all machines, found 65 on 2"):
-        command.create_shards(tmp_path / "crawl", settings, [])
-    assert not (tmp_path / "crawl").exists()
-    assert len(shared_out([found[0], ClusterMachine("b", 24, is_here=False)], "auto")) == 64
+        shared_out([head, other], "auto")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from msgspec.structs import replace
 from soft_bench import LOST, NOT_FOUND, at, bench, is_sibling, learn, requests, revised, says, tell, url
 from subjects import SPACE, answer, page, pair
@@ -159,6 +160,32 @@ def test_a_page_at_which_the_probe_alone_lands_may_be_the_best_there_is() -> Non
         (landing,) = requests(tell(of, answer(probe, status=302, target=stub.url)))
         assert revised(tell(of, answer(landing, stub))) == ({stub.url.key: True} if hops else {})
         assert bool(says(of, stub)) is bool(hops)
+
+
+@pytest.mark.parametrize(
+    ("name", "is_error"),
+    [("1", False), ("1?ref=home", False), ("3", True)],
+    ids=["the page", "with a parameter", "its text at another address"],
+)
+def test_a_page_at_which_the_probe_has_landed_before_is_no_error_for_looking_like_itself(name: str, is_error: bool) -> None:
+    """The first mug of that shop is linked, but waited while the probe landed there. Mutation: only what was read before the probe was
+    spared, so an honest page was lost.
+    """
+    of = bench()
+    first, second = (
+        "Mug number 1 is no longer available. Ask us for others.",
+        "Mug number 2 is no longer available. It was blue, and broke.",
+    )
+    (probe,) = requests(learn(of, at("http://a.example/mugs/2", second)))
+    landing = at("http://a.example/mugs/1", first)
+    (asked,) = requests(tell(of, answer(probe, status=302, target=landing.url)))
+    assert tell(of, answer(asked, landing)) == []
+    subject = at(f"http://a.example/mugs/{name}", first)
+    effects = learn(of, subject)
+    while asking := requests(effects):
+        effects = [effect for request in asking for effect in tell(of, answer(request, status=302, target=landing.url))]
+    assert revised(effects) == ({subject.url.key: True} if is_error else {})
+    assert bool(says(of, subject)) is is_error
 
 
 def test_a_page_that_looks_like_where_the_probe_lands_is_an_error() -> None:
