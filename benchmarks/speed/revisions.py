@@ -111,7 +111,7 @@ def crawl(command: Path, pages: int, options: Sequence[str]) -> dict[str, Any]:
 def compare(commands: Sequence[Path], *, pairs: int, pages: int, options: Sequence[str], rng: random.Random) -> list[float]:
     """Crawl in pairs, the two commands of each in random order, and print a line for each; return NEW's rate by OLD's of every pair."""
     for command in commands:
-        crawl(command, _WARM_PAGES, options)  # the first one that counts finds all files in the page cache, as the others do
+        crawl(command, min(_WARM_PAGES, pages), options)  # the first one that counts finds all files in the page cache, as the others do
     ratios = []
     for pair in range(pairs):
         found: dict[int, dict[str, Any]] = {}
@@ -126,9 +126,9 @@ def compare(commands: Sequence[Path], *, pairs: int, pages: int, options: Sequen
     return ratios
 
 
-def main() -> int:
-    """Return 1 if NEW is slower than allowed with 95 % confidence, else 0."""
-    words = sys.argv[1:]
+def main(given: Sequence[str] | None = None) -> int:
+    """Return 1 if NEW is slower than allowed with 95 % confidence, else 0; `given` are the words of the command line, None for its own."""
+    words = [*(sys.argv[1:] if given is None else given)]
     end = words.index("--") if "--" in words else len(words)
     parser = argparse.ArgumentParser(prog="python -m benchmarks.speed.revisions", description="Compare two revisions' cost of a page.")
     parser.add_argument("old", help="revision to compare with")

@@ -62,9 +62,7 @@ def test_a_crawl_without_a_report_has_no_ratio(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_a_revision_beside_itself_is_crawled(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_revision_beside_itself_is_crawled(capsys: pytest.CaptureFixture[str]) -> None:
     """One installation, which compiles, and six crawls of 100 pages: half a minute of CPU."""
-    monkeypatch.setattr(sys, "argv", ["revisions", "HEAD", "--pairs", "2", "--pages", "100", "--allowed", "0.9", "--", "--hosts", "10"])
-    monkeypatch.setattr(revisions, "_WARM_PAGES", 100)
-    assert revisions.main() == 0
+    assert revisions.main(["HEAD", "--pairs", "2", "--pages", "100", "--allowed", "0.9", "--", "--hosts", "10"]) == 0
     assert "2 pairs of 100 pages; within" in capsys.readouterr().out
