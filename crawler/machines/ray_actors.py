@@ -1,4 +1,4 @@
-"""The actors that Ray starts: one on each machine, and the directory on the head. Their arguments and answers are bytes.
+"""The actors that Ray starts: one on each machine, and the directory on the head; and its tasks. Arguments and answers are bytes.
 
 Ray starts each on the machine whose disk its resource names, starts it again there when it has died, and carries the calls. Ray does
 nothing else: data that must not be lost are on the agents' disks, and leases decide which machine may request.
@@ -14,6 +14,7 @@ import msgspec
 import ray
 from ray.util.metrics import Counter, Gauge
 
+from thresher.crawler.analysis.jobs import run
 from thresher.crawler.cluster.lease import LEASE_S, boot_s
 from thresher.crawler.core.errors import UsageError
 from thresher.crawler.machines import directory_file
@@ -70,6 +71,12 @@ class DirectoryActor:
         return _encode(self._directory.turns(machine, life, run, msgspec.json.decode(call, type=TurnsCall), boot_s()))
 
 
+def run_task(name: str, *parts: bytes) -> bytes | list[bytes]:
+    """Run a task on exports and on what other tasks returned (crawler/analysis/jobs.py)."""
+    found = run(name, parts)
+    return found[0] if len(found) == 1 else found
+
+
 class ShardActor:
     """The actor that makes and reads the shards of one machine, for a command on the head."""
 
@@ -80,9 +87,9 @@ class ShardActor:
         """Answer a question about a shard."""
         return self._here.read(agent, question, at_once=at_once)
 
-    def job(self, agent: int, step: bytes) -> bytes:
-        """Do a job with a shard, or a step of one."""
-        return self._here.job(agent, step)
+    def export(self, agent: int, order: bytes) -> bytes:
+        """Return columns of a shard, which Ray keeps on this machine for tasks."""
+        return self._here.export(agent, order)
 
     def shard(self, what: str, argument: bytes) -> bytes:
         """Do a step with a shard."""

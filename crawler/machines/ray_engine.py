@@ -18,19 +18,19 @@ from ray.exceptions import RayError
 
 from thresher.config.settings import SnapshotSettings
 from thresher.crawler.cluster.lease import LEASE_S, RENEW_S
-from thresher.crawler.core.errors import StoreError, StoreLockedError, UsageError
+from thresher.crawler.core.errors import StoreError, StoreLockedError, ThresherError, UsageError
 from thresher.crawler.core.ownership import MOST_AGENTS
 from thresher.crawler.machines.back_offs import BackOffBook
 from thresher.crawler.machines.far_changes import ChangeShard
 from thresher.crawler.machines.far_places import FarPlaces, ask_shard
 from thresher.crawler.machines.far_shards import ShardAnswer
 from thresher.crawler.machines.names import DIRECTORY, RESOURCE, namespace, resource
-from thresher.crawler.machines.ray_actors import DirectoryActor, MachineActor, ShardActor
+from thresher.crawler.machines.ray_actors import DirectoryActor, MachineActor, ShardActor, run_task
 from thresher.crawler.machines.supervision import Begin
 from thresher.crawler.process.places import Away, Note
 from thresher.crawler.version import VERSION
 from thresher.storage.partitions import Partitions
-from thresher.storage.ways import Ask
+from thresher.storage.ways import Ask, Part
 
 _START_S: Final = 60.0  # most seconds until an actor answers for the first time
 _LEAVE_S: Final = 20.0
@@ -38,6 +38,7 @@ _DEATH_S: Final = 60.0  # seconds until Ray has certainly noticed that a machine
 _READ_S: Final = 600.0
 _LONGEST_S: Final = 86_400.0  # most seconds of a step that reads a whole shard; if the machine dies, Ray notices it before
 _SHARE: Final = 0.001  # share of a machine's resource that each actor takes
+_SHARE_OF_TASKS: Final = 0.9  # and all tasks that run there at a time
 _encode = msgspec.json.encode
 
 
@@ -135,6 +136,7 @@ class FarReading:
         """
         require_machines(directory, table)
         self._machines = table.machines
+        self._n_cores = {member.name: member.n_cores for member in members()}
         elsewhere = [name for name in dict.fromkeys(table.machines) if name != table.machines[0]]
         self._actors = {name: _placed(ShardActor, name).remote(str(directory.resolve())) for name in elsewhere}
 
@@ -142,9 +144,28 @@ class FarReading:
         read = self._actors[self._machines[agent]].read
         return self._asking(agent, lambda question: read.remote(agent, at_once, question), _READ_S)
 
-    def job_of(self, agent: int) -> Ask:
-        job = self._actors[self._machines[agent]].job
-        return self._asking(agent, lambda step: job.remote(agent, step), _LONGEST_S)
+    def export(self, agent: int, order: bytes) -> Part:
+        return self._actors[self._machines[agent]].export.remote(agent, order)
+
+    def put(self, packed: bytes) -> Part:
+        return ray.put(packed)
+
+    def task(self, name: str, parts: Sequence[Part], n_results: int, agent: int | None) -> list[Part]:
+        """Start a task; on a machine as many run at a time as it has cores. One that a dead machine has not ended runs again."""
+        placed: dict[str, Any] = {"scheduling_strategy": "SPREAD"}
+        if agent is not None:
+            machine = self._machines[agent]
+            placed = {"resources": {resource(machine): round(_SHARE_OF_TASKS / max(1, self._n_cores[machine]), 4)}}
+        refs = ray.remote(run_task).options(num_cpus=0, num_returns=n_results, **placed).remote(name, *parts)
+        return [refs] if n_results == 1 else refs
+
+    def fetch(self, parts: Sequence[Part]) -> list[bytes]:
+        try:
+            return [bytes(found) for found in ray.get([*parts], timeout=_LONGEST_S)]
+        except (RayError, TimeoutError) as error:
+            if isinstance(cause := getattr(error, "cause", None), ThresherError):
+                raise cause from None
+            raise StoreError(f"a machine does not answer ({type(error).__name__}): its shards cannot be read now") from None
 
     def change(self, agent: int, what: str, argument: bytes) -> bytes:
         order = _encode(ChangeShard(agent, what, msgspec.Raw(argument)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,10 +17,10 @@ from harness import crawl, demo, options, write_config
 from hypothesis import given
 from hypothesis import strategies as st
 from long import shortened
+from tasks_here import TasksHere
 
 from thresher.config.settings import SnapshotSettings
 from thresher.crawler.analysis.crawl_measures import measure, measure_by_machines
-from thresher.crawler.analysis.jobs import JobServer
 from thresher.crawler.analysis.rank_far import RankChoice
 from thresher.crawler.analysis.ranking import Ranking, of_store, rank, rank_by_machines
 from thresher.crawler.cluster.lease import LEASE_S
@@ -52,7 +52,7 @@ from thresher.storage.snapshots.taking import take_shards
 from thresher.storage.snapshots.targets import FolderTarget
 from thresher.storage.store import Store
 from thresher.storage.verify import verify
-from thresher.storage.ways import connect_by
+from thresher.storage.ways import Part, connect_by
 
 NAMES = ("a", "b", "c")
 
@@ -77,6 +77,7 @@ class Disks:
             self._secret, self._settings = view.secret, msgspec.json.encode(view.settings)
         self.n_left = -1  # steps until the command dies
         self._servers: dict[int, ShardServer] = {}
+        self._tasks = TasksHere(lambda agent: self.table.machines[agent], lambda agent: self._servers[agent].view())
 
     @property
     def head(self) -> Path:
@@ -112,8 +113,17 @@ class Disks:
         self._servers[agent] = ShardServer(shard_path(self.disks[self.table.machines[agent]], agent), at_once=at_once)
         return self._servers[agent].answer
 
-    def job_of(self, agent: int) -> Callable[[bytes], bytes]:
-        return JobServer(self._servers[agent].view).answer
+    def export(self, agent: int, order: bytes) -> Part:
+        return self._tasks.export(agent, order)
+
+    def put(self, packed: bytes) -> Part:
+        return self._tasks.put(packed)
+
+    def task(self, name: str, parts: Sequence[Part], n_results: int, agent: int | None) -> list[Part]:
+        return self._tasks.task(name, parts, n_results, agent)
+
+    def fetch(self, parts: Sequence[Part]) -> list[bytes]:
+        return self._tasks.fetch(parts)
 
     def change(self, agent: int, what: str, argument: bytes) -> bytes:
         return bytes(self.ask(self.table.machines[agent], "change", ChangeShard(agent, what, msgspec.Raw(argument))))
