@@ -16,7 +16,7 @@ nothing may wait or be stored twice, and what filters remember must be what the 
 With --archive the crawl writes WARC files. Then each visit's records must be there once, whole, each answer must be in the archive, and
 each record to which another one refers; and the head must be able to pack all of it from the machines' disks (WACZ).
 
-In the end a page is taken down, and all others are visited again.
+In the end snapshots are taken by hand, a page is taken down, and all others are visited again.
 
 What `rank`, `dust mine` and `replicas` print, which the machines compute together, must be what they print of the same shards on one disk.
 
@@ -305,10 +305,10 @@ class Proof:
         return found, problems + [f"{name}: the machines together say otherwise than one" for name in told if told[name] != expected[name]]
 
     def _goes_on(self, machines: Machines, url: str) -> list[str]:
-        """Take a page down and visit all others again; return what is wrong then."""
+        """Take snapshots by hand, take a page down and visit all others again; return what is wrong then."""
         store, quiet = str(machines.disk / self._store), {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL}
         n_before = self._n_requests()
-        for words in (["forget", store, url], ["recrawl", store, "--progress", "none"]):
+        for words in (["snapshot", store, str(self._kept)], ["forget", store, url], ["recrawl", store, "--progress", "none"]):
             code = machines.thresher(NAMES[0], *words, **quiet).wait(_LONGEST_S)
             print(f"{words[0]}: exit {code}", flush=True)
             if code:

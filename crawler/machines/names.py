@@ -6,7 +6,6 @@ from hashlib import sha256
 from typing import Final
 
 DIRECTORY: Final = "the directory"
-COMMAND_LOCK: Final = "command.lock"  # in the crawl's directory on the head, held by the command that runs it
 RESOURCE: Final = "thresher disk of "
 
 

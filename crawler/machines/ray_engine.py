@@ -24,13 +24,13 @@ from thresher.crawler.machines.back_offs import BackOffBook
 from thresher.crawler.machines.far_changes import ChangeShard
 from thresher.crawler.machines.far_places import FarPlaces, ask_shard
 from thresher.crawler.machines.far_shards import ShardAnswer
-from thresher.crawler.machines.names import COMMAND_LOCK, DIRECTORY, RESOURCE, directory_namespace, namespace, resource
+from thresher.crawler.machines.names import DIRECTORY, RESOURCE, directory_namespace, namespace, resource
 from thresher.crawler.machines.ray_actors import DirectoryActor, MachineActor, ShardActor, run_task
 from thresher.crawler.machines.supervision import Begin
 from thresher.crawler.process.places import Away, Note
 from thresher.crawler.version import VERSION
 from thresher.storage.lock import CrawlLock
-from thresher.storage.partitions import Partitions
+from thresher.storage.partitions import COMMAND_LOCK, Partitions
 from thresher.storage.ways import Ask, Part
 
 _START_S: Final = 60.0  # most seconds until an actor answers for the first time

@@ -36,6 +36,7 @@ from thresher.crawler.machines.losing import give_up
 from thresher.crawler.machines.merging import require_merged
 from thresher.crawler.machines.moving import fits, placed, redistribute
 from thresher.crawler.machines.own_shards import OwnShards
+from thresher.crawler.machines.snapshotting import snapshots
 from thresher.crawler.start.opening import reconfigure
 from thresher.storage import carrying
 from thresher.storage.carrying import FilePiece, files_of, read_piece
@@ -318,6 +319,31 @@ def test_a_machine_can_be_given_up_only_where_something_of_it_is_left(crawled: P
     assert len(asked_at) >= n_hosts
     assert all(at > now + LEASE_S for at in asked_at), "the lost machine may have a lease so long"
     assert disks.table.machines == ["a", "a"]
+    assert rested(disks.known()) == rested(before)
+
+
+def test_a_snapshot_that_is_taken_by_hand_takes_the_place_of_a_lost_disk(crawled: Path, tmp_path: Path) -> None:
+    """Mutations: shards of other machines are left out; the snapshot does not count for senders; a target that nothing reads is taken."""
+    disks, kept = Disks(tmp_path, crawled), tmp_path / "kept"
+    disks.redistribute("a", "b", "b")
+    for name in "ab":
+        write_partitions(disks.disks[name], disks.table)
+    before, own = disks.known(), SnapshotSettings(target=str(kept))
+    for configured, why in ((SnapshotSettings(), "which is not set"), (own, f"which is {kept}")):
+        with pytest.raises(UsageError, match=why):
+            [*snapshots(disks.head, disks.table, configured, str(tmp_path / "other"), 2, disks)]
+    for number in (1, 2):
+        taken = dict(snapshots(disks.head, disks.table, own, f"{kept}/", 1, disks))
+        assert {machine: one.number for machine, one in taken.items()} == {"a": number, "b": number}
+    with open_view(disks.head) as view:
+        assert sum(one.pages for one in taken.values()) == view.counters.get("pages") > 0
+    shards = [shard_path(disks.disks["b"], agent) for agent in (1, 2)]
+    assert all((shard / "kept.json").exists() for shard in shards)
+    for shard in shards:
+        shutil.rmtree(shard)
+    with reading_shard(disks.head) as view:
+        settings = msgspec.structs.replace(view.settings, snapshots=own)
+    assert give_up(disks.head, disks.table, "b", settings, disks) == [1, 2]
     assert rested(disks.known()) == rested(before)
 
 
